@@ -1,0 +1,3 @@
+//! `keyway`: Linux disk encryption without root.
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! LUKS volumes on storage: unlock, read, write, edit, create.
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! What every proof shares: scratch directories, peers, skips by name.
