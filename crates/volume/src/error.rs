@@ -1,0 +1,59 @@
+//! What can go wrong between a volume and its storage: cause and place. The command line adds hints and exit codes.
+
+use std::{fmt, io};
+
+/// Shorthand for this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation on a volume failed. Nothing was changed unless the variant says so.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Storage failed; `what` names the operation and the place.
+    Io { what: String, source: io::Error },
+    /// The header makes no sense.
+    Format(keyway_format::Error),
+    /// Cipher, hash, KDF or key size cannot be used.
+    Crypto(keyway_crypto::Error),
+    /// No keyslot opens with this passphrase (cryptsetup's exit code 2).
+    WrongPassphrase,
+    /// There is no keyslot that could be tried (exit code 1).
+    NoUsableKeyslot,
+    /// A KDF would need more memory than the budget (exit code 3).
+    MemoryBudget { slot: u32, needs_kib: u64, budget_kib: u64 },
+    /// Another process holds the header's lock (exit code 5).
+    Busy(String),
+    /// What was asked makes no sense for this volume; the text says what and why.
+    Refused(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { what, source } => write!(f, "{what}: {source}"),
+            Self::Format(e) => e.fmt(f),
+            Self::Crypto(e) => e.fmt(f),
+            Self::WrongPassphrase => f.write_str("No key available with this passphrase."),
+            Self::NoUsableKeyslot => f.write_str("No usable keyslot is available."),
+            Self::MemoryBudget { slot, needs_kib, budget_kib } => {
+                write!(f, "keyslot {slot} needs {needs_kib} KiB of memory, the budget is {budget_kib} KiB")
+            }
+            Self::Busy(what) => write!(f, "{what} is in use"),
+            Self::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<keyway_format::Error> for Error {
+    fn from(e: keyway_format::Error) -> Self {
+        Self::Format(e)
+    }
+}
+
+impl From<keyway_crypto::Error> for Error {
+    fn from(e: keyway_crypto::Error) -> Self {
+        Self::Crypto(e)
+    }
+}
