@@ -1,1 +1,32 @@
-//! What every proof shares: scratch directories, peers, skips by name.
+//! What every proof shares: scratch directories, commands with a time limit, random data, skips by name.
+//!
+//! A proof runs real programs on real files:
+//!
+//! ```no_run
+//! use keyway_tests::{Scratch, cryptsetup, keyway, need};
+//!
+//! fn keyway_opens_what_cryptsetup_made() {
+//!     need!("cryptsetup");
+//!     let scratch = Scratch::new();
+//!     let volume = scratch.sized("volume", 20 << 20);
+//!     cryptsetup("luksFormat -q --type luks1 --pbkdf-force-iterations 1000").arg(&volume).stdin("secret").ok();
+//!     keyway("open --test-passphrase").arg(&volume).stdin("secret").ok();
+//!     keyway("open --test-passphrase").arg(&volume).stdin("wrong").fails(2).says("No key available");
+//! }
+//! ```
+//!
+//! Environment: `KEYWAY_BIN` is the program under test (without it, this workspace's debug build is made and used);
+//! `KEYWAY_SKIPS` is a file that collects the tests left out; `KEYWAY_SCRATCH` is where scratch directories go.
+
+pub mod compare;
+pub mod data;
+pub mod peers;
+pub mod run;
+pub mod scratch;
+pub mod skip;
+
+pub use compare::{assert_same_bytes, assert_same_lines};
+pub use data::random;
+pub use peers::{cryptsetup, keyway, peer};
+pub use run::{Outcome, Run};
+pub use scratch::Scratch;

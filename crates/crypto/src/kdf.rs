@@ -42,7 +42,14 @@ pub struct Argon2Cost {
 }
 
 /// PBKDF2-HMAC (RFC 8018, 5.2) into `out`.
-pub fn pbkdf2(hash: Hash, password: &[u8], salt: &[u8], iterations: u32, out: &mut [u8], stop: &Stop) -> Result<(), Error> {
+pub fn pbkdf2(
+    hash: Hash,
+    password: &[u8],
+    salt: &[u8],
+    iterations: u32,
+    out: &mut [u8],
+    stop: &Stop,
+) -> Result<(), Error> {
     let _ = (hash, password, salt, iterations, out, stop);
     todo!()
 }

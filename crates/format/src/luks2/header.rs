@@ -19,8 +19,15 @@ pub struct HeaderSize(u64);
 impl HeaderSize {
     /// Every legal size, smallest first: also the offsets where a secondary copy may stand.
     pub const ALL: [HeaderSize; 9] = [
-        Self(16 << 10), Self(32 << 10), Self(64 << 10), Self(128 << 10), Self(256 << 10),
-        Self(512 << 10), Self(1 << 20), Self(2 << 20), Self(4 << 20),
+        Self(16 << 10),
+        Self(32 << 10),
+        Self(64 << 10),
+        Self(128 << 10),
+        Self(256 << 10),
+        Self(512 << 10),
+        Self(1 << 20),
+        Self(2 << 20),
+        Self(4 << 20),
     ];
 
     /// Accepts the nine legal sizes.

@@ -5,5 +5,6 @@ pub mod metadata;
 
 pub use header::{BinaryHeader, Copy, HeaderSize};
 pub use metadata::{
-    Area, Config, Digest, DigestId, Integrity, Kdf, Keyslot, KeyslotKind, Metadata, Priority, Segment, SegmentKind, SegmentSize, Token,
+    Area, Config, Digest, DigestId, Integrity, Kdf, Keyslot, KeyslotKind, Metadata, Priority, Segment,
+    SegmentKind, SegmentSize, Token,
 };

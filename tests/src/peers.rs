@@ -1,0 +1,50 @@
+//! The program under test and the programs it is measured against.
+
+use crate::run::Run;
+use crate::skip::find;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Cheapest costs that cryptsetup accepts: a LUKS1 test spends its time on what it tests.
+pub const CHEAP_PBKDF2: &str = "--pbkdf-force-iterations 1000";
+/// The same for LUKS2 with PBKDF2 keyslots.
+pub const CHEAP_LUKS2_PBKDF2: &str = "--pbkdf pbkdf2 --pbkdf-force-iterations 1000";
+/// The same for Argon2id: four passes over 32 KiB in one lane.
+pub const CHEAP_ARGON2: &str =
+    "--pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 32 --pbkdf-parallel 1";
+
+/// Keyway, with the arguments of `line`.
+pub fn keyway(line: &str) -> Run {
+    Run::new(program(), line)
+}
+
+/// Debian's cryptsetup, with the arguments of `line`.
+pub fn cryptsetup(line: &str) -> Run {
+    peer("cryptsetup", line)
+}
+
+/// Any other program, with the arguments of `line`. Say `need!` of it first.
+pub fn peer(name: &str, line: &str) -> Run {
+    let path =
+        find(name).unwrap_or_else(|| panic!("{name} is not installed: the test lacks a need!({name:?})"));
+    Run::new(path, line)
+}
+
+/// The binary under test: `KEYWAY_BIN`, or the workspace's debug build, brought up to date once.
+pub fn program() -> PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| std::env::var_os("KEYWAY_BIN").map_or_else(build, PathBuf::from)).clone()
+}
+
+fn build() -> PathBuf {
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "-p", "keyway"])
+        .current_dir(workspace)
+        .status();
+    assert!(status.is_ok_and(|s| s.success()), "cargo build -p keyway failed");
+    // Test executables are in target/debug/deps.
+    let test = std::env::current_exe().expect("this executable has a path");
+    test.ancestors().nth(2).expect("a target directory").join("keyway")
+}

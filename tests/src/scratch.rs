@@ -1,0 +1,81 @@
+//! A directory of its own for each test, gone with the test.
+
+use crate::data::random;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A temporary directory, removed on drop (kept when the test panics, so that the evidence can be looked at, if
+/// `KEYWAY_KEEP` is set).
+#[derive(Debug)]
+pub struct Scratch {
+    root: PathBuf,
+}
+
+impl Scratch {
+    /// An empty directory under `KEYWAY_SCRATCH`, or the system's temporary directory.
+    pub fn new() -> Self {
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        let parent = std::env::var_os("KEYWAY_SCRATCH").map_or_else(std::env::temp_dir, PathBuf::from);
+        let unique = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let root = parent.join(format!("keyway-test-{}-{unique}", std::process::id()));
+        fs::create_dir_all(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
+        Self { root }
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where a file of this name would be; nothing is created.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// A file with this content.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        path
+    }
+
+    /// A file of `len` bytes that is one hole.
+    pub fn sized(&self, name: &str, len: u64) -> PathBuf {
+        let path = self.path(name);
+        File::create(&path)
+            .and_then(|f| f.set_len(len))
+            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        path
+    }
+
+    /// A file of `len` random bytes, the same for the same seed.
+    pub fn random_file(&self, name: &str, seed: u64, len: usize) -> PathBuf {
+        self.file(name, random(seed, len))
+    }
+
+    /// A copy of `original` under another name.
+    pub fn copy(&self, original: &Path, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::copy(original, &path)
+            .unwrap_or_else(|e| panic!("{} to {}: {e}", original.display(), path.display()));
+        path
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let keep = std::thread::panicking() && std::env::var_os("KEYWAY_KEEP").is_some();
+        if keep {
+            eprintln!("kept: {}", self.root.display());
+        } else {
+            let _ = fs::remove_dir_all(&self.root);
+        }
+    }
+}
