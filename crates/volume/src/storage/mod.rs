@@ -1,7 +1,14 @@
 //! Where bytes live: anything that can be read and written at an offset.
 
+pub mod file;
+pub mod memory;
+
+pub use file::File;
+pub use memory::Memory;
+
 use std::io;
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 
 /// Bytes at offsets. Shared between threads; offsets and lengths need no alignment.
 pub trait Storage: Send + Sync {
@@ -19,6 +26,12 @@ pub trait Storage: Send + Sync {
     /// Writes all of `buf` at `offset`.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
 
+    /// As [`Storage::write_at`], but may use `buf` as its workspace: what it holds afterwards is undefined. A
+    /// [`Volume`](crate::Volume) encrypts in place here instead of in a copy.
+    fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.write_at(buf, offset)
+    }
+
     /// Returns when everything written is on stable storage.
     fn flush(&self) -> io::Result<()>;
 
@@ -30,4 +43,30 @@ pub trait Storage: Send + Sync {
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         Ok((offset < self.len()).then(|| offset..self.len()))
     }
+
+    /// Bytes that are stored as one: writes of whole units, at multiples of it, need no read before.
+    fn unit(&self) -> u64 {
+        1
+    }
+
+    /// What a lock on this storage is held on; `None` where no other process can see it.
+    fn lock_target(&self) -> Option<LockTarget<'_>> {
+        None
+    }
+}
+
+/// What stands for a storage in the eyes of other processes that want to lock it.
+#[derive(Debug, Clone, Copy)]
+pub enum LockTarget<'a> {
+    /// A regular file: flock on the file itself.
+    File(BorrowedFd<'a>),
+    /// A block device: a lock file named by the device number.
+    BlockDevice {
+        /// The device's major number.
+        major: u32,
+        /// The device's minor number.
+        minor: u32,
+        /// The open device.
+        fd: BorrowedFd<'a>,
+    },
 }

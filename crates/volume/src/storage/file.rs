@@ -1,0 +1,203 @@
+//! Regular files and block devices, read and written at offsets (pread, pwrite): many threads share one descriptor.
+
+use super::{LockTarget, Storage};
+use rustix::fs::{FallocateFlags, FileType, SeekFrom};
+use rustix::io::Errno;
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A regular file or a block device.
+#[derive(Debug)]
+pub struct File {
+    file: fs::File,
+    path: PathBuf,
+    kind: Kind,
+    len: AtomicU64,
+}
+
+impl File {
+    /// Opens for reading; [`Storage::write_at`] will fail.
+    ///
+    /// # Errors
+    /// The path cannot be opened, or is neither a regular file nor a block device.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::from_file(fs::File::open(path.as_ref())?, path.as_ref())
+    }
+
+    /// Opens for reading and writing.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_rw(path: impl AsRef<Path>) -> io::Result<Self> {
+        let file = fs::File::options().read(true).write(true).open(path.as_ref())?;
+        Self::from_file(file, path.as_ref())
+    }
+
+    /// Makes a new empty file, for reading and writing, that only its owner may open.
+    ///
+    /// # Errors
+    /// The path exists or cannot be made.
+    pub fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = fs::File::options();
+        let file = options.read(true).write(true).create_new(true).mode(0o600).open(path.as_ref())?;
+        Self::from_file(file, path.as_ref())
+    }
+
+    /// Takes an open file; `path` is how errors name it.
+    ///
+    /// # Errors
+    /// It is neither a regular file nor a block device.
+    pub fn from_file(file: fs::File, path: impl Into<PathBuf>) -> io::Result<Self> {
+        let stat = rustix::fs::fstat(&file)?;
+        let (kind, len) = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => (Kind::Regular, stat.st_size as u64),
+            // stat knows no length of a block device; its end does.
+            FileType::BlockDevice => {
+                let (major, minor) = (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
+                (Kind::BlockDevice { major, minor }, rustix::fs::seek(&file, SeekFrom::End(0))?)
+            }
+            _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file or a block device")),
+        };
+        Ok(Self { file, path: path.into(), kind, len: AtomicU64::new(len) })
+    }
+
+    /// How it was named when it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is a block device, whose length is given.
+    pub fn is_block_device(&self) -> bool {
+        matches!(self.kind, Kind::BlockDevice { .. })
+    }
+
+    /// Cuts or extends a regular file to `len` bytes; what is added is a hole.
+    ///
+    /// # Errors
+    /// It is a block device, or the file system refuses.
+    pub fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)?;
+        self.len.store(len, Ordering::Release);
+        Ok(())
+    }
+
+    /// The open file.
+    pub fn as_file(&self) -> &fs::File {
+        &self.file
+    }
+
+    fn ends_before(&self, buf: &[u8], offset: u64) -> io::Error {
+        let end = offset.saturating_add(buf.len() as u64);
+        let now = rustix::fs::seek(&self.file, SeekFrom::End(0)).unwrap_or(0);
+        let what = format!("it ends at byte {now}, bytes {offset} to {end} were wanted");
+        io::Error::new(io::ErrorKind::UnexpectedEof, what)
+    }
+}
+
+impl Storage for File {
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(buf, offset).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => self.ends_before(buf, offset),
+            _ => e,
+        })
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(buf, offset)?;
+        if let Kind::Regular = self.kind {
+            self.len.fetch_max(offset + buf.len() as u64, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Punches a hole, which a block device takes as a request to zero (and, where it can, to unmap) the range.
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(&self.file, flags, range.start, range.end - range.start) {
+            Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
+        let len = self.len();
+        if offset >= len {
+            return Ok(None);
+        }
+        let start = match rustix::fs::seek(&self.file, SeekFrom::Data(offset)) {
+            Ok(start) if start < len => start,
+            Ok(_) | Err(Errno::NXIO) => return Ok(None),
+            // Block devices and some file systems do not know their holes.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some(offset..len)),
+            Err(e) => return Err(e.into()),
+        };
+        let end = rustix::fs::seek(&self.file, SeekFrom::Hole(start))?;
+        Ok(Some(start..end.min(len)))
+    }
+
+    fn lock_target(&self) -> Option<LockTarget<'_>> {
+        let fd = self.file.as_fd();
+        Some(match self.kind {
+            Kind::Regular => LockTarget::File(fd),
+            Kind::BlockDevice { major, minor } => LockTarget::BlockDevice { major, minor, fd },
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Regular,
+    BlockDevice { major: u32, minor: u32 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_lengths_and_ends() {
+        let path = std::env::temp_dir().join(format!("keyway-file-{}", std::process::id()));
+        let file = File::create_new(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        file.set_len(1 << 20).unwrap();
+        file.write_at(&[7; 65536], 131072).unwrap();
+        assert_eq!(file.next_data(0).unwrap(), Some(131072..196608));
+        assert_eq!(file.next_data(140000).unwrap(), Some(140000..196608));
+        assert_eq!(file.next_data(196608).unwrap(), None);
+
+        file.discard(131072..196608).unwrap();
+        assert_eq!(file.next_data(0).unwrap(), None);
+
+        file.write_at(&[1, 2, 3], (1 << 20) + 5).unwrap();
+        assert_eq!(file.len(), (1 << 20) + 8);
+
+        // The file shrinks behind our back.
+        file.as_file().set_len(1000).unwrap();
+        let error = file.read_at(&mut [0; 512], 600).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(error.to_string(), "it ends at byte 1000, bytes 600 to 1112 were wanted");
+    }
+
+    #[test]
+    fn a_directory_is_no_storage() {
+        let error = File::open(std::env::temp_dir()).unwrap_err();
+        assert_eq!(error.to_string(), "not a file or a block device");
+    }
+}
