@@ -21,6 +21,10 @@ pub enum Error {
     NoUsableKeyslot,
     /// A KDF would need more memory than the budget (exit code 3).
     MemoryBudget { slot: u32, needs_kib: u64, budget_kib: u64 },
+    /// A KDF would take longer than the limit; seconds are estimated from a measurement here.
+    TimeLimit { slot: u32, needs_seconds: u64, limit_seconds: u64 },
+    /// The key is not the one that the header's digest describes.
+    WrongVolumeKey,
     /// Another process holds the header's lock (exit code 5).
     Busy(String),
     /// What was asked makes no sense for this volume; the text says what and why.
@@ -38,6 +42,10 @@ impl fmt::Display for Error {
             Self::MemoryBudget { slot, needs_kib, budget_kib } => {
                 write!(f, "keyslot {slot} needs {needs_kib} KiB of memory, the budget is {budget_kib} KiB")
             }
+            Self::TimeLimit { slot, needs_seconds, limit_seconds } => {
+                write!(f, "keyslot {slot} needs about {needs_seconds} s, the limit is {limit_seconds} s")
+            }
+            Self::WrongVolumeKey => f.write_str("Volume key does not match the volume."),
             Self::Busy(what) => write!(f, "{what} is in use"),
             Self::Refused(why) => f.write_str(why),
         }

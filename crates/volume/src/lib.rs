@@ -1,11 +1,28 @@
 //! LUKS volumes on storage: unlock, read, write, edit, create.
 //!
-//! A [`Luks`] is a header on storage; [`unlock`] turns it and a passphrase into a volume key; a [`Volume`] is the
-//! plaintext, and is a [`Storage`] itself.
+//! A [`Luks`] is a header on storage; [`unlock()`] turns it and a passphrase into a volume key; its [`Layout`] says
+//! which bytes of the data device are plaintext where.
 #![forbid(unsafe_code)]
 
+pub mod backup;
+pub mod convert;
+pub mod create;
+pub mod edit;
 pub mod error;
+pub mod kdf_cost;
+pub mod layout;
+pub mod lock;
+pub mod luks;
+pub mod random;
+pub mod repair;
 pub mod storage;
+pub mod unlock;
 
 pub use error::{Error, Result};
+pub use kdf_cost::{Cost, KdfChoice};
+pub use layout::{Layout, MappedSegment, Mapping};
+pub use lock::Locking;
+pub use luks::{Access, Header, Luks};
+pub use random::{OsRandom, Random, SeededRandom};
 pub use storage::Storage;
+pub use unlock::{UnlockOptions, Unlocked, unlock, verify_volume_key};
