@@ -1,0 +1,3 @@
+# ./dev bench: measurements beside other people's code.
+
+bench() { fail "not yet"; }

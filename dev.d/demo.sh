@@ -1,0 +1,3 @@
+# ./dev demo: the main job from end to end.
+
+demo() { fail "not yet"; }

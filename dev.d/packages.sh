@@ -1,0 +1,59 @@
+# Which Debian package holds which program, and getting them.
+
+declare -A package_of=(
+    [cc]="gcc libc6-dev"
+    [cryptsetup]=cryptsetup-bin
+    [qemu-img]=qemu-utils
+    [qemu-system-x86_64]=qemu-system-x86
+    [nbdkit]=nbdkit
+    [nbdcopy]=libnbd-bin
+    [grub-fstest]=grub-common
+    [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
+    [busybox]=busybox-static
+    [cpio]=cpio
+    [modprobe]=kmod
+    [script]=bsdutils
+    [pkg-config]=pkg-config
+    [/usr/include/openssl/evp.h]=libssl-dev
+    [/usr/include/argon2.h]=libargon2-dev
+)
+demo_programs="cc mke2fs debugfs"
+interop_programs="cryptsetup qemu-img nbdkit grub-fstest mke2fs debugfs e2fsck script"
+vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
+bench_programs="cc cryptsetup nbdkit nbdcopy pkg-config /usr/include/openssl/evp.h /usr/include/argon2.h"
+all_programs="cc $interop_programs $vm_programs $bench_programs"
+
+# want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
+# needs a program says so itself, tests by leaving themselves out by name.
+want_packages() {
+    local program missing=()
+    for program; do
+        have "$program" || missing+=(${package_of[$program]})
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+    if [ "$(id -u)" = 0 ] && have apt-get; then
+        say "installing ${missing[*]}"
+        apt_get update -q && apt_get install -q --no-install-recommends "${missing[@]}" ||
+            echo "${red}could not install ${missing[*]}$plain" >&2
+    else
+        echo "${red}missing packages: ${missing[*]}$plain (apt-get install ${missing[*]})" >&2
+    fi
+}
+
+apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -y "$@" </dev/null >"$logs/apt.log" 2>&1; }
+
+# A program by name (also in the system directories that an ordinary user's PATH lacks), or a file by its path.
+have() { [ -e "$1" ] || PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
+
+want_rust() {
+    have cargo && have rustc || fail "Rust is missing: install rustup from https://rustup.rs, then run this again"
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    found=$(rustc --version | cut -d' ' -f2)
+    [ "$(printf '%s\n' "$wanted" "$found" | sort -V | head -1)" = "$wanted" ] ||
+        fail "Rust $wanted or newer is needed, this is $found: rustup update stable"
+}
+
+logs=target/dev
+mkdir -p "$logs"

@@ -1,0 +1,145 @@
+# Tests in layers, the quick ones first. A layer that fails stops the run.
+
+all_layers="check unit cli interop faults vm fuzz"
+fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-60}
+
+# run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by
+# name, and one line of totals.
+run_layers() {
+    local started layer layers=(${@:-$all_layers})
+    for layer in "${layers[@]}"; do
+        declare -F "layer_$layer" >/dev/null || fail "no such layer: $layer (there are: $all_layers)"
+    done
+    want_rust
+    started=$(now)
+    results=() passed=0 failed=0 skipped_by_tests=0
+    export KEYWAY_SKIPS=$PWD/$logs/skips
+    : >"$KEYWAY_SKIPS"
+    for layer in "${layers[@]}"; do
+        say "== $layer"
+        layer_started=$(now)
+        "layer_$layer"
+        results+=("$(printf '%-8s %-7s %7s s' "$layer" ok "$(seconds_since "$layer_started")")")
+    done
+    summary
+}
+
+# What every failing step ends in: the layer is over, and so is the run. (bash ignores `set -e` in too many places to
+# be relied upon here.)
+layer_fails() {
+    failed=$((failed > 0 ? failed : 1))
+    results+=("$(printf '%-8s %-7s %7s s' "$layer" FAILED "$(seconds_since "$layer_started")")")
+    summary
+    fail "layer $layer failed: $*"
+}
+
+summary() {
+    local skipped
+    skipped=$(wc -l <"$KEYWAY_SKIPS")
+    echo
+    printf '%s\n' "${results[@]}"
+    printf '%-8s %-7s %7s s\n' total '' "$(seconds_since "$started")"
+    if [ "$skipped" -gt 0 ]; then
+        say "left out:"
+        sed 's/^/  /' "$KEYWAY_SKIPS"
+    fi
+    # A test that leaves itself out returns without failing: its runner counted it as passed.
+    echo "$((passed - skipped_by_tests)) passed, $failed failed, $skipped skipped"
+}
+
+layer_check() {
+    step "format" cargo fmt --all --check
+    step "lints" cargo clippy --quiet --workspace --all-targets -- -D warnings
+    RUSTDOCFLAGS="-D warnings" step "documentation" cargo doc --quiet --workspace --no-deps
+    have cargo-deny || cargo install --quiet --locked cargo-deny ||
+        left_out check::licences-bans-sources "cargo-deny cannot be installed"
+    if have cargo-deny; then
+        step "licences, bans, sources" cargo deny --log-level error check licenses bans sources
+        # The advisory database comes from GitHub.
+        cargo deny --log-level error fetch db &>"$logs/advisories.log" &&
+            step "advisories" cargo deny --log-level error check advisories ||
+            left_out check::advisories "the advisory database cannot be fetched"
+    fi
+}
+
+layer_unit() {
+    cargo_test --workspace --exclude keyway-tests
+    cargo_test --package keyway-tests --lib --test harness
+}
+
+layer_cli() {
+    want_packages $interop_programs
+    proofs cli verbs
+}
+
+layer_interop() {
+    want_packages $interop_programs
+    proofs interop
+}
+
+layer_faults() {
+    want_packages $interop_programs
+    proofs faults
+}
+
+layer_vm() {
+    want_packages $vm_programs
+    proofs vm
+}
+
+# Every target for $fuzz_seconds, as many at once as there are processors.
+layer_fuzz() {
+    local target
+    step "build" fuzz/run --build
+    rm -f "$logs"/fuzz-*
+    fuzz_targets | xargs -P "$(nproc)" -I{} \
+        bash -c "fuzz/run {} $fuzz_seconds &>$logs/fuzz-{}.log && touch $logs/fuzz-{}.ok" || true
+    for target in $(fuzz_targets); do
+        step "$target" ended_well "$target"
+    done
+}
+
+ended_well() { [ -e "$logs/fuzz-$1.ok" ] || { tail -40 "$logs/fuzz-$1.log" && return 1; }; }
+
+fuzz_targets() { sed -n '/^\[\[bin\]\]/,/^$/s/^name = "\(.*\)"/\1/p' fuzz/Cargo.toml; }
+
+# fuzz TARGET [SECONDS]
+fuzz() {
+    want_rust
+    [ $# -gt 0 ] || { fuzz_targets && return; }
+    fuzz/run "$1" "${2:-60}"
+}
+
+# proofs PREFIX…: the integration tests of tests/ whose file names begin so, with the static release binary.
+proofs() {
+    local prefix file selected=()
+    build_static || layer_fails "the static build"
+    export KEYWAY_BIN=$PWD/target/keyway
+    for prefix; do
+        for file in tests/tests/"$prefix"*.rs; do
+            [ ! -e "$file" ] || selected+=(--test "$(basename "$file" .rs)")
+        done
+    done
+    [ ${#selected[@]} -gt 0 ] || layer_fails "there is no such test: $*"
+    cargo_test --package keyway-tests "${selected[@]}"
+}
+
+# cargo_test ARG…: runs, shows and counts. Tests that leave themselves out append to $KEYWAY_SKIPS.
+cargo_test() {
+    local log=$logs/$layer.log before status=0 counts
+    before=$(wc -l <"$KEYWAY_SKIPS")
+    cargo test --quiet --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+    counts=$(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$log")
+    passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
+    skipped_by_tests=$((skipped_by_tests + $(wc -l <"$KEYWAY_SKIPS") - before))
+    [ $status = 0 ] || layer_fails "its tests"
+}
+
+# step NAME COMMAND…: counts as one test.
+step() {
+    echo "-- $1"
+    "${@:2}" || layer_fails "$1"
+    passed=$((passed + 1))
+}
+
+left_out() { echo "$1: $2" >>"$KEYWAY_SKIPS"; }

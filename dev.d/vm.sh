@@ -1,0 +1,3 @@
+# ./dev vm: Debian's kernel with Keyway's volumes.
+
+vm() { fail "not yet"; }
