@@ -1,3 +1,28 @@
 //! `keyway`: Linux disk encryption without root.
+//!
+//! A command is a table (`args`) and a function (`command`); a failure carries cryptsetup's exit code (`failure`).
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod command;
+mod failure;
+mod harden;
+mod output;
+mod passphrase;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    harden::process();
+    match args::parse(std::env::args_os()) {
+        Ok(args::Invocation::Run(args)) => {
+            let result = (args.command().run)(&args);
+            failure::conclude(&args, result)
+        }
+        Ok(args::Invocation::Print(text)) => match output::print(&text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        },
+        Err(failure) => failure.report(),
+    }
+}

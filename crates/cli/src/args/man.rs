@@ -1,0 +1,143 @@
+//! Man pages (section 8, roff with the man macros) from the tables.
+
+use super::help;
+use super::shared;
+use super::table::{Command, Group, Opt};
+use crate::command::COMMANDS;
+use std::fmt::Write;
+
+/// All pages: file name and text.
+pub(crate) fn pages() -> Vec<(String, String)> {
+    let mut pages = vec![("keyway.8".to_owned(), overview())];
+    for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+        pages.push((format!("keyway-{}.8", command.name), page(command)));
+    }
+    pages
+}
+
+fn overview() -> String {
+    let mut text = title("KEYWAY");
+    text.push_str(".SH NAME\nkeyway \\- Linux disk encryption without root\n");
+    text.push_str(".SH SYNOPSIS\n.B keyway\n[\\fIOPTION\\fR...] \\fICOMMAND\\fR [\\fIOPERAND\\fR...]\n");
+    text.push_str(".SH DESCRIPTION\n");
+    paragraphs(&mut text, OVERVIEW);
+    for (heading, group) in [
+        ("COMMANDS WITHOUT ROOT", Group::Rootless),
+        ("CRYPTSETUP'S COMMANDS", Group::Cryptsetup),
+        ("NOT BUILT YET", Group::Absent),
+    ] {
+        let _ = writeln!(text, ".SH {}", escape(heading));
+        for command in COMMANDS.iter().filter(|c| c.group == group) {
+            let _ =
+                writeln!(text, ".TP\n.BR keyway\\-{} (8)\n{}", escape(command.name), escape(command.about));
+        }
+    }
+    options(&mut text, "OPTIONS OF EVERY COMMAND", shared::EVERYWHERE.iter().copied());
+    options(&mut text, "OPTIONS OF CRYPTSETUP'S COMMANDS", shared::CRYPTSETUP_EVERYWHERE.iter().copied());
+    text.push_str(".SH PASSPHRASES\n");
+    paragraphs(&mut text, PASSPHRASES);
+    text.push_str(".SH EXIT STATUS\n");
+    paragraphs(&mut text, EXIT_STATUS);
+    text
+}
+
+fn page(command: &'static Command) -> String {
+    let name = format!("keyway-{}", command.name);
+    let mut text = title(&name.to_uppercase());
+    let _ = writeln!(text, ".SH NAME\n{} \\- {}", escape(&name), escape(command.about.trim_end_matches('.')));
+    let _ = writeln!(text, ".SH SYNOPSIS\n.B {}", escape(&help::synopsis("keyway", command)));
+    text.push_str(".SH DESCRIPTION\n");
+    paragraphs(&mut text, if command.man.is_empty() { command.about } else { command.man });
+    if !command.aliases.is_empty() {
+        let names: Vec<&str> = command.aliases.iter().map(|a| a.name).collect();
+        let _ = writeln!(text, ".PP\nOther names: {}.", escape(&names.join(", ")));
+    }
+    if !command.operands.is_empty() {
+        text.push_str(".SH OPERANDS\n");
+        for operand in command.operands {
+            let _ = writeln!(text, ".TP\n.I {}\n{}", escape(operand.name), escape(operand.help));
+        }
+    }
+    options(&mut text, "OPTIONS", command.options.iter().copied());
+    let rest = command.all_options().filter(|o| !command.options.iter().any(|own| own.long == o.long));
+    options(&mut text, "COMMON OPTIONS", rest);
+    if !command.examples.is_empty() {
+        text.push_str(".SH EXAMPLES\n");
+        for example in command.examples {
+            let _ = writeln!(text, ".TP\n.B {}\n{}", escape(example.line), escape(example.does));
+        }
+    }
+    text.push_str(".SH EXIT STATUS\n");
+    paragraphs(&mut text, EXIT_STATUS);
+    text.push_str(".SH SEE ALSO\n.BR keyway (8)\n");
+    text
+}
+
+fn title(name: &str) -> String {
+    format!(".TH \"{}\" 8 \"\" \"keyway {}\"\n", escape(name), env!("CARGO_PKG_VERSION"))
+}
+
+fn options(text: &mut String, heading: &str, options: impl Iterator<Item = &'static Opt>) {
+    let mut options = options.peekable();
+    if options.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(text, ".SH \"{}\"", escape(heading));
+    for option in options {
+        let _ =
+            writeln!(text, ".TP\n.B {}\n{}", escape(help::names(option).trim_start()), escape(option.help));
+        if !option.man.is_empty() {
+            let _ = writeln!(text, "{}", escape(option.man));
+        }
+    }
+}
+
+fn paragraphs(text: &mut String, body: &str) {
+    for paragraph in body.split("\n\n") {
+        let _ = writeln!(text, ".PP\n{}", escape(paragraph));
+    }
+}
+
+/// Protects roff's special characters: backslashes, dashes, and a dot or quote that starts a line.
+fn escape(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    let protect =
+        |line: &str| if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line.to_owned() };
+    text.lines().map(protect).collect::<Vec<_>>().join("\n")
+}
+
+const OVERVIEW: &str = "Keyway makes, opens, edits, reads and writes LUKS1 and LUKS2 volumes in user space: in files \
+and on block devices, without root, without loop devices and without the kernel's device mapper.\n\nIt takes \
+cryptsetup's commands and options as they are and behaves as cryptsetup when it is called by that name. Options may \
+stand anywhere on the line; -- ends them.";
+
+const PASSPHRASES: &str = "On a terminal a passphrase is asked for without echo and has at most 512 bytes.\n\nWhen \
+standard input is no terminal, the passphrase is read from it up to the first newline, which is left out. With \
+--key-file - everything up to the end is the passphrase, newlines included.\n\nA key file is taken whole, newlines \
+included, up to 8 MiB, unless --keyfile-offset and --keyfile-size choose a part of it.";
+
+const EXIT_STATUS: &str = "0: success. 1: wrong parameters, and all that has no code of its own. 2: no permission, or a \
+wrong passphrase. 3: out of memory. 4: wrong device or file. 5: the device exists already or is in use.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_characters_do_not_reach_roff() {
+        assert_eq!(escape("a\\b --x"), "a\\eb \\-\\-x");
+        assert_eq!(escape(".start\n'quote"), "\\&.start\n\\&'quote");
+    }
+
+    #[test]
+    fn every_command_has_a_page_with_its_options() {
+        let pages = pages();
+        for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+            let (_, page) = pages.iter().find(|(n, _)| *n == format!("keyway-{}.8", command.name)).unwrap();
+            for option in command.all_options() {
+                let name = escape(&format!("--{}", option.long));
+                assert!(page.contains(&name), "{} lacks {name}", command.name);
+            }
+        }
+    }
+}

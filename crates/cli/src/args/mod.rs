@@ -1,0 +1,18 @@
+//! The command line as tables: one a command, from which come the parser, `--help`, the man pages and completions.
+//!
+//! `table` holds the types, `shared` the options that several commands take, `parser` turns an argument vector into
+//! [`Args`], `help`, `man` and `completion` print the same tables for people and shells.
+
+pub(crate) mod completion;
+mod help;
+pub(crate) mod man;
+mod parser;
+pub(crate) mod shared;
+pub(crate) mod size;
+mod suggest;
+mod table;
+mod values;
+
+pub(crate) use parser::{Invocation, parse};
+pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt};
+pub(crate) use values::Args;

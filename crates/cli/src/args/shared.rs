@@ -1,0 +1,291 @@
+//! Options that more than one command takes, named once.
+//!
+//! Names and letters are cryptsetup's; the words are ours. Options of one command only stand in its own file.
+
+use super::table::{Group, Kind, Opt};
+
+const U32: Kind = Kind::Number(u32::MAX as u64);
+const U64: Kind = Kind::Number(u64::MAX);
+
+const fn flag(long: &'static str, short: Option<char>, help: &'static str, man: &'static str) -> Opt {
+    Opt { long, short, value: "", kind: Kind::Flag, help, man }
+}
+
+const fn option(
+    long: &'static str,
+    short: Option<char>,
+    value: &'static str,
+    kind: Kind,
+    help: &'static str,
+    man: &'static str,
+) -> Opt {
+    Opt { long, short, value, kind, help, man }
+}
+
+// ---- every command ----
+
+pub(crate) static HELP: Opt = flag("help", Some('?'), "Show this help.", "");
+pub(crate) static USAGE: Opt = flag("usage", None, "Show the command's synopsis.", "");
+pub(crate) static VERSION: Opt = flag("version", Some('V'), "Show the version.", "");
+pub(crate) static VERBOSE: Opt = flag("verbose", Some('v'), "Say more, and name the exit code.", "");
+pub(crate) static DEBUG: Opt = flag("debug", None, "Show what is done and why; never secrets.", "");
+pub(crate) static DEBUG_JSON: Opt = flag("debug-json", None, "Like --debug, with the LUKS2 metadata.", "");
+pub(crate) static BATCH_MODE: Opt = flag(
+    "batch-mode",
+    Some('q'),
+    "Ask no questions.",
+    "Takes every confirmation as given. Dangerous in a typed command, meant for scripts.",
+);
+pub(crate) static TEST_ARGS: Opt = flag("test-args", None, "Check the command line and do nothing.", "");
+pub(crate) static JSON: Opt = flag("json", None, "Print JSON instead of text.", "");
+pub(crate) static MEMORY_BUDGET: Opt = option(
+    "memory-budget",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Most memory that key derivation may take.",
+    "A keyslot with Argon2 names the memory that opening it takes, and a hostile header may name all there is. A keyslot \
+     over the budget is refused with the figure. Keyslots that fit together are derived side by side. \
+     The default is half of the memory that is available.",
+);
+
+/// Taken by every command.
+pub(crate) static EVERYWHERE: &[&Opt] =
+    &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &USAGE, &VERSION];
+
+// ---- passphrases and keys ----
+
+pub(crate) static KEY_FILE: Opt = option(
+    "key-file",
+    Some('d'),
+    "FILE",
+    Kind::Path,
+    "Take the passphrase from a file, - for standard input.",
+    "The whole file is the passphrase, newlines included, up to 8 MiB. With - the same holds for standard input. Without \
+     this option a passphrase is asked for on the terminal, or read from standard input up to the first newline when that \
+     is no terminal.",
+);
+pub(crate) static KEYFILE_OFFSET: Opt =
+    option("keyfile-offset", None, "BYTES", U64, "Skip this much of the key file.", "");
+pub(crate) static KEYFILE_SIZE: Opt = option(
+    "keyfile-size",
+    Some('l'),
+    "BYTES",
+    U32,
+    "Read this much of the key file.",
+    "A file that ends earlier is an error: a truncated key would never open anything.",
+);
+pub(crate) static NEW_KEYFILE: Opt =
+    option("new-keyfile", None, "FILE", Kind::Path, "Take the new passphrase from a file.", "");
+pub(crate) static NEW_KEYFILE_OFFSET: Opt =
+    option("new-keyfile-offset", None, "BYTES", U64, "Skip this much of the new key file.", "");
+pub(crate) static NEW_KEYFILE_SIZE: Opt =
+    option("new-keyfile-size", None, "BYTES", U32, "Read this much of the new key file.", "");
+pub(crate) static VOLUME_KEY_FILE: Opt = option(
+    "volume-key-file",
+    None,
+    "FILE",
+    Kind::Path,
+    "The volume key itself, in a file.",
+    "Used instead of a passphrase, or as the key of a new volume. With luksDump --dump-volume-key the key is written to \
+     this file, which must not exist yet.",
+);
+pub(crate) static MASTER_KEY_FILE: Opt =
+    option("master-key-file", None, "FILE", Kind::Path, "Old name of --volume-key-file.", "");
+pub(crate) static VERIFY_PASSPHRASE: Opt =
+    flag("verify-passphrase", Some('y'), "Ask twice for a passphrase on a terminal.", "");
+pub(crate) static TIMEOUT: Opt =
+    option("timeout", Some('t'), "SECONDS", U32, "Give up waiting at the prompt.", "");
+pub(crate) static TRIES: Opt =
+    option("tries", Some('T'), "N", U32, "How often to ask for a passphrase (3).", "");
+pub(crate) static FORCE_PASSWORD: Opt =
+    flag("force-password", None, "Accepted; there is no password quality check.", "");
+pub(crate) static KEY_SLOT: Opt = option(
+    "key-slot",
+    Some('S'),
+    "N",
+    Kind::Number(i32::MAX as u64),
+    "Use this keyslot only.",
+    "LUKS1 has keyslots 0 to 7, LUKS2 0 to 31. For a new key the default is the first free one.",
+);
+pub(crate) static UNBOUND: Opt = flag(
+    "unbound",
+    None,
+    "A keyslot whose key is not the volume's (LUKS2).",
+    "An unbound keyslot stores any key under a passphrase and opens no data.",
+);
+pub(crate) static TOKEN_ID: Opt =
+    option("token-id", None, "N", Kind::Number(i32::MAX as u64), "Use this token.", "");
+pub(crate) static TOKEN_ONLY: Opt = flag("token-only", None, "Ask for no passphrase when tokens fail.", "");
+pub(crate) static TOKEN_TYPE: Opt =
+    option("token-type", None, "TYPE", Kind::Text, "Use tokens of this type only.", "");
+
+// ---- the volume ----
+
+pub(crate) static HEADER: Opt = option(
+    "header",
+    None,
+    "FILE",
+    Kind::Path,
+    "The file that holds the LUKS header.",
+    "A detached header: DEVICE then holds the encrypted data alone.",
+);
+pub(crate) static TYPE: Opt = option(
+    "type",
+    Some('M'),
+    "TYPE",
+    Kind::Text,
+    "The format: luks, luks1 or luks2.",
+    "luks means either version; a new volume is LUKS2.",
+);
+pub(crate) static DISABLE_LOCKS: Opt = flag(
+    "disable-locks",
+    None,
+    "Do not lock the LUKS2 header.",
+    "Without the lock, another process may change the header at the same time. A damaged copy is not recovered.",
+);
+pub(crate) static UUID: Opt = option("uuid", None, "UUID", Kind::Text, "Give the volume this UUID.", "");
+pub(crate) static LABEL: Opt =
+    option("label", None, "TEXT", Kind::Text, "Label, at most 47 bytes (LUKS2).", "");
+pub(crate) static SUBSYSTEM: Opt =
+    option("subsystem", None, "TEXT", Kind::Text, "Subsystem label, at most 47 bytes (LUKS2).", "");
+
+// ---- making keys and volumes ----
+
+pub(crate) static CIPHER: Opt = option(
+    "cipher",
+    Some('c'),
+    "SPEC",
+    Kind::Text,
+    "Cipher, mode and IV (aes-xts-plain64).",
+    "Written as dm-crypt writes it: cipher-mode-iv. A combination that cannot exist is refused by name.",
+);
+pub(crate) static KEY_SIZE: Opt = option(
+    "key-size",
+    Some('s'),
+    "BITS",
+    U32,
+    "Size of the volume key.",
+    "XTS uses two keys and this counts both: 512 bits with aes-xts is AES-256.",
+);
+pub(crate) static HASH: Opt = option(
+    "hash",
+    Some('h'),
+    "NAME",
+    Kind::Text,
+    "Hash of the header's key derivation (sha256).",
+    "Used for PBKDF2, the volume key's digest and the anti-forensic splitter.",
+);
+pub(crate) static ITER_TIME: Opt = option(
+    "iter-time",
+    Some('i'),
+    "MS",
+    U32,
+    "Time that one guess shall take here (2000).",
+    "The cost of the key derivation is measured on this machine so that opening takes about this many milliseconds.",
+);
+pub(crate) static PBKDF: Opt =
+    option("pbkdf", None, "NAME", Kind::Text, "Key derivation: argon2id, argon2i or pbkdf2.", "");
+pub(crate) static PBKDF_FORCE_ITERATIONS: Opt = option(
+    "pbkdf-force-iterations",
+    None,
+    "N",
+    U32,
+    "Take this cost, do not measure.",
+    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then taken as given.",
+);
+pub(crate) static PBKDF_MEMORY: Opt =
+    option("pbkdf-memory", None, "KIB", U32, "Memory of Argon2 (1048576).", "");
+pub(crate) static PBKDF_PARALLEL: Opt = option("pbkdf-parallel", None, "N", U32, "Lanes of Argon2 (4).", "");
+pub(crate) static KEYSLOT_CIPHER: Opt =
+    option("keyslot-cipher", None, "SPEC", Kind::Text, "Cipher of the keyslot's area (LUKS2).", "");
+pub(crate) static KEYSLOT_KEY_SIZE: Opt =
+    option("keyslot-key-size", None, "BITS", U32, "Key size of the keyslot's area (LUKS2).", "");
+pub(crate) static SECTOR_SIZE: Opt =
+    option("sector-size", None, "BYTES", U32, "Encryption sector: 512, 1024, 2048 or 4096.", "");
+pub(crate) static OFFSET: Opt =
+    option("offset", Some('o'), "SECTORS", U64, "Where the data starts, in 512-byte sectors.", "");
+pub(crate) static ALIGN_PAYLOAD: Opt =
+    option("align-payload", None, "SECTORS", U32, "Align the start of the data, in 512-byte sectors.", "");
+pub(crate) static LUKS2_METADATA_SIZE: Opt = option(
+    "luks2-metadata-size",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Size of one header copy: 16K to 4M.",
+    "A power of two. Two copies stand at the start of the volume.",
+);
+pub(crate) static LUKS2_KEYSLOTS_SIZE: Opt = option(
+    "luks2-keyslots-size",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Size of the keyslots area, at most 128M.",
+    "A multiple of 4096 bytes.",
+);
+pub(crate) static USE_RANDOM: Opt =
+    flag("use-random", None, "Keys from the kernel's generator (/dev/random).", "");
+pub(crate) static USE_URANDOM: Opt =
+    flag("use-urandom", None, "Keys from the kernel's generator (default).", "");
+pub(crate) static PROGRESS_FREQUENCY: Opt =
+    option("progress-frequency", None, "SECONDS", U32, "Seconds between progress lines.", "");
+pub(crate) static PROGRESS_JSON: Opt = flag("progress-json", None, "Progress as JSON lines.", "");
+
+// ---- taken so that cryptsetup's scripts run; without effect where a command has no use for them ----
+
+pub(crate) static JSON_FILE: Opt =
+    option("json-file", None, "FILE", Kind::Path, "Where a token's JSON is read or written.", "");
+pub(crate) static HEADER_BACKUP_FILE: Opt =
+    option("header-backup-file", None, "FILE", Kind::Path, "The file that keeps the header's copy.", "");
+pub(crate) static DISABLE_EXTERNAL_TOKENS: Opt =
+    flag("disable-external-tokens", None, "Accepted; token plugins are never loaded.", "");
+pub(crate) static EXTERNAL_TOKENS_PATH: Opt =
+    option("external-tokens-path", None, "DIR", Kind::Path, "Accepted; token plugins are never loaded.", "");
+pub(crate) static DISABLE_KEYRING: Opt =
+    flag("disable-keyring", None, "Accepted; no kernel keyring is used.", "");
+pub(crate) static READONLY: Opt = flag("readonly", Some('r'), "Map read-only.", "");
+pub(crate) static VERACRYPT: Opt = flag("veracrypt", None, "Try VeraCrypt's formats too.", "");
+pub(crate) static ACTIVE_NAME: Opt =
+    option("active-name", None, "NAME", Kind::Text, "The device's mapping.", "");
+
+/// cryptsetup takes these with every command, used or not.
+pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
+    &KEY_FILE,
+    &KEYFILE_OFFSET,
+    &KEYFILE_SIZE,
+    &NEW_KEYFILE_OFFSET,
+    &NEW_KEYFILE_SIZE,
+    &VOLUME_KEY_FILE,
+    &MASTER_KEY_FILE,
+    &VERIFY_PASSPHRASE,
+    &TIMEOUT,
+    &TRIES,
+    &FORCE_PASSWORD,
+    &HEADER,
+    &TYPE,
+    &CIPHER,
+    &HASH,
+    &PBKDF_MEMORY,
+    &PBKDF_PARALLEL,
+    &MEMORY_BUDGET,
+    &TOKEN_ID,
+    &TOKEN_ONLY,
+    &TOKEN_TYPE,
+    &JSON_FILE,
+    &HEADER_BACKUP_FILE,
+    &DISABLE_LOCKS,
+    &DISABLE_KEYRING,
+    &DISABLE_EXTERNAL_TOKENS,
+    &READONLY,
+    &VERACRYPT,
+    &PROGRESS_FREQUENCY,
+    &ACTIVE_NAME,
+];
+
+/// What commands of a group take beside their own options and [`EVERYWHERE`].
+pub(crate) fn accepted_by(group: Group) -> &'static [&'static Opt] {
+    match group {
+        Group::Cryptsetup | Group::Absent => CRYPTSETUP_EVERYWHERE,
+        Group::Rootless | Group::Hidden => &[],
+    }
+}

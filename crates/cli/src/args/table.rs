@@ -1,0 +1,124 @@
+//! The rows that tables are made of.
+
+use super::Args;
+use crate::failure::Result;
+
+/// One option.
+#[derive(Debug)]
+pub(crate) struct Opt {
+    /// Without the dashes.
+    pub(crate) long: &'static str,
+    /// The letter after a single dash.
+    pub(crate) short: Option<char>,
+    /// What stands for the value in help (`BITS`); empty for a flag.
+    pub(crate) value: &'static str,
+    /// What the value must be.
+    pub(crate) kind: Kind,
+    /// One line for `--help`.
+    pub(crate) help: &'static str,
+    /// A paragraph for the man page; empty when the line says it all.
+    pub(crate) man: &'static str,
+}
+
+/// What an option's value must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// No value.
+    Flag,
+    /// Any text in UTF-8.
+    Text,
+    /// A file name.
+    Path,
+    /// A whole number up to the given one; hexadecimal with 0x and octal with 0, as cryptsetup takes them.
+    Number(u64),
+    /// A number of bytes, with an optional unit: s (512), K, M, G, T or KiB … (1024), KB … (1000).
+    Size,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+impl Opt {
+    /// Whether the option is followed by a value.
+    pub(crate) const fn takes_value(&self) -> bool {
+        !matches!(self.kind, Kind::Flag)
+    }
+}
+
+/// One operand (an argument that is no option).
+#[derive(Debug)]
+pub(crate) struct Operand {
+    /// As shown in help: `DEVICE`.
+    pub(crate) name: &'static str,
+    /// Whether the command refuses to run without it.
+    pub(crate) required: bool,
+    /// One line for the man page.
+    pub(crate) help: &'static str,
+}
+
+/// Another name for a command; cryptsetup's old names also fix the type ("luksOpen" is `open --type luks`).
+#[derive(Debug)]
+pub(crate) struct Alias {
+    /// The name.
+    pub(crate) name: &'static str,
+    /// The value of `--type` that it stands for.
+    pub(crate) device_type: Option<&'static str>,
+}
+
+/// Where a command stands in `keyway --help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Keyway's own verbs, which need no root.
+    Rootless,
+    /// cryptsetup's commands.
+    Cryptsetup,
+    /// cryptsetup's commands that this build lacks.
+    Absent,
+    /// For packagers; left out of `--help`.
+    Hidden,
+}
+
+/// An example in help and man page.
+#[derive(Debug)]
+pub(crate) struct Example {
+    /// The line to type.
+    pub(crate) line: &'static str,
+    /// What it does.
+    pub(crate) does: &'static str,
+}
+
+/// One command.
+pub(crate) struct Command {
+    /// Its name, in cryptsetup's spelling.
+    pub(crate) name: &'static str,
+    /// Other names.
+    pub(crate) aliases: &'static [Alias],
+    /// Where it stands in help.
+    pub(crate) group: Group,
+    /// Its operands in order.
+    pub(crate) operands: &'static [Operand],
+    /// One line, for the list of commands.
+    pub(crate) about: &'static str,
+    /// Paragraphs for the man page, separated by empty lines.
+    pub(crate) man: &'static str,
+    /// Its options in the order of help. Those that every command takes (`shared::EVERYWHERE`) are not repeated.
+    pub(crate) options: &'static [&'static Opt],
+    /// Examples, at most a few.
+    pub(crate) examples: &'static [Example],
+    /// What it does.
+    pub(crate) run: fn(&Args) -> Result<()>,
+}
+
+impl Command {
+    /// Whether `name` is this command's name or one of its aliases.
+    pub(crate) fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|a| a.name == name)
+    }
+
+    /// Its own options and those that every command of its kind takes.
+    pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
+        let own = self.options;
+        let shared = super::shared::accepted_by(self.group);
+        let unrepeated = move |o: &&&Opt| !own.iter().any(|mine| mine.long == o.long);
+        own.iter().chain(shared.iter().chain(super::shared::EVERYWHERE).filter(unrepeated)).copied()
+    }
+}

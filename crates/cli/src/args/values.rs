@@ -1,0 +1,134 @@
+//! What the user typed, looked up by the same table row that defined it.
+
+use super::shared;
+use super::size;
+use super::table::{Command, Kind, Opt};
+use crate::failure::{Exit, Failure, Result};
+use clap::ArgMatches;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// The invoked command with its options and operands; every value has been checked against its row.
+pub(crate) struct Args {
+    command: &'static Command,
+    matches: ArgMatches,
+    operands: Vec<OsString>,
+    device_type: Option<&'static str>,
+}
+
+impl Args {
+    /// Checks each given value against its row.
+    pub(super) fn new(
+        command: &'static Command,
+        matches: ArgMatches,
+        operands: Vec<OsString>,
+        device_type: Option<&'static str>,
+    ) -> Result<Self> {
+        let args = Self { command, matches, operands, device_type };
+        for option in command.all_options().filter(|o| o.takes_value()) {
+            args.check(option)?;
+        }
+        Ok(args)
+    }
+
+    /// The command's table.
+    pub(crate) fn command(&self) -> &'static Command {
+        self.command
+    }
+
+    /// Whether the option was given (flag or value).
+    pub(crate) fn given(&self, option: &Opt) -> bool {
+        if option.takes_value() {
+            self.raw(option).is_some()
+        } else {
+            self.matches.try_get_one::<bool>(option.long).ok().flatten().copied().unwrap_or(false)
+        }
+    }
+
+    /// The value as text; the last one when it was given several times.
+    pub(crate) fn text(&self, option: &Opt) -> Option<&str> {
+        self.raw(option).and_then(OsStr::to_str)
+    }
+
+    /// The value as a file name.
+    pub(crate) fn path(&self, option: &Opt) -> Option<&Path> {
+        self.raw(option).map(Path::new)
+    }
+
+    /// The value of a [`Kind::Number`] or [`Kind::Size`] option (the latter in bytes).
+    pub(crate) fn number(&self, option: &Opt) -> Option<u64> {
+        let text = self.text(option)?;
+        match option.kind {
+            Kind::Size => size::parse(text),
+            _ => size::parse_number(text),
+        }
+    }
+
+    /// The value of a [`Kind::Number`] option whose row bounds it to 32 bits.
+    pub(crate) fn number32(&self, option: &Opt) -> Option<u32> {
+        self.number(option).and_then(|n| u32::try_from(n).ok())
+    }
+
+    /// How many times the option was given.
+    pub(crate) fn times(&self, option: &Opt) -> usize {
+        self.matches.try_get_raw(option.long).ok().flatten().map_or(0, Iterator::count)
+    }
+
+    /// The operand at `index`, counted from 0.
+    pub(crate) fn operand(&self, index: usize) -> Option<&Path> {
+        self.operands.get(index).map(Path::new)
+    }
+
+    /// All operands.
+    pub(crate) fn operands(&self) -> &[OsString] {
+        &self.operands
+    }
+
+    /// `--type`, or what the command's old name stands for ("luksOpen": luks).
+    pub(crate) fn device_type(&self) -> Option<&str> {
+        self.device_type.or_else(|| self.text(&shared::TYPE))
+    }
+
+    /// Whether to say more (`-v` or `--debug`).
+    pub(crate) fn verbose(&self) -> bool {
+        self.given(&shared::VERBOSE) || self.debug()
+    }
+
+    /// Whether to show what is done and why.
+    pub(crate) fn debug(&self) -> bool {
+        self.given(&shared::DEBUG) || self.given(&shared::DEBUG_JSON)
+    }
+
+    /// Whether questions are taken as answered.
+    pub(crate) fn batch_mode(&self) -> bool {
+        self.given(&shared::BATCH_MODE)
+    }
+
+    fn raw(&self, option: &Opt) -> Option<&OsStr> {
+        self.matches.try_get_raw(option.long).ok().flatten()?.next_back()
+    }
+
+    fn check(&self, option: &Opt) -> Result<()> {
+        let Some(raw) = self.raw(option) else { return Ok(()) };
+        if option.kind == Kind::Path {
+            return Ok(());
+        }
+        let wrong = |why: String| {
+            Failure::new(Exit::Parameters, format!("--{} {}: {why}.", option.long, raw.to_string_lossy()))
+        };
+        let text = raw.to_str().ok_or_else(|| wrong("not valid UTF-8".to_owned()))?;
+        match option.kind {
+            Kind::Flag | Kind::Path | Kind::Text => Ok(()),
+            Kind::Number(most) => match size::parse_number(text) {
+                Some(n) if n <= most => Ok(()),
+                Some(_) => Err(wrong(format!("at most {most} is possible"))),
+                None => Err(wrong("a whole number is needed".to_owned())),
+            },
+            Kind::Size => size::parse(text)
+                .map(drop)
+                .ok_or_else(|| wrong("a size is needed, such as 4096, 16M or 2GiB".to_owned())),
+            Kind::Choice(words) if words.contains(&text) => Ok(()),
+            Kind::Choice(words) => Err(wrong(format!("one of {} is needed", words.join(", ")))),
+        }
+    }
+}

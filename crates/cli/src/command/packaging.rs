@@ -1,0 +1,51 @@
+//! `man` and `completions`: what a package is made with. Left out of `--help`.
+
+use crate::args::{Args, Command, Group, Operand, completion, man};
+use crate::failure::{Exit, Failure, Result};
+use crate::output;
+
+/// `keyway man DIR`.
+pub(crate) static MAN: Command = Command {
+    name: "man",
+    aliases: &[],
+    group: Group::Hidden,
+    operands: &[Operand { name: "DIR", required: true, help: "Where the pages are written." }],
+    about: "Write the man pages.",
+    man: "",
+    options: &[],
+    examples: &[],
+    run: write_man_pages,
+};
+
+/// `keyway completions SHELL`.
+pub(crate) static COMPLETIONS: Command = Command {
+    name: "completions",
+    aliases: &[],
+    group: Group::Hidden,
+    operands: &[Operand { name: "SHELL", required: true, help: "bash, zsh or fish." }],
+    about: "Print the completions of a shell.",
+    man: "",
+    options: &[],
+    examples: &[],
+    run: print_completions,
+};
+
+fn write_man_pages(args: &Args) -> Result<()> {
+    let Some(directory) = args.operand(0) else { return Err(Failure::silent(Exit::Parameters)) };
+    for (name, text) in man::pages() {
+        let path = directory.join(name);
+        std::fs::write(&path, text)
+            .map_err(|e| Failure::new(Exit::Device, format!("Cannot write {}: {e}.", path.display())))?;
+    }
+    Ok(())
+}
+
+fn print_completions(args: &Args) -> Result<()> {
+    let shell = args.operand(0).map(|s| s.to_string_lossy()).unwrap_or_default();
+    match completion::script(&shell) {
+        Some(script) => output::print(&script),
+        None => {
+            Err(Failure::new(Exit::Parameters, format!("No completions for {shell}: bash, zsh or fish.")))
+        }
+    }
+}
