@@ -2,17 +2,21 @@
 //!
 //! Everything that runs on whole sectors goes through [`SectorCipher`]; everything that turns a passphrase into a
 //! key goes through [`kdf`]. What the CPU can do is decided once, in [`Cpu`], and handed down as a value.
-#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 extern crate alloc;
 
+mod block;
 pub mod cpu;
 pub mod error;
 pub mod hash;
+mod iv;
 pub mod kdf;
+mod mode;
 pub mod secret;
 pub mod sector;
 pub mod spec;
+mod sys;
 
 pub use cpu::Cpu;
 pub use error::Error;

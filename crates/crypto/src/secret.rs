@@ -1,56 +1,149 @@
 //! Key material: locked in memory, kept out of core dumps, wiped on drop, compared in constant time.
+//!
+//! Every secret has pages of its own ([`Pages`]), so that locking, wiping and unlocking one never touches another.
 
-use alloc::vec;
-use alloc::vec::Vec;
+use crate::sys::Pages;
+use core::mem::{align_of, size_of};
+use core::ops::Deref;
+use core::ptr::NonNull;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 /// Bytes that must not leak: no `Clone`, no `Debug`, no growth (growth would leave copies behind).
 pub struct Secret {
-    bytes: Vec<u8>,
+    pages: Pages,
+    len: usize,
 }
 
 impl Secret {
     /// `len` zero bytes, to be filled through [`Secret::expose_mut`].
     pub fn zeroed(len: usize) -> Self {
-        Self { bytes: vec![0; len] }
+        Self { pages: Pages::locked(len), len }
     }
 
     /// Takes a copy of `bytes`; wiping the original is the caller's duty.
     pub fn copy_from(bytes: &[u8]) -> Self {
         let mut secret = Self::zeroed(bytes.len());
-        secret.bytes.copy_from_slice(bytes);
+        secret.expose_mut().copy_from_slice(bytes);
         secret
     }
 
     /// Length in bytes.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.len
     }
 
     /// Whether there are no bytes at all (an empty passphrase).
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len == 0
     }
 
     /// The bytes. The name makes every use easy to find in review.
     pub fn expose(&self) -> &[u8] {
-        &self.bytes
+        &self.pages.as_slice()[..self.len]
     }
 
     /// The bytes, to be written to.
     pub fn expose_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
+        &mut self.pages.as_mut_slice()[..self.len]
+    }
+
+    /// Whether the system keeps the bytes out of swap. It may refuse (RLIMIT_MEMLOCK); the secret works all the same.
+    pub fn is_locked(&self) -> bool {
+        self.pages.is_locked()
     }
 
     /// Equality in time that depends on the lengths only.
     pub fn ct_eq(&self, other: &[u8]) -> bool {
-        self.bytes.len() == other.len() && self.bytes.ct_eq(other).into()
+        self.len == other.len() && self.expose().ct_eq(other).into()
     }
 }
 
 impl Drop for Secret {
     fn drop(&mut self) {
-        self.bytes.zeroize();
+        self.pages.as_mut_slice().zeroize();
+    }
+}
+
+/// A value made of plain bytes (a key schedule) that lives in pages as a [`Secret`] does.
+pub(crate) struct SecretBox<T: Plain> {
+    pages: Pages,
+    value: NonNull<T>,
+}
+
+/// Types for which all-zero bytes are a value and which own nothing.
+///
+/// # Safety
+/// The implementor is valid for any bit pattern, has no padding and no destructor.
+pub(crate) unsafe trait Plain: Copy + Send + Sync + 'static {}
+
+impl<T: Plain> SecretBox<T> {
+    /// A zeroed value, filled in place by `fill` so that no copy stays behind on the stack.
+    pub(crate) fn new_with(fill: impl FnOnce(&mut T)) -> Self {
+        const { assert!(align_of::<T>() <= 4096) };
+        let mut pages = Pages::locked(size_of::<T>());
+        let mut value = NonNull::from(pages.as_mut_slice()).cast::<T>();
+        // SAFETY: the pages are zeroed, at least `size_of::<T>()` long, page-aligned and owned by the box alone;
+        // zeros are a value of a `Plain` type.
+        fill(unsafe { value.as_mut() });
+        Self { pages, value }
+    }
+}
+
+impl<T: Plain> Deref for SecretBox<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: `value` points into `self.pages`, which lives as long as `self` and is never written again.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T: Plain> Drop for SecretBox<T> {
+    fn drop(&mut self) {
+        self.pages.as_mut_slice().zeroize();
+    }
+}
+
+// SAFETY: the box owns its pages alone and hands out shared references only; `Plain` types are Send and Sync.
+unsafe impl<T: Plain> Send for SecretBox<T> {}
+// SAFETY: as above.
+unsafe impl<T: Plain> Sync for SecretBox<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_bytes_and_compares_them() {
+        let secret = Secret::copy_from(b"correct horse");
+        assert_eq!(secret.expose(), b"correct horse");
+        assert!(secret.ct_eq(b"correct horse"));
+        assert!(!secret.ct_eq(b"correct horsf"));
+        assert!(!secret.ct_eq(b"correct hors"));
+    }
+
+    #[test]
+    fn an_empty_secret_is_a_secret() {
+        let secret = Secret::zeroed(0);
+        assert!(secret.is_empty());
+        assert!(secret.ct_eq(b""));
+    }
+
+    #[test]
+    #[cfg(all(feature = "std", target_os = "linux"))]
+    fn secrets_stay_out_of_core_dumps() {
+        let secret = Secret::copy_from(&[7; 5000]);
+        let address = secret.expose().as_ptr() as usize;
+        assert_eq!(address % 4096, 0);
+        let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mapping = smaps
+            .split_inclusive("VmFlags:")
+            .zip(smaps.split("VmFlags:").skip(1))
+            .find(|(head, _)| head.contains(&format!("{address:x}-")))
+            .expect("the secret has a mapping of its own");
+        let flags = mapping.1.lines().next().unwrap();
+        assert!(flags.split(' ').any(|flag| flag == "dd"), "no dontdump in {flags}");
+        assert_eq!(flags.split(' ').any(|flag| flag == "lo"), secret.is_locked());
     }
 }

@@ -1,6 +1,12 @@
 //! Passphrase to key: PBKDF2 and Argon2, each stoppable from another thread.
 
-use crate::{Error, Hash};
+mod argon2;
+mod hmac;
+mod pbkdf2;
+
+pub use argon2::argon2;
+pub use pbkdf2::pbkdf2;
+
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A flag that ends running derivations within milliseconds.
@@ -39,32 +45,4 @@ pub struct Argon2Cost {
     pub time: u32,
     pub memory_kib: u32,
     pub lanes: u32,
-}
-
-/// PBKDF2-HMAC (RFC 8018, 5.2) into `out`.
-pub fn pbkdf2(
-    hash: Hash,
-    password: &[u8],
-    salt: &[u8],
-    iterations: u32,
-    out: &mut [u8],
-    stop: &Stop,
-) -> Result<(), Error> {
-    let _ = (hash, password, salt, iterations, out, stop);
-    todo!()
-}
-
-/// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`.
-/// Lanes run on up to `threads` threads of their own.
-pub fn argon2(
-    variant: Argon2Variant,
-    cost: Argon2Cost,
-    password: &[u8],
-    salt: &[u8],
-    out: &mut [u8],
-    threads: usize,
-    stop: &Stop,
-) -> Result<(), Error> {
-    let _ = (variant, cost, password, salt, out, threads, stop);
-    todo!()
 }

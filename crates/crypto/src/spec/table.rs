@@ -1,0 +1,166 @@
+//! The names dm-crypt knows: ciphers with their block and key sizes, modes, IVs, and hashes for ESSIV.
+//!
+//! Sizes are those of the Linux kernel's implementations (crypto/*.c, `cra_blocksize`, `cia_min_keysize`,
+//! `cia_max_keysize`), in bits.
+
+use super::{Iv, Mode};
+use crate::Hash;
+
+/// A block cipher and its sizes in bits.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Cipher {
+    pub(super) name: &'static str,
+    pub(super) block_bits: usize,
+    /// Smallest key, largest key, and the step between sizes.
+    keys: (usize, usize, usize),
+}
+
+impl Cipher {
+    pub(super) fn find(name: &str) -> Option<&'static Self> {
+        CIPHERS.iter().find(|cipher| cipher.name == name)
+    }
+
+    pub(super) fn key_bits(&self) -> impl Iterator<Item = usize> + use<> {
+        let (smallest, largest, step) = self.keys;
+        (smallest..=largest).step_by(step)
+    }
+}
+
+/// A hash that ESSIV may name, by the kernel's name for it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct EssivHash {
+    pub(super) name: &'static str,
+    pub(super) digest_bits: usize,
+    /// What runs it, if this build does.
+    pub(super) hash: Option<Hash>,
+}
+
+impl EssivHash {
+    pub(super) fn find(name: &str) -> Option<&'static Self> {
+        ESSIV_HASHES.iter().find(|hash| hash.name == name)
+    }
+}
+
+impl Mode {
+    /// A mode by its name; Adiantum's rounds come with the cipher's name.
+    pub(super) fn find(name: &str) -> Option<Self> {
+        MODES.into_iter().find(|mode| mode.name() == name)
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Xts => "xts",
+            Self::Cbc => "cbc",
+            Self::Ctr => "ctr",
+            Self::Ecb => "ecb",
+            Self::Pcbc => "pcbc",
+            Self::Lrw => "lrw",
+            Self::Adiantum { .. } => "adiantum",
+            Self::Hctr2 => "hctr2",
+        }
+    }
+}
+
+impl Iv {
+    /// An IV without a parameter, by its name.
+    pub(super) fn find(name: &str) -> Option<Self> {
+        IVS.into_iter().find(|iv| iv.name() == name)
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Absent => "none",
+            Self::Null => "null",
+            Self::Plain => "plain",
+            Self::Plain64 => "plain64",
+            Self::Plain64be => "plain64be",
+            Self::Essiv(_) => "essiv",
+            Self::Benbi => "benbi",
+            Self::Lmk => "lmk",
+            Self::Tcw => "tcw",
+            Self::Eboiv => "eboiv",
+            Self::Elephant => "elephant",
+            Self::Random => "random",
+        }
+    }
+}
+
+/// Ciphers that encrypt a stream, not blocks: no mode makes them fit for sectors.
+pub(super) const STREAM_CIPHERS: [&str; 4] = ["arc4", "salsa20", "chacha20", "xchacha20"];
+
+const MODES: [Mode; 8] = [
+    Mode::Xts,
+    Mode::Cbc,
+    Mode::Ctr,
+    Mode::Ecb,
+    Mode::Pcbc,
+    Mode::Lrw,
+    Mode::Adiantum { rounds: 12 },
+    Mode::Hctr2,
+];
+
+const IVS: [Iv; 10] = [
+    Iv::Null,
+    Iv::Plain,
+    Iv::Plain64,
+    Iv::Plain64be,
+    Iv::Benbi,
+    Iv::Lmk,
+    Iv::Tcw,
+    Iv::Eboiv,
+    Iv::Elephant,
+    Iv::Random,
+];
+
+static CIPHERS: [Cipher; 21] = [
+    Cipher { name: "aes", block_bits: 128, keys: (128, 256, 64) },
+    Cipher { name: "serpent", block_bits: 128, keys: (128, 256, 64) },
+    Cipher { name: "tnepres", block_bits: 128, keys: (128, 256, 64) },
+    Cipher { name: "twofish", block_bits: 128, keys: (128, 256, 64) },
+    Cipher { name: "camellia", block_bits: 128, keys: (128, 256, 64) },
+    Cipher { name: "cast5", block_bits: 64, keys: (40, 128, 8) },
+    Cipher { name: "cast6", block_bits: 128, keys: (128, 256, 32) },
+    Cipher { name: "blowfish", block_bits: 64, keys: (32, 448, 8) },
+    Cipher { name: "des", block_bits: 64, keys: (64, 64, 8) },
+    Cipher { name: "des3_ede", block_bits: 64, keys: (192, 192, 8) },
+    Cipher { name: "anubis", block_bits: 128, keys: (128, 320, 32) },
+    Cipher { name: "khazad", block_bits: 64, keys: (128, 128, 8) },
+    Cipher { name: "tea", block_bits: 64, keys: (128, 128, 8) },
+    Cipher { name: "xtea", block_bits: 64, keys: (128, 128, 8) },
+    Cipher { name: "xeta", block_bits: 64, keys: (128, 128, 8) },
+    Cipher { name: "seed", block_bits: 128, keys: (128, 128, 8) },
+    Cipher { name: "fcrypt", block_bits: 64, keys: (64, 64, 8) },
+    Cipher { name: "aria", block_bits: 128, keys: (128, 256, 64) },
+    Cipher { name: "sm4", block_bits: 128, keys: (128, 128, 8) },
+    Cipher { name: "kuznyechik", block_bits: 128, keys: (256, 256, 8) },
+    // The kernel's null cipher copies; cryptsetup's reencryption of plain data writes it.
+    Cipher { name: "cipher_null", block_bits: 8, keys: (0, 0, 8) },
+];
+
+static ESSIV_HASHES: [EssivHash; 25] = [
+    EssivHash { name: "md4", digest_bits: 128, hash: None },
+    EssivHash { name: "md5", digest_bits: 128, hash: None },
+    EssivHash { name: "sha1", digest_bits: 160, hash: Some(Hash::Sha1) },
+    EssivHash { name: "sha224", digest_bits: 224, hash: Some(Hash::Sha224) },
+    EssivHash { name: "sha256", digest_bits: 256, hash: Some(Hash::Sha256) },
+    EssivHash { name: "sha384", digest_bits: 384, hash: Some(Hash::Sha384) },
+    EssivHash { name: "sha512", digest_bits: 512, hash: Some(Hash::Sha512) },
+    EssivHash { name: "sha3-224", digest_bits: 224, hash: Some(Hash::Sha3_224) },
+    EssivHash { name: "sha3-256", digest_bits: 256, hash: Some(Hash::Sha3_256) },
+    EssivHash { name: "sha3-384", digest_bits: 384, hash: Some(Hash::Sha3_384) },
+    EssivHash { name: "sha3-512", digest_bits: 512, hash: Some(Hash::Sha3_512) },
+    EssivHash { name: "rmd128", digest_bits: 128, hash: None },
+    EssivHash { name: "rmd160", digest_bits: 160, hash: Some(Hash::Ripemd160) },
+    EssivHash { name: "ripemd160", digest_bits: 160, hash: Some(Hash::Ripemd160) },
+    EssivHash { name: "rmd256", digest_bits: 256, hash: None },
+    EssivHash { name: "whirlpool", digest_bits: 512, hash: Some(Hash::Whirlpool) },
+    EssivHash { name: "wp256", digest_bits: 256, hash: None },
+    EssivHash { name: "wp384", digest_bits: 384, hash: None },
+    EssivHash { name: "wp512", digest_bits: 512, hash: Some(Hash::Whirlpool) },
+    EssivHash { name: "tgr192", digest_bits: 192, hash: None },
+    EssivHash { name: "blake2b-512", digest_bits: 512, hash: Some(Hash::Blake2b512) },
+    EssivHash { name: "blake2b-256", digest_bits: 256, hash: None },
+    EssivHash { name: "blake2s-256", digest_bits: 256, hash: Some(Hash::Blake2s256) },
+    EssivHash { name: "streebog256", digest_bits: 256, hash: None },
+    EssivHash { name: "sm3", digest_bits: 256, hash: None },
+];

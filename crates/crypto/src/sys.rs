@@ -1,0 +1,124 @@
+//! Pages from the system: zeroed, page-aligned, given back when dropped.
+//!
+//! With `std` on Linux they are mappings of their own, which can be locked (mlock), kept out of core dumps
+//! (MADV_DONTDUMP) and asked to be huge (MADV_HUGEPAGE). Elsewhere they come from the allocator.
+
+use core::ptr::NonNull;
+use core::slice;
+
+/// An owned run of whole pages.
+pub(crate) struct Pages {
+    start: NonNull<u8>,
+    bytes: usize,
+    locked: bool,
+}
+
+impl Pages {
+    /// Room for at least `len` bytes (one page at least), zeroed, locked if the system allows it.
+    ///
+    /// # Panics
+    /// When the system has no memory left for a few pages, as any allocation does.
+    pub(crate) fn locked(len: usize) -> Self {
+        let mut pages = Self::map(len).expect("memory for a secret");
+        pages.locked = os::lock(pages.start, pages.bytes);
+        pages
+    }
+
+    /// Room for `len` bytes of a large work area, zeroed, on huge pages if there are any. `None` without memory.
+    pub(crate) fn huge(len: usize) -> Option<Self> {
+        let pages = Self::map(len)?;
+        os::advise_huge(pages.start, pages.bytes);
+        Some(pages)
+    }
+
+    fn map(len: usize) -> Option<Self> {
+        let bytes = len.max(1).checked_next_multiple_of(PAGE)?;
+        Some(Self { start: os::map(bytes)?, bytes, locked: false })
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        // SAFETY: `start` is the beginning of `bytes` readable, initialised bytes that `self` owns.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as in `as_slice`, and `self` is borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+
+    pub(crate) fn is_locked(&self) -> bool {
+        self.locked
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: `start` and `bytes` are what `map` returned, and nobody holds a reference any more. Unmapping
+        // also unlocks.
+        unsafe { os::unmap(self.start, self.bytes) }
+    }
+}
+
+// SAFETY: the pages belong to this value alone, like a `Box<[u8]>`.
+unsafe impl Send for Pages {}
+// SAFETY: shared references only read.
+unsafe impl Sync for Pages {}
+
+/// The alignment and granularity of [`Pages`]; a system with larger pages rounds up by itself.
+const PAGE: usize = 4096;
+
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod os {
+    use core::ptr::{NonNull, null_mut};
+    use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+
+    pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice overlaps nothing.
+        let start = unsafe {
+            mm::mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
+                .ok()?
+        };
+        // SAFETY: the range was mapped just now; the advice changes core dumps only, not contents.
+        let _ = unsafe { mm::madvise(start, bytes, Advice::LinuxDontDump) };
+        NonNull::new(start.cast())
+    }
+
+    pub(super) fn lock(start: NonNull<u8>, bytes: usize) -> bool {
+        // SAFETY: the range is a mapping that the caller owns; locking changes no contents.
+        unsafe { mm::mlock(start.as_ptr().cast(), bytes).is_ok() }
+    }
+
+    pub(super) fn advise_huge(start: NonNull<u8>, bytes: usize) {
+        // SAFETY: the range is a mapping that the caller owns; the advice changes no contents.
+        let _ = unsafe { mm::madvise(start.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
+    }
+
+    pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+        // SAFETY: by the caller, the range came from `map` and is not used any more.
+        let _ = unsafe { mm::munmap(start.as_ptr().cast(), bytes) };
+    }
+}
+
+#[cfg(not(all(feature = "std", target_os = "linux")))]
+mod os {
+    use super::PAGE;
+    use alloc::alloc::{Layout, alloc_zeroed, dealloc};
+    use core::ptr::NonNull;
+
+    pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
+        let layout = Layout::from_size_align(bytes, PAGE).ok()?;
+        // SAFETY: `bytes` is never zero (at least a page).
+        NonNull::new(unsafe { alloc_zeroed(layout) })
+    }
+
+    pub(super) fn lock(_: NonNull<u8>, _: usize) -> bool {
+        false
+    }
+
+    pub(super) fn advise_huge(_: NonNull<u8>, _: usize) {}
+
+    pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+        // SAFETY: by the caller, `start` came from `map` with the same size, whose layout was valid.
+        unsafe { dealloc(start.as_ptr(), Layout::from_size_align_unchecked(bytes, PAGE)) }
+    }
+}
