@@ -1,7 +1,7 @@
 //! LUKS volumes on storage: unlock, read, write, edit, create.
 //!
 //! A [`Luks`] is a header on storage; [`unlock()`] turns it and a passphrase into a volume key; its [`Layout`] says
-//! which bytes of the data device are plaintext where.
+//! which bytes of the data device are plaintext where, and [`Volume`] is that plaintext, as a [`Storage`] itself.
 #![forbid(unsafe_code)]
 
 pub mod backup;
@@ -14,9 +14,13 @@ pub mod layout;
 pub mod lock;
 pub mod luks;
 pub mod random;
+mod range_lock;
 pub mod repair;
+mod spread;
 pub mod storage;
+pub mod stream;
 pub mod unlock;
+pub mod volume;
 
 pub use error::{Error, Result};
 pub use kdf_cost::{Cost, KdfChoice};
@@ -26,3 +30,4 @@ pub use luks::{Access, Header, Luks};
 pub use random::{OsRandom, Random, SeededRandom};
 pub use storage::Storage;
 pub use unlock::{UnlockOptions, Unlocked, unlock, verify_volume_key};
+pub use volume::Volume;

@@ -1,0 +1,157 @@
+//! Whole volumes in one pass: every core claims the next chunk, reads it into its own buffer, and writes it.
+//!
+//! ```text
+//!   Source ── claim (in order) ──► worker: read ► decrypt ─ or ─ encrypt ► write ──► Sink
+//!             holes are stepped over      one cache-sized buffer a worker           at its offset, or in turn
+//! ```
+//!
+//! The work on the bytes is done by the storage at either end: a [`Volume`](crate::Volume) decrypts what is read from
+//! it and encrypts what is written to it, in the worker's buffer. Memory is the number of workers times
+//! [`Options::chunk`], whatever the length. A pipe at either end is served in order, without a copy in between.
+
+mod claims;
+mod turns;
+mod worker;
+
+use crate::Storage;
+use crate::spread::cores;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use worker::Work;
+
+/// Where bytes come from.
+pub enum Source<'a> {
+    /// A range of a storage. What lies beyond its end reads as a hole.
+    Storage(&'a dyn Storage, Range<u64>),
+    /// A pipe, to its end.
+    Pipe(&'a mut (dyn Read + Send)),
+}
+
+/// Where bytes go.
+pub enum Sink<'a> {
+    /// A storage, from this offset on.
+    Storage(&'a dyn Storage, u64),
+    /// A pipe, in order. It has no holes: they are written as zeros.
+    Pipe(&'a mut (dyn Write + Send)),
+}
+
+/// What to do with holes of the source: ranges that nobody ever wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holes {
+    /// Leave the sink there as it is.
+    Keep,
+    /// Read and write them like everything else.
+    Fill,
+}
+
+/// How to move.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What to do with holes of the source.
+    pub holes: Holes,
+    /// Most bytes a pipe may bring; more is [`Failure::TooLong`].
+    pub limit: Option<u64>,
+    /// Fill up with zeros (or, when holes are kept, with a hole) to this length.
+    pub extend_to: u64,
+    /// The sink is new: a sector that the source fills in part gets zeros, not what stood there before.
+    pub pad: bool,
+    /// Bytes a worker handles at a time.
+    pub chunk: usize,
+    /// Workers.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { holes: Holes::Fill, limit: None, extend_to: 0, pad: false, chunk: CHUNK, threads: cores() }
+    }
+}
+
+/// How far the work is, seen and stopped from other threads.
+#[derive(Debug, Default)]
+pub struct Meter {
+    done: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Meter {
+    /// Nothing done yet.
+    pub const fn new() -> Self {
+        Self { done: AtomicU64::new(0), stop: AtomicBool::new(false) }
+    }
+
+    /// Bytes of the source that are behind us, holes included.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Ends the work after the chunks that are in hand, with [`Failure::Stopped`].
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn add(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What was moved, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// From the first byte to the last, extension included, before the last one was rounded up to the sink's unit.
+    pub length: u64,
+    /// Of these: holes that were left unwritten.
+    pub holes: u64,
+}
+
+/// Why the work ended early. What was written until then stays written.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub enum Failure {
+    /// The source failed at this byte of it.
+    Read { at: u64, source: io::Error },
+    /// The sink failed at this byte of it.
+    Write { at: u64, source: io::Error },
+    /// The pipe brought more than [`Options::limit`].
+    TooLong { limit: u64 },
+    /// [`Meter::stop`] was called.
+    Stopped,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { at, source } => write!(f, "reading at byte {at}: {source}"),
+            Self::Write { at, source } => write!(f, "writing at byte {at}: {source}"),
+            Self::TooLong { limit } => write!(f, "the input is longer than {limit} bytes"),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Moves everything from `source` to `sink`.
+///
+/// # Errors
+/// The first [`Failure`] of any worker.
+pub fn transfer<'a>(
+    source: Source<'a>,
+    sink: Sink<'a>,
+    options: &Options,
+    meter: &'a Meter,
+) -> Result<Moved, Failure> {
+    Work::new(source, sink, options, meter).run(options.threads.max(1))
+}
+
+/// What stays in a core's second-level cache from the read to the write.
+const CHUNK: usize = 512 << 10;
+
+#[cfg(test)]
+mod tests;

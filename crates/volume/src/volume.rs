@@ -1,0 +1,395 @@
+//! An unlocked volume: its plaintext, as a [`Storage`].
+//!
+//! A read is one storage read into the caller's buffer and one in-place decryption of all its sectors; nothing is
+//! copied and no lock is taken. Ranges need not be whole sectors: the sectors at the ends go through a small buffer,
+//! and a write there reads, changes and writes back, alone on those sectors. Requests of many megabytes are spread
+//! over the cores, a cache-sized run at a time.
+
+use crate::layout::{Layout, MappedSegment, Mapping};
+use crate::range_lock::{RangeLocks, Writes};
+use crate::spread::spread;
+use crate::{Error, Result, Storage};
+use keyway_crypto::{Cpu, Secret, SectorCipher};
+use std::cell::RefCell;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The plaintext of a volume.
+pub struct Volume {
+    data: Arc<dyn Storage>,
+    segments: Vec<Segment>,
+    writers: RangeLocks,
+}
+
+impl Volume {
+    /// Puts the plaintext of `layout` over `data`. As in the kernel, what does not fill a sector at the end of the
+    /// device is not part of the volume.
+    ///
+    /// # Errors
+    /// The device ends before the data starts, or the key does not fit a segment's cipher.
+    pub fn new(data: Arc<dyn Storage>, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
+        let segments = layout
+            .segments
+            .iter()
+            .map(|segment| Segment::new(segment, data.len(), volume_key, cpu))
+            .collect::<Result<_>>()?;
+        Ok(Self { data, segments, writers: RangeLocks::default() })
+    }
+
+    /// Splits `range` at the segments' borders.
+    fn parts(&self, range: Range<u64>) -> impl Iterator<Item = Part<'_>> {
+        let first = self.segments.partition_point(|s| s.end <= range.start);
+        self.segments[first..].iter().take_while(move |s| s.start < range.end).map(move |segment| Part {
+            data: &*self.data,
+            segment,
+            range: range.start.max(segment.start)..range.end.min(segment.end),
+        })
+    }
+
+    fn read_run(&self, mut buf: &mut [u8], offset: u64) -> io::Result<()> {
+        for part in self.parts(offset..offset + buf.len() as u64) {
+            let (now, rest) = buf.split_at_mut(part.len());
+            part.read(now)?;
+            buf = rest;
+        }
+        Ok(())
+    }
+
+    fn write_run(&self, mut buf: &[u8], offset: u64) -> io::Result<()> {
+        let _alone = self.lock(offset..offset + buf.len() as u64);
+        for part in self.parts(offset..offset + buf.len() as u64) {
+            let (now, rest) = buf.split_at(part.len());
+            part.write(now)?;
+            buf = rest;
+        }
+        Ok(())
+    }
+
+    fn write_run_from(&self, mut buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let _alone = self.lock(offset..offset + buf.len() as u64);
+        for part in self.parts(offset..offset + buf.len() as u64) {
+            let (now, rest) = buf.split_at_mut(part.len());
+            part.write_from(now)?;
+            buf = rest;
+        }
+        Ok(())
+    }
+
+    /// Locks the sectors that a write of `range` touches.
+    fn lock(&self, range: Range<u64>) -> impl Drop + '_ {
+        let whole = self.parts(range.clone()).map(|part| part.whole_sectors());
+        let whole = whole.reduce(|a, b| a.start..b.end).unwrap_or(range.clone());
+        let writes = if whole == range { Writes::Whole } else { Writes::Merging };
+        self.writers.lock(whole, writes)
+    }
+
+    fn check(&self, len: usize, offset: u64, kind: io::ErrorKind) -> io::Result<()> {
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= self.len() => Ok(()),
+            _ => Err(io::Error::new(
+                kind,
+                format!("the volume ends at byte {}, {len} bytes at {offset} were asked for", self.len()),
+            )),
+        }
+    }
+
+    /// How long the first run of a request at `offset` is: all of it up to [`WHOLE`]; of a longer one so much that
+    /// the next runs start at a multiple of [`RUN`].
+    fn first_run(offset: u64, len: usize) -> usize {
+        if len <= WHOLE { len } else { RUN - (offset % RUN as u64) as usize }
+    }
+}
+
+impl Storage for Volume {
+    fn len(&self) -> u64 {
+        self.segments.last().map_or(0, |s| s.end)
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.check(buf.len(), offset, io::ErrorKind::UnexpectedEof)?;
+        let (first, rest) = buf.split_at_mut(Self::first_run(offset, buf.len()));
+        let body = offset + first.len() as u64;
+        let parallel = rest.len() >= SPREAD_FROM;
+        let runs = std::iter::once((first, offset))
+            .chain(rest.chunks_mut(RUN).enumerate().map(|(i, run)| (run, body + (i * RUN) as u64)));
+        spread(parallel, runs, |(run, offset)| self.read_run(run, offset))
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check(buf.len(), offset, io::ErrorKind::StorageFull)?;
+        let (first, rest) = buf.split_at(Self::first_run(offset, buf.len()));
+        let body = offset + first.len() as u64;
+        let parallel = rest.len() >= SPREAD_FROM;
+        let runs = std::iter::once((first, offset))
+            .chain(rest.chunks(RUN).enumerate().map(|(i, run)| (run, body + (i * RUN) as u64)));
+        spread(parallel, runs, |(run, offset)| self.write_run(run, offset))
+    }
+
+    fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.check(buf.len(), offset, io::ErrorKind::StorageFull)?;
+        let (first, rest) = buf.split_at_mut(Self::first_run(offset, buf.len()));
+        let body = offset + first.len() as u64;
+        let parallel = rest.len() >= SPREAD_FROM;
+        let runs = std::iter::once((first, offset))
+            .chain(rest.chunks_mut(RUN).enumerate().map(|(i, run)| (run, body + (i * RUN) as u64)));
+        spread(parallel, runs, |(run, offset)| self.write_run_from(run, offset))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.data.flush()
+    }
+
+    /// Discards the sectors that lie wholly in the range.
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        let range = range.start..range.end.min(self.len());
+        for part in self.parts(range) {
+            let inner = part.inner_sectors();
+            if !inner.is_empty() {
+                let _alone = self.writers.lock(inner.clone(), Writes::Whole);
+                let start = part.segment.place(inner.start);
+                self.data.discard(start..start + (inner.end - inner.start))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A hole of the device is a part that nobody ever wrote. Reading it gives what the cipher makes of zeros, as
+    /// through the kernel: noise.
+    fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
+        for part in self.parts(offset..self.len()) {
+            let segment = part.segment;
+            let Some(found) = self.data.next_data(segment.place(part.range.start))? else { continue };
+            let start = found.start - segment.storage_offset + segment.start;
+            let end = found.end.saturating_sub(segment.storage_offset).saturating_add(segment.start);
+            let data = Part { range: start..end.min(segment.end), ..part };
+            if start < segment.end {
+                let sectors = data.whole_sectors();
+                return Ok(Some(sectors.start.max(offset)..sectors.end));
+            }
+        }
+        Ok(None)
+    }
+
+    fn unit(&self) -> u64 {
+        self.segments.iter().map(|s| s.sector_size).max().unwrap_or(1)
+    }
+}
+
+/// A segment, bound to its device and key.
+struct Segment {
+    /// First plaintext byte.
+    start: u64,
+    /// The plaintext byte behind the last.
+    end: u64,
+    storage_offset: u64,
+    sector_size: u64,
+    /// `None` when linear.
+    crypt: Option<Crypt>,
+}
+
+struct Crypt {
+    cipher: SectorCipher,
+    iv_tweak: u64,
+}
+
+impl Segment {
+    fn new(mapped: &MappedSegment, device_len: u64, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
+        let (crypt, sector_size) = match &mapped.mapping {
+            Mapping::Linear => (None, LINEAR_SECTOR),
+            Mapping::Crypt { spec, sector_size, iv_tweak } => {
+                let cipher = SectorCipher::new(spec, volume_key, *sector_size, cpu)?;
+                (Some(Crypt { cipher, iv_tweak: *iv_tweak }), sector_size.bytes() as u64)
+            }
+        };
+        let length = match mapped.length {
+            Some(length) => length,
+            None => device_len.checked_sub(mapped.storage_offset).ok_or_else(|| {
+                let offset = mapped.storage_offset;
+                Error::Refused(format!(
+                    "the data starts at byte {offset}, but the device ends at {device_len}"
+                ))
+            })?,
+        };
+        let end = mapped.plaintext_start.checked_add(length - length % sector_size);
+        let fits = mapped.storage_offset.checked_add(length).is_some();
+        let end = end.filter(|_| fits).ok_or_else(|| Error::Refused("a segment ends beyond 2^64".into()))?;
+        Ok(Self {
+            start: mapped.plaintext_start,
+            end,
+            storage_offset: mapped.storage_offset,
+            sector_size,
+            crypt,
+        })
+    }
+
+    /// Where a plaintext byte lies on the device.
+    fn place(&self, offset: u64) -> u64 {
+        offset - self.start + self.storage_offset
+    }
+}
+
+impl Crypt {
+    /// `inside` is the first sector's offset in the segment.
+    fn decrypt(&self, inside: u64, sectors: &mut [u8]) {
+        self.cipher.decrypt(self.iv_tweak.wrapping_add(inside / 512), sectors);
+    }
+
+    fn encrypt(&self, inside: u64, sectors: &mut [u8]) {
+        self.cipher.encrypt(self.iv_tweak.wrapping_add(inside / 512), sectors);
+    }
+}
+
+/// A range of the volume that lies in one segment.
+struct Part<'a> {
+    data: &'a dyn Storage,
+    segment: &'a Segment,
+    range: Range<u64>,
+}
+
+impl Part<'_> {
+    fn len(&self) -> usize {
+        (self.range.end - self.range.start) as usize
+    }
+
+    fn read(&self, buf: &mut [u8]) -> io::Result<()> {
+        let Some(crypt) = &self.segment.crypt else {
+            return self.data.read_at(buf, self.segment.place(self.range.start));
+        };
+        let body = self.body();
+        let (head, rest) = buf.split_at_mut((body.start - self.range.start) as usize);
+        let (middle, tail) = rest.split_at_mut((body.end - body.start) as usize);
+        self.read_fragment(crypt, head, self.range.start)?;
+        if !middle.is_empty() {
+            self.data.read_at(middle, self.segment.place(body.start))?;
+            crypt.decrypt(body.start - self.segment.start, middle);
+        }
+        self.read_fragment(crypt, tail, body.end)
+    }
+
+    fn write(&self, buf: &[u8]) -> io::Result<()> {
+        let Some(crypt) = &self.segment.crypt else {
+            return self.data.write_at(buf, self.segment.place(self.range.start));
+        };
+        let body = self.body();
+        let (head, rest) = buf.split_at((body.start - self.range.start) as usize);
+        let (middle, tail) = rest.split_at((body.end - body.start) as usize);
+        self.merge_fragment(crypt, head, self.range.start)?;
+        with_scratch(middle, |sectors| self.write_sectors(crypt, sectors, body.start))?;
+        self.merge_fragment(crypt, tail, body.end)
+    }
+
+    fn write_from(&self, buf: &mut [u8]) -> io::Result<()> {
+        let Some(crypt) = &self.segment.crypt else {
+            return self.data.write_from(buf, self.segment.place(self.range.start));
+        };
+        let body = self.body();
+        let (head, rest) = buf.split_at_mut((body.start - self.range.start) as usize);
+        let (middle, tail) = rest.split_at_mut((body.end - body.start) as usize);
+        self.merge_fragment(crypt, head, self.range.start)?;
+        self.write_sectors(crypt, middle, body.start)?;
+        self.merge_fragment(crypt, tail, body.end)
+    }
+
+    /// Encrypts whole sectors where they are and writes them.
+    fn write_sectors(&self, crypt: &Crypt, sectors: &mut [u8], offset: u64) -> io::Result<()> {
+        if sectors.is_empty() {
+            return Ok(());
+        }
+        crypt.encrypt(offset - self.segment.start, sectors);
+        self.data.write_from(sectors, self.segment.place(offset))
+    }
+
+    /// Reads a part of one sector.
+    fn read_fragment(&self, crypt: &Crypt, fragment: &mut [u8], offset: u64) -> io::Result<()> {
+        if fragment.is_empty() {
+            return Ok(());
+        }
+        let (sector, within, mut buf) = self.sector_of(offset);
+        let buf = &mut buf[..self.segment.sector_size as usize];
+        self.data.read_at(buf, self.segment.place(sector))?;
+        crypt.decrypt(sector - self.segment.start, buf);
+        fragment.copy_from_slice(&buf[within..within + fragment.len()]);
+        Ok(())
+    }
+
+    /// Changes a part of one sector.
+    fn merge_fragment(&self, crypt: &Crypt, fragment: &[u8], offset: u64) -> io::Result<()> {
+        if fragment.is_empty() {
+            return Ok(());
+        }
+        let (sector, within, mut buf) = self.sector_of(offset);
+        let buf = &mut buf[..self.segment.sector_size as usize];
+        self.data.read_at(buf, self.segment.place(sector))?;
+        crypt.decrypt(sector - self.segment.start, buf);
+        buf[within..within + fragment.len()].copy_from_slice(fragment);
+        crypt.encrypt(sector - self.segment.start, buf);
+        self.data.write_at(buf, self.segment.place(sector))
+    }
+
+    /// The start of the sector that holds `offset`, the place in it, and room for it.
+    fn sector_of(&self, offset: u64) -> (u64, usize, [u8; MAX_SECTOR]) {
+        let within = (offset - self.segment.start) % self.segment.sector_size;
+        (offset - within, within as usize, [0; MAX_SECTOR])
+    }
+
+    /// The whole sectors in the range; empty, and at a place that splits the range well, when there are none.
+    fn body(&self) -> Range<u64> {
+        let inner = self.inner_sectors();
+        if inner.is_empty() {
+            // Within one sector, or on both sides of a border between two.
+            let border = inner.start.min(self.range.end);
+            return border..border;
+        }
+        inner
+    }
+
+    /// The range without the sectors that it covers only in part.
+    fn inner_sectors(&self) -> Range<u64> {
+        let (start, size) = (self.segment.start, self.segment.sector_size);
+        let first = start + (self.range.start - start).next_multiple_of(size);
+        first..self.range.end - (self.range.end - start) % size
+    }
+
+    /// The range grown to whole sectors (a linear segment has none).
+    fn whole_sectors(&self) -> Range<u64> {
+        if self.segment.crypt.is_none() {
+            return self.range.clone();
+        }
+        let (start, size) = (self.segment.start, self.segment.sector_size);
+        let first = self.range.start - (self.range.start - start) % size;
+        first..start + (self.range.end - start).next_multiple_of(size)
+    }
+}
+
+/// Runs `work` on a copy of `plain` in a buffer that this thread keeps.
+fn with_scratch(plain: &[u8], work: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
+    thread_local!(static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+    SCRATCH.with_borrow_mut(|scratch| {
+        if scratch.len() < plain.len() {
+            scratch.resize(plain.len(), 0);
+        }
+        let copy = &mut scratch[..plain.len()];
+        copy.copy_from_slice(plain);
+        work(copy)
+    })
+}
+
+/// Long requests are worked on in runs of this size, so that what was read is still in the core's cache when it is
+/// decrypted. A multiple of every sector size.
+const RUN: usize = 256 << 10;
+
+/// Up to this size a request is one run.
+const WHOLE: usize = 1 << 20;
+
+/// From this size on a request is spread over the cores.
+const SPREAD_FROM: usize = 4 << 20;
+
+/// The largest encryption sector.
+const MAX_SECTOR: usize = 4096;
+
+/// What the kernel rounds a linear mapping to.
+const LINEAR_SECTOR: u64 = 512;
+
+#[cfg(test)]
+mod tests;
