@@ -1,9 +1,11 @@
 //! What a new keyslot's KDF should cost: cryptsetup's rules, measured on this machine.
 
+use crate::memory::Memory;
 use crate::{Error, Result};
-use keyway_crypto::Hash;
-use keyway_crypto::kdf::{Argon2Cost, Argon2Variant};
-use std::time::Duration;
+use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
+use keyway_crypto::{Hash, Secret, Stop};
+use keyway_format::luks2::Kdf;
+use std::time::{Duration, Instant};
 
 /// Unlock time cryptsetup aims at when nothing else is asked.
 pub const DEFAULT_TIME: Duration = Duration::from_millis(2000);
@@ -70,25 +72,99 @@ pub enum SettledKdf {
 }
 
 impl KdfChoice {
+    /// The same KDF with PBKDF2's hash replaced: LUKS1 knows only its header's.
+    pub(crate) fn with_hash(&self, name: &str) -> Result<Self> {
+        match self {
+            Self::Pbkdf2 { cost, .. } => Ok(Self::Pbkdf2 { hash: name.into(), cost: *cost }),
+            Self::Argon2 { .. } => {
+                Err(Error::Refused("Requested PBKDF type is not supported for LUKS1.".into()))
+            }
+        }
+    }
+
     /// Refuses costs that the formats do not allow; nothing is measured.
     pub fn check(&self) -> Result<()> {
-        Ok(())
+        match self {
+            Self::Pbkdf2 { hash, cost } => {
+                Hash::parse(hash)?;
+                check_cost("pbkdf2", *cost, PBKDF2_MIN_ITERATIONS)
+            }
+            Self::Argon2 { variant, memory_kib, lanes, cost } => {
+                check_cost(variant_name(*variant), *cost, ARGON2_MIN_TIME)?;
+                check_argon2_limits(*memory_kib, *lanes, *cost)
+            }
+        }
     }
 
     /// Settles the cost for a derived key of `key_len` bytes, measuring where a time was asked for.
     pub fn settle(&self, key_len: usize) -> Result<SettledKdf> {
-        let _ = key_len;
-        Err(Error::Refused("not built yet".into()))
+        self.check()?;
+        match self {
+            Self::Pbkdf2 { hash, cost } => {
+                let hash = Hash::parse(hash)?;
+                let iterations = match cost {
+                    Cost::Forced(iterations) => *iterations,
+                    Cost::Time(time) => pbkdf2_iterations(hash, key_len, *time)?,
+                };
+                Ok(SettledKdf::Pbkdf2 { hash, iterations })
+            }
+            Self::Argon2 { variant, memory_kib, lanes, cost } => {
+                let lanes = (*lanes).min(ARGON2_MAX_LANES);
+                let cost = match cost {
+                    Cost::Forced(time) => Argon2Cost { time: *time, memory_kib: *memory_kib, lanes },
+                    Cost::Time(time) => argon2_cost(*variant, *memory_kib, lanes, key_len, *time)?.0,
+                };
+                Ok(SettledKdf::Argon2 { variant: *variant, cost })
+            }
+        }
+    }
+
+    /// Iterations of the digest that goes with a keyslot of this KDF: an eighth of a second's worth, the minimum
+    /// when costs are forced.
+    pub(crate) fn digest_iterations(&self, hash: Hash, key_len: usize) -> Result<u32> {
+        let (Self::Pbkdf2 { cost, .. } | Self::Argon2 { cost, .. }) = self;
+        match cost {
+            Cost::Forced(_) => Ok(PBKDF2_MIN_ITERATIONS),
+            Cost::Time(_) => pbkdf2_iterations(hash, key_len, DIGEST_TIME),
+        }
+    }
+}
+
+impl SettledKdf {
+    /// The KDF as a LUKS2 keyslot writes it.
+    pub(crate) fn with_salt(&self, salt: Vec<u8>) -> Kdf {
+        match self {
+            Self::Pbkdf2 { hash, iterations } => {
+                Kdf::Pbkdf2 { hash: hash.name().into(), iterations: *iterations, salt }
+            }
+            Self::Argon2 { variant, cost: Argon2Cost { time, memory_kib, lanes } } => {
+                let (time, memory_kib, lanes) = (*time, *memory_kib, *lanes);
+                match variant {
+                    Argon2Variant::Argon2i => Kdf::Argon2i { time, memory_kib, lanes, salt },
+                    Argon2Variant::Argon2id => Kdf::Argon2id { time, memory_kib, lanes, salt },
+                }
+            }
+        }
     }
 }
 
 /// PBKDF2 iterations a second on this machine, one thread (what `benchmark` shows).
 pub fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<u64> {
-    let _ = (hash, key_len);
-    Err(Error::Refused("not built yet".into()))
+    let mut key = Secret::zeroed(key_len);
+    let mut iterations = 1 << 12;
+    loop {
+        let start = Instant::now();
+        kdf::pbkdf2(hash, b"foo", b"bar", iterations, key.expose_mut(), &Stop::new())?;
+        let took = start.elapsed();
+        if took >= PBKDF2_SAMPLE || iterations >= 1 << 30 {
+            return Ok((f64::from(iterations) / took.as_secs_f64().max(1e-9)) as u64);
+        }
+        iterations <<= if took * 16 < PBKDF2_SAMPLE { 4 } else { 1 };
+    }
 }
 
-/// The Argon2 cost that takes about `time` here within the given limits, and how long it took.
+/// The Argon2 cost that takes about `time` here within the given limits, and how long it took. Memory grows first,
+/// up to the limit (and half of what this machine has), then passes.
 pub fn argon2_cost(
     variant: Argon2Variant,
     memory_kib: u32,
@@ -96,6 +172,189 @@ pub fn argon2_cost(
     key_len: usize,
     time: Duration,
 ) -> Result<(Argon2Cost, Duration)> {
-    let _ = (variant, memory_kib, lanes, key_len, time);
-    Err(Error::Refused("not built yet".into()))
+    let lanes = lanes.min(ARGON2_MAX_LANES).min(online_cpus() as u32).max(1);
+    let most = memory_kib.min(sensible_memory_kib());
+    let least = (*ARGON2_MEMORY_KIB.start()).max(8 * lanes);
+    if most < least {
+        return Err(Error::Refused(format!(
+            "Argon2 with {lanes} lanes needs at least {least} KiB of memory."
+        )));
+    }
+    let mut cost = Argon2Cost { time: ARGON2_MIN_TIME, memory_kib: least, lanes };
+    let mut took = measure_argon2(variant, cost, key_len)?;
+    for _ in 0..ARGON2_ROUNDS {
+        // Small runs say little about large ones: approach the target by steps of sixteen at most.
+        let factor = (time.as_secs_f64() / took.as_secs_f64().max(1e-6)).min(16.0);
+        let next = scaled(cost, factor, least, most);
+        let close_enough = (0.95..=1.10).contains(&(took.as_secs_f64() / time.as_secs_f64()));
+        if next == cost || close_enough {
+            break;
+        }
+        cost = next;
+        took = measure_argon2(variant, cost, key_len)?;
+    }
+    Ok((cost, took))
+}
+
+/// About how long a keyslot's KDF takes here. Costs that are plainly harmless are not measured: their estimate is zero.
+pub(crate) fn estimate(kdf: &Kdf, key_len: usize, threads: usize) -> Result<Duration> {
+    let seconds = match kdf {
+        Kdf::Pbkdf2 { hash, iterations, .. } => {
+            if *iterations < HARMLESS_ITERATIONS {
+                return Ok(Duration::ZERO);
+            }
+            f64::from(*iterations) / pbkdf2_rate(Hash::parse(hash)?, key_len)?.max(1) as f64
+        }
+        Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
+            let work = f64::from(*time) * f64::from(*memory_kib);
+            if work < HARMLESS_KIB_PASSES {
+                return Ok(Duration::ZERO);
+            }
+            let lanes = (*lanes).clamp(1, 256);
+            let memory_kib = (*memory_kib).min(64 << 10).max(8 * lanes);
+            let sample = Argon2Cost { time: 1, memory_kib, lanes };
+            let mut key = Secret::zeroed(key_len.max(4));
+            let start = Instant::now();
+            kdf::argon2(
+                Argon2Variant::Argon2id,
+                sample,
+                b"foo",
+                &[0; 32],
+                key.expose_mut(),
+                threads,
+                &Stop::new(),
+            )?;
+            start.elapsed().as_secs_f64() * work / f64::from(memory_kib)
+        }
+    };
+    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+/// CPUs that are online.
+pub(crate) fn online_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn variant_name(variant: Argon2Variant) -> &'static str {
+    match variant {
+        Argon2Variant::Argon2i => "argon2i",
+        Argon2Variant::Argon2id => "argon2id",
+    }
+}
+
+fn check_cost(kdf: &str, cost: Cost, least: u32) -> Result<()> {
+    match cost {
+        Cost::Forced(n) if n < least => {
+            Err(Error::Refused(format!("Forced iteration count is too low for {kdf} (minimum is {least}).")))
+        }
+        Cost::Time(time) if time.is_zero() => {
+            Err(Error::Refused("Requested PBKDF target time cannot be zero.".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_argon2_limits(memory_kib: u32, lanes: u32, cost: Cost) -> Result<()> {
+    let (least, most) = (*ARGON2_MEMORY_KIB.start(), *ARGON2_MEMORY_KIB.end());
+    let refuse = |why: String| Err(Error::Refused(why));
+    if memory_kib == 0 {
+        return refuse("Requested maximum PBKDF memory cannot be zero.".into());
+    }
+    if lanes == 0 {
+        return refuse("Requested PBKDF parallel threads cannot be zero.".into());
+    }
+    if memory_kib > most {
+        return refuse(format!(
+            "Requested maximum PBKDF memory cost is too high (maximum is {most} kilobytes)."
+        ));
+    }
+    if matches!(cost, Cost::Forced(_)) && memory_kib < least.max(8 * lanes.min(ARGON2_MAX_LANES)) {
+        let least = least.max(8 * lanes.min(ARGON2_MAX_LANES));
+        return refuse(format!("Forced memory cost is too low for argon2 (minimum is {least} kilobytes)."));
+    }
+    Ok(())
+}
+
+fn pbkdf2_iterations(hash: Hash, key_len: usize, time: Duration) -> Result<u32> {
+    let iterations = pbkdf2_rate(hash, key_len)? as f64 * time.as_secs_f64();
+    if iterations > f64::from(u32::MAX) {
+        return Err(Error::Refused(format!("{} s of PBKDF2 do not fit a header's counter.", time.as_secs())));
+    }
+    Ok((iterations as u32).max(PBKDF2_MIN_ITERATIONS))
+}
+
+fn measure_argon2(variant: Argon2Variant, cost: Argon2Cost, key_len: usize) -> Result<Duration> {
+    let mut key = Secret::zeroed(key_len);
+    let start = Instant::now();
+    kdf::argon2(variant, cost, b"foo", &[b'0'; 32], key.expose_mut(), cost.lanes as usize, &Stop::new())?;
+    Ok(start.elapsed())
+}
+
+/// `cost` made `factor` times as expensive: by memory as far as it goes, then by passes.
+fn scaled(cost: Argon2Cost, factor: f64, least: u32, most: u32) -> Argon2Cost {
+    let work = f64::from(cost.time) * f64::from(cost.memory_kib) * factor;
+    let memory = (work / f64::from(ARGON2_MIN_TIME)).clamp(f64::from(least), f64::from(most));
+    let time = (work / memory).floor().clamp(f64::from(ARGON2_MIN_TIME), f64::from(u32::MAX));
+    Argon2Cost { time: time as u32, memory_kib: memory as u32, lanes: cost.lanes }
+}
+
+/// Half of the physical memory; without swap no more than half of what is available either.
+fn sensible_memory_kib() -> u32 {
+    let Some(memory) = Memory::now() else { return DEFAULT_MEMORY_KIB };
+    let mut kib = memory.total_kib / 2;
+    if !memory.has_swap && memory.available_kib / 2 > (64 << 10) {
+        kib = kib.min(memory.available_kib / 2);
+    }
+    u32::try_from(kib).unwrap_or(u32::MAX)
+}
+
+const ARGON2_MAX_LANES: u32 = 4;
+const ARGON2_ROUNDS: usize = 12;
+const DIGEST_TIME: Duration = Duration::from_millis(125);
+const PBKDF2_SAMPLE: Duration = Duration::from_millis(150);
+const HARMLESS_ITERATIONS: u32 = 100_000_000;
+/// KiB times passes: 4 GiB at four passes.
+const HARMLESS_KIB_PASSES: f64 = 16.0 * 1024.0 * 1024.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argon2(memory_kib: u32, lanes: u32, cost: Cost) -> KdfChoice {
+        KdfChoice::Argon2 { variant: Argon2Variant::Argon2id, memory_kib, lanes, cost }
+    }
+
+    #[test]
+    fn forced_costs_have_floors_and_ceilings() {
+        let pbkdf2 = |n| KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Forced(n) };
+        assert!(pbkdf2(1000).check().is_ok());
+        assert_eq!(
+            pbkdf2(999).check().unwrap_err().to_string(),
+            "Forced iteration count is too low for pbkdf2 (minimum is 1000)."
+        );
+        assert!(argon2(32, 1, Cost::Forced(4)).check().is_ok());
+        assert!(argon2(32, 1, Cost::Forced(3)).check().is_err());
+        assert!(argon2(31, 1, Cost::Forced(4)).check().is_err());
+        assert!(argon2(16, 4, Cost::Forced(4)).check().is_err());
+        assert!(argon2(4 * 1024 * 1024 + 1, 1, Cost::Forced(4)).check().is_err());
+        assert!(argon2(0, 1, Cost::Time(DEFAULT_TIME)).check().is_err());
+        assert!(argon2(32, 0, Cost::Time(DEFAULT_TIME)).check().is_err());
+    }
+
+    #[test]
+    fn memory_grows_before_passes() {
+        let cost = Argon2Cost { time: 4, memory_kib: 1000, lanes: 2 };
+        assert_eq!(scaled(cost, 10.0, 32, 1 << 20), Argon2Cost { memory_kib: 10_000, ..cost });
+        assert_eq!(scaled(cost, 10.0, 32, 5000), Argon2Cost { time: 8, memory_kib: 5000, lanes: 2 });
+        let slow = Argon2Cost { time: 8, memory_kib: 5000, lanes: 2 };
+        assert_eq!(scaled(slow, 0.25, 32, 5000), Argon2Cost { time: 4, memory_kib: 2500, lanes: 2 });
+        assert_eq!(scaled(cost, 0.001, 32, 5000).memory_kib, 32);
+    }
+
+    #[test]
+    fn forced_costs_settle_as_given() {
+        let settled = argon2(64, 9, Cost::Forced(5)).settle(64).unwrap();
+        let cost = Argon2Cost { time: 5, memory_kib: 64, lanes: 4 };
+        assert_eq!(settled, SettledKdf::Argon2 { variant: Argon2Variant::Argon2id, cost });
+    }
 }

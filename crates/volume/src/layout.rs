@@ -1,6 +1,9 @@
 //! Which bytes of the data device are plaintext where: a volume's segments in order, backups left out.
 
+use crate::{Error, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_format::luks2::{SegmentKind, SegmentSize};
+use keyway_format::{luks1, luks2};
 
 /// The plaintext of a volume: segments without gaps, from offset 0 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,4 +39,65 @@ pub enum Mapping {
         /// IV of the segment's first sector, in 512-byte units.
         iv_tweak: u64,
     },
+}
+
+impl Layout {
+    /// LUKS1: everything from the payload offset on.
+    pub(crate) fn of_luks1(header: &luks1::Header) -> Result<Self> {
+        let offset = header.payload_offset.to_bytes().ok_or_else(|| refused(0, "its offset overflows"))?;
+        let spec = CipherSpec::parse(&header.cipher())?;
+        let mapping = Mapping::Crypt { spec, sector_size: SectorSize::S512, iv_tweak: 0 };
+        let segment = MappedSegment { plaintext_start: 0, length: None, storage_offset: offset.0, mapping };
+        Ok(Self { segments: vec![segment] })
+    }
+
+    /// LUKS2: the segments in order, those that are kept as a backup left out.
+    pub(crate) fn of_luks2(metadata: &luks2::Metadata) -> Result<Self> {
+        let mut segments: Vec<MappedSegment> = Vec::new();
+        let mut start = Some(0u64);
+        for (number, segment) in metadata.segments.iter().filter(|(_, segment)| is_mapped(segment)) {
+            let plaintext_start = start
+                .ok_or_else(|| refused(*number, "it follows one that reaches to the end of the device"))?;
+            let length = match segment.size {
+                SegmentSize::Dynamic => None,
+                SegmentSize::Fixed(bytes) => Some(bytes.0),
+            };
+            start = length.and_then(|length| plaintext_start.checked_add(length));
+            let mapping = mapping(*number, &segment.kind)?;
+            segments.push(MappedSegment {
+                plaintext_start,
+                length,
+                storage_offset: segment.offset.0,
+                mapping,
+            });
+        }
+        if segments.is_empty() {
+            return Err(Error::Refused("the header describes no data segment".into()));
+        }
+        Ok(Self { segments })
+    }
+}
+
+/// Whether a segment is part of the volume: backups of a segment under re-encryption are not.
+pub(crate) fn is_mapped(segment: &luks2::Segment) -> bool {
+    !segment.flags.iter().any(|flag| flag.starts_with("backup-"))
+}
+
+fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {
+    match kind {
+        SegmentKind::Linear => Ok(Mapping::Linear),
+        SegmentKind::Crypt { integrity: Some(integrity), .. } => {
+            Err(refused(number, &format!("it needs dm-integrity ({})", integrity.kind)))
+        }
+        SegmentKind::Crypt { iv_tweak, encryption, sector_size, integrity: None } => Ok(Mapping::Crypt {
+            spec: CipherSpec::parse(encryption)?,
+            sector_size: SectorSize::new(*sector_size)?,
+            iv_tweak: *iv_tweak,
+        }),
+        SegmentKind::Other(name) => Err(refused(number, &format!("its type \"{name}\" is unknown"))),
+    }
+}
+
+fn refused(number: u32, why: &str) -> Error {
+    Error::Refused(format!("segment {number} cannot be mapped: {why}"))
 }

@@ -1,6 +1,8 @@
 //! A LUKS header on its storage: detection, both formats, the lock, and where the data lies.
 
-use crate::{Error, Layout, Locking, Result, Storage};
+use crate::lock::{HeaderLock, LockMode};
+use crate::luks2_disk::{Copies, Good};
+use crate::{Error, Layout, Locking, OsRandom, Result, Storage, luks1_disk};
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
@@ -24,17 +26,18 @@ pub enum Header {
 pub enum Access {
     /// Reading: shared lock while the header is read; a damaged LUKS2 copy is recovered when storage is writable.
     Read,
-    /// Editing: exclusive lock until the [`Luks`] is dropped.
+    /// Editing: as reading; each edit takes the exclusive lock, and refuses when the header has changed since.
     Write,
     /// Looking only: no lock, no recovery.
     Probe,
 }
 
-/// A header, the storage it lives on, and its lock.
+/// A header, the storage it lives on, and how it is locked.
 pub struct Luks {
     storage: Arc<dyn Storage>,
     header: Header,
     access: Access,
+    locking: Locking,
 }
 
 impl Luks {
@@ -45,8 +48,14 @@ impl Luks {
 
     /// Opens the header on `storage`. [`keyway_format::Error::NotLuks`] when there is none.
     pub fn open_with(storage: Arc<dyn Storage>, access: Access, locking: Locking) -> Result<Self> {
-        let _ = (storage, access, locking);
-        Err(Error::Refused("not built yet".into()))
+        let lock_reads = if access == Access::Probe { Locking::Disabled } else { locking };
+        let lock = HeaderLock::acquire(&*storage, LockMode::Shared, lock_reads)?;
+        let (header, damaged) = read_header(&*storage)?;
+        drop(lock);
+        if damaged && access != Access::Probe && locking != Locking::Disabled {
+            recover(&*storage, locking)?;
+        }
+        Ok(Self { storage, header, access, locking })
     }
 
     /// The header.
@@ -83,11 +92,123 @@ impl Luks {
     /// Refuses when the header demands a feature this build does not know, by name. Everything that opens or edits
     /// asks; dumps, UUID and isLuks do not.
     pub fn check_requirements(&self) -> Result<()> {
-        Ok(())
+        match &self.header {
+            Header::Luks2 { metadata, .. } => match metadata.config.requirements.first() {
+                Some(name) => Err(keyway_format::Error::Requirement(name.clone()).into()),
+                None => Ok(()),
+            },
+            Header::Luks1(_) => Ok(()),
+        }
     }
 
     /// What of the data device is plaintext where.
     pub fn layout(&self) -> Result<Layout> {
-        Err(Error::Refused("not built yet".into()))
+        self.check_requirements()?;
+        match &self.header {
+            Header::Luks1(header) => Layout::of_luks1(header),
+            Header::Luks2 { metadata, .. } => Layout::of_luks2(metadata),
+        }
     }
+
+    /// Shared lock for reading key material.
+    pub(crate) fn lock_shared(&self) -> Result<Option<HeaderLock>> {
+        let locking = if self.access == Access::Probe { Locking::Disabled } else { self.locking };
+        HeaderLock::acquire(&*self.storage, LockMode::Shared, locking)
+    }
+
+    /// Takes the exclusive lock for an edit, makes sure that both copies are sound, and that the header is still the
+    /// one that the edit was prepared for.
+    pub(crate) fn lock_for_edit(&self) -> Result<Option<HeaderLock>> {
+        if self.access != Access::Write {
+            return Err(Error::Refused("the header was not opened for editing".into()));
+        }
+        self.check_requirements()?;
+        let lock = HeaderLock::acquire(&*self.storage, LockMode::Exclusive, self.locking)?;
+        let (header, damaged) = read_header(&*self.storage)?;
+        if damaged {
+            recover_locked(&*self.storage)?;
+        }
+        if !self.header.is_same_state(&header) {
+            return Err(Error::Refused(
+                "Detected attempt for concurrent LUKS metadata update. Aborting operation.".into(),
+            ));
+        }
+        Ok(lock)
+    }
+
+    /// Replaces what is held in memory after an edit was written.
+    pub(crate) fn set_header(&mut self, header: Header) {
+        self.header = header;
+    }
+
+    /// A header that was just written.
+    pub(crate) fn from_parts(storage: Arc<dyn Storage>, header: Header, locking: Locking) -> Self {
+        Self { storage, header, access: Access::Write, locking }
+    }
+
+    /// How its lock is taken.
+    pub(crate) fn locking(&self) -> Locking {
+        self.locking
+    }
+}
+
+impl Header {
+    /// Equal but for which copy was read: salts differ between the copies.
+    fn is_same_state(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Luks2 { binary, metadata },
+                Self::Luks2 { binary: other_binary, metadata: other_metadata },
+            ) => {
+                binary.sequence_id == other_binary.sequence_id
+                    && binary.uuid == other_binary.uuid
+                    && metadata == other_metadata
+            }
+            _ => self == other,
+        }
+    }
+}
+
+impl From<Good> for Header {
+    fn from(good: Good) -> Self {
+        Self::Luks2 { binary: good.binary, metadata: good.metadata }
+    }
+}
+
+/// The header on `storage`, and whether one of its copies needs recovery.
+pub(crate) fn read_header(storage: &dyn Storage) -> Result<(Header, bool)> {
+    if is_luks1(storage)? {
+        return Ok((Header::Luks1(luks1_disk::read(storage)?), false));
+    }
+    let copies = Copies::read(storage)?;
+    copies.check_recoverable(storage)?;
+    let damaged = copies.damaged.is_some();
+    Ok((copies.winner.into(), damaged))
+}
+
+/// Whether LUKS1's magic and version stand at the start.
+pub(crate) fn is_luks1(storage: &dyn Storage) -> Result<bool> {
+    let mut start = [0; 8];
+    if storage.len() < start.len() as u64 {
+        return Ok(false);
+    }
+    storage
+        .read_at(&mut start, 0)
+        .map_err(|source| Error::Io { what: "reading the start of the device".into(), source })?;
+    Ok(start == *b"LUKS\xba\xbe\x00\x01")
+}
+
+/// Recovers a damaged copy where the storage can be written: the other copy is good, so failing to is no error.
+fn recover(storage: &dyn Storage, locking: Locking) -> Result<()> {
+    let lock = HeaderLock::acquire(storage, LockMode::Exclusive, locking)?;
+    let mut copies = Copies::read(storage)?;
+    copies.check_recoverable(storage)?;
+    let _ = copies.recover(storage, &mut OsRandom);
+    drop(lock);
+    Ok(())
+}
+
+/// An edit overwrites the primary first: the secondary must be good before that.
+fn recover_locked(storage: &dyn Storage) -> Result<()> {
+    Copies::read(storage)?.recover(storage, &mut OsRandom)
 }

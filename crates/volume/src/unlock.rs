@@ -1,8 +1,19 @@
 //! Passphrase to volume key: candidate keyslots are derived side by side, the first that opens wins.
+//!
+//! Keyslots of priority "prefer" come first, then the normal ones; those to be ignored only when named. As many are
+//! derived at once as cores and memory allow: PBKDF2 takes one core, Argon2 as many as it has lanes.
 
-use crate::{Error, Luks, Result};
-use keyway_crypto::Secret;
-use std::time::Duration;
+use crate::digest::KeyDigest;
+use crate::kdf_cost::{estimate, online_cpus};
+use crate::keyslot::Keyslot;
+use crate::layout::is_mapped;
+use crate::memory::Memory;
+use crate::{Error, Header, Luks, Result};
+use keyway_crypto::{CipherSpec, Secret, Stop};
+use keyway_format::luks1::SlotState;
+use keyway_format::luks2::{Metadata, Priority, SegmentKind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 /// How to unlock.
 #[derive(Debug, Clone)]
@@ -24,8 +35,8 @@ impl Default for UnlockOptions {
         Self {
             keyslot: None,
             unbound_too: false,
-            memory_budget_kib: 1 << 20,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_budget_kib: Memory::now().map_or(2 << 20, |memory| memory.available_kib / 2),
+            threads: online_cpus(),
             time_limit: Duration::from_secs(3600),
         }
     }
@@ -41,14 +52,260 @@ pub struct Unlocked {
     pub volume_key: Secret,
 }
 
-/// Finds the keyslot that `passphrase` opens.
+/// Finds the keyslot that `passphrase` opens. A wrong passphrase costs the same work whatever it is.
 pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Result<Unlocked> {
-    let _ = (luks, passphrase, options);
-    Err(Error::Refused("not built yet".into()))
+    luks.check_requirements()?;
+    let mut trouble = None;
+    let mut jobs = Vec::new();
+    for candidate in candidates(luks.header(), options)? {
+        match candidate.and_then(|job| job.check_cost(options)) {
+            Ok(job) => jobs.push(job),
+            Err(error) => {
+                trouble.get_or_insert(error);
+            }
+        }
+    }
+    if jobs.is_empty() {
+        return Err(trouble.unwrap_or(Error::NoUsableKeyslot));
+    }
+    match derive_side_by_side(luks, &jobs, passphrase, options)? {
+        Some(unlocked) => Ok(unlocked),
+        None => Err(trouble.unwrap_or(Error::WrongPassphrase)),
+    }
 }
 
 /// Checks `key` against the digest of the data segments (`--volume-key-file`) and returns the digest's number.
 pub fn verify_volume_key(luks: &Luks, key: &Secret) -> Result<u32> {
-    let _ = (luks, key);
-    Err(Error::Refused("not built yet".into()))
+    luks.check_requirements()?;
+    match luks.header() {
+        Header::Luks1(header) => {
+            let fits = key.len() == header.key_bytes as usize;
+            let digest = KeyDigest::of_luks1(header)?;
+            if fits && digest.matches(key)? { Ok(0) } else { Err(Error::WrongVolumeKey) }
+        }
+        Header::Luks2 { metadata, .. } => {
+            for (&id, digest) in
+                metadata.digests.iter().filter(|(_, digest)| serves_data(metadata, &digest.segments))
+            {
+                if length_fits(metadata, &digest.keyslots, key)?
+                    && KeyDigest::of_luks2(id, digest)?.matches(key)?
+                {
+                    return Ok(id);
+                }
+            }
+            Err(Error::WrongVolumeKey)
+        }
+    }
 }
+
+/// A keyslot to try and the digests that can tell whether its key is right.
+struct Job {
+    keyslot: Keyslot,
+    digests: Vec<KeyDigest>,
+}
+
+impl Job {
+    /// Refuses what would take all memory or a year, with the figure.
+    fn check_cost(self, options: &UnlockOptions) -> Result<Self> {
+        let (slot, needs_kib) = (self.keyslot.number, self.keyslot.memory_kib());
+        if needs_kib > options.memory_budget_kib {
+            return Err(Error::MemoryBudget { slot, needs_kib, budget_kib: options.memory_budget_kib });
+        }
+        let time = estimate(&self.keyslot.kdf, self.keyslot.derived_len, options.threads)?;
+        if time > options.time_limit {
+            return Err(Error::TimeLimit {
+                slot,
+                needs_seconds: time.as_secs(),
+                limit_seconds: options.time_limit.as_secs(),
+            });
+        }
+        Ok(self)
+    }
+
+    fn cores(&self, options: &UnlockOptions) -> usize {
+        self.keyslot.lanes().min(options.threads).max(1)
+    }
+
+    /// The key, when the passphrase is this keyslot's.
+    fn run(&self, luks: &Luks, passphrase: &Secret, threads: usize, stop: &Stop) -> Result<Option<Unlocked>> {
+        let derived = self.keyslot.derive(passphrase, threads, stop)?;
+        let lock = luks.lock_shared()?;
+        let key = self.keyslot.open(&**luks.storage(), &derived)?;
+        drop(lock);
+        for digest in &self.digests {
+            if digest.matches(&key)? {
+                let (keyslot, digest) = (self.keyslot.number, digest.id);
+                return Ok(Some(Unlocked { keyslot, digest, volume_key: key }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The keyslots to try, in order; one that cannot be used stands there with the reason.
+fn candidates(header: &Header, options: &UnlockOptions) -> Result<Vec<Result<Job>>> {
+    match header {
+        Header::Luks1(header) => {
+            let digest = KeyDigest::of_luks1(header)?;
+            let enabled = (0..header.slots.len() as u32).filter(|&number| {
+                options.keyslot.is_none_or(|wanted| wanted == number)
+                    && header.slots[number as usize].state == SlotState::Enabled
+            });
+            Ok(enabled
+                .map(|number| {
+                    let keyslot = Keyslot::of_luks1(header, number)?;
+                    Ok(Job { keyslot, digests: vec![digest.clone()] })
+                })
+                .collect())
+        }
+        Header::Luks2 { metadata, .. } => Ok(luks2_candidates(metadata, options)),
+    }
+}
+
+fn luks2_candidates(metadata: &Metadata, options: &UnlockOptions) -> Vec<Result<Job>> {
+    let of_priority = |priority: Priority| {
+        let slots = metadata.keyslots.iter().filter(move |(_, slot)| slot.priority == priority);
+        slots.map(|(&number, _)| number)
+    };
+    let order: Vec<u32> = match options.keyslot {
+        Some(number) => vec![number],
+        None => of_priority(Priority::Prefer).chain(of_priority(Priority::Normal)).collect(),
+    };
+    order.into_iter().filter_map(|number| luks2_job(metadata, number, options.unbound_too)).collect()
+}
+
+/// `None` when the keyslot does not exist, is of a type that is not opened by passphrase, or serves no segment.
+fn luks2_job(metadata: &Metadata, number: u32, unbound_too: bool) -> Option<Result<Job>> {
+    let slot = metadata.keyslots.get(&number)?;
+    if !matches!(slot.kind, keyway_format::luks2::KeyslotKind::Luks2 { .. }) {
+        return None;
+    }
+    let digests: Vec<_> = metadata
+        .digests
+        .iter()
+        .filter(|(_, digest)| digest.keyslots.contains(&number))
+        .filter(|(_, digest)| unbound_too || serves_data(metadata, &digest.segments))
+        .collect();
+    if digests.is_empty() {
+        return None;
+    }
+    Some((|| {
+        let keyslot = Keyslot::of_luks2(number, slot)?;
+        let digests = digests.into_iter().map(|(&id, digest)| KeyDigest::of_luks2(id, digest));
+        Ok(Job { keyslot, digests: digests.collect::<Result<_>>()? })
+    })())
+}
+
+/// Whether one of `segments` is part of the volume.
+fn serves_data(metadata: &Metadata, segments: &[u32]) -> bool {
+    segments.iter().any(|number| metadata.segments.get(number).is_some_and(is_mapped))
+}
+
+/// Whether `key` is as long as the digest's keyslots say, or without any, as the segments' cipher takes it.
+fn length_fits(metadata: &Metadata, keyslots: &[u32], key: &Secret) -> Result<bool> {
+    let mut lengths = keyslots.iter().filter_map(|number| metadata.keyslots.get(number)).peekable();
+    if lengths.peek().is_some() {
+        return Ok(lengths.any(|slot| slot.key_size as usize == key.len()));
+    }
+    for segment in metadata.segments.values().filter(|segment| is_mapped(segment)) {
+        if let SegmentKind::Crypt { encryption, .. } = &segment.kind {
+            return Ok(CipherSpec::parse(encryption)?.check_key_bits(key.len() * 8).is_ok());
+        }
+    }
+    Ok(true)
+}
+
+/// Runs the jobs in order on the cores and memory there are, until one opens.
+fn derive_side_by_side(
+    luks: &Luks,
+    jobs: &[Job],
+    passphrase: &Secret,
+    options: &UnlockOptions,
+) -> Result<Option<Unlocked>> {
+    let stops: Vec<Stop> = jobs.iter().map(|_| Stop::new()).collect();
+    std::thread::scope(|scope| {
+        let (done, results) = channel();
+        let mut board = Board { running: vec![false; jobs.len()], next: 0, trouble: None };
+        loop {
+            while board.may_start(jobs, options) {
+                let at = board.next;
+                (board.running[at], board.next) = (true, at + 1);
+                let (done, stop, threads) = (done.clone(), &stops[at], jobs[at].cores(options));
+                scope.spawn(move || {
+                    // The receiver is gone only when the outcome no longer matters.
+                    let _ = done.send((at, jobs[at].run(luks, passphrase, threads, stop)));
+                });
+            }
+            if !board.running.contains(&true) {
+                return board.trouble.map_or(Ok(None), Err);
+            }
+            let started = Instant::now();
+            // A sender lives in this frame, so there is always something to wait for.
+            let Ok((at, outcome)) = results.recv() else { return Ok(None) };
+            board.running[at] = false;
+            match outcome {
+                Ok(Some(unlocked)) => {
+                    return Ok(Some(board.settle(at, unlocked, &stops, &results, started)));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    board.trouble.get_or_insert(error);
+                }
+            }
+        }
+    })
+}
+
+type Outcome = (usize, Result<Option<Unlocked>>);
+
+/// Which jobs run and which comes next.
+struct Board {
+    running: Vec<bool>,
+    next: usize,
+    trouble: Option<Error>,
+}
+
+impl Board {
+    /// Whether the next job fits beside those that run. One alone always may: its own cost was checked before.
+    fn may_start(&self, jobs: &[Job], options: &UnlockOptions) -> bool {
+        let Some(next) = jobs.get(self.next) else { return false };
+        let running = || jobs.iter().zip(&self.running).filter(|(_, running)| **running).map(|(job, _)| job);
+        let cores: usize = running().map(|job| job.cores(options)).sum();
+        let memory: u64 = running().map(|job| job.keyslot.memory_kib()).sum();
+        cores == 0
+            || (cores + next.cores(options) <= options.threads
+                && memory + next.keyslot.memory_kib() <= options.memory_budget_kib)
+    }
+
+    /// Ends the other jobs. One that comes earlier in the order may finish if it is about to, so that of two keyslots
+    /// with the same passphrase and cost it is the first that wins, as with one at a time.
+    fn settle(
+        &mut self,
+        winner: usize,
+        unlocked: Unlocked,
+        stops: &[Stop],
+        results: &Receiver<Outcome>,
+        started: Instant,
+    ) -> Unlocked {
+        stops[winner + 1..].iter().for_each(Stop::stop);
+        let mut best = (winner, unlocked);
+        let deadline = Instant::now() + (started.elapsed() / 10).max(GRACE);
+        while self.running[..best.0].contains(&true) {
+            let patience = deadline.saturating_duration_since(Instant::now());
+            match results.recv_timeout(patience) {
+                Ok((at, outcome)) => {
+                    self.running[at] = false;
+                    if let (true, Ok(Some(unlocked))) = (at < best.0, outcome) {
+                        best = (at, unlocked);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        stops.iter().for_each(Stop::stop);
+        best.1
+    }
+}
+
+/// Least time that an earlier keyslot gets to finish.
+const GRACE: Duration = Duration::from_millis(5);

@@ -1,0 +1,58 @@
+//! Key digests: whether a key is the one that a header describes (LUKS1 header, LUKS2 "digests" of type pbkdf2).
+
+use crate::{Error, Result};
+use keyway_crypto::{Hash, Secret, Stop, kdf};
+use keyway_format::{luks1, luks2};
+
+/// A PBKDF2 digest of either format.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyDigest {
+    /// Its number; 0 for LUKS1.
+    pub(crate) id: u32,
+    hash: Hash,
+    iterations: u32,
+    salt: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl KeyDigest {
+    pub(crate) fn of_luks1(header: &luks1::Header) -> Result<Self> {
+        Ok(Self {
+            id: 0,
+            hash: Hash::parse(&header.hash_spec)?,
+            iterations: header.digest_iterations,
+            salt: header.digest_salt.to_vec(),
+            value: header.digest.to_vec(),
+        })
+    }
+
+    pub(crate) fn of_luks2(id: u32, digest: &luks2::Digest) -> Result<Self> {
+        let Some((hash, iterations, salt)) = &digest.pbkdf2 else {
+            return Err(Error::Refused(format!("digest {id} is of a type that this version does not know")));
+        };
+        let (iterations, salt, value) = (*iterations, salt.clone(), digest.value.clone());
+        Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
+    }
+
+    /// Whether `key` has this digest. The length of `key` must be checked apart: HMAC pads short keys with zeros, so
+    /// keys that differ in trailing zeros only have the same digest.
+    pub(crate) fn matches(&self, key: &Secret) -> Result<bool> {
+        let mut computed = Secret::zeroed(self.value.len());
+        let stop = Stop::new();
+        kdf::pbkdf2(self.hash, key.expose(), &self.salt, self.iterations, computed.expose_mut(), &stop)?;
+        Ok(!self.value.is_empty() && computed.ct_eq(&self.value))
+    }
+}
+
+/// PBKDF2 of `key` to `len` bytes: the value of a new digest.
+pub(crate) fn digest_value(
+    hash: Hash,
+    key: &Secret,
+    salt: &[u8],
+    iterations: u32,
+    len: usize,
+) -> Result<Vec<u8>> {
+    let mut value = vec![0; len];
+    kdf::pbkdf2(hash, key.expose(), salt, iterations, &mut value, &Stop::new())?;
+    Ok(value)
+}

@@ -1,0 +1,62 @@
+//! The LUKS1 header on storage. It has no second copy and stands on two sectors, so that a write of it can tear:
+//! whoever changes it orders its writes so that what is half written is not in use yet.
+
+use crate::{Error, Result, Storage};
+use keyway_format::luks1::{HEADER_LEN, Header};
+
+/// Reads and parses the header; its keyslots must lie on the storage.
+pub(crate) fn read(storage: &dyn Storage) -> Result<Header> {
+    let header = Header::parse(&read_bytes(storage)?)?;
+    let (needs, has) = (areas_end(&header), storage.len());
+    if needs > has {
+        return Err(keyway_format::Error::Truncated { needs, has }.into());
+    }
+    Ok(header)
+}
+
+/// The bytes of the header.
+pub(crate) fn read_bytes(storage: &dyn Storage) -> Result<Vec<u8>> {
+    let (needs, has) = (HEADER_LEN as u64, storage.len());
+    if needs > has {
+        return Err(keyway_format::Error::Truncated { needs, has }.into());
+    }
+    let mut bytes = vec![0; HEADER_LEN];
+    storage.read_at(&mut bytes, 0).map_err(io("reading"))?;
+    Ok(bytes)
+}
+
+/// Writes the bytes in which `header` differs from `old`, sector by sector, flushes and reads back. Only for changes
+/// that leave a usable header wherever they are cut.
+pub(crate) fn write_changes(storage: &dyn Storage, old: &Header, header: &Header) -> Result<()> {
+    let (old, new) = (old.to_bytes(), header.to_bytes());
+    for start in (0..HEADER_LEN).step_by(SECTOR) {
+        let sector = start..HEADER_LEN.min(start + SECTOR);
+        let differs: Vec<usize> = sector.filter(|&at| old[at] != new[at]).collect();
+        if let (Some(&first), Some(&last)) = (differs.first(), differs.last()) {
+            storage.write_at(&new[first..=last], first as u64).map_err(io("writing"))?;
+        }
+    }
+    storage.flush().map_err(io("flushing"))?;
+    if read_bytes(storage)? != new {
+        let source = std::io::Error::other("not what was written");
+        return Err(Error::Io { what: "reading back the LUKS1 header".into(), source });
+    }
+    Ok(())
+}
+
+/// Length of one keyslot's material.
+pub(crate) fn material_len(header: &Header) -> u64 {
+    crate::keyslot::material_len(header.key_bytes as usize, crate::keyslot::STRIPES) as u64
+}
+
+/// Where the last keyslot ends.
+pub(crate) fn areas_end(header: &Header) -> u64 {
+    let last = header.slots.iter().map(|slot| slot.offset.0).max().unwrap_or(0);
+    last.saturating_mul(512).saturating_add(material_len(header))
+}
+
+fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |source| Error::Io { what: format!("{doing} the LUKS1 header"), source }
+}
+
+const SECTOR: usize = 512;
