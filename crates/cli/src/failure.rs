@@ -58,6 +58,12 @@ impl Failure {
         self.exit
     }
 
+    /// The line, empty when there is none.
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
+    }
+
     /// Prints the line and gives the code to leave with.
     pub(crate) fn report(&self) -> ExitCode {
         if let Some(message) = &self.message {

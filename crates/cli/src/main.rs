@@ -5,10 +5,15 @@
 
 mod args;
 mod command;
+mod device;
 mod failure;
 mod harden;
+mod hint;
+mod kdf;
 mod output;
 mod passphrase;
+mod question;
+mod unlocking;
 
 use std::process::ExitCode;
 

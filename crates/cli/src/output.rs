@@ -1,5 +1,6 @@
 //! Text on standard output, with write errors reported instead of a panic.
 
+use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
 use std::io::{self, Write};
 
@@ -11,4 +12,14 @@ pub(crate) fn print(text: &str) -> Result<()> {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(Failure::silent(Exit::Parameters)),
         Err(e) => Err(Failure::new(Exit::Parameters, format!("Cannot write to standard output: {e}."))),
     }
+}
+
+/// Writes a line with `-v` only. It goes to standard output, where cryptsetup's scripts look for it.
+pub(crate) fn verbose(args: &Args, line: &str) -> Result<()> {
+    if args.verbose() { print(&format!("{line}\n")) } else { Ok(()) }
+}
+
+/// Writes a line with `--debug` only, marked as cryptsetup marks them.
+pub(crate) fn debug(args: &Args, line: &str) -> Result<()> {
+    if args.debug() { print(&format!("# {line}\n")) } else { Ok(()) }
 }

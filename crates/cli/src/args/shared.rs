@@ -49,6 +49,15 @@ pub(crate) static MEMORY_BUDGET: Opt = option(
      The default is half of the memory that is available.",
 );
 
+pub(crate) static TIME_LIMIT: Opt = option(
+    "time-limit",
+    None,
+    "SECONDS",
+    U64,
+    "Longest that one key derivation may take (3600).",
+    "A hostile header may name a cost that takes years. A keyslot over the limit is refused with the figure.",
+);
+
 /// Taken by every command.
 pub(crate) static EVERYWHERE: &[&Opt] =
     &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &USAGE, &VERSION];
@@ -268,6 +277,7 @@ pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
     &PBKDF_MEMORY,
     &PBKDF_PARALLEL,
     &MEMORY_BUDGET,
+    &TIME_LIMIT,
     &TOKEN_ID,
     &TOKEN_ONLY,
     &TOKEN_TYPE,

@@ -1,0 +1,137 @@
+//! The files and devices that a command works on: opened, refused with the reason, and their headers loaded.
+
+use crate::args::{Args, shared};
+use crate::failure::{Exit, Failure, Result};
+use crate::hint;
+use keyway_volume::storage::File;
+use keyway_volume::{Access, Locking, Luks, Storage};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Which LUKS versions a command accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// Either.
+    Any,
+    /// LUKS1 only.
+    One,
+    /// LUKS2 only.
+    Two,
+}
+
+impl Versions {
+    /// What `--type` (or the command's old name) asks for.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        match args.device_type().map(str::to_ascii_lowercase).as_deref() {
+            None | Some("luks") => Ok(Self::Any),
+            Some("luks1") => Ok(Self::One),
+            Some("luks2") => Ok(Self::Two),
+            Some(other) => Err(Failure::new(
+                Exit::Parameters,
+                format!("--type {other}: {} handles luks, luks1 and luks2.", args.command().name),
+            )),
+        }
+    }
+
+    fn admits(self, version: u8) -> bool {
+        match self {
+            Self::Any => true,
+            Self::One => version == 1,
+            Self::Two => version == 2,
+        }
+    }
+}
+
+/// "UUID=…" becomes the link that udev keeps for it; anything else stays as it is.
+pub(crate) fn resolve(spec: &Path) -> PathBuf {
+    let uuid = spec.to_str().and_then(|s| s.strip_prefix("UUID="));
+    match uuid {
+        Some(uuid) if uuid.chars().all(|c| c.is_ascii_hexdigit() || c == '-') => {
+            Path::new("/dev/disk/by-uuid").join(uuid.to_ascii_lowercase())
+        }
+        _ => spec.to_owned(),
+    }
+}
+
+/// Where the header is: `--header`, or the operand.
+pub(crate) fn header_path(args: &Args, operand: usize) -> Result<PathBuf> {
+    let path = args.path(&shared::HEADER).or_else(|| args.operand(operand));
+    path.map(resolve).ok_or_else(|| Failure::new(Exit::Parameters, "A device or file is missing."))
+}
+
+/// Whether to lock the header, after `--disable-locks`.
+pub(crate) fn locking(args: &Args) -> Locking {
+    if args.given(&shared::DISABLE_LOCKS) { Locking::Disabled } else { Locking::default() }
+}
+
+/// Opens a file or block device for reading and writing.
+pub(crate) fn open_writable(path: &Path) -> Result<Arc<File>> {
+    File::open_rw(path).map(Arc::new).map_err(|e| cannot_open(path, &e, true))
+}
+
+/// Opens a file or block device for reading; writable where that is allowed, so that a damaged header copy can be
+/// recovered.
+pub(crate) fn open_readable(path: &Path) -> Result<Arc<File>> {
+    match File::open_rw(path) {
+        Ok(file) => Ok(Arc::new(file)),
+        Err(_) => open_read_only(path),
+    }
+}
+
+/// Opens a file or block device for reading only.
+pub(crate) fn open_read_only(path: &Path) -> Result<Arc<File>> {
+    File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
+}
+
+/// Loads the header that `args` names by `--header` or the operand at `operand`.
+pub(crate) fn load(args: &Args, operand: usize, access: Access, versions: Versions) -> Result<Luks> {
+    let path = header_path(args, operand)?;
+    let storage: Arc<dyn Storage> = match access {
+        Access::Write => open_writable(&path)?,
+        Access::Read => open_readable(&path)?,
+        Access::Probe => open_read_only(&path)?,
+    };
+    let luks = Luks::open_with(storage, access, locking(args)).map_err(|e| hint::on_device(&path, e))?;
+    if !versions.admits(luks.version()) {
+        return Err(not_luks(&path));
+    }
+    Ok(luks)
+}
+
+/// cryptsetup's words for a device without the header that was asked for.
+pub(crate) fn not_luks(path: &Path) -> Failure {
+    Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
+}
+
+fn cannot_open(path: &Path, error: &std::io::Error, for_writing: bool) -> Failure {
+    let path = path.display();
+    match error.kind() {
+        ErrorKind::NotFound => {
+            Failure::new(Exit::Device, format!("Device {path} does not exist or access denied."))
+        }
+        ErrorKind::PermissionDenied if for_writing => Failure::new(
+            Exit::Parameters,
+            format!(
+                "Cannot write to device {path}, permission denied: it or its file system is read-only to this user."
+            ),
+        ),
+        ErrorKind::PermissionDenied => Failure::new(
+            Exit::Device,
+            format!("Device {path} does not exist or access denied: this user may not read it."),
+        ),
+        ErrorKind::IsADirectory | ErrorKind::InvalidInput | ErrorKind::Unsupported => Failure::new(
+            Exit::Device,
+            format!("Device {path} is not compatible: a regular file or a block device is needed."),
+        ),
+        ErrorKind::ReadOnlyFilesystem => Failure::new(
+            Exit::Parameters,
+            format!("Cannot write to device {path}: the file system is read-only."),
+        ),
+        ErrorKind::ResourceBusy => Failure::new(
+            Exit::Busy,
+            format!("Cannot use device {path} which is in use (already mapped or mounted)."),
+        ),
+        _ => Failure::new(Exit::Device, format!("Device {path} cannot be opened: {error}.")),
+    }
+}

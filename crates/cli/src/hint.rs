@@ -1,0 +1,108 @@
+//! The libraries say what and where; here it becomes one line with what to do, and an exit code.
+
+use crate::failure::{Exit, Failure};
+use keyway_volume::Error;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// An error of an operation on `device`.
+pub(crate) fn on_device(device: &Path, error: Error) -> Failure {
+    let device = device.display();
+    match &error {
+        Error::Format(keyway_format::Error::NotLuks) => {
+            Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device."))
+        }
+        Error::Format(keyway_format::Error::Requirement(name)) => Failure::new(
+            Exit::Parameters,
+            format!(
+                "Device {device} requires \"{name}\", which this build does not know: it can be dumped, but not opened \
+                 or changed."
+            ),
+        ),
+        Error::Format(why) => {
+            Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device: {why}."))
+        }
+        Error::Busy(_) => {
+            Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."))
+        }
+        _ => plain(error),
+    }
+}
+
+/// An error that needs no device in its line.
+pub(crate) fn plain(error: Error) -> Failure {
+    let exit = exit_code(&error);
+    match &error {
+        Error::MemoryBudget { slot, needs_kib, budget_kib } => Failure::new(
+            exit,
+            format!(
+                "Keyslot {slot} needs {needs_kib} KiB of memory and the budget is {budget_kib} KiB; \
+                 --memory-budget {needs_kib}K allows it."
+            ),
+        ),
+        Error::TimeLimit { slot, needs_seconds, limit_seconds } => Failure::new(
+            exit,
+            format!(
+                "Keyslot {slot} needs about {needs_seconds} s here and the limit is {limit_seconds} s; \
+                 --time-limit {} allows it.",
+                needs_seconds.saturating_mul(2)
+            ),
+        ),
+        Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
+            Failure::new(exit, format!("{what}: no space is left; free some and try again."))
+        }
+        _ => Failure::new(exit, sentence(&error.to_string())),
+    }
+}
+
+fn exit_code(error: &Error) -> Exit {
+    match error {
+        Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,
+        Error::MemoryBudget { .. } | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
+        Error::Busy(_) => Exit::Busy,
+        _ => Exit::Parameters,
+    }
+}
+
+/// Starts with a capital letter unless the first word is a name in small letters, and ends with a full stop.
+fn sentence(text: &str) -> String {
+    let mut text = text.trim_end().to_owned();
+    let first_word = text.split([' ', ':']).next().unwrap_or_default();
+    if first_word.chars().all(|c| c.is_ascii_lowercase())
+        && let Some(first) = text.get(..1)
+    {
+        let capital = first.to_ascii_uppercase();
+        text.replace_range(..1, &capital);
+    }
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        plain(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn library_errors_become_sentences() {
+        assert_eq!(sentence("unknown hash \"x\""), "Unknown hash \"x\".");
+        assert_eq!(sentence("aes-xts-plain64 takes 512 bits."), "aes-xts-plain64 takes 512 bits.");
+        assert_eq!(sentence("json: no"), "Json: no.");
+    }
+
+    #[test]
+    fn a_cost_over_the_budget_names_the_way_out() {
+        let failure = plain(Error::MemoryBudget { slot: 3, needs_kib: 4096, budget_kib: 1024 });
+        assert_eq!(failure.exit(), Exit::Memory);
+        assert!(failure.message().contains("--memory-budget 4096K"), "{}", failure.message());
+        let failure = plain(Error::TimeLimit { slot: 3, needs_seconds: 5000, limit_seconds: 3600 });
+        assert!(failure.message().contains("--time-limit 10000"), "{}", failure.message());
+    }
+}

@@ -1,0 +1,118 @@
+//! From the user's passphrase or volume key to an unlocked volume, with cryptsetup's prompts, tries and messages.
+
+use crate::args::{Args, shared};
+use crate::failure::{Failure, Result};
+use crate::hint;
+use crate::output;
+use crate::passphrase::{self, Request};
+use keyway_crypto::Secret;
+use keyway_volume::{Error, Header, Luks, UnlockOptions, Unlocked};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often a person is asked when `--tries` does not say.
+const TRIES: u64 = 3;
+
+/// The limits that the command line sets on key derivation; no keyslot chosen.
+pub(crate) fn options(args: &Args) -> UnlockOptions {
+    let mut options = UnlockOptions::default();
+    if let Some(bytes) = args.number(&shared::MEMORY_BUDGET) {
+        options.memory_budget_kib = bytes / 1024;
+    }
+    if let Some(seconds) = args.number(&shared::TIME_LIMIT) {
+        options.time_limit = Duration::from_secs(seconds);
+    }
+    options
+}
+
+/// Reads a passphrase and unlocks; a person is asked again after a wrong one. Says which keyslot opened (`-v`).
+pub(crate) fn unlock(
+    args: &Args,
+    luks: &Luks,
+    request: &Request,
+    options: &UnlockOptions,
+) -> Result<Unlocked> {
+    unlock_keeping_passphrase(args, luks, request, options).map(|(unlocked, _)| unlocked)
+}
+
+/// Like [`unlock`], for commands that need the passphrase again.
+pub(crate) fn unlock_keeping_passphrase(
+    args: &Args,
+    luks: &Luks,
+    request: &Request,
+    options: &UnlockOptions,
+) -> Result<(Unlocked, Secret)> {
+    luks.check_requirements()?;
+    let mut tries = if request.is_interactive() { args.number(&shared::TRIES).unwrap_or(TRIES) } else { 1 };
+    loop {
+        let passphrase = request.read()?;
+        match keyway_volume::unlock(luks, &passphrase, options) {
+            Ok(unlocked) => {
+                note_unlocked(args, unlocked.keyslot)?;
+                return Ok((unlocked, passphrase));
+            }
+            Err(error @ Error::WrongPassphrase) if tries > 1 => {
+                hint::plain(error).report();
+                tries -= 1;
+            }
+            Err(error) => return Err(hint::plain(error)),
+        }
+    }
+}
+
+/// Unlocks `device` the usual way: `--volume-key-file`, else a passphrase, from `--key-slot` where given.
+pub(crate) fn volume_key(args: &Args, luks: &Luks, device: &Path) -> Result<Secret> {
+    if let Some(key) = given_volume_key(args, luks)? {
+        return Ok(key);
+    }
+    let request = Request::existing(args, prompt_for(device))?;
+    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..options(args) };
+    Ok(unlock(args, luks, &request, &options)?.volume_key)
+}
+
+/// The volume key from `--volume-key-file`, checked against the header.
+pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<Secret>> {
+    let Some(file) = volume_key_file(args) else { return Ok(None) };
+    luks.check_requirements()?;
+    let len = match volume_key_len(luks)
+        .or_else(|| args.number32(&shared::KEY_SIZE).map(|bits| bits as usize / 8))
+    {
+        Some(len) => len,
+        None => {
+            return Err(Failure::new(
+                crate::failure::Exit::Parameters,
+                "Cannot determine volume key size for LUKS without keyslots, please use --key-size option.",
+            ));
+        }
+    };
+    let key = passphrase::volume_key(file, len)?;
+    keyway_volume::verify_volume_key(luks, &key)?;
+    Ok(Some(key))
+}
+
+/// `--volume-key-file`, by its new or old name.
+pub(crate) fn volume_key_file(args: &Args) -> Option<&Path> {
+    args.path(&shared::VOLUME_KEY_FILE).or_else(|| args.path(&shared::MASTER_KEY_FILE))
+}
+
+/// The volume key's length in bytes; `None` when the header cannot say (LUKS2 without keyslots).
+pub(crate) fn volume_key_len(luks: &Luks) -> Option<usize> {
+    match luks.header() {
+        Header::Luks1(header) => Some(header.key_bytes as usize),
+        Header::Luks2 { metadata, .. } => {
+            let digest = metadata.digests.values().find(|d| d.segments.contains(&0))?;
+            let keyslot = metadata.keyslots.get(digest.keyslots.first()?)?;
+            Some(keyslot.key_size as usize)
+        }
+    }
+}
+
+/// cryptsetup's usual prompt.
+pub(crate) fn prompt_for(device: &Path) -> String {
+    format!("Enter passphrase for {}: ", device.display())
+}
+
+/// "Key slot 0 unlocked." with `-v`.
+pub(crate) fn note_unlocked(args: &Args, keyslot: u32) -> Result<()> {
+    output::verbose(args, &format!("Key slot {keyslot} unlocked."))
+}
