@@ -9,6 +9,8 @@ use std::ops::Range;
 pub(super) struct Claims<'a> {
     input: Input<'a>,
     position: u64,
+    /// The end of the last chunk.
+    handed_out: u64,
     ticket: u64,
     holes: u64,
     keep_holes: bool,
@@ -78,7 +80,7 @@ impl<'a> Claims<'a> {
         };
         let cut = Cut { chunk: options.chunk as u64, unit, phase };
         let keep_holes = options.holes == Holes::Keep;
-        Self { input, position: 0, ticket: 0, holes: 0, keep_holes, extend_to, cut, pad }
+        Self { input, position: 0, handed_out: 0, ticket: 0, holes: 0, keep_holes, extend_to, cut, pad }
     }
 
     /// The next chunk; a pipe is read into `buf`.
@@ -96,6 +98,7 @@ impl<'a> Claims<'a> {
         };
         let (at, ticket) = (self.position, self.ticket);
         self.position += len;
+        self.handed_out = self.position;
         self.ticket += 1;
         Ok(Some(Step { ticket, at, len: len as usize, content }))
     }
@@ -155,9 +158,9 @@ impl<'a> Claims<'a> {
 
     /// The length of the next chunk of zeros behind the source.
     fn next_extension(&mut self, meter: &Meter) -> Option<u64> {
-        // The source's last chunk was filled up to here already.
+        // When the source ended with data, its last chunk was filled up to here already.
         let padded = self.position.next_multiple_of(self.pad).min(self.extend_to);
-        if padded > self.position {
+        if padded > self.position && self.position == self.handed_out {
             meter.add(padded - self.position);
             self.position = padded;
         }
