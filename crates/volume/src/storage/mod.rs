@@ -2,9 +2,11 @@
 
 pub mod file;
 pub mod memory;
+pub mod new_file;
 
 pub use file::File;
 pub use memory::Memory;
+pub use new_file::NewFile;
 
 use std::io;
 use std::ops::Range;
