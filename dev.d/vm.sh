@@ -1,3 +1,19 @@
-# ./dev vm: Debian's kernel with Keyway's volumes.
+# ./dev vm: Debian's kernel in QEMU, without root.
 
-vm() { fail "not yet"; }
+vm=$PWD/.cache/vm
+
+# vm [DISK…]: a shell in the machine; the disks are /dev/vda, /dev/vdb, …; keyway and cryptsetup are there.
+vm() {
+    local disk drives=()
+    want_packages $vm_programs
+    build_static
+    tests/vm/prepare "$vm"
+    for disk; do
+        drives+=(-drive "if=virtio,format=raw,file=$disk")
+    done
+    mkdir -p "$vm/extra/bin"
+    install target/keyway "$vm/extra/bin/keyway"
+    cat "$vm/initramfs.cpio.gz" <(cd "$vm/extra" && find . | cpio --quiet -o -H newc -R 0:0 | gzip -1) >"$vm/shell.cpio.gz"
+    exec qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 1024 -smp 2 -nographic -no-reboot \
+        -kernel "$vm/vmlinuz" -initrd "$vm/shell.cpio.gz" -append "console=ttyS0 panic=-1 quiet" "${drives[@]}"
+}

@@ -24,6 +24,7 @@ pub mod peers;
 pub mod run;
 pub mod scratch;
 pub mod skip;
+pub mod vm;
 
 pub use compare::{assert_same_bytes, assert_same_lines};
 pub use data::random;

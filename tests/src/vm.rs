@@ -1,0 +1,141 @@
+//! A virtual machine that runs Debian's kernel: disks in, lines `KEY=VALUE` out.
+//!
+//! `tests/vm/prepare` provides the kernel and a RAM disk (busybox, cryptsetup, modules). A scenario is a shell script
+//! appended to it as a second cpio archive: the kernel unpacks archives one after the other. What the script prints
+//! on standard output arrives through the second serial port; the first carries what the kernel has to say, and is
+//! shown when something goes wrong.
+
+use crate::peers::{peer, program};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Whether `./dev` has fetched the kernel; without it the tests here leave themselves out.
+pub fn is_prepared() -> bool {
+    directory().join("vmlinuz").exists() && directory().join("initramfs.cpio.gz").exists()
+}
+
+/// A machine about to boot. The disks appear in it as `/dev/vda`, `/dev/vdb`, … in the order given.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Machine {
+    disks: Vec<PathBuf>,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+impl Machine {
+    /// No disks, no files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A raw disk image. What the machine writes is in the file afterwards.
+    pub fn disk(mut self, image: &Path) -> Self {
+        self.disks.push(image.to_owned());
+        self
+    }
+
+    /// A file in the machine's root directory.
+    pub fn file(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        self.files.push((name.into(), content.as_ref().to_vec()));
+        self
+    }
+
+    /// The program under test as `/bin/keyway`.
+    pub fn with_keyway(self) -> Self {
+        let binary = fs::read(program()).expect("the program under test can be read");
+        self.file("bin/keyway", binary)
+    }
+
+    /// Boots, runs `script` with `sh -eu`, powers off. The script must end with exit code 0 within two minutes.
+    #[track_caller]
+    pub fn run(mut self, script: &str) -> Report {
+        self.files.push(("scenario".into(), script.into()));
+        let scratch = crate::Scratch::new();
+        let results = scratch.path("results");
+        let initramfs = scratch.file("initramfs", self.initramfs());
+        let mut qemu = peer("qemu-system-x86_64", "-m 1024 -smp 2 -display none -monitor none -no-reboot")
+            .args(EMULATED)
+            .args("-serial stdio -serial")
+            .arg(format!("file:{}", results.display()))
+            .arg("-kernel")
+            .arg(directory().join("vmlinuz"))
+            .arg("-initrd")
+            .arg(initramfs)
+            .arg("-append")
+            .arg("console=ttyS0 panic=-1 quiet");
+        for disk in &self.disks {
+            qemu = qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
+        }
+        let console = qemu.limit(Duration::from_secs(120)).outcome();
+        let report =
+            Report { results: fs::read_to_string(results).unwrap_or_default(), console: console.to_string() };
+        report.has("END", "0");
+        report
+    }
+
+    fn initramfs(&self) -> Vec<u8> {
+        let mut archive =
+            fs::read(directory().join("initramfs.cpio.gz")).expect("prepared by tests/vm/prepare");
+        // The kernel wants each archive to begin at a multiple of four.
+        archive.resize(archive.len().next_multiple_of(4), 0);
+        for (number, (name, content)) in self.files.iter().enumerate() {
+            append_cpio(&mut archive, number + 1, name, 0o100_755, content);
+        }
+        append_cpio(&mut archive, 0, "TRAILER!!!", 0, &[]);
+        archive
+    }
+}
+
+/// What a scenario printed.
+#[derive(Debug)]
+pub struct Report {
+    results: String,
+    console: String,
+}
+
+impl Report {
+    /// The value that the scenario printed for `key`.
+    #[track_caller]
+    pub fn value(&self, key: &str) -> &str {
+        let line = self.results.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("the machine never said {key}\n{self:?}\n{}", self.console))
+    }
+
+    /// Asserts that the scenario printed `key=value`.
+    #[track_caller]
+    pub fn has(&self, key: &str, value: &str) {
+        let found = self.value(key);
+        assert!(found == value, "{key} is {found:?}, not {value:?}\n{}\n{}", self.results, self.console);
+    }
+}
+
+/// One entry of a "newc" cpio archive (Linux, Documentation/driver-api/early-userspace/buffer-format.rst): 110 bytes of
+/// ASCII header, the name with its NUL, the content; name and content each padded to four bytes.
+fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, content: &[u8]) {
+    let mut header = String::from("070701");
+    let (user, group, links, time, device) = (0, 0, 1, 0, 0);
+    for field in [inode, mode as usize, user, group, links, time, content.len()] {
+        write!(header, "{field:08x}").expect("writing to a String");
+    }
+    let checksum = 0;
+    for field in [device, device, device, device, name.len() + 1, checksum] {
+        write!(header, "{field:08x}").expect("writing to a String");
+    }
+    archive.extend_from_slice(header.as_bytes());
+    archive.extend_from_slice(name.as_bytes());
+    archive.push(0);
+    archive.resize(archive.len().next_multiple_of(4), 0);
+    archive.extend_from_slice(content);
+    archive.resize(archive.len().next_multiple_of(4), 0);
+}
+
+/// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails half-way is common on CI machines,
+/// and an emulated boot takes two seconds.
+const EMULATED: &str = "-accel tcg,thread=multi -cpu max";
+
+fn directory() -> PathBuf {
+    std::env::var_os("KEYWAY_VM")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.cache/vm")), PathBuf::from)
+}

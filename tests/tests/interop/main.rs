@@ -1,0 +1,15 @@
+//! Keyway beside Debian's cryptsetup, QEMU, nbdkit and GRUB, on the same files, both ways.
+//!
+//! Whatever is tested with one program as the maker is tested with the other one too. Costs of KDFs are the lowest
+//! that cryptsetup takes; data is random.
+
+mod dump;
+mod formats;
+mod grub;
+mod keyslots;
+mod locking;
+mod metadata;
+mod nbdkit;
+mod qemu;
+mod recovery;
+mod volume;
