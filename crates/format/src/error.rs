@@ -3,24 +3,49 @@
 use alloc::string::String;
 use core::fmt;
 
-/// Where in a header something is wrong.
+/// Where in a header something is wrong: a field, a slot, a JSON path ("keyslots.3.kdf.salt").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place(pub String);
 
-/// Why a header was refused.
+/// Why a header or an edit of it was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are not of this format at all.
     NotLuks,
     /// Too few bytes for what the header says it holds.
-    Truncated { needs: u64, has: u64 },
+    Truncated {
+        /// Bytes that the header asks for.
+        needs: u64,
+        /// Bytes that are there.
+        has: u64,
+    },
     /// A field holds a value that makes no sense; `place` names slot, offset or JSON path.
-    Invalid { place: Place, why: String },
+    Invalid {
+        /// The field.
+        place: Place,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The checksum does not match (LUKS2).
     Checksum,
     /// The header needs a feature this build does not know (LUKS2 requirements), by name.
     Requirement(String),
+    /// The JSON area or the keyslots area has no room for an edit.
+    Full {
+        /// "JSON area" or "keyslots area".
+        area: &'static str,
+        /// Bytes that the edit asks for.
+        needs: u64,
+        /// Bytes that are there (for the keyslots area: its whole size).
+        has: u64,
+    },
+}
+
+impl Error {
+    pub(crate) fn invalid(place: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::Invalid { place: Place(place.into()), why: why.into() }
+    }
 }
 
 impl fmt::Display for Error {
@@ -29,8 +54,9 @@ impl fmt::Display for Error {
             Self::NotLuks => f.write_str("not a LUKS header"),
             Self::Truncated { needs, has } => write!(f, "truncated: needs {needs} bytes, has {has}"),
             Self::Invalid { place, why } => write!(f, "{}: {why}", place.0),
-            Self::Checksum => f.write_str("checksum does not match"),
+            Self::Checksum => f.write_str("header checksum does not match"),
             Self::Requirement(name) => write!(f, "requirement \"{name}\" is unknown"),
+            Self::Full { area, needs, has } => write!(f, "{area} is full: needs {needs} bytes, has {has}"),
         }
     }
 }

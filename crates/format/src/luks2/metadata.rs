@@ -1,153 +1,213 @@
 //! The JSON metadata: a typed view for what Keyway understands, and the document itself, so that what it does not
 //! understand survives an edit. Every edit goes back through the parser: an invalid document cannot be held.
 
+use super::area::{self, Area};
+use super::config::Config;
+use super::digest::{Digest, DigestId};
+use super::field::Node;
+use super::header::{HeaderSize, check_json_len};
+use super::keyslot::{Keyslot, KeyslotKind};
+use super::segment::{self, Segment, SegmentKind};
+use super::token::Token;
+use super::{MAX_DIGESTS, MAX_OBJECTS};
+use crate::json::{self, Object, Value};
 use crate::{Bytes, Error};
 use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Deref;
 
-/// Digest number.
-pub type DigestId = u32;
-
-/// A valid LUKS2 metadata document.
+/// A valid LUKS2 metadata document. Its [`View`] is read through deref; the methods that change it change the
+/// document and parse it again, and leave it as it was when that fails.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metadata {
+    pub(super) header_size: HeaderSize,
+    pub(super) document: Object,
+    text: Vec<u8>,
+    view: View,
+}
+
+/// What a [`Metadata`] document says, as far as Keyway understands it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
     /// Keyslots by number (0–31).
     pub keyslots: BTreeMap<u32, Keyslot>,
     /// Tokens by number (0–31).
     pub tokens: BTreeMap<u32, Token>,
-    /// Segments by number.
+    /// Segments by number, without gaps.
     pub segments: BTreeMap<u32, Segment>,
     /// Digests by number.
     pub digests: BTreeMap<DigestId, Digest>,
     /// Sizes, flags, requirements.
     pub config: Config,
-    // + the preserved document (private)
 }
 
-/// A keyslot.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Keyslot {
-    /// Length of the key it holds, in bytes.
-    pub key_size: u32,
-    /// "priority"; normal when absent.
-    pub priority: Priority,
-    /// Where its material lies.
-    pub area: Area,
-    /// What opens it.
-    pub kind: KeyslotKind,
-}
+impl Deref for Metadata {
+    type Target = View;
 
-/// What opens a keyslot.
-#[derive(Debug, Clone, PartialEq)]
-pub enum KeyslotKind {
-    /// Type "luks2": a KDF, an AF splitter and a cipher.
-    Luks2 { kdf: Kdf, af_hash: String, af_stripes: u32, area_cipher: String, area_key_size: u32 },
-    /// Type "reencrypt" or any other: preserved, never opened here.
-    Other(String),
-}
-
-/// Order in which keyslots are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Priority {
-    Ignore,
-    Normal,
-    Prefer,
-}
-
-/// A keyslot's area, in bytes from the start of the header device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Area {
-    pub offset: Bytes,
-    pub size: Bytes,
-}
-
-/// A keyslot's KDF with its salt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Kdf {
-    Pbkdf2 { hash: String, iterations: u32, salt: Vec<u8> },
-    Argon2i { time: u32, memory_kib: u32, lanes: u32, salt: Vec<u8> },
-    Argon2id { time: u32, memory_kib: u32, lanes: u32, salt: Vec<u8> },
-}
-
-/// A piece of the data device.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub struct Segment {
-    pub offset: Bytes,
-    pub size: SegmentSize,
-    /// "backup-final" and so on; a segment with a flag that starts with "backup-" is not mapped.
-    pub flags: Vec<String>,
-    pub kind: SegmentKind,
-}
-
-/// Up to the end of the device, or so many bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum SegmentSize {
-    Dynamic,
-    Fixed(Bytes),
-}
-
-/// How a segment is mapped.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub enum SegmentKind {
-    Linear,
-    Crypt { iv_tweak: u64, encryption: String, sector_size: u32, integrity: Option<Integrity> },
-    Other(String),
-}
-
-/// dm-integrity under a crypt segment.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub struct Integrity {
-    pub kind: String,
-    pub journal_encryption: String,
-    pub journal_integrity: String,
-}
-
-/// Verifies the key of some segments.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub struct Digest {
-    pub keyslots: Vec<u32>,
-    pub segments: Vec<u32>,
-    /// PBKDF2 hash, iterations, salt; `None` for a digest type this build does not know.
-    pub pbkdf2: Option<(String, u32, Vec<u8>)>,
-    pub value: Vec<u8>,
-}
-
-/// A token: its type and keyslots; the rest is preserved as it is.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub struct Token {
-    pub kind: String,
-    pub keyslots: Vec<u32>,
-}
-
-/// The "config" object.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub struct Config {
-    pub json_size: Bytes,
-    pub keyslots_size: Bytes,
-    pub flags: Vec<String>,
-    pub requirements: Vec<String>,
+    fn deref(&self) -> &View {
+        &self.view
+    }
 }
 
 impl Metadata {
     /// Parses and validates a JSON area's text (limits: depth, duplicate keys, sizes, overlaps).
-    pub fn parse(json: &[u8], header_size: Bytes) -> Result<Self, Error> {
-        let _ = (json, header_size);
-        Err(Error::NotLuks)
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the byte of a syntax error or the JSON path of a field; [`Error::Full`] when the text
+    /// is too long for its area.
+    pub fn parse(json: &[u8], header_size: HeaderSize) -> Result<Self, Error> {
+        check_json_len(json.len(), header_size)?;
+        let value = json::parse(json).map_err(|error| Error::invalid("JSON", error.to_string()))?;
+        let Value::Object(document) = value else {
+            return Err(Error::invalid("JSON", "is not an object"));
+        };
+        let view = View::read(&Node::root(&document), header_size)?;
+        Ok(Self { header_size, document, text: json.into(), view })
     }
 
     /// The document as text: byte for byte what was parsed when nothing was edited.
     pub fn to_json(&self) -> Vec<u8> {
-        todo!()
+        self.text.clone()
     }
+
+    /// The document as `cryptsetup luksDump --dump-json-metadata` shows it, without a newline at the end.
+    pub fn to_pretty_json(&self) -> String {
+        Value::from(self.document.clone()).to_pretty()
+    }
+
+    /// A token's whole object on one line, as `cryptsetup token export` writes it.
+    pub fn token_json(&self, id: u32) -> Option<String> {
+        let tokens = self.document.get("tokens")?.as_object()?;
+        Some(tokens.get(&id.to_string())?.to_compact())
+    }
+
+    /// The size of one header copy that this document stands in.
+    pub fn header_size(&self) -> HeaderSize {
+        self.header_size
+    }
+
+    /// Bytes from the start of the device to the end of the keyslots area: what a header backup holds.
+    pub fn header_and_keyslots_size(&self) -> Bytes {
+        Bytes(self.header_size.keyslots_start().0 + self.config.keyslots_size.0)
+    }
+
+    /// Where a new keyslot area for a key of `key_size` bytes goes: the first gap, as cryptsetup finds it.
+    ///
+    /// # Errors
+    /// [`Error::Full`].
+    pub fn free_area(&self, key_size: u32) -> Result<Area, Error> {
+        let size = Area::size_for(key_size);
+        let used = self.keyslots.values().map(|keyslot| keyslot.area).collect();
+        area::first_gap(used, size, self.header_size, self.config.keyslots_size).ok_or(Error::Full {
+            area: "keyslots area",
+            needs: size.0,
+            has: self.config.keyslots_size.0,
+        })
+    }
+}
+
+impl View {
+    fn read(root: &Node<'_>, header_size: HeaderSize) -> Result<Self, Error> {
+        let (keyslots, segments) = (root.object("keyslots")?, root.object("segments")?);
+        let view = Self {
+            tokens: read_section(&root.object("tokens")?, |node| Token::read(node, &keyslots))?,
+            digests: read_section(&root.object("digests")?, |node| Digest::read(node, &keyslots, &segments))?,
+            segments: read_section(&segments, Segment::read)?,
+            keyslots: read_section(&keyslots, Keyslot::read)?,
+            config: Config::read(&root.object("config")?, header_size)?,
+        };
+        view.check(header_size)?;
+        Ok(view)
+    }
+
+    /// Every rule that spans sections.
+    fn check(&self, header_size: HeaderSize) -> Result<(), Error> {
+        segment::check(&self.segments)?;
+        for (id, segment) in &self.segments {
+            if matches!(segment.kind, SegmentKind::Crypt { .. }) && self.digest_of_segment(*id).is_none() {
+                return Err(Error::invalid(format!("segments.{id}"), "no digest verifies its key"));
+            }
+        }
+        for (id, keyslot) in &self.keyslots {
+            let digests = self.digests.values().filter(|digest| digest.keyslots.contains(id)).count();
+            if matches!(keyslot.kind, KeyslotKind::Luks2 { .. }) && digests != 1 {
+                return Err(Error::invalid(
+                    format!("keyslots.{id}"),
+                    format!("has {digests} digests, not one"),
+                ));
+            }
+        }
+        self.check_data_offset(header_size)?;
+        let areas: Vec<_> = self.keyslots.iter().map(|(id, keyslot)| (*id, keyslot.area)).collect();
+        area::check(&areas, header_size, self.config.keyslots_size)
+    }
+
+    /// The keyslots area must end before the data, unless the data is on another device (offset 0).
+    fn check_data_offset(&self, header_size: HeaderSize) -> Result<(), Error> {
+        let end = header_size.keyslots_start().0 + self.config.keyslots_size.0;
+        match self.data_offset().0 {
+            0 => Ok(()),
+            data if data >= end => Ok(()),
+            data => {
+                let why = format!("the keyslots area would end at {end}, behind the data at {data}");
+                Err(Error::invalid("config.keyslots_size", why))
+            }
+        }
+    }
+
+    /// Where the data starts: the lowest segment that is mapped. 0 with a detached header.
+    pub fn data_offset(&self) -> Bytes {
+        let mapped = self.segments.values().filter(|segment| !segment.is_backup());
+        mapped.map(|segment| segment.offset).min().unwrap_or_default()
+    }
+
+    /// The digest that verifies a keyslot's key.
+    pub fn digest_of_keyslot(&self, keyslot: u32) -> Option<DigestId> {
+        self.digests.iter().find(|(_, digest)| digest.keyslots.contains(&keyslot)).map(|(id, _)| *id)
+    }
+
+    /// The digest that verifies a segment's key.
+    pub fn digest_of_segment(&self, segment: u32) -> Option<DigestId> {
+        self.digests.iter().find(|(_, digest)| digest.segments.contains(&segment)).map(|(id, _)| *id)
+    }
+
+    /// Whether a keyslot's key opens no mapped segment.
+    pub fn is_unbound(&self, keyslot: u32) -> bool {
+        let digest = self.digest_of_keyslot(keyslot).and_then(|id| self.digests.get(&id));
+        let opens = |id| self.segments.get(id).is_some_and(|segment| !segment.is_backup());
+        !digest.is_some_and(|digest| digest.segments.iter().any(opens))
+    }
+
+    /// Mandatory requirements that this build does not meet: the volume must be neither opened nor written.
+    pub fn unmet_requirements(&self) -> Vec<&str> {
+        self.config.unmet_requirements()
+    }
+
+    /// The lowest keyslot number that is free.
+    pub fn free_keyslot(&self) -> Option<u32> {
+        lowest_free(&self.keyslots, MAX_OBJECTS)
+    }
+
+    /// The lowest token number that is free.
+    pub fn free_token(&self) -> Option<u32> {
+        lowest_free(&self.tokens, MAX_OBJECTS)
+    }
+
+    /// The lowest digest number that is free.
+    pub fn free_digest(&self) -> Option<DigestId> {
+        lowest_free(&self.digests, MAX_DIGESTS)
+    }
+}
+
+fn read_section<T>(
+    section: &Node<'_>,
+    read: impl Fn(&Node<'_>) -> Result<T, Error>,
+) -> Result<BTreeMap<u32, T>, Error> {
+    section.numbered()?.into_iter().map(|(id, node)| Ok((id, read(&node)?))).collect()
+}
+
+fn lowest_free<T>(objects: &BTreeMap<u32, T>, limit: u32) -> Option<u32> {
+    (0..limit).find(|id| !objects.contains_key(id))
 }

@@ -1,0 +1,199 @@
+//! LUKS1 (on-disk format 1.2.3): the 592-byte header at the start of the device. All numbers are big-endian.
+//!
+//! | offset | length | field                                             |
+//! |--------|--------|---------------------------------------------------|
+//! | 0      | 6      | magic `LUKS` 0xba 0xbe                            |
+//! | 6      | 2      | version, 1                                        |
+//! | 8      | 32     | cipher name ("aes")                               |
+//! | 40     | 32     | cipher mode ("xts-plain64")                       |
+//! | 72     | 32     | hash ("sha256") of PBKDF2, AF splitter and digest |
+//! | 104    | 4      | payload offset in sectors                         |
+//! | 108    | 4      | volume key length in bytes                        |
+//! | 112    | 20     | digest of the volume key                          |
+//! | 132    | 32     | salt of the digest                                |
+//! | 164    | 4      | iterations of the digest                          |
+//! | 168    | 40     | UUID                                              |
+//! | 208    | 8 × 48 | keyslots: active, iterations, salt (32), offset in sectors, stripes |
+
+mod edit;
+mod keyslot;
+mod layout;
+
+use crate::{Error, Sectors, text};
+use alloc::format;
+use alloc::string::String;
+use core::array;
+use core::ops::Deref;
+
+pub use edit::{NewHeader, Repair};
+pub use keyslot::{Keyslot, SlotState};
+pub use layout::{KeyslotLayout, Payload, area_sectors};
+
+/// Bytes of the header on disk.
+pub const HEADER_LEN: usize = 592;
+/// Number of keyslots, always.
+pub const SLOTS: usize = 8;
+/// First bytes of every LUKS1 header, and of a LUKS2 primary header.
+pub const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
+/// Longest volume key that makes sense, in bytes; cryptsetup's ciphers end at 128.
+pub const MAX_KEY_BYTES: u32 = 512;
+
+/// A LUKS1 header that makes sense: areas lie before the payload and do not overlap.
+///
+/// Its [`Fields`] are read through deref. The methods that change it check the result first and leave it as it was
+/// when that would not be a header. Bytes behind a string's NUL are kept as they are on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    bytes: [u8; HEADER_LEN],
+    fields: Fields,
+}
+
+/// What a [`Header`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fields {
+    /// "aes".
+    pub cipher_name: String,
+    /// "xts-plain64".
+    pub cipher_mode: String,
+    /// PBKDF2, AF and digest hash, as written ("sha256").
+    pub hash_spec: String,
+    /// Where the data starts, any sector (QEMU writes 4040); 0 with a detached header that says so.
+    pub payload_offset: Sectors,
+    /// Volume key length in bytes.
+    pub key_bytes: u32,
+    /// First 20 bytes of PBKDF2(volume key).
+    pub digest: [u8; 20],
+    /// Salt of the digest.
+    pub digest_salt: [u8; 32],
+    /// Iterations of the digest.
+    pub digest_iterations: u32,
+    /// UUID text; bytes that are not UTF-8 are replaced.
+    pub uuid: String,
+    /// The eight keyslots.
+    pub slots: [Keyslot; SLOTS],
+}
+
+impl Deref for Header {
+    type Target = Fields;
+
+    fn deref(&self) -> &Fields {
+        &self.fields
+    }
+}
+
+impl Header {
+    /// Parses the first [`HEADER_LEN`] bytes of a device; what follows them is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::NotLuks`] without magic or version 1, [`Error::Truncated`], or [`Error::Invalid`] with the field.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes = header_bytes(bytes)?;
+        let fields = Fields::read(&bytes)?;
+        fields.check()?;
+        Ok(Self { bytes, fields })
+    }
+
+    /// The bytes on disk; `parse` of them gives the same header.
+    pub fn to_bytes(&self) -> [u8; HEADER_LEN] {
+        self.bytes
+    }
+
+    /// "aes-xts-plain64".
+    pub fn cipher(&self) -> String {
+        format!("{}-{}", self.cipher_name, self.cipher_mode)
+    }
+
+    /// How many sectors the material of any slot takes.
+    pub fn area_sectors(&self) -> Sectors {
+        area_sectors(self.key_bytes)
+    }
+
+    /// Where the material of `slot` lies: first sector and length. `None` for a slot beyond the eighth.
+    pub fn area(&self, slot: usize) -> Option<(Sectors, Sectors)> {
+        Some((self.slots.get(slot)?.offset, self.area_sectors()))
+    }
+
+    /// Slot numbers in the order of their areas on disk.
+    pub fn slots_by_offset(&self) -> [usize; SLOTS] {
+        self.fields.slots_by_offset()
+    }
+
+    /// The first sector behind the header and all keyslot areas: what a header backup holds, and the lowest payload.
+    pub fn end_of_areas(&self) -> Sectors {
+        let start = self.slots.iter().map(|slot| slot.offset).max().unwrap_or_default();
+        Sectors(start.0 + self.area_sectors().0)
+    }
+}
+
+/// Whether the bytes begin as LUKS1 does; says nothing about the rest.
+pub fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) && bytes.get(6..8) == Some(&[0, 1])
+}
+
+fn header_bytes(bytes: &[u8]) -> Result<[u8; HEADER_LEN], Error> {
+    if !has_magic(bytes) {
+        return Err(Error::NotLuks);
+    }
+    match bytes.first_chunk() {
+        Some(header) => Ok(*header),
+        None => Err(Error::Truncated { needs: HEADER_LEN as u64, has: bytes.len() as u64 }),
+    }
+}
+
+impl Fields {
+    /// Takes the fields apart; the areas are not checked yet.
+    fn read(bytes: &[u8; HEADER_LEN]) -> Result<Self, Error> {
+        Ok(Self {
+            cipher_name: text::name(&bytes[8..40], "cipher name")?,
+            cipher_mode: text::name(&bytes[40..72], "cipher mode")?,
+            hash_spec: text::name(&bytes[72..104], "hash")?,
+            payload_offset: Sectors(be32(bytes, 104).into()),
+            key_bytes: be32(bytes, 108),
+            digest: field(bytes, 112),
+            digest_salt: field(bytes, 132),
+            digest_iterations: be32(bytes, 164),
+            uuid: text::lossy(&bytes[168..208]),
+            slots: array::from_fn(|slot| Keyslot::read(&field(bytes, keyslot::offset(slot)))),
+        })
+    }
+
+    /// Every rule that spans fields.
+    fn check(&self) -> Result<(), Error> {
+        if self.key_bytes == 0 || self.key_bytes > MAX_KEY_BYTES {
+            let why = format!("{} bytes is not between 1 and {MAX_KEY_BYTES}", self.key_bytes);
+            return Err(Error::invalid("key length", why));
+        }
+        if self.digest_iterations == 0 {
+            return Err(Error::invalid("digest iterations", "is zero"));
+        }
+        for (number, slot) in self.slots.iter().enumerate() {
+            slot.check(number, self.key_bytes, self.payload_offset)?;
+        }
+        let order = self.slots_by_offset();
+        for (&before, &after) in order.iter().zip(&order[1..]) {
+            if self.slots[after].offset.0 < self.slots[before].offset.0 + area_sectors(self.key_bytes).0 {
+                let why = format!("area at sector {} overlaps keyslot {after}", self.slots[before].offset.0);
+                return Err(Error::invalid(format!("keyslot {before}"), why));
+            }
+        }
+        Ok(())
+    }
+
+    fn slots_by_offset(&self) -> [usize; SLOTS] {
+        let mut order = array::from_fn(|slot| slot);
+        order.sort_by_key(|&slot: &usize| self.slots[slot].offset);
+        order
+    }
+}
+
+/// A field of `N` bytes at `at`. Callers' offsets are constants inside the header; a field beyond it reads as zeros.
+fn field<const N: usize>(bytes: &[u8; HEADER_LEN], at: usize) -> [u8; N] {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
+}
+
+fn be32(bytes: &[u8; HEADER_LEN], at: usize) -> u32 {
+    u32::from_be_bytes(field(bytes, at))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,337 @@
+//! Making and changing metadata. Each change is made on a copy of the document, which is printed and parsed again
+//! before it is taken over: what is not understood stays, and an edit that would spoil the header is refused.
+
+use super::digest::{Digest, DigestId, id_list};
+use super::header::HeaderSize;
+use super::keyslot::{Kdf, Keyslot, Priority};
+use super::metadata::Metadata;
+use super::segment::Segment;
+use super::token::Token;
+use crate::json::{self, Object, Value};
+use crate::{Bytes, Error};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// What a fresh document is made from: one segment, one digest (number 0 each), no keyslots yet.
+#[derive(Debug, Clone, Copy)]
+pub struct NewMetadata<'a> {
+    /// Size of each header copy.
+    pub header_size: HeaderSize,
+    /// Size of the keyslots area: a multiple of 4096 bytes.
+    pub keyslots_size: Bytes,
+    /// The data.
+    pub segment: &'a Segment,
+    /// The digest of the volume key; its lists of keyslots and segments are not looked at.
+    pub digest: &'a Digest,
+}
+
+impl Metadata {
+    /// A fresh document with its members in cryptsetup's order.
+    ///
+    /// # Errors
+    /// As [`Metadata::parse`], when sizes and offsets do not go together.
+    pub fn new(new: &NewMetadata<'_>) -> Result<Self, Error> {
+        let digest = Digest { keyslots: Vec::new(), segments: [0].into(), kind: new.digest.kind.clone() };
+        let digest = digest.to_json().ok_or_else(|| unwritable("digests", 0))?;
+        let segment = new.segment.to_json().ok_or_else(|| unwritable("segments", 0))?;
+        let config = Object::new()
+            .with("json_size", new.header_size.json_area().0.to_string())
+            .with("keyslots_size", new.keyslots_size.0.to_string());
+        let document = Object::new()
+            .with("keyslots", Object::new())
+            .with("tokens", Object::new())
+            .with("segments", Object::new().with("0", segment))
+            .with("digests", Object::new().with("0", digest))
+            .with("config", config);
+        Self::parse(Value::from(document).to_compact().as_bytes(), new.header_size)
+    }
+
+    /// Adds a keyslot whose key `digest` verifies.
+    pub fn add_keyslot(&mut self, id: u32, keyslot: &Keyslot, digest: DigestId) -> Result<(), Error> {
+        let object = keyslot.to_json().ok_or_else(|| unwritable("keyslots", id))?;
+        self.edit(|document| {
+            insert(document, "keyslots", id, object)?;
+            list_push(document, "digests", digest, "keyslots", id)
+        })
+    }
+
+    /// Adds a keyslot together with a digest of its own: for a key of no segment, or of those that the digest names.
+    pub fn add_keyslot_with_digest(
+        &mut self,
+        id: u32,
+        keyslot: &Keyslot,
+        digest_id: DigestId,
+        digest: &Digest,
+    ) -> Result<(), Error> {
+        let object = keyslot.to_json().ok_or_else(|| unwritable("keyslots", id))?;
+        let digest = Digest { keyslots: [id].into(), ..digest.clone() };
+        let digest = digest.to_json().ok_or_else(|| unwritable("digests", digest_id))?;
+        self.edit(|document| {
+            insert(document, "keyslots", id, object)?;
+            insert(document, "digests", digest_id, digest)
+        })
+    }
+
+    /// Replaces what a keyslot is made of (area, KDF, cipher, priority); its digest and tokens stay, and so do members
+    /// that this build does not know.
+    pub fn replace_keyslot(&mut self, id: u32, keyslot: &Keyslot) -> Result<(), Error> {
+        let new = keyslot.to_json().ok_or_else(|| unwritable("keyslots", id))?;
+        self.edit(|document| {
+            let old = member(document, "keyslots", id)?;
+            new.iter().for_each(|(name, value)| old.set(name, value.clone()));
+            keyslot.priority.store(old);
+            Ok(())
+        })
+    }
+
+    /// Gives a keyslot a new KDF, AF hash and area cipher, as cryptsetup's luksConvertKey does; its area stays.
+    pub fn replace_kdf(
+        &mut self,
+        id: u32,
+        kdf: &Kdf,
+        af_hash: &str,
+        area_cipher: &str,
+        area_key_size: u32,
+    ) -> Result<(), Error> {
+        let kdf = kdf.to_json().ok_or_else(|| unwritable("keyslots", id))?;
+        self.edit(|document| {
+            let keyslot = member(document, "keyslots", id)?;
+            let area = child(keyslot, "area", id)?;
+            area.set("encryption", area_cipher);
+            area.set("key_size", area_key_size);
+            child(keyslot, "af", id)?.set("hash", af_hash);
+            keyslot.set("kdf", kdf);
+            Ok(())
+        })
+    }
+
+    /// Removes a keyslot, also from digests and tokens.
+    pub fn remove_keyslot(&mut self, id: u32) -> Result<(), Error> {
+        self.edit(|document| {
+            remove(document, "keyslots", id)?;
+            list_remove_everywhere(document, "digests", "keyslots", id)?;
+            list_remove_everywhere(document, "tokens", "keyslots", id)
+        })
+    }
+
+    /// Sets the order in which a keyslot is tried.
+    pub fn set_priority(&mut self, keyslot: u32, priority: Priority) -> Result<(), Error> {
+        self.edit(|document| {
+            priority.store(member(document, "keyslots", keyslot)?);
+            Ok(())
+        })
+    }
+
+    /// Adds a digest. One that names no keyslot and no segment does not outlive the edit.
+    pub fn add_digest(&mut self, id: DigestId, digest: &Digest) -> Result<(), Error> {
+        let object = digest.to_json().ok_or_else(|| unwritable("digests", id))?;
+        self.edit(|document| insert(document, "digests", id, object))
+    }
+
+    /// Moves a keyslot to another digest.
+    pub fn assign_keyslot(&mut self, keyslot: u32, digest: DigestId) -> Result<(), Error> {
+        self.edit(|document| {
+            list_remove_everywhere(document, "digests", "keyslots", keyslot)?;
+            list_push(document, "digests", digest, "keyslots", keyslot)
+        })
+    }
+
+    /// Moves a segment to another digest, or to none.
+    pub fn assign_segment(&mut self, segment: u32, digest: Option<DigestId>) -> Result<(), Error> {
+        self.edit(|document| {
+            list_remove_everywhere(document, "digests", "segments", segment)?;
+            digest.map_or(Ok(()), |digest| list_push(document, "digests", digest, "segments", segment))
+        })
+    }
+
+    /// Adds or replaces a segment, verified by `digest` (or by none).
+    pub fn set_segment(&mut self, id: u32, segment: &Segment, digest: Option<DigestId>) -> Result<(), Error> {
+        let object = segment.to_json().ok_or_else(|| unwritable("segments", id))?;
+        self.edit(|document| {
+            section(document, "segments")?.set(&id.to_string(), object);
+            list_remove_everywhere(document, "digests", "segments", id)?;
+            digest.map_or(Ok(()), |digest| list_push(document, "digests", digest, "segments", id))
+        })
+    }
+
+    /// Removes the segment with the highest number (a gap is not allowed), also from digests.
+    pub fn remove_segment(&mut self, id: u32) -> Result<(), Error> {
+        self.edit(|document| {
+            remove(document, "segments", id)?;
+            list_remove_everywhere(document, "digests", "segments", id)
+        })
+    }
+
+    /// Adds a token from its JSON object, which is kept as it is (members, order, numbers).
+    pub fn add_token(&mut self, id: u32, json: &[u8]) -> Result<(), Error> {
+        let object = token_object(id, json)?;
+        self.edit(|document| insert(document, "tokens", id, object))
+    }
+
+    /// [`Metadata::add_token`] in the place of another token.
+    pub fn replace_token(&mut self, id: u32, json: &[u8]) -> Result<(), Error> {
+        let object = token_object(id, json)?;
+        self.edit(|document| {
+            *member(document, "tokens", id)? = object;
+            Ok(())
+        })
+    }
+
+    /// Adds a token of cryptsetup's built-in type: the passphrase is in the kernel's keyring under `description`.
+    pub fn add_keyring_token(&mut self, id: u32, description: &str, keyslots: &[u32]) -> Result<(), Error> {
+        let object = Object::new()
+            .with("type", Token::KEYRING)
+            .with("keyslots", id_list(keyslots))
+            .with("key_description", description);
+        self.edit(|document| insert(document, "tokens", id, object))
+    }
+
+    /// Removes a token.
+    pub fn remove_token(&mut self, id: u32) -> Result<(), Error> {
+        self.edit(|document| remove(document, "tokens", id))
+    }
+
+    /// Says that a token opens a keyslot.
+    pub fn assign_token(&mut self, token: u32, keyslot: u32) -> Result<(), Error> {
+        self.edit(|document| list_push(document, "tokens", token, "keyslots", keyslot))
+    }
+
+    /// Takes a keyslot from a token.
+    pub fn unassign_token(&mut self, token: u32, keyslot: u32) -> Result<(), Error> {
+        self.edit(|document| {
+            list_remove(member(document, "tokens", token)?, "keyslots", keyslot);
+            Ok(())
+        })
+    }
+
+    /// Replaces the flags for activation; see [`super::PERSISTENT_FLAGS`].
+    pub fn set_flags(&mut self, flags: &[&str]) -> Result<(), Error> {
+        self.edit(|document| {
+            section(document, "config")?.set("flags", strings(flags));
+            Ok(())
+        })
+    }
+
+    /// Replaces the mandatory requirements; none removes the list.
+    pub fn set_requirements(&mut self, names: &[&str]) -> Result<(), Error> {
+        self.edit(|document| {
+            let config = section(document, "config")?;
+            if config.get("requirements").is_none() {
+                config.set("requirements", Object::new());
+            }
+            let requirements = section(config, "requirements")?;
+            match names {
+                [] => drop(requirements.remove("mandatory")),
+                names => requirements.set("mandatory", strings(names)),
+            }
+            if requirements.is_empty() {
+                config.remove("requirements");
+            }
+            Ok(())
+        })
+    }
+
+    /// Changes the size of the keyslots area.
+    pub fn set_keyslots_size(&mut self, size: Bytes) -> Result<(), Error> {
+        self.edit(|document| {
+            section(document, "config")?.set("keyslots_size", size.0.to_string());
+            Ok(())
+        })
+    }
+
+    /// Runs a change on a copy of the document and takes the result over if it is valid.
+    fn edit(&mut self, change: impl FnOnce(&mut Object) -> Result<(), Error>) -> Result<(), Error> {
+        let mut document = self.document.clone();
+        change(&mut document)?;
+        erase_unused_digests(&mut document)?;
+        let text = Value::from(document).to_compact();
+        *self = Self::parse(text.as_bytes(), self.header_size)?;
+        Ok(())
+    }
+}
+
+/// cryptsetup drops a digest with neither keyslots nor segments whenever it writes the header.
+fn erase_unused_digests(document: &mut Object) -> Result<(), Error> {
+    let used = |digest: &Value, list| {
+        let list = digest.as_object().and_then(|digest| digest.get(list)).and_then(Value::as_array);
+        list.is_some_and(|items| !items.is_empty())
+    };
+    section(document, "digests")?.retain(|_, digest| used(digest, "keyslots") || used(digest, "segments"));
+    Ok(())
+}
+
+fn section<'d>(document: &'d mut Object, name: &str) -> Result<&'d mut Object, Error> {
+    let section = document.get_mut(name).and_then(Value::as_object_mut);
+    section.ok_or_else(|| Error::invalid(name, "is not an object"))
+}
+
+fn member<'d>(document: &'d mut Object, kind: &str, id: u32) -> Result<&'d mut Object, Error> {
+    let member = section(document, kind)?.get_mut(&id.to_string()).and_then(Value::as_object_mut);
+    member.ok_or_else(|| missing(kind, id))
+}
+
+fn child<'d>(keyslot: &'d mut Object, name: &str, id: u32) -> Result<&'d mut Object, Error> {
+    let child = keyslot.get_mut(name).and_then(Value::as_object_mut);
+    child.ok_or_else(|| Error::invalid(format!("keyslots.{id}.{name}"), "is missing"))
+}
+
+fn insert(document: &mut Object, kind: &str, id: u32, object: Object) -> Result<(), Error> {
+    let section = section(document, kind)?;
+    if section.get(&id.to_string()).is_some() {
+        return Err(Error::invalid(format!("{kind}.{id}"), "is in use"));
+    }
+    section.set(&id.to_string(), object);
+    Ok(())
+}
+
+fn remove(document: &mut Object, kind: &str, id: u32) -> Result<(), Error> {
+    section(document, kind)?.remove(&id.to_string()).map(drop).ok_or_else(|| missing(kind, id))
+}
+
+fn list_push(document: &mut Object, kind: &str, id: u32, list: &str, entry: u32) -> Result<(), Error> {
+    let object = member(document, kind, id)?;
+    let items = object.get_mut(list).and_then(Value::as_array_mut).ok_or_else(|| missing(kind, id))?;
+    let entry = Value::from(entry.to_string());
+    if !items.contains(&entry) {
+        items.push(entry);
+    }
+    Ok(())
+}
+
+fn list_remove(object: &mut Object, list: &str, entry: u32) {
+    let entry = Value::from(entry.to_string());
+    if let Some(items) = object.get_mut(list).and_then(Value::as_array_mut) {
+        items.retain(|item| *item != entry);
+    }
+}
+
+fn list_remove_everywhere(document: &mut Object, kind: &str, list: &str, entry: u32) -> Result<(), Error> {
+    for (_, value) in section(document, kind)?.iter_mut() {
+        if let Some(object) = value.as_object_mut() {
+            list_remove(object, list, entry);
+        }
+    }
+    Ok(())
+}
+
+fn token_object(id: u32, json: &[u8]) -> Result<Object, Error> {
+    let place = || format!("tokens.{id}");
+    match json::parse(json) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(other) => Err(Error::invalid(place(), format!("is of type {}, not an object", other.type_name()))),
+        Err(error) => Err(Error::invalid(place(), error.to_string())),
+    }
+}
+
+fn strings(items: &[&str]) -> Vec<Value> {
+    items.iter().map(|item| String::from(*item).into()).collect()
+}
+
+fn missing(kind: &str, id: u32) -> Error {
+    Error::invalid(format!("{kind}.{id}"), "does not exist")
+}
+
+fn unwritable(kind: &str, id: u32) -> Error {
+    Error::invalid(format!("{kind}.{id}.type"), "is not a type that can be written")
+}
