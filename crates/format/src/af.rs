@@ -5,6 +5,8 @@
 //! `diffuse` hashes each digest-long block of its input with the block's number in front, big-endian 32 bits; the
 //! last block is as short as the input leaves it, and its digest is cut to that. It is a plain hash, not an HMAC.
 
+use crate::Error;
+use alloc::format;
 use keyway_crypto::{Hash, Secret};
 
 /// Stripes of every keyslot that LUKS1 and LUKS2 write.
@@ -17,31 +19,42 @@ pub const fn material_len(key_len: usize, stripes: u32) -> Option<usize> {
 
 /// Spreads `key` over `stripes` stripes. The first `stripes - 1` stripes are `random`'s bytes; the last is computed.
 ///
-/// `None` when `random` does not hold `(stripes - 1) * key.len()` bytes, or `stripes` is zero.
-pub fn split(key: &Secret, stripes: u32, hash: Hash, random: Secret) -> Option<Secret> {
-    let random_len = material_len(key.len(), stripes.checked_sub(1)?)?;
-    if random.len() != random_len {
-        return None;
-    }
-    let mut material = Secret::zeroed(material_len(key.len(), stripes)?);
-    material.expose_mut()[..random_len].copy_from_slice(random.expose());
-    let folded = fold(random.expose(), key.len(), hash);
-    let last = &mut material.expose_mut()[random_len..];
-    last.copy_from_slice(folded.expose());
+/// # Errors
+/// [`Error::Invalid`] when `random` does not hold `(stripes - 1) * key.len()` bytes, or `stripes` is zero.
+pub fn split(key: &Secret, stripes: u32, hash: Hash, random: Secret) -> Result<Secret, Error> {
+    let (folded_len, whole_len) = lengths(key.len(), stripes)?;
+    expect_len(random.len(), folded_len)?;
+    let mut material = Secret::zeroed(whole_len);
+    let (stripes, last) = material.expose_mut().split_at_mut(folded_len);
+    stripes.copy_from_slice(random.expose());
+    last.copy_from_slice(fold(stripes, key.len(), hash).expose());
     xor(last, key.expose());
-    Some(material)
+    Ok(material)
 }
 
-/// The inverse of [`split`]; `None` when `material` does not hold `key_len * stripes` bytes or `stripes` is zero.
-pub fn merge(material: &[u8], key_len: usize, stripes: u32, hash: Hash) -> Option<Secret> {
-    let random_len = material_len(key_len, stripes.checked_sub(1)?)?;
-    if Some(material.len()) != material_len(key_len, stripes) {
-        return None;
-    }
-    let (stripes, last) = material.split_at(random_len);
+/// The inverse of [`split`].
+///
+/// # Errors
+/// [`Error::Invalid`] when `material` does not hold `key_len * stripes` bytes, or `stripes` is zero.
+pub fn merge(material: &[u8], key_len: usize, stripes: u32, hash: Hash) -> Result<Secret, Error> {
+    let (folded_len, whole_len) = lengths(key_len, stripes)?;
+    expect_len(material.len(), whole_len)?;
+    let (stripes, last) = material.split_at(folded_len);
     let mut key = fold(stripes, key_len, hash);
     xor(key.expose_mut(), last);
-    Some(key)
+    Ok(key)
+}
+
+/// Bytes of all stripes but the last, and of all.
+fn lengths(key_len: usize, stripes: u32) -> Result<(usize, usize), Error> {
+    let folded = stripes.checked_sub(1).and_then(|stripes| material_len(key_len, stripes));
+    let whole = material_len(key_len, stripes);
+    folded.zip(whole).ok_or_else(|| Error::invalid("AF stripes", format!("{stripes} of {key_len} bytes")))
+}
+
+fn expect_len(has: usize, needs: usize) -> Result<(), Error> {
+    let why = || format!("{has} bytes, not {needs}");
+    if has == needs { Ok(()) } else { Err(Error::invalid("key material", why())) }
 }
 
 /// d(n-1): the running value after all whole stripes.

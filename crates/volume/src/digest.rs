@@ -27,10 +27,10 @@ impl KeyDigest {
     }
 
     pub(crate) fn of_luks2(id: u32, digest: &luks2::Digest) -> Result<Self> {
-        let Some((hash, iterations, salt)) = &digest.pbkdf2 else {
+        let luks2::DigestKind::Pbkdf2 { hash, iterations, salt, value } = &digest.kind else {
             return Err(Error::Refused(format!("digest {id} is of a type that this version does not know")));
         };
-        let (iterations, salt, value) = (*iterations, salt.clone(), digest.value.clone());
+        let (iterations, salt, value) = (*iterations, salt.clone(), value.clone());
         Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
     }
 

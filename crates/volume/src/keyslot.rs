@@ -116,13 +116,13 @@ impl Keyslot {
         let cipher = SectorCipher::new(&self.cipher, derived, SectorSize::S512, Cpu::detect())?;
         cipher.decrypt(0, material.expose_mut());
         let stripes_len = self.key_len * self.stripes as usize;
-        Ok(af::merge(&material.expose()[..stripes_len], self.key_len, self.stripes, self.af_hash))
+        Ok(af::merge(&material.expose()[..stripes_len], self.key_len, self.stripes, self.af_hash)?)
     }
 
     /// The area's content that opens to `key` with `derived`.
     pub(crate) fn seal(&self, derived: &Secret, key: &Secret, rng: &mut dyn Random) -> Result<Vec<u8>> {
         let random = random_secret(rng, self.key_len * (self.stripes as usize - 1))?;
-        let split = af::split(key, self.stripes, self.af_hash, random);
+        let split = af::split(key, self.stripes, self.af_hash, random)?;
         let mut material = Secret::zeroed(self.material_len());
         material.expose_mut()[..split.len()].copy_from_slice(split.expose());
         let cipher = SectorCipher::new(&self.cipher, derived, SectorSize::S512, Cpu::detect())?;

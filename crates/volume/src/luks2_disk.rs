@@ -50,9 +50,7 @@ impl Copies {
     /// Rewrites the damaged copy from the good one: a new salt, the same sequence id.
     pub(crate) fn recover(&mut self, storage: &dyn Storage, rng: &mut dyn Random) -> Result<()> {
         let Some(damaged) = self.damaged else { return Ok(()) };
-        let mut binary = self.winner.binary.clone();
-        binary.salt = random_bytes(rng)?;
-        binary.copy = damaged;
+        let binary = self.winner.binary.as_copy(damaged, random_bytes(rng)?);
         write_copy(storage, &binary, &self.winner.metadata)?;
         self.damaged = None;
         Ok(())
@@ -84,10 +82,8 @@ pub(crate) fn write_both(
     metadata: &Metadata,
     rng: &mut dyn Random,
 ) -> Result<Good> {
-    let mut primary = binary.clone();
-    (primary.copy, primary.salt) = (Copy::Primary, random_bytes(rng)?);
-    let mut secondary = binary.clone();
-    (secondary.copy, secondary.salt) = (Copy::Secondary, random_bytes(rng)?);
+    let primary = binary.as_copy(Copy::Primary, random_bytes(rng)?);
+    let secondary = binary.as_copy(Copy::Secondary, random_bytes(rng)?);
     // Both must be known to fit before the first byte is written.
     for copy in [&primary, &secondary] {
         copy.copy_to_bytes(&metadata.to_json())?;
@@ -135,7 +131,7 @@ enum Found {
 
 fn read_copy(storage: &dyn Storage, offset: u64, copy: Copy) -> Found {
     match read_checked(storage, offset, copy) {
-        Ok((binary, json)) => match Metadata::parse(&json, binary.size.bytes()) {
+        Ok((binary, json)) => match Metadata::parse(&json, binary.size) {
             Ok(metadata) => Found::Good(Good { binary, metadata }),
             Err(error) => Found::Obsolete(binary.size, error.into()),
         },

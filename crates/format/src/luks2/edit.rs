@@ -94,14 +94,13 @@ impl Metadata {
         area_cipher: &str,
         area_key_size: u32,
     ) -> Result<(), Error> {
-        let kdf = kdf.to_json().ok_or_else(|| unwritable("keyslots", id))?;
         self.edit(|document| {
             let keyslot = member(document, "keyslots", id)?;
             let area = child(keyslot, "area", id)?;
             area.set("encryption", area_cipher);
             area.set("key_size", area_key_size);
             child(keyslot, "af", id)?.set("hash", af_hash);
-            keyslot.set("kdf", kdf);
+            keyslot.set("kdf", kdf.to_json());
             Ok(())
         })
     }

@@ -38,7 +38,8 @@ pub enum KeyslotKind {
         /// Length of that cipher's key, in bytes.
         area_key_size: u32,
     },
-    /// Type "reencrypt" or any other: preserved, never opened here.
+    /// Type "reencrypt" or any other, or "luks2" with a KDF that this build does not know: preserved, never opened
+    /// here.
     Other(String),
 }
 
@@ -57,25 +58,9 @@ pub enum Priority {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Kdf {
-    Pbkdf2 {
-        hash: String,
-        iterations: u32,
-        salt: Vec<u8>,
-    },
-    Argon2i {
-        time: u32,
-        memory_kib: u32,
-        lanes: u32,
-        salt: Vec<u8>,
-    },
-    Argon2id {
-        time: u32,
-        memory_kib: u32,
-        lanes: u32,
-        salt: Vec<u8>,
-    },
-    /// A type that this build does not know: preserved, opens nothing.
-    Other(String),
+    Pbkdf2 { hash: String, iterations: u32, salt: Vec<u8> },
+    Argon2i { time: u32, memory_kib: u32, lanes: u32, salt: Vec<u8> },
+    Argon2id { time: u32, memory_kib: u32, lanes: u32, salt: Vec<u8> },
 }
 
 impl Keyslot {
@@ -106,7 +91,7 @@ impl Keyslot {
             .with("key_size", self.key_size)
             .with("af", af)
             .with("area", area)
-            .with("kdf", kdf.to_json()?);
+            .with("kdf", kdf.to_json());
         self.priority.store(&mut keyslot);
         Some(keyslot)
     }
@@ -129,8 +114,11 @@ impl KeyslotKind {
             let why = format!("{} bytes, but a key of {key_size} bytes takes {}", area.size.0, needs.0);
             return Err(raw.refuse("size", why));
         }
+        let Some(kdf) = Kdf::read(&node.object("kdf")?)? else {
+            return Ok(Self::Other("luks2".to_owned()));
+        };
         Ok(Self::Luks2 {
-            kdf: Kdf::read(&node.object("kdf")?)?,
+            kdf,
             af_hash: af.name("hash")?,
             af_stripes,
             area_cipher: raw.name("encryption")?,
@@ -140,8 +128,9 @@ impl KeyslotKind {
 }
 
 impl Kdf {
-    fn read(node: &Node<'_>) -> Result<Self, Error> {
-        Ok(match node.string("type")? {
+    /// `None` for a type that this build does not know.
+    fn read(node: &Node<'_>) -> Result<Option<Self>, Error> {
+        Ok(Some(match node.string("type")? {
             "pbkdf2" => Self::Pbkdf2 {
                 hash: node.name("hash")?,
                 iterations: node.positive("iterations")?,
@@ -155,22 +144,21 @@ impl Kdf {
                 let (time, memory_kib, lanes) = argon2_costs(node)?;
                 Self::Argon2id { time, memory_kib, lanes, salt: node.salt("salt")? }
             }
-            other => Self::Other(other.to_owned()),
-        })
+            _ => return Ok(None),
+        }))
     }
 
-    /// "pbkdf2", "argon2i", "argon2id", or what stands there.
-    pub fn type_name(&self) -> &str {
+    /// "pbkdf2", "argon2i", "argon2id".
+    pub fn type_name(&self) -> &'static str {
         match self {
             Self::Pbkdf2 { .. } => "pbkdf2",
             Self::Argon2i { .. } => "argon2i",
             Self::Argon2id { .. } => "argon2id",
-            Self::Other(name) => name,
         }
     }
 
-    /// The object, members in cryptsetup's order. `None` for a type that this build does not write.
-    pub(super) fn to_json(&self) -> Option<Object> {
+    /// The object, members in cryptsetup's order.
+    pub(super) fn to_json(&self) -> Object {
         let kdf = Object::new().with("type", self.type_name());
         let (kdf, salt) = match self {
             Self::Pbkdf2 { hash, iterations, salt } => {
@@ -180,9 +168,8 @@ impl Kdf {
             | Self::Argon2id { time, memory_kib, lanes, salt } => {
                 (kdf.with("time", *time).with("memory", *memory_kib).with("cpus", *lanes), salt)
             }
-            Self::Other(_) => return None,
         };
-        Some(kdf.with("salt", base64::encode(salt)))
+        kdf.with("salt", base64::encode(salt))
     }
 }
 
