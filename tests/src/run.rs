@@ -157,6 +157,13 @@ impl Outcome {
         self
     }
 
+    /// Asserts that `text` stands nowhere on standard output or standard error.
+    #[track_caller]
+    pub fn lacks(self, text: &str) -> Self {
+        assert!(!self.text().contains(text) && !self.errors().contains(text), "unexpected {text:?}\n{self}");
+        self
+    }
+
     /// Asserts that nothing was written to standard error.
     #[track_caller]
     pub fn quiet(self) -> Self {
