@@ -5,13 +5,18 @@
 
 mod args;
 mod command;
+mod creation;
 mod device;
 mod failure;
 mod harden;
 mod hint;
+mod input;
+mod interrupt;
 mod kdf;
 mod output;
 mod passphrase;
+mod plaintext;
+mod progress;
 mod question;
 mod unlocking;
 

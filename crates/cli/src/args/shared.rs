@@ -236,6 +236,7 @@ pub(crate) static USE_RANDOM: Opt =
     flag("use-random", None, "Keys from the kernel's generator (/dev/random).", "");
 pub(crate) static USE_URANDOM: Opt =
     flag("use-urandom", None, "Keys from the kernel's generator (default).", "");
+pub(crate) static FORCE: Opt = flag("force", None, "Replace an existing file.", "");
 pub(crate) static PROGRESS_FREQUENCY: Opt =
     option("progress-frequency", None, "SECONDS", U32, "Seconds between progress lines.", "");
 pub(crate) static PROGRESS_JSON: Opt = flag("progress-json", None, "Progress as JSON lines.", "");

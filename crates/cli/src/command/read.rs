@@ -1,21 +1,157 @@
-//! `read`: write a volume's plaintext to a file or standard output.
+//! `read`: a volume's plaintext to a file or standard output, any range of it.
 
-use crate::args::{Args, Command, Group, Operand};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::creation::{Creation, OWNER_ONLY};
 use crate::failure::{Exit, Failure, Result};
+use crate::plaintext::{self, Data, Plaintext, cannot_write};
+use crate::progress;
+use keyway_volume::Storage;
+use keyway_volume::storage::File;
+use keyway_volume::stream::{self, Options, Sink, Source};
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::path::Path;
 
 /// `keyway read`.
 pub(crate) static COMMAND: Command = Command {
     name: "read",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
     about: "Write a volume's plaintext to a file or standard output.",
-    man: "",
-    options: &[],
-    examples: &[],
+    man: "The bytes are those that a mapping of the volume would show, from the first sector to the last: a file system, \
+          a partition table, whatever was put in. Offset and length need not be whole sectors.\n\n\
+          A file that --output names appears when it is complete, readable by its owner only. An existing one is \
+          replaced with --force alone.\n\n\
+          Parts of the volume that were never written (holes of its file) read as noise here as through the kernel; \
+          \"copy --to raw\" leaves them out.",
+    options: &[
+        &OFFSET,
+        &LENGTH,
+        &OUTPUT,
+        &shared::FORCE,
+        &shared::KEY_FILE,
+        &shared::KEYFILE_OFFSET,
+        &shared::KEYFILE_SIZE,
+        &shared::VOLUME_KEY_FILE,
+        &shared::KEY_SIZE,
+        &shared::KEY_SLOT,
+        &shared::HEADER,
+        &shared::TYPE,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+        &shared::TIMEOUT,
+        &shared::TRIES,
+        &shared::DISABLE_LOCKS,
+        &shared::PROGRESS_FREQUENCY,
+        &shared::PROGRESS_JSON,
+    ],
+    examples: &[
+        Example { line: "keyway read disk.luks -o disk.img", does: "decrypt a whole volume" },
+        Example {
+            line: "keyway read disk.luks --length 1M | file -",
+            does: "see what kind of file system is inside",
+        },
+    ],
     run,
 };
 
-fn run(_: &Args) -> Result<()> {
-    Err(Failure::new(Exit::Parameters, "read is not built yet."))
+static OFFSET: Opt = Opt {
+    long: "offset",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Start at this byte of the plaintext.",
+    man: "",
+};
+
+static LENGTH: Opt = Opt {
+    long: "length",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Read this many bytes (to the end).",
+    man: "",
+};
+
+static OUTPUT: Opt = Opt {
+    long: "output",
+    short: Some('o'),
+    value: "FILE",
+    kind: Kind::Path,
+    help: "Write to this file, not to standard output.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let output = Output::open(args)?;
+    let plain = plaintext::open(args, 0, Data::Read, false)?;
+    let offset = args.number(&OFFSET).unwrap_or(0);
+    let len = args.number(&LENGTH).unwrap_or(plain.volume.len().saturating_sub(offset));
+    plaintext::check_range(&plain.device, &plain.volume, offset, len)?;
+    output.receive(args, &plain, offset, len)
+}
+
+/// Where the plaintext goes.
+enum Output {
+    /// Standard output, a device, a pipe: in order.
+    Pipe(fs::File),
+    /// A block device: from its start on.
+    Device(File),
+    /// A regular file, complete or not at all.
+    New(Creation),
+}
+
+impl Output {
+    fn open(args: &Args) -> Result<Self> {
+        let Some(path) = args.path(&OUTPUT).filter(|p| *p != Path::new("-")) else {
+            return Self::stdout();
+        };
+        match fs::metadata(path) {
+            Ok(found) if !found.is_file() => {
+                let file = fs::File::options().write(true).open(path);
+                let file = file.map_err(|e| cannot_write(&path.display(), None, &e))?;
+                let shared = file.try_clone().map_err(|e| cannot_write(&path.display(), None, &e))?;
+                Ok(File::from_file(shared, path).map_or(Self::Pipe(file), Self::Device))
+            }
+            _ => Creation::start(args, path, OWNER_ONLY).map(Self::New),
+        }
+    }
+
+    fn stdout() -> Result<Self> {
+        if io::stdout().is_terminal() {
+            let message = "Standard output is a terminal: name a file with -o, or redirect it.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let fd = io::stdout().as_fd().try_clone_to_owned();
+        let fd = fd.map_err(|e| cannot_write(&"standard output", None, &e))?;
+        Ok(Self::Pipe(fs::File::from(fd)))
+    }
+
+    fn receive(self, args: &Args, plain: &Plaintext, offset: u64, len: u64) -> Result<()> {
+        let source = Source::Storage(&plain.volume, offset..offset + len);
+        let name = match args.path(&OUTPUT) {
+            Some(path) => path.display().to_string(),
+            None => "standard output".to_owned(),
+        };
+        let moved = progress::watch(args, &plain.device, Some(len), |meter| {
+            let mut pipe;
+            let sink = match &self {
+                Self::Pipe(file) => {
+                    pipe = file;
+                    Sink::Pipe(&mut pipe)
+                }
+                Self::Device(file) => Sink::Storage(file, 0),
+                Self::New(file) => Sink::Storage(&**file.file(), 0),
+            };
+            stream::transfer(source, sink, &Options::default(), meter)
+        });
+        moved.map_err(|e| plaintext::failed(e, &plain.device.display(), &name))?;
+        match self {
+            Self::Pipe(_) => Ok(()),
+            Self::Device(file) => file.flush().map_err(|e| cannot_write(&name, None, &e)),
+            Self::New(file) => file.complete(),
+        }
+    }
 }

@@ -1,20 +1,17 @@
 //! Asking a person: /dev/tty without echo, and the echo comes back whatever happens.
 
 use crate::failure::{Exit, Failure, Result};
+use crate::interrupt::{self, Pending};
 use keyway_crypto::Secret;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use std::sync::{Mutex, Once};
 use std::time::Duration;
 
 /// cryptsetup's limit for a typed passphrase.
 const LONGEST: usize = 512;
-
-/// The terminal to give back when a signal ends the program in the middle of a prompt.
-static BORROWED: Mutex<Option<(OwnedFd, Termios)>> = Mutex::new(None);
 
 /// Whether standard input is a terminal.
 pub(super) fn stdin_is_terminal() -> bool {
@@ -108,10 +105,11 @@ fn reading(why: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Parameters, format!("Error reading passphrase from terminal: {why}."))
 }
 
-/// Turns echo off; back on when dropped, or by the signal thread.
+/// Turns echo off; back on when dropped, or when a signal ends the program.
 struct EchoOff<'a> {
     terminal: BorrowedFd<'a>,
     before: Termios,
+    _pending: Option<Pending>,
 }
 
 impl<'a> EchoOff<'a> {
@@ -119,40 +117,20 @@ impl<'a> EchoOff<'a> {
         let before = tcgetattr(terminal).map_err(reading)?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
-        watch_signals();
-        if let (Ok(copy), Ok(mut slot)) = (terminal.try_clone_to_owned(), BORROWED.lock()) {
-            *slot = Some((copy, before.clone()));
-        }
+        let pending = terminal.try_clone_to_owned().ok().map(|copy| {
+            let before = before.clone();
+            interrupt::clean_up(move || {
+                let _ = tcsetattr(&copy, OptionalActions::Flush, &before);
+                let _ = rustix::io::write(&copy, b"\n");
+            })
+        });
         tcsetattr(terminal, OptionalActions::Flush, &silent).map_err(reading)?;
-        Ok(Self { terminal, before })
+        Ok(Self { terminal, before, _pending: pending })
     }
 }
 
 impl Drop for EchoOff<'_> {
     fn drop(&mut self) {
         let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
-        if let Ok(mut slot) = BORROWED.lock() {
-            *slot = None;
-        }
     }
-}
-
-/// Starts, once, a thread that gives the terminal back before a signal ends the process.
-fn watch_signals() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
-        std::thread::spawn(move || {
-            for signal in &mut signals {
-                if let Ok(mut slot) = BORROWED.lock()
-                    && let Some((terminal, before)) = slot.take()
-                {
-                    let _ = tcsetattr(&terminal, OptionalActions::Flush, &before);
-                    let _ = rustix::io::write(&terminal, b"\n");
-                }
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
-            }
-        });
-    });
 }

@@ -112,6 +112,7 @@ pub struct Moved {
 
 /// Why the work ended early. What was written until then stays written.
 #[derive(Debug)]
+#[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Failure {
     /// The source failed at this byte of it.
@@ -141,12 +142,21 @@ impl std::error::Error for Failure {}
 ///
 /// # Errors
 /// The first [`Failure`] of any worker.
-pub fn transfer<'a>(
-    source: Source<'a>,
-    sink: Sink<'a>,
+pub fn transfer(
+    source: Source<'_>,
+    sink: Sink<'_>,
     options: &Options,
-    meter: &'a Meter,
+    meter: &Meter,
 ) -> Result<Moved, Failure> {
+    // Taken apart and put together again, all borrows end with this call.
+    let source = match source {
+        Source::Storage(storage, range) => Source::Storage(storage, range),
+        Source::Pipe(pipe) => Source::Pipe(pipe),
+    };
+    let sink = match sink {
+        Sink::Storage(storage, at) => Sink::Storage(storage, at),
+        Sink::Pipe(pipe) => Sink::Pipe(pipe),
+    };
     Work::new(source, sink, options, meter).run(options.threads.max(1))
 }
 
