@@ -105,28 +105,36 @@ impl Hash {
 
     /// The digest of the concatenation of `parts`.
     pub fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
+        let mut digest = alloc::vec![0; self.output_len()];
+        self.digest_into(parts, &mut digest);
+        digest
+    }
+
+    /// The digest of the concatenation of `parts`, cut to the length of `out`; what `out` has beyond a digest's length
+    /// stays as it is.
+    pub fn digest_into(self, parts: &[&[u8]], out: &mut [u8]) {
         match self {
-            Self::Sha1 => concatenated::<sha1::Sha1>(parts),
-            Self::Sha224 => concatenated::<sha2::Sha224>(parts),
-            Self::Sha256 => concatenated::<sha2::Sha256>(parts),
-            Self::Sha384 => concatenated::<sha2::Sha384>(parts),
-            Self::Sha512 => concatenated::<sha2::Sha512>(parts),
-            Self::Sha3_224 => concatenated::<sha3::Sha3_224>(parts),
-            Self::Sha3_256 => concatenated::<sha3::Sha3_256>(parts),
-            Self::Sha3_384 => concatenated::<sha3::Sha3_384>(parts),
-            Self::Sha3_512 => concatenated::<sha3::Sha3_512>(parts),
-            Self::Ripemd160 => concatenated::<ripemd::Ripemd160>(parts),
-            Self::Whirlpool => concatenated::<whirlpool::Whirlpool>(parts),
-            Self::Blake2b512 => concatenated::<blake2::Blake2b512>(parts),
-            Self::Blake2s256 => concatenated::<blake2::Blake2s256>(parts),
+            Self::Sha1 => concatenated::<sha1::Sha1>(parts, out),
+            Self::Sha224 => concatenated::<sha2::Sha224>(parts, out),
+            Self::Sha256 => concatenated::<sha2::Sha256>(parts, out),
+            Self::Sha384 => concatenated::<sha2::Sha384>(parts, out),
+            Self::Sha512 => concatenated::<sha2::Sha512>(parts, out),
+            Self::Sha3_224 => concatenated::<sha3::Sha3_224>(parts, out),
+            Self::Sha3_256 => concatenated::<sha3::Sha3_256>(parts, out),
+            Self::Sha3_384 => concatenated::<sha3::Sha3_384>(parts, out),
+            Self::Sha3_512 => concatenated::<sha3::Sha3_512>(parts, out),
+            Self::Ripemd160 => concatenated::<ripemd::Ripemd160>(parts, out),
+            Self::Whirlpool => concatenated::<whirlpool::Whirlpool>(parts, out),
+            Self::Blake2b512 => concatenated::<blake2::Blake2b512>(parts, out),
+            Self::Blake2s256 => concatenated::<blake2::Blake2s256>(parts, out),
         }
     }
 }
 
-fn concatenated<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
+fn concatenated<D: Digest>(parts: &[&[u8]], out: &mut [u8]) {
     let mut digest = D::new();
     parts.iter().for_each(|part| digest.update(part));
-    digest.finalize().to_vec()
+    out.iter_mut().zip(digest.finalize()).for_each(|(out, byte)| *out = byte);
 }
 
 #[cfg(test)]
@@ -181,6 +189,11 @@ mod tests {
             assert_eq!(hash.name(), name);
             let digest = hash.digest(&[b"a", b"", b"bc"]);
             assert_eq!(digest.len(), hash.output_len());
+            let mut cut = [0xee; 70];
+            hash.digest_into(&[b"abc"], &mut cut[..7]);
+            assert_eq!((&cut[..7], cut[7]), (&digest[..7], 0xee));
+            hash.digest_into(&[b"abc"], &mut cut);
+            assert_eq!((&cut[..digest.len()], cut[69]), (&digest[..], 0xee));
             assert_eq!(
                 digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
                 expected,
