@@ -3,7 +3,6 @@
 //! The area is encrypted in 512-byte sectors with IVs from 0, whatever the sector size of the data (LUKS1 1.2.3,
 //! section 2.4; LUKS2 1.1, section 3.2).
 
-use crate::random::random_secret;
 use crate::{Error, Random, Result, Storage};
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Stop};
@@ -121,10 +120,11 @@ impl Keyslot {
 
     /// The area's content that opens to `key` with `derived`.
     pub(crate) fn seal(&self, derived: &Secret, key: &Secret, rng: &mut dyn Random) -> Result<Vec<u8>> {
-        let random = random_secret(rng, self.key_len * (self.stripes as usize - 1))?;
-        let split = af::split(key, self.stripes, self.af_hash, random)?;
         let mut material = Secret::zeroed(self.material_len());
-        material.expose_mut()[..split.len()].copy_from_slice(split.expose());
+        let stripes_len = self.key_len * self.stripes as usize;
+        let stripes = &mut material.expose_mut()[..stripes_len];
+        rng.fill(&mut stripes[..stripes_len - self.key_len])?;
+        af::split(key, self.stripes, self.af_hash, stripes)?;
         let cipher = SectorCipher::new(&self.cipher, derived, SectorSize::S512, Cpu::detect())?;
         cipher.encrypt(0, material.expose_mut());
         Ok(material.expose().to_vec())
