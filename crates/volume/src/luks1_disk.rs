@@ -2,7 +2,7 @@
 //! whoever changes it orders its writes so that what is half written is not in use yet.
 
 use crate::{Error, Result, Storage};
-use keyway_format::luks1::{HEADER_LEN, Header};
+use keyway_format::luks1::{HEADER_LEN, Header, SlotState};
 
 /// Reads and parses the header; its keyslots must lie on the storage.
 pub(crate) fn read(storage: &dyn Storage) -> Result<Header> {
@@ -37,11 +37,24 @@ pub(crate) fn write_changes(storage: &dyn Storage, old: &Header, header: &Header
         }
     }
     storage.flush().map_err(io("flushing"))?;
-    if read_bytes(storage)? != new {
-        let source = std::io::Error::other("not what was written");
-        return Err(Error::Io { what: "reading back the LUKS1 header".into(), source });
+    check_written(storage, &new)
+}
+
+/// Writes one keyslot's descriptor as `header` has it: its active word apart, last when it is enabled and first when it
+/// is disabled, so that a slot never counts while the rest of it is in the making. Flushes and reads back.
+pub(crate) fn write_descriptor(storage: &dyn Storage, header: &Header, slot: usize) -> Result<()> {
+    let bytes = header.to_bytes();
+    let start = DESCRIPTORS + slot * DESCRIPTOR_LEN;
+    let (word, rest) = (start..start + ACTIVE_LEN, start + ACTIVE_LEN..start + DESCRIPTOR_LEN);
+    let parts = match header.slots[slot].state {
+        SlotState::Enabled => [rest, word],
+        SlotState::Disabled | SlotState::Damaged(_) => [word, rest],
+    };
+    for part in parts {
+        storage.write_at(&bytes[part.clone()], part.start as u64).map_err(io("writing"))?;
+        storage.flush().map_err(io("flushing"))?;
     }
-    Ok(())
+    check_written(storage, &bytes)
 }
 
 /// Length of one keyslot's material.
@@ -55,8 +68,19 @@ pub(crate) fn areas_end(header: &Header) -> u64 {
     last.saturating_mul(512).saturating_add(material_len(header))
 }
 
+fn check_written(storage: &dyn Storage, bytes: &[u8]) -> Result<()> {
+    if read_bytes(storage)? == bytes {
+        return Ok(());
+    }
+    Err(io("reading back")(std::io::Error::other("not what was written")))
+}
+
 fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
     move |source| Error::Io { what: format!("{doing} the LUKS1 header"), source }
 }
 
 const SECTOR: usize = 512;
+/// Where the eight descriptors start, how long each is, and how long its active word.
+const DESCRIPTORS: usize = 208;
+const DESCRIPTOR_LEN: usize = 48;
+const ACTIVE_LEN: usize = 4;

@@ -1,7 +1,9 @@
 //! Label, subsystem, UUID, keyslot priorities and activation flags.
 
-use crate::{Error, Luks, Random, Result};
-use keyway_format::luks2::Priority;
+use super::edit_luks2;
+use crate::random::{parse_uuid, random_uuid};
+use crate::{Error, Header, Luks, Random, Result, luks1_disk};
+use keyway_format::luks2::{PERSISTENT_FLAGS, Priority};
 
 /// Sets label and subsystem (LUKS2); `None` leaves one as it is.
 pub fn set_label(
@@ -10,24 +12,44 @@ pub fn set_label(
     subsystem: Option<&str>,
     rng: &mut dyn Random,
 ) -> Result<()> {
-    let _ = (luks, label, subsystem, rng);
-    Err(Error::Refused("not built yet".into()))
+    edit_luks2(luks, rng, |binary, _| {
+        if let Some(label) = label {
+            binary.set_label(label)?;
+        }
+        if let Some(subsystem) = subsystem {
+            binary.set_subsystem(subsystem)?;
+        }
+        Ok(())
+    })
 }
 
 /// Sets the UUID; a random one when `None`.
 pub fn set_uuid(luks: &mut Luks, uuid: Option<&str>, rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, uuid, rng);
-    Err(Error::Refused("not built yet".into()))
+    let uuid = uuid.map_or_else(|| random_uuid(rng), parse_uuid)?;
+    let Header::Luks1(old) = luks.header() else {
+        return edit_luks2(luks, rng, |binary, _| Ok(binary.set_uuid(&uuid)?));
+    };
+    let (old, mut new) = (old.clone(), old.clone());
+    new.set_uuid(&uuid)?;
+    let lock = luks.lock_for_edit()?;
+    luks1_disk::write_changes(&**luks.storage(), &old, &new)?;
+    luks.set_header(Header::Luks1(new));
+    drop(lock);
+    Ok(())
 }
 
 /// Sets a keyslot's priority (LUKS2).
 pub fn set_priority(luks: &mut Luks, keyslot: u32, priority: Priority, rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, keyslot, priority, rng);
-    Err(Error::Refused("not built yet".into()))
+    edit_luks2(luks, rng, |_, metadata| match metadata.keyslots.contains_key(&keyslot) {
+        true => Ok(metadata.set_priority(keyslot, priority)?),
+        false => Err(super::keyslots::not_active(keyslot)),
+    })
 }
 
 /// Replaces the activation flags ("allow-discards", …) that are kept in the header (LUKS2).
 pub fn set_persistent_flags(luks: &mut Luks, flags: &[&str], rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, flags, rng);
-    Err(Error::Refused("not built yet".into()))
+    if let Some(unknown) = flags.iter().find(|flag| !PERSISTENT_FLAGS.contains(flag)) {
+        return Err(Error::Refused(format!("activation flag \"{unknown}\" is unknown")));
+    }
+    edit_luks2(luks, rng, |_, metadata| Ok(metadata.set_flags(flags)?))
 }

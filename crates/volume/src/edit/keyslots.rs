@@ -1,5 +1,6 @@
 //! Keyslots: added, changed, converted, killed.
 
+use super::{luks1, luks2};
 use crate::{Error, KdfChoice, Luks, Random, Result, Unlocked};
 use keyway_crypto::Secret;
 
@@ -8,7 +9,7 @@ use keyway_crypto::Secret;
 pub struct AddKey {
     /// Its number; the first free one when absent.
     pub keyslot: Option<u32>,
-    /// Its KDF.
+    /// Its KDF (LUKS1: PBKDF2 with the header's hash).
     pub kdf: KdfChoice,
     /// Hash of its AF splitter (LUKS2; "sha256" when absent).
     pub hash: Option<String>,
@@ -26,8 +27,10 @@ pub fn add_key(
     options: &AddKey,
     rng: &mut dyn Random,
 ) -> Result<u32> {
-    let _ = (luks, volume_key, new, options, rng);
-    Err(Error::Refused("not built yet".into()))
+    match luks.version() {
+        1 => luks1::add(luks, volume_key, new, options, rng),
+        _ => luks2::add(luks, volume_key, new, options, rng),
+    }
 }
 
 /// Adds a keyslot for `key`, which is no volume key (`--unbound`, LUKS2); returns its number.
@@ -38,11 +41,11 @@ pub fn add_unbound_key(
     options: &AddKey,
     rng: &mut dyn Random,
 ) -> Result<u32> {
-    let _ = (luks, key, new, options, rng);
-    Err(Error::Refused("not built yet".into()))
+    luks2::add_unbound(luks, key, new, options, rng)
 }
 
-/// Gives the keyslot that was unlocked a new passphrase; returns the number under which it then stands.
+/// Gives the keyslot that was unlocked a new passphrase; returns the number under which it then stands. Without a
+/// number in `options`, LUKS2 keeps it and LUKS1 moves to the first free one, as in cryptsetup.
 pub fn change_key(
     luks: &mut Luks,
     unlocked: &Unlocked,
@@ -50,8 +53,10 @@ pub fn change_key(
     options: &AddKey,
     rng: &mut dyn Random,
 ) -> Result<u32> {
-    let _ = (luks, unlocked, new, options, rng);
-    Err(Error::Refused("not built yet".into()))
+    match luks.version() {
+        1 => luks1::change(luks, unlocked, new, options, rng),
+        _ => luks2::change(luks, unlocked, new, options, rng),
+    }
 }
 
 /// Gives the keyslot that was unlocked with `passphrase` another KDF (`luksConvertKey`, LUKS2).
@@ -62,18 +67,32 @@ pub fn convert_key(
     options: &AddKey,
     rng: &mut dyn Random,
 ) -> Result<u32> {
-    let _ = (luks, unlocked, passphrase, options, rng);
-    Err(Error::Refused("not built yet".into()))
+    let options = AddKey { keyslot: Some(unlocked.keyslot), ..options.clone() };
+    luks2::change(luks, unlocked, passphrase, &options, rng)
 }
 
 /// Overwrites a keyslot's key material, then removes it from the header.
 pub fn kill_slot(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, keyslot, rng);
-    Err(Error::Refused("not built yet".into()))
+    match luks.version() {
+        1 => luks1::kill(luks, keyslot, rng),
+        _ => luks2::kill(luks, keyslot, rng),
+    }
 }
 
 /// Kills every keyslot (`erase`): the data is gone for good.
 pub fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, rng);
-    Err(Error::Refused("not built yet".into()))
+    match luks.version() {
+        1 => luks1::erase(luks, rng),
+        _ => luks2::erase(luks, rng),
+    }
+}
+
+/// No keyslot of that number.
+pub(super) fn not_active(keyslot: u32) -> Error {
+    Error::Refused(format!("Keyslot {keyslot} is not active."))
+}
+
+/// A keyslot of that number is in use.
+pub(super) fn in_use(keyslot: u32) -> Error {
+    Error::Refused(format!("Key slot {keyslot} is full, please select another one."))
 }

@@ -1,10 +1,75 @@
 //! Edits of a header in place. Whatever the byte at which a write stops, the header then opens with the old or the
-//! new keys.
+//! new keys: new key material is on stable storage before a header names it, and LUKS2's two copies are never in the
+//! making at the same time.
 
 pub mod config;
 pub mod keyslots;
+mod luks1;
+mod luks2;
 pub mod tokens;
+mod wipe;
 
 pub use config::{set_label, set_persistent_flags, set_priority, set_uuid};
 pub use keyslots::{AddKey, add_key, add_unbound_key, change_key, convert_key, erase, kill_slot};
+pub(crate) use luks2::new_keyslot;
 pub use tokens::{token_add_keyring, token_assign, token_export, token_import, token_remove, token_unassign};
+pub(crate) use wipe::wipe_area;
+
+use crate::luks2_disk::write_both;
+use crate::{Error, Header, Luks, Random, Result, Storage};
+use keyway_format::luks2::{BinaryHeader, Metadata};
+
+/// Changes the metadata of a LUKS2 header under its lock and writes both copies with the next sequence id.
+fn edit_luks2(
+    luks: &mut Luks,
+    rng: &mut dyn Random,
+    change: impl FnOnce(&mut BinaryHeader, &mut Metadata) -> Result<()>,
+) -> Result<()> {
+    let (mut binary, mut metadata) = luks2_parts(luks)?;
+    // What cannot be is refused before anything waits for the lock.
+    change(&mut binary, &mut metadata)?;
+    let lock = luks.lock_for_edit()?;
+    commit_luks2(luks, binary, &metadata, rng)?;
+    drop(lock);
+    Ok(())
+}
+
+/// Writes both copies with the next sequence id. The lock must be held.
+fn commit_luks2(
+    luks: &mut Luks,
+    mut binary: BinaryHeader,
+    metadata: &Metadata,
+    rng: &mut dyn Random,
+) -> Result<()> {
+    let next = binary.sequence_id.checked_add(1);
+    binary.set_sequence_id(
+        next.ok_or_else(|| Error::Refused("the header's sequence id is at its end".into()))?,
+    );
+    let good = write_both(&**luks.storage(), &binary, metadata, rng)?;
+    luks.set_header(good.into());
+    Ok(())
+}
+
+/// Copies of both parts of a LUKS2 header, to be changed.
+fn luks2_parts(luks: &Luks) -> Result<(BinaryHeader, Metadata)> {
+    luks.check_requirements()?;
+    match luks.header() {
+        Header::Luks2 { binary, metadata } => Ok((binary.clone(), metadata.clone())),
+        Header::Luks1(_) => Err(Error::Refused("This operation is supported only for LUKS2 device.".into())),
+    }
+}
+
+/// Writes key material and waits until it is on stable storage: only then may a header name it.
+pub(crate) fn write_material(storage: &dyn Storage, offset: u64, material: &[u8]) -> Result<()> {
+    let io =
+        |doing: &str, source| Error::Io { what: format!("{doing} key material at offset {offset}"), source };
+    storage.write_at(material, offset).map_err(|source| io("writing", source))?;
+    storage.flush().map_err(|source| io("flushing", source))?;
+    let mut back = vec![0; material.len()];
+    storage.read_at(&mut back, offset).map_err(|source| io("reading back", source))?;
+    if back == material {
+        Ok(())
+    } else {
+        Err(io("reading back", std::io::Error::other("not what was written")))
+    }
+}

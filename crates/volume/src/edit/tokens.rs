@@ -1,6 +1,8 @@
 //! Tokens (LUKS2): the keyring kind is made here, any other is kept as it came.
 
-use crate::{Error, Luks, Random, Result};
+use super::{edit_luks2, luks2_parts};
+use crate::{Error, Header, Luks, Random, Result};
+use keyway_format::luks2::{MAX_OBJECTS, Metadata};
 
 /// Adds a `luks2-keyring` token for the key named `description`; returns its number (the first free one when
 /// `token` is `None`). `keyslots` empty: bound to none.
@@ -12,8 +14,16 @@ pub fn token_add_keyring(
     replace: bool,
     rng: &mut dyn Random,
 ) -> Result<u32> {
-    let _ = (luks, token, description, keyslots, replace, rng);
-    Err(Error::Refused("not built yet".into()))
+    let (_, metadata) = luks2_parts(luks)?;
+    let number = number_for(&metadata, token, replace)?;
+    keyslots.iter().try_for_each(|&keyslot| check_keyslot(&metadata, keyslot))?;
+    edit_luks2(luks, rng, |_, metadata| {
+        if metadata.tokens.contains_key(&number) {
+            metadata.remove_token(number)?;
+        }
+        Ok(metadata.add_keyring_token(number, description, keyslots)?)
+    })?;
+    Ok(number)
 }
 
 /// Imports a token from its JSON text, binds it to `keyslot` too when given, and returns its number.
@@ -25,30 +35,83 @@ pub fn token_import(
     replace: bool,
     rng: &mut dyn Random,
 ) -> Result<u32> {
-    let _ = (luks, token, json, keyslot, replace, rng);
-    Err(Error::Refused("not built yet".into()))
+    let (_, metadata) = luks2_parts(luks)?;
+    let number = number_for(&metadata, token, replace)?;
+    keyslot.map_or(Ok(()), |keyslot| check_keyslot(&metadata, keyslot))?;
+    edit_luks2(luks, rng, |_, metadata| {
+        if metadata.tokens.contains_key(&number) {
+            metadata.replace_token(number, json)?;
+        } else {
+            metadata.add_token(number, json)?;
+        }
+        Ok(keyslot.map_or(Ok(()), |keyslot| metadata.assign_token(number, keyslot))?)
+    })?;
+    Ok(number)
 }
 
 /// A token's JSON text.
 pub fn token_export(luks: &Luks, token: u32) -> Result<Vec<u8>> {
-    let _ = (luks, token);
-    Err(Error::Refused("not built yet".into()))
+    let Header::Luks2 { metadata, .. } = luks.header() else { return Err(only_luks2()) };
+    metadata.token_json(token).map(String::into_bytes).ok_or_else(|| not_in_use(token))
 }
 
 /// Removes a token.
 pub fn token_remove(luks: &mut Luks, token: u32, rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, token, rng);
-    Err(Error::Refused("not built yet".into()))
+    edit_token(luks, token, rng, |metadata| Ok(metadata.remove_token(token)?))
 }
 
 /// Binds a token to a keyslot.
 pub fn token_assign(luks: &mut Luks, token: u32, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, token, keyslot, rng);
-    Err(Error::Refused("not built yet".into()))
+    edit_token(luks, token, rng, |metadata| {
+        check_keyslot(metadata, keyslot)?;
+        Ok(metadata.assign_token(token, keyslot)?)
+    })
 }
 
 /// Unbinds a token from a keyslot.
 pub fn token_unassign(luks: &mut Luks, token: u32, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
-    let _ = (luks, token, keyslot, rng);
-    Err(Error::Refused("not built yet".into()))
+    edit_token(luks, token, rng, |metadata| {
+        check_keyslot(metadata, keyslot)?;
+        Ok(metadata.unassign_token(token, keyslot)?)
+    })
+}
+
+fn edit_token(
+    luks: &mut Luks,
+    token: u32,
+    rng: &mut dyn Random,
+    change: impl FnOnce(&mut Metadata) -> Result<()>,
+) -> Result<()> {
+    edit_luks2(luks, rng, |_, metadata| match metadata.tokens.contains_key(&token) {
+        true => change(metadata),
+        false => Err(not_in_use(token)),
+    })
+}
+
+fn number_for(metadata: &Metadata, wanted: Option<u32>, replace: bool) -> Result<u32> {
+    match wanted {
+        Some(token) if token >= MAX_OBJECTS => {
+            Err(Error::Refused(format!("Token {token} is invalid (0 to {}).", MAX_OBJECTS - 1)))
+        }
+        Some(token) if !replace && metadata.tokens.contains_key(&token) => {
+            Err(Error::Refused(format!("Token {token} in use.")))
+        }
+        Some(token) => Ok(token),
+        None => metadata.free_token().ok_or_else(|| Error::Refused("No free token slot.".into())),
+    }
+}
+
+fn check_keyslot(metadata: &Metadata, keyslot: u32) -> Result<()> {
+    match metadata.keyslots.contains_key(&keyslot) {
+        true => Ok(()),
+        false => Err(super::keyslots::not_active(keyslot)),
+    }
+}
+
+fn not_in_use(token: u32) -> Error {
+    Error::Refused(format!("Token {token} is not in use."))
+}
+
+fn only_luks2() -> Error {
+    Error::Refused("This operation is supported only for LUKS2 device.".into())
 }

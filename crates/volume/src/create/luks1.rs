@@ -1,0 +1,166 @@
+//! New LUKS1 volumes, with cryptsetup's geometry.
+
+use super::{DEFAULT_ALIGNMENT, Plan, check_room, name_and_mode};
+use crate::digest::digest_value;
+use crate::keyslot::Keyslot;
+use crate::luks::Header;
+use crate::random::{parse_uuid, random_bytes, random_uuid};
+use crate::{Cost, Error, KdfChoice, Luks, Random, Result, Storage, kdf_cost, luks1_disk};
+use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
+use keyway_format::Sectors;
+use keyway_format::luks1::{self, NewHeader, Payload, SLOTS};
+use std::sync::Arc;
+
+/// What a new LUKS1 volume should be. Defaults are cryptsetup's.
+#[derive(Debug, Clone)]
+pub struct Luks1Params {
+    /// "aes-xts-plain64".
+    pub cipher: String,
+    /// Volume key length in bits.
+    pub key_bits: u32,
+    /// Hash of PBKDF2, AF splitter and digest.
+    pub hash: String,
+    /// Cost of the first keyslot (PBKDF2 only; its hash is `hash`).
+    pub kdf: KdfChoice,
+    /// Payload alignment in 512-byte sectors (`--align-payload`).
+    pub align_payload: Option<u64>,
+    /// Payload offset in 512-byte sectors (`--offset`); wins over alignment.
+    pub payload_offset: Option<u64>,
+    /// UUID; random when absent.
+    pub uuid: Option<String>,
+    /// The header stands on storage of its own.
+    pub detached: bool,
+    /// Keyslot of the first passphrase (0 when absent).
+    pub keyslot: Option<u32>,
+}
+
+impl Default for Luks1Params {
+    fn default() -> Self {
+        Self {
+            cipher: "aes-xts-plain64".into(),
+            key_bits: 512,
+            hash: "sha256".into(),
+            kdf: KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Time(kdf_cost::DEFAULT_TIME) },
+            align_payload: None,
+            payload_offset: None,
+            uuid: None,
+            detached: false,
+            keyslot: None,
+        }
+    }
+}
+
+/// Plans a LUKS1 header with one keyslot. `storage_len` bounds it when the storage exists already.
+pub fn plan_luks1(
+    params: &Luks1Params,
+    storage_len: Option<u64>,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Plan> {
+    let slot = check(params, volume_key)?;
+    let hash = Hash::parse(&params.hash)?;
+    let kdf = params.kdf.with_hash(&params.hash)?;
+    // The layout is settled, and refused where it does not fit, before seconds go into the KDF.
+    let uuid = params.uuid.as_deref().map_or_else(|| random_uuid(rng), parse_uuid)?;
+    let draft = new_header(params, &uuid, [0; 20], [0; 32], 1)?;
+    let data_offset = draft.payload_offset.0 * 512;
+    check_room(storage_len, params.detached, data_offset)?;
+
+    let iterations = match kdf.settle(volume_key.len())? {
+        kdf_cost::SettledKdf::Pbkdf2 { iterations, .. } => iterations,
+        kdf_cost::SettledKdf::Argon2 { .. } => return Err(Error::Refused("LUKS1 knows PBKDF2 only.".into())),
+    };
+    let digest_salt: [u8; 32] = random_bytes(rng)?;
+    let digest_iterations = kdf.digest_iterations(hash, volume_key.len())?;
+    let value = digest_value(hash, volume_key, &digest_salt, digest_iterations, 20)?;
+    let mut digest = [0; 20];
+    digest.copy_from_slice(&value);
+    let mut header = new_header(params, &uuid, digest, digest_salt, digest_iterations)?;
+    header.enable_slot(slot, iterations, random_bytes(rng)?)?;
+    plan(header, slot, data_offset, volume_key, passphrase, rng)
+}
+
+/// Makes a LUKS1 volume on `storage`; old signatures are wiped, the header comes last.
+pub fn create_luks1(
+    storage: Arc<dyn Storage>,
+    params: &Luks1Params,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Luks> {
+    let plan = plan_luks1(params, Some(storage.len()), volume_key, passphrase, rng)?;
+    plan.write(storage, params.detached, rng)
+}
+
+/// Refuses what cannot be, by name; returns the first keyslot's number.
+fn check(params: &Luks1Params, volume_key: &Secret) -> Result<usize> {
+    let cipher = CipherSpec::parse(&params.cipher)?;
+    cipher.check_key_bits(params.key_bits as usize)?;
+    if volume_key.len() * 8 != params.key_bits as usize {
+        return Err(Error::Refused(format!(
+            "the volume key has {} bits, not {}",
+            volume_key.len() * 8,
+            params.key_bits
+        )));
+    }
+    if Hash::parse(&params.hash)?.output_len() < 20 {
+        return Err(Error::Refused(format!("Requested LUKS hash {} is not supported.", params.hash)));
+    }
+    params.kdf.with_hash(&params.hash)?.check()?;
+    match params.keyslot.unwrap_or(0) as usize {
+        slot if slot < SLOTS => Ok(slot),
+        slot => Err(Error::Refused(format!("Keyslot {slot} does not exist in LUKS1 (0 to {}).", SLOTS - 1))),
+    }
+}
+
+fn new_header(
+    params: &Luks1Params,
+    uuid: &str,
+    digest: [u8; 20],
+    digest_salt: [u8; 32],
+    digest_iterations: u32,
+) -> Result<luks1::Header> {
+    let (cipher_name, cipher_mode) = name_and_mode(&params.cipher);
+    let payload = match (params.payload_offset, params.align_payload, params.detached) {
+        (Some(sectors), _, _) | (None, Some(sectors), true) if sectors > 0 => Payload::At(Sectors(sectors)),
+        (_, _, true) => Payload::Detached,
+        (_, align, false) => Payload::Aligned(Sectors(align.filter(|&n| n > 0).unwrap_or(DEFAULT_ALIGNMENT))),
+    };
+    Ok(luks1::Header::new(&NewHeader {
+        cipher_name,
+        cipher_mode,
+        hash_spec: &params.hash,
+        key_bytes: params.key_bits / 8,
+        payload,
+        uuid,
+        digest,
+        digest_salt,
+        digest_iterations,
+    })?)
+}
+
+fn plan(
+    header: luks1::Header,
+    slot: usize,
+    data_offset: u64,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Plan> {
+    let keyslot = Keyslot::of_luks1(&header, slot as u32)?;
+    let derived = keyslot.derive(passphrase, 1, &Stop::new())?;
+    let material = keyslot.seal(&derived, volume_key, rng)?;
+    let bytes = header.to_bytes();
+    let magic = luks1::MAGIC.len();
+    // Without its magic the header is nothing: so that comes last.
+    let writes = vec![
+        (keyslot.area_offset, material),
+        (magic as u64, bytes[magic..].to_vec()),
+        (0, bytes[..magic].to_vec()),
+    ];
+    let len = luks1_disk::material_len(&header);
+    let areas = header.slots.iter().map(|slot| slot.offset.0 * 512..slot.offset.0 * 512 + len).collect();
+    let header_end = luks1_disk::areas_end(&header);
+    Ok(Plan { header: Header::Luks1(header), data_offset, header_end, writes, areas })
+}

@@ -1,0 +1,271 @@
+//! New LUKS2 volumes, with cryptsetup's geometry: 16 KiB copies and 16 MiB for the whole header unless asked otherwise.
+
+use super::{DEFAULT_ALIGNMENT, Plan, check_room};
+use crate::digest::digest_value;
+use crate::edit::new_keyslot;
+use crate::luks::Header;
+use crate::luks2_disk::areas_end;
+use crate::random::{parse_uuid, random_bytes, random_uuid};
+use crate::{Error, KdfChoice, Luks, Random, Result, Storage};
+use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize, Stop};
+use keyway_format::Bytes;
+use keyway_format::luks2::{
+    BinaryHeader, Copy, Digest, DigestKind, HeaderSize, MAX_KEYSLOTS_SIZE, MAX_OBJECTS, Metadata,
+    NewMetadata, Segment, SegmentKind, SegmentSize,
+};
+use std::sync::Arc;
+
+/// What a new LUKS2 volume should be. Defaults are cryptsetup's.
+#[derive(Debug, Clone)]
+pub struct Luks2Params {
+    /// "aes-xts-plain64".
+    pub cipher: String,
+    /// Volume key length in bits.
+    pub key_bits: u32,
+    /// Hash of AF splitter and digest.
+    pub hash: String,
+    /// KDF of the first keyslot.
+    pub kdf: KdfChoice,
+    /// Encryption sector size in bytes; when absent 4096, or 512 where data offset or device do not fit that.
+    pub sector_size: Option<u32>,
+    /// Cipher of the keyslot area, when not the segment's.
+    pub keyslot_cipher: Option<String>,
+    /// Key length of the keyslot area's cipher in bits.
+    pub keyslot_key_bits: Option<u32>,
+    /// Payload alignment in 512-byte sectors (`--align-payload`).
+    pub align_payload: Option<u64>,
+    /// Data offset in 512-byte sectors (`--offset`); wins over alignment.
+    pub data_offset: Option<u64>,
+    /// Size of each metadata copy in bytes (`--luks2-metadata-size`).
+    pub metadata_size: Option<u64>,
+    /// Size of the keyslots area in bytes (`--luks2-keyslots-size`).
+    pub keyslots_size: Option<u64>,
+    /// Label, at most 47 bytes.
+    pub label: Option<String>,
+    /// Subsystem label, at most 47 bytes.
+    pub subsystem: Option<String>,
+    /// UUID; random when absent.
+    pub uuid: Option<String>,
+    /// The header stands on storage of its own; the data starts at offset 0 unless `data_offset` says otherwise.
+    pub detached: bool,
+    /// Length in bytes of the data device when it is not the header's storage.
+    pub data_len: Option<u64>,
+    /// Keyslot of the first passphrase (0 when absent).
+    pub keyslot: Option<u32>,
+}
+
+impl Default for Luks2Params {
+    fn default() -> Self {
+        Self {
+            cipher: "aes-xts-plain64".into(),
+            key_bits: 512,
+            hash: "sha256".into(),
+            kdf: KdfChoice::default(),
+            sector_size: None,
+            keyslot_cipher: None,
+            keyslot_key_bits: None,
+            align_payload: None,
+            data_offset: None,
+            metadata_size: None,
+            keyslots_size: None,
+            label: None,
+            subsystem: None,
+            uuid: None,
+            detached: false,
+            data_len: None,
+            keyslot: None,
+        }
+    }
+}
+
+/// Plans a LUKS2 header with one keyslot. `storage_len` bounds it when the storage exists already.
+pub fn plan_luks2(
+    params: &Luks2Params,
+    storage_len: Option<u64>,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Plan> {
+    check(params, volume_key)?;
+    let geometry = Geometry::new(params)?;
+    check_room(storage_len, params.detached, geometry.data_offset)?;
+    let data_len = if params.detached { params.data_len } else { storage_len };
+    let sector_size = geometry.sector_size(params, data_len)?;
+    let binary = new_binary(params, geometry.header_size, rng)?;
+
+    let hash = Hash::parse(&params.hash)?;
+    let digest = new_digest(hash, volume_key, &params.kdf, rng)?;
+    let segment = Segment {
+        offset: Bytes(geometry.data_offset),
+        size: SegmentSize::Dynamic,
+        flags: Vec::new(),
+        kind: SegmentKind::Crypt {
+            iv_tweak: 0,
+            encryption: full_name(&params.cipher),
+            sector_size,
+            integrity: None,
+        },
+    };
+    let mut metadata = Metadata::new(&NewMetadata {
+        header_size: geometry.header_size,
+        keyslots_size: Bytes(geometry.keyslots_size),
+        segment: &segment,
+        digest: &digest,
+    })?;
+    let area_cipher = params.keyslot_cipher.clone().unwrap_or_else(|| full_name(&params.cipher));
+    let area_key_bytes = params.keyslot_key_bits.unwrap_or(params.key_bits) / 8;
+    let slot = params.keyslot.unwrap_or(0);
+    let area = metadata.free_area(volume_key.len() as u32)?;
+    let (description, keyslot) =
+        new_keyslot(slot, volume_key.len(), area, &params.kdf, hash, &area_cipher, area_key_bytes, rng)?;
+    let derived = keyslot.derive(passphrase, crate::kdf_cost::online_cpus(), &Stop::new())?;
+    let material = keyslot.seal(&derived, volume_key, rng)?;
+    metadata.add_keyslot(slot, &description, 0)?;
+    plan(binary, metadata, geometry.data_offset, (area.offset.0, material), rng)
+}
+
+/// Makes a LUKS2 volume on `storage`; old signatures are wiped, the header comes last.
+pub fn create_luks2(
+    storage: Arc<dyn Storage>,
+    params: &Luks2Params,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Luks> {
+    let plan = plan_luks2(params, Some(storage.len()), volume_key, passphrase, rng)?;
+    plan.write(storage, params.detached, rng)
+}
+
+/// A PBKDF2 digest of `key`, as costly as `kdf` asks.
+pub(crate) fn new_digest(hash: Hash, key: &Secret, kdf: &KdfChoice, rng: &mut dyn Random) -> Result<Digest> {
+    let salt: [u8; 32] = random_bytes(rng)?;
+    let iterations = kdf.digest_iterations(hash, key.len())?;
+    let value = digest_value(hash, key, &salt, iterations, hash.output_len())?;
+    let kind = DigestKind::Pbkdf2 { hash: hash.name().into(), iterations, salt: salt.to_vec(), value };
+    Ok(Digest { keyslots: Vec::new(), segments: Vec::new(), kind })
+}
+
+/// Refuses what cannot be, by name, before anything is measured or written.
+fn check(params: &Luks2Params, volume_key: &Secret) -> Result<()> {
+    let refuse = |why: String| Err(Error::Refused(why));
+    CipherSpec::parse(&params.cipher)?.check_key_bits(params.key_bits as usize)?;
+    if volume_key.len() * 8 != params.key_bits as usize {
+        return refuse(format!("the volume key has {} bits, not {}", volume_key.len() * 8, params.key_bits));
+    }
+    let area_cipher = params.keyslot_cipher.as_ref().unwrap_or(&params.cipher);
+    let area_key_bits = params.keyslot_key_bits.unwrap_or(params.key_bits);
+    CipherSpec::parse(area_cipher)?.check_key_bits(area_key_bits as usize)?;
+    if Hash::parse(&params.hash)?.output_len() < 20 {
+        return refuse(format!("Requested LUKS hash {} is not supported.", params.hash));
+    }
+    params.kdf.check()?;
+    if let Some(bytes) = params.sector_size {
+        SectorSize::new(bytes)?;
+    }
+    match params.keyslot {
+        Some(slot) if slot >= MAX_OBJECTS => {
+            refuse(format!("Keyslot {slot} does not exist in LUKS2 (0 to {}).", MAX_OBJECTS - 1))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Sizes and offsets, in bytes.
+struct Geometry {
+    header_size: HeaderSize,
+    keyslots_size: u64,
+    data_offset: u64,
+}
+
+impl Geometry {
+    fn new(params: &Luks2Params) -> Result<Self> {
+        let refuse = |why: &str| Error::Refused(why.into());
+        let header_size = HeaderSize::new(params.metadata_size.unwrap_or(16 << 10)).ok_or_else(|| {
+            refuse("Requested LUKS2 metadata size is not one of the nine legal sizes, 16 KiB to 4 MiB.")
+        })?;
+        let start = header_size.keyslots_start().0;
+        let asked = params.keyslots_size.unwrap_or(0);
+        if !asked.is_multiple_of(4096) || asked > MAX_KEYSLOTS_SIZE.0 {
+            return Err(refuse(
+                "Requested LUKS2 keyslots size is not a multiple of 4096 bytes up to 128 MiB.",
+            ));
+        }
+        let align = params.align_payload.filter(|&sectors| sectors > 0);
+        let fixed = params.data_offset.filter(|&sectors| sectors > 0);
+        let fixed = if params.detached { fixed.or(align) } else { fixed };
+        let sectors_to_bytes =
+            |sectors: u64| sectors.checked_mul(512).ok_or_else(|| refuse("Requested data offset overflows."));
+        let fixed = fixed.map(sectors_to_bytes).transpose()?;
+        if fixed.is_some_and(|offset| offset < start) {
+            return Err(refuse("Requested data offset is too small."));
+        }
+        let room = fixed.map(|offset| (offset - start) / 4096 * 4096);
+        let mut keyslots_size = match (asked, room) {
+            (0, Some(room)) if room > 0 => room.min(MAX_KEYSLOTS_SIZE.0),
+            (0, _) => DEFAULT_HEADER_SIZE - start,
+            (asked, _) => asked,
+        };
+        keyslots_size = keyslots_size.min(room.unwrap_or(u64::MAX));
+        let data_offset = match fixed {
+            Some(offset) => offset,
+            None if params.detached => 0,
+            None => {
+                let unit = sectors_to_bytes(align.unwrap_or(DEFAULT_ALIGNMENT))?;
+                let end = (start + keyslots_size).checked_next_multiple_of(unit);
+                end.ok_or_else(|| refuse("Requested data alignment overflows."))?
+            }
+        };
+        if !data_offset.is_multiple_of(4096) {
+            return Err(refuse("Data offset is not multiple of 4096 bytes."));
+        }
+        Ok(Self { header_size, keyslots_size, data_offset })
+    }
+
+    /// The sector size asked for, or the largest that suits the device. cryptsetup compares an explicit offset in
+    /// sectors with a size in bytes there; its outcome is kept.
+    fn sector_size(&self, params: &Luks2Params, data_len: Option<u64>) -> Result<u32> {
+        let misfit = |size: u32| {
+            data_len.is_some_and(|len| !len.saturating_sub(self.data_offset).is_multiple_of(size.into()))
+        };
+        match params.sector_size {
+            Some(size) if misfit(size) => {
+                Err(Error::Refused("Device size is not aligned to requested sector size.".into()))
+            }
+            Some(size) => Ok(size),
+            None if misfit(4096) || !params.data_offset.unwrap_or(0).is_multiple_of(4096) => Ok(512),
+            None => Ok(4096),
+        }
+    }
+}
+
+fn new_binary(params: &Luks2Params, size: HeaderSize, rng: &mut dyn Random) -> Result<BinaryHeader> {
+    let uuid = params.uuid.as_deref().map_or_else(|| random_uuid(rng), parse_uuid)?;
+    let mut binary = BinaryHeader::new(size, &uuid, random_bytes(rng)?)?;
+    binary.set_label(params.label.as_deref().unwrap_or(""))?;
+    binary.set_subsystem(params.subsystem.as_deref().unwrap_or(""))?;
+    Ok(binary)
+}
+
+fn plan(
+    binary: BinaryHeader,
+    metadata: Metadata,
+    data_offset: u64,
+    material: (u64, Vec<u8>),
+    rng: &mut dyn Random,
+) -> Result<Plan> {
+    let json = metadata.to_json();
+    let secondary = binary.as_copy(Copy::Secondary, random_bytes(rng)?);
+    let size = binary.size.bytes().0;
+    let writes = vec![material, (size, secondary.copy_to_bytes(&json)?), (0, binary.copy_to_bytes(&json)?)];
+    let header_end = areas_end(&binary, &metadata);
+    let areas = vec![2 * size..header_end];
+    Ok(Plan { header: Header::Luks2 { binary, metadata }, data_offset, header_end, writes, areas })
+}
+
+/// "aes" alone means aes-cbc-plain.
+fn full_name(cipher: &str) -> String {
+    if cipher.contains('-') { cipher.into() } else { format!("{cipher}-cbc-plain") }
+}
+
+/// Header copies and keyslots area together, unless asked otherwise.
+const DEFAULT_HEADER_SIZE: u64 = 16 << 20;

@@ -1,0 +1,168 @@
+//! Keyslots of LUKS1. Its only header copy stands on two sectors: a descriptor's salt and iterations are written while
+//! the slot is still disabled, its active word apart and last; the other way round when it goes.
+
+use super::keyslots::{AddKey, in_use, not_active};
+use super::{wipe_area, write_material};
+use crate::kdf_cost::SettledKdf;
+use crate::keyslot::Keyslot;
+use crate::random::random_bytes;
+use crate::unlock::verify_volume_key;
+use crate::{Error, Header, Luks, Random, Result, Unlocked, luks1_disk};
+use keyway_crypto::{Secret, Stop};
+use keyway_format::luks1::{self, SLOTS, SlotState};
+
+pub(super) fn add(
+    luks: &mut Luks,
+    volume_key: &Secret,
+    new: &Secret,
+    options: &AddKey,
+    rng: &mut dyn Random,
+) -> Result<u32> {
+    verify_volume_key(luks, volume_key)?;
+    let slot = free_slot(header(luks)?, options.keyslot)?;
+    let sealed = Sealed::new(header(luks)?, slot, volume_key, new, options, rng)?;
+    let lock = luks.lock_for_edit()?;
+    enable(luks, slot, &sealed)?;
+    drop(lock);
+    Ok(slot as u32)
+}
+
+/// The new passphrase goes to a free slot first; when the old number is to be kept, from there back to it.
+pub(super) fn change(
+    luks: &mut Luks,
+    unlocked: &Unlocked,
+    new: &Secret,
+    options: &AddKey,
+    rng: &mut dyn Random,
+) -> Result<u32> {
+    verify_volume_key(luks, &unlocked.volume_key)?;
+    let old = slot_number(unlocked.keyslot)?;
+    if header(luks)?.slots[old].state != SlotState::Enabled {
+        return Err(not_active(unlocked.keyslot));
+    }
+    let stays = options.keyslot == Some(unlocked.keyslot);
+    let wanted = if stays { None } else { options.keyslot };
+    let spare = free_slot(header(luks)?, wanted).map_err(|error| match wanted {
+        Some(_) => error,
+        None => Error::Refused(
+            "All key slots are in use: the new key needs a free one before the old is wiped. Kill one first, or name \
+             it in luksKillSlot."
+                .into(),
+        ),
+    })?;
+    let sealed = Sealed::new(header(luks)?, spare, &unlocked.volume_key, new, options, rng)?;
+    let lock = luks.lock_for_edit()?;
+    enable(luks, spare, &sealed)?;
+    disable(luks, old, rng)?;
+    if stays {
+        enable(luks, old, &sealed)?;
+        disable(luks, spare, rng)?;
+    }
+    drop(lock);
+    Ok(if stays { unlocked.keyslot } else { spare as u32 })
+}
+
+pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
+    let slot = slot_number(keyslot)?;
+    // One whose active word was damaged in a torn write is still to be got rid of.
+    if header(luks)?.slots[slot].state == SlotState::Disabled {
+        return Err(not_active(keyslot));
+    }
+    let lock = luks.lock_for_edit()?;
+    disable(luks, slot, rng)?;
+    drop(lock);
+    Ok(())
+}
+
+pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
+    let lock = luks.lock_for_edit()?;
+    for slot in 0..SLOTS {
+        if header(luks)?.slots[slot].state != SlotState::Disabled {
+            disable(luks, slot, rng)?;
+        }
+    }
+    drop(lock);
+    Ok(())
+}
+
+/// A passphrase's salt, iterations and key material, good for any slot of the header.
+struct Sealed {
+    iterations: u32,
+    salt: [u8; 32],
+    material: Vec<u8>,
+}
+
+impl Sealed {
+    fn new(
+        header: &luks1::Header,
+        slot: usize,
+        volume_key: &Secret,
+        passphrase: &Secret,
+        options: &AddKey,
+        rng: &mut dyn Random,
+    ) -> Result<Self> {
+        let kdf = options.kdf.with_hash(&header.hash_spec)?.settle(header.key_bytes as usize)?;
+        let SettledKdf::Pbkdf2 { iterations, .. } = kdf else {
+            return Err(Error::Refused("Requested PBKDF type is not supported for LUKS1.".into()));
+        };
+        let salt = random_bytes(rng)?;
+        let mut enabled = header.clone();
+        enabled.enable_slot(slot, iterations, salt)?;
+        let keyslot = Keyslot::of_luks1(&enabled, slot as u32)?;
+        let derived = keyslot.derive(passphrase, 1, &Stop::new())?;
+        Ok(Self { iterations, salt, material: keyslot.seal(&derived, volume_key, rng)? })
+    }
+}
+
+/// Writes material, then the descriptor, then its active word.
+fn enable(luks: &mut Luks, slot: usize, sealed: &Sealed) -> Result<()> {
+    let mut new = header(luks)?.clone();
+    new.enable_slot(slot, sealed.iterations, sealed.salt)?;
+    let storage = luks.storage().clone();
+    write_material(&*storage, new.slots[slot].offset.0 * 512, &sealed.material)?;
+    luks1_disk::write_descriptor(&*storage, &new, slot)?;
+    luks.set_header(Header::Luks1(new));
+    Ok(())
+}
+
+/// Overwrites the material, then the active word, then the rest of the descriptor.
+fn disable(luks: &mut Luks, slot: usize, rng: &mut dyn Random) -> Result<()> {
+    let mut new = header(luks)?.clone();
+    new.disable_slot(slot)?;
+    let storage = luks.storage().clone();
+    let start = new.slots[slot].offset.0 * 512;
+    wipe_area(&*storage, start..start + luks1_disk::material_len(&new), rng)?;
+    luks1_disk::write_descriptor(&*storage, &new, slot)?;
+    luks.set_header(Header::Luks1(new));
+    Ok(())
+}
+
+fn header(luks: &Luks) -> Result<&luks1::Header> {
+    match luks.header() {
+        Header::Luks1(header) => Ok(header),
+        Header::Luks2 { .. } => {
+            Err(Error::Refused("This operation is supported only for LUKS1 device.".into()))
+        }
+    }
+}
+
+fn slot_number(keyslot: u32) -> Result<usize> {
+    match keyslot as usize {
+        slot if slot < SLOTS => Ok(slot),
+        _ => Err(Error::Refused(format!(
+            "Key slot {keyslot} is invalid, please select keyslot between 0 and {}.",
+            SLOTS - 1
+        ))),
+    }
+}
+
+fn free_slot(header: &luks1::Header, wanted: Option<u32>) -> Result<usize> {
+    let is_free = |slot: &usize| header.slots[*slot].state == SlotState::Disabled;
+    match wanted {
+        Some(keyslot) => {
+            let slot = slot_number(keyslot)?;
+            if is_free(&slot) { Ok(slot) } else { Err(in_use(keyslot)) }
+        }
+        None => (0..SLOTS).find(is_free).ok_or_else(|| Error::Refused("All key slots full.".into())),
+    }
+}

@@ -1,0 +1,254 @@
+//! Keyslots of LUKS2. A change goes to a free area and is taken over by one write of the metadata; the old area is
+//! wiped after that. A killed keyslot's area is wiped before the metadata forgets it.
+
+use super::keyslots::{AddKey, in_use, not_active};
+use super::{commit_luks2, luks2_parts, wipe_area, write_material};
+use crate::create::new_digest;
+use crate::kdf_cost::online_cpus;
+use crate::keyslot::{Keyslot, STRIPES};
+use crate::layout::is_mapped;
+use crate::random::random_bytes;
+use crate::unlock::verify_volume_key;
+use crate::{Error, KdfChoice, Luks, Random, Result, Unlocked};
+use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
+use keyway_format::luks2::{self, Area, KeyslotKind, MAX_OBJECTS, Metadata, Priority, SegmentKind};
+use std::ops::Range;
+
+pub(super) fn add(
+    luks: &mut Luks,
+    volume_key: &Secret,
+    new: &Secret,
+    options: &AddKey,
+    rng: &mut dyn Random,
+) -> Result<u32> {
+    let digest = verify_volume_key(luks, volume_key)?;
+    let (binary, mut metadata) = luks2_parts(luks)?;
+    let number = free_number(&metadata, options.keyslot)?;
+    let sealed = Sealed::new(&metadata, number, volume_key, new, options, rng)?;
+    metadata.add_keyslot(number, &sealed.description, digest)?;
+    let lock = luks.lock_for_edit()?;
+    sealed.write(luks)?;
+    commit_luks2(luks, binary, &metadata, rng)?;
+    drop(lock);
+    Ok(number)
+}
+
+pub(super) fn add_unbound(
+    luks: &mut Luks,
+    key: &Secret,
+    new: &Secret,
+    options: &AddKey,
+    rng: &mut dyn Random,
+) -> Result<u32> {
+    let (binary, mut metadata) = luks2_parts(luks)?;
+    if key.is_empty() {
+        return Err(Error::Refused("an unbound key of no bytes makes no sense".into()));
+    }
+    let number = free_number(&metadata, options.keyslot)?;
+    let sealed = Sealed::new(&metadata, number, key, new, options, rng)?;
+    let digest = new_digest(af_hash(options)?, key, &options.kdf, rng)?;
+    let digest_id =
+        metadata.free_digest().ok_or_else(|| Error::Refused("No more digests fit the header.".into()))?;
+    metadata.add_keyslot_with_digest(number, &sealed.description, digest_id, &digest)?;
+    let lock = luks.lock_for_edit()?;
+    sealed.write(luks)?;
+    commit_luks2(luks, binary, &metadata, rng)?;
+    drop(lock);
+    Ok(number)
+}
+
+pub(super) fn change(
+    luks: &mut Luks,
+    unlocked: &Unlocked,
+    new: &Secret,
+    options: &AddKey,
+    rng: &mut dyn Random,
+) -> Result<u32> {
+    let (binary, mut metadata) = luks2_parts(luks)?;
+    let old = unlocked.keyslot;
+    let old_slot = metadata.keyslots.get(&old).ok_or_else(|| not_active(old))?;
+    let (old_area, priority) = (span(old_slot.area), old_slot.priority);
+    let number = options.keyslot.unwrap_or(old);
+    if number != old {
+        free_number(&metadata, Some(number))?;
+    }
+    let mut sealed = Sealed::new(&metadata, number, &unlocked.volume_key, new, options, rng)?;
+    sealed.description.priority = priority;
+    if number == old {
+        metadata.replace_keyslot(old, &sealed.description)?;
+    } else {
+        move_to(&mut metadata, old, number, &sealed.description, unlocked.digest)?;
+    }
+    let lock = luks.lock_for_edit()?;
+    sealed.write(luks)?;
+    commit_luks2(luks, binary, &metadata, rng)?;
+    wipe_area(&**luks.storage(), old_area, rng)?;
+    drop(lock);
+    Ok(number)
+}
+
+pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
+    let (_, metadata) = luks2_parts(luks)?;
+    if !metadata.keyslots.contains_key(&keyslot) {
+        return Err(not_active(keyslot));
+    }
+    let lock = luks.lock_for_edit()?;
+    kill_locked(luks, keyslot, rng)?;
+    drop(lock);
+    Ok(())
+}
+
+pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
+    let (_, metadata) = luks2_parts(luks)?;
+    let lock = luks.lock_for_edit()?;
+    for &keyslot in metadata.keyslots.keys() {
+        kill_locked(luks, keyslot, rng)?;
+    }
+    drop(lock);
+    Ok(())
+}
+
+/// Describes a new keyslot of type luks2 in `area`, and gives it in the form that can be sealed.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn new_keyslot(
+    number: u32,
+    key_len: usize,
+    area: Area,
+    kdf: &KdfChoice,
+    af_hash: Hash,
+    area_cipher: &str,
+    area_key_bytes: u32,
+    rng: &mut dyn Random,
+) -> Result<(luks2::Keyslot, Keyslot)> {
+    let salt: [u8; luks2::SALT_LEN] = random_bytes(rng)?;
+    let description = luks2::Keyslot {
+        key_size: key_len as u32,
+        priority: Priority::Normal,
+        area,
+        kind: KeyslotKind::Luks2 {
+            kdf: kdf.settle(area_key_bytes as usize)?.with_salt(salt.to_vec()),
+            af_hash: af_hash.name().into(),
+            af_stripes: STRIPES,
+            area_cipher: area_cipher.into(),
+            area_key_size: area_key_bytes,
+        },
+    };
+    let keyslot = Keyslot::of_luks2(number, &description)?;
+    Ok((description, keyslot))
+}
+
+/// A new keyslot's description and its material, in an area that is free.
+struct Sealed {
+    description: luks2::Keyslot,
+    material: Vec<u8>,
+}
+
+impl Sealed {
+    fn new(
+        metadata: &Metadata,
+        number: u32,
+        key: &Secret,
+        passphrase: &Secret,
+        options: &AddKey,
+        rng: &mut dyn Random,
+    ) -> Result<Self> {
+        options.kdf.check()?;
+        let area = metadata.free_area(key.len() as u32).map_err(|_| {
+            Error::Refused(
+                "No space for new keyslot: its material needs a free area in the keyslots area. Kill a keyslot that \
+                 is no longer needed first."
+                    .into(),
+            )
+        })?;
+        let (cipher, key_bytes) = area_cipher(metadata, key, options)?;
+        let (description, keyslot) =
+            new_keyslot(number, key.len(), area, &options.kdf, af_hash(options)?, &cipher, key_bytes, rng)?;
+        let derived = keyslot.derive(passphrase, online_cpus(), &Stop::new())?;
+        let material = keyslot.seal(&derived, key, rng)?;
+        Ok(Self { description, material })
+    }
+
+    fn write(&self, luks: &Luks) -> Result<()> {
+        write_material(&**luks.storage(), self.description.area.offset.0, &self.material)
+    }
+}
+
+fn kill_locked(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
+    let (binary, mut metadata) = luks2_parts(luks)?;
+    let area = metadata.keyslots.get(&keyslot).ok_or_else(|| not_active(keyslot))?.area;
+    metadata.remove_keyslot(keyslot)?;
+    wipe_area(&**luks.storage(), span(area), rng)?;
+    commit_luks2(luks, binary, &metadata, rng)
+}
+
+/// A keyslot under another number: tokens that opened the old one open the new one.
+fn move_to(
+    metadata: &mut Metadata,
+    old: u32,
+    number: u32,
+    description: &luks2::Keyslot,
+    digest: u32,
+) -> Result<()> {
+    let tokens: Vec<u32> = metadata
+        .tokens
+        .iter()
+        .filter(|(_, token)| token.keyslots.contains(&old))
+        .map(|(&token, _)| token)
+        .collect();
+    metadata.add_keyslot(number, description, digest)?;
+    metadata.remove_keyslot(old)?;
+    for token in tokens {
+        metadata.assign_token(token, number)?;
+    }
+    Ok(())
+}
+
+/// What encrypts a new keyslot's area, and with how many bytes of key: what was asked for, the segment's own cipher
+/// and key size, or where that cannot encrypt a keyslot, the default.
+fn area_cipher(metadata: &Metadata, key: &Secret, options: &AddKey) -> Result<(String, u32)> {
+    let segment = metadata.segments.values().filter(|segment| is_mapped(segment)).find_map(|segment| {
+        match &segment.kind {
+            SegmentKind::Crypt { encryption, .. } => Some(encryption.clone()),
+            _ => None,
+        }
+    });
+    let bound = metadata.keyslots.iter().find(|(number, _)| !metadata.is_unbound(**number));
+    let key_bytes = bound.map_or(key.len() as u32, |(_, slot)| slot.key_size);
+    if let Some(cipher) = options.keyslot_cipher.clone() {
+        let bits = options.keyslot_key_bits.unwrap_or(key_bytes * 8);
+        CipherSpec::parse(&cipher)?.check_key_bits(bits as usize)?;
+        return Ok((cipher, bits / 8));
+    }
+    let key_bytes = options.keyslot_key_bits.map_or(key_bytes, |bits| bits / 8);
+    let usable = |cipher: &String| {
+        CipherSpec::parse(cipher).is_ok_and(|spec| spec.check_key_bits(key_bytes as usize * 8).is_ok())
+    };
+    match segment.filter(usable) {
+        Some(cipher) => Ok((cipher, key_bytes)),
+        None => Ok((DEFAULT_AREA_CIPHER.into(), DEFAULT_AREA_KEY_BYTES)),
+    }
+}
+
+fn af_hash(options: &AddKey) -> Result<Hash> {
+    Ok(Hash::parse(options.hash.as_deref().unwrap_or("sha256"))?)
+}
+
+fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u32> {
+    match wanted {
+        Some(number) if number >= MAX_OBJECTS => Err(Error::Refused(format!(
+            "Key slot {number} is invalid, please select keyslot between 0 and {}.",
+            MAX_OBJECTS - 1
+        ))),
+        Some(number) if metadata.keyslots.contains_key(&number) => Err(in_use(number)),
+        Some(number) => Ok(number),
+        None => metadata.free_keyslot().ok_or_else(|| Error::Refused("All key slots full.".into())),
+    }
+}
+
+fn span(area: Area) -> Range<u64> {
+    area.offset.0..area.end().0
+}
+
+/// What cryptsetup encrypts a keyslot with when the segment's cipher cannot.
+const DEFAULT_AREA_CIPHER: &str = "aes-xts-plain64";
+const DEFAULT_AREA_KEY_BYTES: u32 = 64;
