@@ -10,7 +10,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// Storage failed; `what` names the operation and the place.
-    Io { what: String, source: io::Error },
+    Io {
+        /// Operation and place.
+        what: String,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The header makes no sense.
     Format(keyway_format::Error),
     /// Cipher, hash, KDF or key size cannot be used.
@@ -20,9 +25,23 @@ pub enum Error {
     /// There is no keyslot that could be tried (exit code 1).
     NoUsableKeyslot,
     /// A KDF would need more memory than the budget (exit code 3).
-    MemoryBudget { slot: u32, needs_kib: u64, budget_kib: u64 },
+    MemoryBudget {
+        /// The keyslot.
+        slot: u32,
+        /// What its KDF takes.
+        needs_kib: u64,
+        /// What it may take.
+        budget_kib: u64,
+    },
     /// A KDF would take longer than the limit; seconds are estimated from a measurement here.
-    TimeLimit { slot: u32, needs_seconds: u64, limit_seconds: u64 },
+    TimeLimit {
+        /// The keyslot.
+        slot: u32,
+        /// What its KDF would take here.
+        needs_seconds: u64,
+        /// What it may take.
+        limit_seconds: u64,
+    },
     /// The key is not the one that the header's digest describes.
     WrongVolumeKey,
     /// Another process holds the header's lock (exit code 5).

@@ -154,7 +154,7 @@ impl Luks {
 
 impl Header {
     /// Equal but for which copy was read: salts differ between the copies.
-    fn is_same_state(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_state(&self, other: &Self) -> bool {
         match (self, other) {
             (
                 Self::Luks2 { binary, metadata },

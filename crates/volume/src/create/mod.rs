@@ -55,7 +55,7 @@ impl Plan {
             storage.flush().map_err(io("flushing"))?;
         }
         let (header, damaged) = read_header(&*storage)?;
-        if damaged || header != self.header {
+        if damaged || !header.is_same_state(&self.header) {
             return Err(io("reading back")(std::io::Error::other("not what was written")));
         }
         drop(lock);
