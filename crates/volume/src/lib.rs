@@ -26,6 +26,7 @@ mod spread;
 pub mod storage;
 pub mod stream;
 pub mod unlock;
+pub mod unlock_time;
 pub mod volume;
 
 pub use error::{Error, Result};
@@ -36,4 +37,5 @@ pub use luks::{Access, Header, Luks};
 pub use random::{OsRandom, Random, SeededRandom};
 pub use storage::Storage;
 pub use unlock::{UnlockOptions, Unlocked, unlock, verify_volume_key};
+pub use unlock_time::UnlockTimes;
 pub use volume::Volume;

@@ -84,6 +84,14 @@ impl Luks {
         &self.storage
     }
 
+    /// The LUKS2 header copy that is damaged or behind the other on storage now; `None` when both are sound.
+    pub fn damaged_copy(&self) -> Result<Option<luks2::Copy>> {
+        match &self.header {
+            Header::Luks1(_) => Ok(None),
+            Header::Luks2 { .. } => Ok(Copies::read(&*self.storage)?.damaged),
+        }
+    }
+
     /// What it was opened for.
     pub fn access(&self) -> Access {
         self.access

@@ -1,0 +1,104 @@
+//! The facts for programs. Sizes are in bytes, times in seconds; what is unknown is null.
+
+use super::facts::{Facts, HeaderState, Keyslot, Segment};
+use keyway_format::json::{Object, Value};
+use keyway_format::luks2::{Copy, Kdf, Priority};
+
+/// One object, indented.
+pub(super) fn show(facts: &Facts) -> String {
+    let (primary, secondary, sequence_id) = match facts.header {
+        HeaderState::Single => ("good", Value::Null, Value::Null),
+        HeaderState::Both { sequence_id } => ("good", "good".into(), number(sequence_id)),
+        HeaderState::Damaged { copy: Copy::Primary, sequence_id } => {
+            ("damaged", "good".into(), number(sequence_id))
+        }
+        HeaderState::Damaged { copy: Copy::Secondary, sequence_id } => {
+            ("good", "damaged".into(), number(sequence_id))
+        }
+    };
+    let header =
+        Object::new().with("primary", primary).with("secondary", secondary).with("sequence_id", sequence_id);
+    let tokens = facts.tokens.iter().map(|t| {
+        Object::new()
+            .with("token", number(t.number))
+            .with("type", t.kind.as_str())
+            .with("keyslots", list(t.keyslots.iter().map(|&n| number(n))))
+    });
+    let object = Object::new()
+        .with("device", facts.device.as_str())
+        .with("format", format!("luks{}", facts.version))
+        .with("uuid", facts.uuid.as_str())
+        .with("label", optional(facts.label.as_deref()))
+        .with("subsystem", optional(facts.subsystem.as_deref()))
+        .with("key_bits", facts.key_bits.map_or(Value::Null, |bits| number(bits as u64)))
+        .with("segments", list(facts.segments.iter().map(segment)))
+        .with("header", header)
+        .with("flags", texts(&facts.flags))
+        .with("requirements", texts(&facts.requirements))
+        .with("keyslots", list(facts.keyslots.iter().map(keyslot)))
+        .with("tokens", list(tokens))
+        .with("warnings", texts(&facts.warnings));
+    Value::from(object).to_pretty()
+}
+
+fn segment(segment: &Segment) -> Object {
+    Object::new()
+        .with("encrypted", Value::Bool(segment.encrypted))
+        .with("cipher", segment.cipher.as_str())
+        .with("sector_size", number(segment.sector_size))
+        .with("offset", number(segment.offset))
+        .with("length", number(segment.length))
+}
+
+fn keyslot(keyslot: &Keyslot) -> Object {
+    let priority = match keyslot.priority {
+        Priority::Prefer => "prefer",
+        Priority::Normal => "normal",
+        Priority::Ignore => "ignore",
+    };
+    let kdf = match &keyslot.kdf {
+        Ok(kdf) => derivation(kdf),
+        Err(kind) => Object::new().with("type", kind.as_str()),
+    };
+    Object::new()
+        .with("keyslot", number(keyslot.number))
+        .with("priority", priority)
+        .with("unbound", Value::Bool(keyslot.unbound))
+        .with("kdf", kdf)
+        .with("seconds_here", keyslot.time.map_or(Value::Null, |t| decimal(t.as_secs_f64())))
+}
+
+fn derivation(kdf: &Kdf) -> Object {
+    let object = Object::new().with("type", kdf.type_name());
+    match kdf {
+        Kdf::Pbkdf2 { hash, iterations, .. } => {
+            object.with("hash", hash.as_str()).with("iterations", number(*iterations))
+        }
+        Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
+            object
+                .with("passes", number(*time))
+                .with("memory_kib", number(*memory_kib))
+                .with("lanes", number(*lanes))
+        }
+    }
+}
+
+fn list<T: Into<Value>>(items: impl Iterator<Item = T>) -> Value {
+    Value::Array(items.map(Into::into).collect())
+}
+
+fn texts(texts: &[String]) -> Value {
+    list(texts.iter().map(|t| Value::from(t.as_str())))
+}
+
+fn optional(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, Value::from)
+}
+
+fn number(number: impl Into<u64>) -> Value {
+    Value::Number(number.into().to_string())
+}
+
+fn decimal(number: f64) -> Value {
+    Value::Number(format!("{number:.3}"))
+}

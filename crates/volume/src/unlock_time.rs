@@ -1,0 +1,149 @@
+//! How long keyslots take to unlock on this machine: a short measurement of each kind of KDF, times the cost.
+
+use crate::Result;
+use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
+use keyway_crypto::{Hash, Secret, Stop};
+use keyway_format::luks2::Kdf;
+use std::time::{Duration, Instant};
+
+/// Measures each kind once, and remembers it.
+#[derive(Debug)]
+pub struct UnlockTimes {
+    threads: usize,
+    pbkdf2: Vec<(Hash, usize, f64)>,
+    argon2: Vec<(Argon2Variant, u32, f64)>,
+}
+
+impl UnlockTimes {
+    /// Nothing measured yet; Argon2's lanes will run on up to `threads` threads.
+    pub fn new(threads: usize) -> Self {
+        Self { threads, pbkdf2: Vec::new(), argon2: Vec::new() }
+    }
+
+    /// About how long `kdf` takes to derive `key_len` bytes.
+    ///
+    /// # Errors
+    /// The hash is unknown, or there is no memory for the sample.
+    pub fn of_kdf(&mut self, kdf: &Kdf, key_len: usize) -> Result<Duration> {
+        match kdf {
+            Kdf::Pbkdf2 { hash, iterations, .. } => self.of_pbkdf2(Hash::parse(hash)?, *iterations, key_len),
+            Kdf::Argon2i { time, memory_kib, lanes, .. } => {
+                self.of_argon2(Argon2Variant::Argon2i, *time, *memory_kib, *lanes)
+            }
+            Kdf::Argon2id { time, memory_kib, lanes, .. } => {
+                self.of_argon2(Argon2Variant::Argon2id, *time, *memory_kib, *lanes)
+            }
+        }
+    }
+
+    /// About how long PBKDF2 takes to derive `key_len` bytes.
+    ///
+    /// # Errors
+    /// The hash cannot be used.
+    pub fn of_pbkdf2(&mut self, hash: Hash, iterations: u32, key_len: usize) -> Result<Duration> {
+        let blocks = key_len.div_ceil(hash.output_len());
+        let known = self.pbkdf2.iter().find(|(h, b, _)| (*h, *b) == (hash, blocks));
+        let rate = match known {
+            Some((.., rate)) => *rate,
+            None => {
+                let rate = pbkdf2_rate(hash, key_len)?;
+                self.pbkdf2.push((hash, blocks, rate));
+                rate
+            }
+        };
+        Ok(seconds(f64::from(iterations) / rate))
+    }
+
+    fn of_argon2(
+        &mut self,
+        variant: Argon2Variant,
+        time: u32,
+        memory_kib: u32,
+        lanes: u32,
+    ) -> Result<Duration> {
+        let lanes = lanes.clamp(1, MOST_LANES);
+        let known = self.argon2.iter().find(|(v, l, _)| (*v, *l) == (variant, lanes));
+        let rate = match known {
+            Some((.., rate)) => *rate,
+            None => {
+                let rate = argon2_rate(variant, memory_kib, lanes, self.threads)?;
+                self.argon2.push((variant, lanes, rate));
+                rate
+            }
+        };
+        Ok(seconds(f64::from(time) * f64::from(memory_kib) / rate))
+    }
+}
+
+/// Iterations a second.
+fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<f64> {
+    let mut key = Secret::zeroed(key_len);
+    let mut iterations = 1 << 10;
+    loop {
+        let start = Instant::now();
+        kdf::pbkdf2(hash, b"passphrase", b"salt", iterations, key.expose_mut(), &Stop::new())?;
+        let took = start.elapsed();
+        if took >= ENOUGH {
+            return Ok(f64::from(iterations) / took.as_secs_f64());
+        }
+        iterations *= 4;
+    }
+}
+
+/// KiB filled a second: passes times memory.
+fn argon2_rate(variant: Argon2Variant, memory_kib: u32, lanes: u32, threads: usize) -> Result<f64> {
+    let mut key = Secret::zeroed(64);
+    let (least, most) = (8 * lanes, memory_kib.max(8 * lanes));
+    let mut sample = SAMPLE_KIB.clamp(least, most);
+    let mut time = 1;
+    loop {
+        let cost = Argon2Cost { time, memory_kib: sample, lanes };
+        let start = Instant::now();
+        kdf::argon2(variant, cost, b"passphrase", &[0; 32], key.expose_mut(), threads, &Stop::new())?;
+        let took = start.elapsed();
+        if took >= ENOUGH {
+            return Ok(f64::from(time) * f64::from(sample) / took.as_secs_f64());
+        }
+        // Memory first: it is what makes Argon2 slow; a keyslot with little of it is measured by passes.
+        match sample < most.min(MOST_SAMPLE_KIB) {
+            true => sample = (sample * 4).min(most).min(MOST_SAMPLE_KIB),
+            false => time *= 4,
+        }
+    }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// A sample of this length tells the rate well enough, and four times as much is still no wait.
+const ENOUGH: Duration = Duration::from_millis(30);
+/// First sample of Argon2's memory.
+const SAMPLE_KIB: u32 = 8 << 10;
+/// Largest sample of Argon2's memory.
+const MOST_SAMPLE_KIB: u32 = 512 << 10;
+/// More lanes than this run no faster anywhere.
+const MOST_LANES: u32 = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_grow_with_the_cost_and_each_kind_is_measured_once() {
+        let mut times = UnlockTimes::new(2);
+        let pbkdf2 = |iterations| Kdf::Pbkdf2 { hash: "sha256".into(), iterations, salt: vec![0; 32] };
+        let one = times.of_kdf(&pbkdf2(1_000_000), 64).unwrap();
+        let ten = times.of_kdf(&pbkdf2(10_000_000), 64).unwrap();
+        let ratio = ten.as_secs_f64() / one.as_secs_f64();
+        assert!((9.99..10.01).contains(&ratio), "{ratio}");
+        assert_eq!(times.pbkdf2.len(), 1);
+
+        let argon2 = |time| Kdf::Argon2id { time, memory_kib: 65536, lanes: 2, salt: vec![0; 32] };
+        let four = times.of_kdf(&argon2(4), 64).unwrap();
+        let eight = times.of_kdf(&argon2(8), 64).unwrap();
+        assert!((1.99..2.01).contains(&(eight.as_secs_f64() / four.as_secs_f64())));
+        assert_eq!(times.argon2.len(), 1);
+        assert!(times.of_kdf(&Kdf::Pbkdf2 { hash: "no".into(), iterations: 1, salt: vec![] }, 64).is_err());
+    }
+}
