@@ -5,7 +5,10 @@ use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use keyway_volume::storage::File;
 use keyway_volume::{Access, Locking, Luks, Storage};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,6 +85,18 @@ pub(crate) fn open_readable(path: &Path) -> Result<Arc<File>> {
 /// Opens a file or block device for reading only.
 pub(crate) fn open_read_only(path: &Path) -> Result<Arc<File>> {
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
+}
+
+/// Refuses a block device that is mounted or mapped: the kernel gives it to nobody else exclusively.
+pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
+    let is_block = std::fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
+    if !is_block {
+        return Ok(());
+    }
+    match rustix::fs::open(path, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty()) {
+        Err(Errno::BUSY) => Err(cannot_open(path, &Errno::BUSY.into(), true)),
+        _ => Ok(()),
+    }
 }
 
 /// Loads the header that `args` names by `--header` or the operand at `operand`.

@@ -58,6 +58,11 @@ impl Failure {
         self.exit
     }
 
+    /// Whether this is its line.
+    pub(crate) fn says(&self, line: &str) -> bool {
+        self.message.as_deref() == Some(line)
+    }
+
     /// The line, empty when there is none.
     #[cfg(test)]
     pub(crate) fn message(&self) -> &str {

@@ -251,6 +251,10 @@ pub(crate) static DISABLE_EXTERNAL_TOKENS: Opt =
     flag("disable-external-tokens", None, "Accepted; token plugins are never loaded.", "");
 pub(crate) static EXTERNAL_TOKENS_PATH: Opt =
     option("external-tokens-path", None, "DIR", Kind::Path, "Accepted; token plugins are never loaded.", "");
+pub(crate) static VOLUME_KEY_KEYRING: Opt =
+    option("volume-key-keyring", None, "KEY", Kind::Text, "Refused: no kernel keyring is used.", "");
+pub(crate) static DISABLE_BLKID: Opt =
+    flag("disable-blkid", None, "Accepted; signatures are found without blkid.", "");
 pub(crate) static DISABLE_KEYRING: Opt =
     flag("disable-keyring", None, "Accepted; no kernel keyring is used.", "");
 pub(crate) static READONLY: Opt = flag("readonly", Some('r'), "Map read-only.", "");

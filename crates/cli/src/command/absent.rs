@@ -140,8 +140,8 @@ const fn option(long: &'static str, value: &'static str, kind: Kind, help: &'sta
 
 static DEFERRED: Opt = flag("deferred", "Remove when the last user closes.");
 static CANCEL_DEFERRED: Opt = flag("cancel-deferred", "Take back a deferred removal.");
-static DEVICE_SIZE: Opt = option("device-size", "SIZE", Kind::Size, "Use so much of the device.");
-static SIZE: Opt = Opt {
+pub(crate) static DEVICE_SIZE: Opt = option("device-size", "SIZE", Kind::Size, "Use so much of the device.");
+pub(crate) static SIZE: Opt = Opt {
     long: "size",
     short: Some('b'),
     value: "SECTORS",

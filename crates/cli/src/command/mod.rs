@@ -1,14 +1,29 @@
 //! The commands, one file a verb: its table and what it does.
 
 mod absent;
+mod benchmark;
 mod build;
+mod config;
+mod convert;
 mod copy;
 mod inspect;
+mod luks_add_key;
+mod luks_change_key;
+mod luks_convert_key;
+mod luks_dump;
+mod luks_format;
+mod luks_header;
+mod luks_kill_slot;
+mod luks_uuid;
+mod new_keyslot;
+mod open;
 mod packaging;
 mod read;
+mod token;
 mod write;
 
-use crate::args::Command;
+use crate::args::{Args, Command, shared};
+use crate::failure::{Exit, Failure, Result};
 
 /// Every command, in the order of `keyway --help`.
 pub(crate) static COMMANDS: &[&Command] = &[
@@ -17,7 +32,24 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &write::COMMAND,
     &build::COMMAND,
     &copy::COMMAND,
-    // The rest of cryptsetup's commands.
+    &luks_format::COMMAND,
+    &open::COMMAND,
+    &luks_dump::COMMAND,
+    &luks_add_key::COMMAND,
+    &luks_change_key::COMMAND,
+    &luks_kill_slot::REMOVE_KEY,
+    &luks_kill_slot::KILL_SLOT,
+    &luks_convert_key::COMMAND,
+    &luks_kill_slot::ERASE,
+    &luks_uuid::UUID,
+    &luks_uuid::IS_LUKS,
+    &luks_header::BACKUP,
+    &luks_header::RESTORE,
+    &config::COMMAND,
+    &token::COMMAND,
+    &convert::CONVERT,
+    &convert::REPAIR,
+    &benchmark::COMMAND,
     &absent::CLOSE,
     &absent::RESIZE,
     &absent::STATUS,
@@ -30,3 +62,12 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &packaging::MAN,
     &packaging::COMPLETIONS,
 ];
+
+/// `--keyslot-cipher` and `--keyslot-key-size` make sense together only.
+fn check_keyslot_encryption(args: &Args) -> Result<()> {
+    if args.given(&shared::KEYSLOT_CIPHER) != args.given(&shared::KEYSLOT_KEY_SIZE) {
+        let message = "Options --keyslot-cipher and --keyslot-key-size must be used together.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    Ok(())
+}

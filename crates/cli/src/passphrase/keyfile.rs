@@ -13,6 +13,9 @@ use std::path::Path;
 /// cryptsetup's limit for a key file of unnamed size.
 const LIMIT: usize = 8 << 20;
 
+/// The line for standard input that ended before anything came.
+pub(super) const NOTHING: &str = "Nothing to read on input.";
+
 /// Which part of the input is the passphrase.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
@@ -36,7 +39,7 @@ pub(super) fn read_stdin(part: Part, end: End) -> Result<Secret> {
     skip(stdin(), part.offset)?;
     let (secret, ended_by_newline) = collect(stdin(), part.size, end)?;
     if secret.is_empty() && !ended_by_newline {
-        return Err(wrong("Nothing to read on input."));
+        return Err(wrong(NOTHING));
     }
     Ok(secret)
 }

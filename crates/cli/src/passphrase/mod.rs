@@ -57,6 +57,17 @@ impl Request {
         self
     }
 
+    /// Takes the passphrase from this file (an operand) when `--key-file` did not name one.
+    pub(crate) fn or_key_file(mut self, file: Option<&Path>) -> Self {
+        self.key_file = self.key_file.or_else(|| file.map(Path::to_owned));
+        self
+    }
+
+    /// Whether reading failed only because standard input held nothing at all.
+    pub(crate) fn nothing_to_read(&self, failure: &Failure) -> bool {
+        self.from_stdin() && failure.says(keyfile::NOTHING)
+    }
+
     /// Whether a person will be asked (and may be asked again).
     pub(crate) fn is_interactive(&self) -> bool {
         self.from_stdin() && (self.stdin_holds_data || terminal::stdin_is_terminal())

@@ -1,0 +1,287 @@
+//! `luksFormat`: makes a LUKS volume on an existing file or device.
+
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::device::{self, Versions};
+use crate::failure::{Exit, Failure, Result};
+use crate::passphrase::{self, Request};
+use crate::{hint, kdf, output, question, unlocking};
+use keyway_crypto::{CipherSpec, Secret};
+use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::storage::File;
+use keyway_volume::{OsRandom, Random, Storage};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `keyway luksFormat`.
+pub(crate) static COMMAND: Command = Command {
+    name: "luksFormat",
+    aliases: &[],
+    group: Group::Cryptsetup,
+    operands: &[
+        Operand {
+            name: "DEVICE",
+            required: true,
+            help: "The file or device that becomes the volume. It must exist.",
+        },
+        Operand { name: "KEY-FILE", required: false, help: "The first passphrase, in a file." },
+    ],
+    about: "Make a LUKS volume on a file or device.",
+    man: "Writes a new LUKS header and one keyslot. All that the device held is lost: the question before it takes the \
+          word YES only. The volume key is random, unless --volume-key-file gives it.\n\n\
+          The default is LUKS2 with aes-xts-plain64, a key of 512 bits and Argon2id. Numbers of sectors are in 512 bytes.",
+    options: &[
+        &shared::TYPE,
+        &shared::CIPHER,
+        &shared::KEY_SIZE,
+        &shared::HASH,
+        &shared::SECTOR_SIZE,
+        &shared::PBKDF,
+        &shared::ITER_TIME,
+        &shared::PBKDF_MEMORY,
+        &shared::PBKDF_PARALLEL,
+        &shared::PBKDF_FORCE_ITERATIONS,
+        &shared::KEY_FILE,
+        &shared::KEYFILE_OFFSET,
+        &shared::KEYFILE_SIZE,
+        &shared::KEY_SLOT,
+        &shared::VOLUME_KEY_FILE,
+        &shared::HEADER,
+        &shared::OFFSET,
+        &shared::ALIGN_PAYLOAD,
+        &shared::LUKS2_METADATA_SIZE,
+        &shared::LUKS2_KEYSLOTS_SIZE,
+        &shared::KEYSLOT_CIPHER,
+        &shared::KEYSLOT_KEY_SIZE,
+        &shared::UUID,
+        &shared::LABEL,
+        &shared::SUBSYSTEM,
+        &shared::VERIFY_PASSPHRASE,
+        &shared::TIMEOUT,
+        &shared::USE_RANDOM,
+        &shared::USE_URANDOM,
+        &INTEGRITY,
+        &INTEGRITY_NO_WIPE,
+        &INTEGRITY_NO_JOURNAL,
+        &INTEGRITY_LEGACY_PADDING,
+        &INTEGRITY_KEY_SIZE,
+        &INTEGRITY_INLINE,
+        &HW_OPAL,
+        &HW_OPAL_ONLY,
+        &shared::VOLUME_KEY_KEYRING,
+        &shared::DISABLE_BLKID,
+        &shared::PROGRESS_JSON,
+    ],
+    examples: &[
+        Example {
+            line: "truncate -s 1G disk.img && keyway luksFormat disk.img",
+            does: "A LUKS2 volume in a file; asks for the passphrase twice.",
+        },
+        Example {
+            line: "keyway luksFormat --type luks1 --hash sha512 --iter-time 500 disk.img",
+            does: "LUKS1, quick to open for old boot loaders.",
+        },
+    ],
+    run,
+};
+
+const fn refused(long: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Opt {
+    let kind = if value.is_empty() { Kind::Flag } else { Kind::Text };
+    Opt { long, short, value, kind, help, man: "" }
+}
+
+static INTEGRITY: Opt =
+    refused("integrity", Some('I'), "SPEC", "Refused: integrity protection is not built yet.");
+static INTEGRITY_NO_WIPE: Opt = refused("integrity-no-wipe", None, "", "Refused: see --integrity.");
+static INTEGRITY_NO_JOURNAL: Opt = refused("integrity-no-journal", None, "", "Refused: see --integrity.");
+static INTEGRITY_LEGACY_PADDING: Opt =
+    refused("integrity-legacy-padding", None, "", "Refused: see --integrity.");
+static INTEGRITY_KEY_SIZE: Opt = refused("integrity-key-size", None, "BITS", "Refused: see --integrity.");
+static INTEGRITY_INLINE: Opt = refused("integrity-inline", None, "", "Refused: see --integrity.");
+static HW_OPAL: Opt = refused("hw-opal", None, "", "Refused: self-encrypting drives are not supported.");
+static HW_OPAL_ONLY: Opt = refused("hw-opal-only", None, "", "Refused: see --hw-opal.");
+
+/// What is refused by name instead of being done halfway.
+static REFUSED: &[&Opt] = &[
+    &INTEGRITY,
+    &INTEGRITY_NO_WIPE,
+    &INTEGRITY_NO_JOURNAL,
+    &INTEGRITY_LEGACY_PADDING,
+    &INTEGRITY_KEY_SIZE,
+    &INTEGRITY_INLINE,
+    &HW_OPAL,
+    &HW_OPAL_ONLY,
+    &shared::VOLUME_KEY_KEYRING,
+];
+
+/// cryptsetup's default volume key: 256 bits, doubled for XTS.
+const DEFAULT_KEY_BITS: u32 = 256;
+
+fn run(args: &Args) -> Result<()> {
+    check_options(args)?;
+    let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+    let cipher = args.text(&shared::CIPHER).unwrap_or("aes-xts-plain64");
+    let key_bits = key_bits(args, cipher)?;
+    let kdf = kdf::choice(args, version, args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH))?;
+
+    let target = Target::open(args)?;
+    target.confirm(args)?;
+    let passphrase = Request::first(args, unlocking::prompt_for(&target.device), args.operand(1))?.read()?;
+    let volume_key = volume_key(args, key_bits as usize / 8)?;
+    output::debug(args, &format!("LUKS{version}, {cipher}, {key_bits} bits, {kdf:?}"))?;
+
+    let header = target.prepare_header(args)?;
+    let mut rng = OsRandom;
+    let luks = if version == 1 {
+        let params = luks1_params(args, cipher, key_bits, kdf);
+        create_luks1(header, &params, &volume_key, &passphrase, &mut rng)
+    } else {
+        let params = luks2_params(args, cipher, key_bits, kdf, &target);
+        create_luks2(header, &params, &volume_key, &passphrase, &mut rng)
+    };
+    luks.map_err(|e| hint::on_device(target.header_path(), e))?;
+    output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))
+}
+
+fn check_options(args: &Args) -> Result<()> {
+    let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
+    if let Some(option) = REFUSED.iter().find(|o| args.given(o)) {
+        return refuse(format!("--{} is not built yet; nothing was written.", option.long));
+    }
+    if args.given(&shared::ALIGN_PAYLOAD) && args.given(&shared::OFFSET) {
+        return refuse("Options --align-payload and --offset cannot be combined.".to_owned());
+    }
+    if args.given(&shared::USE_RANDOM) && args.given(&shared::USE_URANDOM) {
+        return refuse("Only one of --use-[u]random options is allowed.".to_owned());
+    }
+    if Versions::from_args(args)? == Versions::One {
+        let luks2_only = [
+            &shared::LUKS2_METADATA_SIZE,
+            &shared::LUKS2_KEYSLOTS_SIZE,
+            &shared::KEYSLOT_CIPHER,
+            &shared::LABEL,
+            &shared::SUBSYSTEM,
+        ];
+        if let Some(option) = luks2_only.iter().find(|o| args.given(o)) {
+            return refuse(format!("--{} needs LUKS2; leave it out or use --type luks2.", option.long));
+        }
+        if args.number(&shared::SECTOR_SIZE).is_some_and(|n| n != 512) {
+            return refuse("Unsupported encryption sector size: LUKS1 has 512 bytes only.".to_owned());
+        }
+    }
+    if args.operand(1).is_some() && args.given(&shared::KEY_FILE) {
+        eprintln!("Option --key-file takes precedence over specified key file argument.");
+    }
+    super::check_keyslot_encryption(args)
+}
+
+/// `--key-size`, or cryptsetup's default for the mode; checked against the cipher before anything is touched.
+fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
+    let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
+    let bits = match args.number32(&shared::KEY_SIZE) {
+        Some(bits) if bits % 8 != 0 => {
+            return Err(Failure::new(Exit::Parameters, "Key size must be a multiple of 8 bits."));
+        }
+        Some(bits) => bits,
+        None if cipher.split('-').nth(1) == Some("xts") => 2 * DEFAULT_KEY_BITS,
+        None => DEFAULT_KEY_BITS,
+    };
+    spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
+    Ok(bits)
+}
+
+fn volume_key(args: &Args, len: usize) -> Result<Secret> {
+    if let Some(file) = unlocking::volume_key_file(args) {
+        return passphrase::volume_key(file, len);
+    }
+    let mut key = Secret::zeroed(len);
+    OsRandom.fill(key.expose_mut())?;
+    Ok(key)
+}
+
+fn luks1_params(args: &Args, cipher: &str, key_bits: u32, kdf: keyway_volume::KdfChoice) -> Luks1Params {
+    Luks1Params {
+        cipher: cipher.to_owned(),
+        key_bits,
+        hash: args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned(),
+        kdf,
+        align_payload: args.number(&shared::ALIGN_PAYLOAD),
+        payload_offset: args.number(&shared::OFFSET),
+        uuid: args.text(&shared::UUID).map(str::to_owned),
+        detached: args.given(&shared::HEADER),
+        keyslot: args.number32(&shared::KEY_SLOT),
+    }
+}
+
+fn luks2_params(
+    args: &Args,
+    cipher: &str,
+    key_bits: u32,
+    kdf: keyway_volume::KdfChoice,
+    target: &Target,
+) -> Luks2Params {
+    Luks2Params {
+        cipher: cipher.to_owned(),
+        key_bits,
+        hash: args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned(),
+        kdf,
+        sector_size: args.number32(&shared::SECTOR_SIZE),
+        keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
+        keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
+        align_payload: args.number(&shared::ALIGN_PAYLOAD),
+        data_offset: args.number(&shared::OFFSET),
+        metadata_size: args.number(&shared::LUKS2_METADATA_SIZE),
+        keyslots_size: args.number(&shared::LUKS2_KEYSLOTS_SIZE),
+        label: args.text(&shared::LABEL).map(str::to_owned),
+        subsystem: args.text(&shared::SUBSYSTEM).map(str::to_owned),
+        uuid: args.text(&shared::UUID).map(str::to_owned),
+        detached: args.given(&shared::HEADER),
+        data_len: target.header.is_some().then(|| target.data.len()),
+        keyslot: args.number32(&shared::KEY_SLOT),
+    }
+}
+
+/// The device and, when detached, the file that takes the header.
+struct Target {
+    device: PathBuf,
+    data: Arc<File>,
+    header: Option<PathBuf>,
+}
+
+impl Target {
+    fn open(args: &Args) -> Result<Self> {
+        let Some(device) = args.operand(0).map(device::resolve) else {
+            return Err(Failure::silent(Exit::Parameters));
+        };
+        let header = args.path(&shared::HEADER).map(Path::to_owned);
+        let data =
+            if header.is_some() { device::open_read_only(&device)? } else { device::open_writable(&device)? };
+        device::refuse_if_in_use(&device)?;
+        Ok(Self { device, data, header })
+    }
+
+    fn header_path(&self) -> &Path {
+        self.header.as_deref().unwrap_or(&self.device)
+    }
+
+    fn confirm(&self, args: &Args) -> Result<()> {
+        if self.header.as_ref().is_some_and(|h| !h.exists()) {
+            let question = "Header file does not exist, do you want to create it?";
+            return question::confirm(args, question, "Operation aborted.", Exit::Permission);
+        }
+        let warning = format!("This will overwrite data on {} irrevocably.", self.header_path().display());
+        question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
+    }
+
+    /// The storage for the header; a header file is made when it does not exist.
+    fn prepare_header(&self, args: &Args) -> Result<Arc<dyn Storage>> {
+        let Some(path) = &self.header else { return Ok(Arc::clone(&self.data) as Arc<dyn Storage>) };
+        if path.exists() {
+            return Ok(device::open_writable(path)?);
+        }
+        output::debug(args, &format!("Creating header file {}.", path.display()))?;
+        let file = File::create_new(path).map_err(|e| {
+            Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
+        })?;
+        Ok(Arc::new(file))
+    }
+}

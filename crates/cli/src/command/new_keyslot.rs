@@ -1,0 +1,84 @@
+//! What every command that writes a keyslot needs: its KDF and encryption from the command line, and a free number.
+
+use crate::args::{Args, shared};
+use crate::failure::{Exit, Failure, Result};
+use crate::kdf;
+use keyway_format::luks1::SlotState;
+use keyway_volume::edit::AddKey;
+use keyway_volume::{Header, Luks};
+
+/// KDF, hash and encryption of a new keyslot in `luks`; no number.
+pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
+    super::check_keyslot_encryption(args)?;
+    if luks.version() == 1 && args.given(&shared::KEYSLOT_CIPHER) {
+        let message = "Keyslot encryption parameters can be set only for LUKS2 device.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    let hash = args.text(&shared::HASH);
+    let default_hash = match luks.header() {
+        Header::Luks1(header) => header.hash_spec.as_str(),
+        Header::Luks2 { .. } => kdf::DEFAULT_HASH,
+    };
+    Ok(AddKey {
+        keyslot: None,
+        kdf: kdf::choice(args, luks.version(), hash.unwrap_or(default_hash))?,
+        hash: hash.map(str::to_owned),
+        keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
+        keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
+    })
+}
+
+/// Refuses a number that is out of range or taken, before anybody types a passphrase.
+pub(super) fn check_free(luks: &Luks, keyslot: Option<u32>) -> Result<()> {
+    let Some(number) = keyslot else { return Ok(()) };
+    let last = last_slot(luks);
+    if number > last {
+        let message = format!("Key slot {number} is invalid, please select between 0 and {last}.");
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    if state(luks, number) != State::Free {
+        let message = format!("Key slot {number} is full, please select another one.");
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    Ok(())
+}
+
+/// What a keyslot number stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing.
+    Free,
+    /// A key to the data.
+    Bound,
+    /// A key to nothing (LUKS2).
+    Unbound,
+}
+
+/// The state of keyslot `number`.
+pub(super) fn state(luks: &Luks, number: u32) -> State {
+    match luks.header() {
+        Header::Luks1(header) => match header.slots.get(number as usize).map(|s| s.state) {
+            Some(SlotState::Enabled) => State::Bound,
+            _ => State::Free,
+        },
+        Header::Luks2 { metadata, .. } => {
+            let binds =
+                |d: &keyway_format::luks2::Digest| d.keyslots.contains(&number) && !d.segments.is_empty();
+            match metadata.keyslots.contains_key(&number) {
+                false => State::Free,
+                true if metadata.digests.values().any(binds) => State::Bound,
+                true => State::Unbound,
+            }
+        }
+    }
+}
+
+/// The numbers of all keyslots that open the data.
+pub(super) fn bound(luks: &Luks) -> Vec<u32> {
+    (0..=last_slot(luks)).filter(|n| state(luks, *n) == State::Bound).collect()
+}
+
+/// 7 or 31.
+pub(super) fn last_slot(luks: &Luks) -> u32 {
+    if luks.version() == 1 { 7 } else { 31 }
+}
