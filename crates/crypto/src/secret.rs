@@ -71,21 +71,24 @@ pub(crate) struct SecretBox<T: Plain> {
     value: NonNull<T>,
 }
 
-/// Types for which all-zero bytes are a value and which own nothing.
-///
-/// # Safety
-/// The implementor is valid for any bit pattern, has no padding and no destructor.
-pub(crate) unsafe trait Plain: Copy + Send + Sync + 'static {}
+/// Types made of plain data: `EMPTY` is where filling starts; being `Copy`, they have nothing to drop.
+pub(crate) trait Plain: Copy + Send + Sync + 'static {
+    const EMPTY: Self;
+}
 
 impl<T: Plain> SecretBox<T> {
-    /// A zeroed value, filled in place by `fill` so that no copy stays behind on the stack.
+    /// An empty value, filled in place by `fill` so that no copy stays behind on the stack.
     pub(crate) fn new_with(fill: impl FnOnce(&mut T)) -> Self {
         const { assert!(align_of::<T>() <= 4096) };
         let mut pages = Pages::locked(size_of::<T>());
         let mut value = NonNull::from(pages.as_mut_slice()).cast::<T>();
-        // SAFETY: the pages are zeroed, at least `size_of::<T>()` long, page-aligned and owned by the box alone;
-        // zeros are a value of a `Plain` type.
-        fill(unsafe { value.as_mut() });
+        // SAFETY: the pages are at least `size_of::<T>()` long, page-aligned and owned by the box alone; `EMPTY` makes
+        // them a value of `T`.
+        let place = unsafe {
+            value.write(T::EMPTY);
+            value.as_mut()
+        };
+        fill(place);
         Self { pages, value }
     }
 }

@@ -87,7 +87,9 @@ mod tests {
     /// RFC 6070, section 2 (the 16777216-iteration case left out).
     #[test]
     fn rfc_6070_sha1() {
-        let vectors: [(&[u8], &[u8], u32, usize, &str); 5] = [
+        /// Password, salt, iterations, length, key.
+        type Vector = (&'static [u8], &'static [u8], u32, usize, &'static str);
+        let vectors: [Vector; 5] = [
             (b"password", b"salt", 1, 20, "0c60c80f961f0e71f3a9b524af6012062fe037a6"),
             (b"password", b"salt", 2, 20, "ea6c014dc72d6f8ccd1ed92ace1d41f0d8de8957"),
             (b"password", b"salt", 4096, 20, "4b007901b765489abead49d926f721d065a429c1"),

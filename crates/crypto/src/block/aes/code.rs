@@ -1,0 +1,20 @@
+//! The AES functions of one instruction set, as a table: chosen once at key set-up, called once a run of sectors.
+
+use super::schedule::Schedule;
+use crate::block::Block;
+
+/// One instruction set's functions.
+pub(super) struct Code {
+    pub(super) encrypt_blocks: Blocks,
+    pub(super) decrypt_blocks: Blocks,
+    pub(super) xts_encrypt: Sectors,
+    pub(super) xts_decrypt: Sectors,
+    pub(super) cbc_encrypt: Sectors,
+    pub(super) cbc_decrypt: Sectors,
+}
+
+/// Works on each block on its own.
+type Blocks = fn(&Schedule, &mut [Block]);
+
+/// Works on sectors: the key, one IV or encrypted tweak a sector, the sector's size in bytes, the sectors.
+type Sectors = fn(&Schedule, &[Block], usize, &mut [u8]);

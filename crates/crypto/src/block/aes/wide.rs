@@ -1,0 +1,252 @@
+//! AES modes over [`Lanes`]: one body for every vector width.
+//!
+//! Eight registers are in flight, which covers the latency of a round on every CPU with AES instructions. Sectors are
+//! multiples of 512 bytes, so of eight registers of any width up to 512 bits: there are no tails inside a sector.
+//!
+//! XTS is compiled for each number of rounds, so that AVX-512 keeps all round keys in registers (15 keys, 8 blocks,
+//! 8 masks, 1 constant: all 32). The other modes read each round key once for eight registers.
+
+use super::lanes::Lanes;
+use super::schedule::Schedule;
+use crate::block::Block;
+
+/// An array of eight values, written out: a loop over registers might stay a loop over memory.
+macro_rules! eight {
+    ($index:ident => $value:expr) => {
+        [
+            eight!(@ $index, 0, $value),
+            eight!(@ $index, 1, $value),
+            eight!(@ $index, 2, $value),
+            eight!(@ $index, 3, $value),
+            eight!(@ $index, 4, $value),
+            eight!(@ $index, 5, $value),
+            eight!(@ $index, 6, $value),
+            eight!(@ $index, 7, $value),
+        ]
+    };
+    (@ $index:ident, $number:literal, $value:expr) => {{
+        const $index: usize = $number;
+        $value
+    }};
+}
+
+/// XTS (IEEE 1619) under encrypted tweaks, one a sector of `sector` bytes.
+#[inline(always)]
+pub(super) fn xts<V: Lanes, const ROUNDS: usize, const ENCRYPT: bool>(
+    proof: V::Proof,
+    schedule: &Schedule,
+    tweaks: &[Block],
+    sector: usize,
+    data: &mut [u8],
+) {
+    let narrow = round_keys::<ENCRYPT>(schedule);
+    let mut keys = [V::broadcast(proof, &narrow[0]); 15];
+    for (key, narrow) in keys[..=ROUNDS].iter_mut().zip(narrow) {
+        *key = V::broadcast(proof, narrow);
+    }
+    let Some((first, mut later)) = tweaks.split_first() else { return };
+    let batches_a_sector = sector / (IN_FLIGHT * V::BLOCKS * size_of::<Block>());
+    let mut left = batches_a_sector;
+    let mut masks = masks_of::<V>(proof, first);
+    for batch in data.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
+        // The next batch's masks come before this batch's rounds, so that their latency hides behind the rounds.
+        left -= 1;
+        let mut next = masks;
+        if left > 0 {
+            next = eight!(I => masks[I].eight_registers_on());
+        } else if let Some((tweak, after)) = later.split_first() {
+            next = masks_of::<V>(proof, tweak);
+            (later, left) = (after, batches_a_sector);
+        }
+        let mut state = eight!(I => V::load(proof, &batch[I * V::BLOCKS..]).xor(masks[I]).xor(keys[0]));
+        for key in &keys[1..ROUNDS] {
+            state = eight!(I => round::<V, ENCRYPT>(state[I], *key));
+        }
+        for index in 0..IN_FLIGHT {
+            // The last round's key and the mask are both added: adding them to each other is off the chain.
+            let key = keys[ROUNDS].xor(masks[index]);
+            last_round::<V, ENCRYPT>(state[index], key).store(&mut batch[index * V::BLOCKS..]);
+        }
+        masks = next;
+    }
+}
+
+/// The masks of a sector's first eight registers.
+#[inline(always)]
+fn masks_of<V: Lanes>(proof: V::Proof, tweak: &Block) -> [V; IN_FLIGHT] {
+    let first = V::powers(proof, tweak);
+    let mut masks = [first; IN_FLIGHT];
+    let registers_a_byte = 8 / V::BLOCKS;
+    for index in 1..IN_FLIGHT {
+        // Byte shifts leave the unit that runs AES rounds alone, bit shifts do not (Intel, 512 bits).
+        masks[index] = match index.checked_sub(registers_a_byte) {
+            None => first.times_x(index * V::BLOCKS),
+            Some(before) => masks[before].times_x8(),
+        };
+    }
+    masks
+}
+
+/// Each block on its own (ECB).
+#[inline(always)]
+pub(super) fn ecb<V: Lanes, N: Lanes, const ENCRYPT: bool>(
+    proof: V::Proof,
+    narrow: N::Proof,
+    schedule: &Schedule,
+    blocks: &mut [Block],
+) {
+    let (batches, rest) = blocks.split_at_mut(blocks.len() - blocks.len() % (IN_FLIGHT * V::BLOCKS));
+    for batch in batches.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
+        registers::<V, IN_FLIGHT, ENCRYPT>(proof, schedule, batch);
+    }
+    let mut single = rest.chunks_exact_mut(V::BLOCKS);
+    for register in &mut single {
+        registers::<V, 1, ENCRYPT>(proof, schedule, register);
+    }
+    for block in single.into_remainder().chunks_exact_mut(N::BLOCKS) {
+        registers::<N, 1, ENCRYPT>(narrow, schedule, block);
+    }
+}
+
+#[inline(always)]
+fn registers<V: Lanes, const COUNT: usize, const ENCRYPT: bool>(
+    proof: V::Proof,
+    schedule: &Schedule,
+    blocks: &mut [Block],
+) {
+    let mut state = [V::load(proof, blocks); COUNT];
+    for index in 1..COUNT {
+        state[index] = V::load(proof, &blocks[index * V::BLOCKS..]);
+    }
+    cipher::<V, COUNT, ENCRYPT>(proof, schedule, &mut state);
+    for index in 0..COUNT {
+        state[index].store(&mut blocks[index * V::BLOCKS..]);
+    }
+}
+
+/// CBC decryption: eight registers of a sector side by side.
+#[inline(always)]
+pub(super) fn cbc_decrypt<V: Lanes>(
+    proof: V::Proof,
+    schedule: &Schedule,
+    ivs: &[Block],
+    sector: usize,
+    data: &mut [u8],
+) {
+    for (iv, sector) in ivs.iter().zip(data.chunks_exact_mut(sector)) {
+        let mut previous = *iv;
+        for batch in sector.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
+            // Masks are the ciphertext one block earlier; all are read before the first block is written.
+            let mut first = [previous; MOST_BLOCKS];
+            first[1..V::BLOCKS].copy_from_slice(&batch[..V::BLOCKS - 1]);
+            previous = batch[IN_FLIGHT * V::BLOCKS - 1];
+            let mut masks = [V::load(proof, &first); IN_FLIGHT];
+            let mut state = [V::load(proof, batch); IN_FLIGHT];
+            for index in 1..IN_FLIGHT {
+                masks[index] = V::load(proof, &batch[index * V::BLOCKS - 1..]);
+                state[index] = V::load(proof, &batch[index * V::BLOCKS..]);
+            }
+            cipher::<V, IN_FLIGHT, false>(proof, schedule, &mut state);
+            for index in 0..IN_FLIGHT {
+                state[index].xor(masks[index]).store(&mut batch[index * V::BLOCKS..]);
+            }
+        }
+    }
+}
+
+/// CBC encryption: serial inside a sector, so eight sectors go side by side, one block each a register.
+#[inline(always)]
+pub(super) fn cbc_encrypt<N: Lanes>(
+    proof: N::Proof,
+    schedule: &Schedule,
+    ivs: &[Block],
+    sector: usize,
+    data: &mut [u8],
+) {
+    let length = sector / size_of::<Block>();
+    let mut rest = data.as_chunks_mut().0;
+    let mut ivs = ivs;
+    while ivs.len() >= 8 {
+        let (group, after) = rest.split_at_mut(8 * length);
+        cbc_encrypt_side_by_side::<N, 8>(proof, schedule, &ivs[..8], length, group);
+        (ivs, rest) = (&ivs[8..], after);
+    }
+    if ivs.len() >= 4 {
+        let (group, after) = rest.split_at_mut(4 * length);
+        cbc_encrypt_side_by_side::<N, 4>(proof, schedule, &ivs[..4], length, group);
+        (ivs, rest) = (&ivs[4..], after);
+    }
+    for (iv, sector) in ivs.chunks_exact(1).zip(rest.chunks_exact_mut(length)) {
+        cbc_encrypt_side_by_side::<N, 1>(proof, schedule, iv, length, sector);
+    }
+}
+
+/// Encrypts `SECTORS` sectors of `length` blocks, which lie one after the other in `blocks`.
+#[inline(always)]
+fn cbc_encrypt_side_by_side<N: Lanes, const SECTORS: usize>(
+    proof: N::Proof,
+    schedule: &Schedule,
+    ivs: &[Block],
+    length: usize,
+    blocks: &mut [Block],
+) {
+    let mut state = [N::load(proof, ivs); SECTORS];
+    for lane in 1..SECTORS {
+        state[lane] = N::load(proof, &ivs[lane..]);
+    }
+    for index in 0..length {
+        for lane in 0..SECTORS {
+            state[lane] = state[lane].xor(N::load(proof, &blocks[lane * length + index..]));
+        }
+        cipher::<N, SECTORS, true>(proof, schedule, &mut state);
+        for lane in 0..SECTORS {
+            state[lane].store(&mut blocks[lane * length + index..]);
+        }
+    }
+}
+
+/// The whole cipher over `COUNT` registers.
+#[inline(always)]
+fn cipher<V: Lanes, const COUNT: usize, const ENCRYPT: bool>(
+    proof: V::Proof,
+    schedule: &Schedule,
+    state: &mut [V; COUNT],
+) {
+    let keys = round_keys::<ENCRYPT>(schedule);
+    let rounds = schedule.rounds.min(14);
+    let first = V::broadcast(proof, &keys[0]);
+    for block in &mut *state {
+        *block = block.xor(first);
+    }
+    for key in &keys[1..rounds] {
+        let key = V::broadcast(proof, key);
+        for block in &mut *state {
+            *block = round::<V, ENCRYPT>(*block, key);
+        }
+    }
+    let last = V::broadcast(proof, &keys[rounds]);
+    for block in &mut *state {
+        *block = last_round::<V, ENCRYPT>(*block, last);
+    }
+}
+
+#[inline(always)]
+fn round<V: Lanes, const ENCRYPT: bool>(block: V, key: V) -> V {
+    if ENCRYPT { block.encrypt_round(key) } else { block.decrypt_round(key) }
+}
+
+#[inline(always)]
+fn last_round<V: Lanes, const ENCRYPT: bool>(block: V, key: V) -> V {
+    if ENCRYPT { block.encrypt_last(key) } else { block.decrypt_last(key) }
+}
+
+#[inline(always)]
+fn round_keys<const ENCRYPT: bool>(schedule: &Schedule) -> &[Block; 15] {
+    if ENCRYPT { &schedule.encrypt } else { &schedule.decrypt }
+}
+
+/// Registers in flight.
+const IN_FLIGHT: usize = 8;
+
+/// Blocks in the widest register.
+const MOST_BLOCKS: usize = 4;

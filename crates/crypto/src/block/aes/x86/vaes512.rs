@@ -1,0 +1,132 @@
+//! Four blocks a register: VAES and VPCLMULQDQ on AVX-512's registers.
+
+use super::aesni::{Proof as NarrowProof, Xmm};
+use crate::block::aes::lanes::Lanes;
+use core::arch::x86_64::*;
+
+define_code!(
+    "avx512f,avx512bw,avx512dq,avx512vl,aes,ssse3,sse4.1,pclmulqdq,vaes,vpclmulqdq",
+    Zmm,
+    Xmm,
+    Proof::inside(),
+    NarrowProof::inside()
+);
+
+/// Four blocks.
+#[derive(Clone, Copy)]
+struct Zmm(__m512i);
+
+/// The CPU has AVX-512 F, BW, DQ and VL, VAES and VPCLMULQDQ.
+#[derive(Clone, Copy)]
+struct Proof(());
+
+impl Proof {
+    /// For functions compiled for these features: they run only where the features are.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,pclmulqdq,vaes,vpclmulqdq")]
+    fn inside() -> Self {
+        Self(())
+    }
+}
+
+impl Lanes for Zmm {
+    type Proof = Proof;
+    const BLOCKS: usize = 4;
+
+    #[inline(always)]
+    fn load(_: Proof, blocks: &[Block]) -> Self {
+        let blocks = &blocks[..Self::BLOCKS];
+        // SAFETY: `Proof` shows the features; four blocks are inside the slice.
+        unsafe { Self(_mm512_loadu_si512(blocks.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store(self, blocks: &mut [Block]) {
+        let blocks = &mut blocks[..Self::BLOCKS];
+        // SAFETY: a value shows the features; four blocks are inside the slice.
+        unsafe { _mm512_storeu_si512(blocks.as_mut_ptr().cast(), self.0) }
+    }
+
+    #[inline(always)]
+    fn broadcast(_: Proof, block: &Block) -> Self {
+        // SAFETY: `Proof` shows the features; a block is what is read.
+        unsafe { Self(_mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_xor_si512(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn encrypt_round(self, key: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_aesenc_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn encrypt_last(self, key: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_aesenclast_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn decrypt_round(self, key: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_aesdec_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn decrypt_last(self, key: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_aesdeclast_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn powers(proof: Proof, tweak: &Block) -> Self {
+        // SAFETY: `Proof` shows the features.
+        let exponents = unsafe { _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0) };
+        shift(Self::broadcast(proof, tweak), exponents)
+    }
+
+    #[inline(always)]
+    fn times_x(self, exponent: usize) -> Self {
+        // SAFETY: a value shows the features.
+        let exponents = unsafe { _mm512_set1_epi64(exponent as i64) };
+        shift(self, exponents)
+    }
+
+    #[inline(always)]
+    fn times_x8(self) -> Self {
+        shift_bytes::<1, 15>(self)
+    }
+
+    #[inline(always)]
+    fn eight_registers_on(self) -> Self {
+        shift_bytes::<4, 12>(self)
+    }
+}
+
+/// Each lane times x to the power in the lane's two halves, below 64.
+#[inline(always)]
+fn shift(lanes: Zmm, exponents: __m512i) -> Zmm {
+    // SAFETY: a value shows the features.
+    unsafe {
+        let over = _mm512_srlv_epi64(lanes.0, _mm512_sub_epi64(_mm512_set1_epi64(64), exponents));
+        let shifted = _mm512_sllv_epi64(lanes.0, exponents);
+        let folded = _mm512_clmulepi64_epi128::<0x01>(over, _mm512_set1_epi64(0x87));
+        Zmm(_mm512_ternarylogic_epi64::<0x96>(shifted, _mm512_bslli_epi128::<8>(over), folded))
+    }
+}
+
+/// Each lane times x^(8 · `BYTES`), where `REST` is 16 - `BYTES`.
+#[inline(always)]
+fn shift_bytes<const BYTES: i32, const REST: i32>(lanes: Zmm) -> Zmm {
+    // SAFETY: a value shows the features.
+    unsafe {
+        let over = _mm512_bsrli_epi128::<REST>(lanes.0);
+        let folded = _mm512_clmulepi64_epi128::<0x00>(over, _mm512_set1_epi64(0x87));
+        Zmm(_mm512_xor_si512(_mm512_bslli_epi128::<BYTES>(lanes.0), folded))
+    }
+}
