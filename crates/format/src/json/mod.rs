@@ -191,3 +191,6 @@ impl From<Object> for Value {
         Self::Object(object)
     }
 }
+
+#[cfg(test)]
+mod tests;
