@@ -25,7 +25,7 @@ pub fn encode(bytes: &[u8]) -> String {
 /// Decodes; `None` when a character is foreign, the padding is missing, or bits are left over.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut symbols: Vec<u8> = text.bytes().filter(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')).collect();
-    if symbols.len() % 4 != 0 {
+    if !symbols.len().is_multiple_of(4) {
         return None;
     }
     let padding = symbols.iter().rev().take(2).take_while(|&&b| b == b'=').count();

@@ -23,6 +23,7 @@ use crate::{Error, Sectors, text};
 use alloc::format;
 use alloc::string::String;
 use core::array;
+use core::fmt;
 use core::ops::Deref;
 
 pub use edit::{NewHeader, Repair};
@@ -42,7 +43,7 @@ pub const MAX_KEY_BYTES: u32 = 512;
 ///
 /// Its [`Fields`] are read through deref. The methods that change it check the result first and leave it as it was
 /// when that would not be a header. Bytes behind a string's NUL are kept as they are on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Header {
     bytes: [u8; HEADER_LEN],
     fields: Fields,
@@ -78,6 +79,12 @@ impl Deref for Header {
 
     fn deref(&self) -> &Fields {
         &self.fields
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fields.fmt(f)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Making and changing metadata. Each change is made on a copy of the document, which is printed and parsed again
 //! before it is taken over: what is not understood stays, and an edit that would spoil the header is refused.
 
+use super::MAX_DIGESTS;
 use super::digest::{Digest, DigestId, id_list};
 use super::header::HeaderSize;
 use super::keyslot::{Kdf, Keyslot, Priority};
@@ -279,6 +280,12 @@ fn insert(document: &mut Object, kind: &str, id: u32, object: Object) -> Result<
     let section = section(document, kind)?;
     if section.get(&id.to_string()).is_some() {
         return Err(Error::invalid(format!("{kind}.{id}"), "is in use"));
+    }
+    if kind == "digests" && id >= MAX_DIGESTS {
+        return Err(Error::invalid(
+            format!("{kind}.{id}"),
+            format!("cryptsetup sees digests below {MAX_DIGESTS} only"),
+        ));
     }
     section.set(&id.to_string(), object);
     Ok(())

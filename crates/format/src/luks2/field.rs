@@ -38,15 +38,21 @@ impl<'a> Node<'a> {
         Ok(Node { path: self.path(name), object })
     }
 
+    /// A string that C can hold: cryptsetup refuses an empty one, and would read one with a NUL as a shorter one.
     pub(super) fn string(&self, name: &str) -> Result<&'a str, Error> {
         let value = self.value(name)?;
-        value.as_str().ok_or_else(|| self.wrong_type(name, value, "a string"))
+        match value.as_str() {
+            None => Err(self.wrong_type(name, value, "a string")),
+            Some("") => Err(self.refuse(name, "is empty")),
+            Some(text) if text.contains('\0') => Err(self.refuse(name, "contains a NUL byte")),
+            Some(text) => Ok(text),
+        }
     }
 
     /// A name (cipher, hash): printable ASCII, not empty.
     pub(super) fn name(&self, name: &str) -> Result<String, Error> {
         let text = self.string(name)?;
-        if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
+        if !text.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(self.refuse(name, "is not a name of printable characters"));
         }
         Ok(text.to_owned())

@@ -22,6 +22,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::{Deref, Range};
 use keyway_crypto::Hash;
 
@@ -84,7 +85,7 @@ impl HeaderSize {
 
 /// A binary header that makes sense. Its [`Fields`] are read through deref; padding and what stands behind a string's
 /// NUL are kept as they are on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct BinaryHeader {
     bytes: Box<[u8; Self::LEN]>,
     fields: Fields,
@@ -116,6 +117,12 @@ impl Deref for BinaryHeader {
 
     fn deref(&self) -> &Fields {
         &self.fields
+    }
+}
+
+impl fmt::Debug for BinaryHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fields.fmt(f)
     }
 }
 
@@ -166,7 +173,7 @@ impl BinaryHeader {
 
     /// [`BinaryHeader::parse_copy`] up to the checksum: returns the JSON area as it is.
     pub(super) fn parse_checked(bytes: &[u8], copy: Copy) -> Result<(Self, &[u8]), Error> {
-        let header = Self::parse(bytes, copy)?;
+        let mut header = Self::parse(bytes, copy)?;
         let size = header.size.0 as usize;
         let Some(area) = bytes.get(Self::LEN..size) else {
             return Err(Error::Truncated { needs: header.size.0, has: bytes.len() as u64 });
@@ -175,6 +182,8 @@ impl BinaryHeader {
         if header.bytes[CHECKSUM][..digest.len()] != digest {
             return Err(Error::Checksum);
         }
+        // It has done its duty; headers that say the same are equal.
+        header.bytes[CHECKSUM][..digest.len()].fill(0);
         Ok((header, area))
     }
 

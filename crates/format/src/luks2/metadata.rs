@@ -16,11 +16,12 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Deref;
 
 /// A valid LUKS2 metadata document. Its [`View`] is read through deref; the methods that change it change the
 /// document and parse it again, and leave it as it was when that fails.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     pub(super) header_size: HeaderSize,
     pub(super) document: Object,
@@ -48,6 +49,12 @@ impl Deref for Metadata {
 
     fn deref(&self) -> &View {
         &self.view
+    }
+}
+
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.view.fmt(f)
     }
 }
 
@@ -112,10 +119,10 @@ impl View {
     fn read(root: &Node<'_>, header_size: HeaderSize) -> Result<Self, Error> {
         let (keyslots, segments) = (root.object("keyslots")?, root.object("segments")?);
         let view = Self {
-            tokens: read_section(&root.object("tokens")?, |node| Token::read(node, &keyslots))?,
-            digests: read_section(&root.object("digests")?, |node| Digest::read(node, &keyslots, &segments))?,
-            segments: read_section(&segments, Segment::read)?,
             keyslots: read_section(&keyslots, Keyslot::read)?,
+            segments: read_section(&segments, Segment::read)?,
+            digests: read_section(&root.object("digests")?, |node| Digest::read(node, &keyslots, &segments))?,
+            tokens: read_section(&root.object("tokens")?, |node| Token::read(node, &keyslots))?,
             config: Config::read(&root.object("config")?, header_size)?,
         };
         view.check(header_size)?;

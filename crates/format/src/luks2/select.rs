@@ -7,7 +7,7 @@ use crate::Error;
 use alloc::vec::Vec;
 
 /// A whole copy that makes sense: checksum right, metadata valid.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderCopy {
     /// The binary header.
     pub binary: BinaryHeader,
@@ -36,7 +36,7 @@ impl HeaderCopy {
 }
 
 /// The copy that counts.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// Its content.
     pub header: HeaderCopy,
