@@ -112,10 +112,7 @@ impl Luks {
     /// What of the data device is plaintext where.
     pub fn layout(&self) -> Result<Layout> {
         self.check_requirements()?;
-        match &self.header {
-            Header::Luks1(header) => Layout::of_luks1(header),
-            Header::Luks2 { metadata, .. } => Layout::of_luks2(metadata),
-        }
+        self.header.layout()
     }
 
     /// Shared lock for reading key material.
@@ -161,6 +158,14 @@ impl Luks {
 }
 
 impl Header {
+    /// What of the data device is plaintext where, whatever the header requires.
+    pub(crate) fn layout(&self) -> Result<Layout> {
+        match self {
+            Self::Luks1(header) => Layout::of_luks1(header),
+            Self::Luks2 { metadata, .. } => Layout::of_luks2(metadata),
+        }
+    }
+
     /// Equal but for which copy was read: salts differ between the copies.
     pub(crate) fn is_same_state(&self, other: &Self) -> bool {
         match (self, other) {

@@ -9,7 +9,7 @@ pub use luks2::{Luks2Params, create_luks2, plan_luks2};
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
-use crate::{Error, Locking, Luks, Random, Result, Storage};
+use crate::{Error, Layout, Locking, Luks, Random, Result, Storage};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -38,15 +38,29 @@ impl Plan {
         all
     }
 
+    /// What of the data device is plaintext where.
+    pub fn layout(&self) -> Result<Layout> {
+        self.header.layout()
+    }
+
+    /// Writes the header where nothing was before: holes stay holes, and the bytes that make it a volume come last.
+    pub fn write_to_new(&self, storage: &dyn Storage) -> Result<()> {
+        for (at, bytes) in &self.writes {
+            storage.write_at(bytes, *at).map_err(io("writing"))?;
+        }
+        storage.flush().map_err(io("flushing"))
+    }
+
+    /// Zeroes what stands before the data: an old header must not claim new data.
+    pub fn wipe(&self, storage: &dyn Storage) -> Result<()> {
+        zero(storage, 0..self.data_offset)
+    }
+
     /// Overwrites what was there before, then writes the header: until its last bytes land, nothing is a volume.
-    fn write(self, storage: Arc<dyn Storage>, detached: bool, rng: &mut dyn Random) -> Result<Luks> {
+    pub fn write(self, storage: Arc<dyn Storage>, detached: bool, rng: &mut dyn Random) -> Result<Luks> {
         let lock = HeaderLock::acquire(&*storage, LockMode::Exclusive, Locking::default())?;
         let zeroed = if detached { DETACHED_WIPE.min(self.header_end) } else { self.data_offset };
-        fill(&*storage, 0..zeroed, &mut |block| {
-            block.fill(0);
-            Ok(())
-        })?;
-        storage.flush().map_err(io("flushing"))?;
+        zero(&*storage, 0..zeroed)?;
         for area in &self.areas {
             fill(&*storage, area.clone(), &mut |block| rng.fill(block))?;
         }
@@ -76,6 +90,15 @@ fn check_room(storage_len: Option<u64>, detached: bool, data_offset: u64) -> Res
 /// Cipher name and mode as LUKS1 stores them apart; "aes" alone means aes-cbc-plain.
 fn name_and_mode(cipher: &str) -> (&str, &str) {
     cipher.split_once('-').unwrap_or((cipher, "cbc-plain"))
+}
+
+/// Overwrites a range with zeros.
+fn zero(storage: &dyn Storage, range: Range<u64>) -> Result<()> {
+    fill(storage, range, &mut |block| {
+        block.fill(0);
+        Ok(())
+    })?;
+    storage.flush().map_err(io("flushing"))
 }
 
 /// Writes a range block by block.

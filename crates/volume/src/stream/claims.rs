@@ -60,6 +60,7 @@ enum Input<'a> {
     Pipe {
         pipe: &'a mut (dyn Read + Send),
         limit: u64,
+        headroom: u64,
         ended: bool,
     },
 }
@@ -70,13 +71,17 @@ impl<'a> Claims<'a> {
         let mut extend_to = options.extend_to;
         let input = match source {
             Source::Storage(storage, range) => {
-                extend_to = extend_to.max(range.end - range.start);
+                let asked = range.end - range.start;
+                extend_to = extend_to.max(asked.saturating_add(options.headroom));
                 let len = storage.len().clamp(range.start, range.end) - range.start;
                 Input::Storage { storage, origin: range.start, len, data: 0..0 }
             }
-            Source::Pipe(pipe) => {
-                Input::Pipe { pipe, limit: options.limit.unwrap_or(u64::MAX), ended: false }
-            }
+            Source::Pipe(pipe) => Input::Pipe {
+                pipe,
+                limit: options.limit.unwrap_or(u64::MAX),
+                headroom: options.headroom,
+                ended: false,
+            },
         };
         let cut = Cut { chunk: options.chunk as u64, unit, phase };
         let keep_holes = options.holes == Holes::Keep;
@@ -139,7 +144,7 @@ impl<'a> Claims<'a> {
 
     fn next_piped(&mut self, buf: &mut [u8]) -> Result<Option<(u64, Content)>, Failure> {
         let at = self.position;
-        let Input::Pipe { pipe, limit, ended } = &mut self.input else { return Ok(None) };
+        let Input::Pipe { pipe, limit, headroom, ended } = &mut self.input else { return Ok(None) };
         if *ended {
             return Ok(None);
         }
@@ -152,6 +157,9 @@ impl<'a> Claims<'a> {
                 return Err(Failure::TooLong { limit: *limit });
             }
             *ended = true;
+        }
+        if *ended {
+            self.extend_to = self.extend_to.max((at + len as u64).saturating_add(*headroom));
         }
         Ok((len > 0).then_some((len as u64, Content::Piped)))
     }

@@ -55,6 +55,8 @@ pub struct Options {
     pub limit: Option<u64>,
     /// Fill up with zeros (or, when holes are kept, with a hole) to this length.
     pub extend_to: u64,
+    /// And so much more behind the source's end, in the same way.
+    pub headroom: u64,
     /// The sink is new: a sector that the source fills in part gets zeros, not what stood there before.
     pub pad: bool,
     /// Bytes a worker handles at a time.
@@ -65,7 +67,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { holes: Holes::Fill, limit: None, extend_to: 0, pad: false, chunk: CHUNK, threads: cores() }
+        Self {
+            holes: Holes::Fill,
+            limit: None,
+            extend_to: 0,
+            headroom: 0,
+            pad: false,
+            chunk: CHUNK,
+            threads: cores(),
+        }
     }
 }
 

@@ -102,6 +102,21 @@ fn an_odd_end_before_an_extension_is_padded_once() {
 }
 
 #[test]
+fn headroom_follows_the_end_of_a_pipe_or_a_storage() {
+    for piped in [true, false] {
+        let sink = Memory::zeroed(0);
+        let stored = Memory::from(vec![3; 700]);
+        let mut pipe = &[3; 700][..];
+        let source = if piped { Source::Pipe(&mut pipe) } else { Source::Storage(&stored, 0..700) };
+        let options = Options { headroom: 1000, chunk: 512, ..Options::default() };
+        let moved = transfer(source, Sink::Storage(&sink, 0), &options, &Meter::new());
+        assert_eq!(moved.unwrap(), Moved { length: 1700, holes: 0 });
+        let all = sink.to_vec();
+        assert!(all[..700] == [3; 700] && all[700..] == [0; 1000]);
+    }
+}
+
+#[test]
 fn a_pipe_may_not_bring_more_than_the_limit() {
     let sink = Memory::zeroed(10_000);
     let options = Options { limit: Some(10_000), chunk: 4096, ..Options::default() };
