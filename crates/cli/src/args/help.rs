@@ -1,38 +1,66 @@
 //! `--help`: the overview of all commands, and one command's page.
 
-use super::table::{Command, Group, Opt};
+use super::table::{Command, Group, Opt, Topic};
 use crate::command::COMMANDS;
 use std::fmt::Write;
 
 /// Where descriptions start in a list of options.
-const COLUMN: usize = 32;
+const COLUMN: usize = 34;
+/// A terminal's usual width.
+const WIDTH: usize = 80;
 
 /// `keyway --help`: all commands by group, on one screen.
 pub(super) fn overview(program: &str) -> String {
     let mut text = format!(
-        "{}Linux disk encryption without root: makes, opens, edits, reads and writes LUKS volumes in files and devices.\n\n\
+        "{}Linux disk encryption without root: LUKS volumes made, opened, edited, read\nand written in user space, in files and on devices.\n\n\
          Usage: {program} [OPTION...] COMMAND [OPERAND...]\n",
         version(program)
     );
-    list(&mut text, "Without root", Group::Rootless);
-    list(&mut text, "cryptsetup's commands", Group::Cryptsetup);
-    let absent: Vec<&str> = COMMANDS.iter().filter(|c| c.group == Group::Absent).map(|c| c.name).collect();
-    let _ = writeln!(text, "\nNot built yet: {}.", absent.join(", "));
+    text.push_str("\nWithout root\n");
+    for command in COMMANDS.iter().filter(|c| c.group == Group::Rootless) {
+        let _ = writeln!(text, "  {:<14}{}", command.name, command.about);
+    }
+    text.push_str("\ncryptsetup's commands, with its options\n");
+    for topic in Topic::ALL {
+        let _ = writeln!(
+            text,
+            "  {:<14}{}",
+            format!("{topic:?}"),
+            wrapped(&names_in(Group::Cryptsetup(topic)), 16)
+        );
+    }
+    let _ = writeln!(text, "  {:<14}{}", "Not built yet", wrapped(&names_in(Group::Absent), 16));
     text.push_str(
         "\nExamples\n  \
-         keyway luksFormat disk.img            make a LUKS2 volume in a file\n  \
-         keyway read disk.img -o plain.img     get the data out\n  \
-         keyway luksAddKey disk.img            add a passphrase\n\n\
-         \"keyway COMMAND --help\" shows a command's options.\n",
+         keyway luksFormat disk.img              make a LUKS2 volume in a file\n  \
+         keyway read disk.img -o plain.img       get the data out\n  \
+         keyway luksAddKey disk.img              add a passphrase\n\n\
+         \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",
     );
     text
 }
 
-fn list(text: &mut String, title: &str, group: Group) {
-    let _ = writeln!(text, "\n{title}");
-    for command in COMMANDS.iter().filter(|c| c.group == group) {
-        let _ = writeln!(text, "  {:<18}{}", command.name, command.about);
+fn names_in(group: Group) -> String {
+    let names: Vec<&str> = COMMANDS.iter().filter(|c| c.group == group).map(|c| c.name).collect();
+    names.join(", ")
+}
+
+/// Breaks a list at spaces so that lines of `indent` and text stay within [`WIDTH`].
+fn wrapped(list: &str, indent: usize) -> String {
+    let mut text = String::new();
+    let mut used = indent;
+    for word in list.split(' ') {
+        if used + 1 + word.len() > WIDTH {
+            let _ = write!(text, "\n{:indent$}", "");
+            used = indent;
+        } else if !text.is_empty() {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(word);
+        used += word.len();
     }
+    text
 }
 
 /// The version line; scripts read cryptsetup's second word.
@@ -100,4 +128,32 @@ pub(super) fn names(option: &Opt) -> String {
     let short = option.short.map_or_else(|| "    ".to_owned(), |c| format!("-{c}, "));
     let value = if option.takes_value() { format!(" {}", option.value) } else { String::new() };
     format!("{short}--{}{value}", option.long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overview_fits_a_screen() {
+        let text = overview("keyway");
+        assert!(text.lines().count() <= 30, "{} lines", text.lines().count());
+        for line in text.lines().skip(1) {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+        for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+            assert!(text.contains(command.name), "{} is missing", command.name);
+        }
+    }
+
+    #[test]
+    fn every_line_of_options_fits() {
+        for table in COMMANDS {
+            for line in
+                command("keyway", table).lines().filter(|l| l.starts_with("  -") || l.starts_with("      -"))
+            {
+                assert!(line.chars().count() <= WIDTH, "{}: {line}", table.name);
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::help;
 use super::shared;
-use super::table::{Command, Group, Opt};
+use super::table::{Command, Group, Opt, Topic};
 use crate::command::COMMANDS;
 use std::fmt::Write;
 
@@ -23,10 +23,13 @@ fn overview() -> String {
     paragraphs(&mut text, OVERVIEW);
     for (heading, group) in [
         ("COMMANDS WITHOUT ROOT", Group::Rootless),
-        ("CRYPTSETUP'S COMMANDS", Group::Cryptsetup),
+        ("CRYPTSETUP'S COMMANDS: VOLUMES", Group::Cryptsetup(Topic::Volumes)),
+        ("CRYPTSETUP'S COMMANDS: PASSPHRASES", Group::Cryptsetup(Topic::Passphrases)),
+        ("CRYPTSETUP'S COMMANDS: HEADERS", Group::Cryptsetup(Topic::Headers)),
+        ("CRYPTSETUP'S COMMANDS: QUESTIONS", Group::Cryptsetup(Topic::Questions)),
         ("NOT BUILT YET", Group::Absent),
     ] {
-        let _ = writeln!(text, ".SH {}", escape(heading));
+        let _ = writeln!(text, ".SH \"{}\"", escape(heading));
         for command in COMMANDS.iter().filter(|c| c.group == group) {
             let _ =
                 writeln!(text, ".TP\n.BR keyway\\-{} (8)\n{}", escape(command.name), escape(command.about));

@@ -14,5 +14,5 @@ mod table;
 mod values;
 
 pub(crate) use parser::{Invocation, parse};
-pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt};
+pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Topic};
 pub(crate) use values::Args;

@@ -54,7 +54,7 @@ pub(crate) static TIME_LIMIT: Opt = option(
     None,
     "SECONDS",
     U64,
-    "Longest that one key derivation may take (3600).",
+    "Longest a key derivation may take (3600).",
     "A hostile header may name a cost that takes years. A keyslot over the limit is refused with the figure.",
 );
 
@@ -69,7 +69,7 @@ pub(crate) static KEY_FILE: Opt = option(
     Some('d'),
     "FILE",
     Kind::Path,
-    "Take the passphrase from a file, - for standard input.",
+    "Passphrase from a file; - is standard input.",
     "The whole file is the passphrase, newlines included, up to 8 MiB. With - the same holds for standard input. Without \
      this option a passphrase is asked for on the terminal, or read from standard input up to the first newline when that \
      is no terminal.",
@@ -120,7 +120,7 @@ pub(crate) static KEY_SLOT: Opt = option(
 pub(crate) static UNBOUND: Opt = flag(
     "unbound",
     None,
-    "A keyslot whose key is not the volume's (LUKS2).",
+    "A keyslot whose key opens no data (LUKS2).",
     "An unbound keyslot stores any key under a passphrase and opens no data.",
 );
 pub(crate) static TOKEN_ID: Opt =
@@ -215,7 +215,7 @@ pub(crate) static SECTOR_SIZE: Opt =
 pub(crate) static OFFSET: Opt =
     option("offset", Some('o'), "SECTORS", U64, "Where the data starts, in 512-byte sectors.", "");
 pub(crate) static ALIGN_PAYLOAD: Opt =
-    option("align-payload", None, "SECTORS", U32, "Align the start of the data, in 512-byte sectors.", "");
+    option("align-payload", None, "SECTORS", U32, "Align the data, in 512-byte sectors.", "");
 pub(crate) static LUKS2_METADATA_SIZE: Opt = option(
     "luks2-metadata-size",
     None,
@@ -232,10 +232,8 @@ pub(crate) static LUKS2_KEYSLOTS_SIZE: Opt = option(
     "Size of the keyslots area, at most 128M.",
     "A multiple of 4096 bytes.",
 );
-pub(crate) static USE_RANDOM: Opt =
-    flag("use-random", None, "Keys from the kernel's generator (/dev/random).", "");
-pub(crate) static USE_URANDOM: Opt =
-    flag("use-urandom", None, "Keys from the kernel's generator (default).", "");
+pub(crate) static USE_RANDOM: Opt = flag("use-random", None, "Keys from /dev/random.", "");
+pub(crate) static USE_URANDOM: Opt = flag("use-urandom", None, "Keys from /dev/urandom (the default).", "");
 pub(crate) static FORCE: Opt = flag("force", None, "Replace an existing file.", "");
 pub(crate) static PROGRESS_FREQUENCY: Opt =
     option("progress-frequency", None, "SECONDS", U32, "Seconds between progress lines.", "");
@@ -300,7 +298,7 @@ pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
 /// What commands of a group take beside their own options and [`EVERYWHERE`].
 pub(crate) fn accepted_by(group: Group) -> &'static [&'static Opt] {
     match group {
-        Group::Cryptsetup | Group::Absent => CRYPTSETUP_EVERYWHERE,
+        Group::Cryptsetup(_) | Group::Absent => CRYPTSETUP_EVERYWHERE,
         Group::Rootless | Group::Hidden => &[],
     }
 }

@@ -70,11 +70,29 @@ pub(crate) enum Group {
     /// Keyway's own verbs, which need no root.
     Rootless,
     /// cryptsetup's commands.
-    Cryptsetup,
+    Cryptsetup(Topic),
     /// cryptsetup's commands that this build lacks.
     Absent,
     /// For packagers; left out of `--help`.
     Hidden,
+}
+
+/// What a command of cryptsetup is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// Volumes made, opened, turned into something else.
+    Volumes,
+    /// Passphrases and the keyslots behind them.
+    Passphrases,
+    /// The header as a whole.
+    Headers,
+    /// What can be asked without changing anything.
+    Questions,
+}
+
+impl Topic {
+    /// All, in the order of help.
+    pub(crate) const ALL: [Self; 4] = [Self::Volumes, Self::Passphrases, Self::Headers, Self::Questions];
 }
 
 /// An example in help and man page.
@@ -120,5 +138,59 @@ impl Command {
         let shared = super::shared::accepted_by(self.group);
         let unrepeated = move |o: &&&Opt| !own.iter().any(|mine| mine.long == o.long);
         own.iter().chain(shared.iter().chain(super::shared::EVERYWHERE).filter(unrepeated)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::command::COMMANDS;
+    use std::collections::BTreeMap;
+
+    /// The parser looks for the command before it knows which table applies: an option must take a value in all tables
+    /// or in none, and a letter must stand for options of one kind.
+    #[test]
+    fn tables_agree_on_what_takes_a_value() {
+        let (mut longs, mut letters) = (BTreeMap::new(), BTreeMap::new());
+        for option in COMMANDS.iter().flat_map(|c| c.all_options()) {
+            let takes = option.takes_value();
+            assert_eq!(*longs.entry(option.long).or_insert(takes), takes, "--{}", option.long);
+            assert_eq!(option.value.is_empty(), !takes, "--{}", option.long);
+            if let Some(letter) = option.short {
+                assert_eq!(*letters.entry(letter).or_insert(takes), takes, "-{letter} (--{})", option.long);
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_lines_are_sentences() {
+        let mut names: Vec<&str> = COMMANDS.iter().map(|c| c.name).collect();
+        names.extend(COMMANDS.iter().flat_map(|c| c.aliases).map(|a| a.name));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for command in COMMANDS {
+            assert!(command.about.ends_with(['.', '?', '1']), "{}", command.name);
+            let mut seen: Vec<&str> = command.all_options().map(|o| o.long).collect();
+            let all = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), all, "{} has an option twice", command.name);
+            for option in command.all_options() {
+                assert!(
+                    option.help.ends_with('.') || option.help.ends_with(')'),
+                    "--{}: {}",
+                    option.long,
+                    option.help
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_table_makes_a_sound_parser() {
+        for command in COMMANDS {
+            crate::args::parser::clap_command(command).debug_assert();
+        }
     }
 }

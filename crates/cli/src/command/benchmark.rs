@@ -1,6 +1,6 @@
 //! `benchmark`: what key derivation and ciphers do on this machine, in this process, in cryptsetup's layout.
 
-use crate::args::{Args, Command, Example, Group, Operand, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{kdf, output};
 use keyway_crypto::kdf::Argon2Variant;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub(crate) static COMMAND: Command = Command {
     name: "benchmark",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Questions),
     operands: &[] as &[Operand],
     about: "Measure key derivation and ciphers.",
     man: "Everything runs in this process on one thread (Argon2 on as many as it has lanes), in memory, on sectors of 4096 \

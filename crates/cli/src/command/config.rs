@@ -1,7 +1,7 @@
 //! `config`: what a LUKS2 header remembers beside its keys: priorities and labels.
 
 use super::new_keyslot::{self, State};
-use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use keyway_format::luks2::Priority;
@@ -12,7 +12,7 @@ use keyway_volume::{Access, OsRandom};
 pub(crate) static COMMAND: Command = Command {
     name: "config",
     aliases: &[Alias { name: "luksConfig", device_type: Some("luks2") }],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names them.",
@@ -29,7 +29,7 @@ static PRIORITY: Opt = Opt {
     short: None,
     value: "WORD",
     kind: Kind::Choice(&["ignore", "normal", "prefer"]),
-    help: "The keyslot's priority: ignore, normal or prefer.",
+    help: "ignore, normal or prefer.",
     man: "",
 };
 

@@ -1,6 +1,6 @@
 //! `convert` and `repair`: a header in another format, or back in order.
 
-use crate::args::{Args, Command, Example, Group, Operand, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, output, question};
@@ -12,7 +12,7 @@ use keyway_volume::{Access, OsRandom};
 pub(crate) static CONVERT: Command = Command {
     name: "convert",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Turn LUKS1 into LUKS2 or back.",
     man: "The data stays where it is. LUKS1 becomes LUKS2 when there is room before the data for the second header. LUKS2 \
@@ -30,7 +30,7 @@ pub(crate) static CONVERT: Command = Command {
 pub(crate) static REPAIR: Command = Command {
     name: "repair",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Mend a damaged header.",
     man: "LUKS2 keeps its header twice: a damaged copy is written again from the good one. Of LUKS1, only damage with one \

@@ -1,7 +1,7 @@
 //! `luksAddKey`: another passphrase for a volume.
 
 use super::new_keyslot;
-use crate::args::{Args, Command, Example, Group, Operand, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::{self, Request};
@@ -15,7 +15,7 @@ use std::path::Path;
 pub(crate) static COMMAND: Command = Command {
     name: "luksAddKey",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume." },
         Operand { name: "NEW-KEY-FILE", required: false, help: "The new passphrase, in a file." },

@@ -1,7 +1,7 @@
 //! `luksChangeKey`: another passphrase instead of an existing one.
 
 use super::new_keyslot;
-use crate::args::{Args, Command, Example, Group, Operand, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::Result;
 use crate::passphrase::Request;
@@ -13,7 +13,7 @@ use keyway_volume::{Access, OsRandom, UnlockOptions};
 pub(crate) static COMMAND: Command = Command {
     name: "luksChangeKey",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume." },
         Operand { name: "NEW-KEY-FILE", required: false, help: "The new passphrase, in a file." },

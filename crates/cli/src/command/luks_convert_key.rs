@@ -1,7 +1,7 @@
 //! `luksConvertKey`: another key derivation for the same passphrase (LUKS2).
 
 use super::new_keyslot::{self, State};
-use crate::args::{Args, Command, Example, Group, Operand, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
@@ -13,7 +13,7 @@ use keyway_volume::{Access, OsRandom, UnlockOptions};
 pub(crate) static COMMAND: Command = Command {
     name: "luksConvertKey",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Give a keyslot another key derivation.",
     man: "The passphrase stays; --pbkdf and its companions, or the defaults of this machine, give the new cost. A boot loader \

@@ -1,6 +1,6 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::{self, Request};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) static COMMAND: Command = Command {
     name: "luksFormat",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Volumes),
     operands: &[
         Operand {
             name: "DEVICE",
@@ -89,15 +89,14 @@ const fn refused(long: &'static str, short: Option<char>, value: &'static str, h
     Opt { long, short, value, kind, help, man: "" }
 }
 
-static INTEGRITY: Opt =
-    refused("integrity", Some('I'), "SPEC", "Refused: integrity protection is not built yet.");
+static INTEGRITY: Opt = refused("integrity", Some('I'), "SPEC", "Refused: integrity is not built yet.");
 static INTEGRITY_NO_WIPE: Opt = refused("integrity-no-wipe", None, "", "Refused: see --integrity.");
 static INTEGRITY_NO_JOURNAL: Opt = refused("integrity-no-journal", None, "", "Refused: see --integrity.");
 static INTEGRITY_LEGACY_PADDING: Opt =
     refused("integrity-legacy-padding", None, "", "Refused: see --integrity.");
 static INTEGRITY_KEY_SIZE: Opt = refused("integrity-key-size", None, "BITS", "Refused: see --integrity.");
 static INTEGRITY_INLINE: Opt = refused("integrity-inline", None, "", "Refused: see --integrity.");
-static HW_OPAL: Opt = refused("hw-opal", None, "", "Refused: self-encrypting drives are not supported.");
+static HW_OPAL: Opt = refused("hw-opal", None, "", "Refused: no self-encrypting drives.");
 static HW_OPAL_ONLY: Opt = refused("hw-opal-only", None, "", "Refused: see --hw-opal.");
 
 /// What is refused by name instead of being done halfway.

@@ -1,6 +1,6 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: header and keyslots to a file and back.
 
-use crate::args::{Args, Command, Example, Group, Operand, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, question};
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) static BACKUP: Command = Command {
     name: "luksHeaderBackup",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Copy header and keyslots to a file.",
     man: "The file must not exist. Keep it as safe as the volume: it opens with every passphrase that works today, even after \
@@ -29,7 +29,7 @@ pub(crate) static BACKUP: Command = Command {
 pub(crate) static RESTORE: Command = Command {
     name: "luksHeaderRestore",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Put a header backup back.",
     man: "The keyslots of the backup replace those of the volume. The word YES is asked for, with what differs.",

@@ -1,7 +1,7 @@
 //! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots overwritten and removed.
 
 use super::new_keyslot::{self, State};
-use crate::args::{Alias, Args, Command, Example, Group, Operand, shared};
+use crate::args::{Alias, Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
@@ -13,7 +13,7 @@ use keyway_volume::{Access, Error, Luks, OsRandom, UnlockOptions};
 pub(crate) static KILL_SLOT: Command = Command {
     name: "luksKillSlot",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume." },
         Operand { name: "SLOT", required: true, help: "The keyslot's number." },
@@ -43,7 +43,7 @@ pub(crate) static KILL_SLOT: Command = Command {
 pub(crate) static REMOVE_KEY: Command = Command {
     name: "luksRemoveKey",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume." },
         Operand { name: "KEY-FILE", required: false, help: "The passphrase to remove, in a file." },
@@ -71,7 +71,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
 pub(crate) static ERASE: Command = Command {
     name: "erase",
     aliases: &[Alias { name: "luksErase", device_type: Some("luks") }],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Remove every keyslot; the data is gone for good.",
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can bring the keys back.",
@@ -85,7 +85,7 @@ static FACTORY_RESET: crate::args::Opt = crate::args::Opt {
     short: None,
     value: "",
     kind: crate::args::Kind::Flag,
-    help: "Refused: self-encrypting drives are not supported.",
+    help: "Refused: no self-encrypting drives.",
     man: "",
 };
 

@@ -1,6 +1,6 @@
 //! `luksUUID` and `isLuks`: is it LUKS, and which volume is it?
 
-use crate::args::{Args, Command, Example, Group, Operand, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::{output, question};
@@ -12,7 +12,7 @@ use keyway_volume::{Access, OsRandom};
 pub(crate) static UUID: Command = Command {
     name: "luksUUID",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Questions),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Show or set the UUID.",
     man: "Prints the UUID, or writes the one given with --uuid into the header.",
@@ -28,7 +28,7 @@ pub(crate) static UUID: Command = Command {
 pub(crate) static IS_LUKS: Command = Command {
     name: "isLuks",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Questions),
     operands: &[Operand { name: "DEVICE", required: true, help: "The file or device." }],
     about: "Is it a LUKS volume? Exit status 0 or 1.",
     man: "Says nothing; scripts ask the exit status. --type luks1 or luks2 asks for one version.",

@@ -1,7 +1,7 @@
 //! `open` and its old names: checks a passphrase; mapping comes later.
 
 use super::absent::{self, NO_MAPPING};
-use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
@@ -21,7 +21,7 @@ pub(crate) static COMMAND: Command = Command {
         Alias { name: "fvault2Open", device_type: Some("fvault2") },
         Alias { name: "refresh", device_type: None },
     ],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Volumes),
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume." },
         Operand { name: "NAME", required: false, help: "The mapping's name." },

@@ -1,7 +1,7 @@
 //! `token`: LUKS2 tokens added, removed, imported, exported and unbound.
 
 use super::new_keyslot;
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
@@ -16,7 +16,7 @@ use std::path::Path;
 pub(crate) static COMMAND: Command = Command {
     name: "token",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
         Operand { name: "ACTION", required: true, help: "add, remove, import, export or unassign." },
         Operand { name: "DEVICE", required: true, help: "The volume." },

@@ -5,7 +5,7 @@ mod luks2;
 mod summary;
 
 use super::new_keyslot::{self, State};
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 pub(crate) static COMMAND: Command = Command {
     name: "luksDump",
     aliases: &[],
-    group: Group::Cryptsetup,
+    group: Group::Cryptsetup(Topic::Questions),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Show the header.",
     man: "No passphrase is needed. Salts, digests and the encrypted keys that are shown open nothing by themselves.\n\n\
