@@ -1,9 +1,11 @@
 //! Where bytes live: anything that can be read and written at an offset.
 
+pub mod faulty;
 pub mod file;
 pub mod memory;
 pub mod new_file;
 
+pub use faulty::Faulty;
 pub use file::File;
 pub use memory::Memory;
 pub use new_file::NewFile;
