@@ -1,0 +1,102 @@
+//! Rounds: every contestant once, then every contestant again. What disturbs the machine disturbs all of them.
+
+/// Something to measure, by two or more contestants; the first one is Keyway.
+pub(crate) struct Case {
+    pub(crate) title: String,
+    pub(crate) unit: Unit,
+    pub(crate) rounds: usize,
+    pub(crate) contestants: Vec<Contestant>,
+}
+
+/// A name and a way to take one sample, in the case's unit.
+pub(crate) struct Contestant {
+    pub(crate) name: String,
+    pub(crate) goal: Option<Goal>,
+    pub(crate) sample: Box<dyn FnMut() -> f64>,
+}
+
+/// What a sample is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// 10^6 bytes a second.
+    Megabytes,
+    /// 10^6 PBKDF2 iterations a second.
+    Iterations,
+    /// Wall time.
+    Milliseconds,
+    /// Peak resident memory, 2^20 bytes.
+    Mebibytes,
+}
+
+/// What Keyway's median shall be: in relation to the peer that the goal stands beside, or by itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Goal {
+    RatioAtLeast(f64),
+    RatioAtMost(f64),
+    Below(f64),
+}
+
+/// All samples of a case, contestant by contestant.
+pub(crate) struct Samples {
+    pub(crate) case: Case,
+    pub(crate) values: Vec<Vec<f64>>,
+}
+
+impl Case {
+    /// A case without contestants yet.
+    pub(crate) fn new(title: impl Into<String>, unit: Unit, rounds: usize) -> Self {
+        Self { title: title.into(), unit, rounds, contestants: Vec::new() }
+    }
+
+    /// One more contestant. Keyway comes first.
+    pub(crate) fn with(mut self, name: impl Into<String>, sample: impl FnMut() -> f64 + 'static) -> Self {
+        self.contestants.push(Contestant { name: name.into(), goal: None, sample: Box::new(sample) });
+        self
+    }
+
+    /// What is wanted in relation to the contestant named last.
+    pub(crate) fn wanting(mut self, goal: impl Into<Option<Goal>>) -> Self {
+        if let Some(contestant) = self.contestants.last_mut() {
+            contestant.goal = goal.into();
+        }
+        self
+    }
+
+    /// One round that nobody counts, then the rounds.
+    pub(crate) fn measure(mut self) -> Samples {
+        let mut values = vec![Vec::with_capacity(self.rounds); self.contestants.len()];
+        for round in 0..=self.rounds {
+            for (contestant, values) in self.contestants.iter_mut().zip(&mut values) {
+                let value = (contestant.sample)();
+                if round > 0 {
+                    values.push(value);
+                }
+            }
+        }
+        Samples { case: self, values }
+    }
+}
+
+impl Samples {
+    /// The median of one contestant's samples.
+    pub(crate) fn median(&self, contestant: usize) -> f64 {
+        let mut sorted = self.values[contestant].clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+    }
+
+    /// Keyway's median over that of another contestant.
+    pub(crate) fn ratio(&self, contestant: usize) -> f64 {
+        self.median(0) / self.median(contestant)
+    }
+
+    /// Whether the goal beside this contestant was reached.
+    pub(crate) fn reached(&self, contestant: usize, goal: Goal) -> bool {
+        match goal {
+            Goal::RatioAtLeast(wanted) => self.ratio(contestant) >= wanted,
+            Goal::RatioAtMost(wanted) => self.ratio(contestant) <= wanted,
+            Goal::Below(wanted) => self.median(0) < wanted,
+        }
+    }
+}
