@@ -134,7 +134,10 @@ fn unbound_keyslots_open_nothing_but_themselves() {
             .arg(&key)
             .ok();
         for tool in [a, b] {
-            v.run(tool, "open --test-passphrase").arg("--key-file").arg(&v.second_key).fails(1);
+            // 2 for a passphrase that opens nothing, or cryptsetup's 1 for the keyslot that it tried last.
+            let refused =
+                v.run(tool, "open --test-passphrase").arg("--key-file").arg(&v.second_key).outcome();
+            assert!(matches!(refused.code, Some(1 | 2)), "{refused}");
             v.run(tool, "open --test-passphrase --unbound --key-slot 3")
                 .arg("--key-file")
                 .arg(&v.second_key)
