@@ -27,6 +27,7 @@ pub mod storage;
 pub mod stream;
 pub mod unlock;
 pub mod unlock_time;
+pub mod unused;
 pub mod volume;
 
 pub use error::{Error, Result};
@@ -38,4 +39,5 @@ pub use random::{OsRandom, Random, SeededRandom};
 pub use storage::Storage;
 pub use unlock::{UnlockOptions, Unlocked, unlock, verify_volume_key};
 pub use unlock_time::UnlockTimes;
+pub use unused::Unneeded;
 pub use volume::Volume;
