@@ -40,11 +40,6 @@ impl Input {
         }
     }
 
-    /// A file or device that is open already.
-    pub(crate) fn from_storage(file: File) -> Self {
-        Self { name: Name::Path(file.path().to_owned()), kind: Kind::Storage(file, 0) }
-    }
-
     fn stdin() -> Result<Self> {
         let fd = io::stdin().as_fd().try_clone_to_owned().map_err(|e| cannot_open(Path::new("-"), &e))?;
         let file = fs::File::from(fd);
@@ -91,14 +86,6 @@ impl Input {
         match &mut self.kind {
             Kind::Storage(file, start) => Source::Storage(file, *start..file.len().max(*start)),
             Kind::Pipe(file) => Source::Pipe(file),
-        }
-    }
-
-    /// The file or device, unless it is a pipe.
-    pub(crate) fn storage(&self) -> Option<&File> {
-        match &self.kind {
-            Kind::Storage(file, 0) => Some(file),
-            _ => None,
         }
     }
 }

@@ -13,6 +13,7 @@ mod hint;
 mod input;
 mod interrupt;
 mod kdf;
+mod new_volume;
 mod output;
 mod passphrase;
 mod plaintext;

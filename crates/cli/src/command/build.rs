@@ -1,21 +1,209 @@
-//! `build`: turn an image or standard input into a LUKS volume in one pass.
+//! `build`: an image, a disk or standard input becomes a LUKS volume of exactly the needed size, in one pass.
 
-use crate::args::{Args, Command, Group, Operand};
+use crate::args::size::human;
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::device::Versions;
 use crate::failure::{Exit, Failure, Result};
+use crate::input::Input;
+use crate::new_volume::{Content, Destination, NewVolume};
+use crate::output;
+use crate::passphrase::Request;
+use crate::unlocking;
+use keyway_crypto::Secret;
+use keyway_volume::stream::{Holes, Moved};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// `keyway build`.
 pub(crate) static COMMAND: Command = Command {
     name: "build",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "SOURCE", required: true, help: "The volume." }],
+    operands: &[
+        Operand {
+            name: "SOURCE",
+            required: true,
+            help: "The plaintext: a file, a device, - for standard input.",
+        },
+        Operand {
+            name: "OUT",
+            required: true,
+            help: "The volume to be made: a new file, or a block device.",
+        },
+    ],
     about: "Turn an image or standard input into a LUKS volume in one pass.",
-    man: "",
-    options: &[],
-    examples: &[],
+    man: "The volume is as long as header and plaintext need, the plaintext rounded up to whole sectors with zeros. It \
+          appears under its name when it is complete, so that neither a full disk nor a kill leaves half a volume. An \
+          existing file is replaced with --force alone. On a block device the header is written last.\n\n\
+          Holes of the source stay holes of the volume, so that a sparse image stays sparse. What was never written \
+          reads as noise through the kernel and \"keyway read\", not as zeros; \"keyway copy --to raw\" gives the holes \
+          back. File systems do not read what they never wrote, but an image whose zeros were turned into holes \
+          afterwards (cp --sparse=always, fallocate --dig-holes, qemu-img convert) needs --fill, which encrypts zeros \
+          there.\n\n\
+          With --reproducible, volume key, salts, UUID and all else that is random come from the seed file: the same \
+          seed, passphrase, options and input give the same bytes. That has a price. Whoever has the seed has the volume \
+          key, without any passphrase; and two volumes from one seed show where their contents are the same. The cost of \
+          the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
+          iterations of PBKDF2, unless --pbkdf-force-iterations names another.",
+    options: &[
+        &SIZE,
+        &HEADROOM,
+        &FILL,
+        &REPRODUCIBLE,
+        &shared::FORCE,
+        &shared::TYPE,
+        &shared::CIPHER,
+        &shared::KEY_SIZE,
+        &shared::HASH,
+        &shared::SECTOR_SIZE,
+        &shared::PBKDF,
+        &shared::ITER_TIME,
+        &shared::PBKDF_MEMORY,
+        &shared::PBKDF_PARALLEL,
+        &shared::PBKDF_FORCE_ITERATIONS,
+        &shared::KEY_FILE,
+        &shared::KEYFILE_OFFSET,
+        &shared::KEYFILE_SIZE,
+        &shared::KEY_SLOT,
+        &shared::VOLUME_KEY_FILE,
+        &shared::OFFSET,
+        &shared::ALIGN_PAYLOAD,
+        &shared::LUKS2_METADATA_SIZE,
+        &shared::LUKS2_KEYSLOTS_SIZE,
+        &shared::KEYSLOT_CIPHER,
+        &shared::KEYSLOT_KEY_SIZE,
+        &shared::UUID,
+        &shared::LABEL,
+        &shared::SUBSYSTEM,
+        &shared::VERIFY_PASSPHRASE,
+        &shared::TIMEOUT,
+        &shared::PROGRESS_FREQUENCY,
+        &shared::PROGRESS_JSON,
+    ],
+    examples: &[
+        Example { line: "keyway build rootfs.ext4 rootfs.luks", does: "encrypt a file-system image" },
+        Example {
+            line: "zcat disk.img.gz | keyway build - disk.luks -d key --headroom 1G",
+            does: "encrypt a stream, and leave room behind it",
+        },
+        Example {
+            line: "keyway build rootfs.ext4 rootfs.luks -d key --reproducible seed",
+            does: "the same input gives the same bytes",
+        },
+    ],
     run,
 };
 
-fn run(_: &Args) -> Result<()> {
-    Err(Failure::new(Exit::Parameters, "build is not built yet."))
+static SIZE: Opt = Opt {
+    long: "size",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Make the plaintext this long.",
+    man: "",
+};
+
+static HEADROOM: Opt = Opt {
+    long: "headroom",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Leave this much room behind the source.",
+    man: "",
+};
+
+static REPRODUCIBLE: Opt = Opt {
+    long: "reproducible",
+    short: None,
+    value: "SEED-FILE",
+    kind: Kind::Path,
+    help: "Take all that is random from a seed.",
+    man: "At least 32 bytes, as secret as the data.",
+};
+
+/// Also an option of `copy`.
+pub(super) static FILL: Opt =
+    Opt { long: "fill", short: None, value: "", kind: Kind::Flag, help: "Encrypt holes as zeros.", man: "" };
+
+fn run(args: &Args) -> Result<()> {
+    let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+    let seed = args.path(&REPRODUCIBLE).map(read_seed).transpose()?;
+    let new = NewVolume::from_args(args, version, seed)?;
+    let mut input = Input::open(args.operand(0))?;
+    let (name, len) = (input.to_string(), plaintext_len(args, &input)?);
+    let Some(out) = args.operand(1) else { return Err(Failure::silent(Exit::Parameters)) };
+    let destination = Destination::open(args, out)?;
+
+    let request = Request::first(args, unlocking::prompt_for(out), None)?;
+    let request = if input.is_stdin() { request.stdin_holds_data() } else { request };
+    let passphrase = request.read()?;
+    let holes = if args.given(&FILL) { Holes::Fill } else { Holes::Keep };
+    let content = Content {
+        source: input.source(),
+        name,
+        len,
+        holes,
+        extend_to: args.number(&SIZE).unwrap_or(0),
+        headroom: args.number(&HEADROOM).unwrap_or(0),
+        limit: args.number(&SIZE),
+    };
+    let moved = new.make(args, destination, content, &passphrase)?;
+    say_what_it_costs(args, &moved);
+    output::verbose(args, &format!("{}: LUKS{version}, {} of plaintext.", out.display(), human(moved.length)))
 }
+
+/// Length of the plaintext with `--size` and `--headroom`; `None` for a pipe of unknown length.
+fn plaintext_len(args: &Args, input: &Input) -> Result<Option<u64>> {
+    let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
+    match (args.number(&SIZE), args.number(&HEADROOM), input.len()) {
+        (Some(_), Some(_), _) => refuse("Options --size and --headroom cannot be combined.".to_owned()),
+        (Some(size), _, Some(len)) if size < len => {
+            refuse(format!("{input} has {len} bytes and does not fit into --size {size}."))
+        }
+        (None, headroom, Some(0)) if headroom.unwrap_or(0) == 0 => {
+            refuse(format!("{input} is empty: --size or --headroom gives the volume room."))
+        }
+        (Some(size), ..) => Ok(Some(size)),
+        (None, headroom, len) => Ok(len.map(|len| len.saturating_add(headroom.unwrap_or(0)))),
+    }
+}
+
+fn read_seed(path: &Path) -> Result<Secret> {
+    let wrong = |why: String| Failure::new(Exit::Parameters, format!("Seed file {}: {why}.", path.display()));
+    let mut file = File::open(path).map_err(|e| wrong(e.to_string()))?;
+    let len = file.metadata().map_err(|e| wrong(e.to_string()))?.len();
+    if !(SEED_LEN).contains(&len) {
+        return Err(wrong(format!(
+            "{len} bytes; at least {} random ones are needed, and at most {}",
+            SEED_LEN.start(),
+            SEED_LEN.end()
+        )));
+    }
+    let mut seed = Secret::zeroed(len as usize);
+    file.read_exact(seed.expose_mut()).map_err(|e| wrong(e.to_string()))?;
+    Ok(seed)
+}
+
+/// What a person should know about the volume that was made; scripts say `--batch-mode`.
+fn say_what_it_costs(args: &Args, moved: &Moved) {
+    if args.batch_mode() {
+        return;
+    }
+    if moved.holes > 0 {
+        eprintln!(
+            "{} were left unwritten as holes: they read as noise, not as zeros. --fill encrypts zeros there.",
+            human(moved.holes)
+        );
+    }
+    if let Some(seed) = args.path(&REPRODUCIBLE) {
+        eprintln!(
+            "Reproducible: whoever has {} has the volume key, whatever the passphrase, and volumes made from it show \
+             which of their sectors are equal. Keep it as secret as the data.",
+            seed.display()
+        );
+    }
+}
+
+/// Bytes of a seed.
+const SEED_LEN: std::ops::RangeInclusive<u64> = 32..=8 << 20;

@@ -1,21 +1,190 @@
-//! `copy`: copy LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key.
+//! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
-use crate::args::{Args, Command, Group, Operand};
+use super::build::FILL;
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::creation::{Creation, OWNER_ONLY};
+use crate::device;
 use crate::failure::{Exit, Failure, Result};
+use crate::new_volume::{Content, Destination, NewVolume};
+use crate::passphrase::Request;
+use crate::plaintext::{self, Data, Plaintext, cannot_write};
+use crate::{progress, question, unlocking};
+use keyway_volume::storage::File;
+use keyway_volume::stream::{self, Holes, Options, Sink, Source};
+use keyway_volume::{Access, Error, Luks, Storage};
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::Arc;
 
 /// `keyway copy`.
 pub(crate) static COMMAND: Command = Command {
     name: "copy",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "SOURCE", required: true, help: "The volume." }],
+    operands: &[
+        Operand { name: "SOURCE", required: true, help: "A LUKS volume, or a raw image or device." },
+        Operand { name: "DESTINATION", required: true, help: "A new file, or a block device." },
+    ],
     about: "Copy LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key.",
-    man: "",
-    options: &[],
-    examples: &[],
+    man: "Whether the source is LUKS shows in its header. The destination is LUKS2 unless --to says otherwise: plaintext \
+          is only written when it is asked for by --to raw. A new volume gets a key of its own, and the cipher, sector \
+          size and key derivation that the options say.\n\n\
+          --key-file holds the passphrase of the source, --new-keyfile that of the destination. Without them a terminal \
+          is asked for both; otherwise they are two lines on standard input. A raw source needs the new one only.\n\n\
+          The copy is exactly as long as the plaintext. Holes stay holes: of a LUKS volume those are the parts that \
+          nobody ever wrote. With --fill they are copied too, as what they read as.\n\n\
+          A file appears under its name when it is complete; an existing one is replaced with --force alone.",
+    options: &[
+        &TO,
+        &FILL,
+        &shared::FORCE,
+        &shared::KEY_FILE,
+        &shared::KEYFILE_OFFSET,
+        &shared::KEYFILE_SIZE,
+        &shared::NEW_KEYFILE,
+        &shared::NEW_KEYFILE_OFFSET,
+        &shared::NEW_KEYFILE_SIZE,
+        &shared::HEADER,
+        &shared::TYPE,
+        &shared::CIPHER,
+        &shared::KEY_SIZE,
+        &shared::HASH,
+        &shared::SECTOR_SIZE,
+        &shared::PBKDF,
+        &shared::ITER_TIME,
+        &shared::PBKDF_MEMORY,
+        &shared::PBKDF_PARALLEL,
+        &shared::PBKDF_FORCE_ITERATIONS,
+        &shared::OFFSET,
+        &shared::ALIGN_PAYLOAD,
+        &shared::LUKS2_METADATA_SIZE,
+        &shared::LUKS2_KEYSLOTS_SIZE,
+        &shared::KEYSLOT_CIPHER,
+        &shared::KEYSLOT_KEY_SIZE,
+        &shared::UUID,
+        &shared::LABEL,
+        &shared::SUBSYSTEM,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+        &shared::VERIFY_PASSPHRASE,
+        &shared::TIMEOUT,
+        &shared::TRIES,
+        &shared::DISABLE_LOCKS,
+        &shared::PROGRESS_FREQUENCY,
+        &shared::PROGRESS_JSON,
+    ],
+    examples: &[
+        Example { line: "keyway copy --to raw disk.luks disk.img", does: "decrypt; holes stay holes" },
+        Example {
+            line: "keyway copy old.luks new.luks --cipher aes-xts-plain64 --sector-size 4096",
+            does: "encrypt anew, under a new key",
+        },
+    ],
     run,
 };
 
-fn run(_: &Args) -> Result<()> {
-    Err(Failure::new(Exit::Parameters, "copy is not built yet."))
+static TO: Opt = Opt {
+    long: "to",
+    short: None,
+    value: "FORMAT",
+    kind: Kind::Choice(&["luks2", "luks1", "raw"]),
+    help: "What to make: luks2 (default), luks1 or raw.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
+        return Err(Failure::silent(Exit::Parameters));
+    };
+    let holes = if args.given(&FILL) { Holes::Fill } else { Holes::Keep };
+    let new = match args.text(&TO) {
+        Some("raw") => return to_raw(args, from, to, holes),
+        Some("luks1") => NewVolume::from_args(args, 1, None)?,
+        _ => NewVolume::from_args(args, 2, None)?,
+    };
+    if is_luks(args, from)? {
+        let plain = plaintext::open(args, 0, Data::Read, false)?;
+        let name = plain.device.display().to_string();
+        let passphrase = new_passphrase(args, to)?;
+        let destination = Destination::open(args, to)?;
+        new.make(args, destination, whole(&plain.volume, name, holes), &passphrase)?;
+    } else {
+        let raw = device::open_read_only(&device::resolve(from))?;
+        let passphrase = match args.path(&shared::NEW_KEYFILE) {
+            Some(_) => new_passphrase(args, to)?,
+            None => Request::first(args, unlocking::prompt_for(to), None)?.read()?,
+        };
+        let destination = Destination::open(args, to)?;
+        let name = from.display().to_string();
+        new.make(args, destination, whole(&*raw, name, holes), &passphrase)?;
+    }
+    Ok(())
+}
+
+/// LUKS to raw.
+fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
+    if !is_luks(args, from)? {
+        let message =
+            format!("{} is no LUKS volume, and --to raw would only copy it; use cp.", from.display());
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    let plain = plaintext::open(args, 0, Data::Read, false)?;
+    if fs::metadata(to).is_ok_and(|found| found.file_type().is_block_device()) {
+        return to_raw_device(args, &plain, to);
+    }
+    let creation = Creation::start(args, to, OWNER_ONLY)?;
+    let file = creation.file();
+    move_all(args, &plain, file, holes, to)?;
+    file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;
+    creation.complete()
+}
+
+/// A device has no holes to leave: everything is written.
+fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
+    let device = device::open_writable(to)?;
+    if plain.volume.len() > device.len() {
+        let (has, needs) = (device.len(), plain.volume.len());
+        let message = format!("{} has {has} bytes, {needs} are needed.", to.display());
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    let warning = format!("This will overwrite data on {} irrevocably, with plaintext.", to.display());
+    question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
+    move_all(args, plain, &device, Holes::Fill, to)?;
+    device.flush().map_err(|e| cannot_write(&to.display(), None, &e))
+}
+
+fn move_all(args: &Args, plain: &Plaintext, file: &Arc<File>, holes: Holes, to: &Path) -> Result<()> {
+    let options = Options { holes, ..Options::default() };
+    let len = plain.volume.len();
+    let source = Source::Storage(&plain.volume, 0..len);
+    progress::watch(args, &plain.device, Some(len), |meter| {
+        stream::transfer(source, Sink::Storage(&**file, 0), &options, meter)
+    })
+    .map_err(|e| plaintext::failed(e, &plain.device.display(), &to.display()))?;
+    Ok(())
+}
+
+fn whole(storage: &dyn Storage, name: String, holes: Holes) -> Content<'_> {
+    let len = storage.len();
+    let source = Source::Storage(storage, 0..len);
+    Content { source, name, len: Some(len), holes, extend_to: 0, headroom: 0, limit: None }
+}
+
+fn new_passphrase(args: &Args, to: &Path) -> Result<keyway_crypto::Secret> {
+    let prompt = format!("Enter new passphrase for {}: ", to.display());
+    Request::replacement(args, prompt, args.path(&shared::NEW_KEYFILE))?.read()
+}
+
+/// Whether the source carries a LUKS header, or has a detached one. A header that is damaged is no raw image.
+fn is_luks(args: &Args, from: &Path) -> Result<bool> {
+    if args.given(&shared::HEADER) {
+        return Ok(true);
+    }
+    let storage = device::open_read_only(&device::resolve(from))?;
+    match Luks::open(storage, Access::Probe) {
+        Ok(_) => Ok(true),
+        Err(Error::Format(keyway_format::Error::NotLuks)) => Ok(false),
+        Err(error) => Err(crate::hint::on_device(from, error)),
+    }
 }

@@ -1,0 +1,327 @@
+//! A volume that is made together with its content, in one pass: what it should be, from the command line; its
+//! header, planned before and written last; and the content in between.
+
+use crate::args::{Args, shared};
+use crate::creation::{BY_UMASK, Creation};
+use crate::failure::{Exit, Failure, Result};
+use crate::plaintext::{self, cannot_write};
+use crate::{device, kdf, passphrase, progress, question, unlocking};
+use keyway_crypto::{CipherSpec, Cpu, Secret};
+use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
+use keyway_volume::storage::File;
+use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
+use keyway_volume::{Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Volume};
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the new volume should be. Whatever cannot be is refused when this is made: before anything is asked, read or
+/// written.
+pub(crate) struct NewVolume {
+    version: u8,
+    cipher: String,
+    key_bits: u32,
+    kdf: KdfChoice,
+    seed: Option<Secret>,
+}
+
+impl NewVolume {
+    /// From the format options. With a `seed` everything random comes from it.
+    pub(crate) fn from_args(args: &Args, version: u8, seed: Option<Secret>) -> Result<Self> {
+        let cipher = args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned();
+        let key_bits = key_bits(args, &cipher)?;
+        check_version(args, version)?;
+        let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH);
+        let kdf = match &seed {
+            Some(_) => reproducible_kdf(args, version, hash)?,
+            None => kdf::choice(args, version, hash)?,
+        };
+        Ok(Self { version, cipher, key_bits, kdf, seed })
+    }
+
+    /// Makes the volume on `destination`, full of `content`.
+    pub(crate) fn make(
+        &self,
+        args: &Args,
+        destination: Destination,
+        content: Content<'_>,
+        passphrase: &Secret,
+    ) -> Result<Moved> {
+        let mut rng: Box<dyn Random> = match &self.seed {
+            Some(seed) => Box::new(SeededRandom::new(seed)),
+            None => Box::new(OsRandom),
+        };
+        let volume_key = self.volume_key(args, &mut *rng)?;
+        let plan = self.plan(args, content.len, &volume_key, passphrase, &mut *rng)?;
+        let sector = sector_size(&plan)?;
+        let room = content.len.map(|len| len.next_multiple_of(sector));
+        destination.prepare(&plan, room)?;
+        let layout = destination.layout(&plan, room)?;
+        let volume = Volume::new(destination.storage(), &layout, &volume_key, Cpu::detect())?;
+        let moved = content.move_into(args, &volume, destination.path())?;
+        destination.complete(plan, moved.length.next_multiple_of(sector), &mut *rng)?;
+        Ok(moved)
+    }
+
+    fn volume_key(&self, args: &Args, rng: &mut dyn Random) -> Result<Secret> {
+        let len = self.key_bits as usize / 8;
+        if let Some(file) = unlocking::volume_key_file(args) {
+            return passphrase::volume_key(file, len);
+        }
+        let mut key = Secret::zeroed(len);
+        rng.fill(key.expose_mut())?;
+        Ok(key)
+    }
+
+    fn plan(
+        &self,
+        args: &Args,
+        len: Option<u64>,
+        volume_key: &Secret,
+        passphrase: &Secret,
+        rng: &mut dyn Random,
+    ) -> Result<Plan> {
+        let (cipher, key_bits, kdf) = (self.cipher.clone(), self.key_bits, self.kdf.clone());
+        let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned();
+        let uuid = args.text(&shared::UUID).map(str::to_owned);
+        let keyslot = args.number32(&shared::KEY_SLOT);
+        if self.version == 1 {
+            let params = Luks1Params {
+                cipher,
+                key_bits,
+                hash,
+                kdf,
+                align_payload: args.number(&shared::ALIGN_PAYLOAD),
+                payload_offset: args.number(&shared::OFFSET),
+                uuid,
+                keyslot,
+                ..Luks1Params::default()
+            };
+            return Ok(plan_luks1(&params, None, volume_key, passphrase, rng)?);
+        }
+        // As cryptsetup chooses: large sectors unless the content does not fill them.
+        let odd = len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
+        let params = Luks2Params {
+            cipher,
+            key_bits,
+            hash,
+            kdf,
+            sector_size: args.number32(&shared::SECTOR_SIZE).or(odd),
+            keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
+            keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
+            align_payload: args.number(&shared::ALIGN_PAYLOAD),
+            data_offset: args.number(&shared::OFFSET),
+            metadata_size: args.number(&shared::LUKS2_METADATA_SIZE),
+            keyslots_size: args.number(&shared::LUKS2_KEYSLOTS_SIZE),
+            label: args.text(&shared::LABEL).map(str::to_owned),
+            subsystem: args.text(&shared::SUBSYSTEM).map(str::to_owned),
+            uuid,
+            keyslot,
+            ..Luks2Params::default()
+        };
+        Ok(plan_luks2(&params, None, volume_key, passphrase, rng)?)
+    }
+}
+
+/// What goes into the volume.
+pub(crate) struct Content<'a> {
+    /// The bytes.
+    pub(crate) source: Source<'a>,
+    /// Their origin, for messages.
+    pub(crate) name: String,
+    /// Length of the plaintext, extension included, where it is known.
+    pub(crate) len: Option<u64>,
+    /// What to do with holes of the source.
+    pub(crate) holes: Holes,
+    /// The plaintext is this long at least.
+    pub(crate) extend_to: u64,
+    /// The plaintext goes on so far behind the source's end.
+    pub(crate) headroom: u64,
+    /// A pipe may bring this much at most.
+    pub(crate) limit: Option<u64>,
+}
+
+impl Content<'_> {
+    fn move_into(self, args: &Args, volume: &Volume, path: &Path) -> Result<Moved> {
+        let room = volume.len();
+        let options = Options {
+            holes: self.holes,
+            limit: Some(self.limit.unwrap_or(room).min(room)),
+            extend_to: self.extend_to,
+            headroom: self.headroom,
+            pad: true,
+            ..Options::default()
+        };
+        let (source, sink) = (self.source, Sink::Storage(volume, 0));
+        let moved =
+            progress::watch(args, path, self.len, |meter| stream::transfer(source, sink, &options, meter))
+                .map_err(|e| plaintext::failed(e, &self.name, &path.display()))?;
+        if moved.length == 0 {
+            let message = format!("{} is empty; a volume needs something to hold.", self.name);
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        Ok(moved)
+    }
+}
+
+/// Where the new volume goes.
+pub(crate) enum Destination {
+    /// A file that appears when it is complete.
+    New(Creation),
+    /// A block device: its old header is wiped first, the new one written last.
+    Device(Arc<File>),
+}
+
+impl Destination {
+    /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device, after a question.
+    pub(crate) fn open(args: &Args, path: &Path) -> Result<Self> {
+        let path = device::resolve(path);
+        if !fs::metadata(&path).is_ok_and(|found| found.file_type().is_block_device()) {
+            return Creation::start(args, &path, BY_UMASK).map(Self::New);
+        }
+        let file = device::open_writable(&path)?;
+        let warning = format!("This will overwrite data on {} irrevocably.", path.display());
+        question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
+        Ok(Self::Device(file))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::New(creation) => creation.path(),
+            Self::Device(file) => file.path(),
+        }
+    }
+
+    fn file(&self) -> &Arc<File> {
+        match self {
+            Self::New(creation) => creation.file(),
+            Self::Device(file) => file,
+        }
+    }
+
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(self.file()) as Arc<dyn Storage>
+    }
+
+    /// Refuses a device without the room; otherwise nothing on it is a volume from now on.
+    fn prepare(&self, plan: &Plan, room: Option<u64>) -> Result<()> {
+        let Self::Device(device) = self else { return Ok(()) };
+        let (needs, has) = (plan.data_offset.saturating_add(room.unwrap_or(1)), device.len());
+        if needs > has {
+            let message = format!("{} has {has} bytes, {needs} are needed.", device.path().display());
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        Ok(plan.wipe(&**device)?)
+    }
+
+    /// The plan's layout with the length that the content needs; without bounds while that is unknown.
+    fn layout(&self, plan: &Plan, room: Option<u64>) -> Result<Layout> {
+        let mut layout = plan.layout()?;
+        if let (Self::New(_), Some(segment)) = (self, layout.segments.last_mut()) {
+            segment.length = Some(room.unwrap_or(i64::MAX as u64 - plan.data_offset));
+        }
+        Ok(layout)
+    }
+
+    /// Writes the header, and gives a new file its exact length and its name.
+    fn complete(self, plan: Plan, data_len: u64, rng: &mut dyn Random) -> Result<()> {
+        let path: PathBuf = self.path().to_owned();
+        let failed = |e| cannot_write(&path.display(), None, &e);
+        match self {
+            Self::New(creation) => {
+                creation.file().set_len(plan.data_offset + data_len).map_err(failed)?;
+                plan.write_to_new(&**creation.file())?;
+                creation.complete()
+            }
+            Self::Device(file) => {
+                file.flush().map_err(failed)?;
+                plan.write(file, false, rng)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// `--key-size`, or cryptsetup's default for the mode; checked against the cipher before anything is touched.
+fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
+    let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
+    let bits = match args.number32(&shared::KEY_SIZE) {
+        Some(bits) if !bits.is_multiple_of(8) => {
+            return Err(Failure::new(Exit::Parameters, "Key size must be a multiple of 8 bits."));
+        }
+        Some(bits) => bits,
+        None if cipher.split('-').nth(1) == Some("xts") => 2 * DEFAULT_KEY_BITS,
+        None => DEFAULT_KEY_BITS,
+    };
+    spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
+    Ok(bits)
+}
+
+/// Refuses options that the format does not have.
+fn check_version(args: &Args, version: u8) -> Result<()> {
+    if args.given(&shared::ALIGN_PAYLOAD) && args.given(&shared::OFFSET) {
+        let message = "Options --align-payload and --offset cannot be combined.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    let luks2_only = [
+        &shared::LUKS2_METADATA_SIZE,
+        &shared::LUKS2_KEYSLOTS_SIZE,
+        &shared::KEYSLOT_CIPHER,
+        &shared::KEYSLOT_KEY_SIZE,
+        &shared::LABEL,
+        &shared::SUBSYSTEM,
+    ];
+    match luks2_only.iter().find(|o| version == 1 && args.given(o)) {
+        Some(option) => {
+            let message = format!("--{} needs LUKS2; leave it out or make a LUKS2 volume.", option.long);
+            Err(Failure::new(Exit::Parameters, message))
+        }
+        None if version == 1 && args.number(&shared::SECTOR_SIZE).is_some_and(|n| n != 512) => {
+            let message = "Unsupported encryption sector size: LUKS1 has 512 bytes only.";
+            Err(Failure::new(Exit::Parameters, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A measured cost differs from run to run, so a reproducible volume takes a given or a fixed one.
+fn reproducible_kdf(args: &Args, version: u8, hash: &str) -> Result<KdfChoice> {
+    if args.given(&shared::ITER_TIME) {
+        let message = "--iter-time measures, and no two measurements are the same: with --reproducible, name the cost \
+                       with --pbkdf-force-iterations.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    let mut kdf = kdf::choice(args, version, hash)?;
+    if !args.given(&shared::PBKDF_FORCE_ITERATIONS) {
+        match &mut kdf {
+            KdfChoice::Pbkdf2 { cost, .. } => *cost = Cost::Forced(FIXED_ITERATIONS),
+            KdfChoice::Argon2 { cost, memory_kib, .. } => {
+                *cost = Cost::Forced(FIXED_PASSES);
+                *memory_kib = args.number32(&shared::PBKDF_MEMORY).unwrap_or(FIXED_MEMORY_KIB);
+            }
+        }
+    }
+    kdf.check()?;
+    Ok(kdf)
+}
+
+/// Bytes that the content is rounded up to.
+fn sector_size(plan: &Plan) -> Result<u64> {
+    let layout = plan.layout()?;
+    Ok(match layout.segments.last().map(|s| &s.mapping) {
+        Some(Mapping::Crypt { sector_size, .. }) => sector_size.bytes() as u64,
+        _ => 512,
+    })
+}
+
+/// cryptsetup's default.
+const DEFAULT_CIPHER: &str = "aes-xts-plain64";
+/// cryptsetup's default volume key: 256 bits, doubled for XTS.
+const DEFAULT_KEY_BITS: u32 = 256;
+/// Cost of a reproducible volume when none is given: PBKDF2 iterations …
+const FIXED_ITERATIONS: u32 = 1_000_000;
+/// … or Argon2 passes over …
+const FIXED_PASSES: u32 = 4;
+/// … this memory, in KiB, in four lanes.
+const FIXED_MEMORY_KIB: u32 = 256 << 10;
