@@ -88,6 +88,14 @@ impl Input {
             Kind::Pipe(file) => Source::Pipe(file),
         }
     }
+
+    /// The file or device, to be read from its start; `None` for a pipe.
+    pub(crate) fn storage(&self) -> Option<&File> {
+        match &self.kind {
+            Kind::Storage(file, 0) => Some(file),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Input {

@@ -1,7 +1,7 @@
 //! A volume that is made together with its content, in one pass: what it should be, from the command line; its
 //! header, planned before and written last; and the content in between.
 
-use crate::args::{Args, shared};
+use crate::args::{Args, Kind, Opt, shared};
 use crate::creation::{BY_UMASK, Creation};
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, cannot_write};
@@ -10,7 +10,9 @@ use keyway_crypto::{CipherSpec, Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
 use keyway_volume::storage::File;
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
-use keyway_volume::{Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Volume};
+use keyway_volume::{
+    Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
+};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -164,6 +166,66 @@ impl Content<'_> {
         Ok(moved)
     }
 }
+
+/// What becomes of an image's holes: `--fill` and `--keep-holes`, or what is right for the file system in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ImageHoles {
+    /// Those stay that the image's own file system calls free; the others are zeros in use.
+    Unneeded,
+    /// All of them stay.
+    All,
+    /// All of them are encrypted as zeros.
+    None,
+}
+
+impl ImageHoles {
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        match (args.given(&FILL), args.given(&KEEP_HOLES)) {
+            (true, true) => {
+                let message = "Options --fill and --keep-holes cannot be combined.";
+                Err(Failure::new(Exit::Parameters, message))
+            }
+            (true, false) => Ok(Self::None),
+            (false, true) => Ok(Self::All),
+            (false, false) => Ok(Self::Unneeded),
+        }
+    }
+
+    /// What the pipeline does with the holes of the view.
+    pub(crate) fn in_transfer(self) -> Holes {
+        if self == Self::None { Holes::Fill } else { Holes::Keep }
+    }
+
+    /// The image's free space, where that matters.
+    pub(crate) fn view<'a>(self, image: &'a File) -> Result<Option<Unneeded<'a>>> {
+        if self != Self::Unneeded {
+            return Ok(None);
+        }
+        Unneeded::of(image)
+            .map(Some)
+            .map_err(|e| Failure::new(Exit::Device, format!("Cannot read {}: {e}.", image.path().display())))
+    }
+}
+
+/// `--fill`.
+pub(crate) static FILL: Opt = Opt {
+    long: "fill",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Encrypt all holes as zeros.",
+    man: "Every sector is then written, and nothing shows which ones are in use.",
+};
+
+/// `--keep-holes`.
+pub(crate) static KEEP_HOLES: Opt = Opt {
+    long: "keep-holes",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Leave all holes unwritten.",
+    man: "They read as noise then, so this is for images whose holes nobody reads.",
+};
 
 /// Where the new volume goes.
 pub(crate) enum Destination {

@@ -5,12 +5,13 @@ use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
 use crate::device::Versions;
 use crate::failure::{Exit, Failure, Result};
 use crate::input::Input;
-use crate::new_volume::{Content, Destination, NewVolume};
+use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
 use crate::output;
 use crate::passphrase::Request;
 use crate::unlocking;
 use keyway_crypto::Secret;
-use keyway_volume::stream::{Holes, Moved};
+use keyway_volume::Storage;
+use keyway_volume::stream::{Moved, Source};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -36,11 +37,11 @@ pub(crate) static COMMAND: Command = Command {
     man: "The volume is as long as header and plaintext need, the plaintext rounded up to whole sectors with zeros. It \
           appears under its name when it is complete, so that neither a full disk nor a kill leaves half a volume. An \
           existing file is replaced with --force alone. On a block device the header is written last.\n\n\
-          Holes of the source stay holes of the volume, so that a sparse image stays sparse. What was never written \
-          reads as noise through the kernel and \"keyway read\", not as zeros; \"keyway copy --to raw\" gives the holes \
-          back. File systems do not read what they never wrote, but an image whose zeros were turned into holes \
-          afterwards (cp --sparse=always, fallocate --dig-holes, qemu-img convert) needs --fill, which encrypts zeros \
-          there.\n\n\
+          Holes of the source stay holes of the volume where that is harmless. A mapping decrypts whatever is stored, so \
+          that a hole reads as noise, not as zeros. The free space of ext2, ext3 and ext4 file systems, bare or in \
+          partitions, may read as anything and stays a hole, as does the room that --size and --headroom add; all other \
+          holes are zeros that somebody may rely on, and are encrypted. --fill encrypts the free space too; --keep-holes \
+          leaves every hole alone.\n\n\
           With --reproducible, volume key, salts, UUID and all else that is random come from the seed file: the same \
           seed, passphrase, options and input give the same bytes. That has a price. Whoever has the seed has the volume \
           key, without any passphrase; and two volumes from one seed show where their contents are the same. The cost of \
@@ -50,6 +51,7 @@ pub(crate) static COMMAND: Command = Command {
         &SIZE,
         &HEADROOM,
         &FILL,
+        &KEEP_HOLES,
         &REPRODUCIBLE,
         &shared::FORCE,
         &shared::TYPE,
@@ -122,14 +124,11 @@ static REPRODUCIBLE: Opt = Opt {
     man: "At least 32 bytes, as secret as the data.",
 };
 
-/// Also an option of `copy`.
-pub(super) static FILL: Opt =
-    Opt { long: "fill", short: None, value: "", kind: Kind::Flag, help: "Encrypt holes as zeros.", man: "" };
-
 fn run(args: &Args) -> Result<()> {
     let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
     let seed = args.path(&REPRODUCIBLE).map(read_seed).transpose()?;
     let new = NewVolume::from_args(args, version, seed)?;
+    let holes = ImageHoles::from_args(args)?;
     let mut input = Input::open(args.operand(0))?;
     let (name, len) = (input.to_string(), plaintext_len(args, &input)?);
     let Some(out) = args.operand(1) else { return Err(Failure::silent(Exit::Parameters)) };
@@ -138,19 +137,24 @@ fn run(args: &Args) -> Result<()> {
     let request = Request::first(args, unlocking::prompt_for(out), None)?;
     let request = if input.is_stdin() { request.stdin_holds_data() } else { request };
     let passphrase = request.read()?;
-    let holes = if args.given(&FILL) { Holes::Fill } else { Holes::Keep };
+    let unneeded = input.storage().map(|image| holes.view(image)).transpose()?.flatten();
+    let source = match &unneeded {
+        Some(view) => Source::Storage(view, 0..view.len()),
+        None => input.source(),
+    };
     let content = Content {
-        source: input.source(),
+        source,
         name,
         len,
-        holes,
+        holes: holes.in_transfer(),
         extend_to: args.number(&SIZE).unwrap_or(0),
         headroom: args.number(&HEADROOM).unwrap_or(0),
         limit: args.number(&SIZE),
     };
     let moved = new.make(args, destination, content, &passphrase)?;
-    say_what_it_costs(args, &moved);
-    output::verbose(args, &format!("{}: LUKS{version}, {} of plaintext.", out.display(), human(moved.length)))
+    warn(args, holes, &moved);
+    let (size, kept) = (human(moved.length), human(moved.holes));
+    output::verbose(args, &format!("{}: LUKS{version}, {size}, of that {kept} in holes.", out.display()))
 }
 
 /// Length of the plaintext with `--size` and `--headroom`; `None` for a pipe of unknown length.
@@ -186,15 +190,12 @@ fn read_seed(path: &Path) -> Result<Secret> {
 }
 
 /// What a person should know about the volume that was made; scripts say `--batch-mode`.
-fn say_what_it_costs(args: &Args, moved: &Moved) {
+fn warn(args: &Args, holes: ImageHoles, moved: &Moved) {
     if args.batch_mode() {
         return;
     }
-    if moved.holes > 0 {
-        eprintln!(
-            "{} were left unwritten as holes: they read as noise, not as zeros. --fill encrypts zeros there.",
-            human(moved.holes)
-        );
+    if holes == ImageHoles::All && moved.holes > 0 {
+        eprintln!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));
     }
     if let Some(seed) = args.path(&REPRODUCIBLE) {
         eprintln!(

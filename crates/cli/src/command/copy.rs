@@ -1,11 +1,10 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
-use super::build::FILL;
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
 use crate::creation::{Creation, OWNER_ONLY};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
-use crate::new_volume::{Content, Destination, NewVolume};
+use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
 use crate::passphrase::Request;
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::{progress, question, unlocking};
@@ -32,12 +31,14 @@ pub(crate) static COMMAND: Command = Command {
           size and key derivation that the options say.\n\n\
           --key-file holds the passphrase of the source, --new-keyfile that of the destination. Without them a terminal \
           is asked for both; otherwise they are two lines on standard input. A raw source needs the new one only.\n\n\
-          The copy is exactly as long as the plaintext. Holes stay holes: of a LUKS volume those are the parts that \
-          nobody ever wrote. With --fill they are copied too, as what they read as.\n\n\
+          The copy is exactly as long as the plaintext. Holes of a LUKS volume are what nobody ever wrote: they stay \
+          holes, unless --fill copies them as what they read as. Holes of a raw image are treated as \"keyway build\" \
+          treats them.\n\n\
           A file appears under its name when it is complete; an existing one is replaced with --force alone.",
     options: &[
         &TO,
         &FILL,
+        &KEEP_HOLES,
         &shared::FORCE,
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
@@ -97,9 +98,9 @@ fn run(args: &Args) -> Result<()> {
     let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
         return Err(Failure::silent(Exit::Parameters));
     };
-    let holes = if args.given(&FILL) { Holes::Fill } else { Holes::Keep };
+    let holes = ImageHoles::from_args(args)?;
     let new = match args.text(&TO) {
-        Some("raw") => return to_raw(args, from, to, holes),
+        Some("raw") => return to_raw(args, from, to, holes.in_transfer()),
         Some("luks1") => NewVolume::from_args(args, 1, None)?,
         _ => NewVolume::from_args(args, 2, None)?,
     };
@@ -108,7 +109,7 @@ fn run(args: &Args) -> Result<()> {
         let name = plain.device.display().to_string();
         let passphrase = new_passphrase(args, to)?;
         let destination = Destination::open(args, to)?;
-        new.make(args, destination, whole(&plain.volume, name, holes), &passphrase)?;
+        new.make(args, destination, whole(&plain.volume, name, holes.in_transfer()), &passphrase)?;
     } else {
         let raw = device::open_read_only(&device::resolve(from))?;
         let passphrase = match args.path(&shared::NEW_KEYFILE) {
@@ -117,7 +118,9 @@ fn run(args: &Args) -> Result<()> {
         };
         let destination = Destination::open(args, to)?;
         let name = from.display().to_string();
-        new.make(args, destination, whole(&*raw, name, holes), &passphrase)?;
+        let view = holes.view(&raw)?;
+        let image: &dyn Storage = view.as_ref().map_or(&*raw, |view| view);
+        new.make(args, destination, whole(image, name, holes.in_transfer()), &passphrase)?;
     }
     Ok(())
 }
