@@ -80,15 +80,15 @@ impl Case {
 impl Samples {
     /// The median of one contestant's samples.
     pub(crate) fn median(&self, contestant: usize) -> f64 {
-        let mut sorted = self.values[contestant].clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+        median(self.values[contestant].clone())
     }
 
-    /// Keyway's median over that of another contestant.
+    /// Keyway over another contestant: the median of the rounds' ratios, so that a disturbance that lasts longer than a
+    /// round changes nothing.
     pub(crate) fn ratio(&self, contestant: usize) -> f64 {
-        self.median(0) / self.median(contestant)
+        median(
+            self.values[0].iter().zip(&self.values[contestant]).map(|(ours, theirs)| ours / theirs).collect(),
+        )
     }
 
     /// Whether the goal beside this contestant was reached.
@@ -99,4 +99,10 @@ impl Samples {
             Goal::Below(wanted) => self.median(0) < wanted,
         }
     }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
