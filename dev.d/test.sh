@@ -48,7 +48,7 @@ summary() {
 }
 
 layer_check() {
-    step "format" cargo fmt --all --check
+    step "format" format_check
     step "lints" cargo clippy --quiet --workspace --all-targets -- -D warnings
     RUSTDOCFLAGS="-D warnings" step "documentation" cargo doc --quiet --workspace --no-deps
     have cargo-deny || cargo install --quiet --locked cargo-deny ||
@@ -60,6 +60,13 @@ layer_check() {
             step "advisories" cargo deny --log-level error check advisories ||
             left_out check::advisories "the advisory database cannot be fetched"
     fi
+}
+
+# The workspaces that are left out of this one, too.
+format_check() {
+    cargo fmt --all --check && for workspace in bench fuzz; do
+        cargo fmt --manifest-path "$workspace/Cargo.toml" --check || return
+    done
 }
 
 layer_unit() {

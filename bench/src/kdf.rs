@@ -7,7 +7,7 @@ use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, argon2, pbkdf2};
 use keyway_crypto::{Hash, Stop};
 use openssl::hash::MessageDigest;
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) fn cases(_: &Options) -> Vec<Case> {
     vec![
@@ -30,12 +30,10 @@ fn pbkdf2_case(name: &str, digest: MessageDigest) -> Case {
         openssl::pkcs5::pbkdf2_hmac(PASSWORD, SALT, ITERATIONS as usize, digest, key).expect("OpenSSL");
     };
     same_key(ours, theirs);
-    let rate = |mut derive: Box<dyn FnMut(&mut [u8])>| {
-        move || f64::from(ITERATIONS) / timed(&mut derive).as_secs_f64() / 1e6
-    };
+    let rate = |elapsed: Duration| f64::from(ITERATIONS) / elapsed.as_secs_f64() / 1e6;
     Case::new(format!("PBKDF2-{name}, 64-byte key"), Unit::Iterations, 9)
-        .with("keyway", rate(Box::new(ours)))
-        .with("OpenSSL (Debian)", rate(Box::new(theirs)))
+        .with("keyway", move || rate(timed(ours)))
+        .with("OpenSSL (Debian)", move || rate(timed(theirs)))
         .wanting(Goal::RatioAtLeast(1.0))
 }
 
@@ -48,17 +46,16 @@ fn argon2_case(title: &str, memory_kib: u32, lanes: u32, rounds: usize) -> Case 
             .expect("enough memory");
     };
     let theirs = move |key: &mut [u8]| libargon2_id(cost.time, memory_kib, lanes, PASSWORD, SALT, key);
-    let milliseconds = |mut derive: Box<dyn FnMut(&mut [u8])>| move || timed(&mut derive).as_secs_f64() * 1e3;
     if memory_kib < 1 << 20 {
         same_key(ours, theirs);
     }
     Case::new(format!("Argon2id, 4 passes, {title}"), Unit::Milliseconds, rounds)
-        .with("keyway", milliseconds(Box::new(ours)))
-        .with("libargon2 (Debian)", milliseconds(Box::new(theirs)))
+        .with("keyway", move || timed(ours).as_secs_f64() * 1e3)
+        .with("libargon2 (Debian)", move || timed(theirs).as_secs_f64() * 1e3)
         .wanting(Goal::RatioAtMost(1.0))
 }
 
-fn timed(derive: &mut dyn FnMut(&mut [u8])) -> std::time::Duration {
+fn timed(derive: impl Fn(&mut [u8])) -> Duration {
     let mut key = [0; 64];
     let started = Instant::now();
     derive(&mut key);
