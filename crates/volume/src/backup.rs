@@ -1,25 +1,64 @@
-//! Header backup and restore: the same files as cryptsetup's.
+//! Header backup and restore: the same files as cryptsetup's. LUKS1: header and keyslots up to the last one's end, in
+//! whole pages; LUKS2: both copies and the keyslots area.
 
-use crate::{Error, Locking, Luks, Result, Storage};
+use crate::lock::{HeaderLock, LockMode};
+use crate::luks::{Header, read_header};
+use crate::storage::NewFile;
+use crate::{Error, Locking, Luks, Result, Storage, luks1_disk, luks2_disk};
+use keyway_format::luks1;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes header and keyslots area to `file`, which must not exist; mode 0400.
+/// Writes header and keyslots area to `file`, which must not exist; mode 0400. The file appears whole or not at all.
 pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
-    let _ = (luks, file);
-    Err(Error::Refused("not built yet".into()))
+    let lock = luks.lock_shared()?;
+    let mut bytes = vec![0; header_len(luks.header()) as usize];
+    luks.storage()
+        .read_at(&mut bytes, 0)
+        .map_err(|source| Error::Io { what: "reading header and keyslots".into(), source })?;
+    drop(lock);
+    if let Header::Luks1(header) = luks.header() {
+        bytes.resize(bytes.len().next_multiple_of(PAGE), 0);
+        if header.slots[0].offset.0 * 512 == PAGE as u64 {
+            // What stands there belongs to whatever was on the device before.
+            bytes[luks1::HEADER_LEN..PAGE].fill(0);
+        }
+    }
+    let io = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Error::Refused(format!("Requested header backup file {} already exists.", file.display()))
+        }
+        _ => Error::Io { what: format!("writing header backup file {}", file.display()), source },
+    };
+    let new = NewFile::create(file, 0o400, false).map_err(io)?;
+    new.file().write_at(&bytes, 0).map_err(io)?;
+    new.complete().map_err(io)
 }
 
 /// A checked backup and its target, nothing written yet.
 pub struct Restore {
+    target: Arc<dyn Storage>,
+    locking: Locking,
+    header: Header,
+    bytes: Vec<u8>,
     warnings: Vec<String>,
 }
 
 impl Restore {
     /// Reads `backup` and compares it with what `target` holds. Refused when data offset or key size differ.
     pub fn prepare(target: Arc<dyn Storage>, backup: &dyn Storage, locking: Locking) -> Result<Self> {
-        let _ = (target, backup, locking);
-        Err(Error::Refused("not built yet".into()))
+        let (header, bytes) = read_backup(backup)?;
+        if target.len() < bytes.len() as u64 {
+            return Err(Error::Refused(format!(
+                "Device is too small for the backup: it has {} bytes, header and keyslots take {}.",
+                target.len(),
+                bytes.len()
+            )));
+        }
+        let lock = HeaderLock::acquire(&*target, LockMode::Shared, locking)?;
+        let warnings = compare(&header, &*target)?;
+        drop(lock);
+        Ok(Self { target, locking, header, bytes, warnings })
     }
 
     /// What the user should confirm, one line each.
@@ -27,8 +66,151 @@ impl Restore {
         &self.warnings
     }
 
-    /// Writes the backup to the target; may be run again after a failure.
+    /// Writes the backup to the target; may be run again after a failure. Only what differs is written, keyslots first,
+    /// so that passphrases that are good in both open all the time.
     pub fn run(self) -> Result<()> {
-        Err(Error::Refused("not built yet".into()))
+        let lock = HeaderLock::acquire(&*self.target, LockMode::Exclusive, self.locking)?;
+        let end = self.bytes.len() as u64;
+        let pieces = match &self.header {
+            Header::Luks1(_) => vec![SECTOR..end, 0..SECTOR],
+            Header::Luks2 { binary, .. } => {
+                let size = binary.size.bytes().0;
+                vec![2 * size..end, size..2 * size, 0..size]
+            }
+        };
+        for piece in pieces {
+            self.write_differences(piece.start as usize..piece.end as usize)?;
+        }
+        let (header, _) = read_header(&*self.target)?;
+        if !header.is_same_state(&self.header) {
+            return Err(io("reading back")(std::io::Error::other("not what was written")));
+        }
+        drop(lock);
+        Ok(())
+    }
+
+    /// Runs of blocks that differ, each written at once, then flushed.
+    fn write_differences(&self, range: std::ops::Range<usize>) -> Result<()> {
+        let new = &self.bytes[range.clone()];
+        let mut old = vec![0; new.len()];
+        self.target.read_at(&mut old, range.start as u64).map_err(io("reading"))?;
+        let block = SECTOR as usize;
+        let differs = |at: usize| {
+            let end = (at + block).min(new.len());
+            old[at..end] != new[at..end]
+        };
+        let mut at = 0;
+        while at < new.len() {
+            let start = at;
+            while at < new.len() && differs(at) {
+                at += block;
+            }
+            if at > start {
+                let run = &new[start..at.min(new.len())];
+                self.target.write_at(run, (range.start + start) as u64).map_err(io("writing"))?;
+            }
+            at += block;
+        }
+        self.target.flush().map_err(io("flushing"))
     }
 }
+
+/// The backup's header, and its bytes up to the end of the keyslots.
+fn read_backup(backup: &dyn Storage) -> Result<(Header, Vec<u8>)> {
+    let (header, _) = read_header(backup).map_err(|error| match error {
+        Error::Io { .. } => error,
+        error => Error::Refused(format!("Backup file does not contain valid LUKS header ({error}).")),
+    })?;
+    check_requirements(&header, "backup")?;
+    let mut bytes = vec![0; header_len(&header) as usize];
+    backup.read_at(&mut bytes, 0).map_err(io("reading the backup of"))?;
+    Ok((header, bytes))
+}
+
+/// Compares a backup with what is on the device now.
+fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
+    let Ok((device, _)) = read_header(target) else {
+        return Ok(vec![
+            "Device does not contain LUKS header. Replacing header can destroy data on that device.".into(),
+        ]);
+    };
+    check_requirements(&device, "device")?;
+    if data_offset(&device) != data_offset(backup) || key_bytes(&device) != key_bytes(backup) {
+        return Err(Error::Refused(
+            "Data offset or key size differs on device and backup, restore failed.".into(),
+        ));
+    }
+    let mut warnings = Vec::new();
+    match (&device, backup) {
+        (Header::Luks2 { .. }, Header::Luks2 { .. }) if header_len(&device) != header_len(backup) => {
+            return Err(Error::Refused(
+                "Header and keyslots area sizes differ on device and backup, restore failed.".into(),
+            ));
+        }
+        (Header::Luks1(_), Header::Luks2 { .. }) => {
+            warnings.push("Device holds LUKS1, the backup LUKS2.".into())
+        }
+        (Header::Luks2 { .. }, Header::Luks1(_)) => {
+            warnings.push("Device holds LUKS2, the backup LUKS1.".into())
+        }
+        _ => {}
+    }
+    warnings
+        .push("Device already contains LUKS header. Replacing header will destroy existing keyslots.".into());
+    if uuid(&device) != uuid(backup) {
+        warnings.push("WARNING: real device header has different UUID than backup!".into());
+    }
+    Ok(warnings)
+}
+
+fn check_requirements(header: &Header, place: &str) -> Result<()> {
+    match header {
+        Header::Luks2 { metadata, .. } => match metadata.unmet_requirements().first() {
+            Some(name) => {
+                Err(Error::Refused(format!("Forbidden LUKS2 requirement \"{name}\" detected on {place}.")))
+            }
+            None => Ok(()),
+        },
+        Header::Luks1(_) => Ok(()),
+    }
+}
+
+/// Bytes from the start to the end of the keyslots.
+fn header_len(header: &Header) -> u64 {
+    match header {
+        Header::Luks1(header) => luks1_disk::areas_end(header),
+        Header::Luks2 { binary, metadata } => luks2_disk::areas_end(binary, metadata),
+    }
+}
+
+fn data_offset(header: &Header) -> u64 {
+    match header {
+        Header::Luks1(header) => header.payload_offset.0 * 512,
+        Header::Luks2 { metadata, .. } => metadata.data_offset().0,
+    }
+}
+
+/// Length of the volume key; `None` when no keyslot tells.
+fn key_bytes(header: &Header) -> Option<u32> {
+    match header {
+        Header::Luks1(header) => Some(header.key_bytes),
+        Header::Luks2 { metadata, .. } => {
+            let bound = metadata.keyslots.iter().find(|(number, _)| !metadata.is_unbound(**number));
+            bound.map(|(_, slot)| slot.key_size)
+        }
+    }
+}
+
+fn uuid(header: &Header) -> &str {
+    match header {
+        Header::Luks1(header) => &header.uuid,
+        Header::Luks2 { binary, .. } => &binary.uuid,
+    }
+}
+
+fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |source| Error::Io { what: format!("{doing} the header"), source }
+}
+
+const PAGE: usize = 4096;
+const SECTOR: u64 = 512;

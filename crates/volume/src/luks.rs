@@ -150,11 +150,6 @@ impl Luks {
     pub(crate) fn from_parts(storage: Arc<dyn Storage>, header: Header, locking: Locking) -> Self {
         Self { storage, header, access: Access::Write, locking }
     }
-
-    /// How its lock is taken.
-    pub(crate) fn locking(&self) -> Locking {
-        self.locking
-    }
 }
 
 impl Header {

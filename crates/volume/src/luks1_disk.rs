@@ -25,10 +25,9 @@ pub(crate) fn read_bytes(storage: &dyn Storage) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes the bytes in which `header` differs from `old`, sector by sector, flushes and reads back. Only for changes
+/// Writes the bytes in which `new` differs from `old`, sector by sector, flushes and reads back. Only for changes
 /// that leave a usable header wherever they are cut.
-pub(crate) fn write_changes(storage: &dyn Storage, old: &Header, header: &Header) -> Result<()> {
-    let (old, new) = (old.to_bytes(), header.to_bytes());
+pub(crate) fn write_changes(storage: &dyn Storage, old: &[u8], new: &[u8]) -> Result<()> {
     for start in (0..HEADER_LEN).step_by(SECTOR) {
         let sector = start..HEADER_LEN.min(start + SECTOR);
         let differs: Vec<usize> = sector.filter(|&at| old[at] != new[at]).collect();
@@ -37,7 +36,7 @@ pub(crate) fn write_changes(storage: &dyn Storage, old: &Header, header: &Header
         }
     }
     storage.flush().map_err(io("flushing"))?;
-    check_written(storage, &new)
+    check_written(storage, new)
 }
 
 /// Writes one keyslot's descriptor as `header` has it: its active word apart, last when it is enabled and first when it

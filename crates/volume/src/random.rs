@@ -52,13 +52,6 @@ impl Random for SeededRandom {
     }
 }
 
-/// A secret of `len` random bytes.
-pub(crate) fn random_secret(rng: &mut dyn Random, len: usize) -> Result<Secret> {
-    let mut secret = Secret::zeroed(len);
-    rng.fill(secret.expose_mut())?;
-    Ok(secret)
-}
-
 /// Random bytes that are public: salts and filler.
 pub(crate) fn random_bytes<const N: usize>(rng: &mut dyn Random) -> Result<[u8; N]> {
     let mut bytes = [0; N];

@@ -1,18 +1,30 @@
 //! Repair of damage that has only one right answer, as `cryptsetup repair` does it.
 
-use crate::{Error, Locking, Result, Storage};
+use crate::lock::{HeaderLock, LockMode};
+use crate::luks::is_luks1;
+use crate::luks2_disk::Copies;
+use crate::{Error, Locking, OsRandom, Result, Storage, luks1_disk};
+use keyway_format::luks1::{self, Repair as Luks1Repair};
+use keyway_format::luks2::Copy;
 use std::sync::Arc;
 
 /// Damage that was found, nothing written yet.
 pub struct Repair {
+    storage: Arc<dyn Storage>,
+    locking: Locking,
     changes: Vec<String>,
 }
 
 impl Repair {
     /// Looks for damage. [`keyway_format::Error`] when it has no single right answer.
     pub fn prepare(storage: Arc<dyn Storage>, locking: Locking) -> Result<Self> {
-        let _ = (storage, locking);
-        Err(Error::Refused("not built yet".into()))
+        let lock = HeaderLock::acquire(&*storage, LockMode::Shared, locking)?;
+        let changes = match Damage::find(&*storage)? {
+            Damage::Luks1 { changes, .. } => changes,
+            Damage::Luks2(copies) => copies.damaged.map(describe_copy).into_iter().collect(),
+        };
+        drop(lock);
+        Ok(Self { storage, locking, changes })
     }
 
     /// What would be changed, one line each; empty when the header is sound.
@@ -22,6 +34,64 @@ impl Repair {
 
     /// Writes the repaired header.
     pub fn run(self) -> Result<()> {
-        Err(Error::Refused("not built yet".into()))
+        let lock = HeaderLock::acquire(&*self.storage, LockMode::Exclusive, self.locking)?;
+        match Damage::find(&*self.storage)? {
+            Damage::Luks1 { old, new, .. } => {
+                luks1_disk::write_changes(&*self.storage, &old, &new.to_bytes())?
+            }
+            Damage::Luks2(mut copies) => copies.recover(&*self.storage, &mut OsRandom)?,
+        }
+        drop(lock);
+        Ok(())
+    }
+}
+
+/// What is wrong, and what would be right.
+enum Damage {
+    Luks1 { old: Vec<u8>, new: luks1::Header, changes: Vec<String> },
+    Luks2(Copies),
+}
+
+impl Damage {
+    fn find(storage: &dyn Storage) -> Result<Self> {
+        if !is_luks1(storage)? {
+            // A foreign signature does not stop a repair that was asked for.
+            return Ok(Self::Luks2(Copies::read(storage)?));
+        }
+        let old = luks1_disk::read_bytes(storage)?;
+        match luks1::Header::repair(&old) {
+            Ok((new, repairs)) => {
+                let changes = repairs.iter().map(describe_repair).collect();
+                Ok(Self::Luks1 { old, new, changes })
+            }
+            // A header of an unusual kind that is sound needs no repair.
+            Err(error) => match luks1::Header::parse(&old) {
+                Ok(new) => Ok(Self::Luks1 { old, new, changes: Vec::new() }),
+                Err(_) => Err(Error::Format(error)),
+            },
+        }
+    }
+}
+
+fn describe_copy(copy: Copy) -> String {
+    match copy {
+        Copy::Primary => {
+            "Primary LUKS2 header is damaged or out of date: written again from the secondary.".into()
+        }
+        Copy::Secondary => {
+            "Secondary LUKS2 header is damaged or out of date: written again from the primary.".into()
+        }
+    }
+}
+
+fn describe_repair(repair: &Luks1Repair) -> String {
+    match repair {
+        Luks1Repair::CipherMode => "Cipher mode repaired (ecb).".into(),
+        Luks1Repair::Offset { slot, from, to } => {
+            format!("Keyslot {slot}: offset repaired ({} -> {}).", from.0, to.0)
+        }
+        Luks1Repair::Stripes { slot, from } => format!("Keyslot {slot}: stripes repaired ({from} -> 4000)."),
+        Luks1Repair::Wiped { slot } => format!("Keyslot {slot}: salt wiped."),
+        _ => "Keyslot repaired.".into(),
     }
 }

@@ -116,7 +116,8 @@ fn ask_cryptsetup(name: &str, images: &[Vec<u8>], promise: &Promise<'_>) {
     }
     let scratch = Scratch::new();
     let step = images.len().div_ceil(CRYPTSETUP_SAMPLES).max(1);
-    for (index, image) in images.iter().enumerate().filter(|(index, _)| index % step == 0) {
+    let sampled = |index: usize| index.is_multiple_of(step) || index + 1 == images.len();
+    for (index, image) in images.iter().enumerate().filter(|(index, _)| sampled(*index)) {
         let file = scratch.file("image", image);
         let opens = |passphrase: &&&str| {
             let run = cryptsetup("open --test-passphrase -q -d -").arg(&file).stdin(passphrase.as_bytes());

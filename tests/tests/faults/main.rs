@@ -4,3 +4,4 @@
 mod cut;
 mod luks1;
 mod luks2;
+mod whole;

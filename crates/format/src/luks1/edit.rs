@@ -97,6 +97,18 @@ impl Header {
         self.replace_slot(slot, &unused(old.offset))
     }
 
+    /// The same header with other keyslots: for converting from LUKS2, whose areas lie where they please.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when areas overlap, or lie in the header or behind the payload.
+    pub fn with_slots(&self, slots: &[Keyslot; SLOTS]) -> Result<Self, Error> {
+        let mut bytes = self.bytes;
+        for (number, slot) in slots.iter().enumerate() {
+            store_slot(&mut bytes, number, slot)?;
+        }
+        Self::parse(&bytes)
+    }
+
     /// Replaces the UUID's text.
     pub fn set_uuid(&mut self, uuid: &str) -> Result<(), Error> {
         let mut bytes = self.bytes;

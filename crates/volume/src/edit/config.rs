@@ -32,7 +32,7 @@ pub fn set_uuid(luks: &mut Luks, uuid: Option<&str>, rng: &mut dyn Random) -> Re
     let (old, mut new) = (old.clone(), old.clone());
     new.set_uuid(&uuid)?;
     let lock = luks.lock_for_edit()?;
-    luks1_disk::write_changes(&**luks.storage(), &old, &new)?;
+    luks1_disk::write_changes(&**luks.storage(), &old.to_bytes(), &new.to_bytes())?;
     luks.set_header(Header::Luks1(new));
     drop(lock);
     Ok(())

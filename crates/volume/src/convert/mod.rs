@@ -1,0 +1,29 @@
+//! LUKS1 to LUKS2 and back, in place and without ever being without a header.
+//!
+//! Key material stays where it is, but for a LUKS1 keyslot that lies where LUKS2's header copies will: that one is
+//! copied to an unused slot's area first. Then the new header is written around the old one, so that until a last small
+//! write the old one counts and after it the new one.
+
+mod to_luks1;
+mod to_luks2;
+
+pub use to_luks1::to_luks1;
+pub use to_luks2::to_luks2;
+
+use crate::{Error, Result, Storage};
+use std::ops::Range;
+
+/// Writes a piece of a header and waits until it is on stable storage.
+fn write(storage: &dyn Storage, bytes: &[u8], range: Range<usize>) -> Result<()> {
+    let io = |doing: &str, source| Error::Io {
+        what: format!("{doing} the converted header at offset {}", range.start),
+        source,
+    };
+    let piece = &bytes[range.clone()];
+    storage.write_at(piece, range.start as u64).map_err(|source| io("writing", source))?;
+    storage.flush().map_err(|source| io("flushing", source))
+}
+
+fn refused(why: impl Into<String>) -> Error {
+    Error::Refused(why.into())
+}
