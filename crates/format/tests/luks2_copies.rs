@@ -138,7 +138,8 @@ fn the_nine_sizes() {
 fn the_higher_sequence_id_wins() {
     let chosen = |first, second| {
         let selection =
-            select(Ok(with_sequence(primary(), first)), Ok(with_sequence(secondary(), second))).unwrap();
+            select::<()>(Ok(with_sequence(primary(), first)), Ok(with_sequence(secondary(), second)))
+                .unwrap();
         (selection.header.binary.copy, selection.recover)
     };
     assert_eq!(chosen(5, 5), (Copy::Primary, None));
@@ -150,9 +151,9 @@ fn the_higher_sequence_id_wins() {
 
 #[test]
 fn a_good_copy_recovers_a_bad_one() {
-    let one = select(Ok(primary()), Err(Error::Checksum)).unwrap();
+    let one = select(Ok(primary()), Err(())).unwrap();
     assert_eq!((one.header.binary.copy, one.recover), (Copy::Primary, Some(Copy::Secondary)));
-    let other = select(Err(Error::NotLuks), Ok(secondary())).unwrap();
+    let other = select(Err(()), Ok(secondary())).unwrap();
     assert_eq!((other.header.binary.copy, other.recover), (Copy::Secondary, Some(Copy::Primary)));
     // Recovery writes the same sequence id with a new salt; from these two bytes-identical copies come back.
     let restored = other.header.binary.as_copy(Copy::Primary, primary().binary.salt);
@@ -160,15 +161,9 @@ fn a_good_copy_recovers_a_bad_one() {
 }
 
 #[test]
-fn with_no_good_copy_the_error_that_tells_most_is_given() {
-    let error = |first, second| select(Err(first), Err(second)).unwrap_err();
-    assert_eq!(error(Error::NotLuks, Error::NotLuks), Error::NotLuks);
-    assert_eq!(error(Error::NotLuks, Error::Checksum), Error::Checksum);
-    assert_eq!(error(Error::Checksum, Error::NotLuks), Error::Checksum);
-    assert_eq!(
-        error(Error::Truncated { needs: 2, has: 1 }, Error::Checksum),
-        Error::Truncated { needs: 2, has: 1 }
-    );
+fn with_no_good_copy_both_errors_are_given() {
+    let errors = select(Err(Error::NotLuks), Err(Error::Checksum)).unwrap_err();
+    assert_eq!(errors, (Error::NotLuks, Error::Checksum));
 }
 
 #[test]

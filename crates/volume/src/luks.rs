@@ -1,7 +1,7 @@
 //! A LUKS header on its storage: detection, both formats, the lock, and where the data lies.
 
 use crate::lock::{HeaderLock, LockMode};
-use crate::luks2_disk::{Copies, Good};
+use crate::luks2_disk::Copies;
 use crate::{Error, Layout, Locking, OsRandom, Result, Storage, luks1_disk};
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
@@ -177,8 +177,8 @@ impl Header {
     }
 }
 
-impl From<Good> for Header {
-    fn from(good: Good) -> Self {
+impl From<luks2::HeaderCopy> for Header {
+    fn from(good: luks2::HeaderCopy) -> Self {
         Self::Luks2 { binary: good.binary, metadata: good.metadata }
     }
 }

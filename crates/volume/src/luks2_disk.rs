@@ -6,43 +6,25 @@
 use crate::random::random_bytes;
 use crate::signature::foreign_signature;
 use crate::{Error, Random, Result, Storage};
-use keyway_format::luks2::{BinaryHeader, Copy, HeaderSize, Metadata};
-
-/// A good copy.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Good {
-    pub(crate) binary: BinaryHeader,
-    pub(crate) metadata: Metadata,
-}
+use keyway_format::luks2::{
+    BinaryHeader, Copy, HeaderCopy, HeaderSize, Metadata, secondary_candidates, select,
+};
 
 /// What was found: the copy that counts, and whether the other one needs to be rewritten.
 #[derive(Debug)]
 pub(crate) struct Copies {
-    pub(crate) winner: Good,
+    pub(crate) winner: HeaderCopy,
     pub(crate) damaged: Option<Copy>,
 }
 
 impl Copies {
     /// Reads both copies. [`keyway_format::Error::NotLuks`] when there is no trace of either.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
-        let primary = read_copy(storage, 0, Copy::Primary);
-        let secondary = match &primary {
-            Found::Good(good) => read_copy(storage, good.binary.size.bytes().0, Copy::Secondary),
-            Found::Obsolete(size, _) => read_copy(storage, size.bytes().0, Copy::Secondary),
-            Found::Bad(_) => find_secondary(storage),
-        };
-        let copies = match (primary, secondary) {
-            (Found::Good(primary), Found::Good(secondary)) => {
-                match primary.binary.sequence_id.cmp(&secondary.binary.sequence_id) {
-                    std::cmp::Ordering::Less => Self { winner: secondary, damaged: Some(Copy::Primary) },
-                    std::cmp::Ordering::Equal => Self { winner: primary, damaged: None },
-                    std::cmp::Ordering::Greater => Self { winner: primary, damaged: Some(Copy::Secondary) },
-                }
-            }
-            (Found::Good(winner), _) => Self { winner, damaged: Some(Copy::Secondary) },
-            (_, Found::Good(winner)) => Self { winner, damaged: Some(Copy::Primary) },
-            (Found::Obsolete(_, error) | Found::Bad(error), _) => return Err(error),
-        };
+        let first = read_bytes(storage, 0, Copy::Primary);
+        let candidates = secondary_candidates(first.as_deref().unwrap_or_default());
+        let primary = first.and_then(|bytes| Ok(HeaderCopy::parse(&bytes, Copy::Primary)?));
+        let selection = select(primary, find_secondary(storage, &candidates)).map_err(more_telling)?;
+        let copies = Self { winner: selection.header, damaged: selection.recover };
         copies.check_fits(storage)?;
         Ok(copies)
     }
@@ -75,13 +57,13 @@ impl Copies {
 }
 
 /// Writes both copies, primary first, each flushed, and reads them back. `binary` holds the new sequence id; both
-/// copies get new salts. The `Good` that counts from now on is returned.
+/// copies get new salts. The copy that counts from now on is returned.
 pub(crate) fn write_both(
     storage: &dyn Storage,
     binary: &BinaryHeader,
     metadata: &Metadata,
     rng: &mut dyn Random,
-) -> Result<Good> {
+) -> Result<HeaderCopy> {
     let primary = binary.as_copy(Copy::Primary, random_bytes(rng)?);
     let secondary = binary.as_copy(Copy::Secondary, random_bytes(rng)?);
     // Both must be known to fit before the first byte is written.
@@ -90,7 +72,7 @@ pub(crate) fn write_both(
     }
     write_copy(storage, &primary, metadata)?;
     write_copy(storage, &secondary, metadata)?;
-    Ok(Good { binary: primary, metadata: metadata.clone() })
+    Ok(HeaderCopy { binary: primary, metadata: metadata.clone() })
 }
 
 /// Writes one copy, flushes it and reads it back.
@@ -121,25 +103,26 @@ pub(crate) fn areas_end(binary: &BinaryHeader, metadata: &Metadata) -> u64 {
     2 * binary.size.bytes().0 + metadata.config.keyslots_size.0
 }
 
-/// A copy as it was found.
-enum Found {
-    Good(Good),
-    /// The checksum matches, so the size can be trusted, but the metadata makes no sense.
-    Obsolete(HeaderSize, Error),
-    Bad(Error),
-}
-
-fn read_copy(storage: &dyn Storage, offset: u64, copy: Copy) -> Found {
-    match read_checked(storage, offset, copy) {
-        Ok((binary, json)) => match Metadata::parse(&json, binary.size) {
-            Ok(metadata) => Found::Good(Good { binary, metadata }),
-            Err(error) => Found::Obsolete(binary.size, error.into()),
-        },
-        Err(error) => Found::Bad(error),
+/// The first of the candidates that makes sense, or else the error that tells most.
+fn find_secondary(storage: &dyn Storage, candidates: &[HeaderSize]) -> Result<HeaderCopy> {
+    let mut error = keyway_format::Error::NotLuks.into();
+    for offset in candidates.iter().map(|size| size.bytes().0).filter(|offset| 2 * offset <= storage.len()) {
+        let bytes = read_bytes(storage, offset, Copy::Secondary);
+        match bytes.and_then(|bytes| Ok(HeaderCopy::parse(&bytes, Copy::Secondary)?)) {
+            Ok(copy) => return Ok(copy),
+            Err(next) => error = more_telling((error, next)),
+        }
     }
+    Err(error)
 }
 
-fn read_checked(storage: &dyn Storage, offset: u64, copy: Copy) -> Result<(BinaryHeader, Vec<u8>)> {
+/// The first error, unless it only says that there is no header.
+fn more_telling((first, second): (Error, Error)) -> Error {
+    if matches!(first, Error::Format(keyway_format::Error::NotLuks)) { second } else { first }
+}
+
+/// The bytes of the copy at `offset`, as many as it says it has.
+fn read_bytes(storage: &dyn Storage, offset: u64, copy: Copy) -> Result<Vec<u8>> {
     let mut bytes = vec![0; BinaryHeader::LEN];
     read(storage, &mut bytes, offset)?;
     let size = BinaryHeader::parse(&bytes, copy)?.size.bytes().0;
@@ -148,16 +131,7 @@ fn read_checked(storage: &dyn Storage, offset: u64, copy: Copy) -> Result<(Binar
     }
     bytes.resize(size as usize, 0);
     read(storage, &mut bytes, offset)?;
-    let (binary, json) = BinaryHeader::parse_copy(&bytes, copy)?;
-    Ok((binary, json.to_vec()))
-}
-
-fn find_secondary(storage: &dyn Storage) -> Found {
-    let mut candidates =
-        HeaderSize::ALL.into_iter().map(|size| read_copy(storage, size.bytes().0, Copy::Secondary));
-    candidates
-        .find(|found| matches!(found, Found::Good(_)))
-        .unwrap_or(Found::Bad(keyway_format::Error::NotLuks.into()))
+    Ok(bytes)
 }
 
 fn read(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<()> {

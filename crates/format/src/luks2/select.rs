@@ -5,6 +5,7 @@ use super::header::{BinaryHeader, Copy, HeaderSize};
 use super::metadata::Metadata;
 use crate::Error;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 /// A whole copy that makes sense: checksum right, metadata valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,22 +58,22 @@ pub fn secondary_candidates(primary: &[u8]) -> Vec<HeaderSize> {
 /// Chooses the copy with the higher sequence id among those that make sense, the primary when they are equal.
 ///
 /// # Errors
-/// The primary's error when neither makes sense; the secondary's when only that one is LUKS at all.
-pub fn select(
-    primary: Result<HeaderCopy, Error>,
-    secondary: Result<HeaderCopy, Error>,
-) -> Result<Selection, Error> {
+/// Both errors, when neither copy makes sense.
+pub fn select<E>(
+    primary: Result<HeaderCopy, E>,
+    secondary: Result<HeaderCopy, E>,
+) -> Result<Selection, (E, E)> {
     match (primary, secondary) {
         (Ok(primary), Ok(secondary)) => {
             let (first, second) = (primary.binary.sequence_id, secondary.binary.sequence_id);
             Ok(match first.cmp(&second) {
-                core::cmp::Ordering::Equal => Selection { header: primary, recover: None },
-                core::cmp::Ordering::Greater => Selection { header: primary, recover: Some(Copy::Secondary) },
-                core::cmp::Ordering::Less => Selection { header: secondary, recover: Some(Copy::Primary) },
+                Ordering::Equal => Selection { header: primary, recover: None },
+                Ordering::Greater => Selection { header: primary, recover: Some(Copy::Secondary) },
+                Ordering::Less => Selection { header: secondary, recover: Some(Copy::Primary) },
             })
         }
         (Ok(header), Err(_)) => Ok(Selection { header, recover: Some(Copy::Secondary) }),
         (Err(_), Ok(header)) => Ok(Selection { header, recover: Some(Copy::Primary) }),
-        (Err(Error::NotLuks), Err(error)) | (Err(error), Err(_)) => Err(error),
+        (Err(primary), Err(secondary)) => Err((primary, secondary)),
     }
 }

@@ -3,14 +3,13 @@
 use super::{refused, write};
 use crate::keyslot::STRIPES;
 use crate::luks::Header;
-use crate::luks2_disk::Good;
 use crate::random::random_bytes;
 use crate::{Luks, Random, Result, Storage, luks1_disk};
 use keyway_format::Bytes;
 use keyway_format::luks1::{self, SLOTS, SlotState};
 use keyway_format::luks2::{
-    AREA_ALIGNMENT, Area, BinaryHeader, Copy, Digest, DigestKind, HeaderSize, Kdf, Keyslot, KeyslotKind,
-    MAX_KEYSLOTS_SIZE, Metadata, NewMetadata, Priority, Segment, SegmentKind, SegmentSize,
+    AREA_ALIGNMENT, Area, BinaryHeader, Copy, Digest, DigestKind, HeaderCopy, HeaderSize, Kdf, Keyslot,
+    KeyslotKind, MAX_KEYSLOTS_SIZE, Metadata, NewMetadata, Priority, Segment, SegmentKind, SegmentSize,
 };
 
 /// Turns a LUKS1 header into LUKS2. Keyslots keep their numbers.
@@ -71,7 +70,7 @@ fn new_header(
     old: &luks1::Header,
     moves: &[(usize, usize)],
     rng: &mut dyn Random,
-) -> Result<Good> {
+) -> Result<HeaderCopy> {
     let data_offset = old.payload_offset.0 * 512;
     let end = if data_offset == 0 { storage.len() } else { data_offset };
     let keyslots_size = end.saturating_sub(SIZE.keyslots_start().0) / AREA_ALIGNMENT.0 * AREA_ALIGNMENT.0;
@@ -89,7 +88,7 @@ fn new_header(
         metadata.add_keyslot(slot as u32, &keyslot(old, slot, old.slots[place].offset.0 * 512), 0)?;
     }
     let binary = BinaryHeader::new(SIZE, &old.uuid, random_bytes(rng)?)?;
-    Ok(Good { binary, metadata })
+    Ok(HeaderCopy { binary, metadata })
 }
 
 fn segment(old: &luks1::Header, data_offset: u64) -> Segment {
