@@ -21,6 +21,7 @@
 pub mod compare;
 pub mod data;
 pub mod peers;
+pub mod pty;
 pub mod run;
 pub mod scratch;
 pub mod skip;
@@ -29,5 +30,6 @@ pub mod vm;
 pub use compare::{assert_same_bytes, assert_same_lines};
 pub use data::random;
 pub use peers::{cryptsetup, keyway, peer};
+pub use pty::Terminal;
 pub use run::{Outcome, Run};
 pub use scratch::Scratch;

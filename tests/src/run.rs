@@ -45,6 +45,21 @@ impl Run {
         self
     }
 
+    /// The program's path.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Its arguments.
+    pub fn arguments(&self) -> &[OsString] {
+        &self.args
+    }
+
+    /// The directory it is to run in.
+    pub fn working_directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
     /// What the program reads on standard input, followed by end of file.
     pub fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Self {
         self.stdin = bytes.as_ref().to_vec();

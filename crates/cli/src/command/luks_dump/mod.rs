@@ -104,7 +104,7 @@ fn run(args: &Args) -> Result<()> {
                     "Dump operation is not supported for this device type: LUKS1 has no JSON; use --json.";
                 return Err(Failure::new(Exit::Parameters, message));
             }
-            Header::Luks2 { metadata, .. } => format!("{}\n", metadata.to_pretty_json()),
+            Header::Luks2 { metadata, .. } => metadata.to_pretty_json(),
         }
     } else {
         match luks.header() {

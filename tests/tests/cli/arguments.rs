@@ -1,0 +1,132 @@
+//! Command lines that make no sense: one line on standard error that names the trouble, and exit code 1.
+
+use keyway_tests::keyway;
+
+/// Command line, and words that the one line on standard error must hold.
+const REFUSALS: &[(&str, &[&str])] = &[
+    ("bogus", &["unknown command \"bogus\"", "--help"]),
+    ("luksfromat x", &["unknown command", "did you mean \"luksFormat\"?"]),
+    ("luksDupm x", &["did you mean \"luksDump\"?"]),
+    ("--bogus luksDump x", &["unknown option --bogus"]),
+    ("luksDump --lable x", &["unknown option --lable", "--label"]),
+    ("luksDump -Z x", &["unknown option -Z"]),
+    ("--verbose", &["a command is missing"]),
+    ("luksUUID --sector-size 512 x", &["--sector-size is not allowed with luksUUID action", "luksFormat"]),
+    ("-S 1 luksUUID x", &["--key-slot is not allowed with luksUUID"]),
+    ("read --pbkdf argon2id x", &["--pbkdf is not allowed with read"]),
+    ("luksDump", &["luksDump: DEVICE is missing", "usage:"]),
+    ("luksKillSlot x", &["luksKillSlot: SLOT is missing"]),
+    ("luksDump x --key-slot", &["--key-slot needs a value"]),
+    ("luksDump x --key-slot one", &["--key-slot one: a whole number is needed"]),
+    ("luksDump x --key-slot -1", &["--key-slot -1: a whole number is needed"]),
+    ("luksDump x -S 4294967296", &["--key-slot 4294967296: at most 2147483647"]),
+    ("luksDump x --unbound=yes", &["--unbound takes no value"]),
+    ("luksFormat x --luks2-metadata-size 16x", &["--luks2-metadata-size 16x: a size is needed"]),
+    ("config x --priority high --key-slot 0", &["one of ignore, normal, prefer is needed"]),
+    ("luksFormat x --integrity hmac-sha256", &["--integrity is not built yet", "nothing was written"]),
+    ("luksFormat x --integrity-no-wipe", &["--integrity-no-wipe is not built yet"]),
+    ("luksFormat x --hw-opal", &["--hw-opal is not built yet"]),
+    ("luksFormat x --use-random --use-urandom", &["Only one of --use-[u]random options is allowed."]),
+    ("luksFormat x --align-payload 8 --offset 8", &["Options --align-payload and --offset cannot be combined."]),
+    ("luksFormat x --keyslot-cipher aes-xts-plain64", &["--keyslot-cipher and --keyslot-key-size must be used together"]),
+    ("luksFormat x --key-size 511", &["Key size must be a multiple of 8 bits."]),
+    ("luksFormat x -c aes-xts-plain64 -s 128", &["aes-xts-plain64", "128"]),
+    ("luksFormat x -c arc4", &["arc4"]),
+    ("luksFormat x -c blowfish-xts-plain64 -s 256", &["blowfish"]),
+    ("luksFormat x -c aes-foo-plain64", &["foo"]),
+    ("luksFormat x --hash nosuch", &["nosuch"]),
+    ("luksFormat x --pbkdf scrypt", &["can be only pbkdf2 or argon2i/argon2id"]),
+    ("luksFormat x --type luks1 --pbkdf argon2id", &["LUKS1 knows PBKDF2 only"]),
+    ("luksFormat x --type luks1 --sector-size 4096", &["LUKS1 has 512 bytes only"]),
+    ("luksFormat x --type luks1 --label a", &["--label needs LUKS2"]),
+    ("luksFormat x --type luks3", &["--type luks3", "luks1 and luks2"]),
+    ("luksFormat x --iter-time 5 --pbkdf-force-iterations 5000", &["PBKDF forced iterations cannot be combined"]),
+    ("luksFormat x --pbkdf pbkdf2 --pbkdf-force-iterations 10", &["1000"]),
+    ("luksFormat x --pbkdf argon2id --pbkdf-force-iterations 1", &["4"]),
+    ("open x name", &["mapping devices is not built yet", "keyway read", "--test-passphrase"]),
+    ("open x", &["Command requires device and mapped name as arguments."]),
+    ("luksOpen x name", &["mapping devices is not built yet"]),
+    ("open --type tcrypt x name", &["tcrypt volumes are not built yet"]),
+    ("create name x", &["plain volumes are not built yet"]),
+    ("open --type nosuch x name", &["Unrecognized metadata device type nosuch."]),
+    ("open x name --unbound", &["Option --unbound may not be used without --test-passphrase."]),
+    ("open x --test-passphrase --persistent", &["--persistent is not allowed with --test-passphrase"]),
+    ("close name", &["close: mapping devices is not built yet", "keyway read"]),
+    ("luksClose name", &["mapping devices is not built yet"]),
+    ("remove --deferred name", &["mapping devices is not built yet"]),
+    ("resize name --size 100", &["mapping devices is not built yet"]),
+    ("status name", &["mapping devices is not built yet"]),
+    ("luksSuspend name", &["mapping devices is not built yet"]),
+    ("luksResume name", &["mapping devices is not built yet"]),
+    ("--hotzone-size 1M reencrypt x", &["reencrypt: ", "keyway copy"]),
+    ("tcryptDump x", &["this format is not built yet"]),
+    ("bitlkDump x", &["this format is not built yet"]),
+    ("fvault2Dump x", &["this format is not built yet"]),
+    ("token frob x", &["Invalid token action frob"]),
+    ("token add x", &["--key-description parameter is mandatory"]),
+    ("token remove x", &["Action requires specific token"]),
+    ("token unassign x --token-id 0", &["Action requires specific keyslot"]),
+    ("config x", &["Option --priority, --label or --subsystem is missing."]),
+    ("config x --priority prefer", &["Keyslot specification is required."]),
+    ("luksDump x --unbound", &["Keyslot specification is required."]),
+    ("luksAddKey x --unbound", &["Key size is required with --unbound option."]),
+    ("luksHeaderBackup x", &["Option --header-backup-file is required."]),
+    ("luksHeaderRestore x", &["Option --header-backup-file is required."]),
+    ("convert x", &["only luks1 and luks2 are supported"]),
+    ("completions tcsh", &["bash, zsh or fish"]),
+];
+
+#[test]
+fn every_refusal_is_one_line_with_exit_code_1() {
+    for (line, words) in REFUSALS {
+        let outcome = keyway(line).fails(1);
+        let errors = outcome.errors();
+        assert_eq!(errors.lines().count(), 1, "not one line\n{outcome}");
+        assert_eq!(outcome.text(), "", "nothing belongs on standard output\n{outcome}");
+        for word in *words {
+            assert!(errors.contains(word), "{word:?} is missing\n{outcome}");
+        }
+        assert!(!std::path::Path::new("x").exists(), "{line} made a file");
+    }
+}
+
+/// Options stand anywhere, `=` or not, bundled or not; `--` ends them. All of these are the same command.
+#[test]
+fn options_stand_anywhere() {
+    let lines = [
+        "luksDump --test-args --key-slot 3 x",
+        "--test-args --key-slot=3 luksDump x",
+        "--key-slot 3 luksDump x --test-args",
+        "-S 3 --test-args luksDump x",
+        "-S3 --test-args luksDump x",
+        "-vqS 3 luksDump x --test-args",
+        "-qS3 luksDump --test-args -- x",
+        "--test-args -S 1 luksDump x -S 3",
+        "-d - --test-args luksDump x",
+        "--key-file=- luksDump --test-args x",
+        "--cipher aes --hash sha1 luksDump x --test-args --timeout 1",
+        "--test-args -- luksDump x",
+    ];
+    for line in lines {
+        let outcome = keyway(line).ok();
+        assert_eq!(outcome.text(), "No action taken. Invoked with --test-args option.\n", "{outcome}");
+    }
+}
+
+#[test]
+fn after_two_dashes_everything_is_an_operand() {
+    keyway("luksDump -- --help").fails(4).says("Device --help does not exist or access denied.");
+}
+
+/// The command lines of an article about LUKS1 and GRUB, as typed there.
+#[test]
+fn an_articles_command_lines_parse() {
+    for line in [
+        "--cipher aes-xts-plain64 --key-size 512 --hash sha512 --iter-time 2000 --align-payload=2048 -v luksFormat x",
+        "luksAddKey x -S 1 --pbkdf-force-iterations 200000",
+        "luksKillSlot x 0",
+        "-v --key-file k luksFormat x",
+    ] {
+        keyway(line).args("--test-args").ok();
+    }
+}

@@ -1,0 +1,328 @@
+//! The same command line with cryptsetup and with Keyway, on equal copies of a volume: the same exit code, the same
+//! standard output, and afterwards the same header (read by cryptsetup; fresh salts and digests masked).
+
+use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
+use keyway_tests::{Run, Scratch, assert_same_lines, cryptsetup, keyway, need};
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Volume, command line (in a directory with `volume` and key files), standard input.
+type Case = (&'static str, &'static str, &'static str);
+
+/// Looking and unlocking.
+const QUESTIONS: &[Case] = &[
+    ("one", "luksDump volume", ""),
+    ("two", "luksDump volume", ""),
+    ("small2", "luksDump volume", ""),
+    ("one", "luksDump --dump-json-metadata volume", ""),
+    ("two", "luksDump --dump-json-metadata volume", ""),
+    ("one", "luksDump --type luks2 volume", ""),
+    ("two", "luksDump --type luks1 volume", ""),
+    ("two", "luksDump k0", ""),
+    ("two", "luksDump nosuch", ""),
+    ("two", "luksDump .", ""),
+    ("two", "-v luksDump --header volume k0", ""),
+    ("one", "-q luksDump --dump-volume-key volume -d k1", ""),
+    ("two", "-q luksDump --dump-volume-key volume", "alpha"),
+    ("two", "-q luksDump --dump-master-key volume", "alpha\nx"),
+    ("two", "-v -q luksDump --dump-volume-key volume", "wrong"),
+    ("two", "-v -q luksDump --dump-volume-key --volume-key-file new volume -d k0", ""),
+    ("two", "-q luksDump --dump-volume-key --volume-key-file k0 volume -d k0", ""),
+    ("two", "-q luksDump --unbound -S 7 volume -d k3", ""),
+    ("two", "-q luksDump --unbound -S 0 volume -d k0", ""),
+    ("one", "luksUUID volume", ""),
+    ("two", "-v luksUUID volume", ""),
+    ("two", "luksUUID k0", ""),
+    ("two", "luksUUID nosuch", ""),
+    ("one", "isLuks volume", ""),
+    ("two", "-v isLuks volume", ""),
+    ("two", "isLuks k0", ""),
+    ("two", "isLuks nosuch", ""),
+    ("one", "isLuks --type luks1 volume", ""),
+    ("one", "isLuks --type luks2 volume", ""),
+    ("one", "isLuks volume volume", ""),
+    ("one", "-v open --test-passphrase volume", "alpha"),
+    ("one", "-v luksOpen --test-passphrase volume", "beta\n"),
+    ("one", "-v open --test-passphrase volume", "wrong"),
+    ("one", "-v open --test-passphrase volume", ""),
+    ("one", "-v open --test-passphrase volume -S 0", "beta"),
+    ("one", "-v open --test-passphrase volume -S 1", "beta"),
+    ("one", "-v open --test-passphrase volume -S 4", "beta"),
+    ("one", "-v open --test-passphrase volume -S 9", "beta"),
+    ("two", "-v open --test-passphrase volume", "alpha"),
+    ("two", "-v open --test-passphrase volume -d k1", ""),
+    ("two", "-v open --test-passphrase volume", "gamma"),
+    ("two", "-v open --test-passphrase volume -S 2", "gamma"),
+    ("two", "-v open --test-passphrase volume", "delta"),
+    ("two", "-v open --test-passphrase volume -S 7", "delta"),
+    ("two", "-v open --test-passphrase --unbound volume", "delta"),
+    ("two", "-v open --test-passphrase --unbound volume -S 7", "delta"),
+    ("two", "-v open --test-passphrase volume -S 40", "alpha"),
+    ("two", "-v open --test-passphrase volume -d nosuch", ""),
+    ("two", "-v open --test-passphrase volume -d k0 -l 3", ""),
+    ("two", "-v open --test-passphrase volume -d k0 -l 30", ""),
+    ("two", "-v open --test-passphrase volume -d k0 --keyfile-offset 30", ""),
+    ("two", "-v open --test-passphrase volume --volume-key-file vk", ""),
+    ("two", "-v open --test-passphrase volume --master-key-file vk", ""),
+    ("two", "-v open --test-passphrase volume --volume-key-file badvk", ""),
+    ("two", "-v open --test-passphrase volume --volume-key-file k0", ""),
+    ("two", "-v open --test-passphrase k0 -d k0", ""),
+    ("empty2", "-v open --test-passphrase volume -d k0", ""),
+    ("empty1", "-v open --test-passphrase volume -d k0", ""),
+    ("two", "open volume", "alpha"),
+    ("two", "open --type nosuch volume name", "alpha"),
+    ("two", "token export volume --token-id 0", ""),
+    ("two", "-v token export volume --token-id 5", ""),
+    ("two", "-v token export volume --token-id 1", ""),
+    ("one", "token export volume --token-id 1", ""),
+    ("two", "-v repair volume", ""),
+    ("two", "convert volume --type luks2", ""),
+    ("two", "-q convert volume --type luks1", ""),
+    ("two", "convert k0 --type luks1", ""),
+    ("two", "luksHeaderBackup volume --header-backup-file k0", ""),
+    ("two", "luksHeaderBackup k0 --header-backup-file new", ""),
+    ("two", "-q luksHeaderRestore volume --header-backup-file k0", ""),
+    ("two", "-q luksHeaderRestore volume --header-backup-file nosuch", ""),
+];
+
+/// Changing.
+const CHANGES: &[Case] = &[
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 volume", "alpha\nnew"),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 volume k3", "alpha"),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 volume k3 -d k0", ""),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 -S 3 volume k3 -d k0", ""),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 -S 1 volume k3 -d k0", ""),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 -S 8 volume k3 -d k0", ""),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 -S 1 --new-key-slot 4 volume k3", "beta"),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 -S 0 --new-key-slot 4 volume k3", "beta"),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 volume k3", "wrong"),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 1000 volume nosuch -d k0", ""),
+    ("one", "-v luksAddKey --pbkdf-force-iterations 999 volume k3 -d k0", ""),
+    ("two", "-v luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 volume", "alpha\nnew\n"),
+    ("two", "-v luksAddKey --pbkdf pbkdf2 --hash sha512 --pbkdf-force-iterations 1000 volume k3 -d k0", ""),
+    (
+        "two",
+        "-v luksAddKey --pbkdf argon2i --pbkdf-force-iterations 5 --pbkdf-memory 64 --pbkdf-parallel 2 volume k3 -d k0",
+        "",
+    ),
+    ("two", "-v luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --volume-key-file vk volume k3", ""),
+    ("two", "-v luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --volume-key-file badvk volume k3", ""),
+    ("two", "-v luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --unbound --key-size 256 volume k3", ""),
+    ("two", "-v luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 -S 9 --unbound -s 64 volume k3", ""),
+    (
+        "two",
+        "-v luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --keyslot-cipher aes-cbc-plain64 --keyslot-key-size 256 \
+         volume k3 -d k0",
+        "",
+    ),
+    ("one", "-v luksChangeKey --pbkdf-force-iterations 1000 volume", "alpha\nnew"),
+    ("one", "-v luksChangeKey --pbkdf-force-iterations 1000 volume k3 -d k1", ""),
+    ("one", "-v luksChangeKey --pbkdf-force-iterations 1000 -S 0 volume k3 -d k1", ""),
+    ("two", "-v luksChangeKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 volume k3", "alpha"),
+    ("two", "-v luksChangeKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 -S 1 volume k3 -d k1", ""),
+    ("two", "-v luksChangeKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 volume k3", "wrong"),
+    ("two", "-v luksConvertKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 volume -S 1", "beta"),
+    ("two", "-v luksConvertKey --pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 32 --pbkdf-parallel 1 volume", "alpha"),
+    ("two", "-v luksConvertKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 volume -S 9", "beta"),
+    ("two", "-v luksConvertKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 volume", "wrong"),
+    ("one", "-v luksConvertKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 volume", "alpha"),
+    ("one", "-v luksRemoveKey volume", "beta"),
+    ("one", "-v luksRemoveKey volume k2", ""),
+    ("one", "-v luksRemoveKey volume", "wrong"),
+    ("two", "-v luksRemoveKey volume", "alpha"),
+    ("one", "-v luksKillSlot volume 1", "alpha"),
+    ("one", "-v luksKillSlot volume 1", "beta"),
+    ("one", "-v luksKillSlot volume 1 -d k2", ""),
+    ("one", "-v luksKillSlot volume 1", ""),
+    ("one", "-v luksKillSlot volume 2", "alpha"),
+    ("one", "-v luksKillSlot volume 8", "alpha"),
+    ("two", "-v luksKillSlot volume 7 -d k0", ""),
+    ("two", "-v luksKillSlot volume 0 -d k1", ""),
+    ("two", "-q -v luksKillSlot volume 0", ""),
+    ("one", "-q -v erase volume", ""),
+    ("two", "-q -v luksErase volume", ""),
+    ("empty2", "-q -v erase volume", ""),
+    ("one", "-v luksUUID --uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085 volume", ""),
+    ("two", "-q luksUUID --uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085 volume", ""),
+    ("two", "-q luksUUID --uuid nonsense volume", ""),
+    ("two", "-v config --label new --subsystem other volume", ""),
+    ("two", "config --label= volume", ""),
+    ("two", "config --priority ignore -S 0 volume", ""),
+    ("two", "config --priority normal -S 1 volume", ""),
+    ("two", "config --priority prefer -S 9 volume", ""),
+    ("one", "config --label new volume", ""),
+    ("two", "-v token add --key-description new volume", ""),
+    ("two", "-v token add --key-description new -S 1 --token-id 9 volume", ""),
+    ("two", "-v token add --key-description new --unbound volume", ""),
+    ("two", "-v token add --key-description new --token-id 0 volume", ""),
+    ("two", "-v token add --key-description new --token-id 0 --token-replace -S 0 volume", ""),
+    ("two", "-v token add --key-description new -S 9 volume", ""),
+    ("two", "-v token import --json-file token.json volume", ""),
+    ("two", "-v token import volume --token-id 8 -S 1", "{\"type\":\"other\",\"keyslots\":[],\"n\":1.50}"),
+    ("two", "token import volume", "{\"keyslots\":[]}"),
+    ("two", "token import volume", "no json"),
+    ("two", "-v token remove volume --token-id 5", ""),
+    ("two", "-v token remove volume --token-id 6", ""),
+    ("two", "-v token unassign volume --token-id 0 -S 0", ""),
+    ("one", "-q -v convert --type luks2 volume", ""),
+    ("plain2", "-q -v convert --type luks1 volume", ""),
+    ("plain2", "-v luksHeaderBackup volume --header-backup-file new", ""),
+];
+
+/// Making a volume; the UUID is given, the rest may differ in salts only.
+const FORMATS: &[&str] = &[
+    "--type luks1 --pbkdf-force-iterations 1000",
+    "--type luks1 --pbkdf-force-iterations 1000 -S 3 --hash sha512 --align-payload 8192",
+    "--type luks1 --pbkdf-force-iterations 1000 --cipher aes-cbc-essiv:sha256",
+    "--type luks1 --pbkdf-force-iterations 1000 -c aes-cbc-plain64 -s 128 -h sha1",
+    "--type luks1 --pbkdf-force-iterations 1000 --offset 8192",
+    "--type luks1 --pbkdf-force-iterations 1000 --volume-key-file vk",
+    "--type luks1 --pbkdf-force-iterations 1000 --header header",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --sector-size 512 --hash sha512 -S 31",
+    "--pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 64 --pbkdf-parallel 1 --sector-size 2048",
+    "--pbkdf argon2i --pbkdf-force-iterations 4 --pbkdf-memory 32 --pbkdf-parallel 2 -s 256",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --luks2-metadata-size 64K --luks2-keyslots-size 512K",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --offset 32768",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --align-payload 8192 --label one --subsystem two",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --keyslot-cipher aes-xts-plain64 --keyslot-key-size 256",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --header header",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --header header --offset 4096",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --volume-key-file vk",
+    "--type luks1 --pbkdf-force-iterations 1000 -S 8",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 -S 32",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --offset 100",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --sector-size 8192",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --luks2-metadata-size 17K",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --luks2-keyslots-size 1000",
+    "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --volume-key-file k0",
+];
+
+#[test]
+fn questions_have_the_same_answers() {
+    need!("cryptsetup");
+    QUESTIONS.iter().for_each(compare);
+}
+
+#[test]
+fn changes_leave_the_same_header() {
+    need!("cryptsetup");
+    CHANGES.iter().for_each(compare);
+}
+
+#[test]
+fn new_volumes_are_the_same() {
+    need!("cryptsetup");
+    for options in FORMATS {
+        let run = |program: fn(&str) -> Run| {
+            let scratch = Scratch::new();
+            lay_out(scratch.root(), None);
+            let line = "-q -v luksFormat --uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085";
+            let outcome = program(line).args(options).args("volume k0").directory(scratch.root()).outcome();
+            let header = if options.contains("--header") { "header" } else { "volume" };
+            let size = fs::metadata(scratch.path(header)).map_or(0, |m| m.len());
+            let dump = cryptsetup("luksDump").arg(header).directory(scratch.root()).outcome();
+            let opens = cryptsetup("open --test-passphrase -d k0").arg(header).directory(scratch.root()).outcome();
+            (outcome, size, masked(&dump.text()), opens.code)
+        };
+        let (theirs, ours) = (run(cryptsetup), run(keyway));
+        assert_eq!(ours.0.code, theirs.0.code, "luksFormat {options}\nours: {}\ntheirs: {}", ours.0, theirs.0);
+        assert_same_lines("keyway", &ours.0.text(), "cryptsetup", &theirs.0.text());
+        if ours.0.code == Some(0) {
+            assert_same_lines(&format!("keyway {options}"), &ours.2, "cryptsetup", &theirs.2);
+            assert_eq!((ours.1, ours.3), (theirs.1, theirs.3), "size and passphrase: {options}");
+        }
+    }
+}
+
+#[track_caller]
+fn compare((volume, line, stdin): &Case) {
+    let run = |program: fn(&str) -> Run| {
+        let scratch = Scratch::new();
+        lay_out(scratch.root(), Some(volume));
+        let outcome = program(line).directory(scratch.root()).stdin(stdin).outcome();
+        let dump = cryptsetup("luksDump volume").directory(scratch.root()).outcome();
+        let new_file = fs::metadata(scratch.path("new")).ok().map(|m| m.len());
+        (outcome, masked(&dump.text()), new_file)
+    };
+    let (theirs, ours) = (run(cryptsetup), run(keyway));
+    assert_eq!(ours.0.code, theirs.0.code, "exit codes on \"{volume}\"\nours: {}\ntheirs: {}", ours.0, theirs.0);
+    let label = format!("keyway {line} (volume {volume})");
+    assert_same_lines(&label, &ours.0.text(), "cryptsetup", &theirs.0.text());
+    assert_same_lines(&format!("{label}, the header then"), &ours.1, "cryptsetup", &theirs.1);
+    assert_eq!(ours.2, theirs.2, "length of the file that {line} makes");
+    let quiet = (ours.0.stderr.is_empty(), theirs.0.stderr.is_empty());
+    assert!(quiet == (true, true) || !quiet.0 || !ours.0.code.eq(&Some(1)), "a failure without a word: {}", ours.0);
+}
+
+/// Salts, digests and keys replaced: everything that is random, nothing else.
+fn masked(dump: &str) -> String {
+    let is_byte = |word: &str| word.len() == 2 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let mask = |word: &str| if is_byte(word) { "xx".to_owned() } else { word.to_owned() };
+    let lines = dump.lines().map(|line| line.split(' ').map(mask).collect::<Vec<_>>().join(" "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Fills a directory: key files, and a copy of the named volume (or an empty 24 MiB file).
+fn lay_out(directory: &Path, volume: Option<&str>) {
+    let fixtures = fixtures();
+    for entry in fs::read_dir(fixtures.path("keys")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), directory.join(entry.file_name())).unwrap();
+    }
+    let target = directory.join("volume");
+    match volume {
+        Some(name) => drop(fs::copy(fixtures.path(name), target).unwrap()),
+        None => fs::File::create(target).unwrap().set_len(24 << 20).unwrap(),
+    }
+}
+
+/// The volumes that cases start from, made once by cryptsetup.
+fn fixtures() -> &'static Scratch {
+    static FIXTURES: OnceLock<Scratch> = OnceLock::new();
+    FIXTURES.get_or_init(|| {
+        let scratch = Scratch::new();
+        let keys = scratch.path("keys");
+        fs::create_dir(&keys).unwrap();
+        let write = |name: &str, bytes: &[u8]| fs::write(keys.join(name), bytes).unwrap();
+        for (name, passphrase) in [("k0", "alpha"), ("k1", "beta"), ("k2", "gamma"), ("k3", "delta")] {
+            write(name, passphrase.as_bytes());
+        }
+        write("vk", &keyway_tests::random(1, 64));
+        write("badvk", &keyway_tests::random(2, 64));
+        write("token.json", b"{\"type\":\"imported\",\"keyslots\":[\"0\"],\"a/b\":{},\"list\":[1,null,\"\\u00e9\"]}");
+        let run = |line: &str| cryptsetup(line).directory(scratch.root()).ok();
+
+        scratch.sized("one", 5 << 20);
+        run(&format!("-q luksFormat --type luks1 {CHEAP_PBKDF2} --volume-key-file keys/vk one keys/k0"));
+        run(&format!("luksAddKey {CHEAP_PBKDF2} -d keys/k0 one keys/k1"));
+        run(&format!("luksAddKey {CHEAP_PBKDF2} -d keys/k0 -S 5 one keys/k2"));
+        scratch.sized("empty1", 5 << 20);
+        run(&format!("-q luksFormat --type luks1 {CHEAP_PBKDF2} empty1 keys/k0"));
+        run("-q erase empty1");
+
+        let small = "--luks2-keyslots-size 2M --offset 8192";
+        scratch.sized("two", 6 << 20);
+        run(&format!("-q luksFormat {CHEAP_LUKS2_PBKDF2} {small} --volume-key-file keys/vk two keys/k0"));
+        run(&format!("luksAddKey {CHEAP_ARGON2} -d keys/k0 two keys/k1"));
+        run(&format!("luksAddKey {CHEAP_ARGON2} --pbkdf argon2i -d keys/k0 two keys/k2"));
+        run(&format!("luksAddKey {CHEAP_LUKS2_PBKDF2} -S 7 --unbound --key-size 192 two keys/k3"));
+        run("token add --key-description described -S 0 two");
+        run("token import --token-id 5 --json-file keys/token.json two");
+        run("config --label name --subsystem part two");
+        run("config --priority prefer -S 1 two");
+        run("config --priority ignore -S 2 two");
+        scratch.sized("small2", 6 << 20);
+        run(&format!(
+            "-q luksFormat {CHEAP_LUKS2_PBKDF2} --luks2-metadata-size 32K --luks2-keyslots-size 1M -c aes-cbc-essiv:sha256 \
+             --sector-size 1024 --hash sha512 small2 keys/k0"
+        ));
+        scratch.sized("empty2", 6 << 20);
+        run(&format!("-q luksFormat {CHEAP_LUKS2_PBKDF2} {small} empty2 keys/k0"));
+        run("-q erase empty2");
+        scratch.sized("plain2", 6 << 20);
+        run(&format!("-q luksFormat {CHEAP_LUKS2_PBKDF2} --sector-size 512 {small} plain2 keys/k0"));
+        scratch
+    })
+}

@@ -1,0 +1,205 @@
+//! What a person sees: prompts without echo, questions that want YES, tries, and the terminal given back.
+
+use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::{Run, Scratch, Terminal, cryptsetup, keyway, need};
+
+/// A LUKS1 volume in a scratch directory, with the passphrase "secret".
+fn scratch_with_volume() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.sized("volume", 3 << 20);
+    keyway("luksFormat -q --type luks1")
+        .args(CHEAP_PBKDF2)
+        .args("volume")
+        .directory(scratch.root())
+        .stdin("secret")
+        .ok();
+    scratch
+}
+
+fn on_terminal(scratch: &Scratch, line: &str) -> Terminal {
+    Terminal::start(&keyway(line).directory(scratch.root()))
+}
+
+#[test]
+fn the_right_passphrase_at_the_second_try() {
+    need!("setsid");
+    let scratch = scratch_with_volume();
+    let ending = on_terminal(&scratch, "open --test-passphrase volume")
+        .expect("Enter passphrase for volume: ")
+        .type_secretly("wrong")
+        .expect("No key available with this passphrase.")
+        .expect("Enter passphrase for volume: ")
+        .type_secretly("secret")
+        .finish();
+    assert_eq!(ending.code, Some(0), "{}", ending.screen);
+    assert_eq!(
+        ending.screen,
+        "Enter passphrase for volume: \nNo key available with this passphrase.\nEnter passphrase for volume: \n"
+    );
+}
+
+#[test]
+fn tries_are_three_or_as_said() {
+    need!("setsid");
+    let scratch = scratch_with_volume();
+    for (option, tries) in [("", 3), ("--tries 1", 1), ("-T 2", 2)] {
+        let mut terminal = on_terminal(&scratch, &format!("open --test-passphrase volume {option}"));
+        for _ in 0..tries {
+            terminal = terminal.expect("Enter passphrase for volume: ").type_secretly("wrong");
+        }
+        let ending = terminal.finish();
+        assert_eq!(ending.code, Some(2), "{}", ending.screen);
+        assert_eq!(ending.screen.matches("No key available with this passphrase.").count(), tries);
+        assert!(!ending.screen.contains("wrong"), "the passphrase was echoed: {}", ending.screen);
+    }
+}
+
+#[test]
+fn control_c_gives_the_echo_back() {
+    need!("setsid");
+    let scratch = scratch_with_volume();
+    let terminal = on_terminal(&scratch, "open --test-passphrase volume").expect("Enter passphrase");
+    while terminal.echoes() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let terminal = terminal.interrupt();
+    let watch = std::time::Instant::now();
+    while !terminal.echoes() {
+        assert!(watch.elapsed().as_secs() < 20, "the echo stays off");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let ending = terminal.finish();
+    // setsid --wait reports the signal as 128 + 2, or dies by it too.
+    assert!(ending.signal == Some(2) || ending.code == Some(130) || ending.code == Some(2), "{:?}", ending.code);
+}
+
+#[test]
+fn a_prompt_gives_up_in_time() {
+    need!("setsid");
+    let scratch = scratch_with_volume();
+    let ending = on_terminal(&scratch, "open --test-passphrase volume --timeout 1").finish();
+    assert_eq!(ending.code, Some(1));
+    assert!(ending.screen.contains("Error reading passphrase from terminal: nothing was typed in time."));
+}
+
+#[test]
+fn format_asks_for_yes_and_for_the_passphrase_twice() {
+    need!("setsid");
+    let scratch = scratch_with_volume();
+    let before = std::fs::read(scratch.path("volume")).unwrap();
+    let format = format!("luksFormat --type luks1 {CHEAP_PBKDF2} volume");
+    let question = "Are you sure? (Type 'yes' in capital letters): ";
+
+    for answer in ["yes", "YES ", "no", ""] {
+        let ending = on_terminal(&scratch, &format).expect(question).type_line(answer).finish();
+        assert_eq!(ending.code, Some(1));
+        assert!(ending.screen.contains("This will overwrite data on volume irrevocably."));
+        assert!(ending.screen.ends_with("Operation aborted.\n\n") || ending.screen.ends_with("Operation aborted.\n"));
+    }
+    let ending = on_terminal(&scratch, &format)
+        .expect(question)
+        .type_line("YES")
+        .expect("Enter passphrase for volume: ")
+        .type_secretly("new one")
+        .expect("Verify passphrase: ")
+        .type_secretly("another")
+        .finish();
+    assert_eq!(ending.code, Some(2));
+    assert!(ending.screen.contains("Passphrases do not match."), "{}", ending.screen);
+    assert!(before == std::fs::read(scratch.path("volume")).unwrap(), "a refused format wrote something");
+
+    let ending = on_terminal(&scratch, &format!("-v {format}"))
+        .expect(question)
+        .type_line("YES")
+        .expect("Enter passphrase for volume: ")
+        .type_secretly("new one")
+        .expect("Verify passphrase: ")
+        .type_secretly("new one")
+        .finish();
+    assert_eq!(ending.code, Some(0), "{}", ending.screen);
+    assert!(ending.screen.ends_with("Key slot 0 created.\nCommand successful.\n"), "{}", ending.screen);
+    keyway("open --test-passphrase volume").directory(scratch.root()).stdin("new one").ok();
+}
+
+#[test]
+fn the_last_keyslot_wants_yes() {
+    need!("setsid");
+    let scratch = scratch_with_volume();
+    let ending = on_terminal(&scratch, "luksKillSlot volume 0")
+        .expect("This is the last keyslot. Device will become unusable after purging this key.")
+        .expect("capital letters): ")
+        .type_line("NO")
+        .finish();
+    assert_eq!(ending.code, Some(2));
+    assert!(ending.screen.contains("Operation aborted, the keyslot was NOT wiped."));
+    keyway("open --test-passphrase volume").directory(scratch.root()).stdin("secret").ok();
+    let ending = on_terminal(&scratch, "luksRemoveKey volume")
+        .expect("Enter passphrase to be deleted: ")
+        .type_secretly("secret")
+        .expect("capital letters): ")
+        .type_line("YES")
+        .finish();
+    assert_eq!(ending.code, Some(0), "{}", ending.screen);
+    keyway("open --test-passphrase volume").directory(scratch.root()).stdin("secret").fails(1);
+}
+
+/// One conversation: the arguments, then what is waited for and what is typed (true: without echo).
+type Talk = (&'static str, &'static [(&'static str, &'static str, bool)]);
+
+const YES: &str = "(Type 'yes' in capital letters): ";
+const TALKS: &[Talk] = &[
+    ("open --test-passphrase volume", &[("volume: ", "secret", true)]),
+    ("-v open --test-passphrase volume", &[("volume: ", "bad", true), ("volume: ", "secret", true)]),
+    (
+        "-v luksAddKey --pbkdf-force-iterations 1000 volume",
+        &[("passphrase: ", "secret", true), ("slot: ", "second", true), ("Verify passphrase: ", "second", true)],
+    ),
+    ("luksAddKey --pbkdf-force-iterations 1000 volume", &[("passphrase: ", "bad", true)]),
+    (
+        "-v luksChangeKey --pbkdf-force-iterations 1000 volume",
+        &[("changed: ", "secret", true), ("new passphrase: ", "other", true), ("Verify passphrase: ", "other", true)],
+    ),
+    (
+        "luksChangeKey --pbkdf-force-iterations 1000 volume",
+        &[("changed: ", "secret", true), ("new passphrase: ", "other", true), ("Verify passphrase: ", "typo", true)],
+    ),
+    ("luksRemoveKey volume", &[("deleted: ", "secret", true), (YES, "no", false)]),
+    ("-v luksKillSlot volume 0", &[(YES, "YES", false), ("remaining passphrase: ", "bad", true)]),
+    ("-v luksKillSlot volume 0", &[(YES, "YES", false), ("remaining passphrase: ", "secret", true)]),
+    ("luksKillSlot volume 3", &[]),
+    ("-q luksKillSlot volume 0", &[]),
+    ("erase volume", &[(YES, "no", false)]),
+    ("-v erase volume", &[(YES, "YES", false)]),
+    ("luksDump --dump-volume-key volume", &[(YES, "no", false)]),
+    ("-q luksDump --dump-volume-key volume", &[("volume: ", "bad", true)]),
+    ("luksUUID --uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085 volume", &[(YES, "no", false)]),
+    ("-v luksUUID --uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085 volume", &[(YES, "YES", false)]),
+    ("convert --type luks2 volume", &[(YES, "no", false)]),
+    ("luksFormat --type luks1 volume", &[(YES, "no", false)]),
+    (
+        "-v luksFormat --type luks1 --pbkdf-force-iterations 1000 --header header volume",
+        &[(YES, "YES", false), ("volume: ", "a", true), ("Verify passphrase: ", "a", true)],
+    ),
+    ("luksFormat --type luks1 --header header volume", &[(YES, "no", false)]),
+];
+
+/// The same conversation with both programs: the same screen, byte for byte, and the same exit code.
+#[test]
+fn conversations_are_cryptsetups() {
+    need!("setsid", "cryptsetup");
+    for (line, talk) in TALKS {
+        let hold = |program: fn(&str) -> Run| {
+            let scratch = scratch_with_volume();
+            let mut terminal = Terminal::start(&program(line).directory(scratch.root()));
+            for (prompt, answer, secretly) in *talk {
+                terminal = terminal.expect(prompt);
+                terminal = if *secretly { terminal.type_secretly(answer) } else { terminal.type_line(answer) };
+            }
+            let ending = terminal.finish();
+            (ending.code, ending.screen)
+        };
+        let (theirs, ours) = (hold(cryptsetup), hold(keyway));
+        assert_eq!(ours.0, theirs.0, "exit code of {line}\nours:\n{}\ntheirs:\n{}", ours.1, theirs.1);
+        assert_eq!(ours.1, theirs.1, "screen of {line}");
+    }
+}
