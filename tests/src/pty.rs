@@ -30,7 +30,7 @@ pub struct Ending {
 }
 
 /// Longest wait for a prompt or the end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Terminal {
     /// Starts `run` with a pseudoterminal as its controlling terminal and all three streams. Needs `setsid`.
@@ -51,11 +51,14 @@ impl Terminal {
     #[track_caller]
     pub fn expect(mut self, text: &str) -> Self {
         let deadline = Instant::now() + PATIENCE;
-        while !self.seen[self.answered..].contains(text) {
-            assert!(Instant::now() < deadline && self.read(), "no {text:?} on the screen:\n{}", self.seen);
+        loop {
+            if let Some(at) = self.seen[self.answered..].find(text) {
+                self.answered += at + text.len();
+                return self;
+            }
+            assert!(Instant::now() < deadline, "no {text:?} on the screen:\n{}", self.seen);
+            self.read_within(Duration::from_millis(200));
         }
-        self.answered = self.seen.len();
-        self
     }
 
     /// Waits until the program has turned echo off, then types a passphrase and the return key.
@@ -100,11 +103,6 @@ impl Terminal {
         }
     }
 
-    fn read(&mut self) -> bool {
-        self.read_within(Duration::from_millis(200));
-        true
-    }
-
     /// Whether something came.
     fn read_within(&mut self, time: Duration) -> bool {
         let limit = Timespec::try_from(time).expect("a short time");
@@ -124,6 +122,7 @@ fn pair() -> (OwnedFd, OwnedFd) {
     grantpt(&person).expect("a pseudoterminal of ours");
     unlockpt(&person).expect("a pseudoterminal of ours");
     let name = ptsname(&person, Vec::new()).expect("its name");
-    let program = rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("its other side");
+    let program =
+        rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("its other side");
     (person, program)
 }

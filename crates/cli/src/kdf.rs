@@ -2,6 +2,7 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
+use keyway_crypto::Hash;
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME};
 use keyway_volume::{Cost, KdfChoice};
@@ -12,6 +13,7 @@ pub(crate) const DEFAULT_HASH: &str = "sha256";
 
 /// The KDF of a new keyslot in a LUKS header of `version`, from `--pbkdf` and its companions. `hash` is PBKDF2's.
 pub(crate) fn choice(args: &Args, version: u8, hash: &str) -> Result<KdfChoice> {
+    Hash::parse(hash).map_err(keyway_volume::Error::from)?;
     let cost = cost(args)?;
     let default = if version == 1 { "pbkdf2" } else { "argon2id" };
     let name = args.text(&shared::PBKDF).unwrap_or(default);

@@ -19,6 +19,7 @@ mod passphrase;
 mod plaintext;
 mod progress;
 mod question;
+mod signature;
 mod unlocking;
 
 use std::process::ExitCode;

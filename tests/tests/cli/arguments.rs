@@ -27,8 +27,14 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("luksFormat x --integrity-no-wipe", &["--integrity-no-wipe is not built yet"]),
     ("luksFormat x --hw-opal", &["--hw-opal is not built yet"]),
     ("luksFormat x --use-random --use-urandom", &["Only one of --use-[u]random options is allowed."]),
-    ("luksFormat x --align-payload 8 --offset 8", &["Options --align-payload and --offset cannot be combined."]),
-    ("luksFormat x --keyslot-cipher aes-xts-plain64", &["--keyslot-cipher and --keyslot-key-size must be used together"]),
+    (
+        "luksFormat x --align-payload 8 --offset 8",
+        &["Options --align-payload and --offset cannot be combined."],
+    ),
+    (
+        "luksFormat x --keyslot-cipher aes-xts-plain64",
+        &["--keyslot-cipher and --keyslot-key-size must be used together"],
+    ),
     ("luksFormat x --key-size 511", &["Key size must be a multiple of 8 bits."]),
     ("luksFormat x -c aes-xts-plain64 -s 128", &["aes-xts-plain64", "128"]),
     ("luksFormat x -c arc4", &["arc4"]),
@@ -40,7 +46,10 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("luksFormat x --type luks1 --sector-size 4096", &["LUKS1 has 512 bytes only"]),
     ("luksFormat x --type luks1 --label a", &["--label needs LUKS2"]),
     ("luksFormat x --type luks3", &["--type luks3", "luks1 and luks2"]),
-    ("luksFormat x --iter-time 5 --pbkdf-force-iterations 5000", &["PBKDF forced iterations cannot be combined"]),
+    (
+        "luksFormat x --iter-time 5 --pbkdf-force-iterations 5000",
+        &["PBKDF forced iterations cannot be combined"],
+    ),
     ("luksFormat x --pbkdf pbkdf2 --pbkdf-force-iterations 10", &["1000"]),
     ("luksFormat x --pbkdf argon2id --pbkdf-force-iterations 1", &["4"]),
     ("open x name", &["mapping devices is not built yet", "keyway read", "--test-passphrase"]),

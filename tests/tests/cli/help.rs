@@ -5,10 +5,38 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 const VERBS: &[&str] = &[
-    "inspect", "read", "write", "build", "copy", "luksFormat", "open", "luksDump", "luksAddKey", "luksChangeKey",
-    "luksRemoveKey", "luksKillSlot", "luksConvertKey", "erase", "luksUUID", "isLuks", "luksHeaderBackup",
-    "luksHeaderRestore", "config", "token", "convert", "repair", "benchmark", "close", "resize", "status", "reencrypt",
-    "tcryptDump", "bitlkDump", "fvault2Dump", "luksSuspend", "luksResume",
+    "inspect",
+    "read",
+    "write",
+    "build",
+    "copy",
+    "luksFormat",
+    "open",
+    "luksDump",
+    "luksAddKey",
+    "luksChangeKey",
+    "luksRemoveKey",
+    "luksKillSlot",
+    "luksConvertKey",
+    "erase",
+    "luksUUID",
+    "isLuks",
+    "luksHeaderBackup",
+    "luksHeaderRestore",
+    "config",
+    "token",
+    "convert",
+    "repair",
+    "benchmark",
+    "close",
+    "resize",
+    "status",
+    "reencrypt",
+    "tcryptDump",
+    "bitlkDump",
+    "fvault2Dump",
+    "luksSuspend",
+    "luksResume",
 ];
 
 #[test]
@@ -37,7 +65,9 @@ fn every_verb_has_help_and_a_man_page() {
         assert!(keyway(verb).args("--usage").ok().text().starts_with(&format!("Usage: keyway {verb}")));
         let page = std::fs::read_to_string(scratch.path(&format!("keyway-{verb}.8"))).unwrap();
         assert!(page.starts_with(".TH \"KEYWAY"), "{page}");
-        for section in [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH \"COMMON OPTIONS\"", ".SH EXIT STATUS"] {
+        for section in
+            [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH \"COMMON OPTIONS\"", ".SH EXIT STATUS"]
+        {
             assert!(page.contains(section), "keyway-{verb}.8 lacks {section}");
         }
     }
@@ -89,14 +119,19 @@ fn called_as_cryptsetup_it_says_so() {
     let version = String::from_utf8(run("--version").stdout).unwrap();
     assert_eq!(version.split_whitespace().take(2).collect::<Vec<_>>(), ["cryptsetup", "2.8.0"]);
     let refused = run("luksUUID --sector-size 512 x");
-    assert!(refused.stderr.starts_with(b"cryptsetup: Option --sector-size is not allowed with luksUUID action"));
+    assert!(
+        refused.stderr.starts_with(b"cryptsetup: Option --sector-size is not allowed with luksUUID action")
+    );
     assert!(String::from_utf8(run("luksDump --help").stdout).unwrap().contains("Usage: cryptsetup luksDump"));
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_panic() {
     need!("sh");
-    let line = format!("{} completions bash | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}", keyway_tests::peers::program().display());
+    let line = format!(
+        "{} completions bash | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}",
+        keyway_tests::peers::program().display()
+    );
     let outcome = peer("bash", "-c").arg(line).ok().quiet();
     assert!(["0\n", "1\n"].contains(&outcome.text().as_str()), "{outcome}");
     peer("sh", "-c")

@@ -54,7 +54,10 @@ fn parts_of_key_files() {
     let short = test_passphrase(&volume, &option("-l 100"), b"");
     assert_eq!((short.code, short.errors().as_str()), (Some(1), "Cannot read requested amount of data.\n"));
     let beyond = test_passphrase(&volume, &option("--keyfile-offset 100"), b"");
-    assert_eq!((beyond.code, beyond.errors().as_str()), (Some(1), "Cannot seek to requested keyfile offset.\n"));
+    assert_eq!(
+        (beyond.code, beyond.errors().as_str()),
+        (Some(1), "Cannot seek to requested keyfile offset.\n")
+    );
 }
 
 #[test]
@@ -65,7 +68,10 @@ fn what_cannot_be_read_is_one_line() {
     assert_eq!((empty.code, empty.errors().as_str()), (Some(1), "Nothing to read on input.\n"));
     test_passphrase(&volume, "-d /nonexistent/key", b"").says("Failed to open key file /nonexistent/key");
     let twice = test_passphrase(&volume, "-d a -d b", b"");
-    assert_eq!((twice.code, twice.errors().as_str()), (Some(1), "Only one --key-file argument is allowed.\n"));
+    assert_eq!(
+        (twice.code, twice.errors().as_str()),
+        (Some(1), "Only one --key-file argument is allowed.\n")
+    );
     let large = scratch.sized("large", (8 << 20) + 1);
     let outcome = test_passphrase(&volume, &format!("-d {}", large.display()), b"");
     assert_eq!(outcome.code, Some(1));

@@ -15,7 +15,8 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Set label, subsystem and keyslot priorities.",
-    man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names them.",
+    man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names them. \
+          A label that is not named stays as it is.",
     options: &[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER],
     examples: &[Example {
         line: "keyway config --priority prefer --key-slot 1 disk.img",

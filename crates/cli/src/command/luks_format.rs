@@ -4,11 +4,11 @@ use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shar
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::{self, Request};
-use crate::{hint, kdf, output, question, unlocking};
+use crate::{hint, kdf, output, question, signature, unlocking};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
 use keyway_volume::storage::File;
-use keyway_volume::{OsRandom, Random, Storage};
+use keyway_volume::{Header, Luks, OsRandom, Random, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -114,6 +114,8 @@ static REFUSED: &[&Opt] = &[
 
 /// cryptsetup's default volume key: 256 bits, doubled for XTS.
 const DEFAULT_KEY_BITS: u32 = 256;
+/// Below this (4 MiB less the two smallest header copies) cryptsetup warns.
+const SMALL_KEYSLOTS_AREA: u64 = (4 << 20) - 2 * (16 << 10);
 
 fn run(args: &Args) -> Result<()> {
     check_options(args)?;
@@ -124,7 +126,8 @@ fn run(args: &Args) -> Result<()> {
 
     let target = Target::open(args)?;
     target.confirm(args)?;
-    let passphrase = Request::first(args, unlocking::prompt_for(&target.device), args.operand(1))?.read()?;
+    let passphrase =
+        Request::first(args, unlocking::prompt_for(target.header_path()), args.operand(1))?.read()?;
     let volume_key = volume_key(args, key_bits as usize / 8)?;
     output::debug(args, &format!("LUKS{version}, {cipher}, {key_bits} bits, {kdf:?}"))?;
 
@@ -137,8 +140,21 @@ fn run(args: &Args) -> Result<()> {
         let params = luks2_params(args, cipher, key_bits, kdf, &target);
         create_luks2(header, &params, &volume_key, &passphrase, &mut rng)
     };
-    luks.map_err(|e| hint::on_device(target.header_path(), e))?;
+    warn_of_few_keyslots(&luks.map_err(|e| hint::on_device(target.header_path(), e))?)?;
     output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))
+}
+
+/// cryptsetup's warning for a keyslots area that cannot hold 32 keyslots of the usual size.
+fn warn_of_few_keyslots(luks: &Luks) -> Result<()> {
+    match luks.header() {
+        Header::Luks2 { metadata, .. } if metadata.config.keyslots_size.0 < SMALL_KEYSLOTS_AREA => {
+            let bytes = metadata.config.keyslots_size.0;
+            output::print(&format!(
+                "WARNING: keyslots area ({bytes} bytes) is very small, available LUKS2 keyslot count is very limited.\n"
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_options(args: &Args) -> Result<()> {
@@ -267,8 +283,21 @@ impl Target {
             let question = "Header file does not exist, do you want to create it?";
             return question::confirm(args, question, "Operation aborted.", Exit::Permission);
         }
+        if !args.batch_mode() {
+            self.show_signatures()?;
+        }
         let warning = format!("This will overwrite data on {} irrevocably.", self.header_path().display());
         question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
+    }
+
+    /// Says what the header's place holds now.
+    fn show_signatures(&self) -> Result<()> {
+        let device = self.header_path().display().to_string();
+        let found = match &self.header {
+            Some(path) => signature::warnings(&*device::open_read_only(path)?, &device),
+            None => signature::warnings(&*self.data, &device),
+        };
+        found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
     }
 
     /// The storage for the header; a header file is made when it does not exist.

@@ -78,6 +78,11 @@ pub(super) fn bound(luks: &Luks) -> Vec<u32> {
     (0..=last_slot(luks)).filter(|n| state(luks, *n) == State::Bound).collect()
 }
 
+/// The numbers of all keyslots, those that open nothing too.
+pub(super) fn all(luks: &Luks) -> Vec<u32> {
+    (0..=last_slot(luks)).filter(|n| state(luks, *n) != State::Free).collect()
+}
+
 /// 7 or 31.
 pub(super) fn last_slot(luks: &Luks) -> u32 {
     if luks.version() == 1 { 7 } else { 31 }

@@ -162,7 +162,8 @@ fn test_passphrase(args: &Args) -> Result<()> {
     }
     let options = UnlockOptions {
         keyslot: args.number32(&shared::KEY_SLOT),
-        unbound_too: args.given(&shared::UNBOUND),
+        // A keyslot that is named may be unbound; the others only when asked for.
+        unbound_too: args.given(&shared::UNBOUND) || args.given(&shared::KEY_SLOT),
         ..unlocking::options(args)
     };
     let request = Request::existing(args, unlocking::prompt_for(&device))?;

@@ -108,7 +108,7 @@ fn add(args: &Args, luks: &mut Luks, token: Option<u32>) -> Result<()> {
     let keyslots = match args.number32(&shared::KEY_SLOT) {
         Some(keyslot) => vec![active(luks, keyslot)?],
         None if args.given(&shared::UNBOUND) => Vec::new(),
-        None => new_keyslot::bound(luks),
+        None => new_keyslot::all(luks),
     };
     let number = token_add_keyring(luks, token, description, &keyslots, replace, &mut OsRandom)?;
     output::verbose(args, &format!("Token {number} created."))
