@@ -137,6 +137,9 @@ fn luks2_reencryption_is_read_but_not_met() {
     let backups: Vec<_> = metadata.segments.values().map(luks2::Segment::is_backup).collect();
     assert_eq!(backups, [false, true, true]);
     assert_eq!(metadata.data_offset(), Bytes(16 << 20));
+    // As cryptsetup's dump has it: the new key's segment is only a backup so far.
+    let unbound: Vec<_> = (0..6).filter(|&id| metadata.is_unbound(id)).collect();
+    assert_eq!(unbound, [2, 4, 5]);
 }
 
 #[test]

@@ -137,7 +137,7 @@ pub(crate) fn material_len(key_len: usize, stripes: u32) -> usize {
 }
 
 /// Stripes of every keyslot that is made here, and of every one that cryptsetup made.
-pub(crate) const STRIPES: u32 = 4000;
+pub(crate) use keyway_format::af::STRIPES;
 
 fn refused(number: u32, why: &str) -> Error {
     Error::Refused(format!("keyslot {number} cannot be used: {why}"))

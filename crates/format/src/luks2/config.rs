@@ -22,7 +22,7 @@ pub const PERSISTENT_FLAGS: [&str; 7] = [
 ];
 
 /// Requirements that this build meets. Each of those that cryptsetup knows ("offline-reencrypt", "online-reencrypt",
-/// "online-reencrypt-v2", "opal", "inline-hw-tags") changes how data is read, so all of them refuse to open.
+/// "online-reencrypt-v2", "online-reencrypt-v3", "opal", "inline-hw-tags") changes how data is read, so all of them refuse to open.
 const MET_REQUIREMENTS: [&str; 0] = [];
 
 /// The "config" object.
