@@ -135,7 +135,9 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
         ]);
     };
     check_requirements(&device, "device")?;
-    if data_offset(&device) != data_offset(backup) || key_bytes(&device) != key_bytes(backup) {
+    let other_key =
+        key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
+    if data_offset(&device) != data_offset(backup) || other_key {
         return Err(Error::Refused(
             "Data offset or key size differs on device and backup, restore failed.".into(),
         ));

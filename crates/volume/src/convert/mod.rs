@@ -4,6 +4,7 @@
 //! copied to an unused slot's area first. Then the new header is written around the old one, so that until a last small
 //! write the old one counts and after it the new one.
 
+mod areas;
 mod to_luks1;
 mod to_luks2;
 

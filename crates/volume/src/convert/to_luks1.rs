@@ -1,5 +1,6 @@
 //! LUKS2 to LUKS1, where LUKS1 can express it.
 
+use super::areas::Moves;
 use super::{refused, write};
 use crate::luks::Header;
 use crate::{Error, Luks, Random, Result};
@@ -11,18 +12,28 @@ use keyway_format::luks2::{
 use keyway_format::{Sectors, luks2};
 
 /// Turns a LUKS2 header into LUKS1; refused, with the reason, when LUKS1 cannot express it.
-pub fn to_luks1(luks: &mut Luks, _: &mut dyn Random) -> Result<()> {
+pub fn to_luks1(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     luks.check_requirements()?;
     let Header::Luks2 { binary, metadata } = luks.header() else {
         return Err(refused("Device is already LUKS1 type."));
     };
-    let plain = Expressible::new(binary, metadata)?;
-    let header = plain.header(&binary.uuid, luks.storage().len())?;
-    let copies_end = 2 * binary.size.bytes().0 as usize;
-
     let storage = luks.storage().clone();
-    let lock = luks.lock_for_edit()?;
+    let storage_len = storage.len();
+    let plain = Expressible::new(binary, metadata)?;
+    let moves = Moves::to_grid(metadata, AREA_ALIGNMENT.0, plain.end(storage_len));
+    let header = match &moves {
+        Some(moves) => {
+            Expressible::new(binary, &moves.outcome(metadata)?)?.header(&binary.uuid, storage_len)?
+        }
+        None => plain.header(&binary.uuid, storage_len)?,
+    };
+    let copies_end = 2 * binary.size.bytes().0 as usize;
     let bytes = header.to_bytes();
+
+    let lock = luks.lock_for_edit()?;
+    if let Some(moves) = moves {
+        moves.run(luks, rng)?;
+    }
     // The primary is damaged from the first byte on and the secondary counts, until the version says 1.
     for range in [SECTOR..bytes.len(), VERSION.end..SECTOR, VERSION] {
         write(&*storage, &bytes, range)?;
@@ -116,8 +127,7 @@ impl<'a> Expressible<'a> {
             digest_salt: self.digest_salt,
             digest_iterations: self.digest_iterations,
         })?;
-        let end = if self.payload.0 == 0 { storage_len } else { self.payload.0 * 512 };
-        let mut gaps = self.gaps(end).into_iter();
+        let mut gaps = self.gaps(self.end(storage_len)).into_iter();
         let mut slots = fresh.slots.clone();
         for (number, slot) in slots.iter_mut().enumerate() {
             *slot = match self.metadata.keyslots.get(&(number as u32)) {
@@ -133,6 +143,11 @@ impl<'a> Expressible<'a> {
             };
         }
         Ok(fresh.with_slots(&slots)?)
+    }
+
+    /// Where keyslot areas must end, in bytes.
+    fn end(&self, storage_len: u64) -> u64 {
+        if self.payload.0 == 0 { storage_len } else { self.payload.0 * 512 }
     }
 
     /// Offsets in bytes at which areas of one keyslot's size fit between the used ones, from the first place where a

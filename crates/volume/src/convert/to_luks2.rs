@@ -1,6 +1,8 @@
 //! LUKS1 to LUKS2.
 
+use super::areas::Moves;
 use super::{refused, write};
+use crate::edit::{luks2_parts, wipe_area};
 use crate::keyslot::STRIPES;
 use crate::luks::Header;
 use crate::random::random_bytes;
@@ -31,12 +33,22 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
 
     let lock = luks.lock_for_edit()?;
     check_no_luksmeta(&*storage, &old)?;
+    let material_len = luks1_disk::material_len(&old);
     let mut header = old;
     for &(from, to) in &moves {
         header = relocate(&*storage, header, from, to)?;
     }
     write_headers(&*storage, &primary, &secondary)?;
     luks.set_header(good.into());
+    for &(from, _) in &moves {
+        let area = header.slots[from].offset.0 * 512..header.slots[from].offset.0 * 512 + material_len;
+        wipe_area(&*storage, area.start.max(SIZE.keyslots_start().0)..area.end, rng)?;
+    }
+    let (_, metadata) = luks2_parts(luks)?;
+    let start = SIZE.keyslots_start().0;
+    if let Some(moves) = Moves::to_grid(&metadata, start, metadata.header_and_keyslots_size().0) {
+        moves.run(luks, rng)?;
+    }
     drop(lock);
     Ok(())
 }

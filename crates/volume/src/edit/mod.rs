@@ -35,7 +35,7 @@ fn edit_luks2(
 }
 
 /// Writes both copies with the next sequence id. The lock must be held.
-fn commit_luks2(
+pub(crate) fn commit_luks2(
     luks: &mut Luks,
     mut binary: BinaryHeader,
     metadata: &Metadata,
@@ -51,7 +51,7 @@ fn commit_luks2(
 }
 
 /// Copies of both parts of a LUKS2 header, to be changed.
-fn luks2_parts(luks: &Luks) -> Result<(BinaryHeader, Metadata)> {
+pub(crate) fn luks2_parts(luks: &Luks) -> Result<(BinaryHeader, Metadata)> {
     luks.check_requirements()?;
     match luks.header() {
         Header::Luks2 { binary, metadata } => Ok((binary.clone(), metadata.clone())),
