@@ -48,7 +48,7 @@ impl Machine {
         self.file("bin/keyway", binary)
     }
 
-    /// Boots, runs `script` with `sh -eu`, powers off. The script must end with exit code 0 within two minutes.
+    /// Boots, runs `script` with `sh -eu`, powers off. The script must end with exit code 0 within five minutes.
     #[track_caller]
     pub fn run(mut self, script: &str) -> Report {
         self.files.push(("scenario".into(), script.into()));
@@ -68,7 +68,7 @@ impl Machine {
         for disk in &self.disks {
             qemu = qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
         }
-        let console = qemu.limit(Duration::from_secs(120)).outcome();
+        let console = qemu.limit(Duration::from_secs(300)).outcome();
         let report =
             Report { results: fs::read_to_string(results).unwrap_or_default(), console: console.to_string() };
         report.has("END", "0");

@@ -12,4 +12,5 @@ mod metadata;
 mod nbdkit;
 mod qemu;
 mod recovery;
+mod typed;
 mod volume;
