@@ -9,6 +9,7 @@ mod creation;
 mod device;
 mod failure;
 mod harden;
+mod header_params;
 mod hint;
 mod input;
 mod interrupt;

@@ -4,10 +4,11 @@
 use crate::args::{Args, Kind, Opt, shared};
 use crate::creation::{BY_UMASK, Creation};
 use crate::failure::{Exit, Failure, Result};
+use crate::header_params::HeaderParams;
 use crate::plaintext::{self, cannot_write};
-use crate::{device, kdf, passphrase, progress, question, unlocking};
-use keyway_crypto::{CipherSpec, Cpu, Secret};
-use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
+use crate::{device, progress, question};
+use keyway_crypto::{Cpu, Secret};
+use keyway_volume::create::{Plan, plan_luks1, plan_luks2};
 use keyway_volume::storage::File;
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
@@ -21,25 +22,18 @@ use std::sync::Arc;
 /// What the new volume should be. Whatever cannot be is refused when this is made: before anything is asked, read or
 /// written.
 pub(crate) struct NewVolume {
-    version: u8,
-    cipher: String,
-    key_bits: u32,
-    kdf: KdfChoice,
+    params: HeaderParams,
     seed: Option<Secret>,
 }
 
 impl NewVolume {
     /// From the format options. With a `seed` everything random comes from it.
     pub(crate) fn from_args(args: &Args, version: u8, seed: Option<Secret>) -> Result<Self> {
-        let cipher = args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned();
-        let key_bits = key_bits(args, &cipher)?;
-        check_version(args, version)?;
-        let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH);
-        let kdf = match &seed {
-            Some(_) => reproducible_kdf(args, version, hash)?,
-            None => kdf::choice(args, version, hash)?,
-        };
-        Ok(Self { version, cipher, key_bits, kdf, seed })
+        let mut params = HeaderParams::from_args(args, version)?;
+        if seed.is_some() {
+            fix_cost(args, &mut params.kdf)?;
+        }
+        Ok(Self { params, seed })
     }
 
     /// Makes the volume on `destination`, full of `content`.
@@ -54,7 +48,7 @@ impl NewVolume {
             Some(seed) => Box::new(SeededRandom::new(seed)),
             None => Box::new(OsRandom),
         };
-        let volume_key = self.volume_key(args, &mut *rng)?;
+        let volume_key = self.params.volume_key(args, &mut *rng)?;
         let plan = self.plan(args, content.len, &volume_key, passphrase, &mut *rng)?;
         let sector = sector_size(&plan)?;
         let room = content.len.map(|len| len.next_multiple_of(sector));
@@ -66,16 +60,6 @@ impl NewVolume {
         Ok(moved)
     }
 
-    fn volume_key(&self, args: &Args, rng: &mut dyn Random) -> Result<Secret> {
-        let len = self.key_bits as usize / 8;
-        if let Some(file) = unlocking::volume_key_file(args) {
-            return passphrase::volume_key(file, len);
-        }
-        let mut key = Secret::zeroed(len);
-        rng.fill(key.expose_mut())?;
-        Ok(key)
-    }
-
     fn plan(
         &self,
         args: &Args,
@@ -84,44 +68,13 @@ impl NewVolume {
         passphrase: &Secret,
         rng: &mut dyn Random,
     ) -> Result<Plan> {
-        let (cipher, key_bits, kdf) = (self.cipher.clone(), self.key_bits, self.kdf.clone());
-        let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned();
-        let uuid = args.text(&shared::UUID).map(str::to_owned);
-        let keyslot = args.number32(&shared::KEY_SLOT);
-        if self.version == 1 {
-            let params = Luks1Params {
-                cipher,
-                key_bits,
-                hash,
-                kdf,
-                align_payload: args.number(&shared::ALIGN_PAYLOAD),
-                payload_offset: args.number(&shared::OFFSET),
-                uuid,
-                keyslot,
-                ..Luks1Params::default()
-            };
-            return Ok(plan_luks1(&params, None, volume_key, passphrase, rng)?);
+        if self.params.version() == 1 {
+            return Ok(plan_luks1(&self.params.luks1(args), None, volume_key, passphrase, rng)?);
         }
+        let mut params = self.params.luks2(args, None);
         // As cryptsetup chooses: large sectors unless the content does not fill them.
         let odd = len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
-        let params = Luks2Params {
-            cipher,
-            key_bits,
-            hash,
-            kdf,
-            sector_size: args.number32(&shared::SECTOR_SIZE).or(odd),
-            keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
-            keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
-            align_payload: args.number(&shared::ALIGN_PAYLOAD),
-            data_offset: args.number(&shared::OFFSET),
-            metadata_size: args.number(&shared::LUKS2_METADATA_SIZE),
-            keyslots_size: args.number(&shared::LUKS2_KEYSLOTS_SIZE),
-            label: args.text(&shared::LABEL).map(str::to_owned),
-            subsystem: args.text(&shared::SUBSYSTEM).map(str::to_owned),
-            uuid,
-            keyslot,
-            ..Luks2Params::default()
-        };
+        params.sector_size = params.sector_size.or(odd);
         Ok(plan_luks2(&params, None, volume_key, passphrase, rng)?)
     }
 }
@@ -305,58 +258,15 @@ impl Destination {
     }
 }
 
-/// `--key-size`, or cryptsetup's default for the mode; checked against the cipher before anything is touched.
-fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
-    let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
-    let bits = match args.number32(&shared::KEY_SIZE) {
-        Some(bits) if !bits.is_multiple_of(8) => {
-            return Err(Failure::new(Exit::Parameters, "Key size must be a multiple of 8 bits."));
-        }
-        Some(bits) => bits,
-        None if cipher.split('-').nth(1) == Some("xts") => 2 * DEFAULT_KEY_BITS,
-        None => DEFAULT_KEY_BITS,
-    };
-    spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
-    Ok(bits)
-}
-
-/// Refuses options that the format does not have.
-fn check_version(args: &Args, version: u8) -> Result<()> {
-    if args.given(&shared::ALIGN_PAYLOAD) && args.given(&shared::OFFSET) {
-        let message = "Options --align-payload and --offset cannot be combined.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    let luks2_only = [
-        &shared::LUKS2_METADATA_SIZE,
-        &shared::LUKS2_KEYSLOTS_SIZE,
-        &shared::KEYSLOT_CIPHER,
-        &shared::KEYSLOT_KEY_SIZE,
-        &shared::LABEL,
-        &shared::SUBSYSTEM,
-    ];
-    match luks2_only.iter().find(|o| version == 1 && args.given(o)) {
-        Some(option) => {
-            let message = format!("--{} needs LUKS2; leave it out or make a LUKS2 volume.", option.long);
-            Err(Failure::new(Exit::Parameters, message))
-        }
-        None if version == 1 && args.number(&shared::SECTOR_SIZE).is_some_and(|n| n != 512) => {
-            let message = "Unsupported encryption sector size: LUKS1 has 512 bytes only.";
-            Err(Failure::new(Exit::Parameters, message))
-        }
-        None => Ok(()),
-    }
-}
-
 /// A measured cost differs from run to run, so a reproducible volume takes a given or a fixed one.
-fn reproducible_kdf(args: &Args, version: u8, hash: &str) -> Result<KdfChoice> {
+fn fix_cost(args: &Args, kdf: &mut KdfChoice) -> Result<()> {
     if args.given(&shared::ITER_TIME) {
         let message = "--iter-time measures, and no two measurements are the same: with --reproducible, name the cost \
                        with --pbkdf-force-iterations.";
         return Err(Failure::new(Exit::Parameters, message));
     }
-    let mut kdf = kdf::choice(args, version, hash)?;
     if !args.given(&shared::PBKDF_FORCE_ITERATIONS) {
-        match &mut kdf {
+        match kdf {
             KdfChoice::Pbkdf2 { cost, .. } => *cost = Cost::Forced(FIXED_ITERATIONS),
             KdfChoice::Argon2 { cost, memory_kib, .. } => {
                 *cost = Cost::Forced(FIXED_PASSES);
@@ -364,8 +274,7 @@ fn reproducible_kdf(args: &Args, version: u8, hash: &str) -> Result<KdfChoice> {
             }
         }
     }
-    kdf.check()?;
-    Ok(kdf)
+    Ok(kdf.check()?)
 }
 
 /// Bytes that the content is rounded up to.
@@ -377,10 +286,6 @@ fn sector_size(plan: &Plan) -> Result<u64> {
     })
 }
 
-/// cryptsetup's default.
-const DEFAULT_CIPHER: &str = "aes-xts-plain64";
-/// cryptsetup's default volume key: 256 bits, doubled for XTS.
-const DEFAULT_KEY_BITS: u32 = 256;
 /// Cost of a reproducible volume when none is given: PBKDF2 iterations …
 const FIXED_ITERATIONS: u32 = 1_000_000;
 /// … or Argon2 passes over …

@@ -60,16 +60,6 @@ pub(crate) fn unlock_keeping_passphrase(
     }
 }
 
-/// Unlocks `device` the usual way: `--volume-key-file`, else a passphrase, from `--key-slot` where given.
-pub(crate) fn volume_key(args: &Args, luks: &Luks, device: &Path) -> Result<Secret> {
-    if let Some(key) = given_volume_key(args, luks)? {
-        return Ok(key);
-    }
-    let request = Request::existing(args, prompt_for(device))?;
-    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..options(args) };
-    Ok(unlock(args, luks, &request, &options)?.volume_key)
-}
-
 /// The volume key from `--volume-key-file`, checked against the header.
 pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<Secret>> {
     let Some(file) = volume_key_file(args) else { return Ok(None) };

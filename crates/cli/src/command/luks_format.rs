@@ -3,12 +3,12 @@
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
-use crate::passphrase::{self, Request};
-use crate::{hint, kdf, output, question, signature, unlocking};
-use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use crate::header_params::HeaderParams;
+use crate::passphrase::Request;
+use crate::{hint, output, question, signature, unlocking};
+use keyway_volume::create::{create_luks1, create_luks2};
 use keyway_volume::storage::File;
-use keyway_volume::{Header, Luks, OsRandom, Random, Storage};
+use keyway_volume::{Header, Luks, OsRandom, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -112,33 +112,27 @@ static REFUSED: &[&Opt] = &[
     &shared::VOLUME_KEY_KEYRING,
 ];
 
-/// cryptsetup's default volume key: 256 bits, doubled for XTS.
-const DEFAULT_KEY_BITS: u32 = 256;
 /// Below this (4 MiB less the two smallest header copies) cryptsetup warns.
 const SMALL_KEYSLOTS_AREA: u64 = (4 << 20) - 2 * (16 << 10);
 
 fn run(args: &Args) -> Result<()> {
     check_options(args)?;
     let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
-    let cipher = args.text(&shared::CIPHER).unwrap_or("aes-xts-plain64");
-    let key_bits = key_bits(args, cipher)?;
-    let kdf = kdf::choice(args, version, args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH))?;
-
+    let params = HeaderParams::from_args(args, version)?;
+    output::debug(args, &params.describe())?;
     let target = Target::open(args)?;
     target.confirm(args)?;
     let passphrase =
         Request::first(args, unlocking::prompt_for(target.header_path()), args.operand(1))?.read()?;
-    let volume_key = volume_key(args, key_bits as usize / 8)?;
-    output::debug(args, &format!("LUKS{version}, {cipher}, {key_bits} bits, {kdf:?}"))?;
+    let mut rng = OsRandom;
+    let volume_key = params.volume_key(args, &mut rng)?;
 
     let header = target.prepare_header(args)?;
-    let mut rng = OsRandom;
     let luks = if version == 1 {
-        let params = luks1_params(args, cipher, key_bits, kdf);
-        create_luks1(header, &params, &volume_key, &passphrase, &mut rng)
+        create_luks1(header, &params.luks1(args), &volume_key, &passphrase, &mut rng)
     } else {
-        let params = luks2_params(args, cipher, key_bits, kdf, &target);
-        create_luks2(header, &params, &volume_key, &passphrase, &mut rng)
+        let data_len = target.header.is_some().then(|| target.data.len());
+        create_luks2(header, &params.luks2(args, data_len), &volume_key, &passphrase, &mut rng)
     };
     warn_of_few_keyslots(&luks.map_err(|e| hint::on_device(target.header_path(), e))?)?;
     output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))
@@ -158,101 +152,14 @@ fn warn_of_few_keyslots(luks: &Luks) -> Result<()> {
 }
 
 fn check_options(args: &Args) -> Result<()> {
-    let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
     if let Some(option) = REFUSED.iter().find(|o| args.given(o)) {
-        return refuse(format!("--{} is not built yet; nothing was written.", option.long));
-    }
-    if args.given(&shared::ALIGN_PAYLOAD) && args.given(&shared::OFFSET) {
-        return refuse("Options --align-payload and --offset cannot be combined.".to_owned());
-    }
-    if args.given(&shared::USE_RANDOM) && args.given(&shared::USE_URANDOM) {
-        return refuse("Only one of --use-[u]random options is allowed.".to_owned());
-    }
-    if Versions::from_args(args)? == Versions::One {
-        let luks2_only = [
-            &shared::LUKS2_METADATA_SIZE,
-            &shared::LUKS2_KEYSLOTS_SIZE,
-            &shared::KEYSLOT_CIPHER,
-            &shared::LABEL,
-            &shared::SUBSYSTEM,
-        ];
-        if let Some(option) = luks2_only.iter().find(|o| args.given(o)) {
-            return refuse(format!("--{} needs LUKS2; leave it out or use --type luks2.", option.long));
-        }
-        if args.number(&shared::SECTOR_SIZE).is_some_and(|n| n != 512) {
-            return refuse("Unsupported encryption sector size: LUKS1 has 512 bytes only.".to_owned());
-        }
+        let message = format!("--{} is not built yet; nothing was written.", option.long);
+        return Err(Failure::new(Exit::Parameters, message));
     }
     if args.operand(1).is_some() && args.given(&shared::KEY_FILE) {
         eprintln!("Option --key-file takes precedence over specified key file argument.");
     }
-    super::check_keyslot_encryption(args)
-}
-
-/// `--key-size`, or cryptsetup's default for the mode; checked against the cipher before anything is touched.
-fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
-    let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
-    let bits = match args.number32(&shared::KEY_SIZE) {
-        Some(bits) if bits % 8 != 0 => {
-            return Err(Failure::new(Exit::Parameters, "Key size must be a multiple of 8 bits."));
-        }
-        Some(bits) => bits,
-        None if cipher.split('-').nth(1) == Some("xts") => 2 * DEFAULT_KEY_BITS,
-        None => DEFAULT_KEY_BITS,
-    };
-    spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
-    Ok(bits)
-}
-
-fn volume_key(args: &Args, len: usize) -> Result<Secret> {
-    if let Some(file) = unlocking::volume_key_file(args) {
-        return passphrase::volume_key(file, len);
-    }
-    let mut key = Secret::zeroed(len);
-    OsRandom.fill(key.expose_mut())?;
-    Ok(key)
-}
-
-fn luks1_params(args: &Args, cipher: &str, key_bits: u32, kdf: keyway_volume::KdfChoice) -> Luks1Params {
-    Luks1Params {
-        cipher: cipher.to_owned(),
-        key_bits,
-        hash: args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned(),
-        kdf,
-        align_payload: args.number(&shared::ALIGN_PAYLOAD),
-        payload_offset: args.number(&shared::OFFSET),
-        uuid: args.text(&shared::UUID).map(str::to_owned),
-        detached: args.given(&shared::HEADER),
-        keyslot: args.number32(&shared::KEY_SLOT),
-    }
-}
-
-fn luks2_params(
-    args: &Args,
-    cipher: &str,
-    key_bits: u32,
-    kdf: keyway_volume::KdfChoice,
-    target: &Target,
-) -> Luks2Params {
-    Luks2Params {
-        cipher: cipher.to_owned(),
-        key_bits,
-        hash: args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned(),
-        kdf,
-        sector_size: args.number32(&shared::SECTOR_SIZE),
-        keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
-        keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
-        align_payload: args.number(&shared::ALIGN_PAYLOAD),
-        data_offset: args.number(&shared::OFFSET),
-        metadata_size: args.number(&shared::LUKS2_METADATA_SIZE),
-        keyslots_size: args.number(&shared::LUKS2_KEYSLOTS_SIZE),
-        label: args.text(&shared::LABEL).map(str::to_owned),
-        subsystem: args.text(&shared::SUBSYSTEM).map(str::to_owned),
-        uuid: args.text(&shared::UUID).map(str::to_owned),
-        detached: args.given(&shared::HEADER),
-        data_len: target.header.is_some().then(|| target.data.len()),
-        keyslot: args.number32(&shared::KEY_SLOT),
-    }
+    Ok(())
 }
 
 /// The device and, when detached, the file that takes the header.

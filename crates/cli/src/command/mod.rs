@@ -22,8 +22,7 @@ mod read;
 mod token;
 mod write;
 
-use crate::args::{Args, Command, shared};
-use crate::failure::{Exit, Failure, Result};
+use crate::args::Command;
 
 /// Every command, in the order of `keyway --help`.
 pub(crate) static COMMANDS: &[&Command] = &[
@@ -62,12 +61,3 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &packaging::MAN,
     &packaging::COMPLETIONS,
 ];
-
-/// `--keyslot-cipher` and `--keyslot-key-size` make sense together only.
-fn check_keyslot_encryption(args: &Args) -> Result<()> {
-    if args.given(&shared::KEYSLOT_CIPHER) != args.given(&shared::KEYSLOT_KEY_SIZE) {
-        let message = "Options --keyslot-cipher and --keyslot-key-size must be used together.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    Ok(())
-}

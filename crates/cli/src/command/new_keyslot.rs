@@ -2,14 +2,14 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::kdf;
+use crate::{header_params, kdf};
 use keyway_format::luks1::SlotState;
 use keyway_volume::edit::AddKey;
 use keyway_volume::{Header, Luks};
 
 /// KDF, hash and encryption of a new keyslot in `luks`; no number.
 pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
-    super::check_keyslot_encryption(args)?;
+    header_params::check_keyslot_encryption(args)?;
     if luks.version() == 1 && args.given(&shared::KEYSLOT_CIPHER) {
         let message = "Keyslot encryption parameters can be set only for LUKS2 device.";
         return Err(Failure::new(Exit::Parameters, message));

@@ -65,12 +65,12 @@ impl Request {
 
     /// Whether reading failed only because standard input held nothing at all.
     pub(crate) fn nothing_to_read(&self, failure: &Failure) -> bool {
-        self.from_stdin() && failure.says(keyfile::NOTHING)
+        self.uses_stdin() && failure.says(keyfile::NOTHING)
     }
 
     /// Whether a person will be asked (and may be asked again).
     pub(crate) fn is_interactive(&self) -> bool {
-        self.from_stdin() && (self.stdin_holds_data || terminal::stdin_is_terminal())
+        self.uses_stdin() && (self.stdin_holds_data || terminal::stdin_is_terminal())
     }
 
     /// Reads the passphrase.
@@ -117,7 +117,7 @@ impl Request {
         })
     }
 
-    fn from_stdin(&self) -> bool {
+    fn uses_stdin(&self) -> bool {
         self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
     }
 }
