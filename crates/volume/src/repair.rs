@@ -48,25 +48,25 @@ impl Repair {
 
 /// What is wrong, and what would be right.
 enum Damage {
-    Luks1 { old: Vec<u8>, new: luks1::Header, changes: Vec<String> },
-    Luks2(Copies),
+    Luks1 { old: Vec<u8>, new: Box<luks1::Header>, changes: Vec<String> },
+    Luks2(Box<Copies>),
 }
 
 impl Damage {
     fn find(storage: &dyn Storage) -> Result<Self> {
         if !is_luks1(storage)? {
             // A foreign signature does not stop a repair that was asked for.
-            return Ok(Self::Luks2(Copies::read(storage)?));
+            return Ok(Self::Luks2(Copies::read(storage)?.into()));
         }
         let old = luks1_disk::read_bytes(storage)?;
         match luks1::Header::repair(&old) {
             Ok((new, repairs)) => {
                 let changes = repairs.iter().map(describe_repair).collect();
-                Ok(Self::Luks1 { old, new, changes })
+                Ok(Self::Luks1 { old, new: new.into(), changes })
             }
             // A header of an unusual kind that is sound needs no repair.
             Err(error) => match luks1::Header::parse(&old) {
-                Ok(new) => Ok(Self::Luks1 { old, new, changes: Vec::new() }),
+                Ok(new) => Ok(Self::Luks1 { old, new: new.into(), changes: Vec::new() }),
                 Err(_) => Err(Error::Format(error)),
             },
         }

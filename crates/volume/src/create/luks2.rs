@@ -2,7 +2,7 @@
 
 use super::{DEFAULT_ALIGNMENT, Plan, check_room};
 use crate::digest::digest_value;
-use crate::edit::new_keyslot;
+use crate::edit::NewKeyslot;
 use crate::luks::Header;
 use crate::luks2_disk::areas_end;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
@@ -116,8 +116,16 @@ pub fn plan_luks2(
     let area_key_bytes = params.keyslot_key_bits.unwrap_or(params.key_bits) / 8;
     let slot = params.keyslot.unwrap_or(0);
     let area = metadata.free_area(volume_key.len() as u32)?;
-    let (description, keyslot) =
-        new_keyslot(slot, volume_key.len(), area, &params.kdf, hash, &area_cipher, area_key_bytes, rng)?;
+    let (description, keyslot) = NewKeyslot {
+        number: slot,
+        key_len: volume_key.len(),
+        area,
+        kdf: &params.kdf,
+        af_hash: hash,
+        area_cipher: &area_cipher,
+        area_key_bytes,
+    }
+    .settle(rng)?;
     let derived = keyslot.derive(passphrase, crate::kdf_cost::online_cpus(), &Stop::new())?;
     let material = keyslot.seal(&derived, volume_key, rng)?;
     metadata.add_keyslot(slot, &description, 0)?;
@@ -258,7 +266,7 @@ fn plan(
     let size = binary.size.bytes().0;
     let writes = vec![material, (size, secondary.copy_to_bytes(&json)?), (0, binary.copy_to_bytes(&json)?)];
     let header_end = areas_end(&binary, &metadata);
-    let areas = vec![2 * size..header_end];
+    let areas = std::iter::once(2 * size..header_end).collect();
     Ok(Plan { header: Header::Luks2 { binary, metadata }, data_offset, header_end, writes, areas })
 }
 

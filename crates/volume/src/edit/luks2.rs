@@ -108,33 +108,37 @@ pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     Ok(())
 }
 
-/// Describes a new keyslot of type luks2 in `area`, and gives it in the form that can be sealed.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn new_keyslot(
-    number: u32,
-    key_len: usize,
-    area: Area,
-    kdf: &KdfChoice,
-    af_hash: Hash,
-    area_cipher: &str,
-    area_key_bytes: u32,
-    rng: &mut dyn Random,
-) -> Result<(luks2::Keyslot, Keyslot)> {
-    let salt: [u8; luks2::SALT_LEN] = random_bytes(rng)?;
-    let description = luks2::Keyslot {
-        key_size: key_len as u32,
-        priority: Priority::Normal,
-        area,
-        kind: KeyslotKind::Luks2 {
-            kdf: kdf.settle(area_key_bytes as usize)?.with_salt(salt.to_vec()),
-            af_hash: af_hash.name().into(),
-            af_stripes: STRIPES,
-            area_cipher: area_cipher.into(),
-            area_key_size: area_key_bytes,
-        },
-    };
-    let keyslot = Keyslot::of_luks2(number, &description)?;
-    Ok((description, keyslot))
+/// What a new keyslot of type luks2 is made from. Lengths are in bytes.
+pub(crate) struct NewKeyslot<'a> {
+    pub(crate) number: u32,
+    pub(crate) key_len: usize,
+    pub(crate) area: Area,
+    pub(crate) kdf: &'a KdfChoice,
+    pub(crate) af_hash: Hash,
+    pub(crate) area_cipher: &'a str,
+    pub(crate) area_key_bytes: u32,
+}
+
+impl NewKeyslot<'_> {
+    /// Settles its KDF's cost, draws its salt, and gives it as the metadata describes it and in the form that can be
+    /// sealed.
+    pub(crate) fn settle(&self, rng: &mut dyn Random) -> Result<(luks2::Keyslot, Keyslot)> {
+        let salt: [u8; luks2::SALT_LEN] = random_bytes(rng)?;
+        let description = luks2::Keyslot {
+            key_size: self.key_len as u32,
+            priority: Priority::Normal,
+            area: self.area,
+            kind: KeyslotKind::Luks2 {
+                kdf: self.kdf.settle(self.area_key_bytes as usize)?.with_salt(salt.to_vec()),
+                af_hash: self.af_hash.name().into(),
+                af_stripes: STRIPES,
+                area_cipher: self.area_cipher.into(),
+                area_key_size: self.area_key_bytes,
+            },
+        };
+        let keyslot = Keyslot::of_luks2(self.number, &description)?;
+        Ok((description, keyslot))
+    }
 }
 
 /// A new keyslot's description and its material, in an area that is free.
@@ -161,8 +165,16 @@ impl Sealed {
             )
         })?;
         let (cipher, key_bytes) = area_cipher(metadata, key, options)?;
-        let (description, keyslot) =
-            new_keyslot(number, key.len(), area, &options.kdf, af_hash(options)?, &cipher, key_bytes, rng)?;
+        let (description, keyslot) = NewKeyslot {
+            number,
+            key_len: key.len(),
+            area,
+            kdf: &options.kdf,
+            af_hash: af_hash(options)?,
+            area_cipher: &cipher,
+            area_key_bytes: key_bytes,
+        }
+        .settle(rng)?;
         let derived = keyslot.derive(passphrase, online_cpus(), &Stop::new())?;
         let material = keyslot.seal(&derived, key, rng)?;
         Ok(Self { description, material })

@@ -11,7 +11,7 @@ mod wipe;
 
 pub use config::{set_label, set_persistent_flags, set_priority, set_uuid};
 pub use keyslots::{AddKey, add_key, add_unbound_key, change_key, convert_key, erase, kill_slot};
-pub(crate) use luks2::new_keyslot;
+pub(crate) use luks2::NewKeyslot;
 pub use tokens::{token_add_keyring, token_assign, token_export, token_import, token_remove, token_unassign};
 pub(crate) use wipe::wipe_area;
 
