@@ -134,6 +134,19 @@ fn keyslots() {
 }
 
 #[test]
+fn keyslots_with_an_unknown_kdf_keep_the_other_rules() {
+    let document = edited(KEYSLOTS, "keyslots.0.kdf.type", "\"scrypt\"");
+    check(
+        document.as_bytes(),
+        &[
+            ("keyslots.0.kdf.more", "1", "accepted"),
+            ("keyslots.0.area.encryption", "", "keyslots.0.area.encryption: is missing"),
+            ("digests.0.keyslots", "[\"3\",\"1\"]", "keyslots.0: has 0 digests, not one"),
+        ],
+    );
+}
+
+#[test]
 fn areas() {
     check(
         KEYSLOTS,

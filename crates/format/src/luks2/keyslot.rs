@@ -98,6 +98,14 @@ impl Keyslot {
 }
 
 impl KeyslotKind {
+    /// Whether the type is "luks2", its KDF known or not.
+    pub(super) fn is_luks2(&self) -> bool {
+        match self {
+            Self::Luks2 { .. } => true,
+            Self::Other(name) => name == "luks2",
+        }
+    }
+
     fn read_luks2(node: &Node<'_>, key_size: u32, area: Area) -> Result<Self, Error> {
         let (af, raw) = (node.object("af")?, node.object("area")?);
         expect_type(&af, "luks1")?;
@@ -114,15 +122,11 @@ impl KeyslotKind {
             let why = format!("{} bytes, but a key of {key_size} bytes takes {}", area.size.0, needs.0);
             return Err(raw.refuse("size", why));
         }
-        let Some(kdf) = Kdf::read(&node.object("kdf")?)? else {
-            return Ok(Self::Other("luks2".to_owned()));
-        };
-        Ok(Self::Luks2 {
-            kdf,
-            af_hash: af.name("hash")?,
-            af_stripes,
-            area_cipher: raw.name("encryption")?,
-            area_key_size: raw.positive("key_size")?,
+        let (af_hash, area_cipher) = (af.name("hash")?, raw.name("encryption")?);
+        let area_key_size = raw.positive("key_size")?;
+        Ok(match Kdf::read(&node.object("kdf")?)? {
+            Some(kdf) => Self::Luks2 { kdf, af_hash, af_stripes, area_cipher, area_key_size },
+            None => Self::Other("luks2".to_owned()),
         })
     }
 }

@@ -6,7 +6,7 @@ use super::config::Config;
 use super::digest::{Digest, DigestId};
 use super::field::Node;
 use super::header::{HeaderSize, check_json_len};
-use super::keyslot::{Keyslot, KeyslotKind};
+use super::keyslot::Keyslot;
 use super::segment::{self, Segment, SegmentKind};
 use super::token::Token;
 use super::{MAX_DIGESTS, MAX_OBJECTS};
@@ -139,7 +139,7 @@ impl View {
         }
         for (id, keyslot) in &self.keyslots {
             let digests = self.digests.values().filter(|digest| digest.keyslots.contains(id)).count();
-            if matches!(keyslot.kind, KeyslotKind::Luks2 { .. }) && digests != 1 {
+            if keyslot.kind.is_luks2() && digests != 1 {
                 return Err(Error::invalid(
                     format!("keyslots.{id}"),
                     format!("has {digests} digests, not one"),
