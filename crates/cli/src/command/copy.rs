@@ -185,9 +185,15 @@ fn is_luks(args: &Args, from: &Path) -> Result<bool> {
         return Ok(true);
     }
     let storage = device::open_read_only(&device::resolve(from))?;
+    if storage.len() < SMALLEST_HEADER {
+        return Ok(false);
+    }
     match Luks::open(storage, Access::Probe) {
         Ok(_) => Ok(true),
         Err(Error::Format(keyway_format::Error::NotLuks)) => Ok(false),
         Err(error) => Err(crate::hint::on_device(from, error)),
     }
 }
+
+/// A LUKS1 header with its keyslots, or one copy of a LUKS2 header, is longer.
+const SMALLEST_HEADER: u64 = 4096;

@@ -66,7 +66,8 @@ enum Input<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// Chunks end at multiples of the options' chunk size plus `phase`, data at multiples of `unit` plus `phase`.
+    /// Chunks end at multiples of the options' chunk size plus `phase`, data at multiples of `unit` (or a
+    /// page) plus `phase`.
     pub(super) fn new(source: Source<'a>, unit: u64, phase: u64, pad: u64, options: &Options) -> Self {
         let mut extend_to = options.extend_to;
         let input = match source {
@@ -83,7 +84,7 @@ impl<'a> Claims<'a> {
                 ended: false,
             },
         };
-        let cut = Cut { chunk: options.chunk as u64, unit, phase };
+        let cut = Cut { chunk: options.chunk as u64, unit: unit.max(PAGE), phase };
         let keep_holes = options.holes == Holes::Keep;
         Self { input, position: 0, handed_out: 0, ticket: 0, holes: 0, keep_holes, extend_to, cut, pad }
     }
@@ -185,6 +186,10 @@ impl<'a> Claims<'a> {
         self.position = to;
     }
 }
+
+/// Holes are kept in this grain at least: a file system has no smaller ones, and what is neither data nor a hole of a
+/// copy would read as noise.
+const PAGE: u64 = 4096;
 
 /// Where to cut.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,213 @@
+//! `build`: images and streams become volumes of exactly the needed size, that cryptsetup opens and whose file
+//! systems are sound.
+
+use crate::{CHEAP, allocated, assert_sound, ext4, len, names, plaintext};
+use keyway_tests::{Scratch, cryptsetup, keyway, need, random};
+use std::fs;
+use std::path::Path;
+
+const HEADER: u64 = 16 << 20;
+
+#[test]
+fn a_file_system_survives_in_both_formats() {
+    need!("cryptsetup");
+    need!("mke2fs");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let image = ext4(&scratch, 64);
+    for (options, header) in [
+        ("--type luks2", HEADER),
+        ("--type luks2 --sector-size 512 --offset 40960", 40960 * 512),
+        ("--type luks1", 2 << 20),
+        ("--type luks1 -c aes-cbc-essiv:sha256 -s 256 --hash sha512", 2 << 20),
+        (
+            "--type luks2 --pbkdf argon2id --pbkdf-memory 32 --pbkdf-parallel 1 --pbkdf-force-iterations 4",
+            HEADER,
+        ),
+    ] {
+        let volume = scratch.path("out");
+        let costs = if options.contains("argon2") { "" } else { CHEAP };
+        let build = keyway("build --force").args(costs).args(options).arg("-d").arg(&key);
+        build.arg(&image).arg(&volume).ok().quiet();
+        assert_eq!(len(&volume), header + (64 << 20), "{options}: exactly the needed size");
+        cryptsetup("open --test-passphrase -d").arg(&key).arg(&volume).ok();
+
+        // Through the eyes of the kernel: noise in the holes, and a file system that does not mind.
+        let seen = scratch.file("seen", plaintext(&volume, &key));
+        assert_sound(&seen);
+        // And with the holes given back: the image, to the byte.
+        let raw = scratch.path("raw");
+        keyway("copy --force --to raw -d").arg(&key).arg(&volume).arg(&raw).ok().quiet();
+        assert!(fs::read(&raw).unwrap() == fs::read(&image).unwrap(), "{options}");
+    }
+}
+
+#[test]
+fn free_space_stays_a_hole_and_zeros_in_use_are_encrypted() {
+    need!("mke2fs");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let image = ext4(&scratch, 256);
+    let build = |options: &str, out: &Path| {
+        keyway("build").args(CHEAP).args(options).arg("-d").arg(&key).arg(&image).arg(out).ok()
+    };
+    let (sparse, full, all) = (scratch.path("sparse"), scratch.path("full"), scratch.path("all"));
+    build("", &sparse).quiet();
+    assert!(allocated(&sparse) < 64 << 20, "{} bytes", allocated(&sparse));
+    build("--fill", &full).quiet();
+    assert!(allocated(&full) >= 256 << 20);
+    assert!(plaintext(&full, &key) == fs::read(&image).unwrap(), "every zero is a zero");
+    build("--keep-holes", &all).says("in holes were left unwritten: they read as noise, not as zeros.");
+    assert!(allocated(&all) < allocated(&sparse));
+
+    // Zeros that nobody calls free are stored: what was put in comes out.
+    let unknown = scratch.sized("unknown", 8 << 20);
+    let file = fs::File::options().write(true).open(&unknown).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &random(1, 100_000), 3_000_000).unwrap();
+    let out = scratch.path("out");
+    keyway("build").args(CHEAP).arg("-d").arg(&key).arg(&unknown).arg(&out).ok().quiet();
+    assert!(plaintext(&out, &key) == fs::read(&unknown).unwrap());
+}
+
+#[test]
+fn a_stream_of_unknown_length_is_filled_up_to_whole_sectors() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    for (length, options, rounded) in [
+        (1, "", 4096),
+        (4096, "", 4096),
+        (3_000_001, "", 3_002_368),
+        (3_000_001, "--type luks1", 3_000_320),
+        (3_000_001, "--headroom 1M --fill", 4_050_944),
+        (3_000_001, "--size 4M --fill", 4 << 20),
+    ] {
+        let volume = scratch.path("volume");
+        let build = keyway("build --force -").arg(&volume).args(CHEAP).args(options).arg("-d").arg(&key);
+        build.stdin(random(2, length)).ok().quiet();
+        let plain = plaintext(&volume, &key);
+        assert_eq!(plain.len(), rounded, "{length} {options}");
+        assert!(plain[..length] == random(2, length), "{length} {options}");
+        assert!(plain[length..].iter().all(|&b| b == 0), "{length} {options}");
+    }
+}
+
+#[test]
+fn sizes_are_exact_and_what_does_not_fit_is_refused() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let source = scratch.random_file("source", 3, 10_000);
+    let empty = scratch.file("empty", "");
+    let volume = scratch.path("volume");
+    let build = |options: &str| {
+        keyway("build --force").args(CHEAP).args(options).arg("-d").arg(&key).arg(&source).arg(&volume)
+    };
+    for (options, plain) in [("", 10_240), ("--headroom 1M", 1_058_816), ("--size 2M", 2 << 20)] {
+        build(options).ok().quiet();
+        assert_eq!(len(&volume), HEADER + plain, "{options}");
+    }
+    fs::remove_file(&volume).unwrap();
+    let before = names(&scratch);
+    build("--size 8K").fails(1).says("source has 10000 bytes and does not fit into --size 8192.");
+    build("--size 1M --headroom 1M").fails(1).says("Options --size and --headroom cannot be combined.");
+    let build = || keyway("build").args(CHEAP).arg("-d").arg(&key);
+    build().arg(&empty).arg(&volume).fails(1).says("is empty: --size or --headroom gives the volume room.");
+    build().arg("-").arg(&volume).fails(1).says("standard input is empty; a volume needs something to hold.");
+    let long = build().args("--size 4K -").arg(&volume).stdin(random(3, 5000));
+    long.fails(1).says("standard input is longer than the 4096 bytes");
+    assert_eq!(names(&scratch), before);
+    build().args("--size 1M").arg(&empty).arg(&volume).ok().quiet();
+    assert_eq!(len(&volume), HEADER + (1 << 20));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let seed = scratch.random_file("seed", 4, 32);
+    let other_seed = scratch.random_file("other-seed", 5, 32);
+    let source = scratch.random_file("source", 6, 2_000_000);
+    let build = |seed: &Path, options: &str, out: &str| {
+        let out = scratch.path(out);
+        let build = keyway("build --force").args(options).arg("-d").arg(&key).arg("--reproducible").arg(seed);
+        build.arg(&source).arg(&out).ok().says("has the volume key, whatever the passphrase");
+        fs::read(out).unwrap()
+    };
+    for options in ["--type luks1 --pbkdf-force-iterations 1000", CHEAP] {
+        let first = build(&seed, options, "first");
+        assert!(first == build(&seed, options, "again"), "{options}");
+        assert!(first != build(&other_seed, options, "other"), "{options}");
+        cryptsetup("open --test-passphrase -d").arg(&key).arg(scratch.path("first")).ok();
+        assert!(plaintext(&scratch.path("first"), &key)[..2_000_000] == random(6, 2_000_000));
+    }
+    // Without a cost the documented one is taken, not a measured one.
+    build(&seed, "--type luks1", "fixed");
+    cryptsetup("luksDump").arg(scratch.path("fixed")).ok().says("\tIterations:         \t1000000");
+
+    let refused = |options: &str, seed: &Path| {
+        let build = keyway("build").args(options).arg("-d").arg(&key).arg("--reproducible").arg(seed);
+        build.arg(&source).arg(scratch.path("none")).fails(1)
+    };
+    refused("", &scratch.file("short", [1; 31])).says("31 bytes; at least 32 random ones are needed");
+    refused("--iter-time 100", &seed).says("--iter-time measures");
+    assert!(!scratch.path("none").exists());
+}
+
+#[test]
+fn options_arrive_in_the_header() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let source = scratch.random_file("source", 7, 1 << 20);
+    let volume = scratch.path("volume");
+    let build = keyway("build").args(CHEAP).args(
+        "-c aes-cbc-plain64 -s 128 --hash sha512 --label root --subsystem sys --key-slot 5 --sector-size 2048 \
+         --uuid 01234567-89ab-cdef-0123-456789abcdef --luks2-metadata-size 64K --luks2-keyslots-size 1M",
+    );
+    build.arg("-d").arg(&key).arg(&source).arg(&volume).ok();
+    let dump = cryptsetup("luksDump").arg(&volume).ok().text();
+    for line in [
+        "UUID:          \t01234567-89ab-cdef-0123-456789abcdef",
+        "Label:         \troot",
+        "Subsystem:     \tsys",
+        "Metadata area: \t65536 [bytes]",
+        "Keyslots area: \t1048576 [bytes]",
+        "\tcipher: aes-cbc-plain64",
+        "\tsector: 2048 [bytes]",
+        "  5: luks2",
+        "\tKey:        128 bits",
+        "\tHash:       sha512",
+    ] {
+        assert!(dump.lines().any(|l| l == line), "{line:?} in\n{dump}");
+    }
+    assert!(plaintext(&volume, &key) == random(7, 1 << 20));
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_existing_files_stay() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let source = scratch.random_file("source", 8, 65536);
+    let volume = scratch.file("volume", "precious");
+    let build = |options: &str| keyway("build").args(options).arg("-d").arg(&key).arg(&source).arg(&volume);
+    build(CHEAP).fails(5).says("volume exists already; --force replaces it.");
+    for (options, says) in [
+        ("--force -c aes-xts-plain64 -s 128", "aes-xts-plain64"),
+        ("--force -c blowfish-xts-plain64", "blowfish"),
+        ("--force -c arc4", "arc4"),
+        ("--force --hash nothash", "nothash"),
+        ("--force --sector-size 1000", "Sector size 1000 is not 512, 1024, 2048 or 4096."),
+        ("--force --type luks1 --label x", "--label needs LUKS2; leave it out or make a LUKS2 volume."),
+        ("--force --type luks1 --sector-size 4096", "LUKS1 has 512 bytes only."),
+        ("--force --type luks1 --pbkdf argon2id", "LUKS1"),
+        ("--force --type plain", "--type plain"),
+        ("--force --pbkdf pbkdf2 --pbkdf-force-iterations 10", "minimum is 1000"),
+        ("--force --align-payload 8 --offset 40960", "--align-payload and --offset cannot be combined"),
+    ] {
+        build(options).fails(1).says(says);
+    }
+    assert_eq!(fs::read(&volume).unwrap(), b"precious");
+    assert_eq!(names(&scratch), ["key", "source", "volume"]);
+    build(CHEAP).arg("-q").ok().quiet();
+    assert!(plaintext(&volume, &key) == random(8, 65536));
+}

@@ -1,0 +1,60 @@
+//! What is left when a volume is not finished: nothing. And how much memory it takes to finish one.
+
+use crate::{CHEAP, names};
+use keyway_tests::{Scratch, keyway, need, peer, random};
+use std::io::Write;
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn signals_leave_no_trace() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    for signal in ["INT", "TERM", "KILL"] {
+        let build = keyway("build -").arg(scratch.path("volume")).args(CHEAP).arg("-d").arg(&key);
+        let mut child = build.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // Once this is taken the volume is being written, and the end of the input never comes.
+        stdin.write_all(&random(1, 4 << 20)).unwrap();
+        thread::sleep(Duration::from_millis(100));
+        peer("kill", &format!("-{signal} {}", child.id())).ok();
+        let status = child.wait().unwrap();
+        assert!(!status.success(), "{signal}: {status}");
+        assert_eq!(names(&scratch), ["key"], "{signal}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_one_line_and_leaves_no_trace() {
+    need!("bash");
+    let scratch = Scratch::new();
+    scratch.file("key", "secret");
+    scratch.random_file("source", 2, 8 << 20);
+    // A limit on the size of files stands in for a full disk: writes past it fail.
+    let script = format!("trap '' XFSZ; ulimit -f 20480; exec \"$0\" build source volume {CHEAP} -d key");
+    let program = keyway_tests::peers::program();
+    let run = peer("bash", "-c").arg(script).arg(program).directory(scratch.root());
+    let outcome = run.fails(1);
+    assert_eq!(outcome.errors().lines().count(), 1, "{outcome}");
+    outcome.says("Cannot write volume at byte").says("no space is left; free some and try again.");
+    assert_eq!(names(&scratch), ["key", "source"]);
+}
+
+#[test]
+fn memory_does_not_grow_with_the_volume() {
+    need!("time");
+    let scratch = Scratch::new();
+    scratch.file("key", "secret");
+    scratch.sized("source", 300 << 20);
+    let program = keyway_tests::peers::program();
+    let program = program.display();
+    for command in [
+        format!("build --fill source volume {CHEAP} -d key"),
+        "read volume -d key -o copy".to_owned(),
+        "write volume -d key copy".to_owned(),
+    ] {
+        let run = peer("time", &format!("-f %M {program} {command}")).directory(scratch.root());
+        let peak: u64 = run.ok().errors().trim().parse().unwrap();
+        assert!(peak < 64 << 10, "{command}: {peak} KiB");
+    }
+}
