@@ -40,13 +40,15 @@ impl Copies {
 
     /// Refuses a recovery that could destroy what the device holds now.
     pub(crate) fn check_recoverable(&self, storage: &dyn Storage) -> Result<()> {
-        match (self.damaged, foreign_signature(storage)) {
-            (Some(_), Some(name)) => Err(Error::Refused(format!(
+        if self.damaged.is_none() {
+            return Ok(());
+        }
+        foreign_signature(storage).map_or(Ok(()), |name| {
+            Err(Error::Refused(format!(
                 "Device contains ambiguous signatures ({name} beside a damaged LUKS2 header), cannot auto-recover \
                  LUKS2. Run repair for recovery."
-            ))),
-            _ => Ok(()),
-        }
+            )))
+        })
     }
 
     fn check_fits(&self, storage: &dyn Storage) -> Result<()> {
