@@ -246,7 +246,7 @@ fn segments() {
             ),
             ("segments.0.flags", "\"x\"", "segments.0.flags: is of type string, not an array"),
             ("segments.0.flags", "[1]", "segments.0.flags: holds something that is not a string"),
-            ("segments.0.flags", "[\"x\"]", "accepted"),
+            ("segments.0.flags", "[\"x\",\"backup\"]", "accepted"),
             ("segments.0.flags", "[\"backup-final\"]", "segments.0: is a backup: no segment is mapped"),
             ("digests.0.segments", "[]", "segments.0: no digest verifies its key"),
         ],
@@ -284,7 +284,7 @@ fn several_segments() {
         ],
     );
     // Where backups start does not bound the keyslots area.
-    check(REENCRYPT, &[("segments.1.offset", "\"0\"", "accepted")]);
+    check(REENCRYPT, &[("segments.1.offset", "\"512\"", "accepted")]);
 }
 
 #[test]
