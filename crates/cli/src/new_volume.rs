@@ -8,14 +8,14 @@ use crate::header_params::HeaderParams;
 use crate::plaintext::{self, cannot_write};
 use crate::{device, progress, question};
 use keyway_crypto::{Cpu, Secret};
-use keyway_volume::create::{Plan, plan_luks1, plan_luks2};
+use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
 use keyway_volume::storage::File;
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
     Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
 };
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,9 +69,11 @@ impl NewVolume {
         rng: &mut dyn Random,
     ) -> Result<Plan> {
         if self.params.version() == 1 {
-            return Ok(plan_luks1(&self.params.luks1(args), None, volume_key, passphrase, rng)?);
+            // --header is the source's: the new volume holds its own.
+            let params = Luks1Params { detached: false, ..self.params.luks1(args) };
+            return Ok(plan_luks1(&params, None, volume_key, passphrase, rng)?);
         }
-        let mut params = self.params.luks2(args, None);
+        let mut params = Luks2Params { detached: false, ..self.params.luks2(args, None) };
         // As cryptsetup chooses: large sectors unless the content does not fill them.
         let odd = len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
         params.sector_size = params.sector_size.or(odd);
@@ -190,12 +192,15 @@ pub(crate) enum Destination {
 
 impl Destination {
     /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device, after a question.
-    pub(crate) fn open(args: &Args, path: &Path) -> Result<Self> {
+    /// `source` is what will be read meanwhile.
+    pub(crate) fn open(args: &Args, path: &Path, source: &Path) -> Result<Self> {
         let path = device::resolve(path);
         if !fs::metadata(&path).is_ok_and(|found| found.file_type().is_block_device()) {
             return Creation::start(args, &path, BY_UMASK).map(Self::New);
         }
         let file = device::open_writable(&path)?;
+        device::refuse_if_in_use(&path)?;
+        refuse_itself(source, &path)?;
         let warning = format!("This will overwrite data on {} irrevocably.", path.display());
         question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
         Ok(Self::Device(file))
@@ -256,6 +261,18 @@ impl Destination {
             }
         }
     }
+}
+
+/// Refuses a block device that is read while it is overwritten. (A file is replaced when the new one is complete.)
+pub(crate) fn refuse_itself(source: &Path, device: &Path) -> Result<()> {
+    let number =
+        |path: &Path| fs::metadata(path).map(|found| found.rdev()).ok().filter(|&number| number != 0);
+    if number(source).is_some_and(|source| Some(source) == number(device)) {
+        let message =
+            format!("{} would be overwritten while it is read; name another device.", device.display());
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    Ok(())
 }
 
 /// A measured cost differs from run to run, so a reproducible volume takes a given or a fixed one.

@@ -21,8 +21,6 @@ pub(crate) struct Plaintext {
     pub(crate) volume: Volume,
     /// The data device's path, for messages.
     pub(crate) device: PathBuf,
-    /// The header that opened it.
-    pub(crate) luks: Luks,
 }
 
 /// Unlocks the volume in the operand at `operand` (with `--header` where given). `data` says how its data device is
@@ -36,7 +34,7 @@ pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bo
     let key = volume_key(args, &luks, &device, stdin_holds_data)?;
     let volume =
         Volume::new(storage, &layout, &key, Cpu::detect()).map_err(|e| hint::on_device(&device, e))?;
-    Ok(Plaintext { volume, device, luks })
+    Ok(Plaintext { volume, device })
 }
 
 /// What is going to be done to the data.
@@ -52,7 +50,11 @@ impl Data {
     fn open(self, device: &Path) -> Result<Arc<File>> {
         match self {
             Self::Read => device::open_read_only(device),
-            Self::Write => device::open_writable(device),
+            Self::Write => {
+                let file = device::open_writable(device)?;
+                device::refuse_if_in_use(device)?;
+                Ok(file)
+            }
         }
     }
 }

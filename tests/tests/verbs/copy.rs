@@ -68,6 +68,22 @@ fn raw_to_luks_and_back_with_holes() {
 }
 
 #[test]
+fn a_detached_header_is_the_sources() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let (data, header, copy) = (scratch.sized("data", 1 << 20), scratch.path("header"), scratch.path("copy"));
+    let format = cryptsetup("luksFormat -q").args(CHEAP).arg("--header").arg(&header);
+    format.arg(&data).arg(&key).ok();
+    let detached =
+        |verb| keyway(verb).args(CHEAP).arg("-d").arg(&key).arg("--header").arg(&header).arg(&data);
+    keyway("write -d").arg(&key).arg("--header").arg(&header).arg(&data).stdin(random(6, 1 << 20)).ok();
+    detached("copy").arg("--new-keyfile").arg(&key).arg(&copy).ok();
+    assert!(plaintext(&copy, &key) == random(6, 1 << 20));
+    assert_eq!(len(&copy), (16 << 20) + (1 << 20));
+}
+
+#[test]
 fn an_image_may_be_smaller_than_a_header() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");

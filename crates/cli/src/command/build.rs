@@ -131,8 +131,10 @@ fn run(args: &Args) -> Result<()> {
     let holes = ImageHoles::from_args(args)?;
     let mut input = Input::open(args.operand(0))?;
     let (name, len) = (input.to_string(), plaintext_len(args, &input)?);
-    let Some(out) = args.operand(1) else { return Err(Failure::silent(Exit::Parameters)) };
-    let destination = Destination::open(args, out)?;
+    let (Some(from), Some(out)) = (args.operand(0), args.operand(1)) else {
+        return Err(Failure::silent(Exit::Parameters));
+    };
+    let destination = Destination::open(args, out, from)?;
 
     let request = Request::first(args, unlocking::prompt_for(out), None)?;
     let request = if input.is_stdin() { request.stdin_holds_data() } else { request };

@@ -4,7 +4,7 @@ use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
 use crate::creation::{Creation, OWNER_ONLY};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
-use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
+use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::passphrase::Request;
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::{progress, question, unlocking};
@@ -108,7 +108,7 @@ fn run(args: &Args) -> Result<()> {
         let plain = plaintext::open(args, 0, Data::Read, false)?;
         let name = plain.device.display().to_string();
         let passphrase = new_passphrase(args, to)?;
-        let destination = Destination::open(args, to)?;
+        let destination = Destination::open(args, to, from)?;
         new.make(args, destination, whole(&plain.volume, name, holes.in_transfer()), &passphrase)?;
     } else {
         let raw = device::open_read_only(&device::resolve(from))?;
@@ -116,7 +116,7 @@ fn run(args: &Args) -> Result<()> {
             Some(_) => new_passphrase(args, to)?,
             None => Request::first(args, unlocking::prompt_for(to), None)?.read()?,
         };
-        let destination = Destination::open(args, to)?;
+        let destination = Destination::open(args, to, from)?;
         let name = from.display().to_string();
         let view = holes.view(&raw)?;
         let image: &dyn Storage = view.as_ref().map_or(&*raw, |view| view);
@@ -146,6 +146,8 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
 /// A device has no holes to leave: everything is written.
 fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
     let device = device::open_writable(to)?;
+    device::refuse_if_in_use(to)?;
+    refuse_itself(&plain.device, to)?;
     if plain.volume.len() > device.len() {
         let (has, needs) = (device.len(), plain.volume.len());
         let message = format!("{} has {has} bytes, {needs} are needed.", to.display());

@@ -152,13 +152,13 @@ impl std::error::Error for Failure {}
 ///
 /// # Errors
 /// The first [`Failure`] of any worker.
+#[expect(clippy::needless_match, reason = "taken apart and put together, the borrows may end with this call")]
 pub fn transfer(
     source: Source<'_>,
     sink: Sink<'_>,
     options: &Options,
     meter: &Meter,
 ) -> Result<Moved, Failure> {
-    // Taken apart and put together again, all borrows end with this call.
     let source = match source {
         Source::Storage(storage, range) => Source::Storage(storage, range),
         Source::Pipe(pipe) => Source::Pipe(pipe),
