@@ -1,6 +1,6 @@
 //! Prints what this machine reaches: sector ciphers at every level of the CPU, PBKDF2 with every hash, Argon2id.
 //!
-//! `cargo run --release -p keyway-crypto --example speed [cipher|pbkdf2|argon2]`
+//! `cargo run --release -p keyway-crypto --example speed [cipher|pbkdf2|argon2 [lanes]]`
 
 use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, argon2, pbkdf2};
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Stop};
@@ -84,10 +84,14 @@ fn pbkdf2_rates() {
 
 /// Seconds of Argon2id, t=4.
 fn argon2_seconds() {
+    let only: Option<u32> = std::env::args().nth(2).map(|lanes| lanes.parse().expect("a number of lanes"));
     for (memory_kib, lanes) in [(1 << 20, 4), (1 << 20, 2), (1 << 20, 1), (1 << 16, 4)] {
+        if only.is_some_and(|only| only != lanes || memory_kib < 1 << 20) {
+            continue;
+        }
         let cost = Argon2Cost { time: 4, memory_kib, lanes };
         let mut best = f64::MAX;
-        for _ in 0..3 {
+        for _ in 0..if only.is_some() { 1 } else { 3 } {
             let mut out = [0; 32];
             let start = Instant::now();
             argon2(

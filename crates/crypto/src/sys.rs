@@ -3,6 +3,7 @@
 //! With `std` on Linux they are mappings of their own, which can be locked (mlock), kept out of core dumps
 //! (MADV_DONTDUMP) and asked to be huge (MADV_HUGEPAGE). Elsewhere they come from the allocator.
 
+use core::ops::Range;
 use core::ptr::NonNull;
 use core::slice;
 
@@ -29,6 +30,13 @@ impl Pages {
         let pages = Self::map(len)?;
         os::advise_huge(pages.start, pages.bytes);
         Some(pages)
+    }
+
+    /// Takes the memory behind a range of bytes before it is used, and gives up huge pages where they are slow to come:
+    /// a virtual machine whose host takes idle memory back pays for each anew, while small ones were in use lately.
+    pub(crate) fn populate(&self, range: Range<usize>) {
+        assert!(range.end <= self.bytes);
+        os::populate(self.start, range);
     }
 
     fn map(len: usize) -> Option<Self> {
@@ -69,8 +77,17 @@ const PAGE: usize = 4096;
 
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod os {
+    use core::ops::Range;
     use core::ptr::{NonNull, null_mut};
     use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+    use rustix::time::{ClockId, clock_gettime};
+    use std::time::Duration;
+
+    /// Bytes of a huge page on x86-64 and aarch64 with 4 KiB pages.
+    const HUGE_PAGE: usize = 2 << 20;
+
+    /// Clearing a huge page takes a fifth of this.
+    const SLOW_HUGE_PAGE: Duration = Duration::from_micros(1200);
 
     pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice overlaps nothing.
@@ -93,6 +110,37 @@ mod os {
         let _ = unsafe { mm::madvise(start.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
     }
 
+    /// Takes huge pages one after the other until some in a row are slow to come, then advises small ones for the rest.
+    pub(super) fn populate(start: NonNull<u8>, range: Range<usize>) {
+        let mut slow = 0;
+        let first = start.as_ptr().align_offset(HUGE_PAGE);
+        let mut at = first + range.start.next_multiple_of(HUGE_PAGE);
+        while at + HUGE_PAGE <= range.end {
+            let before = processor_time();
+            // SAFETY: the huge page lies inside the caller's mapping; populating changes no contents.
+            let taken =
+                unsafe { mm::madvise(start.as_ptr().add(at).cast(), HUGE_PAGE, Advice::LinuxPopulateWrite) };
+            if taken.is_err() {
+                // Linux before 5.14: pages come as they are touched.
+                return;
+            }
+            at += HUGE_PAGE;
+            slow = if processor_time() - before > SLOW_HUGE_PAGE { slow + 1 } else { 0 };
+            if slow == 3 {
+                let rest = range.end.saturating_sub(at);
+                // SAFETY: the rest lies inside the caller's mapping; the advice changes no contents.
+                let _ = unsafe { mm::madvise(start.as_ptr().add(at).cast(), rest, Advice::LinuxNoHugepage) };
+                return;
+            }
+        }
+    }
+
+    /// What this thread has used; time that went to others does not count against huge pages.
+    fn processor_time() -> Duration {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+    }
+
     pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
         // SAFETY: by the caller, the range came from `map` and is not used any more.
         let _ = unsafe { mm::munmap(start.as_ptr().cast(), bytes) };
@@ -103,6 +151,7 @@ mod os {
 mod os {
     use super::PAGE;
     use alloc::alloc::{Layout, alloc_zeroed, dealloc};
+    use core::ops::Range;
     use core::ptr::NonNull;
 
     pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
@@ -116,6 +165,8 @@ mod os {
     }
 
     pub(super) fn advise_huge(_: NonNull<u8>, _: usize) {}
+
+    pub(super) fn populate(_: NonNull<u8>, _: Range<usize>) {}
 
     pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
         // SAFETY: by the caller, `start` came from `map` with the same size, whose layout was valid.

@@ -1,0 +1,219 @@
+//! Argon2i and Argon2id, version 0x13 (RFC 9106), as LUKS2 uses them: no secret, no associated data.
+//!
+//! Memory is a matrix of 1 KiB blocks, one row a lane, four slices of columns. Within a slice lanes are independent:
+//! they are filled on threads that meet after each slice ([`slices`]). A thread with several lanes fills them in turn,
+//! block by block, so that one lane's memory latency hides behind another's rounds.
+
+mod address;
+mod compress;
+mod slices;
+mod sys;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use super::{Argon2Cost, Argon2Variant, Stop};
+use crate::{Cpu, Error};
+use alloc::format;
+use alloc::vec::Vec;
+use blake2::Blake2bVarCore;
+use blake2::digest::Output;
+use blake2::digest::block_api::{UpdateCore, VariableOutputCore};
+use blake2::digest::block_buffer::LazyBuffer;
+use compress::{BLOCK_BYTES, Block};
+use sys::Matrix;
+use zeroize::Zeroize;
+
+/// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`, which takes 4 bytes or more.
+/// Lanes run on up to `threads` threads of their own.
+///
+/// Fails with [`Error::Cost`] when a cost is outside the RFC's bounds, [`Error::NoMemory`] when the system refuses the
+/// memory, [`Error::Stopped`] when `stop` is raised.
+pub fn argon2(
+    variant: Argon2Variant,
+    cost: Argon2Cost,
+    password: &[u8],
+    salt: &[u8],
+    out: &mut [u8],
+    threads: usize,
+    stop: &Stop,
+) -> Result<(), Error> {
+    argon2_on(Cpu::detect(), variant, cost, password, salt, out, threads, stop)
+}
+
+/// [`argon2`] with the code for `cpu`.
+#[allow(clippy::too_many_arguments)] // The KDF's inputs are what they are.
+pub(crate) fn argon2_on(
+    cpu: Cpu,
+    variant: Argon2Variant,
+    cost: Argon2Cost,
+    password: &[u8],
+    salt: &[u8],
+    out: &mut [u8],
+    threads: usize,
+    stop: &Stop,
+) -> Result<(), Error> {
+    check(cost, password, salt, out)?;
+    if stop.is_stopped() {
+        return Err(Error::Stopped);
+    }
+    let shape = Shape::new(variant, cost);
+    let mut seed = seed(&shape, cost, password, salt, out.len());
+    let result = derive_from(cpu, shape, seed, out, threads, stop);
+    seed.zeroize();
+    result
+}
+
+/// Everything after H_0.
+fn derive_from(
+    cpu: Cpu,
+    shape: Shape,
+    seed: [u8; 64],
+    out: &mut [u8],
+    threads: usize,
+    stop: &Stop,
+) -> Result<(), Error> {
+    let mut matrix = Matrix::new(shape).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
+    for lane in 0..shape.lanes {
+        for column in 0..2u32 {
+            let mut bytes = [0; BLOCK_BYTES];
+            stretch(&[&seed, &column.to_le_bytes(), &lane.to_le_bytes()], &mut bytes);
+            matrix.set(lane, column, &Block::from_bytes(&bytes));
+            bytes.zeroize();
+        }
+    }
+    slices::fill(sys::choose(cpu), &matrix, threads, stop)?;
+    let mut last = matrix.last_column();
+    stretch(&[&last.to_bytes()], out);
+    last.0.zeroize();
+    Ok(())
+}
+
+/// The numbers that everything follows from.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    variant: Argon2Variant,
+    passes: u32,
+    lanes: u32,
+    /// Blocks a lane: a multiple of four.
+    lane_len: u32,
+}
+
+impl Shape {
+    fn new(variant: Argon2Variant, cost: Argon2Cost) -> Self {
+        let lane_len = cost.memory_kib / (SLICES * cost.lanes) * SLICES;
+        Self { variant, passes: cost.time, lanes: cost.lanes, lane_len }
+    }
+
+    /// Blocks of a lane that belong to one slice.
+    fn segment_len(&self) -> u32 {
+        self.lane_len / SLICES
+    }
+
+    /// m' of the RFC: blocks in the whole matrix.
+    fn blocks(&self) -> usize {
+        self.lane_len as usize * self.lanes as usize
+    }
+
+    /// Whether references of this slice come from a counter rather than from the data (RFC 9106, 3.4.1.3).
+    fn is_data_independent(&self, pass: u32, slice: u32) -> bool {
+        self.variant == Argon2Variant::Argon2i || (pass == 0 && slice < SLICES / 2)
+    }
+
+    /// y of the RFC.
+    fn type_number(&self) -> u32 {
+        match self.variant {
+            Argon2Variant::Argon2i => 1,
+            Argon2Variant::Argon2id => 2,
+        }
+    }
+}
+
+/// RFC 9106, section 3.1, bounds of the inputs.
+fn check(cost: Argon2Cost, password: &[u8], salt: &[u8], out: &[u8]) -> Result<(), Error> {
+    let Argon2Cost { time, memory_kib, lanes } = cost;
+    let broken = if time == 0 {
+        "Argon2 needs at least one pass".into()
+    } else if lanes == 0 || lanes >= 1 << 24 {
+        format!("Argon2 takes 1 to 16777215 lanes, not {lanes}")
+    } else if u64::from(memory_kib) < 8 * u64::from(lanes) {
+        format!("Argon2 with {lanes} lanes needs at least {} KiB, not {memory_kib}", 8 * u64::from(lanes))
+    } else if out.len() < 4
+        || [out.len(), password.len(), salt.len()].iter().any(|len| u32::try_from(*len).is_err())
+    {
+        "Argon2 takes inputs below 4 GiB and gives at least 4 bytes".into()
+    } else {
+        return Ok(());
+    };
+    Err(Error::Cost(broken))
+}
+
+/// H_0 (RFC 9106, 3.2).
+fn seed(shape: &Shape, cost: Argon2Cost, password: &[u8], salt: &[u8], out_len: usize) -> [u8; 64] {
+    let length = |len: usize| (len as u32).to_le_bytes();
+    let mut seed = [0; 64];
+    blake2b(
+        &[
+            &cost.lanes.to_le_bytes(),
+            &length(out_len),
+            &cost.memory_kib.to_le_bytes(),
+            &cost.time.to_le_bytes(),
+            &VERSION.to_le_bytes(),
+            &shape.type_number().to_le_bytes(),
+            &length(password.len()),
+            password,
+            &length(salt.len()),
+            salt,
+            &length(0),
+            &length(0),
+        ],
+        &mut seed,
+    );
+    seed
+}
+
+/// H' (RFC 9106, 3.3): BLAKE2b with output of any length.
+fn stretch(parts: &[&[u8]], out: &mut [u8]) {
+    let length = (out.len() as u32).to_le_bytes();
+    let mut input = Vec::from([&length[..]]);
+    input.extend_from_slice(parts);
+    if out.len() <= 64 {
+        return blake2b(&input, out);
+    }
+    let mut link = [0; 64];
+    blake2b(&input, &mut link);
+    let mut rest = out;
+    loop {
+        let (half, after) = rest.split_at_mut(32);
+        half.copy_from_slice(&link[..32]);
+        rest = after;
+        if rest.len() <= 64 {
+            blake2b(&[&link], rest);
+            break;
+        }
+        let previous = link;
+        blake2b(&[&previous], &mut link);
+    }
+    link.zeroize();
+}
+
+/// BLAKE2b of the parts, as long as `out` (1 to 64 bytes).
+fn blake2b(parts: &[&[u8]], out: &mut [u8]) {
+    let mut core = Blake2bVarCore::new(out.len()).expect("a length of 1 to 64 bytes");
+    let mut buffer = LazyBuffer::default();
+    for part in parts {
+        buffer.digest_blocks(part, |blocks| core.update_blocks(blocks));
+    }
+    let mut digest = Output::<Blake2bVarCore>::default();
+    core.finalize_variable_core(&mut buffer, &mut digest);
+    out.copy_from_slice(&digest[..out.len()]);
+    digest.zeroize();
+}
+
+/// Slices a lane is cut into.
+const SLICES: u32 = 4;
+
+/// Argon2's version 1.3.
+const VERSION: u32 = 0x13;
+
+#[cfg(test)]
+mod tests;

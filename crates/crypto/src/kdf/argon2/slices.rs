@@ -1,0 +1,87 @@
+//! The order of work: passes of four slices, lanes of a slice on threads that meet after each.
+
+use super::address::Segment;
+use super::sys::{Fill, Matrix};
+use super::{SLICES, Stop};
+use crate::Error;
+use alloc::vec::Vec;
+
+/// Fills the matrix from its first two columns.
+pub(super) fn fill(fill: Fill, matrix: &Matrix, threads: usize, stop: &Stop) -> Result<(), Error> {
+    let lanes = matrix.shape().lanes;
+    // Every thread gets a run of neighbouring lanes, the runs differing by one lane at most.
+    let threads = (threads.max(1) as u64).min(u64::from(lanes)) as u32;
+    let run = |thread: u32| {
+        let edge = |thread: u32| (u64::from(lanes) * u64::from(thread) / u64::from(threads)) as u32;
+        edge(thread)..edge(thread + 1)
+    };
+    let work = |thread: u32, pass: u32, slice: u32| {
+        if (pass, slice) == (0, 0) {
+            matrix.populate(run(thread));
+        }
+        let all: Vec<Segment> = run(thread).map(|lane| Segment { pass, slice, lane }).collect();
+        all.chunks(LANES_IN_TURN).all(|segments| fill.run(matrix, segments, stop))
+    };
+    let done = if threads == 1 {
+        steps(matrix).all(|(pass, slice)| work(0, pass, slice))
+    } else {
+        on_threads(matrix, threads, &work, stop)
+    };
+    if done { Ok(()) } else { Err(Error::Stopped) }
+}
+
+/// Every pass and slice in order.
+fn steps(matrix: &Matrix) -> impl Iterator<Item = (u32, u32)> + use<> {
+    (0..matrix.shape().passes).flat_map(|pass| (0..SLICES).map(move |slice| (pass, slice)))
+}
+
+/// Runs `work` for each thread and step; between steps all threads wait for each other, and one of them decides for all
+/// whether to go on.
+#[cfg(feature = "std")]
+fn on_threads(
+    matrix: &Matrix,
+    threads: u32,
+    work: &(dyn Fn(u32, u32, u32) -> bool + Sync),
+    stop: &Stop,
+) -> bool {
+    use core::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::Barrier;
+
+    let meeting = Barrier::new(threads as usize);
+    let go_on = AtomicBool::new(true);
+    let run = |thread: u32| {
+        for (pass, slice) in steps(matrix) {
+            work(thread, pass, slice);
+            if meeting.wait().is_leader() {
+                go_on.store(!stop.is_stopped(), Ordering::Relaxed);
+            }
+            // The second meeting publishes the leader's decision.
+            meeting.wait();
+            if !go_on.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let run = &run;
+        for thread in 1..threads {
+            scope.spawn(move || run(thread));
+        }
+        run(0);
+    });
+    go_on.load(Ordering::Relaxed)
+}
+
+/// Without threads the lanes of a slice run one after the other.
+#[cfg(not(feature = "std"))]
+fn on_threads(
+    matrix: &Matrix,
+    threads: u32,
+    work: &(dyn Fn(u32, u32, u32) -> bool + Sync),
+    _: &Stop,
+) -> bool {
+    steps(matrix).all(|(pass, slice)| (0..threads).all(|thread| work(thread, pass, slice)))
+}
+
+/// Lanes that one thread fills in turn: two are enough for one's loads to hide behind the other's rounds.
+const LANES_IN_TURN: usize = 2;
