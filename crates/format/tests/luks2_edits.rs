@@ -219,8 +219,8 @@ fn tokens_are_kept_as_they_were_given() {
 fn flags_and_requirements() {
     let mut metadata = golden();
     metadata.set_flags(&["allow-discards", "no-read-workqueue"]).unwrap();
-    metadata.set_requirements(&["online-reencrypt-v2"]).unwrap();
-    let config = r#","flags":["allow-discards","no-read-workqueue"],"requirements":{"mandatory":["online-reencrypt-v2"]}}}"#;
+    metadata.set_requirements(&["opal"]).unwrap();
+    let config = r#","flags":["allow-discards","no-read-workqueue"],"requirements":{"mandatory":["opal"]}}}"#;
     assert_eq!(text(&metadata), format!("{}{config}", KEYSLOTS.strip_suffix("}}").unwrap()));
     assert_eq!(metadata.config.flags, ["allow-discards", "no-read-workqueue"]);
     metadata.set_requirements(&[]).unwrap();

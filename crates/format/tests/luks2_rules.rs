@@ -389,3 +389,57 @@ fn requirements_are_reported_by_name() {
     let metadata = Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap();
     assert_eq!(metadata.unmet_requirements(), ["opal", "of-the-future"]);
 }
+
+#[test]
+fn reencryption() {
+    let linear = r#"{"type":"linear","offset":"16777216","size":"dynamic","flags":["backup-final"]}"#;
+    let neither = "segments.0: is mapped neither as before the reencryption nor as after it";
+    check(
+        REENCRYPT,
+        &[
+            (
+                "config.requirements.mandatory",
+                "[\"online-reencrypt-v2\",\"online-reencrypt\"]",
+                "config.requirements.mandatory: 2 versions of online reencryption",
+            ),
+            (
+                "config.requirements.mandatory",
+                "[\"online-reencrypt-v2\",\"online-reencrypt-vx\"]",
+                "accepted",
+            ),
+            (
+                "segments.1.flags",
+                "[\"backup-x\"]",
+                "segments: online reencryption without a backup-previous segment",
+            ),
+            (
+                "segments.2.flags",
+                "[\"backup-x\"]",
+                "segments: online reencryption without a backup-final segment",
+            ),
+            ("segments.0.sector_size", "512", neither),
+            ("segments.0.encryption", "\"aes-cbc-plain\"", neither),
+            ("segments.0.type", "\"linear\"", neither),
+            ("segments.1.sector_size", "512", "accepted"),
+            ("segments.2", linear, "accepted"),
+        ],
+    );
+    let begun = edited(REENCRYPT, "segments.0.flags", "[\"in-reencryption\"]");
+    check(
+        begun.as_bytes(),
+        &[("segments.2", linear, neither), ("segments.1.sector_size", "512", "accepted")],
+    );
+    check(
+        REENCRYPT,
+        &[
+            ("keyslots.5.type", "\"x\"", "keyslots: online reencryption without a keyslot of type reencrypt"),
+            (
+                "config.requirements",
+                "",
+                "keyslots.5: is of type reencrypt, but no requirement says that reencryption is under way",
+            ),
+        ],
+    );
+    let ended = edited(REENCRYPT, "config.requirements", "");
+    check(ended.as_bytes(), &[("keyslots.5.type", "\"x\"", "accepted")]);
+}

@@ -7,6 +7,7 @@ use super::digest::{Digest, DigestId};
 use super::field::Node;
 use super::header::{HeaderSize, check_json_len};
 use super::keyslot::Keyslot;
+use super::reencryption;
 use super::segment::{self, Segment, SegmentKind};
 use super::token::Token;
 use super::{MAX_DIGESTS, MAX_OBJECTS};
@@ -132,6 +133,7 @@ impl View {
     /// Every rule that spans sections.
     fn check(&self, header_size: HeaderSize) -> Result<(), Error> {
         segment::check(&self.segments)?;
+        reencryption::check(&self.config, &self.keyslots, &self.segments)?;
         for (id, segment) in &self.segments {
             if matches!(segment.kind, SegmentKind::Crypt { .. }) && self.digest_of_segment(*id).is_none() {
                 return Err(Error::invalid(format!("segments.{id}"), "no digest verifies its key"));

@@ -17,6 +17,7 @@ mod field;
 pub mod header;
 pub mod keyslot;
 pub mod metadata;
+mod reencryption;
 pub mod segment;
 pub mod select;
 pub mod token;
