@@ -2,9 +2,9 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::hint;
+use crate::{hint, output};
 use keyway_volume::storage::File;
-use keyway_volume::{Access, Locking, Luks, Storage};
+use keyway_volume::{Access, Header, Locking, Luks, Storage};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io::ErrorKind;
@@ -70,12 +70,14 @@ pub(crate) fn locking(args: &Args) -> Locking {
 
 /// Opens a file or block device for reading and writing.
 pub(crate) fn open_writable(path: &Path) -> Result<Arc<File>> {
+    check_kind(path)?;
     File::open_rw(path).map(Arc::new).map_err(|e| cannot_open(path, &e, true))
 }
 
 /// Opens a file or block device for reading; writable where that is allowed, so that a damaged header copy can be
 /// recovered.
 pub(crate) fn open_readable(path: &Path) -> Result<Arc<File>> {
+    check_kind(path)?;
     match File::open_rw(path) {
         Ok(file) => Ok(Arc::new(file)),
         Err(_) => open_read_only(path),
@@ -84,6 +86,7 @@ pub(crate) fn open_readable(path: &Path) -> Result<Arc<File>> {
 
 /// Opens a file or block device for reading only.
 pub(crate) fn open_read_only(path: &Path) -> Result<Arc<File>> {
+    check_kind(path)?;
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
 }
 
@@ -107,9 +110,13 @@ pub(crate) fn load(args: &Args, operand: usize, access: Access, versions: Versio
         Access::Read => open_readable(&path)?,
         Access::Probe => open_read_only(&path)?,
     };
-    let luks = Luks::open_with(storage, access, locking(args)).map_err(|e| hint::on_device(&path, e))?;
+    let luks = Luks::open_with(storage, access, locking(args)).map_err(|e| hint::on_device(&path, &e))?;
     if !versions.admits(luks.version()) {
         return Err(not_luks(&path));
+    }
+    output::debug(args, &format!("LUKS{} header on {}, {access:?} access.", luks.version(), path.display()))?;
+    if let (true, Header::Luks2 { metadata, .. }) = (args.given(&shared::DEBUG_JSON), luks.header()) {
+        output::debug(args, &metadata.to_pretty_json().replace('\n', "\n# "))?;
     }
     Ok(luks)
 }
@@ -117,6 +124,17 @@ pub(crate) fn load(args: &Args, operand: usize, access: Access, versions: Versio
 /// cryptsetup's words for a device without the header that was asked for.
 pub(crate) fn not_luks(path: &Path) -> Failure {
     Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
+}
+
+/// Refuses pipes and terminals before they are opened: opening a pipe waits for its other end.
+fn check_kind(path: &Path) -> Result<()> {
+    match std::fs::metadata(path).map(|m| m.file_type()) {
+        Ok(kind) if !kind.is_file() && !kind.is_block_device() => {
+            Err(cannot_open(path, &ErrorKind::InvalidInput.into(), false))
+        }
+        // What does not exist or may not be looked at is refused in detail by opening it.
+        _ => Ok(()),
+    }
 }
 
 fn cannot_open(path: &Path, error: &std::io::Error, for_writing: bool) -> Failure {

@@ -1,7 +1,9 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use crate::args::Args;
-use crate::output;
+use crate::{device, hint, output};
+use keyway_volume::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Shorthand for commands.
@@ -40,17 +42,40 @@ impl Exit {
 pub(crate) struct Failure {
     exit: Exit,
     message: Option<String>,
+    /// The library's error, until it is known which device it is about.
+    unplaced: Option<Error>,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { unplaced: Some(error), ..Self::silent(Exit::Parameters) }
+    }
 }
 
 impl Failure {
     /// A failure with its line (a full sentence; no newline).
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: Some(message.into()) }
+        Self { exit, message: Some(message.into()), unplaced: None }
     }
 
     /// A failure that needs no words, such as `isLuks` saying no.
     pub(crate) fn silent(exit: Exit) -> Self {
-        Self { exit, message: None }
+        Self { exit, message: None, unplaced: None }
+    }
+
+    /// Says what the library's error means, on `device` where there is one.
+    fn placed(mut self, device: Option<&Path>) -> Self {
+        match (self.unplaced.take(), device) {
+            (Some(error), Some(device)) => hint::on_device(device, &error),
+            (Some(error), None) => hint::plain(&error),
+            (None, _) => self,
+        }
+    }
+
+    /// Puts the thing that it is about in front of its line.
+    pub(crate) fn about(mut self, what: &str) -> Self {
+        self.message = self.message.map(|message| format!("{what}: {message}"));
+        self
     }
 
     /// The exit code.
@@ -78,8 +103,22 @@ impl Failure {
     }
 }
 
+/// Runs a command; with `--debug` it is announced.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let name = args.command().name;
+    let announced = output::debug(args, &format!("keyway {} runs {name}.", env!("CARGO_PKG_VERSION")));
+    let result = announced.and_then(|()| (args.command().run)(args));
+    let device = device_operand(args).and_then(|index| device::header_path(args, index).ok());
+    conclude(args, result.map_err(|failure| failure.placed(device.as_deref())))
+}
+
+/// Which operand is the device that errors are about.
+fn device_operand(args: &Args) -> Option<usize> {
+    args.command().operands.iter().position(|operand| operand.name == "DEVICE")
+}
+
 /// Ends a command: its line on failure and, with `-v`, cryptsetup's closing line on standard output.
-pub(crate) fn conclude(args: &Args, result: Result<()>) -> ExitCode {
+fn conclude(args: &Args, result: Result<()>) -> ExitCode {
     let (code, closing) = match &result {
         Ok(()) => (ExitCode::SUCCESS, "Command successful.".to_owned()),
         Err(failure) => {

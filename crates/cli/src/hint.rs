@@ -6,9 +6,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// An error of an operation on `device`.
-pub(crate) fn on_device(device: &Path, error: Error) -> Failure {
+pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
     let device = device.display();
-    match &error {
+    match error {
         Error::Format(keyway_format::Error::NotLuks) => {
             Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device."))
         }
@@ -25,14 +25,15 @@ pub(crate) fn on_device(device: &Path, error: Error) -> Failure {
         Error::Busy(_) => {
             Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."))
         }
+        Error::Io { .. } => plain(error).about(&format!("Device {device}")),
         _ => plain(error),
     }
 }
 
 /// An error that needs no device in its line.
-pub(crate) fn plain(error: Error) -> Failure {
-    let exit = exit_code(&error);
-    match &error {
+pub(crate) fn plain(error: &Error) -> Failure {
+    let exit = exit_code(error);
+    match error {
         Error::MemoryBudget { slot, needs_kib, budget_kib } => Failure::new(
             exit,
             format!(
@@ -49,7 +50,7 @@ pub(crate) fn plain(error: Error) -> Failure {
             ),
         ),
         Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
-            Failure::new(exit, format!("{what}: no space is left; free some and try again."))
+            Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
         }
         _ => Failure::new(exit, sentence(&error.to_string())),
     }
@@ -80,12 +81,6 @@ fn sentence(text: &str) -> String {
     text
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        plain(error)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,10 +94,10 @@ mod tests {
 
     #[test]
     fn a_cost_over_the_budget_names_the_way_out() {
-        let failure = plain(Error::MemoryBudget { slot: 3, needs_kib: 4096, budget_kib: 1024 });
+        let failure = plain(&Error::MemoryBudget { slot: 3, needs_kib: 4096, budget_kib: 1024 });
         assert_eq!(failure.exit(), Exit::Memory);
         assert!(failure.message().contains("--memory-budget 4096K"), "{}", failure.message());
-        let failure = plain(Error::TimeLimit { slot: 3, needs_seconds: 5000, limit_seconds: 3600 });
+        let failure = plain(&Error::TimeLimit { slot: 3, needs_seconds: 5000, limit_seconds: 3600 });
         assert!(failure.message().contains("--time-limit 10000"), "{}", failure.message());
     }
 }

@@ -28,10 +28,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     harden::process();
     match args::parse(std::env::args_os()) {
-        Ok(args::Invocation::Run(args)) => {
-            let result = (args.command().run)(&args);
-            failure::conclude(&args, result)
-        }
+        Ok(args::Invocation::Run(args)) => failure::run(&args),
         Ok(args::Invocation::Print(text)) => match output::print(&text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => failure.report(),

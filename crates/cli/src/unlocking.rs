@@ -52,10 +52,10 @@ pub(crate) fn unlock_keeping_passphrase(
                 return Ok((unlocked, passphrase));
             }
             Err(error @ Error::WrongPassphrase) if tries > 1 => {
-                hint::plain(error).report();
+                hint::plain(&error).report();
                 tries -= 1;
             }
-            Err(error) => return Err(hint::plain(error)),
+            Err(error) => return Err(hint::plain(&error)),
         }
     }
 }

@@ -58,14 +58,14 @@ fn run_convert(args: &Args) -> Result<()> {
     question::confirm(args, &warning, "Operation aborted, device was NOT converted.", Exit::Permission)?;
     let result =
         if to == 1 { to_luks1(&mut luks, &mut OsRandom) } else { to_luks2(&mut luks, &mut OsRandom) };
-    result.map_err(|e| hint::on_device(&path, e))
+    result.map_err(|e| hint::on_device(&path, &e))
 }
 
 fn run_repair(args: &Args) -> Result<()> {
     Versions::from_args(args)?;
     let path = device::header_path(args, 0)?;
     let repair = Repair::prepare(device::open_writable(&path)?, device::locking(args))
-        .map_err(|e| hint::on_device(&path, e))?;
+        .map_err(|e| hint::on_device(&path, &e))?;
     if repair.changes().is_empty() {
         return output::verbose(args, "No known problems detected for LUKS header.");
     }
@@ -74,5 +74,5 @@ fn run_repair(args: &Args) -> Result<()> {
     }
     let warning = "Really try to repair LUKS device header?";
     question::confirm(args, warning, "Operation aborted.", Exit::Parameters)?;
-    repair.run().map_err(|e| hint::on_device(&path, e))
+    repair.run().map_err(|e| hint::on_device(&path, &e))
 }

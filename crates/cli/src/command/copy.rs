@@ -193,7 +193,7 @@ fn is_luks(args: &Args, from: &Path) -> Result<bool> {
     match Luks::open(storage, Access::Probe) {
         Ok(_) => Ok(true),
         Err(Error::Format(keyway_format::Error::NotLuks)) => Ok(false),
-        Err(error) => Err(crate::hint::on_device(from, error)),
+        Err(error) => Err(crate::hint::on_device(from, &error)),
     }
 }
 

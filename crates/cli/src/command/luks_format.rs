@@ -134,7 +134,7 @@ fn run(args: &Args) -> Result<()> {
         let data_len = target.header.is_some().then(|| target.data.len());
         create_luks2(header, &params.luks2(args, data_len), &volume_key, &passphrase, &mut rng)
     };
-    warn_of_few_keyslots(&luks.map_err(|e| hint::on_device(target.header_path(), e))?)?;
+    warn_of_few_keyslots(&luks.map_err(|e| hint::on_device(target.header_path(), &e))?)?;
     output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))
 }
 

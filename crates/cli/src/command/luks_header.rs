@@ -65,13 +65,13 @@ fn run_restore(args: &Args) -> Result<()> {
         keyway_volume::Error::Format(_) => {
             Failure::new(Exit::Parameters, "Header backup file does not contain compatible LUKS header.")
         }
-        other => hint::on_device(&path, other),
+        other => hint::on_device(&path, &other),
     })?;
     if !restore.warnings().is_empty() {
         let warning = format!("Device {} {}", path.display(), restore.warnings().join("\n"));
         question::confirm(args, &warning, "", Exit::Parameters)?;
     }
-    restore.run().map_err(|e| hint::on_device(&path, e))
+    restore.run().map_err(|e| hint::on_device(&path, &e))
 }
 
 fn backup_file(args: &Args) -> Result<&Path> {

@@ -75,7 +75,7 @@ pub(super) struct Token {
 
 impl Facts {
     pub(super) fn gather(device: &Path, luks: &Luks, data: &dyn Storage) -> Result<Self> {
-        let damaged = luks.damaged_copy().map_err(|e| hint::on_device(device, e))?;
+        let damaged = luks.damaged_copy().map_err(|e| hint::on_device(device, &e))?;
         let mut facts = Self {
             device: device.display().to_string(),
             version: luks.version(),
