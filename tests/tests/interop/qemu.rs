@@ -15,7 +15,6 @@ fn qemu_reads_what_keyway_built() {
         "-c aes-xts-plain64 -s 256 -h sha512",
         "-c aes-cbc-essiv:sha256 -s 256 -h sha1",
         "-c aes-cbc-plain64 -s 128 -h ripemd160",
-        "-c aes-ecb -s 256 -h sha256",
     ] {
         eprintln!("{options}");
         let s = Setup::new();
