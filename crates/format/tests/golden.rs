@@ -143,6 +143,29 @@ fn luks2_reencryption_is_read_but_not_met() {
 }
 
 #[test]
+fn luks2_encryption_and_decryption_in_place() {
+    let read = |json: &[u8], pretty: &str| {
+        let metadata = Metadata::parse(json, size(16384)).unwrap();
+        assert_eq!(metadata.to_json(), json);
+        assert_eq!(metadata.to_pretty_json(), pretty.trim_end_matches('\n'));
+        metadata
+    };
+    let pieces = |metadata: &Metadata| -> Vec<(u64, SegmentSize)> {
+        let mapped = metadata.segments.values().filter(|segment| !segment.is_backup());
+        mapped.map(|segment| (segment.offset.0 >> 20, segment.size)).collect()
+    };
+    let fixed = SegmentSize::Fixed(Bytes(16 << 20));
+    let encrypt = read(include_bytes!("golden/encrypt.json"), include_str!("golden/encrypt.pretty.json"));
+    assert_eq!(encrypt.unmet_requirements(), ["online-reencrypt-v2"]);
+    assert_eq!(pieces(&encrypt), [(48, fixed), (16, fixed)]);
+    assert_eq!((encrypt.segments.len(), encrypt.data_offset()), (5, Bytes(16 << 20)));
+    let decrypt = read(include_bytes!("golden/decrypt.json"), include_str!("golden/decrypt.pretty.json"));
+    assert_eq!(decrypt.unmet_requirements(), ["online-reencrypt-v3"]);
+    assert_eq!(pieces(&decrypt), [(0, fixed), (32, SegmentSize::Dynamic)]);
+    assert_eq!(decrypt.segments[&4].kind, SegmentKind::Linear);
+}
+
+#[test]
 fn luks2_sizes_and_detached() {
     let sizes = Metadata::parse(include_bytes!("golden/sizes.json"), size(65536)).unwrap();
     assert_eq!((sizes.config.json_size, sizes.config.keyslots_size), (Bytes(61440), Bytes(1 << 20)));

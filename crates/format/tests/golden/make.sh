@@ -60,3 +60,16 @@ json e.img sizes
 truncate -s 4M f.img
 cryptsetup luksFormat -q --type luks2 $pbkdf2 --header f.hdr --uuid ${uuid}05 f.img first
 json f.hdr detached
+
+# LUKS2: encryption in place, begun: segments that run backwards over the device, one of them moved.
+truncate -s 64M g.img
+cryptsetup reencrypt -q --encrypt --init-only --reduce-device-size 32M $pbkdf2 --key-file first --uuid ${uuid}06 g.img
+json g.img encrypt
+pretty g.img encrypt
+
+# LUKS2: decryption in place, begun: the header has left the device, "online-reencrypt-v3".
+truncate -s 64M h.img
+cryptsetup luksFormat -q --type luks2 $pbkdf2 --uuid ${uuid}07 h.img first
+cryptsetup reencrypt -q --decrypt --init-only --force-offline-reencrypt --key-file first --header h.hdr h.img
+json h.hdr decrypt
+pretty h.hdr decrypt
