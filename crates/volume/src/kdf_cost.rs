@@ -309,7 +309,7 @@ fn sensible_memory_kib() -> u32 {
 }
 
 const ARGON2_MAX_LANES: u32 = 4;
-const ARGON2_ROUNDS: usize = 12;
+const ARGON2_ROUNDS: usize = 8;
 const DIGEST_TIME: Duration = Duration::from_millis(125);
 const PBKDF2_SAMPLE: Duration = Duration::from_millis(150);
 const HARMLESS_ITERATIONS: u32 = 100_000_000;
