@@ -4,7 +4,7 @@
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::storage::NewFile;
-use crate::{Error, Locking, Luks, Result, Storage, luks1_disk, luks2_disk};
+use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
 use keyway_format::luks1;
 use std::path::Path;
 use std::sync::Arc;
@@ -181,7 +181,7 @@ fn check_requirements(header: &Header, place: &str) -> Result<()> {
 fn header_len(header: &Header) -> u64 {
     match header {
         Header::Luks1(header) => luks1_disk::areas_end(header),
-        Header::Luks2 { binary, metadata } => luks2_disk::areas_end(binary, metadata),
+        Header::Luks2 { metadata, .. } => metadata.header_and_keyslots_size().0,
     }
 }
 

@@ -136,9 +136,6 @@ pub(crate) fn material_len(key_len: usize, stripes: u32) -> usize {
     (key_len * stripes as usize).next_multiple_of(512)
 }
 
-/// Stripes of every keyslot that is made here, and of every one that cryptsetup made.
-pub(crate) use keyway_format::af::STRIPES;
-
 fn refused(number: u32, why: &str) -> Error {
     Error::Refused(format!("keyslot {number} cannot be used: {why}"))
 }

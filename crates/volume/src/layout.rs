@@ -55,7 +55,7 @@ impl Layout {
     pub(crate) fn of_luks2(metadata: &luks2::Metadata) -> Result<Self> {
         let mut segments: Vec<MappedSegment> = Vec::new();
         let mut start = Some(0u64);
-        for (number, segment) in metadata.segments.iter().filter(|(_, segment)| is_mapped(segment)) {
+        for (number, segment) in metadata.segments.iter().filter(|(_, segment)| !segment.is_backup()) {
             let plaintext_start = start
                 .ok_or_else(|| refused(*number, "it follows one that reaches to the end of the device"))?;
             let length = match segment.size {
@@ -76,11 +76,6 @@ impl Layout {
         }
         Ok(Self { segments })
     }
-}
-
-/// Whether a segment is part of the volume: backups of a segment under re-encryption are not.
-pub(crate) fn is_mapped(segment: &luks2::Segment) -> bool {
-    !segment.flags.iter().any(|flag| flag.starts_with("backup-"))
 }
 
 fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {

@@ -56,15 +56,14 @@ pub(crate) fn write_descriptor(storage: &dyn Storage, header: &Header, slot: usi
     check_written(storage, &bytes)
 }
 
-/// Length of one keyslot's material.
+/// Length of one keyslot's material, in bytes.
 pub(crate) fn material_len(header: &Header) -> u64 {
-    crate::keyslot::material_len(header.key_bytes as usize, crate::keyslot::STRIPES) as u64
+    header.area_sectors().0 * SECTOR as u64
 }
 
-/// Where the last keyslot ends.
+/// Where the last keyslot ends, in bytes.
 pub(crate) fn areas_end(header: &Header) -> u64 {
-    let last = header.slots.iter().map(|slot| slot.offset.0).max().unwrap_or(0);
-    last.saturating_mul(512).saturating_add(material_len(header))
+    header.end_of_areas().0 * SECTOR as u64
 }
 
 fn check_written(storage: &dyn Storage, bytes: &[u8]) -> Result<()> {

@@ -52,7 +52,7 @@ impl Copies {
     }
 
     fn check_fits(&self, storage: &dyn Storage) -> Result<()> {
-        let needs = areas_end(&self.winner.binary, &self.winner.metadata);
+        let needs = self.winner.metadata.header_and_keyslots_size().0;
         let has = storage.len();
         if needs > has { Err(keyway_format::Error::Truncated { needs, has }.into()) } else { Ok(()) }
     }
@@ -98,11 +98,6 @@ pub(crate) fn write_copy(storage: &dyn Storage, binary: &BinaryHeader, metadata:
         });
     }
     Ok(())
-}
-
-/// Where header copies and keyslots area end.
-pub(crate) fn areas_end(binary: &BinaryHeader, metadata: &Metadata) -> u64 {
-    2 * binary.size.bytes().0 + metadata.config.keyslots_size.0
 }
 
 /// The first of the candidates that makes sense, or else the error that tells most.

@@ -6,7 +6,6 @@
 use crate::digest::KeyDigest;
 use crate::kdf_cost::{estimate, online_cpus};
 use crate::keyslot::Keyslot;
-use crate::layout::is_mapped;
 use crate::memory::Memory;
 use crate::{Error, Header, Luks, Result};
 use keyway_crypto::{CipherSpec, Secret, Stop};
@@ -198,7 +197,7 @@ fn luks2_job(metadata: &Metadata, number: u32, unbound_too: bool) -> Option<Resu
 
 /// Whether one of `segments` is part of the volume.
 fn serves_data(metadata: &Metadata, segments: &[u32]) -> bool {
-    segments.iter().any(|number| metadata.segments.get(number).is_some_and(is_mapped))
+    segments.iter().any(|number| metadata.segments.get(number).is_some_and(|segment| !segment.is_backup()))
 }
 
 /// Whether `key` is as long as the digest's keyslots say, or without any, as the segments' cipher takes it.
@@ -207,7 +206,7 @@ fn length_fits(metadata: &Metadata, keyslots: &[u32], key: &Secret) -> Result<bo
     if lengths.peek().is_some() {
         return Ok(lengths.any(|slot| slot.key_size as usize == key.len()));
     }
-    for segment in metadata.segments.values().filter(|segment| is_mapped(segment)) {
+    for segment in metadata.segments.values().filter(|segment| !segment.is_backup()) {
         if let SegmentKind::Crypt { encryption, .. } = &segment.kind {
             return Ok(CipherSpec::parse(encryption)?.check_key_bits(key.len() * 8).is_ok());
         }
@@ -225,6 +224,7 @@ fn derive_side_by_side(
     let stops: Vec<Stop> = jobs.iter().map(|_| Stop::new()).collect();
     std::thread::scope(|scope| {
         let (done, results) = channel();
+        let started = Instant::now();
         let mut board = Board { running: vec![false; jobs.len()], next: 0, trouble: None };
         loop {
             while board.may_start(jobs, options) {
@@ -239,7 +239,6 @@ fn derive_side_by_side(
             if !board.running.contains(&true) {
                 return board.trouble.map_or(Ok(None), Err);
             }
-            let started = Instant::now();
             // A sender lives in this frame, so there is always something to wait for.
             let Ok((at, outcome)) = results.recv() else { return Ok(None) };
             board.running[at] = false;
@@ -289,7 +288,7 @@ impl Board {
     ) -> Unlocked {
         stops[winner + 1..].iter().for_each(Stop::stop);
         let mut best = (winner, unlocked);
-        let deadline = Instant::now() + (started.elapsed() / 10).max(GRACE);
+        let deadline = Instant::now() + (started.elapsed() / 20).max(GRACE);
         while self.running[..best.0].contains(&true) {
             let patience = deadline.saturating_duration_since(Instant::now());
             match results.recv_timeout(patience) {
@@ -308,4 +307,4 @@ impl Board {
 }
 
 /// Least time that an earlier keyslot gets to finish.
-const GRACE: Duration = Duration::from_millis(5);
+const GRACE: Duration = Duration::from_millis(50);

@@ -4,6 +4,7 @@ use super::areas::Moves;
 use super::{refused, write};
 use crate::luks::Header;
 use crate::{Error, Luks, Random, Result};
+use keyway_format::af::STRIPES;
 use keyway_format::luks1::{self, NewHeader, Payload, SLOTS, SlotState};
 use keyway_format::luks2::{
     AREA_ALIGNMENT, Area, Digest, DigestKind, Kdf, Keyslot, KeyslotKind, Metadata, Segment, SegmentKind,
@@ -107,7 +108,7 @@ impl<'a> Expressible<'a> {
         };
         hash == self.hash
             && af_hash == self.hash
-            && *af_stripes == crate::keyslot::STRIPES
+            && *af_stripes == STRIPES
             && area_cipher == cipher
             && *area_key_size == self.key_bytes
             && slot.key_size == self.key_bytes
@@ -219,7 +220,7 @@ fn descriptor(slot: &Keyslot) -> Result<luks1::Keyslot> {
         iterations: *iterations,
         salt: salt.as_slice().try_into().map_err(|_| cannot("a keyslot's salt is not LUKS1 compatible"))?,
         offset: slot.area.offset.sectors(),
-        stripes: crate::keyslot::STRIPES,
+        stripes: STRIPES,
     })
 }
 

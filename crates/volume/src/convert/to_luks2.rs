@@ -3,11 +3,11 @@
 use super::areas::Moves;
 use super::{refused, write};
 use crate::edit::{luks2_parts, wipe_area};
-use crate::keyslot::STRIPES;
 use crate::luks::Header;
 use crate::random::random_bytes;
 use crate::{Luks, Random, Result, Storage, luks1_disk};
 use keyway_format::Bytes;
+use keyway_format::af::STRIPES;
 use keyway_format::luks1::{self, SLOTS, SlotState};
 use keyway_format::luks2::{
     AREA_ALIGNMENT, Area, BinaryHeader, Copy, Digest, DigestKind, HeaderCopy, HeaderSize, Kdf, Keyslot,

@@ -4,7 +4,6 @@ use super::{DEFAULT_ALIGNMENT, Plan, check_room};
 use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
 use crate::luks::Header;
-use crate::luks2_disk::areas_end;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
 use crate::{Error, KdfChoice, Luks, Random, Result, Storage};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize, Stop};
@@ -265,7 +264,7 @@ fn plan(
     let secondary = binary.as_copy(Copy::Secondary, random_bytes(rng)?);
     let size = binary.size.bytes().0;
     let writes = vec![material, (size, secondary.copy_to_bytes(&json)?), (0, binary.copy_to_bytes(&json)?)];
-    let header_end = areas_end(&binary, &metadata);
+    let header_end = metadata.header_and_keyslots_size().0;
     let areas = std::iter::once(2 * size..header_end).collect();
     Ok(Plan { header: Header::Luks2 { binary, metadata }, data_offset, header_end, writes, areas })
 }

@@ -5,12 +5,12 @@ use super::keyslots::{AddKey, in_use, not_active};
 use super::{commit_luks2, luks2_parts, wipe_area, write_material};
 use crate::create::new_digest;
 use crate::kdf_cost::online_cpus;
-use crate::keyslot::{Keyslot, STRIPES};
-use crate::layout::is_mapped;
+use crate::keyslot::Keyslot;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
 use crate::{Error, KdfChoice, Luks, Random, Result, Unlocked};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
+use keyway_format::af::STRIPES;
 use keyway_format::luks2::{self, Area, KeyslotKind, MAX_OBJECTS, Metadata, Priority, SegmentKind};
 use std::ops::Range;
 
@@ -218,12 +218,13 @@ fn move_to(
 /// What encrypts a new keyslot's area, and with how many bytes of key: what was asked for, the segment's own cipher
 /// and key size, or where that cannot encrypt a keyslot, the default.
 fn area_cipher(metadata: &Metadata, key: &Secret, options: &AddKey) -> Result<(String, u32)> {
-    let segment = metadata.segments.values().filter(|segment| is_mapped(segment)).find_map(|segment| {
-        match &segment.kind {
+    let segment =
+        metadata.segments.values().filter(|segment| !segment.is_backup()).find_map(|segment| match &segment
+            .kind
+        {
             SegmentKind::Crypt { encryption, .. } => Some(encryption.clone()),
             _ => None,
-        }
-    });
+        });
     let bound = metadata.keyslots.iter().find(|(number, _)| !metadata.is_unbound(**number));
     let key_bytes = bound.map_or(key.len() as u32, |(_, slot)| slot.key_size);
     if let Some(cipher) = options.keyslot_cipher.clone() {
