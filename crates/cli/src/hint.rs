@@ -65,13 +65,12 @@ fn exit_code(error: &Error) -> Exit {
     }
 }
 
-/// Starts with a capital letter unless the first word is a name in small letters, and ends with a full stop.
+/// Starts with a capital letter unless the first word is a name, and ends with a full stop.
 fn sentence(text: &str) -> String {
     let mut text = text.trim_end().to_owned();
     let first_word = text.split([' ', ':']).next().unwrap_or_default();
-    if first_word.chars().all(|c| c.is_ascii_lowercase())
-        && let Some(first) = text.get(..1)
-    {
+    let is_name = NAMES.contains(&first_word) || !first_word.chars().all(|c| c.is_ascii_lowercase());
+    if !is_name && let Some(first) = text.get(..1) {
         let capital = first.to_ascii_uppercase();
         text.replace_range(..1, &capital);
     }
@@ -81,6 +80,12 @@ fn sentence(text: &str) -> String {
     text
 }
 
+/// Ciphers and modes: they stay as dm-crypt spells them at the start of a sentence too.
+const NAMES: &[&str] = &[
+    "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "essiv",
+    "plain",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +94,7 @@ mod tests {
     fn library_errors_become_sentences() {
         assert_eq!(sentence("unknown hash \"x\""), "Unknown hash \"x\".");
         assert_eq!(sentence("aes-xts-plain64 takes 512 bits."), "aes-xts-plain64 takes 512 bits.");
+        assert_eq!(sentence("xts needs a cipher"), "xts needs a cipher.");
         assert_eq!(sentence("json: no"), "Json: no.");
     }
 

@@ -62,6 +62,7 @@ fn every_verb_has_help_and_a_man_page() {
     for verb in VERBS {
         let help = keyway(verb).args("--help").ok().quiet().text();
         assert!(help.contains(&format!("Usage: keyway {verb} [OPTION...]")), "{help}");
+        assert_eq!(keyway("help").arg(verb).ok().text(), help);
         assert!(keyway(verb).args("--usage").ok().text().starts_with(&format!("Usage: keyway {verb}")));
         let page = std::fs::read_to_string(scratch.path(&format!("keyway-{verb}.8"))).unwrap();
         assert!(page.starts_with(".TH \"KEYWAY"), "{page}");

@@ -4,4 +4,5 @@ mod arguments;
 mod differential;
 mod help;
 mod key_input;
+mod limits;
 mod prompts;

@@ -35,6 +35,12 @@ pub(crate) fn parse(mut argv: impl Iterator<Item = OsString>) -> Result<Invocati
             Ok(Invocation::Print(text))
         };
     }
+    if let [help, name] = &argv[..]
+        && help == "help"
+    {
+        let (command, _) = look_up(program, &name.to_string_lossy())?;
+        return Ok(Invocation::Print(help::command(program, command)));
+    }
     let Some(position) = find_command(program, &argv)? else {
         return without_command(program, &argv);
     };
@@ -240,4 +246,52 @@ fn unknown_option(program: &str, argument: &str) -> Failure {
 
 fn usage(program: &str, message: String) -> Failure {
     Failure::new(Exit::Parameters, format!("{program}: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words that command lines are made of, sound and unsound.
+    fn vocabulary() -> Vec<OsString> {
+        use std::os::unix::ffi::OsStringExt;
+        let mut words: Vec<OsString> =
+            ["", "-", "--", "---", "-=", "--=", "=", "x", "-1", "7", "0x", "1K", "YES", "-q=", "-\u{e9}"]
+                .map(OsString::from)
+                .to_vec();
+        words.push(OsString::from_vec(vec![b'-', 0xff]));
+        words.push(OsString::from_vec(vec![b'-', b'-', 0xff, b'=']));
+        words.push(OsString::from_vec(vec![0xff]));
+        for command in COMMANDS {
+            words.push(command.name.into());
+            for option in command.all_options() {
+                words.push(format!("--{}", option.long).into());
+                words.push(format!("--{}=3", option.long).into());
+                words.extend(option.short.map(|c| OsString::from(format!("-{c}"))));
+                words.extend(option.short.map(|c| OsString::from(format!("-v{c}7"))));
+            }
+        }
+        words
+    }
+
+    /// Whatever is typed: an invocation or one line, never a panic.
+    #[test]
+    fn no_command_line_panics() {
+        let words = vocabulary();
+        let mut state = 1_u64;
+        let mut below = |n: usize| {
+            // Knuth's MMIX generator; the high bits are the good ones.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        for _ in 0..5_000 {
+            let length = below(6);
+            let line: Vec<OsString> = (0..length).map(|_| words[below(words.len())].clone()).collect();
+            let argv = std::iter::once(OsString::from("keyway")).chain(line.clone());
+            if let Err(failure) = parse(argv) {
+                let one_line = failure.message().lines().count() == 1 || line.is_empty();
+                assert!(one_line, "{line:?}: {}", failure.message());
+            }
+        }
+    }
 }

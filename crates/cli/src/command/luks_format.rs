@@ -174,6 +174,12 @@ impl Target {
         let Some(device) = args.operand(0).map(device::resolve) else {
             return Err(Failure::silent(Exit::Parameters));
         };
+        if !device.exists() {
+            let path = device.display();
+            let way_out = format!("\"truncate -s 1G {path}\" makes a file for a volume");
+            let message = format!("Device {path} does not exist or access denied; {way_out}.");
+            return Err(Failure::new(Exit::Device, message));
+        }
         let header = args.path(&shared::HEADER).map(Path::to_owned);
         let data =
             if header.is_some() { device::open_read_only(&device)? } else { device::open_writable(&device)? };

@@ -1,0 +1,110 @@
+//! Costs, files and devices that are refused: the exit code, the figure, and the way out; and nothing is changed.
+
+use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::{Scratch, keyway};
+use std::fs;
+
+#[test]
+fn memory_over_the_budget_is_exit_code_3_and_named() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 20 << 20);
+    let kdf = "--pbkdf argon2id --pbkdf-memory 65536 --pbkdf-force-iterations 4 --pbkdf-parallel 1";
+    keyway("luksFormat -q").args(kdf).arg(&volume).stdin("secret").ok();
+    let open = |budget: &str| {
+        keyway("open --test-passphrase --memory-budget").arg(budget).arg(&volume).stdin("secret")
+    };
+    let refused = open("65535K").fails(3);
+    assert_eq!(
+        refused.errors(),
+        "Keyslot 0 needs 65536 KiB of memory and the budget is 65535 KiB; --memory-budget 65536K allows it.\n"
+    );
+    open("65536K").ok();
+}
+
+#[test]
+fn a_cost_of_hours_is_refused_at_once_and_named() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 3 << 20);
+    keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
+    // LUKS1 on-disk format 1.2.3: the first keyslot's iterations, big-endian, at 212. Nothing checks them.
+    let mut header = fs::read(&volume).unwrap();
+    header[212..216].copy_from_slice(&u32::MAX.to_be_bytes());
+    fs::write(&volume, &header).unwrap();
+    let refused = keyway("open --test-passphrase --time-limit 5").arg(&volume).stdin("secret").fails(1);
+    assert!(refused.elapsed.as_secs() < 20, "{refused}");
+    assert!(refused.errors().contains("the limit is 5 s; --time-limit "), "{refused}");
+    assert_eq!(refused.errors().lines().count(), 1);
+}
+
+#[test]
+fn a_volume_without_room_is_refused_untouched() {
+    let scratch = Scratch::new();
+    let volume = scratch.random_file("volume", 1, 100 << 10);
+    let before = fs::read(&volume).unwrap();
+    for options in ["", "--type luks1"] {
+        let format = keyway("luksFormat -q --pbkdf pbkdf2").args(CHEAP_PBKDF2).args(options);
+        format.arg(&volume).stdin("secret").fails(1).says("Device is too small").says("102400");
+        assert!(fs::read(&volume).unwrap() == before);
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_exit_code_4() {
+    let scratch = Scratch::new();
+    let missing = scratch.path("missing");
+    let words = format!("Device {} does not exist or access denied", missing.display());
+    for line in [
+        "luksDump",
+        "luksUUID",
+        "isLuks",
+        "luksAddKey",
+        "luksFormat -q",
+        "read",
+        "repair",
+        "erase -q",
+        "inspect",
+    ] {
+        let outcome = keyway(line).arg(&missing).stdin("secret").fails(4).says(&words);
+        assert_eq!(outcome.errors().lines().count(), 1, "{outcome}");
+        assert!(!missing.exists(), "{line} made the file");
+    }
+    keyway("luksFormat -q").arg(&missing).stdin("x").fails(4).says("\"truncate -s 1G ");
+    keyway("luksDump").arg(scratch.root()).fails(4).says("is not compatible");
+    keyway("luksDump /dev/null").fails(4).says("a regular file or a block device is needed");
+}
+
+#[test]
+fn what_is_no_volume_is_exit_code_1() {
+    let scratch = Scratch::new();
+    for (name, len) in [("empty", 0), ("short", 5), ("noise", 1 << 20)] {
+        let file = scratch.random_file(name, 9, len);
+        for line in [
+            "luksDump",
+            "luksUUID",
+            "open --test-passphrase",
+            "luksAddKey",
+            "luksKillSlot -q",
+            "erase -q",
+            "read",
+        ] {
+            let slot = if line.contains("KillSlot") { "0" } else { "" };
+            let outcome = keyway(line).arg(&file).args(slot).stdin("secret").fails(1);
+            assert!(outcome.errors().contains("is not a valid LUKS device"), "{outcome}");
+            assert_eq!(outcome.errors().lines().count(), 1, "{outcome}");
+        }
+        keyway("isLuks").arg(&file).fails(1).quiet();
+        assert_eq!(fs::read(&file).unwrap().len(), len, "{name} was changed");
+    }
+}
+
+/// A pipe would make an open wait for its other end.
+#[test]
+fn a_pipe_is_refused_and_not_waited_for() {
+    keyway_tests::need!("mkfifo");
+    let scratch = Scratch::new();
+    let pipe = scratch.path("pipe");
+    keyway_tests::peer("mkfifo", "").arg(&pipe).ok();
+    for line in ["luksDump", "isLuks", "luksFormat -q", "luksAddKey"] {
+        keyway(line).arg(&pipe).limit(std::time::Duration::from_secs(10)).fails(4).says("is not compatible");
+    }
+}
