@@ -120,7 +120,9 @@ fn more_telling((first, second): (Error, Error)) -> Error {
 
 /// The bytes of the copy at `offset`, as many as it says it has.
 fn read_bytes(storage: &dyn Storage, offset: u64, copy: Copy) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; BinaryHeader::LEN];
+    // Of a device that ends before, what is there tells whether it is LUKS at all.
+    let there = storage.len().saturating_sub(offset).min(BinaryHeader::LEN as u64);
+    let mut bytes = vec![0; there as usize];
     read(storage, &mut bytes, offset)?;
     let size = BinaryHeader::parse(&bytes, copy)?.size.bytes().0;
     if copy == Copy::Secondary && size != offset {
