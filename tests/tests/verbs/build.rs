@@ -70,6 +70,26 @@ fn free_space_stays_a_hole_and_zeros_in_use_are_encrypted() {
 }
 
 #[test]
+fn standard_input_may_stand_in_the_middle_of_a_file() {
+    need!("bash");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let source = scratch.sized("source", 300_000);
+    let file = fs::File::options().write(true).open(&source).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &random(9, 5000), 200_000).unwrap();
+    let script = format!(
+        "{{ dd bs=1000 count=1 of=skipped status=none; exec \"$0\" build - volume {CHEAP} -d key; }} <source"
+    );
+    let program = keyway_tests::peers::program();
+    let run = keyway_tests::peer("bash", "-c").arg(script).arg(program).directory(scratch.root());
+    run.ok().quiet();
+    let plain = plaintext(&scratch.path("volume"), &key);
+    assert_eq!(plain.len(), 299_008);
+    assert!(plain[..299_000] == fs::read(&source).unwrap()[1000..], "holes are zeros");
+    assert_eq!(plain[299_000..], [0; 8]);
+}
+
+#[test]
 fn a_stream_of_unknown_length_is_filled_up_to_whole_sectors() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
@@ -196,7 +216,7 @@ fn what_cannot_be_is_refused_and_existing_files_stay() {
         ("--force -c blowfish-xts-plain64", "blowfish"),
         ("--force -c arc4", "arc4"),
         ("--force --hash nothash", "nothash"),
-        ("--force --sector-size 1000", "Sector size 1000 is not 512, 1024, 2048 or 4096."),
+        ("--force --sector-size 1000", "sector size: 512, 1024, 2048 or 4096."),
         ("--force --type luks1 --label x", "--label needs LUKS2; leave it out or make a LUKS2 volume."),
         ("--force --type luks1 --sector-size 4096", "LUKS1 has 512 bytes only."),
         ("--force --type luks1 --pbkdf argon2id", "LUKS1"),

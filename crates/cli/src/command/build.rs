@@ -11,7 +11,7 @@ use crate::passphrase::Request;
 use crate::unlocking;
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
-use keyway_volume::stream::{Moved, Source};
+use keyway_volume::stream::{Holes, Moved, Source};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -36,7 +36,8 @@ pub(crate) static COMMAND: Command = Command {
     about: "Turn an image or standard input into a LUKS volume in one pass.",
     man: "The volume is as long as header and plaintext need, the plaintext rounded up to whole sectors with zeros. It \
           appears under its name when it is complete, so that neither a full disk nor a kill leaves half a volume. An \
-          existing file is replaced with --force alone. On a block device the header is written last.\n\n\
+          existing file is replaced with --force alone. On a block device the header is written last, and what is not \
+          written keeps what was there before: --fill leaves nothing of it.\n\n\
           Holes of the source stay holes of the volume where that is harmless. A mapping decrypts whatever is stored, so \
           that a hole reads as noise, not as zeros. The free space of ext2, ext3 and ext4 file systems, bare or in \
           partitions, may read as anything and stays a hole, as does the room that --size and --headroom add; all other \
@@ -140,15 +141,19 @@ fn run(args: &Args) -> Result<()> {
     let request = if input.is_stdin() { request.stdin_holds_data() } else { request };
     let passphrase = request.read()?;
     let unneeded = input.storage().map(|image| holes.view(image)).transpose()?.flatten();
+    let recognised = unneeded.is_some();
     let source = match &unneeded {
         Some(view) => Source::Storage(view, 0..view.len()),
         None => input.source(),
     };
+    // A file that standard input stands in the middle of: nobody can say which of its holes are free.
+    let middle = !recognised && holes == ImageHoles::Unneeded && matches!(source, Source::Storage(..));
+    let in_transfer = if middle { Holes::Fill } else { holes.in_transfer() };
     let content = Content {
         source,
         name,
         len,
-        holes: holes.in_transfer(),
+        holes: in_transfer,
         extend_to: args.number(&SIZE).unwrap_or(0),
         headroom: args.number(&HEADROOM).unwrap_or(0),
         limit: args.number(&SIZE),

@@ -34,16 +34,20 @@ impl<'a> Work<'a> {
             Source::Storage(storage, range) => (Some(*storage), range.start),
             Source::Pipe(_) => (None, 0),
         };
+        let sink_unit = match &sink {
+            Sink::Storage(storage, _) => storage.unit(),
+            Sink::Pipe(_) => 1,
+        };
         // Chunks end between the sectors of the side that has some.
         let from_unit = from.map_or(1, |s| s.unit());
         let (target, unit, phase, holes) = match sink {
-            Sink::Storage(storage, at) if storage.unit() > 1 => {
-                (Target::Storage(storage, at), storage.unit(), at, options.holes)
+            Sink::Storage(storage, at) if sink_unit > 1 => {
+                (Target::Storage(storage, at), sink_unit, at, options.holes)
             }
             Sink::Storage(storage, at) => (Target::Storage(storage, at), from_unit, origin, options.holes),
             Sink::Pipe(pipe) => (Target::Turns(Turns::new(pipe)), from_unit, origin, Holes::Fill),
         };
-        let pad = if options.pad { unit } else { 1 };
+        let pad = if options.pad { sink_unit } else { 1 };
         let options = Options { holes, ..options.clone() };
         Self {
             claims: Mutex::new(Claims::new(source, unit, phase, pad, &options)),

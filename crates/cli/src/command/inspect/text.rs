@@ -100,7 +100,8 @@ fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
     match &facts.header {
         HeaderState::Single => {}
         HeaderState::Both { sequence_id } => {
-            rows.push(("Header", format!("{}, written {sequence_id} times", paint.good("both copies good"))));
+            let times = if *sequence_id == 1 { "once".to_owned() } else { format!("{sequence_id} times") };
+            rows.push(("Header", format!("{}, written {times}", paint.good("both copies good"))));
         }
         HeaderState::Damaged { copy: Copy::Primary, .. } => {
             rows.push(("Header", paint.bad("primary copy damaged, secondary good")));
