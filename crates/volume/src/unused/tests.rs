@@ -41,7 +41,7 @@ fn only_holes_that_are_free_are_stepped_over() {
 fn free_space_at_the_end_is_the_last() {
     let image = Memory::zeroed(65536);
     image.write_at(&[1; 4096], 0).unwrap();
-    let view = Unneeded { image: &image, free: vec![32768..65536] };
+    let view = Unneeded { image: &image, free: std::iter::once(32768..65536).collect() };
     assert_eq!(view.next_data(0).unwrap(), Some(0..32768));
     assert_eq!(view.next_data(32768).unwrap(), None);
 }
@@ -80,7 +80,7 @@ fn partitions_of_a_gpt() {
     partition[32..40].copy_from_slice(&100u64.to_le_bytes());
     partition[40..48].copy_from_slice(&199u64.to_le_bytes());
     image.write_at(&partition, 1024 + 128).unwrap();
-    assert_eq!(partitions::of(&image).unwrap(), Some(vec![51200..102_400]));
+    assert_eq!(partitions::of(&image).unwrap(), Some(std::iter::once(51200..102_400).collect()));
     image.write_at(&u32::MAX.to_le_bytes(), 512 + 80).unwrap();
     assert_eq!(partitions::of(&image).unwrap(), Some(vec![]), "an absurd number of entries");
 }
