@@ -196,38 +196,14 @@ pub fn argon2_cost(
     Ok((cost, took))
 }
 
-/// About how long a keyslot's KDF takes here. Costs that are plainly harmless are not measured: their estimate is zero.
-pub(crate) fn estimate(kdf: &Kdf, key_len: usize, threads: usize) -> Result<Duration> {
-    let seconds = match kdf {
-        Kdf::Pbkdf2 { hash, iterations, .. } => {
-            if *iterations < HARMLESS_ITERATIONS {
-                return Ok(Duration::ZERO);
-            }
-            f64::from(*iterations) / pbkdf2_rate(Hash::parse(hash)?, key_len)?.max(1) as f64
+/// Whether a KDF takes so little, on any machine, that there is no need to measure how long.
+pub(crate) fn is_harmless(kdf: &Kdf) -> bool {
+    match kdf {
+        Kdf::Pbkdf2 { iterations, .. } => *iterations < HARMLESS_ITERATIONS,
+        Kdf::Argon2i { time, memory_kib, .. } | Kdf::Argon2id { time, memory_kib, .. } => {
+            u64::from(*time) * u64::from(*memory_kib) < HARMLESS_KIB_PASSES
         }
-        Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
-            let work = f64::from(*time) * f64::from(*memory_kib);
-            if work < HARMLESS_KIB_PASSES {
-                return Ok(Duration::ZERO);
-            }
-            let lanes = (*lanes).clamp(1, 256);
-            let memory_kib = (*memory_kib).min(64 << 10).max(8 * lanes);
-            let sample = Argon2Cost { time: 1, memory_kib, lanes };
-            let mut key = Secret::zeroed(key_len.max(4));
-            let start = Instant::now();
-            kdf::argon2(
-                Argon2Variant::Argon2id,
-                sample,
-                b"foo",
-                &[0; 32],
-                key.expose_mut(),
-                threads,
-                &Stop::new(),
-            )?;
-            start.elapsed().as_secs_f64() * work / f64::from(memory_kib)
-        }
-    };
-    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    }
 }
 
 /// CPUs that are online.
@@ -314,7 +290,7 @@ const DIGEST_TIME: Duration = Duration::from_millis(125);
 const PBKDF2_SAMPLE: Duration = Duration::from_millis(150);
 const HARMLESS_ITERATIONS: u32 = 100_000_000;
 /// KiB times passes: 4 GiB at four passes.
-const HARMLESS_KIB_PASSES: f64 = 16.0 * 1024.0 * 1024.0;
+const HARMLESS_KIB_PASSES: u64 = 16 << 20;
 
 #[cfg(test)]
 mod tests {

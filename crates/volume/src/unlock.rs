@@ -4,9 +4,10 @@
 //! derived at once as cores and memory allow: PBKDF2 takes one core, Argon2 as many as it has lanes.
 
 use crate::digest::KeyDigest;
-use crate::kdf_cost::{estimate, online_cpus};
+use crate::kdf_cost::{is_harmless, online_cpus};
 use crate::keyslot::Keyslot;
 use crate::memory::Memory;
+use crate::unlock_time::UnlockTimes;
 use crate::{Error, Header, Luks, Result};
 use keyway_crypto::{CipherSpec, Secret, Stop};
 use keyway_format::luks1::SlotState;
@@ -110,7 +111,10 @@ impl Job {
         if needs_kib > options.memory_budget_kib {
             return Err(Error::MemoryBudget { slot, needs_kib, budget_kib: options.memory_budget_kib });
         }
-        let time = estimate(&self.keyslot.kdf, self.keyslot.derived_len, options.threads)?;
+        if is_harmless(&self.keyslot.kdf) {
+            return Ok(self);
+        }
+        let time = UnlockTimes::new(options.threads).of_kdf(&self.keyslot.kdf, self.keyslot.derived_len)?;
         if time > options.time_limit {
             return Err(Error::TimeLimit {
                 slot,

@@ -45,8 +45,8 @@ pub(super) fn change(
     let spare = free_slot(header(luks)?, wanted).map_err(|error| match wanted {
         Some(_) => error,
         None => Error::Refused(
-            "All key slots are in use: the new key needs a free one before the old is wiped. Kill one first, or name \
-             it in luksKillSlot."
+            "All key slots are in use: the new key needs a free one before the old is wiped. Kill one that is no \
+             longer needed first (luksKillSlot)."
                 .into(),
         ),
     })?;
