@@ -129,15 +129,19 @@ fn read_backup(backup: &dyn Storage) -> Result<(Header, Vec<u8>)> {
 
 /// Compares a backup with what is on the device now.
 fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
+    let name = if matches!(backup, Header::Luks1(_)) { "LUKS" } else { "LUKS2" };
     let Ok((device, _)) = read_header(target) else {
-        return Ok(vec![
-            "Device does not contain LUKS header. Replacing header can destroy data on that device.".into(),
-        ]);
+        return Ok(vec![format!(
+            "Device does not contain {name} header. Replacing header can destroy data on that device."
+        )]);
     };
     check_requirements(&device, "device")?;
     let other_key =
         key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
-    if data_offset(&device) != data_offset(backup) || other_key {
+    // A LUKS2 volume that was formatted again with another key size is what a backup may have to save: cryptsetup
+    // refuses that for LUKS1 only.
+    let both_luks2 = matches!((&device, backup), (Header::Luks2 { .. }, Header::Luks2 { .. }));
+    if data_offset(&device) != data_offset(backup) || (other_key && !both_luks2) {
         return Err(Error::Refused(
             "Data offset or key size differs on device and backup, restore failed.".into(),
         ));
@@ -157,8 +161,12 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
         }
         _ => {}
     }
-    warnings
-        .push("Device already contains LUKS header. Replacing header will destroy existing keyslots.".into());
+    warnings.push(format!(
+        "Device already contains {name} header. Replacing header will destroy existing keyslots."
+    ));
+    if other_key && both_luks2 {
+        warnings.push("WARNING: real device header has another key size than backup!".into());
+    }
     if uuid(&device) != uuid(backup) {
         warnings.push("WARNING: real device header has different UUID than backup!".into());
     }

@@ -2,17 +2,18 @@
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Run, Scratch, Terminal, cryptsetup, keyway, need};
+use std::sync::OnceLock;
 
 /// A LUKS1 volume in a scratch directory, with the passphrase "secret".
 fn scratch_with_volume() -> Scratch {
+    static VOLUME: OnceLock<Vec<u8>> = OnceLock::new();
     let scratch = Scratch::new();
-    scratch.sized("volume", 3 << 20);
-    keyway("luksFormat -q --type luks1")
-        .args(CHEAP_PBKDF2)
-        .args("volume")
-        .directory(scratch.root())
-        .stdin("secret")
-        .ok();
+    let bytes = VOLUME.get_or_init(|| {
+        let volume = scratch.sized("first", 3 << 20);
+        keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
+        std::fs::read(volume).unwrap()
+    });
+    std::fs::write(scratch.path("volume"), bytes).unwrap();
     scratch
 }
 
@@ -194,6 +195,10 @@ const TALKS: &[Talk] = &[
     ("luksUUID --uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085 volume", &[(YES, "no", false)]),
     ("-v luksUUID --uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085 volume", &[(YES, "YES", false)]),
     ("convert --type luks2 volume", &[(YES, "no", false)]),
+    ("-v convert --type luks2 volume", &[(YES, "YES", false)]),
+    ("luksHeaderRestore --header-backup-file backup volume", &[(YES, "no", false)]),
+    ("luksHeaderRestore --header-backup-file backup other", &[(YES, "YES", false)]),
+    ("luksHeaderRestore --header-backup-file backup blank", &[(YES, "YES", false)]),
     ("luksFormat --type luks1 volume", &[(YES, "no", false)]),
     (
         "-v luksFormat --type luks1 --pbkdf-force-iterations 1000 --header header volume",
@@ -209,6 +214,11 @@ fn conversations_are_cryptsetups() {
     for (line, talk) in TALKS {
         let hold = |program: fn(&str) -> Run| {
             let scratch = scratch_with_volume();
+            let at = |line: &str| keyway(line).directory(scratch.root());
+            at("luksHeaderBackup volume --header-backup-file backup").ok();
+            scratch.sized("blank", 3 << 20);
+            std::fs::copy(scratch.path("volume"), scratch.path("other")).unwrap();
+            at("-q luksUUID --uuid 0d2e4a1c-3b5f-4c7d-8e9f-a0b1c2d3e4f5 other").ok();
             let mut terminal = Terminal::start(&program(line).directory(scratch.root()));
             for (prompt, answer, secretly) in *talk {
                 terminal = terminal.expect(prompt);

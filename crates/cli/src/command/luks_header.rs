@@ -68,7 +68,8 @@ fn run_restore(args: &Args) -> Result<()> {
         other => hint::on_device(&path, &other),
     })?;
     if !restore.warnings().is_empty() {
-        let warning = format!("Device {} {}", path.display(), restore.warnings().join("\n"));
+        let named = |line: &String| line.replacen("Device ", &format!("Device {} ", path.display()), 1);
+        let warning = restore.warnings().iter().map(named).collect::<Vec<_>>().join("\n");
         question::confirm(args, &warning, "", Exit::Parameters)?;
     }
     restore.run().map_err(|e| hint::on_device(&path, &e))
