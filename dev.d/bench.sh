@@ -11,6 +11,10 @@ bench() {
     machine
     # aws-lc assembles for its own target; nothing of it reaches the binary.
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench
+    # Volumes of gigabytes in memory must not outlive an interrupted run.
+    KEYWAY_SCRATCH=$(mktemp -d /dev/shm/keyway-bench.XXXXXX)
+    export KEYWAY_SCRATCH
+    trap 'rm -rf "$KEYWAY_SCRATCH"' EXIT
     KEYWAY_BIN=$PWD/target/keyway target/bench/release/keyway-bench "${@:2}"
 }
 
