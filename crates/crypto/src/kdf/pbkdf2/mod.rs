@@ -1,11 +1,16 @@
 //! PBKDF2-HMAC (RFC 8018, section 5.2).
 //!
-//! For SHA-1 and SHA-2 an iteration is two compressions of one padded block each: the states after the key's inner
-//! and outer block are computed once, and the block's padding never changes. Other hashes clone a context instead.
+//! SHA-1 and SHA-2 run on their compression functions ([`chains`]); other hashes clone a context after the key's block.
+
+mod chains;
+mod sha;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use super::Stop;
 use super::hmac::Hmac;
-use crate::{Error, Hash};
+use crate::{Cpu, Error, Hash};
+use alloc::vec;
 use alloc::vec::Vec;
 use sha2::digest::Digest;
 use zeroize::Zeroizing;
@@ -20,52 +25,83 @@ pub fn pbkdf2(
     out: &mut [u8],
     stop: &Stop,
 ) -> Result<(), Error> {
+    pbkdf2_on(Cpu::detect(), hash, password, salt, iterations, out, stop)
+}
+
+/// [`pbkdf2`] with the code for `cpu`.
+pub(crate) fn pbkdf2_on(
+    cpu: Cpu,
+    hash: Hash,
+    password: &[u8],
+    salt: &[u8],
+    iterations: u32,
+    out: &mut [u8],
+    stop: &Stop,
+) -> Result<(), Error> {
     if iterations == 0 {
         return Err(Error::Cost("PBKDF2 needs at least one iteration".into()));
     }
-    if u32::try_from(out.len().div_ceil(hash.output_len())).is_err() {
+    let digest = hash.output_len();
+    if u32::try_from(out.len().div_ceil(digest)).is_err() {
         return Err(Error::Cost("PBKDF2 gives at most 2^32 - 1 digests".into()));
     }
     let hmac = Hmac::new(hash, password);
-    for (index, chunk) in (1u32..).zip(out.chunks_mut(hash.output_len())) {
-        let mut block = hmac.mac([salt, &index.to_be_bytes()]);
-        iterate(hash, &hmac, iterations - 1, &mut block, stop)?;
-        chunk.copy_from_slice(&block[..chunk.len()]);
+    // Whole digests, starting as U_1; `out` takes as much of them as it holds.
+    let mut blocks = Zeroizing::new(vec![0; out.len().next_multiple_of(digest)]);
+    for (index, block) in (1u32..).zip(blocks.chunks_mut(digest)) {
+        block.copy_from_slice(&hmac.mac([salt, &index.to_be_bytes()]));
     }
+    iterate(cpu, hash, &hmac, iterations - 1, &mut blocks, stop)?;
+    out.copy_from_slice(&blocks[..out.len()]);
     Ok(())
 }
 
-fn iterate(hash: Hash, hmac: &Hmac, rounds: u32, block: &mut [u8], stop: &Stop) -> Result<(), Error> {
+/// Turns U_1 of each block into the sum of all U, `rounds` iterations on.
+fn iterate(
+    cpu: Cpu,
+    hash: Hash,
+    hmac: &Hmac,
+    rounds: u32,
+    blocks: &mut [u8],
+    stop: &Stop,
+) -> Result<(), Error> {
     match hash {
-        Hash::Sha1 => contexts::<sha1::Sha1>(hmac, rounds, block, stop),
-        Hash::Sha224 => contexts::<sha2::Sha224>(hmac, rounds, block, stop),
-        Hash::Sha256 => contexts::<sha2::Sha256>(hmac, rounds, block, stop),
-        Hash::Sha384 => contexts::<sha2::Sha384>(hmac, rounds, block, stop),
-        Hash::Sha512 => contexts::<sha2::Sha512>(hmac, rounds, block, stop),
-        Hash::Sha3_224 => contexts::<sha3::Sha3_224>(hmac, rounds, block, stop),
-        Hash::Sha3_256 => contexts::<sha3::Sha3_256>(hmac, rounds, block, stop),
-        Hash::Sha3_384 => contexts::<sha3::Sha3_384>(hmac, rounds, block, stop),
-        Hash::Sha3_512 => contexts::<sha3::Sha3_512>(hmac, rounds, block, stop),
-        Hash::Ripemd160 => contexts::<ripemd::Ripemd160>(hmac, rounds, block, stop),
-        Hash::Whirlpool => contexts::<whirlpool::Whirlpool>(hmac, rounds, block, stop),
-        Hash::Blake2b512 => contexts::<blake2::Blake2b512>(hmac, rounds, block, stop),
-        Hash::Blake2s256 => contexts::<blake2::Blake2s256>(hmac, rounds, block, stop),
+        Hash::Sha1 => chains::run::<sha::Sha1>(cpu, hmac, rounds, blocks, stop),
+        Hash::Sha224 => chains::run::<sha::Sha224>(cpu, hmac, rounds, blocks, stop),
+        Hash::Sha256 => chains::run::<sha::Sha256>(cpu, hmac, rounds, blocks, stop),
+        Hash::Sha384 => chains::run::<sha::Sha384>(cpu, hmac, rounds, blocks, stop),
+        Hash::Sha512 => chains::run::<sha::Sha512>(cpu, hmac, rounds, blocks, stop),
+        Hash::Sha3_224 => contexts::<sha3::Sha3_224>(hmac, rounds, blocks, stop),
+        Hash::Sha3_256 => contexts::<sha3::Sha3_256>(hmac, rounds, blocks, stop),
+        Hash::Sha3_384 => contexts::<sha3::Sha3_384>(hmac, rounds, blocks, stop),
+        Hash::Sha3_512 => contexts::<sha3::Sha3_512>(hmac, rounds, blocks, stop),
+        Hash::Ripemd160 => contexts::<ripemd::Ripemd160>(hmac, rounds, blocks, stop),
+        Hash::Whirlpool => contexts::<whirlpool::Whirlpool>(hmac, rounds, blocks, stop),
+        Hash::Blake2b512 => contexts::<blake2::Blake2b512>(hmac, rounds, blocks, stop),
+        Hash::Blake2s256 => contexts::<blake2::Blake2s256>(hmac, rounds, blocks, stop),
     }
 }
 
 /// Iterates through whole hash contexts, cloned after the key's block.
-fn contexts<D: Digest + Clone>(hmac: &Hmac, rounds: u32, block: &mut [u8], stop: &Stop) -> Result<(), Error> {
+fn contexts<D: Digest + Clone>(
+    hmac: &Hmac,
+    rounds: u32,
+    blocks: &mut [u8],
+    stop: &Stop,
+) -> Result<(), Error> {
     let inner = D::new_with_prefix(hmac.inner_block());
     let outer = D::new_with_prefix(hmac.outer_block());
-    let mut link = Zeroizing::new(Vec::from(&*block));
-    for round in 0..rounds {
-        if round % ROUNDS_A_LOOK == 0 && stop.is_stopped() {
-            return Err(Error::Stopped);
+    for block in blocks.chunks_mut(<D as Digest>::output_size()) {
+        let mut link = Zeroizing::new(Vec::from(&*block));
+        for round in 0..rounds {
+            if round % ROUNDS_A_LOOK == 0 && stop.is_stopped() {
+                return Err(Error::Stopped);
+            }
+            let digest = inner.clone().chain_update(&*link).finalize();
+            let digest = outer.clone().chain_update(&digest).finalize();
+            link.copy_from_slice(&digest);
+            block.iter_mut().zip(link.iter()).for_each(|(sum, byte)| *sum ^= byte);
         }
-        let digest = inner.clone().chain_update(&*link).finalize();
-        let digest = outer.clone().chain_update(&digest).finalize();
-        link.copy_from_slice(&digest);
-        block.iter_mut().zip(link.iter()).for_each(|(sum, byte)| *sum ^= byte);
     }
     Ok(())
 }
@@ -122,14 +158,14 @@ mod tests {
         );
     }
 
-    /// Every hash against the definition, written out with HMAC alone.
+    /// Every hash at every level against the definition, written out with HMAC alone; 170 bytes are up to nine
+    /// output blocks.
     #[test]
     fn every_hash_equals_the_definition() {
         for hash in Hash::ALL {
-            let len = hash.output_len() + 5;
             let hmac = Hmac::new(hash, b"pw");
             let mut expected = Vec::new();
-            for index in [1u32, 2] {
+            for index in 1u32..=9 {
                 let mut link = hmac.mac([b"NaCl", &index.to_be_bytes()]);
                 let mut sum = link.clone();
                 for _ in 1..7 {
@@ -138,8 +174,13 @@ mod tests {
                 }
                 expected.extend_from_slice(&sum);
             }
-            let expected: String = expected[..len].iter().map(|byte| format!("{byte:02x}")).collect();
-            assert_eq!(derive(hash, b"pw", b"NaCl", 7, len), expected, "{}", hash.name());
+            for cpu in Cpu::levels() {
+                for len in [0, 1, 19, 20, 32, 33, 64, 96, 100, 170] {
+                    let mut out = vec![0; len];
+                    pbkdf2_on(cpu, hash, b"pw", b"NaCl", 7, &mut out, &Stop::new()).unwrap();
+                    assert_eq!(out, expected[..len], "{} on {cpu}", hash.name());
+                }
+            }
         }
     }
 

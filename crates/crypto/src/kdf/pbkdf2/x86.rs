@@ -1,0 +1,291 @@
+//! PBKDF2's chains on x86-64's SHA instructions, several side by side: one chain is bound by the latency of the round
+//! instructions, which take a new pair every cycle or two.
+//!
+//! Digests stay in registers: the state after the outer hash is the message of the next inner one.
+
+use super::chains::{Chain, Keyed};
+use crate::Cpu;
+use core::arch::x86_64::*;
+
+/// SHA-256's chains. The CPU has the SHA extensions.
+pub(super) fn sha256(cpu: Cpu, key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>], rounds: u32) {
+    assert!(cpu.has(crate::cpu::Feature::ShaNi));
+    let (pairs, rest) = chains.as_chunks_mut::<2>();
+    // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.
+    pairs.iter_mut().for_each(|pair| unsafe { sha256_pair(key, pair, rounds) });
+    // SAFETY: as above.
+    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|single| unsafe { sha256_single(key, single, rounds) });
+}
+
+/// SHA-1's chains. The CPU has the SHA extensions.
+pub(super) fn sha1(cpu: Cpu, key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>], rounds: u32) {
+    assert!(cpu.has(crate::cpu::Feature::ShaNi));
+    let (pairs, rest) = chains.as_chunks_mut::<2>();
+    // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.
+    pairs.iter_mut().for_each(|pair| unsafe { sha1_pair(key, pair, rounds) });
+    // SAFETY: as above.
+    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|single| unsafe { sha1_single(key, single, rounds) });
+}
+
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn sha256_pair(key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>; 2], rounds: u32) {
+    // SAFETY: the function has the features.
+    unsafe { sha256_chains(key, chains, rounds) }
+}
+
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn sha256_single(key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>; 1], rounds: u32) {
+    // SAFETY: the function has the features.
+    unsafe { sha256_chains(key, chains, rounds) }
+}
+
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn sha1_pair(key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>; 2], rounds: u32) {
+    // SAFETY: the function has the features.
+    unsafe { sha1_chains(key, chains, rounds) }
+}
+
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn sha1_single(key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>; 1], rounds: u32) {
+    // SAFETY: the function has the features.
+    unsafe { sha1_chains(key, chains, rounds) }
+}
+
+/// `N` chains side by side.
+///
+/// # Safety
+/// The CPU has the SHA extensions, SSSE3 and SSE4.1.
+#[inline(always)]
+unsafe fn sha256_chains<const N: usize>(
+    key: &Keyed<[u32; 8]>,
+    chains: &mut [Chain<[u32; 8]>; N],
+    rounds: u32,
+) {
+    // SAFETY: by the caller; loads and stores stay inside the arrays.
+    unsafe {
+        let (inner, outer) = (sha256_load(&key.inner), sha256_load(&key.outer));
+        let mut links = [(_mm_setzero_si128(), _mm_setzero_si128()); N];
+        let mut sums = links;
+        for lane in 0..N {
+            links[lane] = words(&chains[lane].link);
+            sums[lane] = words(&chains[lane].sum);
+        }
+        for _ in 0..rounds {
+            for start in [inner, outer] {
+                links = sha256_compress(start, links);
+            }
+            for lane in 0..N {
+                sums[lane].0 = _mm_xor_si128(sums[lane].0, links[lane].0);
+                sums[lane].1 = _mm_xor_si128(sums[lane].1, links[lane].1);
+            }
+        }
+        for lane in 0..N {
+            store(&mut chains[lane].link, links[lane]);
+            store(&mut chains[lane].sum, sums[lane]);
+        }
+    }
+}
+
+/// Words a to d and e to h, in order.
+#[inline(always)]
+unsafe fn words(state: &[u32; 8]) -> (__m128i, __m128i) {
+    let halves: *const __m128i = state.as_ptr().cast();
+    // SAFETY: eight words are two registers long; loads need no alignment.
+    unsafe { (_mm_loadu_si128(halves), _mm_loadu_si128(halves.add(1))) }
+}
+
+#[inline(always)]
+unsafe fn store(state: &mut [u32; 8], words: (__m128i, __m128i)) {
+    let halves: *mut __m128i = state.as_mut_ptr().cast();
+    // SAFETY: eight words are two registers long; stores need no alignment.
+    unsafe {
+        _mm_storeu_si128(halves, words.0);
+        _mm_storeu_si128(halves.add(1), words.1);
+    }
+}
+
+/// The state in the instructions' order: words f, e, b, a and h, g, d, c from the lowest.
+#[inline(always)]
+unsafe fn sha256_load(state: &[u32; 8]) -> (__m128i, __m128i) {
+    // SAFETY: by the caller, the CPU has SSE4.1.
+    unsafe {
+        let (abcd, efgh) = words(state);
+        let badc = _mm_shuffle_epi32::<0xb1>(abcd);
+        let hgfe = _mm_shuffle_epi32::<0x1b>(efgh);
+        (_mm_alignr_epi8::<8>(badc, hgfe), _mm_blend_epi16::<0xf0>(hgfe, badc))
+    }
+}
+
+/// One compression a lane from `start`: the message is a digest, padding, and a length of 96 bytes.
+#[inline(always)]
+unsafe fn sha256_compress<const N: usize>(
+    start: (__m128i, __m128i),
+    digests: [(__m128i, __m128i); N],
+) -> [(__m128i, __m128i); N] {
+    // SAFETY: by the caller, the CPU has the SHA extensions; constants are read in order.
+    unsafe {
+        let padding = _mm_set_epi32(0, 0, 0, i32::MIN);
+        let length = _mm_set_epi32(8 * 96, 0, 0, 0);
+        let mut messages = [[padding, padding, padding, length]; N];
+        let mut states = [start; N];
+        for lane in 0..N {
+            (messages[lane][0], messages[lane][1]) = digests[lane];
+        }
+        for four in 0..16 {
+            let constants = _mm_loadu_si128(K256.as_ptr().add(4 * four).cast());
+            for lane in 0..N {
+                let message = &mut messages[lane];
+                let (abef, cdgh) = &mut states[lane];
+                let low = _mm_add_epi32(message[four % 4], constants);
+                *cdgh = _mm_sha256rnds2_epu32(*cdgh, *abef, low);
+                *abef = _mm_sha256rnds2_epu32(*abef, *cdgh, _mm_shuffle_epi32::<0x0e>(low));
+                if four < 12 {
+                    let [next, later, last] = [1, 2, 3].map(|ahead| message[(four + ahead) % 4]);
+                    let sum = _mm_add_epi32(
+                        _mm_sha256msg1_epu32(message[four % 4], next),
+                        _mm_alignr_epi8::<4>(last, later),
+                    );
+                    message[four % 4] = _mm_sha256msg2_epu32(sum, last);
+                }
+            }
+        }
+        let mut out = digests;
+        for lane in 0..N {
+            let abef = _mm_shuffle_epi32::<0x1b>(_mm_add_epi32(states[lane].0, start.0));
+            let cdgh = _mm_shuffle_epi32::<0xb1>(_mm_add_epi32(states[lane].1, start.1));
+            out[lane] = (_mm_blend_epi16::<0xf0>(abef, cdgh), _mm_alignr_epi8::<8>(cdgh, abef));
+        }
+        out
+    }
+}
+
+/// `N` chains side by side.
+///
+/// # Safety
+/// The CPU has the SHA extensions, SSSE3 and SSE4.1.
+#[inline(always)]
+unsafe fn sha1_chains<const N: usize>(key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>; N], rounds: u32) {
+    // SAFETY: by the caller; loads and stores stay inside the arrays.
+    unsafe {
+        let (inner, outer) = (sha1_load(&key.inner), sha1_load(&key.outer));
+        let mut links = [(_mm_setzero_si128(), _mm_setzero_si128()); N];
+        let mut sums = links;
+        for lane in 0..N {
+            links[lane] = sha1_load(&chains[lane].link);
+            sums[lane] = sha1_load(&chains[lane].sum);
+        }
+        for _ in 0..rounds {
+            for start in [inner, outer] {
+                links = sha1_compress(start, links);
+            }
+            for lane in 0..N {
+                sums[lane].0 = _mm_xor_si128(sums[lane].0, links[lane].0);
+                sums[lane].1 = _mm_xor_si128(sums[lane].1, links[lane].1);
+            }
+        }
+        for lane in 0..N {
+            sha1_store(&mut chains[lane].link, links[lane]);
+            sha1_store(&mut chains[lane].sum, sums[lane]);
+        }
+    }
+}
+
+/// The state in the instructions' order: words d, c, b, a from the lowest, and e in the highest.
+#[inline(always)]
+unsafe fn sha1_load(state: &[u32; 5]) -> (__m128i, __m128i) {
+    // SAFETY: four words are a register long; loads need no alignment.
+    unsafe {
+        let abcd = _mm_loadu_si128(state.as_ptr().cast());
+        (_mm_shuffle_epi32::<0x1b>(abcd), _mm_set_epi32(state[4] as i32, 0, 0, 0))
+    }
+}
+
+#[inline(always)]
+unsafe fn sha1_store(state: &mut [u32; 5], (dcba, e): (__m128i, __m128i)) {
+    // SAFETY: four words are a register long; stores need no alignment; by the caller, the CPU has SSE4.1.
+    unsafe {
+        _mm_storeu_si128(state.as_mut_ptr().cast(), _mm_shuffle_epi32::<0x1b>(dcba));
+        state[4] = _mm_extract_epi32::<3>(e) as u32;
+    }
+}
+
+/// One compression a lane from `start`: the message is a digest, padding, and a length of 84 bytes. Message words are
+/// in the instructions' order, the first in the highest lane, which is the order of the state.
+#[inline(always)]
+unsafe fn sha1_compress<const N: usize>(
+    start: (__m128i, __m128i),
+    digests: [(__m128i, __m128i); N],
+) -> [(__m128i, __m128i); N] {
+    // SAFETY: by the caller, the CPU has the SHA extensions.
+    unsafe {
+        let padding = _mm_set_epi32(0, i32::MIN, 0, 0);
+        let length = _mm_set_epi32(0, 0, 0, 8 * 84);
+        let mut lanes = [Sha1Lane {
+            abcd: start.0,
+            e: start.1,
+            message: [_mm_setzero_si128(), padding, _mm_setzero_si128(), length],
+        }; N];
+        for lane in 0..N {
+            lanes[lane].message[0] = digests[lane].0;
+            lanes[lane].message[1] = _mm_or_si128(digests[lane].1, padding);
+        }
+        for five in 0..5 {
+            sha1_four_rounds::<0, N>(&mut lanes, five);
+        }
+        for five in 5..10 {
+            sha1_four_rounds::<1, N>(&mut lanes, five);
+        }
+        for five in 10..15 {
+            sha1_four_rounds::<2, N>(&mut lanes, five);
+        }
+        for five in 15..20 {
+            sha1_four_rounds::<3, N>(&mut lanes, five);
+        }
+        let mut out = digests;
+        for lane in 0..N {
+            let Sha1Lane { abcd, e, .. } = lanes[lane];
+            out[lane] = (_mm_add_epi32(abcd, start.0), _mm_sha1nexte_epu32(e, start.1));
+        }
+        out
+    }
+}
+
+/// A compression under way. `e` is the state four rounds ago, from which the instructions take e (but for the first).
+#[derive(Clone, Copy)]
+struct Sha1Lane {
+    abcd: __m128i,
+    e: __m128i,
+    message: [__m128i; 4],
+}
+
+/// Rounds 4 · `four` to 4 · `four` + 3, which use function `F`.
+#[inline(always)]
+unsafe fn sha1_four_rounds<const F: i32, const N: usize>(lanes: &mut [Sha1Lane; N], four: usize) {
+    // SAFETY: by the caller, the CPU has the SHA extensions.
+    unsafe {
+        for Sha1Lane { abcd, e, message } in lanes {
+            let words = message[four % 4];
+            let plus_e = if four == 0 { _mm_add_epi32(*e, words) } else { _mm_sha1nexte_epu32(*e, words) };
+            *e = *abcd;
+            *abcd = _mm_sha1rnds4_epu32::<F>(*abcd, plus_e);
+            if four < 16 {
+                let [next, later, last] = [1, 2, 3].map(|ahead| message[(four + ahead) % 4]);
+                let sum = _mm_xor_si128(_mm_sha1msg1_epu32(words, next), later);
+                message[four % 4] = _mm_sha1msg2_epu32(sum, last);
+            }
+        }
+    }
+}
+
+/// FIPS 180-4, section 4.2.2.
+#[rustfmt::skip]
+static K256: [u32; 64] = [
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98,
+    0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
+    0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8,
+    0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+    0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819,
+    0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
+    0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+    0xc67178f2,
+];
