@@ -45,6 +45,8 @@ pub(crate) enum Feature {
     Vaes512 = 1 << 6,
     /// ARMv8 AES instructions.
     ArmAes = 1 << 7,
+    /// AVX-512 F, BW and VBMI with GFNI.
+    Gfni = 1 << 8,
 }
 
 impl Cpu {
@@ -110,11 +112,12 @@ impl Level {
     }
 }
 
-/// The AES level and what else is in use: "vaes-avx512 (avx512 sha-ni bmi2 avx2)".
+/// The AES level and what else is in use: "vaes-avx512 (gfni avx512 sha-ni bmi2 avx2)".
 impl fmt::Display for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.level().name())?;
         let others = [
+            (Feature::Gfni, "gfni"),
             (Feature::Avx512, "avx512"),
             (Feature::ShaNi, "sha-ni"),
             (Feature::Bmi2, "bmi2"),
@@ -130,7 +133,7 @@ impl fmt::Display for Cpu {
 }
 
 /// Oldest first: the order in which [`Cpu::levels`] keeps them longest.
-const ALL: [Feature; 8] = [
+const ALL: [Feature; 9] = [
     Feature::ArmAes,
     Feature::AesNi,
     Feature::Avx2,
@@ -138,6 +141,7 @@ const ALL: [Feature; 8] = [
     Feature::ShaNi,
     Feature::Vaes256,
     Feature::Avx512,
+    Feature::Gfni,
     Feature::Vaes512,
 ];
 
@@ -155,6 +159,7 @@ mod machine {
             Feature::Vaes256 => has(Feature::Avx2) && is!("aes") && is!("vaes") && is!("vpclmulqdq"),
             Feature::Avx512 => is!("avx512f") && is!("avx512bw") && is!("avx512dq") && is!("avx512vl"),
             Feature::Vaes512 => has(Feature::Avx512) && has(Feature::Vaes256),
+            Feature::Gfni => has(Feature::Avx512) && is!("avx512vbmi") && is!("gfni"),
             Feature::ArmAes => false,
         }
     }

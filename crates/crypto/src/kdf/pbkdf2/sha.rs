@@ -132,4 +132,16 @@ impl Compression for Sha512 {
         0x1f83_d9ab_fb41_bd6b,
         0x5be0_cd19_137e_2179,
     ];
+
+    fn iterate(cpu: Cpu, key: &Keyed<Self::State>, chains: &mut [Chain<Self::State>], rounds: u32) {
+        for chain in chains {
+            #[cfg(target_arch = "x86_64")]
+            if cpu.has(Feature::Avx2) && cpu.has(Feature::Bmi2) {
+                x86::sha512(cpu, key, chain, rounds);
+                continue;
+            }
+            let _ = cpu;
+            iterate_one::<Self>(key, chain, rounds);
+        }
+    }
 }

@@ -1,14 +1,14 @@
-//! PBKDF2's chains on x86-64's SHA instructions, several side by side: one chain is bound by the latency of the round
+//! SHA-1 and SHA-256 on the SHA extensions, two chains side by side: one alone is bound by the latency of the round
 //! instructions, which take a new pair every cycle or two.
 //!
 //! Digests stay in registers: the state after the outer hash is the message of the next inner one.
 
-use super::chains::{Chain, Keyed};
+use super::super::chains::{Chain, Keyed};
 use crate::Cpu;
 use core::arch::x86_64::*;
 
 /// SHA-256's chains. The CPU has the SHA extensions.
-pub(super) fn sha256(cpu: Cpu, key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>], rounds: u32) {
+pub(in super::super) fn sha256(cpu: Cpu, key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>], rounds: u32) {
     assert!(cpu.has(crate::cpu::Feature::ShaNi));
     let (pairs, rest) = chains.as_chunks_mut::<2>();
     // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.
@@ -18,7 +18,7 @@ pub(super) fn sha256(cpu: Cpu, key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 
 }
 
 /// SHA-1's chains. The CPU has the SHA extensions.
-pub(super) fn sha1(cpu: Cpu, key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>], rounds: u32) {
+pub(in super::super) fn sha1(cpu: Cpu, key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>], rounds: u32) {
     assert!(cpu.has(crate::cpu::Feature::ShaNi));
     let (pairs, rest) = chains.as_chunks_mut::<2>();
     // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.

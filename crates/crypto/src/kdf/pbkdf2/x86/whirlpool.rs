@@ -1,0 +1,196 @@
+//! Whirlpool's chain (ISO/IEC 10118-3, dedicated hash-function 7) without tables in memory: the 64-byte state is one
+//! register.
+//!
+//! The S-box is three 4-bit boxes, which are byte shuffles; the columns shift by a byte permutation; the rows multiply
+//! by constants of GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1, which are GFNI's affine maps.
+//!
+//! In PBKDF2 each hash is of a digest after the key's block: one compression of the digest and one of padding.
+
+use super::super::chains::{Chain, Keyed};
+use crate::Cpu;
+use crate::cpu::Feature;
+use core::arch::x86_64::*;
+
+/// A state or a block.
+type Bytes = [u8; 64];
+
+/// Whirlpool's chain. The CPU has AVX-512 with VBMI, and GFNI.
+pub(in super::super) fn whirlpool(cpu: Cpu, key: &Keyed<Bytes>, chain: &mut Chain<Bytes>, rounds: u32) {
+    assert!(cpu.has(Feature::Gfni));
+    // SAFETY: the CPU has the features.
+    unsafe { iterate(key, chain, rounds) }
+}
+
+/// The compression function: `state` after `block`.
+pub(in super::super) fn compress(cpu: Cpu, state: &mut Bytes, block: &Bytes) {
+    assert!(cpu.has(Feature::Gfni));
+    // SAFETY: the CPU has the features; arrays are a register long.
+    unsafe { store(state, compression(&Boxes::new(), load(state), load(block))) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn iterate(key: &Keyed<Bytes>, chain: &mut Chain<Bytes>, rounds: u32) {
+    let boxes = Boxes::new();
+    let padding = load(&PADDING);
+    let starts = [load(&key.inner), load(&key.outer)];
+    let (mut link, mut sum) = (load(&chain.link), load(&chain.sum));
+    for _ in 0..rounds {
+        for start in starts {
+            let middle = compression(&boxes, start, link);
+            link = compression(&boxes, middle, padding);
+        }
+        sum = _mm512_xor_si512(sum, link);
+    }
+    store(&mut chain.link, link);
+    store(&mut chain.sum, sum);
+}
+
+/// The constants of a round, in registers.
+struct Boxes {
+    exponential: __m512i,
+    inverse: __m512i,
+    random: __m512i,
+    columns: __m512i,
+    multiply: [__m512i; 5],
+}
+
+impl Boxes {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn new() -> Self {
+        // SAFETY: a mini-box is sixteen bytes, the permutation a register long.
+        unsafe {
+            let four_times =
+                |table: &[u8; 16]| _mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast()));
+            Self {
+                exponential: four_times(&EXPONENTIAL),
+                inverse: four_times(&INVERSE),
+                random: four_times(&RANDOM),
+                columns: load(&SHIFT_COLUMNS),
+                multiply: MULTIPLIERS.map(|matrix| _mm512_set1_epi64(matrix)),
+            }
+        }
+    }
+}
+
+/// H' = W_K(block) ^ H ^ block with key K = H.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn compression(boxes: &Boxes, state: __m512i, block: __m512i) -> __m512i {
+    let mut key = state;
+    let mut text = _mm512_xor_si512(state, block);
+    for constant in &ROUND_CONSTANTS {
+        // SAFETY: a constant is eight bytes long.
+        let constant = unsafe { _mm512_zextsi128_si512(_mm_loadl_epi64(constant.as_ptr().cast())) };
+        key = _mm512_xor_si512(round(boxes, key), constant);
+        text = _mm512_xor_si512(round(boxes, text), key);
+    }
+    _mm512_ternarylogic_epi64::<0x96>(text, state, block)
+}
+
+/// SubBytes, ShiftColumns and MixRows.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn round(boxes: &Boxes, state: __m512i) -> __m512i {
+    let nibble = _mm512_set1_epi8(0x0f);
+    let high = _mm512_and_si512(_mm512_srli_epi16::<4>(state), nibble);
+    let high = _mm512_shuffle_epi8(boxes.exponential, high);
+    let low = _mm512_shuffle_epi8(boxes.inverse, _mm512_and_si512(state, nibble));
+    let random = _mm512_shuffle_epi8(boxes.random, _mm512_xor_si512(high, low));
+    let high = _mm512_shuffle_epi8(boxes.exponential, _mm512_xor_si512(high, random));
+    let low = _mm512_shuffle_epi8(boxes.inverse, _mm512_xor_si512(low, random));
+    let substituted = _mm512_or_si512(_mm512_slli_epi16::<4>(high), low);
+
+    let x = _mm512_permutexvar_epi8(boxes.columns, substituted);
+    let [x2, x4, x5, x8, x9] = boxes.multiply.map(|matrix| _mm512_gf2p8affine_epi64_epi8::<0>(x, matrix));
+    // Row times cir(1, 1, 4, 1, 8, 5, 2, 9).
+    let first = _mm512_ternarylogic_epi64::<0x96>(x, _mm512_rol_epi64::<8>(x), _mm512_rol_epi64::<24>(x));
+    let second = _mm512_xor_si512(_mm512_rol_epi64::<16>(x4), _mm512_rol_epi64::<32>(x8));
+    let third = _mm512_xor_si512(_mm512_rol_epi64::<48>(x2), _mm512_rol_epi64::<56>(x9));
+    let fourth = _mm512_ternarylogic_epi64::<0x96>(_mm512_rol_epi64::<40>(x5), second, third);
+    _mm512_xor_si512(first, fourth)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(bytes: &Bytes) -> __m512i {
+    // SAFETY: 64 bytes are a register long.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store(bytes: &mut Bytes, register: __m512i) {
+    // SAFETY: 64 bytes are a register long.
+    unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), register) }
+}
+
+/// The mini-boxes E, E^-1 and R.
+const EXPONENTIAL: [u8; 16] = [1, 11, 9, 12, 13, 6, 15, 3, 14, 8, 7, 4, 10, 2, 5, 0];
+const INVERSE: [u8; 16] = [15, 0, 13, 7, 11, 14, 5, 10, 9, 2, 12, 1, 3, 4, 8, 6];
+const RANDOM: [u8; 16] = [7, 12, 11, 13, 14, 4, 9, 15, 6, 3, 8, 10, 2, 5, 1, 0];
+
+/// Where each byte comes from: column j moves down by j rows.
+const SHIFT_COLUMNS: Bytes = {
+    let mut from = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        let (row, column) = (at / 8, at % 8);
+        from[at] = ((row + 8 - column) % 8 * 8 + column) as u8;
+        at += 1;
+    }
+    from
+};
+
+/// Affine maps of GFNI that multiply by 2, 4, 5, 8 and 9.
+const MULTIPLIERS: [i64; 5] = [multiplier(2), multiplier(4), multiplier(5), multiplier(8), multiplier(9)];
+
+/// Bit i of the product is the parity of the byte ANDed with byte 7 - i of the matrix.
+const fn multiplier(factor: u16) -> i64 {
+    let mut matrix = [0u8; 8];
+    let mut bit = 0;
+    while bit < 8 {
+        let mut product = 0;
+        let mut power = 1u16 << bit;
+        let mut step = 0;
+        while step < 4 {
+            if factor >> step & 1 == 1 {
+                product ^= power;
+            }
+            power <<= 1;
+            if power > 0xff {
+                power ^= 0x11d;
+            }
+            step += 1;
+        }
+        let mut row = 0;
+        while row < 8 {
+            matrix[7 - row] |= ((product >> row & 1) as u8) << bit;
+            row += 1;
+        }
+        bit += 1;
+    }
+    i64::from_le_bytes(matrix)
+}
+
+/// Round r adds the S-box's bytes 8(r - 1) to 8r - 1 to the key's first row.
+const ROUND_CONSTANTS: [[u8; 8]; 10] = {
+    let mut constants = [[0; 8]; 10];
+    let mut byte = 0;
+    while byte < 80 {
+        let (high, low) = (EXPONENTIAL[byte >> 4], INVERSE[byte & 15]);
+        let random = RANDOM[(high ^ low) as usize];
+        constants[byte / 8][byte % 8] =
+            EXPONENTIAL[(high ^ random) as usize] << 4 | INVERSE[(low ^ random) as usize];
+        byte += 1;
+    }
+    constants
+};
+
+/// The second block of a hash of 128 bytes' last: a one bit, zeros, and 1024 as a 256-bit number of bits.
+const PADDING: Bytes = {
+    let mut block = [0; 64];
+    block[0] = 0x80;
+    block[62] = 0x04;
+    block
+};
