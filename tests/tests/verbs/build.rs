@@ -217,7 +217,7 @@ fn what_cannot_be_is_refused_and_existing_files_stay() {
         ("--force -c arc4", "arc4"),
         ("--force --hash nothash", "nothash"),
         ("--force --sector-size 1000", "sector size: 512, 1024, 2048 or 4096."),
-        ("--force --type luks1 --label x", "--label needs LUKS2; leave it out or make a LUKS2 volume."),
+        ("--force --type luks1 --label x", "--label needs LUKS2; leave it out or use --type luks2."),
         ("--force --type luks1 --sector-size 4096", "LUKS1 has 512 bytes only."),
         ("--force --type luks1 --pbkdf argon2id", "LUKS1"),
         ("--force --type plain", "--type plain"),
