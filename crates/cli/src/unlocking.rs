@@ -1,7 +1,7 @@
 //! From the user's passphrase or volume key to an unlocked volume, with cryptsetup's prompts, tries and messages.
 
 use crate::args::{Args, shared};
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use crate::output;
 use crate::passphrase::{self, Request};
@@ -70,7 +70,7 @@ pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<Secret
         Some(len) => len,
         None => {
             return Err(Failure::new(
-                crate::failure::Exit::Parameters,
+                Exit::Parameters,
                 "Cannot determine volume key size for LUKS without keyslots, please use --key-size option.",
             ));
         }

@@ -62,8 +62,15 @@ fn page(command: &'static Command) -> String {
         }
     }
     options(&mut text, "OPTIONS", command.options.iter().copied());
-    let rest = command.all_options().filter(|o| !command.options.iter().any(|own| own.long == o.long));
-    options(&mut text, "COMMON OPTIONS", rest);
+    let unlisted = |o: &&Opt| !command.options.iter().any(|own| own.long == o.long);
+    options(&mut text, "COMMON OPTIONS", shared::EVERYWHERE.iter().copied().filter(|o| unlisted(o)));
+    let accepted =
+        shared::accepted_by(command.group).iter().filter(|o| unlisted(o)).map(|o| format!("--{}", o.long));
+    let accepted: Vec<String> = accepted.collect();
+    if !accepted.is_empty() {
+        let names = escape(&accepted.join(", "));
+        let _ = writeln!(text, ".PP\nAlso accepted, as by cryptsetup, and without effect here: {names}.");
+    }
     if !command.examples.is_empty() {
         text.push_str(".SH EXAMPLES\n");
         for example in command.examples {

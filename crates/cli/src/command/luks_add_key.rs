@@ -1,7 +1,7 @@
 //! `luksAddKey`: another passphrase for a volume.
 
 use super::new_keyslot;
-use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::{self, Request};
@@ -69,19 +69,19 @@ pub(crate) static COMMAND: Command = Command {
     run,
 };
 
-static NEW_KEY_SLOT: crate::args::Opt = crate::args::Opt {
+static NEW_KEY_SLOT: Opt = Opt {
     long: "new-key-slot",
     short: None,
     value: "N",
-    kind: crate::args::Kind::Number(i32::MAX as u64),
+    kind: Kind::Number(i32::MAX as u64),
     help: "Put the new passphrase here.",
     man: "",
 };
-static NEW_TOKEN_ID: crate::args::Opt = crate::args::Opt {
+static NEW_TOKEN_ID: Opt = Opt {
     long: "new-token-id",
     short: None,
     value: "N",
-    kind: crate::args::Kind::Number(i32::MAX as u64),
+    kind: Kind::Number(i32::MAX as u64),
     help: "Refused: tokens hold no passphrases here.",
     man: "",
 };

@@ -1,7 +1,7 @@
 //! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots overwritten and removed.
 
 use super::new_keyslot::{self, State};
-use crate::args::{Alias, Args, Command, Example, Group, Operand, Topic, shared};
+use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
@@ -20,7 +20,7 @@ pub(crate) static KILL_SLOT: Command = Command {
     ],
     about: "Remove a keyslot by its number.",
     man: "The key material is overwritten before the header forgets it. A passphrase of another keyslot is asked for, so \
-          that nobody locks himself out; with --batch-mode and no key file nothing is asked. Removing the last keyslot \
+          that nobody is locked out; with --batch-mode and no key file nothing is asked. Removing the last keyslot \
           makes the data unreadable for good.",
     options: &[
         &shared::KEY_FILE,
@@ -80,11 +80,11 @@ pub(crate) static ERASE: Command = Command {
     run: run_erase,
 };
 
-static FACTORY_RESET: crate::args::Opt = crate::args::Opt {
+static FACTORY_RESET: Opt = Opt {
     long: "hw-opal-factory-reset",
     short: None,
     value: "",
-    kind: crate::args::Kind::Flag,
+    kind: Kind::Flag,
     help: "Refused: no self-encrypting drives.",
     man: "",
 };

@@ -21,6 +21,8 @@ pub(crate) struct Request {
     offset: u64,
     size: Option<u64>,
     verify: bool,
+    /// `--verify-passphrase` was given, not only meant.
+    asked_to_verify: bool,
     timeout: Option<Duration>,
     stdin_holds_data: bool,
 }
@@ -86,6 +88,9 @@ impl Request {
             }
             return terminal::ask(&self.prompt, self.verify, self.timeout, self.stdin_holds_data);
         }
+        if self.asked_to_verify {
+            eprintln!("Can't do passphrase verification on non-tty inputs.");
+        }
         let part = keyfile::Part { offset: self.offset, size: self.size };
         match &self.key_file {
             None => keyfile::read_stdin(part, keyfile::End::Newline),
@@ -112,6 +117,7 @@ impl Request {
             offset: offset.unwrap_or(0),
             size: size.filter(|n| *n > 0),
             verify: asked || (verify_by_default && !args.batch_mode()),
+            asked_to_verify: asked,
             timeout,
             stdin_holds_data: false,
         })
