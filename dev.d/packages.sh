@@ -32,7 +32,7 @@ want_packages() {
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
-    if [ "$(id -u)" = 0 ] && have apt-get; then
+    if may_install; then
         say "installing ${missing[*]}"
         apt_get update -q && apt_get install -q --no-install-recommends "${missing[@]}" ||
             echo "${red}could not install ${missing[*]}$plain" >&2
@@ -40,6 +40,9 @@ want_packages() {
         echo "${red}missing packages: ${missing[*]}$plain (apt-get install ${missing[*]})" >&2
     fi
 }
+
+# As root, on Debian or Ubuntu.
+may_install() { [ "$(id -u)" = 0 ] && have apt-get; }
 
 apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -y "$@" </dev/null >"$logs/apt.log" 2>&1; }
 

@@ -50,7 +50,7 @@ summary() {
 layer_check() {
     step "format" format_check
     step "lints" cargo clippy --quiet --workspace --all-targets -- -D warnings
-    RUSTDOCFLAGS="-D warnings" step "documentation" cargo doc --quiet --workspace --no-deps
+    RUSTDOCFLAGS="-D warnings" step "documentation" cargo doc --quiet --workspace --no-deps --document-private-items
     have cargo-deny || cargo install --quiet --locked cargo-deny ||
         left_out check::licences-bans-sources "cargo-deny cannot be installed"
     if have cargo-deny; then
@@ -91,8 +91,8 @@ layer_faults() {
 
 layer_vm() {
     want_packages $vm_programs
-    # Without the kernel the tests leave themselves out, by name.
-    tests/vm/prepare "$vm" || true
+    # Package lists may be absent or out of date. Without the kernel the tests leave themselves out, by name.
+    tests/vm/prepare "$vm" || { may_install && apt_get update -q && tests/vm/prepare "$vm"; } || true
     KEYWAY_VM=$vm proofs vm
 }
 
