@@ -4,7 +4,7 @@
 
 use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::{kdf, passphrase, unlocking};
+use crate::{device, kdf, passphrase, unlocking};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params};
 use keyway_volume::{KdfChoice, Random};
@@ -55,6 +55,7 @@ impl HeaderParams {
             uuid: args.text(&shared::UUID).map(str::to_owned),
             detached: args.given(&shared::HEADER),
             keyslot: args.number32(&shared::KEY_SLOT),
+            locking: device::locking(args),
         }
     }
 
@@ -78,6 +79,7 @@ impl HeaderParams {
             detached: args.given(&shared::HEADER),
             data_len,
             keyslot: args.number32(&shared::KEY_SLOT),
+            locking: device::locking(args),
         }
     }
 

@@ -256,7 +256,7 @@ impl Destination {
             }
             Self::Device(file) => {
                 file.flush().map_err(failed)?;
-                plan.write(file, false, rng)?;
+                plan.write(file, false, keyway_volume::Locking::default(), rng)?;
                 Ok(())
             }
         }

@@ -67,11 +67,11 @@ fn luks1_geometry_is_cryptsetup_s() {
         let plan = plan_luks1(params, None, &key(bits), &passphrase(), &mut OsRandom).unwrap();
         (plan.data_offset / 512, plan.header_end)
     };
-    assert_eq!(payload(&luks1()), (4096, 4036 * 512));
-    assert_eq!(payload(&Luks1Params { key_bits: 256, ..luks1() }), (4096, 2050 * 512));
-    assert_eq!(payload(&Luks1Params { align_payload: Some(8), ..luks1() }), (4040, 4036 * 512));
-    assert_eq!(payload(&Luks1Params { payload_offset: Some(4040), ..luks1() }), (4040, 4036 * 512));
-    assert_eq!(payload(&Luks1Params { detached: true, ..luks1() }), (0, 4036 * 512));
+    assert_eq!(payload(&luks1()), (4096, 4040 * 512));
+    assert_eq!(payload(&Luks1Params { key_bits: 256, ..luks1() }), (4096, 2056 * 512));
+    assert_eq!(payload(&Luks1Params { align_payload: Some(8), ..luks1() }), (4040, 4040 * 512));
+    assert_eq!(payload(&Luks1Params { payload_offset: Some(4040), ..luks1() }), (4040, 4040 * 512));
+    assert_eq!(payload(&Luks1Params { detached: true, ..luks1() }), (0, 4040 * 512));
 }
 
 /// The same seed and parameters give the same bytes; another seed gives others.

@@ -1,6 +1,6 @@
 //! Operations on whole headers: conversion both ways, restore, repair.
 
-use crate::cut::{Promise, every_cut, random_key, secret};
+use crate::cut::{Promise, every_breakdown, every_cut, random_key, secret};
 use crate::luks1::{options, writable};
 use crate::{luks1, luks2};
 use keyway_volume::backup::Restore;
@@ -61,6 +61,20 @@ fn convert_large_keys() {
         to_luks1(&mut writable(storage), &mut OsRandom).unwrap();
     });
     assert_eq!(version(&luks1), 1);
+}
+
+#[test]
+fn breakdowns_are_told() {
+    let key = random_key(32);
+    every_breakdown(&luks1::volume(&key), |storage| {
+        let mut luks = Luks::open(storage, Access::Write)?;
+        to_luks2(&mut luks, &mut OsRandom)?;
+        to_luks1(&mut luks, &mut OsRandom)
+    });
+    let backup = Memory::from(luks2::volume(&key));
+    every_breakdown(&luks2::volume(&key), |storage| {
+        Restore::prepare(storage, &backup, Locking::default())?.run()
+    });
 }
 
 /// Every keyslot in use: the one that must move has nowhere to go.

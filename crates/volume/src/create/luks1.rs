@@ -5,7 +5,7 @@ use crate::digest::digest_value;
 use crate::keyslot::Keyslot;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
-use crate::{Cost, Error, KdfChoice, Luks, Random, Result, Storage, kdf_cost, luks1_disk};
+use crate::{Cost, Error, KdfChoice, Locking, Luks, Random, Result, Storage, kdf_cost, luks1_disk};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
 use keyway_format::Sectors;
 use keyway_format::luks1::{self, NewHeader, Payload, SLOTS};
@@ -32,6 +32,8 @@ pub struct Luks1Params {
     pub detached: bool,
     /// Keyslot of the first passphrase (0 when absent).
     pub keyslot: Option<u32>,
+    /// How the storage is locked while it is written.
+    pub locking: Locking,
 }
 
 impl Default for Luks1Params {
@@ -46,6 +48,7 @@ impl Default for Luks1Params {
             uuid: None,
             detached: false,
             keyslot: None,
+            locking: Locking::default(),
         }
     }
 }
@@ -90,7 +93,7 @@ pub fn create_luks1(
     rng: &mut dyn Random,
 ) -> Result<Luks> {
     let plan = plan_luks1(params, Some(storage.len()), volume_key, passphrase, rng)?;
-    plan.write(storage, params.detached, rng)
+    plan.write(storage, params.detached, params.locking, rng)
 }
 
 /// Refuses what cannot be, by name; returns the first keyslot's number.
@@ -159,8 +162,11 @@ fn plan(
         (magic as u64, bytes[magic..].to_vec()),
         (0, bytes[..magic].to_vec()),
     ];
-    let len = luks1_disk::material_len(&header);
+    // Whole pages, as cryptsetup wipes them and as a backup holds them.
+    let len = luks1_disk::material_len(&header).next_multiple_of(PAGE);
     let areas = header.slots.iter().map(|slot| slot.offset.0 * 512..slot.offset.0 * 512 + len).collect();
-    let header_end = luks1_disk::areas_end(&header);
+    let header_end = luks1_disk::areas_end(&header).next_multiple_of(PAGE);
     Ok(Plan { header: Header::Luks1(header), data_offset, header_end, writes, areas })
 }
+
+const PAGE: u64 = 4096;

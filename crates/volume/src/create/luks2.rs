@@ -5,7 +5,7 @@ use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
-use crate::{Error, KdfChoice, Luks, Random, Result, Storage};
+use crate::{Error, KdfChoice, Locking, Luks, Random, Result, Storage};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize, Stop};
 use keyway_format::Bytes;
 use keyway_format::luks2::{
@@ -51,6 +51,8 @@ pub struct Luks2Params {
     pub data_len: Option<u64>,
     /// Keyslot of the first passphrase (0 when absent).
     pub keyslot: Option<u32>,
+    /// How the storage is locked while it is written.
+    pub locking: Locking,
 }
 
 impl Default for Luks2Params {
@@ -73,6 +75,7 @@ impl Default for Luks2Params {
             detached: false,
             data_len: None,
             keyslot: None,
+            locking: Locking::default(),
         }
     }
 }
@@ -140,7 +143,7 @@ pub fn create_luks2(
     rng: &mut dyn Random,
 ) -> Result<Luks> {
     let plan = plan_luks2(params, Some(storage.len()), volume_key, passphrase, rng)?;
-    plan.write(storage, params.detached, rng)
+    plan.write(storage, params.detached, params.locking, rng)
 }
 
 /// A PBKDF2 digest of `key`, as costly as `kdf` asks.

@@ -57,9 +57,19 @@ impl Plan {
     }
 
     /// Overwrites what was there before, then writes the header: until its last bytes land, nothing is a volume.
-    pub fn write(self, storage: Arc<dyn Storage>, detached: bool, rng: &mut dyn Random) -> Result<Luks> {
-        let lock = HeaderLock::acquire(&*storage, LockMode::Exclusive, Locking::default())?;
-        let zeroed = if detached { DETACHED_WIPE.min(self.header_end) } else { self.data_offset };
+    pub fn write(
+        self,
+        storage: Arc<dyn Storage>,
+        detached: bool,
+        locking: Locking,
+        rng: &mut dyn Random,
+    ) -> Result<Luks> {
+        let lock = HeaderLock::acquire(&*storage, LockMode::Exclusive, locking)?;
+        let zeroed = match (detached, self.data_offset) {
+            (true, _) => DETACHED_WIPE.min(self.header_end),
+            (false, offset) if offset > MOST_WIPED => self.header_end,
+            (false, offset) => offset,
+        };
         zero(&*storage, 0..zeroed)?;
         for area in &self.areas {
             fill(&*storage, area.clone(), &mut |block| rng.fill(block))?;
@@ -73,7 +83,7 @@ impl Plan {
             return Err(io("reading back")(std::io::Error::other("not what was written")));
         }
         drop(lock);
-        Ok(Luks::from_parts(storage, header, Locking::default()))
+        Ok(Luks::from_parts(storage, header, locking))
     }
 }
 
@@ -124,6 +134,8 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
 
 /// Of a detached header's storage, so much is zeroed before.
 const DETACHED_WIPE: u64 = 4096;
+/// With data that starts beyond this, what lies between header and data is left as it was.
+const MOST_WIPED: u64 = 160 << 20;
 const WIPE_BLOCK: usize = 1 << 20;
 /// Alignment of the data when nothing is asked for, in 512-byte sectors: 1 MiB.
 const DEFAULT_ALIGNMENT: u64 = 2048;
