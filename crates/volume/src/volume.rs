@@ -10,7 +10,7 @@ use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
 use crate::{Error, Result, Storage};
 use keyway_crypto::{Cpu, Secret, SectorCipher};
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,16 +51,6 @@ impl Volume {
         for part in self.parts(offset..offset + buf.len() as u64) {
             let (now, rest) = buf.split_at_mut(part.len());
             part.read(now)?;
-            buf = rest;
-        }
-        Ok(())
-    }
-
-    fn write_run(&self, mut buf: &[u8], offset: u64) -> io::Result<()> {
-        let _alone = self.lock(offset..offset + buf.len() as u64);
-        for part in self.parts(offset..offset + buf.len() as u64) {
-            let (now, rest) = buf.split_at(part.len());
-            part.write(now)?;
             buf = rest;
         }
         Ok(())
@@ -123,7 +113,7 @@ impl Storage for Volume {
         let parallel = rest.len() >= SPREAD_FROM;
         let runs = std::iter::once((first, offset))
             .chain(rest.chunks(RUN).enumerate().map(|(i, run)| (run, body + (i * RUN) as u64)));
-        spread(parallel, runs, |(run, offset)| self.write_run(run, offset))
+        spread(parallel, runs, |(run, offset)| in_scratch(run, |copy| self.write_run_from(copy, offset)))
     }
 
     fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
@@ -267,18 +257,6 @@ impl Part<'_> {
         self.read_fragment(crypt, tail, body.end)
     }
 
-    fn write(&self, buf: &[u8]) -> io::Result<()> {
-        let Some(crypt) = &self.segment.crypt else {
-            return self.data.write_at(buf, self.segment.place(self.range.start));
-        };
-        let body = self.body();
-        let (head, rest) = buf.split_at((body.start - self.range.start) as usize);
-        let (middle, tail) = rest.split_at((body.end - body.start) as usize);
-        self.merge_fragment(crypt, head, self.range.start)?;
-        with_scratch(middle, |sectors| self.write_sectors(crypt, sectors, body.start))?;
-        self.merge_fragment(crypt, tail, body.end)
-    }
-
     fn write_from(&self, buf: &mut [u8]) -> io::Result<()> {
         let Some(crypt) = &self.segment.crypt else {
             return self.data.write_from(buf, self.segment.place(self.range.start));
@@ -363,16 +341,15 @@ impl Part<'_> {
 }
 
 /// Runs `work` on a copy of `plain` in a buffer that this thread keeps.
-fn with_scratch(plain: &[u8], work: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
-    thread_local!(static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
-    SCRATCH.with_borrow_mut(|scratch| {
-        if scratch.len() < plain.len() {
-            scratch.resize(plain.len(), 0);
-        }
-        let copy = &mut scratch[..plain.len()];
-        copy.copy_from_slice(plain);
-        work(copy)
-    })
+fn in_scratch(plain: &[u8], work: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
+    thread_local!(static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
+    // Taken out, so that a volume on a volume finds none and makes its own.
+    let mut scratch = SCRATCH.take();
+    scratch.clear();
+    scratch.extend_from_slice(plain);
+    let result = work(&mut scratch);
+    SCRATCH.set(scratch);
+    result
 }
 
 /// Long requests are worked on in runs of this size, so that what was read is still in the core's cache when it is

@@ -44,9 +44,9 @@ pub(crate) static COMMAND: Command = Command {
           holes are zeros that somebody may rely on, and are encrypted. --fill encrypts the free space too; --keep-holes \
           leaves every hole alone.\n\n\
           With --reproducible, volume key, salts, UUID and all else that is random come from the seed file: the same \
-          seed, passphrase, options and input give the same bytes. That has a price. Whoever has the seed has the volume \
-          key, without any passphrase; and two volumes from one seed show where their contents are the same. The cost of \
-          the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
+          seed, passphrase, options and input give the same bytes with the same keyway. That has a price. Whoever has \
+          the seed has the volume key, without any passphrase; and two volumes from one seed show where their contents \
+          are the same. The cost of the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
           iterations of PBKDF2, unless --pbkdf-force-iterations names another.",
     options: &[
         &SIZE,

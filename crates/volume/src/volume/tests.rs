@@ -98,6 +98,21 @@ fn holes_of_the_device_are_holes_and_only_whole_sectors_are_discarded() {
 }
 
 #[test]
+fn a_volume_may_lie_on_a_volume() {
+    let (below, data) = volume(&one_segment("aes-xts-plain64", 4096, 4096, 0), noise(65536, 9));
+    let layout = one_segment("aes-cbc-essiv:sha256", 512, 1024, 0);
+    let above = Volume::new(Arc::new(below), &layout, &key(), Cpu::detect()).unwrap();
+    assert_eq!(above.len(), 65536 - 4096 - 1024);
+    let plain = noise(above.len() as usize, 10);
+    above.write_at(&plain, 0).unwrap();
+    above.write_at(&[7; 700], 300).unwrap();
+    assert!(read(&above, 0, 300) == plain[..300]);
+    assert!(read(&above, 300, 700) == [7; 700]);
+    assert!(read(&above, 1000, plain.len() - 1000) == plain[1000..]);
+    assert!(data.to_vec()[..4096] == noise(65536, 9)[..4096], "what lies before the data is not touched");
+}
+
+#[test]
 fn writers_of_parts_of_one_sector_lose_nothing() {
     let layout = one_segment("aes-xts-plain64", 4096, 0, 0);
     let (volume, _) = volume(&layout, noise(16384, 5));
