@@ -50,7 +50,7 @@ summary() {
 layer_check() {
     step "format" format_check
     step "lints" cargo clippy --quiet --workspace --all-targets -- -D warnings
-    RUSTDOCFLAGS="-D warnings" step "documentation" cargo doc --quiet --workspace --no-deps --document-private-items
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation" cargo doc --quiet --workspace --no-deps --document-private-items
     have cargo-deny || cargo install --quiet --locked cargo-deny ||
         left_out check::licences-bans-sources "cargo-deny cannot be installed"
     if have cargo-deny; then

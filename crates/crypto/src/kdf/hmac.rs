@@ -1,4 +1,4 @@
-//! HMAC (RFC 2104) over any [`Hash`]: the key's two padded blocks, and a MAC of a short message.
+//! HMAC (RFC 2104) over any `Hash`: the key's two padded blocks, and a MAC of a short message.
 
 use crate::Hash;
 use alloc::vec::Vec;
