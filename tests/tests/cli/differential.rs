@@ -15,6 +15,12 @@ const QUESTIONS: &[Case] = &[
     ("one", "luksDump volume", ""),
     ("two", "luksDump volume", ""),
     ("small2", "luksDump volume", ""),
+    ("reencrypt", "luksDump volume", ""),
+    ("encrypt", "luksDump volume", ""),
+    ("decrypt", "luksDump volume", ""),
+    ("reencrypt", "luksDump --dump-json-metadata volume", ""),
+    ("decrypt", "luksUUID volume", ""),
+    ("encrypt", "isLuks volume", ""),
     ("one", "luksDump --dump-json-metadata volume", ""),
     ("two", "luksDump --dump-json-metadata volume", ""),
     ("one", "luksDump --type luks2 volume", ""),
@@ -374,6 +380,15 @@ fn fixtures() -> &'static Scratch {
         scratch.sized("empty2", 6 << 20);
         run(&format!("-q luksFormat {CHEAP_LUKS2_PBKDF2} {small} empty2 keys/k0"));
         run("-q erase empty2");
+        let init = format!("-q reencrypt --init-only {CHEAP_LUKS2_PBKDF2} -d keys/k0");
+        scratch.sized("reencrypt", 20 << 20);
+        run(&format!("-q luksFormat {CHEAP_LUKS2_PBKDF2} reencrypt keys/k0"));
+        run(&format!("{init} --resilience checksum reencrypt"));
+        scratch.sized("encrypt", 40 << 20);
+        run(&format!("{init} --encrypt --reduce-device-size 32M encrypt"));
+        scratch.sized("data", 20 << 20);
+        run(&format!("-q luksFormat {CHEAP_LUKS2_PBKDF2} data keys/k0"));
+        run(&format!("{init} --decrypt --force-offline-reencrypt --header decrypt data"));
         scratch.sized("plain2", 6 << 20);
         run(&format!("-q luksFormat {CHEAP_LUKS2_PBKDF2} --sector-size 512 {small} plain2 keys/k0"));
         scratch

@@ -69,7 +69,10 @@ fn page(command: &'static Command) -> String {
     let accepted: Vec<String> = accepted.collect();
     if !accepted.is_empty() {
         let names = escape(&accepted.join(", "));
-        let _ = writeln!(text, ".PP\nAlso accepted, as by cryptsetup, and without effect here: {names}.");
+        let _ = writeln!(
+            text,
+            ".PP\nAlso accepted, as by cryptsetup, whether of use here or not (see keyway): {names}."
+        );
     }
     if !command.examples.is_empty() {
         text.push_str(".SH EXAMPLES\n");

@@ -1,5 +1,6 @@
 //! A LUKS2 header as cryptsetup prints it. The text follows the JSON, not our typed view of it: what Keyway does not
-//! understand is shown too.
+//! understand is shown too. The words are cryptsetup 2.6's; later versions say of segments without a cipher that they have
+//! none, which is done here for the self-encrypting drives that they brought only.
 
 use super::hex_lines;
 use keyway_format::base64;
@@ -56,11 +57,10 @@ fn segments(text: &mut String, segments: &Value) {
                 let _ = writeln!(text, "\tlength: {bytes} [bytes]");
             }
         }
-        match member(segment, "encryption") {
-            Some(cipher) => {
-                let _ = writeln!(text, "\tcipher: {}", word(cipher));
-            }
-            None => text.push_str("\tcipher: (no SW encryption)\n"),
+        if let Some(cipher) = member(segment, "encryption") {
+            let _ = writeln!(text, "\tcipher: {}", word(cipher));
+        } else if word(field(segment, "type")).starts_with("hw-opal") {
+            text.push_str("\tcipher: (no SW encryption)\n");
         }
         if let Some(size) = member(segment, "sector_size") {
             let _ = writeln!(text, "\tsector: {} [bytes]", word(size));
@@ -135,12 +135,13 @@ fn reencrypt_details(text: &mut String, keyslot: &Value) {
     line("Mode:", word(field(keyslot, "mode")));
     line("Direction:", word(field(keyslot, "direction")));
     line("Resilience:", resilience.clone());
-    if resilience.starts_with("checksum") || resilience == "datashift-checksum" {
-        line("Hash:", word(field(area, "hash")));
-        line("Hash data:", format!("{} [bytes]", word(field(area, "sector_size"))));
-    }
-    if resilience.starts_with("datashift") {
-        line("Shift size:", format!("{} [bytes]", word(field(area, "shift_size"))));
+    match resilience.as_str() {
+        "checksum" => {
+            line("Hash:", word(field(area, "hash")));
+            line("Hash data:", format!("{} [bytes]", word(field(area, "sector_size"))));
+        }
+        "datashift" => line("Shift size:", format!("{}[bytes]", word(field(area, "shift_size")))),
+        _ => {}
     }
     line("Area offset:", format!("{} [bytes]", word(field(area, "offset"))));
     line("Area length:", format!("{} [bytes]", word(field(area, "size"))));
