@@ -45,7 +45,7 @@ fn ciphers() {
 /// The best of several short runs, in 10^6 units a second.
 fn rate(units: usize, mut run: impl FnMut()) -> f64 {
     let mut best = f64::MAX;
-    for _ in 0..15 {
+    for _ in 0..60 {
         let start = Instant::now();
         for _ in 0..100 {
             run();

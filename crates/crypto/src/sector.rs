@@ -158,4 +158,4 @@ fn iv(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> IvGenerator {
 }
 
 /// Sectors whose IVs are made and encrypted together: enough to keep a vector unit busy, few enough for the stack.
-const BATCH: usize = 32;
+const BATCH: usize = 64;

@@ -86,15 +86,15 @@ impl Lanes for Zmm {
     #[inline(always)]
     fn powers(proof: Proof, tweak: &Block) -> Self {
         // SAFETY: `Proof` shows the features.
-        let exponents = unsafe { _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0) };
-        shift(Self::broadcast(proof, tweak), exponents)
+        let powers = unsafe { _mm512_set_epi64(0, 1 << 3, 0, 1 << 2, 0, 1 << 1, 0, 1) };
+        multiply(Self::broadcast(proof, tweak), powers)
     }
 
     #[inline(always)]
     fn times_x(self, exponent: usize) -> Self {
         // SAFETY: a value shows the features.
-        let exponents = unsafe { _mm512_set1_epi64(exponent as i64) };
-        shift(self, exponents)
+        let power = unsafe { _mm512_set1_epi64(1 << exponent) };
+        multiply(self, power)
     }
 
     #[inline(always)]
@@ -108,15 +108,16 @@ impl Lanes for Zmm {
     }
 }
 
-/// Each lane times x to the power in the lane's two halves, below 64.
+/// Each lane times the polynomial in the lower half of its lane of `factors`, of degree below 64. Carry-less products
+/// run beside AES rounds, bit shifts of this width would take their place (Intel).
 #[inline(always)]
-fn shift(lanes: Zmm, exponents: __m512i) -> Zmm {
+fn multiply(lanes: Zmm, factors: __m512i) -> Zmm {
     // SAFETY: a value shows the features.
     unsafe {
-        let over = _mm512_srlv_epi64(lanes.0, _mm512_sub_epi64(_mm512_set1_epi64(64), exponents));
-        let shifted = _mm512_sllv_epi64(lanes.0, exponents);
-        let folded = _mm512_clmulepi64_epi128::<0x01>(over, _mm512_set1_epi64(0x87));
-        Zmm(_mm512_ternarylogic_epi64::<0x96>(shifted, _mm512_bslli_epi128::<8>(over), folded))
+        let low = _mm512_clmulepi64_epi128::<0x00>(lanes.0, factors);
+        let high = _mm512_clmulepi64_epi128::<0x01>(lanes.0, factors);
+        let folded = _mm512_clmulepi64_epi128::<0x01>(high, _mm512_set1_epi64(0x87));
+        Zmm(_mm512_ternarylogic_epi64::<0x96>(low, _mm512_bslli_epi128::<8>(high), folded))
     }
 }
 
