@@ -34,12 +34,22 @@ impl KeyDigest {
         Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
     }
 
+    /// What it costs to compute, as a KDF.
+    pub(crate) fn kdf(&self) -> luks2::Kdf {
+        let (hash, iterations, salt) = (self.hash.name().into(), self.iterations, self.salt.clone());
+        luks2::Kdf::Pbkdf2 { hash, iterations, salt }
+    }
+
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.value.len()
+    }
+
     /// Whether `key` has this digest. The length of `key` must be checked apart: HMAC pads short keys with zeros, so
     /// keys that differ in trailing zeros only have the same digest.
-    pub(crate) fn matches(&self, key: &Secret) -> Result<bool> {
+    pub(crate) fn matches(&self, key: &Secret, stop: &Stop) -> Result<bool> {
         let mut computed = Secret::zeroed(self.value.len());
-        let stop = Stop::new();
-        kdf::pbkdf2(self.hash, key.expose(), &self.salt, self.iterations, computed.expose_mut(), &stop)?;
+        kdf::pbkdf2(self.hash, key.expose(), &self.salt, self.iterations, computed.expose_mut(), stop)?;
         Ok(!self.value.is_empty() && computed.ct_eq(&self.value))
     }
 }

@@ -12,6 +12,7 @@ use crate::{Error, Header, Luks, Result};
 use keyway_crypto::{CipherSpec, Secret, Stop};
 use keyway_format::luks1::SlotState;
 use keyway_format::luks2::{Metadata, Priority, SegmentKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -81,14 +82,14 @@ pub fn verify_volume_key(luks: &Luks, key: &Secret) -> Result<u32> {
         Header::Luks1(header) => {
             let fits = key.len() == header.key_bytes as usize;
             let digest = KeyDigest::of_luks1(header)?;
-            if fits && digest.matches(key)? { Ok(0) } else { Err(Error::WrongVolumeKey) }
+            if fits && digest.matches(key, &Stop::new())? { Ok(0) } else { Err(Error::WrongVolumeKey) }
         }
         Header::Luks2 { metadata, .. } => {
             for (&id, digest) in
                 metadata.digests.iter().filter(|(_, digest)| serves_data(metadata, &digest.segments))
             {
                 if length_fits(metadata, &digest.keyslots, key)?
-                    && KeyDigest::of_luks2(id, digest)?.matches(key)?
+                    && KeyDigest::of_luks2(id, digest)?.matches(key, &Stop::new())?
                 {
                     return Ok(id);
                 }
@@ -111,10 +112,15 @@ impl Job {
         if needs_kib > options.memory_budget_kib {
             return Err(Error::MemoryBudget { slot, needs_kib, budget_kib: options.memory_budget_kib });
         }
-        if is_harmless(&self.keyslot.kdf) {
-            return Ok(self);
+        let mut times = UnlockTimes::new(options.threads);
+        let mut time = Duration::ZERO;
+        let digests = self.digests.iter().map(|digest| (digest.kdf(), digest.len()));
+        for (kdf, len) in std::iter::once((self.keyslot.kdf.clone(), self.keyslot.derived_len)).chain(digests)
+        {
+            if options.time_limit < PATIENT || !is_harmless(&kdf) {
+                time = time.saturating_add(times.of_kdf(&kdf, len)?);
+            }
         }
-        let time = UnlockTimes::new(options.threads).of_kdf(&self.keyslot.kdf, self.keyslot.derived_len)?;
         if time > options.time_limit {
             return Err(Error::TimeLimit {
                 slot,
@@ -123,6 +129,10 @@ impl Job {
             });
         }
         Ok(self)
+    }
+
+    fn broken(&self) -> Error {
+        Error::Refused(format!("keyslot {} cannot be used: its derivation broke down", self.keyslot.number))
     }
 
     fn cores(&self, options: &UnlockOptions) -> usize {
@@ -136,7 +146,7 @@ impl Job {
         let key = self.keyslot.open(&**luks.storage(), &derived)?;
         drop(lock);
         for digest in &self.digests {
-            if digest.matches(&key)? {
+            if digest.matches(&key, stop)? {
                 let (keyslot, digest) = (self.keyslot.number, digest.id);
                 return Ok(Some(Unlocked { keyslot, digest, volume_key: key }));
             }
@@ -236,8 +246,11 @@ fn derive_side_by_side(
                 (board.running[at], board.next) = (true, at + 1);
                 let (done, stop, threads) = (done.clone(), &stops[at], jobs[at].cores(options));
                 scope.spawn(move || {
+                    let run = AssertUnwindSafe(|| jobs[at].run(luks, passphrase, threads, stop));
+                    // Whoever waits for this keyslot must hear of it, whatever happens.
+                    let outcome = catch_unwind(run).unwrap_or_else(|_| Err(jobs[at].broken()));
                     // The receiver is gone only when the outcome no longer matters.
-                    let _ = done.send((at, jobs[at].run(luks, passphrase, threads, stop)));
+                    let _ = done.send((at, outcome));
                 });
             }
             if !board.running.contains(&true) {
@@ -310,5 +323,7 @@ impl Board {
     }
 }
 
+/// With less patience than this, even what is usually harmless is measured.
+const PATIENT: Duration = Duration::from_secs(300);
 /// Least time that an earlier keyslot gets to finish.
 const GRACE: Duration = Duration::from_millis(50);

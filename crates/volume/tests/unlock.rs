@@ -165,6 +165,19 @@ fn a_kdf_that_would_take_a_year_is_refused_with_the_figure() {
     assert!(matches!(error, Error::TimeLimit { slot: 0, limit_seconds: 10, .. }), "{error}");
 }
 
+/// The digest costs as much as a KDF: a header can make it endless too.
+#[test]
+fn an_endless_digest_is_refused_with_the_figure() {
+    let storage = Arc::new(Memory::zeroed(4 << 20));
+    let params = Luks1Params { kdf: pbkdf2(), ..Luks1Params::default() };
+    create_luks1(storage.clone(), &params, &random_key(64), &secret("one"), &mut OsRandom).unwrap();
+    storage.write_at(&u32::MAX.to_be_bytes(), 164).unwrap();
+    let luks = Luks::open(storage, Access::Read).unwrap();
+    let brief = UnlockOptions { time_limit: Duration::from_secs(5), ..UnlockOptions::default() };
+    let error = unlock(&luks, &secret("one"), &brief).err().unwrap();
+    assert!(matches!(error, Error::TimeLimit { slot: 0, limit_seconds: 5, .. }), "{error}");
+}
+
 #[test]
 fn an_unknown_requirement_forbids_opening_and_editing_by_name() {
     let (storage, _, key) = volume(pbkdf2());
