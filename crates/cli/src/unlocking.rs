@@ -8,7 +8,7 @@ use crate::passphrase::{self, Request};
 use keyway_crypto::Secret;
 use keyway_volume::{Error, Header, Luks, UnlockOptions, Unlocked};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a person is asked when `--tries` does not say.
 const TRIES: u64 = 3;
@@ -44,10 +44,19 @@ pub(crate) fn unlock_keeping_passphrase(
 ) -> Result<(Unlocked, Secret)> {
     luks.check_requirements()?;
     let mut tries = if request.is_interactive() { args.number(&shared::TRIES).unwrap_or(TRIES) } else { 1 };
+    output::debug(
+        args,
+        &format!(
+            "Memory for key derivation: {} KiB, on {} threads.",
+            options.memory_budget_kib, options.threads
+        ),
+    )?;
     loop {
         let passphrase = request.read()?;
+        let started = Instant::now();
         match keyway_volume::unlock(luks, &passphrase, options) {
             Ok(unlocked) => {
+                output::debug(args, &format!("Unlocking took {:.3} s.", started.elapsed().as_secs_f64()))?;
                 note_unlocked(args, unlocked.keyslot)?;
                 return Ok((unlocked, passphrase));
             }

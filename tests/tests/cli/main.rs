@@ -3,6 +3,7 @@
 mod arguments;
 mod differential;
 mod help;
+mod json;
 mod key_input;
 mod limits;
 mod prompts;

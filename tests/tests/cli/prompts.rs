@@ -151,6 +151,28 @@ fn the_last_keyslot_wants_yes() {
     keyway("open --test-passphrase volume").directory(scratch.root()).stdin("secret").fails(1);
 }
 
+/// Data on standard input, the passphrase on the terminal.
+#[test]
+fn data_from_a_pipe_leaves_the_terminal_for_the_passphrase() {
+    need!("setsid", "sh");
+    let scratch = scratch_with_volume();
+    let data = keyway_tests::random(11, 4096);
+    std::fs::write(scratch.path("data"), &data).unwrap();
+    let line = format!("cat data | {} write volume --offset 512", keyway_tests::peers::program().display());
+    let ending = Terminal::start(&keyway_tests::peer("sh", "-c").arg(line).directory(scratch.root()))
+        .expect("Enter passphrase for volume: ")
+        .type_secretly("secret")
+        .finish();
+    assert_eq!(ending.code, Some(0), "{}", ending.screen);
+    assert!(!ending.screen.contains("secret"), "{}", ending.screen);
+    let read =
+        keyway("read volume --offset 512 --length 4096").directory(scratch.root()).stdin("secret").ok();
+    assert!(read.stdout == data);
+    let no_terminal = keyway("write volume").directory(scratch.root()).stdin(&data);
+    let refused = keyway_tests::peer("setsid", "-w").arg(no_terminal.program()).args("write volume");
+    refused.directory(scratch.root()).stdin(&data).fails(1).says("--key-file");
+}
+
 /// One conversation: the arguments, then what is waited for and what is typed (true: without echo).
 type Talk = (&'static str, &'static [(&'static str, &'static str, bool)]);
 

@@ -1,0 +1,97 @@
+//! What machines read: `--json` parses and says what the text says; `benchmark` has cryptsetup's layout.
+
+use keyway_format::json::{Value, parse};
+use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2};
+use keyway_tests::{Scratch, cryptsetup, keyway, need};
+use std::path::PathBuf;
+
+fn volume(scratch: &Scratch, options: &str) -> PathBuf {
+    let volume = scratch.sized("volume", 20 << 20);
+    let uuid = "--uuid 6b55e3df-8f04-4fce-abe8-f4a2eaaef085";
+    keyway("luksFormat -q").args(uuid).args(options).arg(&volume).stdin("secret").ok();
+    volume
+}
+
+/// The member at a path such as "keyslots/0/iterations", as text.
+fn at(document: &Value, path: &str) -> String {
+    let mut value = document;
+    for name in path.split('/') {
+        let found = value.as_object().and_then(|object| object.get(name));
+        value = found.unwrap_or_else(|| panic!("{path} is missing in {}", document.to_pretty()));
+    }
+    value.as_str().map_or_else(|| value.to_compact(), str::to_owned)
+}
+
+#[test]
+fn luks1_as_json() {
+    let scratch = Scratch::new();
+    let volume = volume(&scratch, &format!("--type luks1 {CHEAP_PBKDF2} --hash sha512 -S 2"));
+    let document = parse(&keyway("luksDump --json").arg(&volume).ok().quiet().stdout).unwrap();
+    for (path, value) in [
+        ("version", "1"),
+        ("uuid", "6b55e3df-8f04-4fce-abe8-f4a2eaaef085"),
+        ("cipher", "aes-xts-plain64"),
+        ("hash", "sha512"),
+        ("key_bits", "512"),
+        ("payload_offset_sectors", "4096"),
+        ("keyslots/2/iterations", "1000"),
+        ("keyslots/2/af_stripes", "4000"),
+    ] {
+        assert_eq!(at(&document, path), value, "{path}");
+    }
+    assert_eq!(at(&document, "digest/value").len(), 40);
+    let uuid = parse(&keyway("luksUUID --json").arg(&volume).ok().stdout).unwrap();
+    assert_eq!(at(&uuid, "uuid"), "6b55e3df-8f04-4fce-abe8-f4a2eaaef085");
+}
+
+#[test]
+fn luks2_as_json_holds_its_metadata() {
+    let scratch = Scratch::new();
+    let volume = volume(&scratch, &format!("{CHEAP_ARGON2} --label name"));
+    let document = parse(&keyway("luksDump --json").arg(&volume).ok().quiet().stdout).unwrap();
+    assert_eq!(at(&document, "version"), "2");
+    assert_eq!(at(&document, "label"), "name");
+    assert_eq!(at(&document, "metadata_bytes"), "16384");
+    assert_eq!(at(&document, "metadata/keyslots/0/kdf/memory"), "32");
+    let metadata = parse(&keyway("luksDump --dump-json-metadata").arg(&volume).ok().stdout).unwrap();
+    assert_eq!(at(&document, "metadata"), metadata.to_compact());
+}
+
+#[test]
+fn measurements_as_json() {
+    let rows = keyway("benchmark --json -c aes-xts-plain64 -s 512").ok().quiet().stdout;
+    let row = &parse(&rows).unwrap().as_array().unwrap()[0].clone();
+    assert_eq!(at(row, "cipher"), "aes-xts-plain64");
+    assert!(at(row, "encrypt_bytes_per_second").parse::<u64>().unwrap() > 1_000_000);
+    let rows = keyway("benchmark --json --pbkdf argon2id --pbkdf-memory 1024 -i 50").ok().stdout;
+    let row = &parse(&rows).unwrap().as_array().unwrap()[0].clone();
+    assert_eq!((at(row, "kdf"), at(row, "requested_milliseconds")), ("argon2id".to_owned(), "50".to_owned()));
+}
+
+/// The same lines as cryptsetup's when numbers and the padding before them are left out.
+#[test]
+fn the_benchmark_has_cryptsetups_layout() {
+    need!("cryptsetup");
+    for line in [
+        "benchmark -h sha256",
+        "benchmark -h sha1 -s 512",
+        "benchmark -h nosuch",
+        "benchmark --pbkdf argon2id --pbkdf-memory 1024 --pbkdf-parallel 1 -i 50",
+        "benchmark --pbkdf argon2i --pbkdf-memory 1024 --pbkdf-parallel 1 -i 50",
+    ] {
+        let shape = |text: String| {
+            let words = text
+                .split_whitespace()
+                .map(|word| word.trim_matches(|c: char| c.is_ascii_digit()).to_owned());
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let (ours, theirs) = (keyway(line).outcome(), cryptsetup(line).outcome());
+        assert_eq!(ours.code, theirs.code, "{ours}{theirs}");
+        assert_eq!(shape(ours.text()), shape(theirs.text()), "{line}");
+    }
+    let row = keyway("benchmark -c aes-cbc -s 256").ok().text();
+    let lines: Vec<&str> = row.lines().collect();
+    assert_eq!(lines[1], "# Algorithm |       Key |      Encryption |      Decryption");
+    assert!(lines[2].starts_with("    aes-cbc        256b  ") && lines[2].ends_with(" MiB/s"), "{row}");
+    assert_eq!(lines[1].len(), lines[2].len(), "{row}");
+}
