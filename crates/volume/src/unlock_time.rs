@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub struct UnlockTimes {
     threads: usize,
     pbkdf2: Vec<(Hash, usize, f64)>,
-    argon2: Vec<(Argon2Variant, u32, f64)>,
+    argon2: Vec<(Argon2Variant, u32, Argon2Rate)>,
 }
 
 impl UnlockTimes {
@@ -66,12 +66,43 @@ impl UnlockTimes {
         let rate = match known {
             Some((.., rate)) => *rate,
             None => {
-                let rate = argon2_rate(variant, memory_kib, lanes, self.threads)?;
+                let rate = Argon2Rate::measure(variant, memory_kib, lanes, self.threads)?;
                 self.argon2.push((variant, lanes, rate));
                 rate
             }
         };
-        Ok(seconds(f64::from(time) * f64::from(memory_kib) / rate))
+        Ok(seconds((rate.set_up + rate.pass * f64::from(time)) * f64::from(memory_kib)))
+    }
+}
+
+/// Seconds a KiB of Argon2's memory: getting it, and each pass over it.
+#[derive(Debug, Clone, Copy)]
+struct Argon2Rate {
+    set_up: f64,
+    pass: f64,
+}
+
+impl Argon2Rate {
+    /// One pass over enough memory to be measured, then more passes over as much.
+    fn measure(variant: Argon2Variant, memory_kib: u32, lanes: u32, threads: usize) -> Result<Self> {
+        let (least, most) = (8 * lanes, memory_kib.clamp(8 * lanes, MOST_SAMPLE_KIB.max(8 * lanes)));
+        let mut sample = SAMPLE_KIB.clamp(least, most);
+        let mut key = Secret::zeroed(64);
+        let mut run = |time, memory_kib| -> Result<f64> {
+            let cost = Argon2Cost { time, memory_kib, lanes };
+            let start = Instant::now();
+            kdf::argon2(variant, cost, b"passphrase", &[0; 32], key.expose_mut(), threads, &Stop::new())?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        let mut one = run(1, sample)?;
+        while one < ENOUGH.as_secs_f64() / 2.0 && sample < most {
+            sample = (sample * 4).min(most);
+            one = run(1, sample)?;
+        }
+        let more = (ENOUGH.as_secs_f64() / one.max(1e-6)).ceil().clamp(2.0, 4096.0);
+        let pass = ((run(1 + more as u32, sample)? - one) / more).max(0.0);
+        let kib = f64::from(sample);
+        Ok(Self { set_up: (one - pass).max(0.0) / kib, pass: pass / kib })
     }
 }
 
@@ -90,28 +121,6 @@ fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<f64> {
     }
 }
 
-/// KiB filled a second: passes times memory.
-fn argon2_rate(variant: Argon2Variant, memory_kib: u32, lanes: u32, threads: usize) -> Result<f64> {
-    let mut key = Secret::zeroed(64);
-    let (least, most) = (8 * lanes, memory_kib.max(8 * lanes));
-    let mut sample = SAMPLE_KIB.clamp(least, most);
-    let mut time = 1;
-    loop {
-        let cost = Argon2Cost { time, memory_kib: sample, lanes };
-        let start = Instant::now();
-        kdf::argon2(variant, cost, b"passphrase", &[0; 32], key.expose_mut(), threads, &Stop::new())?;
-        let took = start.elapsed();
-        if took >= ENOUGH {
-            return Ok(f64::from(time) * f64::from(sample) / took.as_secs_f64());
-        }
-        // Memory first: it is what makes Argon2 slow; a keyslot with little of it is measured by passes.
-        match sample < most.min(MOST_SAMPLE_KIB) {
-            true => sample = (sample * 4).min(most).min(MOST_SAMPLE_KIB),
-            false => time *= 4,
-        }
-    }
-}
-
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
@@ -121,7 +130,7 @@ const ENOUGH: Duration = Duration::from_millis(30);
 /// First sample of Argon2's memory.
 const SAMPLE_KIB: u32 = 8 << 10;
 /// Largest sample of Argon2's memory.
-const MOST_SAMPLE_KIB: u32 = 512 << 10;
+const MOST_SAMPLE_KIB: u32 = 256 << 10;
 /// More lanes than this run no faster anywhere.
 const MOST_LANES: u32 = 256;
 
@@ -142,7 +151,8 @@ mod tests {
         let argon2 = |time| Kdf::Argon2id { time, memory_kib: 65536, lanes: 2, salt: vec![0; 32] };
         let four = times.of_kdf(&argon2(4), 64).unwrap();
         let eight = times.of_kdf(&argon2(8), 64).unwrap();
-        assert!((1.99..2.01).contains(&(eight.as_secs_f64() / four.as_secs_f64())));
+        let ratio = eight.as_secs_f64() / four.as_secs_f64();
+        assert!((1.0..2.01).contains(&ratio), "{ratio}");
         assert_eq!(times.argon2.len(), 1);
         assert!(times.of_kdf(&Kdf::Pbkdf2 { hash: "no".into(), iterations: 1, salt: vec![] }, 64).is_err());
     }
