@@ -7,6 +7,7 @@ mod dump;
 mod formats;
 mod grub;
 mod keyslots;
+mod library;
 mod locking;
 mod metadata;
 mod nbdkit;
