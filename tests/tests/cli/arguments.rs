@@ -1,6 +1,6 @@
 //! Command lines that make no sense: one line on standard error that names the trouble, and exit code 1.
 
-use keyway_tests::keyway;
+use keyway_tests::{cryptsetup, keyway, need};
 
 /// Command line, and words that the one line on standard error must hold.
 const REFUSALS: &[(&str, &[&str])] = &[
@@ -59,6 +59,9 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("create name x", &["plain volumes are not built yet"]),
     ("open --type nosuch x name", &["Unrecognized metadata device type nosuch."]),
     ("open x name --unbound", &["Option --unbound may not be used without --test-passphrase."]),
+    ("open x --test-passphrase --tcrypt-hidden", &["--tcrypt-hidden is not for LUKS volumes"]),
+    ("open x --test-passphrase --skip 8", &["--skip is not for LUKS volumes"]),
+    ("token import x --unbound", &["--unbound is valid only with token add action"]),
     ("open x --test-passphrase --persistent", &["--persistent is not allowed with --test-passphrase"]),
     ("close name", &["close: mapping devices is not built yet", "keyway read"]),
     ("luksClose name", &["mapping devices is not built yet"]),
@@ -138,4 +141,112 @@ fn an_articles_command_lines_parse() {
     ] {
         keyway(line).args("--test-args").ok();
     }
+}
+
+/// cryptsetup's actions with operands that suffice.
+const ACTIONS: &[&str] = &[
+    "open x y",
+    "close x",
+    "resize x",
+    "status x",
+    "benchmark",
+    "repair x",
+    "reencrypt x",
+    "erase x",
+    "convert x",
+    "config x",
+    "luksFormat x",
+    "luksAddKey x",
+    "luksRemoveKey x",
+    "luksChangeKey x",
+    "luksConvertKey x",
+    "luksKillSlot x 1",
+    "luksUUID x",
+    "isLuks x",
+    "luksDump x",
+    "tcryptDump x",
+    "bitlkDump x",
+    "fvault2Dump x",
+    "luksSuspend x",
+    "luksResume x",
+    "luksHeaderBackup x",
+    "luksHeaderRestore x",
+    "token import x",
+];
+
+/// What cryptsetup takes with every action although one or two use it: Keyway says that it has no use for it.
+const TAKEN_BY_OVERSIGHT: &[&str] = &[
+    "block-size",
+    "decrypt",
+    "dump-json-metadata",
+    "dump-master-key",
+    "dump-volume-key",
+    "encrypt",
+    "init-only",
+    "integrity",
+    "integrity-legacy-padding",
+    "integrity-no-journal",
+    "integrity-no-wipe",
+    "key-description",
+    "new",
+    "perf-no_read_workqueue",
+    "perf-no_write_workqueue",
+    "perf-same_cpu_crypt",
+    "perf-submit_from_crypt_cpus",
+    "reduce-device-size",
+    "resilience",
+    "resilience-hash",
+    "resume-only",
+    "use-directio",
+    "use-fsync",
+    "veracrypt-query-pim",
+    "write-log",
+];
+
+/// Whatever option cryptsetup takes with an action Keyway takes too, but for the oversights; what cryptsetup does not
+/// take Keyway refuses by name.
+#[test]
+fn every_action_takes_cryptsetups_options() {
+    need!("cryptsetup");
+    let help = cryptsetup("--help").ok().text();
+    let options: Vec<String> = help.lines().filter_map(option_with_value).collect();
+    assert!(options.len() > 90, "{options:?}");
+    let pairs: Vec<(&str, &String)> =
+        ACTIONS.iter().flat_map(|a| options.iter().map(move |o| (*a, o))).collect();
+    std::thread::scope(|scope| {
+        for part in pairs.chunks(pairs.len().div_ceil(4)) {
+            scope.spawn(move || part.iter().for_each(|(action, option)| compare_acceptance(action, option)));
+        }
+    });
+}
+
+fn compare_acceptance(action: &str, option: &str) {
+    let name = option.trim_start_matches("--").split('=').next().unwrap_or_default();
+    let theirs = cryptsetup(action).arg(option).args("--test-args").outcome();
+    let ours = keyway(action).arg(option).args("--test-args").outcome();
+    if theirs.code == Some(0) {
+        assert!(ours.code == Some(0) || TAKEN_BY_OVERSIGHT.contains(&name), "{ours}");
+    } else if theirs.errors().contains(" is not allowed with ") {
+        ours.says(&format!("Option --{name} is not allowed with "));
+    }
+}
+
+/// From a line of cryptsetup's help: "--name", or "--name=value" with a value of the right kind.
+fn option_with_value(line: &str) -> Option<String> {
+    let is_row = line.starts_with("  ") && line.trim_start().starts_with('-');
+    let word = line[line.find("--").filter(|_| is_row)?..].split_whitespace().next()?;
+    let (name, kind) = word.split_once('=').unwrap_or((word, ""));
+    let value = match (name, kind) {
+        ("--help" | "--usage" | "--version", _) => return None,
+        (_, "") => return Some(name.to_owned()),
+        ("--sector-size", _) => "512",
+        ("--pbkdf", _) => "pbkdf2",
+        ("--type", _) => "luks2",
+        (_, "STRING") => "normal",
+        (_, "BITS") => "256",
+        (_, "LONG") => "1000",
+        (_, "bytes") => "4096",
+        _ => "8",
+    };
+    Some(format!("{name}={value}"))
 }

@@ -120,6 +120,22 @@ static SKIP: Opt = Opt {
     man: "",
 };
 
+/// What only plain, loop-AES, TrueCrypt and VeraCrypt volumes have.
+static OF_OTHER_FORMATS: &[&Opt] = &[
+    &SHARED,
+    &SKIP,
+    &IV_LARGE_SECTORS,
+    &shared::OFFSET,
+    &shared::SECTOR_SIZE,
+    &shared::VERACRYPT,
+    &absent::TCRYPT_HIDDEN,
+    &absent::TCRYPT_SYSTEM,
+    &absent::TCRYPT_BACKUP,
+    &absent::VERACRYPT_PIM,
+    &absent::VERACRYPT_QUERY_PIM,
+    &absent::DISABLE_VERACRYPT,
+];
+
 fn run(args: &Args) -> Result<()> {
     let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
     match args.device_type() {
@@ -135,6 +151,12 @@ fn run(args: &Args) -> Result<()> {
     }
     if testing && args.given(&REFRESH) {
         return refuse("Options --refresh and --test-passphrase are mutually exclusive.".to_owned());
+    }
+    if let Some(option) = OF_OTHER_FORMATS.iter().find(|o| args.given(o)) {
+        return refuse(format!(
+            "--{} is not for LUKS volumes, and other formats are not built yet.",
+            option.long
+        ));
     }
     if !testing && args.given(&shared::UNBOUND) {
         return refuse("Option --unbound may not be used without --test-passphrase.".to_owned());

@@ -87,7 +87,10 @@ fn check(args: &Args, action: &str) -> Result<()> {
         "add" if !args.given(&KEY_DESCRIPTION) => {
             refuse("--key-description parameter is mandatory for token add action.")
         }
-        "add" | "import" if args.given(&shared::UNBOUND) && args.given(&shared::KEY_SLOT) => {
+        "import" | "remove" | "export" | "unassign" if args.given(&shared::UNBOUND) => {
+            refuse("Option --unbound is valid only with token add action.")
+        }
+        "add" if args.given(&shared::UNBOUND) && args.given(&shared::KEY_SLOT) => {
             refuse("Options --unbound and --key-slot cannot be combined: an unbound token has no keyslot.")
         }
         "add" | "import" => Ok(()),
