@@ -1,6 +1,6 @@
 //! Key material: locked in memory, kept out of core dumps, wiped on drop, compared in constant time.
 //!
-//! Every secret has pages of its own ([`Pages`]), so that locking, wiping and unlocking one never touches another.
+//! Every secret has memory pages of its own, so that locking, wiping and unlocking one never touches another.
 
 use crate::sys::Pages;
 use core::mem::{align_of, size_of};

@@ -4,8 +4,8 @@
 //! cipher[:keycount][-mode[-iv[:hash]]]     (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst)
 //! ```
 //!
-//! "aes" alone means aes-cbc-plain. A [`CipherSpec`] exists only for a combination that can exist; [`table`] knows the
-//! names, [`rules`] what goes together.
+//! "aes" alone means aes-cbc-plain. A [`CipherSpec`] exists only for a combination that can exist; `table` knows the
+//! names, `rules` what goes together.
 
 mod rules;
 mod table;

@@ -8,11 +8,12 @@ use super::super::Stop;
 use super::super::hmac::Hmac;
 use super::ROUNDS_A_LOOK;
 use crate::{Cpu, Error};
+use zeroize::Zeroize;
 
 /// A hash of the SHA-1 and SHA-2 family by its compression function.
 pub(super) trait Compression {
     /// The chaining words; a digest is the first [`Compression::DIGEST`] bytes of them, big endian.
-    type State: Copy + Send;
+    type State: Copy + Zeroize;
     /// A message block.
     type Block: AsMut<[u8]> + Copy;
 
@@ -71,26 +72,40 @@ pub(super) fn run<C: Compression>(
         C::compress(&mut state, &block);
         state
     };
-    let key = Keyed { inner: keyed(hmac.inner_block()), outer: keyed(hmac.outer_block()) };
-    for group in blocks.chunks_mut(C::DIGEST * C::SIDE_BY_SIDE) {
-        let mut chains = [Chain { link: C::START, sum: C::START }; MOST_SIDE_BY_SIDE];
+    let mut key = Keyed { inner: keyed(hmac.inner_block()), outer: keyed(hmac.outer_block()) };
+    let mut chains = [Chain { link: C::START, sum: C::START }; MOST_SIDE_BY_SIDE];
+    let result = blocks.chunks_mut(C::DIGEST * C::SIDE_BY_SIDE).try_for_each(|group| {
         let chains = &mut chains[..group.len() / C::DIGEST];
         for (chain, digest) in chains.iter_mut().zip(group.chunks(C::DIGEST)) {
             chain.link = C::read(digest);
             chain.sum = chain.link;
         }
-        let mut left = rounds;
-        while left > 0 {
-            if stop.is_stopped() {
-                return Err(Error::Stopped);
-            }
-            let now = left.min(ROUNDS_A_LOOK);
-            C::iterate(cpu, &key, chains, now);
-            left -= now;
-        }
+        in_steps(rounds, stop, |now| C::iterate(cpu, &key, chains, now))?;
         for (chain, digest) in chains.iter().zip(group.chunks_mut(C::DIGEST)) {
             C::write(&chain.sum, digest);
         }
+        Ok(())
+    });
+    // The states after the key's blocks are as good as the password.
+    key.inner.zeroize();
+    key.outer.zeroize();
+    for chain in &mut chains {
+        chain.link.zeroize();
+        chain.sum.zeroize();
+    }
+    result
+}
+
+/// Runs `iterate` until `rounds` are done, with a look at `stop` before each step.
+pub(super) fn in_steps(rounds: u32, stop: &Stop, mut iterate: impl FnMut(u32)) -> Result<(), Error> {
+    let mut left = rounds;
+    while left > 0 {
+        if stop.is_stopped() {
+            return Err(Error::Stopped);
+        }
+        let now = left.min(ROUNDS_A_LOOK);
+        iterate(now);
+        left -= now;
     }
     Ok(())
 }

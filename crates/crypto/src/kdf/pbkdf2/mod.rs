@@ -17,6 +17,8 @@ use alloc::vec::Vec;
 #[cfg(target_arch = "x86_64")]
 use chains::{Chain, Keyed};
 use sha2::digest::Digest;
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
 use zeroize::Zeroizing;
 
 /// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails when `iterations` is zero, `out` is longer than 2^32 - 1 digests, or
@@ -96,21 +98,16 @@ fn whirlpool_chains(cpu: Cpu, hmac: &Hmac, rounds: u32, blocks: &mut [u8], stop:
         x86::whirlpool_compress(cpu, &mut state, block.try_into().expect("a key's block"));
         state
     };
-    let key = Keyed { inner: keyed(hmac.inner_block()), outer: keyed(hmac.outer_block()) };
-    for block in blocks.as_chunks_mut::<64>().0 {
-        let mut chain = Chain { link: *block, sum: *block };
-        let mut left = rounds;
-        while left > 0 {
-            if stop.is_stopped() {
-                return Err(Error::Stopped);
-            }
-            let now = left.min(ROUNDS_A_LOOK);
-            x86::whirlpool(cpu, &key, &mut chain, now);
-            left -= now;
-        }
+    let mut key = Keyed { inner: keyed(hmac.inner_block()), outer: keyed(hmac.outer_block()) };
+    let mut chain = Chain { link: [0; 64], sum: [0; 64] };
+    let result = blocks.as_chunks_mut::<64>().0.iter_mut().try_for_each(|block| {
+        chain = Chain { link: *block, sum: *block };
+        chains::in_steps(rounds, stop, |now| x86::whirlpool(cpu, &key, &mut chain, now))?;
         *block = chain.sum;
-    }
-    Ok(())
+        Ok(())
+    });
+    [&mut key.inner, &mut key.outer, &mut chain.link, &mut chain.sum].into_iter().for_each(Zeroize::zeroize);
+    result
 }
 
 /// Iterates through whole hash contexts, cloned after the key's block.
