@@ -125,8 +125,8 @@ fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> 
     output::debug(args, &format!("Unlocking {} to add a key.", device.display()))?;
     luks.check_requirements()?;
     let unlocked = keyway_volume::unlock(luks, &existing.read()?, &options)?;
-    // Two key files: nobody waits for news between them, and cryptsetup says nothing.
-    if !(args.given(&shared::KEY_FILE) && new_key_file.is_some()) {
+    // With a key file nobody waits for news between the two passphrases, and cryptsetup says nothing.
+    if args.path(&shared::KEY_FILE).is_none_or(|path| path == Path::new("-")) {
         unlocking::note_unlocked(args, unlocked.keyslot)?;
     }
     Ok((unlocked.volume_key, new.read()?))
