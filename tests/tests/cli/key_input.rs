@@ -1,7 +1,7 @@
 //! Passphrases from files and standard input: where they end, what is cut, what is refused.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
-use keyway_tests::{Outcome, Scratch, cryptsetup, keyway, need};
+use keyway_tests::{Outcome, Scratch, cryptsetup, keyway, need, peer};
 use std::path::PathBuf;
 
 /// A LUKS1 volume that Keyway made with exactly this passphrase.
@@ -102,4 +102,24 @@ fn no_passphrase_shows_in_debug_output() {
     let volume = volume(&scratch, b"unmistakable");
     test_passphrase(&volume, "--debug", b"unmistakable").lacks("unmistakable").lacks("756e6d69");
     test_passphrase(&volume, "--debug", b"unmistakablf").lacks("unmistakabl").says("No key available");
+}
+
+/// An empty standard input stands for "do it", a closed one for nobody there: the last keyslot must survive that.
+#[test]
+fn a_closed_standard_input_kills_no_keyslot() {
+    let scratch = Scratch::new();
+    let volume = volume(&scratch, b"secret");
+    let before = std::fs::read(&volume).unwrap();
+    let closed = |line: &str| {
+        let command = format!("exec {} {line} <&-", keyway("").program().display());
+        peer("sh", "-c").arg(command).directory(scratch.root()).outcome()
+    };
+    for line in ["luksKillSlot -q volume 0", "luksKillSlot volume 0", "luksKillSlot -q volume 0 -d -"] {
+        let outcome = closed(line);
+        let said = "Standard input is closed. Operation aborted, the keyslot was NOT wiped.\n";
+        assert_eq!((outcome.code, outcome.errors().as_str()), (Some(2), said), "{outcome}");
+        assert!(std::fs::read(&volume).unwrap() == before, "{line} wrote");
+    }
+    keyway("luksKillSlot -q volume 0").directory(scratch.root()).ok();
+    assert!(std::fs::read(&volume).unwrap() != before);
 }

@@ -5,7 +5,7 @@ use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topi
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
-use crate::{output, question, unlocking};
+use crate::{output, question, sys, unlocking};
 use keyway_volume::edit::kill_slot;
 use keyway_volume::{Access, Error, Luks, OsRandom, UnlockOptions};
 
@@ -118,6 +118,9 @@ fn prove_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
         question::confirm(args, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
     }
     let request = Request::existing(args, "Enter any remaining passphrase: ")?;
+    if request.uses_stdin() && sys::stdin_was_closed() {
+        return Err(Failure::new(Exit::Permission, format!("Standard input is closed. {NOT_WIPED}")));
+    }
     let passphrase = match request.read() {
         Ok(passphrase) => passphrase,
         // Nobody to ask: cryptsetup takes an empty standard input as "do it".

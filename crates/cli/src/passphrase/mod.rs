@@ -70,6 +70,11 @@ impl Request {
         self.uses_stdin() && failure.says(keyfile::NOTHING)
     }
 
+    /// Whether it is to come from standard input or a terminal, not from a key file.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
+    }
+
     /// Whether a person will be asked (and may be asked again).
     pub(crate) fn is_interactive(&self) -> bool {
         self.uses_stdin() && (self.stdin_holds_data || terminal::stdin_is_terminal())
@@ -121,10 +126,6 @@ impl Request {
             timeout,
             stdin_holds_data: false,
         })
-    }
-
-    fn uses_stdin(&self) -> bool {
-        self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
     }
 }
 
