@@ -13,6 +13,8 @@ pub struct Place(pub String);
 pub enum Error {
     /// The bytes are not of this format at all.
     NotLuks,
+    /// LUKS of a version that this build does not know.
+    UnsupportedVersion(u16),
     /// Too few bytes for what the header says it holds.
     Truncated {
         /// Bytes that the header asks for.
@@ -52,6 +54,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotLuks => f.write_str("not a LUKS header"),
+            Self::UnsupportedVersion(version) => write!(f, "unsupported LUKS version {version}"),
             Self::Truncated { needs, has } => write!(f, "truncated: needs {needs} bytes, has {has}"),
             Self::Invalid { place, why } => write!(f, "{}: {why}", place.0),
             Self::Checksum => f.write_str("header checksum does not match"),

@@ -32,7 +32,10 @@ fn refusal(offset: usize, bytes: &[u8], copy: Copy) -> String {
 fn every_rule_names_its_field() {
     let cases: &[(usize, &[u8], &str)] = &[
         (0, b"SKUL", "not a LUKS header"),
+        (6, &[0, 0], "not a LUKS header"),
         (6, &[0, 1], "not a LUKS header"),
+        (6, &[0, 3], "unsupported LUKS version 3"),
+        (6, &[1, 2], "unsupported LUKS version 258"),
         (8, &[0, 0, 0, 0, 0, 0, 0x50, 0], "header size: 20480 bytes is none of the nine legal sizes"),
         (8, &[0, 0, 0, 0, 0, 0, 0x20, 0], "header size: 8192 bytes is none of the nine legal sizes"),
         (8, &[0xff; 8], "header size: 18446744073709551615 bytes is none of the nine legal sizes"),

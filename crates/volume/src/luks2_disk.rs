@@ -18,9 +18,14 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Reads both copies. [`keyway_format::Error::NotLuks`] when there is no trace of either.
+    /// Reads both copies. [`keyway_format::Error::NotLuks`] when there is no trace of either;
+    /// [`keyway_format::Error::UnsupportedVersion`] when the primary is a header of a later version, whatever stands
+    /// behind it.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
         let first = read_bytes(storage, 0, Copy::Primary);
+        if let Err(error @ Error::Format(keyway_format::Error::UnsupportedVersion(_))) = first {
+            return Err(error);
+        }
         let candidates = secondary_candidates(first.as_deref().unwrap_or_default());
         let primary = first.and_then(|bytes| Ok(HeaderCopy::parse(&bytes, Copy::Primary)?));
         let selection = select(primary, find_secondary(storage, &candidates)).map_err(more_telling)?;

@@ -4,6 +4,7 @@ use keyway_crypto::Secret;
 use keyway_format::luks2::HeaderSize;
 use keyway_volume::create::{Luks2Params, create_luks2};
 use keyway_volume::edit::set_label;
+use keyway_volume::repair::Repair;
 use keyway_volume::storage::{Faulty, Memory};
 use keyway_volume::{
     Access, Cost, Header, KdfChoice, Locking, Luks, OsRandom, Storage, UnlockOptions, unlock,
@@ -132,4 +133,22 @@ fn a_device_that_shrank_is_refused_with_the_figures() {
     let error = Luks::open(storage.clone(), Access::Read).err().unwrap();
     assert_eq!(error.to_string(), "truncated: needs 557056 bytes, has 500000");
     assert_eq!(storage.len(), 500_000);
+}
+
+/// A header of a later version is none of ours to recover, though a secondary of version 2 stands behind it.
+#[test]
+fn a_later_version_is_never_overwritten() {
+    let mut image = volume(16384);
+    image[7] = 3;
+    image[448..512].fill(0);
+    let checksum = keyway_crypto::Hash::Sha256.digest(&[&image[..16384]]);
+    image[448..480].copy_from_slice(&checksum);
+    let storage = Arc::new(Memory::from(image.clone()));
+    for access in [Access::Probe, Access::Read, Access::Write] {
+        let error = Luks::open(storage.clone(), access).err().unwrap();
+        assert_eq!(error.to_string(), "unsupported LUKS version 3", "{access:?}");
+    }
+    let error = Repair::prepare(storage.clone(), Locking::default()).err().unwrap();
+    assert_eq!(error.to_string(), "unsupported LUKS version 3");
+    assert_eq!(storage.to_vec(), image);
 }

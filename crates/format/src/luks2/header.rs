@@ -149,8 +149,10 @@ impl BinaryHeader {
     /// Parses a binary header (no checksum: that needs the JSON area, see [`BinaryHeader::parse_copy`]).
     ///
     /// # Errors
-    /// [`Error::NotLuks`] without this copy's magic or version 2, [`Error::Truncated`], [`Error::Invalid`].
+    /// [`Error::NotLuks`] without this copy's magic or version 2, [`Error::UnsupportedVersion`] for the primary of a
+    /// later one, [`Error::Truncated`], [`Error::Invalid`].
     pub fn parse(bytes: &[u8], copy: Copy) -> Result<Self, Error> {
+        refuse_later_version(bytes, copy)?;
         if !has_magic(bytes, copy) {
             return Err(Error::NotLuks);
         }
@@ -282,6 +284,17 @@ impl Fields {
 /// Whether the bytes begin as this copy does; says nothing about the rest.
 pub fn has_magic(bytes: &[u8], copy: Copy) -> bool {
     bytes.starts_with(&magic(copy)) && bytes.get(6..8) == Some(&VERSION.to_be_bytes())
+}
+
+/// A primary of a later version is a header in its own right: a secondary of version 2 behind it is no copy of it.
+fn refuse_later_version(bytes: &[u8], copy: Copy) -> Result<(), Error> {
+    match bytes.strip_prefix(&magic(Copy::Primary)) {
+        Some(&[high, low, ..]) if copy == Copy::Primary => match u16::from_be_bytes([high, low]) {
+            later if later > VERSION => Err(Error::UnsupportedVersion(later)),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a JSON text that does not fit its area with a zero byte behind it.
