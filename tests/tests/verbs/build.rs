@@ -129,6 +129,11 @@ fn sizes_are_exact_and_what_does_not_fit_is_refused() {
     let before = names(&scratch);
     build("--size 8K").fails(1).says("source has 10000 bytes and does not fit into --size 8192.");
     build("--size 1M --headroom 1M").fails(1).says("Options --size and --headroom cannot be combined.");
+    for options in
+        ["--size 18446744073709551615", "--headroom 18446744073709547520", "--size 4611686018427387905"]
+    {
+        build(options).fails(1).says("no file and no device is longer than 4611686018427387904 bytes.");
+    }
     let build = || keyway("build").args(CHEAP).arg("-d").arg(&key);
     build().arg(&empty).arg(&volume).fails(1).says("is empty: --size or --headroom gives the volume room.");
     build().arg("-").arg(&volume).fails(1).says("standard input is empty; a volume needs something to hold.");

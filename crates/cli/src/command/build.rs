@@ -167,6 +167,14 @@ fn run(args: &Args) -> Result<()> {
 /// Length of the plaintext with `--size` and `--headroom`; `None` for a pipe of unknown length.
 fn plaintext_len(args: &Args, input: &Input) -> Result<Option<u64>> {
     let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
+    for option in [&SIZE, &HEADROOM] {
+        if let Some(bytes) = args.number(option).filter(|bytes| *bytes > MOST) {
+            return refuse(format!(
+                "--{} {bytes}: no file and no device is longer than {MOST} bytes.",
+                option.long
+            ));
+        }
+    }
     match (args.number(&SIZE), args.number(&HEADROOM), input.len()) {
         (Some(_), Some(_), _) => refuse("Options --size and --headroom cannot be combined.".to_owned()),
         (Some(size), _, Some(len)) if size < len => {
@@ -213,5 +221,7 @@ fn warn(args: &Args, holes: ImageHoles, moved: &Moved) {
     }
 }
 
+/// Longest plaintext: with header and rounding it stays below the 2^63 bytes that offsets can name.
+const MOST: u64 = 1 << 62;
 /// Bytes of a seed.
 const SEED_LEN: std::ops::RangeInclusive<u64> = 32..=8 << 20;
