@@ -18,9 +18,15 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
-    /// Starts `path` with these permission bits. An existing file needs `--force` (or `--batch-mode`).
+    /// Starts `path` with these permission bits. An existing file needs `--force`.
     pub(crate) fn start(args: &Args, path: &Path, mode: u32) -> Result<Self> {
-        let force = args.given(&shared::FORCE) || args.batch_mode();
+        // Renaming over it would turn /dev/null, a pipe or a terminal into a file.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let message =
+                format!("{} is no regular file: a new file or a block device is needed.", path.display());
+            return Err(Failure::new(Exit::Device, message));
+        }
+        let force = args.given(&shared::FORCE);
         let file = NewFile::create(path, mode, force).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => {
                 Failure::new(Exit::Busy, format!("{} exists already; --force replaces it.", path.display()))

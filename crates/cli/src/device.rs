@@ -8,7 +8,7 @@ use keyway_volume::{Access, Header, Locking, Luks, Storage};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io::ErrorKind;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -100,6 +100,16 @@ pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
         Err(Errno::BUSY) => Err(cannot_open(path, &Errno::BUSY.into(), true)),
         _ => Ok(()),
     }
+}
+
+/// Whether both paths name the same file, or the same block device whatever its node.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| {
+        let found = std::fs::metadata(path).ok()?;
+        let is_block = found.file_type().is_block_device();
+        Some(if is_block { (true, found.rdev(), 0) } else { (false, found.dev(), found.ino()) })
+    };
+    identity(one).is_some_and(|one| Some(one) == identity(other))
 }
 
 /// Loads the header that `args` names by `--header` or the operand at `operand`.

@@ -15,7 +15,7 @@ use keyway_volume::{
     Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
 };
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -264,12 +264,10 @@ impl Destination {
 }
 
 /// Refuses a block device that is read while it is overwritten. (A file is replaced when the new one is complete.)
-pub(crate) fn refuse_itself(source: &Path, device: &Path) -> Result<()> {
-    let number =
-        |path: &Path| fs::metadata(path).map(|found| found.rdev()).ok().filter(|&number| number != 0);
-    if number(source).is_some_and(|source| Some(source) == number(device)) {
+pub(crate) fn refuse_itself(source: &Path, target: &Path) -> Result<()> {
+    if device::is_same(source, target) {
         let message =
-            format!("{} would be overwritten while it is read; name another device.", device.display());
+            format!("{} would be overwritten while it is read; name another device.", target.display());
         return Err(Failure::new(Exit::Parameters, message));
     }
     Ok(())

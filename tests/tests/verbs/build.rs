@@ -233,6 +233,22 @@ fn what_cannot_be_is_refused_and_existing_files_stay() {
     }
     assert_eq!(fs::read(&volume).unwrap(), b"precious");
     assert_eq!(names(&scratch), ["key", "source", "volume"]);
-    build(CHEAP).arg("-q").ok().quiet();
+    build(CHEAP).arg("-q").fails(5).says("volume exists already; --force replaces it.");
+    assert_eq!(fs::read(&volume).unwrap(), b"precious");
+    build(CHEAP).arg("--force").ok().quiet();
     assert!(plaintext(&volume, &key) == random(8, 65536));
+}
+
+/// A rename would put a file in the place of a pipe, or of /dev/null.
+#[test]
+fn what_is_no_regular_file_is_not_replaced() {
+    need!("mkfifo");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let source = scratch.random_file("source", 10, 65536);
+    let pipe = scratch.path("pipe");
+    keyway_tests::peer("mkfifo", "").arg(&pipe).ok();
+    let build = keyway("build --force").args(CHEAP).arg("-d").arg(&key).arg(&source).arg(&pipe);
+    build.fails(4).says("pipe is no regular file: a new file or a block device is needed.");
+    assert!(!fs::metadata(&pipe).unwrap().is_file());
 }

@@ -177,3 +177,17 @@ fn detached_headers_serve_too() {
     assert!(detached("read").ok().stdout == random(12, 1 << 20));
     assert!(fs::read(&data).unwrap() != random(12, 1 << 20));
 }
+
+#[test]
+fn a_volume_is_not_replaced_by_its_own_plaintext() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let volume = volume_of(&scratch, &random(20, 65536), &key, "");
+    let link = scratch.path("link");
+    fs::hard_link(&volume, &link).unwrap();
+    for output in [&volume, &link] {
+        let read = keyway("read --force -d").arg(&key).arg(&volume).arg("-o").arg(output);
+        read.fails(1).says("volume is what is read; name another file.");
+        assert!(plaintext(output, &key) == random(20, 65536));
+    }
+}

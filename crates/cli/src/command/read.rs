@@ -2,6 +2,7 @@
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
 use crate::creation::{Creation, OWNER_ONLY};
+use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::progress;
@@ -93,6 +94,18 @@ fn run(args: &Args) -> Result<()> {
     output.receive(args, &plain, offset, len)
 }
 
+/// Refuses to replace the volume by its plaintext; there would be neither a volume nor a way back.
+fn refuse_source(args: &Args, output: &Path) -> Result<()> {
+    let mut sources = args.operand(0).into_iter().chain(args.path(&shared::HEADER)).map(device::resolve);
+    match sources.find(|source| device::is_same(source, output)) {
+        Some(source) => {
+            let message = format!("{} is what is read; name another file.", source.display());
+            Err(Failure::new(Exit::Parameters, message))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Where the plaintext goes.
 enum Output {
     /// Standard output, a device, a pipe: in order.
@@ -108,6 +121,7 @@ impl Output {
         let Some(path) = args.path(&OUTPUT).filter(|p| *p != Path::new("-")) else {
             return Self::stdout();
         };
+        refuse_source(args, path)?;
         match fs::metadata(path) {
             Ok(found) if !found.is_file() => {
                 let file = fs::File::options().write(true).open(path);
