@@ -252,3 +252,15 @@ fn what_is_no_regular_file_is_not_replaced() {
     build.fails(4).says("pipe is no regular file: a new file or a block device is needed.");
     assert!(!fs::metadata(&pipe).unwrap().is_file());
 }
+
+#[test]
+fn standard_input_is_data_or_passphrase_by_whatever_name() {
+    let scratch = Scratch::new();
+    let volume = scratch.path("volume");
+    for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+        let build =
+            keyway("build").args(CHEAP).args("-d").arg(name).arg("-").arg(&volume).stdin(random(12, 9000));
+        build.fails(1).says("Standard input holds the data: the passphrase cannot come from it too");
+        assert!(!volume.exists(), "{name}");
+    }
+}

@@ -44,6 +44,13 @@ pub(super) fn read_stdin(part: Part, end: End) -> Result<Secret> {
     Ok(secret)
 }
 
+/// Whether `path` is standard input, by whatever name (-, /dev/stdin, /dev/fd/0, the redirected file itself).
+pub(super) fn is_stdin(path: &Path) -> bool {
+    let same = |(a, b): (rustix::fs::Stat, rustix::fs::Stat)| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
+    path == Path::new("-")
+        || rustix::fs::stat(path).ok().zip(rustix::fs::fstat(stdin()).ok()).is_some_and(same)
+}
+
 /// Reads a key file.
 pub(super) fn read_file(path: &Path, part: Part) -> Result<Secret> {
     let mut file = open(path)?;

@@ -82,7 +82,7 @@ impl Request {
 
     /// Reads the passphrase.
     pub(crate) fn read(&self) -> Result<Secret> {
-        if self.stdin_holds_data && self.key_file.as_deref() == Some(Path::new("-")) {
+        if self.stdin_holds_data && self.key_file.as_deref().is_some_and(keyfile::is_stdin) {
             let message =
                 "Standard input holds the data: the passphrase cannot come from it too; name a key file.";
             return Err(Failure::new(Exit::Parameters, message));
