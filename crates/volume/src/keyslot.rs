@@ -58,6 +58,8 @@ impl Keyslot {
             af_hash: Hash::parse(af_hash)?,
             cipher: CipherSpec::parse(area_cipher)?,
         };
+        // Before anything is derived: a key of gigabytes would take days and all memory.
+        keyslot.cipher.check_key_bits(keyslot.derived_len.saturating_mul(8))?;
         if keyslot.material_len() as u64 > slot.area.size.0 {
             return Err(refused(number, "its area is smaller than its key material"));
         }

@@ -42,6 +42,11 @@ impl UnlockTimes {
     /// The hash cannot be used.
     pub fn of_pbkdf2(&mut self, hash: Hash, iterations: u32, key_len: usize) -> Result<Duration> {
         let blocks = key_len.div_ceil(hash.output_len());
+        // Blocks are computed one after the other: a few tell how long the others take.
+        if blocks > MOST_BLOCKS {
+            let few = self.of_pbkdf2(hash, iterations, MOST_BLOCKS * hash.output_len())?;
+            return Ok(seconds(few.as_secs_f64() * blocks as f64 / MOST_BLOCKS as f64));
+        }
         let known = self.pbkdf2.iter().find(|(h, b, _)| (*h, *b) == (hash, blocks));
         let rate = match known {
             Some((.., rate)) => *rate,
@@ -106,6 +111,9 @@ impl Argon2Rate {
     }
 }
 
+/// Blocks of a derived key that are measured.
+const MOST_BLOCKS: usize = 8;
+
 /// Iterations a second.
 fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<f64> {
     let mut key = Secret::zeroed(key_len);
@@ -147,6 +155,13 @@ mod tests {
         let ratio = ten.as_secs_f64() / one.as_secs_f64();
         assert!((9.99..10.01).contains(&ratio), "{ratio}");
         assert_eq!(times.pbkdf2.len(), 1);
+
+        // Long keys are extrapolated from eight blocks.
+        let eight = times.of_kdf(&pbkdf2(1_000_000), 8 * 32).unwrap();
+        let million = times.of_kdf(&pbkdf2(1_000_000), 8_000_000 * 32).unwrap();
+        let ratio = million.as_secs_f64() / eight.as_secs_f64();
+        assert!((999_999.0..1_000_001.0).contains(&ratio), "{ratio}");
+        assert_eq!(times.pbkdf2.len(), 2);
 
         let argon2 = |time| Kdf::Argon2id { time, memory_kib: 65536, lanes: 2, salt: vec![0; 32] };
         let four = times.of_kdf(&argon2(4), 64).unwrap();

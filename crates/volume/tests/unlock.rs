@@ -214,3 +214,14 @@ fn a_header_opened_for_reading_is_not_edited() {
     let mut luks = Luks::open(storage, Access::Read).unwrap();
     assert!(edit::set_label(&mut luks, Some("label"), None, &mut OsRandom).is_err());
 }
+
+/// Nothing derives a key that no cipher takes: a mebibyte of PBKDF2 would be days of work.
+#[test]
+fn an_area_key_of_impossible_length_is_refused_before_it_is_derived() {
+    let (storage, ..) = volume(pbkdf2());
+    let luks = tamper(&storage, |metadata| {
+        let kdf = Kdf::Pbkdf2 { hash: "sha256".into(), iterations: 999_999, salt: vec![1; 32] };
+        metadata.replace_kdf(0, &kdf, "sha256", "aes-xts-plain64", 1 << 20).unwrap();
+    });
+    assert!(matches!(slot_of(&luks, "slot 0"), Err(Error::Crypto(_))));
+}
