@@ -28,7 +28,8 @@ pub(crate) fn spread<T: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..cores() {
-            scope.spawn(worker);
+            // Without a thread the others do its share.
+            let _ = thread::Builder::new().spawn_scoped(scope, worker);
         }
         worker();
     });

@@ -14,6 +14,7 @@ use keyway_format::luks1::SlotState;
 use keyway_format::luks2::{Metadata, Priority, SegmentKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// How to unlock.
@@ -245,13 +246,18 @@ fn derive_side_by_side(
                 let at = board.next;
                 (board.running[at], board.next) = (true, at + 1);
                 let (done, stop, threads) = (done.clone(), &stops[at], jobs[at].cores(options));
-                scope.spawn(move || {
+                let here = done.clone();
+                let outcome = move || {
                     let run = AssertUnwindSafe(|| jobs[at].run(luks, passphrase, threads, stop));
                     // Whoever waits for this keyslot must hear of it, whatever happens.
-                    let outcome = catch_unwind(run).unwrap_or_else(|_| Err(jobs[at].broken()));
-                    // The receiver is gone only when the outcome no longer matters.
-                    let _ = done.send((at, outcome));
-                });
+                    catch_unwind(run).unwrap_or_else(|_| Err(jobs[at].broken()))
+                };
+                // The receiver is gone only when the outcome no longer matters.
+                let there = Builder::new().spawn_scoped(scope, move || drop(done.send((at, outcome()))));
+                if there.is_err() {
+                    // No thread to be had (RLIMIT_NPROC, a container's pids.max): then here, one after the other.
+                    let _ = here.send((at, outcome()));
+                }
             }
             if !board.running.contains(&true) {
                 return board.trouble.map_or(Ok(None), Err);

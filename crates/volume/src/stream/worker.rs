@@ -65,7 +65,8 @@ impl<'a> Work<'a> {
     pub(super) fn run(self, threads: usize) -> Result<Moved, Failure> {
         thread::scope(|scope| {
             for _ in 1..threads {
-                scope.spawn(|| self.work());
+                // Without a thread the others do its share.
+                let _ = thread::Builder::new().spawn_scoped(scope, || self.work());
             }
             self.work();
         });

@@ -62,14 +62,30 @@ fn on_threads(
             }
         }
     };
-    std::thread::scope(|scope| {
+    let all_there = std::thread::scope(|scope| {
         let run = &run;
+        let mut gates = Vec::new();
         for thread in 1..threads {
-            scope.spawn(move || run(thread));
+            // Nobody goes to the first meeting before all are there; a gate that is dropped sends its thread home.
+            let (open, gate) = std::sync::mpsc::channel::<()>();
+            let wait_and_run = move || {
+                if gate.recv().is_ok() {
+                    run(thread);
+                }
+            };
+            if std::thread::Builder::new().spawn_scoped(scope, wait_and_run).is_err() {
+                return false;
+            }
+            gates.push(open);
+        }
+        for gate in &gates {
+            // A thread that waits at its gate is there to be let in.
+            let _ = gate.send(());
         }
         run(0);
+        true
     });
-    go_on.load(Ordering::Relaxed)
+    if all_there { go_on.load(Ordering::Relaxed) } else { in_turn(matrix, threads, work) }
 }
 
 /// Without threads the lanes of a slice run one after the other.
@@ -80,6 +96,11 @@ fn on_threads(
     work: &(dyn Fn(u32, u32, u32) -> bool + Sync),
     _: &Stop,
 ) -> bool {
+    in_turn(matrix, threads, work)
+}
+
+/// All shares of a slice on this thread.
+fn in_turn(matrix: &Matrix, threads: u32, work: &(dyn Fn(u32, u32, u32) -> bool + Sync)) -> bool {
     steps(matrix).all(|(pass, slice)| (0..threads).all(|thread| work(thread, pass, slice)))
 }
 
