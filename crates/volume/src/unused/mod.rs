@@ -20,13 +20,10 @@ pub struct Unneeded<'a> {
 }
 
 impl<'a> Unneeded<'a> {
-    /// Looks for file systems (ext2, ext3, ext4; bare, or in MBR or GPT partitions) and for what they leave free. An
-    /// image that is one single hole is free all over. What is not recognised counts as used.
+    /// Looks for file systems (ext2, ext3, ext4; bare, or in MBR or GPT partitions) and for what they leave free. What is
+    /// not recognised counts as used.
     pub fn of(image: &'a dyn Storage) -> io::Result<Self> {
         let whole = 0..image.len();
-        if image.next_data(0)?.is_none() {
-            return Ok(Self { image, free: vec![whole] });
-        }
         let mut free = Vec::new();
         for part in partitions::of(image)?.unwrap_or_else(|| vec![whole]) {
             free.extend(ext::free_space(image, part)?);
