@@ -94,7 +94,8 @@ impl Superblock {
             && this.first_block < this.blocks
             && (8..=block * 8).contains(&this.blocks_per_group)
             && (32..=1024).contains(&this.descriptor_len)
-            && (!wide || this.descriptor_len >= 64);
+            && (!wide || this.descriptor_len >= 64)
+            && this.groups() * this.descriptor_len <= MOST_DESCRIPTORS;
         sane.then_some(this)
     }
 
@@ -158,9 +159,9 @@ impl Superblock {
         if self.has_superblock(group) {
             used.push(start..start + 1 + self.gdt_blocks() + self.reserved_gdt_blocks);
         }
-        used.push(descriptor.block_bitmap..descriptor.block_bitmap + 1);
-        used.push(descriptor.inode_bitmap..descriptor.inode_bitmap + 1);
-        used.push(descriptor.inode_table..descriptor.inode_table + self.inode_table_blocks);
+        used.push(descriptor.block_bitmap..descriptor.block_bitmap.saturating_add(1));
+        used.push(descriptor.inode_bitmap..descriptor.inode_bitmap.saturating_add(1));
+        used.push(descriptor.inode_table..descriptor.inode_table.saturating_add(self.inode_table_blocks));
         used.sort_unstable_by_key(|range| range.start);
         used
     }
@@ -194,6 +195,8 @@ fn gaps(within: Range<u64>, used: impl IntoIterator<Item = Range<u64>>) -> Vec<R
     gaps
 }
 
+/// Bytes of group descriptors; more than a file system of 64 TiB has. What claims more is stored whole.
+const MOST_DESCRIPTORS: u64 = 32 << 20;
 const MAGIC: u64 = 0xef53;
 /// Cleanly unmounted, no errors.
 const STATE_CLEAN: u64 = 1;

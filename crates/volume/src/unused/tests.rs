@@ -92,3 +92,23 @@ fn entry(image: &Memory, index: u64, kind: u8, first: u32, sectors: u32) {
     entry[12..].copy_from_slice(&sectors.to_le_bytes());
     image.write_at(&entry, 446 + index * 16).unwrap();
 }
+
+/// 33 MiB of group descriptors are claimed, on an image that holds nothing else.
+#[test]
+fn a_superblock_that_claims_descriptors_without_end_frees_nothing() {
+    let image = Memory::zeroed(264 << 20);
+    let mut superblock = [0; 1024];
+    let fields: [(usize, u32); 6] = [
+        (0x04, 264 << 10),  // blocks of 1 KiB
+        (0x14, 1),          // the first of them
+        (0x20, 8),          // blocks a group
+        (0x38, 0x1_ef53),   // magic, clean
+        (0x60, 0x80),       // 64bit
+        (0xfc, 1024 << 16), // bytes a descriptor
+    ];
+    for (at, value) in fields {
+        superblock[at..at + 4].copy_from_slice(&u32::to_le_bytes(value));
+    }
+    image.write_at(&superblock, 1024).unwrap();
+    assert_eq!(ext::free_space(&image, 0..image.len()).unwrap(), []);
+}
