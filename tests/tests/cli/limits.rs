@@ -108,3 +108,18 @@ fn a_pipe_is_refused_and_not_waited_for() {
         keyway(line).arg(&pipe).limit(std::time::Duration::from_secs(10)).fails(4).says("is not compatible");
     }
 }
+
+/// LUKS2 cannot say that a keyslot is damaged: converted, it would be gone.
+#[test]
+fn a_damaged_keyslot_is_not_lost_by_converting() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 20 << 20);
+    keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
+    let mut header = fs::read(&volume).unwrap();
+    // LUKS1 on-disk format 1.2.3: the third keyslot's active word, neither enabled nor disabled.
+    header[208 + 2 * 48] ^= 0x40;
+    fs::write(&volume, &header).unwrap();
+    let convert = keyway("convert -q --type luks2").arg(&volume).fails(1);
+    convert.says("Keyslot 2 is damaged").says("Back up the header, then kill that keyslot, then convert.");
+    assert!(fs::read(&volume).unwrap() == header);
+}

@@ -24,6 +24,7 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
         return Err(refused("Device is already LUKS2 type."));
     };
     let old = old.clone();
+    check_no_damaged_slot(&old)?;
     let storage = luks.storage().clone();
     let moves = moves(&old)?;
     let good = new_header(&*storage, &old, &moves, rng)?;
@@ -41,8 +42,11 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     write_headers(&*storage, &primary, &secondary)?;
     luks.set_header(good.into());
     for &(from, _) in &moves {
-        let area = header.slots[from].offset.0 * 512..header.slots[from].offset.0 * 512 + material_len;
-        wipe_area(&*storage, area.start.max(SIZE.keyslots_start().0)..area.end, rng)?;
+        let start = header.slots[from].offset.0 * 512;
+        let behind = start.max(SIZE.keyslots_start().0)..start + material_len;
+        if !behind.is_empty() {
+            wipe_area(&*storage, behind, rng)?;
+        }
     }
     let (_, metadata) = luks2_parts(luks)?;
     let start = SIZE.keyslots_start().0;
@@ -51,6 +55,18 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     }
     drop(lock);
     Ok(())
+}
+
+/// LUKS2 has no word for a keyslot whose active word is neither: converted, it would be gone, and with it perhaps the
+/// only salt that opens the volume.
+fn check_no_damaged_slot(header: &luks1::Header) -> Result<()> {
+    match header.slots.iter().position(|slot| matches!(slot.state, SlotState::Damaged(_))) {
+        Some(slot) => Err(refused(format!(
+            "Keyslot {slot} is damaged (neither enabled nor disabled) and would be lost. Back up the header, then kill \
+             that keyslot, then convert."
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Enabled keyslots that lie where the header copies will, each with the unused one that takes its material.
