@@ -9,7 +9,7 @@ use crate::unlocking;
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::storage::File;
 use keyway_volume::stream;
-use keyway_volume::{Access, Luks, Storage, UnlockOptions, Volume};
+use keyway_volume::{Access, Layout, Luks, Storage, UnlockOptions, Volume};
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -31,10 +31,25 @@ pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bo
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
     luks.check_requirements().map_err(|e| hint::on_device(&device, &e))?;
     let layout = luks.layout().map_err(|e| hint::on_device(&device, &e))?;
+    check_length(&device, &layout, storage.len())?;
     let key = volume_key(args, &luks, &device, stdin_holds_data)?;
     let volume =
         Volume::new(storage, &layout, &key, Cpu::detect()).map_err(|e| hint::on_device(&device, &e))?;
     Ok(Plaintext { volume, device })
+}
+
+/// Refuses a device that ends before its data does, as the kernel does: writing would make the file grow.
+fn check_length(device: &Path, layout: &Layout, has: u64) -> Result<()> {
+    let end = |s: &keyway_volume::MappedSegment| s.storage_offset.saturating_add(s.length.unwrap_or(0));
+    match layout.segments.iter().map(end).max() {
+        Some(needs) if needs > has => {
+            let device = device.display();
+            let message =
+                format!("{device} ends at byte {has}, but its header describes data up to byte {needs}.");
+            Err(Failure::new(Exit::Device, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is going to be done to the data.

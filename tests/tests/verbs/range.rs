@@ -1,9 +1,15 @@
 //! `read` and `write`: any range, the right bytes, nothing else changed, and refusals before anything is.
 
 use crate::{CHEAP, names, plaintext, volume_of};
+use keyway_format::Bytes;
+use keyway_format::luks2::{Copy, Segment, SegmentSize};
 use keyway_tests::{Scratch, cryptsetup, keyway, need, peer, random};
+use keyway_volume::storage::File;
+use keyway_volume::{Access, Header, Luks, Storage};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
 
 #[test]
 fn ranges_of_volumes_made_by_cryptsetup() {
@@ -189,5 +195,35 @@ fn a_volume_is_not_replaced_by_its_own_plaintext() {
         let read = keyway("read --force -d").arg(&key).arg(&volume).arg("-o").arg(output);
         read.fails(1).says("volume is what is read; name another file.");
         assert!(plaintext(output, &key) == random(20, 65536));
+    }
+}
+
+/// Writing on would make the file grow again, with nothing in between.
+#[test]
+fn a_device_that_ends_before_its_data_is_refused() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let volume = volume_of(&scratch, &random(21, 1 << 20), &key, "");
+    fix_segment_size(&volume, 1 << 20);
+    assert!(plaintext(&volume, &key) == random(21, 1 << 20));
+    let short = (16 << 20) + 4096;
+    fs::OpenOptions::new().write(true).open(&volume).unwrap().set_len(short).unwrap();
+    let line = "ends at byte 16781312, but its header describes data up to byte 17825792.";
+    keyway("read -d").arg(&key).arg(&volume).fails(4).says(line);
+    keyway("write --offset 8K -d").arg(&key).arg(&volume).stdin(random(22, 4096)).fails(4).says(line);
+    assert_eq!(fs::metadata(&volume).unwrap().len(), short);
+}
+
+/// Gives the data segment a length of its own, in both header copies.
+fn fix_segment_size(volume: &Path, bytes: u64) {
+    let storage = Arc::new(File::open_rw(volume).unwrap());
+    let luks = Luks::open(storage.clone(), Access::Read).unwrap();
+    let Header::Luks2 { binary, metadata } = luks.header() else { panic!("not LUKS2") };
+    let mut metadata = metadata.clone();
+    let fixed = Segment { size: SegmentSize::Fixed(Bytes(bytes)), ..metadata.segments[&0].clone() };
+    metadata.set_segment(0, &fixed, Some(0)).unwrap();
+    for (copy, offset) in [(Copy::Primary, 0), (Copy::Secondary, binary.size.bytes().0)] {
+        let copy = binary.as_copy(copy, [7; 64]).copy_to_bytes(&metadata.to_json()).unwrap();
+        storage.write_at(&copy, offset).unwrap();
     }
 }
