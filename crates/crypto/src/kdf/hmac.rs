@@ -1,46 +1,47 @@
 //! HMAC (RFC 2104) over any `Hash`: the key's two padded blocks, and a MAC of a short message.
 
-use crate::Hash;
+use crate::{Hash, Secret};
 use alloc::vec::Vec;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// A key, padded to the hash's block and masked for the inner and the outer hash.
 pub(super) struct Hmac {
     hash: Hash,
-    inner: Zeroizing<Vec<u8>>,
-    outer: Zeroizing<Vec<u8>>,
+    /// As good as the key itself: kept as it is.
+    inner: Secret,
+    outer: Secret,
 }
 
 impl Hmac {
     pub(super) fn new(hash: Hash, key: &[u8]) -> Self {
         let block = hash.block_len();
-        let mut padded = Zeroizing::new(Vec::with_capacity(block));
-        if key.len() > block {
-            let mut digest = hash.digest(&[key]);
-            padded.extend_from_slice(&digest);
-            digest.zeroize();
-        } else {
-            padded.extend_from_slice(key);
-        }
-        padded.resize(block, 0);
-        let masked = |mask: u8| Zeroizing::new(padded.iter().map(|byte| byte ^ mask).collect::<Vec<u8>>());
+        let masked = |mask: u8| {
+            let mut padded = Secret::zeroed(block);
+            if key.len() > block {
+                hash.digest_into(&[key], &mut padded.expose_mut()[..hash.output_len()]);
+            } else {
+                padded.expose_mut()[..key.len()].copy_from_slice(key);
+            }
+            padded.expose_mut().iter_mut().for_each(|byte| *byte ^= mask);
+            padded
+        };
         Self { hash, inner: masked(0x36), outer: masked(0x5c) }
     }
 
     /// The first block of the inner hash: the key masked with 0x36.
     pub(super) fn inner_block(&self) -> &[u8] {
-        &self.inner
+        self.inner.expose()
     }
 
     /// The first block of the outer hash: the key masked with 0x5c.
     pub(super) fn outer_block(&self) -> &[u8] {
-        &self.outer
+        self.outer.expose()
     }
 
     /// The MAC of the concatenation of `parts`.
     pub(super) fn mac(&self, parts: [&[u8]; 2]) -> Zeroizing<Vec<u8>> {
-        let inner = Zeroizing::new(self.hash.digest(&[&self.inner, parts[0], parts[1]]));
-        Zeroizing::new(self.hash.digest(&[&self.outer, &inner]))
+        let inner = Zeroizing::new(self.hash.digest(&[self.inner.expose(), parts[0], parts[1]]));
+        Zeroizing::new(self.hash.digest(&[self.outer.expose(), &inner]))
     }
 }
 
