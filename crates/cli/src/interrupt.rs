@@ -1,7 +1,11 @@
-//! What has to be put back when a signal ends the program: the terminal's echo, a temporary file.
+//! Signals: what has to be put back when one ends the program (the terminal's echo, a temporary file), and those that
+//! must not end it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use std::ffi::c_int;
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 
 /// Runs `cleanup` if SIGINT, SIGTERM or SIGHUP ends the program before the guard is dropped.
@@ -30,12 +34,26 @@ fn pending() -> MutexGuard<'static, Vec<Cleanup>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) fail, with a line and nothing left behind, instead
+/// of ending the program.
+pub(crate) fn survive_file_limit() {
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
+/// Whether whoever started the program (`nohup`, a script's trap) wants it to go on in spite of `signal`.
+fn is_ignored(signal: c_int) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
+}
+
 /// Starts, once, a thread that cleans up and then lets the signal do what it always does.
 fn watch_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+        let watched = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+        let Ok(mut signals) = signal_hook::iterator::Signals::new(watched) else { return };
         thread::spawn(move || {
             for signal in &mut signals {
                 for (_, cleanup) in pending().drain(..) {

@@ -29,6 +29,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     harden::process();
+    interrupt::survive_file_limit();
     match args::parse(std::env::args_os()) {
         Ok(args::Invocation::Run(args)) => failure::run(&args),
         Ok(args::Invocation::Print(text)) => match output::print(&text) {
