@@ -30,6 +30,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     harden::process();
     interrupt::survive_file_limit();
+    // A panic has had its line; its code is one of cryptsetup's.
+    std::panic::catch_unwind(run).unwrap_or_else(|_| ExitCode::from(failure::Exit::Parameters as u8))
+}
+
+fn run() -> ExitCode {
     match args::parse(std::env::args_os()) {
         Ok(args::Invocation::Run(args)) => failure::run(&args),
         Ok(args::Invocation::Print(text)) => match output::print(&text) {
