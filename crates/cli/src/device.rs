@@ -137,7 +137,7 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
 }
 
 /// Refuses pipes and terminals before they are opened: opening a pipe waits for its other end.
-fn check_kind(path: &Path) -> Result<()> {
+pub(crate) fn check_kind(path: &Path) -> Result<()> {
     match std::fs::metadata(path).map(|m| m.file_type()) {
         Ok(kind) if !kind.is_file() && !kind.is_block_device() => {
             Err(cannot_open(path, &ErrorKind::InvalidInput.into(), false))

@@ -107,6 +107,12 @@ fn a_pipe_is_refused_and_not_waited_for() {
     for line in ["luksDump", "isLuks", "luksFormat -q", "luksAddKey"] {
         keyway(line).arg(&pipe).limit(std::time::Duration::from_secs(10)).fails(4).says("is not compatible");
     }
+    let volume = scratch.sized("volume", 1 << 20);
+    let restore = keyway("luksHeaderRestore -q").arg(&volume).arg("--header-backup-file").arg(&pipe);
+    restore.limit(std::time::Duration::from_secs(10)).fails(4).says("is not compatible");
+    let build = keyway("build -d").arg(&volume).arg(&volume).arg(scratch.path("new")).arg("--reproducible");
+    let build = build.arg(&pipe).limit(std::time::Duration::from_secs(10));
+    build.fails(1).says("a regular file is needed, whose length shows.");
 }
 
 /// LUKS2 cannot say that a keyslot is damaged: converted, it would be gone.

@@ -190,6 +190,9 @@ fn plaintext_len(args: &Args, input: &Input) -> Result<Option<u64>> {
 
 fn read_seed(path: &Path) -> Result<Secret> {
     let wrong = |why: String| Failure::new(Exit::Parameters, format!("Seed file {}: {why}.", path.display()));
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(wrong("a regular file is needed, whose length shows".to_owned()));
+    }
     let mut file = File::open(path).map_err(|e| wrong(e.to_string()))?;
     let len = file.metadata().map_err(|e| wrong(e.to_string()))?.len();
     if !(SEED_LEN).contains(&len) {

@@ -53,6 +53,7 @@ fn run_backup(args: &Args) -> Result<()> {
 
 fn run_restore(args: &Args) -> Result<()> {
     let file = backup_file(args)?;
+    device::check_kind(file)?;
     let source = keyway_volume::storage::File::open(file).map_err(|e| {
         Failure::new(
             Exit::Parameters,
