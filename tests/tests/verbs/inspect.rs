@@ -1,5 +1,6 @@
 //! `inspect`: the facts of volumes made by cryptsetup, as text and as JSON.
 
+use crate::CHEAP;
 use keyway_format::json::{self, Value};
 use keyway_tests::peers::CHEAP_ARGON2;
 use keyway_tests::{Scratch, cryptsetup, keyway, need};
@@ -124,4 +125,15 @@ fn strip_times(text: &str, like: &str) -> String {
     let lines = text.lines().zip(like.lines());
     let lines = lines.map(|(line, like)| if line.contains("iterations  ") { like } else { line });
     lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_label_commands_no_terminal() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let source = scratch.random_file("source", 30, 4096);
+    let volume = scratch.path("volume");
+    let build = keyway("build").args(CHEAP).arg("-d").arg(&key).arg("--label").arg("a\x1b[31mb\nc");
+    build.arg(&source).arg(&volume).ok();
+    keyway("inspect").arg(&volume).ok().says("a\\u{1b}[31mb\\nc").lacks("\x1b");
 }

@@ -49,7 +49,7 @@ impl Paint {
 pub(super) fn show(facts: &Facts, paint: Paint) -> String {
     let mut page = String::new();
     let kind = format!("LUKS{}", facts.version);
-    let _ = writeln!(page, "{}  {}", paint.strong(&facts.device), paint.strong(&kind));
+    let _ = writeln!(page, "{}  {}", paint.strong(&printable(&facts.device)), paint.strong(&kind));
     for (name, value) in rows(facts, paint) {
         let _ = writeln!(page, "  {}{value}", paint.faint(&format!("{name:<11}")));
     }
@@ -58,14 +58,14 @@ pub(super) fn show(facts: &Facts, paint: Paint) -> String {
     let tokens = facts
         .tokens
         .iter()
-        .map(|t| [t.number.to_string(), t.kind.clone(), numbers(&t.keyslots), String::new()])
+        .map(|t| [t.number.to_string(), printable(&t.kind), numbers(&t.keyslots), String::new()])
         .collect();
     table(&mut page, ["Token", "Type", "Keyslots", ""], tokens, paint);
     if !facts.warnings.is_empty() {
         page.push('\n');
     }
     for warning in &facts.warnings {
-        let _ = writeln!(page, "  {} {warning}", paint.warning("!"));
+        let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(warning));
     }
     page
 }
@@ -77,8 +77,8 @@ fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
         rows.push((
             "Cipher",
             match words {
-                Some(words) => format!("{words}  {}", paint.faint(&segment.cipher)),
-                None => segment.cipher.clone(),
+                Some(words) => format!("{words}  {}", paint.faint(&printable(&segment.cipher))),
+                None => printable(&segment.cipher),
             },
         ));
         rows.push((
@@ -91,11 +91,11 @@ fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
             ),
         ));
     }
-    rows.push(("UUID", facts.uuid.clone()));
-    rows.extend(facts.label.iter().map(|label| ("Label", label.clone())));
-    rows.extend(facts.subsystem.iter().map(|subsystem| ("Subsystem", subsystem.clone())));
+    rows.push(("UUID", printable(&facts.uuid)));
+    rows.extend(facts.label.iter().map(|label| ("Label", printable(label))));
+    rows.extend(facts.subsystem.iter().map(|subsystem| ("Subsystem", printable(subsystem))));
     if !facts.flags.is_empty() {
-        rows.push(("Flags", facts.flags.join(", ")));
+        rows.push(("Flags", printable(&facts.flags.join(", "))));
     }
     match &facts.header {
         HeaderState::Single => {}
@@ -121,7 +121,7 @@ fn keyslot_row(keyslot: &Keyslot) -> [String; 4] {
     };
     let derivation = match &keyslot.kdf {
         Ok(kdf) => derivation(kdf),
-        Err(kind) => format!("type {kind}, unknown here"),
+        Err(kind) => format!("type {}, unknown here", printable(kind)),
     };
     let unbound = if keyslot.unbound { " (holds another key)" } else { "" };
     let time = keyslot.time.map_or("?".to_owned(), in_seconds);
@@ -132,12 +132,20 @@ fn keyslot_row(keyslot: &Keyslot) -> [String; 4] {
 fn derivation(kdf: &Kdf) -> String {
     let name = kdf.type_name();
     match kdf {
-        Kdf::Pbkdf2 { hash, iterations, .. } => format!("{name} {hash}, {} iterations", grouped(*iterations)),
+        Kdf::Pbkdf2 { hash, iterations, .. } => {
+            format!("{name} {}, {} iterations", printable(hash), grouped(*iterations))
+        }
         Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
             let lanes = if *lanes == 1 { "1 lane".to_owned() } else { format!("{lanes} lanes") };
             format!("{name}, {time} passes over {} in {lanes}", human(u64::from(*memory_kib) * 1024))
         }
     }
+}
+
+/// Text from a header, which may be anybody's: nothing in it reaches the terminal as a command.
+fn printable(text: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(escaped).collect()
 }
 
 /// "1,234,567".
