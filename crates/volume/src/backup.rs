@@ -3,7 +3,7 @@
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
-use crate::storage::NewFile;
+use crate::storage::{NewFile, extend_to};
 use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
 use keyway_format::luks1;
 use std::path::Path;
@@ -45,10 +45,11 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Reads `backup` and compares it with what `target` holds. Refused when data offset or key size differ.
+    /// Reads `backup` and compares it with what `target` holds. Refused when data offset or key size differ between
+    /// headers of the same version: of two versions, only the user knows which one the data belongs to.
     pub fn prepare(target: Arc<dyn Storage>, backup: &dyn Storage, locking: Locking) -> Result<Self> {
         let (header, bytes) = read_backup(backup)?;
-        if target.len() < bytes.len() as u64 {
+        if target.len() < bytes.len() as u64 && !target.can_grow() {
             return Err(Error::Refused(format!(
                 "Device is too small for the backup: it has {} bytes, header and keyslots take {}.",
                 target.len(),
@@ -71,6 +72,7 @@ impl Restore {
     pub fn run(self) -> Result<()> {
         let lock = HeaderLock::acquire(&*self.target, LockMode::Exclusive, self.locking)?;
         let end = self.bytes.len() as u64;
+        extend_to(&*self.target, end).map_err(io("making room for"))?;
         let pieces = match &self.header {
             Header::Luks1(_) => vec![SECTOR..end, 0..SECTOR],
             Header::Luks2 { binary, .. } => {
@@ -136,6 +138,15 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
         )]);
     };
     check_requirements(&device, "device")?;
+    if std::mem::discriminant(&device) != std::mem::discriminant(backup) {
+        let (on_device, in_backup) = if name == "LUKS" { (2, 1) } else { (1, 2) };
+        return Ok(vec![
+            format!("Device holds LUKS{on_device}, the backup LUKS{in_backup}."),
+            format!(
+                "Device does not contain {name} header. Replacing header can destroy data on that device."
+            ),
+        ]);
+    }
     let other_key =
         key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
     // A LUKS2 volume that was formatted again with another key size is what a backup may have to save: cryptsetup
@@ -152,12 +163,6 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
             return Err(Error::Refused(
                 "Header and keyslots area sizes differ on device and backup, restore failed.".into(),
             ));
-        }
-        (Header::Luks1(_), Header::Luks2 { .. }) => {
-            warnings.push("Device holds LUKS1, the backup LUKS2.".into())
-        }
-        (Header::Luks2 { .. }, Header::Luks1(_)) => {
-            warnings.push("Device holds LUKS2, the backup LUKS1.".into())
         }
         _ => {}
     }

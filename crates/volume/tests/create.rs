@@ -50,10 +50,15 @@ fn luks2_geometry_is_cryptsetup_s() {
     let large = Luks2Params { keyslots_size: Some(1 << 20), sector_size: Some(512), ..metadata(4 << 20) };
     assert_eq!(geometry(&large, file), (4194304, 1048576, 9437184, 512));
     let offset = |sectors| Luks2Params { data_offset: Some(sectors), ..luks2() };
-    assert_eq!(geometry(&offset(2048), file), (16384, 1015808, 1048576, 512));
+    // 2.6.1 compares an offset in sectors with bytes, and takes 512 here; these are as 2.8.8 shows them.
+    assert_eq!(geometry(&offset(2048), file), (16384, 1015808, 1048576, 4096));
+    assert_eq!(geometry(&offset(40952), file), (16384, 20934656, 20967424, 4096));
     assert_eq!(geometry(&offset(32768), file), (16384, 16744448, 16777216, 4096));
     let align = |sectors| Luks2Params { align_payload: Some(sectors), ..luks2() };
     assert_eq!(geometry(&align(8), file), (16384, 16744448, 16777216, 4096));
+    // The data may start anywhere then, and the largest sector that suits offset and length is taken.
+    assert_eq!(geometry(&align(5), file), (16384, 16744448, 16778240, 512));
+    assert_eq!(geometry(&align(1 << 16), (40 << 20) + 512), (16384, 16744448, 32 << 20, 512));
     let aligned = Luks2Params { keyslots_size: Some(1 << 20), ..align(8192) };
     assert_eq!(geometry(&aligned, file), (16384, 1048576, 4194304, 4096));
     let detached = Luks2Params { detached: true, data_len: Some(10 << 20), ..luks2() };
@@ -147,6 +152,11 @@ fn sizes_that_cannot_be_are_refused() {
         20 << 20,
         "Data offset is not multiple of 4096 bytes.",
     );
+    refused_luks2(
+        &with(|p| (p.align_payload, p.sector_size) = (Some(5), Some(1024))),
+        (16 << 20) + 5 * 512 + 4096,
+        "Device size is not aligned to requested sector size.",
+    );
     refused_luks2(&with(|p| p.data_offset = Some(u64::MAX)), 20 << 20, "Requested data offset overflows.");
     refused_luks2(
         &with(|p| p.sector_size = Some(4096)),
@@ -154,6 +164,15 @@ fn sizes_that_cannot_be_are_refused() {
         "Device size is not aligned to requested sector size.",
     );
     refused_luks2(&with(|p| p.keyslot = Some(32)), 20 << 20, "Keyslot 32 does not exist in LUKS2 (0 to 31).");
+}
+
+#[test]
+fn luks1_offsets_are_whole_pages() {
+    let storage = Arc::new(Faulty::new(vec![0; 4 << 20]));
+    let params = Luks1Params { payload_offset: Some(4041), ..luks1() };
+    let made = create_luks1(storage.clone(), &params, &key(512), &passphrase(), &mut OsRandom);
+    assert_eq!(made.err().unwrap().to_string(), "Data offset is not multiple of 4096 bytes.");
+    assert!(storage.events().is_empty());
 }
 
 #[test]

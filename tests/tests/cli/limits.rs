@@ -1,7 +1,7 @@
 //! Costs, files and devices that are refused: the exit code, the figure, and the way out; and nothing is changed.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
-use keyway_tests::{Scratch, keyway};
+use keyway_tests::{Scratch, cryptsetup, keyway, need};
 use std::fs;
 
 #[test]
@@ -36,16 +36,59 @@ fn a_cost_of_hours_is_refused_at_once_and_named() {
     assert_eq!(refused.errors().lines().count(), 1);
 }
 
+/// A file grows to take the header, and cryptsetup's line says that there is no room for data.
 #[test]
-fn a_volume_without_room_is_refused_untouched() {
+fn a_small_file_grows_to_the_header_s_length() {
+    need!("cryptsetup");
     let scratch = Scratch::new();
-    let volume = scratch.random_file("volume", 1, 100 << 10);
-    let before = fs::read(&volume).unwrap();
-    for options in ["", "--type luks1"] {
+    for (options, len, grown) in [
+        ("", 0, 16 << 20),
+        ("", 100 << 10, 16 << 20),
+        ("", 16 << 20, 16 << 20),
+        ("--offset 80000", 20 << 20, 80000 * 512),
+        ("--offset 400000", 20 << 20, 400000 * 512),
+        ("--type luks1", 0, 2 << 20),
+        ("--type luks1", 2 << 20, 2 << 20),
+    ] {
+        let volume = scratch.sized("volume", len);
         let format = keyway("luksFormat -q --pbkdf pbkdf2").args(CHEAP_PBKDF2).args(options);
-        format.arg(&volume).stdin("secret").fails(1).says("Device is too small").says("102400");
-        assert!(fs::read(&volume).unwrap() == before);
+        let outcome = format.arg(&volume).stdin("secret").ok();
+        let said = "is too small for activation, there is no remaining space for data.\n";
+        assert_eq!(outcome.text(), format!("Device {} {said}", volume.display()), "{options} on {len} bytes");
+        assert_eq!(fs::metadata(&volume).unwrap().len(), grown, "{options} on {len} bytes");
+        cryptsetup("open --test-passphrase").arg(&volume).stdin("secret").ok();
     }
+    let room = scratch.sized("room", (16 << 20) + 4096);
+    let format = keyway("luksFormat -q --pbkdf pbkdf2").args(CHEAP_PBKDF2).arg(&room).stdin("secret").ok();
+    assert_eq!(format.text(), "");
+}
+
+/// The backup counts, whatever stands there: a file too short for it, or a header of the other version.
+#[test]
+fn a_restore_replaces_what_is_there() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let format = |version: &str| {
+        let volume = scratch.sized(version, 20 << 20);
+        keyway("luksFormat -q --pbkdf pbkdf2 --type")
+            .arg(version)
+            .args(CHEAP_PBKDF2)
+            .arg(&volume)
+            .stdin(version)
+            .ok();
+        let backup = scratch.path(&format!("{version}.backup"));
+        keyway("luksHeaderBackup").arg(&volume).arg("--header-backup-file").arg(&backup).ok();
+        (volume, backup)
+    };
+    let ((one, one_backup), (two, two_backup)) = (format("luks1"), format("luks2"));
+    let short = scratch.sized("short", 1 << 20);
+    for (target, backup, version) in
+        [(&one, &two_backup, "luks2"), (&two, &one_backup, "luks1"), (&short, &two_backup, "luks2")]
+    {
+        keyway("luksHeaderRestore -q").arg(target).arg("--header-backup-file").arg(backup).ok();
+        cryptsetup("open --test-passphrase --type").arg(version).arg(target).stdin(version).ok();
+    }
+    assert_eq!(fs::metadata(&short).unwrap().len(), 16 << 20);
 }
 
 #[test]

@@ -128,13 +128,16 @@ fn run(args: &Args) -> Result<()> {
     let volume_key = params.volume_key(args, &mut rng)?;
 
     let header = target.prepare_header(args)?;
+    let len_before = target.data.len();
     let luks = if version == 1 {
         create_luks1(header, &params.luks1(args), &volume_key, &passphrase, &mut rng)
     } else {
         let data_len = target.header.is_some().then(|| target.data.len());
         create_luks2(header, &params.luks2(args, data_len), &volume_key, &passphrase, &mut rng)
     };
-    warn_of_few_keyslots(&luks.map_err(|e| hint::on_device(target.header_path(), &e))?)?;
+    let luks = luks.map_err(|e| hint::on_device(target.header_path(), &e))?;
+    target.warn_of_no_room(&luks, len_before)?;
+    warn_of_few_keyslots(&luks)?;
     output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))
 }
 
@@ -211,6 +214,18 @@ impl Target {
             None => signature::warnings(&*self.data, &device),
         };
         found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
+    }
+
+    /// cryptsetup's words for a file that grew to take the header, and has no room for data yet.
+    fn warn_of_no_room(&self, luks: &Luks, len_before: u64) -> Result<()> {
+        let data_start = luks.layout()?.segments.first().map_or(0, |segment| segment.storage_offset);
+        if self.header.is_some() || len_before > data_start {
+            return Ok(());
+        }
+        let device = self.device.display();
+        output::print(&format!(
+            "Device {device} is too small for activation, there is no remaining space for data.\n"
+        ))
     }
 
     /// The storage for the header; a header file is made when it does not exist.

@@ -1,6 +1,6 @@
 //! New LUKS1 volumes, with cryptsetup's geometry.
 
-use super::{DEFAULT_ALIGNMENT, Plan, check_room, name_and_mode};
+use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset, name_and_mode};
 use crate::digest::digest_value;
 use crate::keyslot::Keyslot;
 use crate::luks::Header;
@@ -61,6 +61,28 @@ pub fn plan_luks1(
     passphrase: &Secret,
     rng: &mut dyn Random,
 ) -> Result<Plan> {
+    plan_in(params, storage_len.into(), volume_key, passphrase, rng)
+}
+
+/// Makes a LUKS1 volume on `storage`; old signatures are wiped, the header comes last.
+pub fn create_luks1(
+    storage: Arc<dyn Storage>,
+    params: &Luks1Params,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Luks> {
+    let plan = plan_in(params, Room::of(&*storage), volume_key, passphrase, rng)?;
+    plan.write(storage, params.detached, params.locking, rng)
+}
+
+fn plan_in(
+    params: &Luks1Params,
+    room: Room,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Plan> {
     let slot = check(params, volume_key)?;
     let hash = Hash::parse(&params.hash)?;
     let kdf = params.kdf.with_hash(&params.hash)?;
@@ -68,7 +90,7 @@ pub fn plan_luks1(
     let uuid = params.uuid.as_deref().map_or_else(|| random_uuid(rng), parse_uuid)?;
     let draft = new_header(params, &uuid, [0; 20], [0; 32], 1)?;
     let data_offset = draft.payload_offset.0 * 512;
-    check_room(storage_len, params.detached, data_offset)?;
+    room.check(params.detached, data_offset)?;
 
     let iterations = match kdf.settle(volume_key.len())? {
         kdf_cost::SettledKdf::Pbkdf2 { iterations, .. } => iterations,
@@ -84,20 +106,9 @@ pub fn plan_luks1(
     plan(header, slot, data_offset, volume_key, passphrase, rng)
 }
 
-/// Makes a LUKS1 volume on `storage`; old signatures are wiped, the header comes last.
-pub fn create_luks1(
-    storage: Arc<dyn Storage>,
-    params: &Luks1Params,
-    volume_key: &Secret,
-    passphrase: &Secret,
-    rng: &mut dyn Random,
-) -> Result<Luks> {
-    let plan = plan_luks1(params, Some(storage.len()), volume_key, passphrase, rng)?;
-    plan.write(storage, params.detached, params.locking, rng)
-}
-
 /// Refuses what cannot be, by name; returns the first keyslot's number.
 fn check(params: &Luks1Params, volume_key: &Secret) -> Result<usize> {
+    check_offset(params.payload_offset)?;
     let cipher = CipherSpec::parse(&params.cipher)?;
     cipher.check_key_bits(params.key_bits as usize)?;
     if volume_key.len() * 8 != params.key_bits as usize {

@@ -1,6 +1,6 @@
 //! New LUKS2 volumes, with cryptsetup's geometry: 16 KiB copies and 16 MiB for the whole header unless asked otherwise.
 
-use super::{DEFAULT_ALIGNMENT, Plan, check_room};
+use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset};
 use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
 use crate::luks::Header;
@@ -88,10 +88,32 @@ pub fn plan_luks2(
     passphrase: &Secret,
     rng: &mut dyn Random,
 ) -> Result<Plan> {
+    plan_in(params, storage_len.into(), volume_key, passphrase, rng)
+}
+
+/// Makes a LUKS2 volume on `storage`; old signatures are wiped, the header comes last.
+pub fn create_luks2(
+    storage: Arc<dyn Storage>,
+    params: &Luks2Params,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Luks> {
+    let plan = plan_in(params, Room::of(&*storage), volume_key, passphrase, rng)?;
+    plan.write(storage, params.detached, params.locking, rng)
+}
+
+fn plan_in(
+    params: &Luks2Params,
+    room: Room,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Plan> {
     check(params, volume_key)?;
     let geometry = Geometry::new(params)?;
-    check_room(storage_len, params.detached, geometry.data_offset)?;
-    let data_len = if params.detached { params.data_len } else { storage_len };
+    room.check(params.detached, geometry.data_offset)?;
+    let data_len = if params.detached { params.data_len } else { room.len() };
     let sector_size = geometry.sector_size(params, data_len)?;
     let binary = new_binary(params, geometry.header_size, rng)?;
 
@@ -132,18 +154,6 @@ pub fn plan_luks2(
     let material = keyslot.seal(&derived, volume_key, rng)?;
     metadata.add_keyslot(slot, &description, 0)?;
     plan(binary, metadata, geometry.data_offset, (area.offset.0, material), rng)
-}
-
-/// Makes a LUKS2 volume on `storage`; old signatures are wiped, the header comes last.
-pub fn create_luks2(
-    storage: Arc<dyn Storage>,
-    params: &Luks2Params,
-    volume_key: &Secret,
-    passphrase: &Secret,
-    rng: &mut dyn Random,
-) -> Result<Luks> {
-    let plan = plan_luks2(params, Some(storage.len()), volume_key, passphrase, rng)?;
-    plan.write(storage, params.detached, params.locking, rng)
 }
 
 /// A PBKDF2 digest of `key`, as costly as `kdf` asks.
@@ -209,6 +219,8 @@ impl Geometry {
         if fixed.is_some_and(|offset| offset < start) {
             return Err(refuse("Requested data offset is too small."));
         }
+        // An alignment may leave the data at any sector.
+        check_offset(params.data_offset)?;
         let room = fixed.map(|offset| (offset - start) / 4096 * 4096);
         let mut keyslots_size = match (asked, room) {
             (0, Some(room)) if room > 0 => room.min(MAX_KEYSLOTS_SIZE.0),
@@ -225,24 +237,21 @@ impl Geometry {
                 end.ok_or_else(|| refuse("Requested data alignment overflows."))?
             }
         };
-        if !data_offset.is_multiple_of(4096) {
-            return Err(refuse("Data offset is not multiple of 4096 bytes."));
-        }
         Ok(Self { header_size, keyslots_size, data_offset })
     }
 
-    /// The sector size asked for, or the largest that suits the device. cryptsetup compares an explicit offset in
-    /// sectors with a size in bytes there; its outcome is kept.
+    /// The sector size asked for, or the largest that suits the data's offset and length.
     fn sector_size(&self, params: &Luks2Params, data_len: Option<u64>) -> Result<u32> {
         let misfit = |size: u32| {
-            data_len.is_some_and(|len| !len.saturating_sub(self.data_offset).is_multiple_of(size.into()))
+            let data_len = data_len.map_or(0, |len| len.saturating_sub(self.data_offset));
+            !self.data_offset.is_multiple_of(size.into()) || !data_len.is_multiple_of(size.into())
         };
         match params.sector_size {
             Some(size) if misfit(size) => {
                 Err(Error::Refused("Device size is not aligned to requested sector size.".into()))
             }
             Some(size) => Ok(size),
-            None if misfit(4096) || !params.data_offset.unwrap_or(0).is_multiple_of(4096) => Ok(512),
+            None if misfit(4096) => Ok(512),
             None => Ok(4096),
         }
     }

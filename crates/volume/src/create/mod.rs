@@ -9,6 +9,7 @@ pub use luks2::{Luks2Params, create_luks2, plan_luks2};
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
+use crate::storage::extend_to;
 use crate::{Error, Layout, Locking, Luks, Random, Result, Storage};
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,6 +66,9 @@ impl Plan {
         rng: &mut dyn Random,
     ) -> Result<Luks> {
         let lock = HeaderLock::acquire(&*storage, LockMode::Exclusive, locking)?;
+        if !detached && storage.can_grow() {
+            extend_to(&*storage, self.data_offset).map_err(io("making room for"))?;
+        }
         let zeroed = match (detached, self.data_offset) {
             (true, _) => DETACHED_WIPE.min(self.header_end),
             (false, offset) if offset > MOST_WIPED => self.header_end,
@@ -87,12 +91,52 @@ impl Plan {
     }
 }
 
-/// Refuses a header or data area that the storage cannot hold.
-fn check_room(storage_len: Option<u64>, detached: bool, data_offset: u64) -> Result<()> {
-    match storage_len {
-        Some(len) if !detached && len <= data_offset => Err(Error::Refused(format!(
-            "Device is too small: header and keyslots take {data_offset} bytes, it has {len} and must hold data too."
-        ))),
+/// What is known of the storage that a plan is for. Lengths are in bytes.
+#[derive(Debug, Clone, Copy)]
+enum Room {
+    /// Nothing: it is made to measure.
+    Unknown,
+    /// It has this length for good.
+    Fixed(u64),
+    /// It has this length, and grows to take the header.
+    Growing(u64),
+}
+
+impl Room {
+    fn of(storage: &dyn Storage) -> Self {
+        if storage.can_grow() { Self::Growing(storage.len()) } else { Self::Fixed(storage.len()) }
+    }
+
+    fn len(self) -> Option<u64> {
+        match self {
+            Self::Unknown => None,
+            Self::Fixed(len) | Self::Growing(len) => Some(len),
+        }
+    }
+
+    /// Refuses a header or data area that the storage cannot hold.
+    fn check(self, detached: bool, data_offset: u64) -> Result<()> {
+        match self {
+            Self::Fixed(len) if !detached && len <= data_offset => Err(Error::Refused(format!(
+                "Device is too small: header and keyslots take {data_offset} bytes, it has {len} and must hold data too."
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<Option<u64>> for Room {
+    fn from(storage_len: Option<u64>) -> Self {
+        storage_len.map_or(Self::Unknown, Self::Fixed)
+    }
+}
+
+/// Refuses an explicit offset, in 512-byte sectors, that no sector size may rely on.
+fn check_offset(sectors: Option<u64>) -> Result<()> {
+    match sectors {
+        Some(sectors) if !sectors.is_multiple_of(8) => {
+            Err(Error::Refused("Data offset is not multiple of 4096 bytes.".into()))
+        }
         _ => Ok(()),
     }
 }

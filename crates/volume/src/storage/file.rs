@@ -105,6 +105,10 @@ impl Storage for File {
         self.len.load(Ordering::Acquire)
     }
 
+    fn can_grow(&self) -> bool {
+        matches!(self.kind, Kind::Regular)
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.file.read_exact_at(buf, offset).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => self.ends_before(buf, offset),

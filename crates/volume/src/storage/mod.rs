@@ -24,6 +24,11 @@ pub trait Storage: Send + Sync {
         self.len() == 0
     }
 
+    /// Whether a write behind the end makes it longer, as it does a regular file.
+    fn can_grow(&self) -> bool {
+        false
+    }
+
     /// Fills `buf` from `offset`; `UnexpectedEof` when the storage ends before.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
 
@@ -57,6 +62,11 @@ pub trait Storage: Send + Sync {
     fn lock_target(&self) -> Option<LockTarget<'_>> {
         None
     }
+}
+
+/// Makes storage that can grow at least `len` bytes long; what is added reads as zeros.
+pub(crate) fn extend_to(storage: &dyn Storage, len: u64) -> io::Result<()> {
+    if storage.len() < len { storage.write_at(&[0], len - 1) } else { Ok(()) }
 }
 
 /// What stands for a storage in the eyes of other processes that want to lock it.
