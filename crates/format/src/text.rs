@@ -22,9 +22,11 @@ pub(crate) fn name(field: &[u8], place: &str) -> Result<String, Error> {
     }
 }
 
-/// Text for people (label, UUID): what is not UTF-8 is replaced, the bytes themselves stay in the header.
+/// Text for people (label, UUID): what is not UTF-8 is replaced, the bytes themselves stay in the header. The field's
+/// last byte is the place of a NUL, and never shown.
 pub(crate) fn lossy(field: &[u8]) -> String {
-    String::from_utf8_lossy(before_nul(field)).into_owned()
+    let text = field.split_last().map_or(field, |(_, text)| text);
+    String::from_utf8_lossy(before_nul(text)).into_owned()
 }
 
 /// Puts `text` into a field: NUL-padded, with at least one NUL.
@@ -52,6 +54,14 @@ mod tests {
         assert_eq!(name(b"\0sha", "hash").unwrap_err(), Error::invalid("hash", "is empty"));
         assert_eq!(name(b"sha 1", "hash").unwrap_err(), Error::invalid("hash", "is not printable text"));
         assert_eq!(name(b"sha\xff", "hash").unwrap_err(), Error::invalid("hash", "is not printable text"));
+    }
+
+    /// As cryptsetup shows a label that fills its 48 bytes.
+    #[test]
+    fn text_for_people_leaves_room_for_a_nul() {
+        assert_eq!(lossy(&[b'l'; 48]), "l".repeat(47));
+        assert_eq!(lossy(b"ab\0c"), "ab");
+        assert_eq!(lossy(b""), "");
     }
 
     #[test]

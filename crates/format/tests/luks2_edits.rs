@@ -203,12 +203,28 @@ fn tokens_are_kept_as_they_were_given() {
         ("{", "tokens.5: text ends too early at byte 1"),
         ("{}", "tokens.5.type: is missing"),
         (r#"{"type":"x","keyslots":["7"]}"#, "tokens.5.keyslots: \"7\" is not in keyslots"),
+        (
+            r#"{"type":"luks2-keyring","keyslots":["0"]}"#,
+            "tokens.5.key_description: is no description of a key",
+        ),
+        (
+            r#"{"type":"luks2-keyring","keyslots":[],"key_description":"x","n":1}"#,
+            "tokens.5.type: has type, keyslots and key_description, nothing else",
+        ),
+        (
+            r#"{"type":"luks2-foo","keyslots":[]}"#,
+            "tokens.5.type: is reserved for cryptsetup's own tokens, and none of them",
+        ),
     ] {
         assert_eq!(metadata.add_token(5, json.as_bytes()).unwrap_err().to_string(), message);
     }
     assert_eq!(
         metadata.assign_token(2, 7).unwrap_err().to_string(),
         "tokens.2.keyslots: \"7\" is not in keyslots"
+    );
+    assert_eq!(
+        metadata.add_keyring_token(5, "", &[]).unwrap_err().to_string(),
+        "tokens.5.key_description: is no description of a key"
     );
     assert_eq!(metadata.remove_token(9).unwrap_err().to_string(), "tokens.9: does not exist");
     assert_eq!(metadata.replace_token(9, b"{}").unwrap_err().to_string(), "tokens.9: does not exist");

@@ -184,6 +184,7 @@ impl Metadata {
             .with("type", Token::KEYRING)
             .with("keyslots", id_list(keyslots))
             .with("key_description", description);
+        check_reserved_type(id, &object)?;
         self.edit(|document| insert(document, "tokens", id, object))
     }
 
@@ -324,9 +325,27 @@ fn list_remove_everywhere(document: &mut Object, kind: &str, list: &str, entry: 
 fn token_object(id: u32, json: &[u8]) -> Result<Object, Error> {
     let place = || format!("tokens.{id}");
     match json::parse(json) {
-        Ok(Value::Object(object)) => Ok(object),
+        Ok(Value::Object(object)) => check_reserved_type(id, &object).map(|()| object),
         Ok(other) => Err(Error::invalid(place(), format!("is of type {}, not an object", other.type_name()))),
         Err(error) => Err(Error::invalid(place(), error.to_string())),
+    }
+}
+
+/// Types named "luks2-…" are cryptsetup's own. Of those there is one, and it has exactly three fields.
+fn check_reserved_type(id: u32, token: &Object) -> Result<(), Error> {
+    let text = |field: &str| token.get(field).and_then(Value::as_str).unwrap_or_default();
+    let refuse = |field: &str, why: &str| Err(Error::invalid(format!("tokens.{id}.{field}"), why));
+    match text("type") {
+        Token::KEYRING if text("key_description").is_empty() => {
+            refuse("key_description", "is no description of a key")
+        }
+        Token::KEYRING if token.iter().count() != 3 => {
+            refuse("type", "has type, keyslots and key_description, nothing else")
+        }
+        other if other != Token::KEYRING && other.starts_with("luks2-") => {
+            refuse("type", "is reserved for cryptsetup's own tokens, and none of them")
+        }
+        _ => Ok(()),
     }
 }
 
