@@ -109,7 +109,7 @@ impl KdfChoice {
                 Ok(SettledKdf::Pbkdf2 { hash, iterations })
             }
             Self::Argon2 { variant, memory_kib, lanes, cost } => {
-                let lanes = (*lanes).min(ARGON2_MAX_LANES);
+                let lanes = *lanes;
                 let cost = match cost {
                     Cost::Forced(time) => Argon2Cost { time: *time, memory_kib: *memory_kib, lanes },
                     Cost::Time(time) => argon2_cost(*variant, *memory_kib, lanes, key_len, *time)?.0,
@@ -239,13 +239,18 @@ fn check_argon2_limits(memory_kib: u32, lanes: u32, cost: Cost) -> Result<()> {
     if lanes == 0 {
         return refuse("Requested PBKDF parallel threads cannot be zero.".into());
     }
+    if lanes > ARGON2_MAX_LANES {
+        return refuse(format!(
+            "Requested maximum PBKDF parallel cost is too high (maximum is {ARGON2_MAX_LANES})."
+        ));
+    }
     if memory_kib > most {
         return refuse(format!(
             "Requested maximum PBKDF memory cost is too high (maximum is {most} kilobytes)."
         ));
     }
-    if matches!(cost, Cost::Forced(_)) && memory_kib < least.max(8 * lanes.min(ARGON2_MAX_LANES)) {
-        let least = least.max(8 * lanes.min(ARGON2_MAX_LANES));
+    if matches!(cost, Cost::Forced(_)) && memory_kib < least.max(8 * lanes) {
+        let least = least.max(8 * lanes);
         return refuse(format!("Forced memory cost is too low for argon2 (minimum is {least} kilobytes)."));
     }
     Ok(())
@@ -312,6 +317,10 @@ mod tests {
         assert!(argon2(32, 1, Cost::Forced(3)).check().is_err());
         assert!(argon2(31, 1, Cost::Forced(4)).check().is_err());
         assert!(argon2(16, 4, Cost::Forced(4)).check().is_err());
+        assert_eq!(
+            argon2(64, 5, Cost::Forced(4)).check().unwrap_err().to_string(),
+            "Requested maximum PBKDF parallel cost is too high (maximum is 4)."
+        );
         assert!(argon2(4 * 1024 * 1024 + 1, 1, Cost::Forced(4)).check().is_err());
         assert!(argon2(0, 1, Cost::Time(DEFAULT_TIME)).check().is_err());
         assert!(argon2(32, 0, Cost::Time(DEFAULT_TIME)).check().is_err());

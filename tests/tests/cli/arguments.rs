@@ -52,6 +52,12 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ),
     ("luksFormat x --pbkdf pbkdf2 --pbkdf-force-iterations 10", &["1000"]),
     ("luksFormat x --pbkdf argon2id --pbkdf-force-iterations 1", &["4"]),
+    (
+        "luksFormat x --pbkdf-parallel 5",
+        &["Requested maximum PBKDF parallel cost is too high (maximum is 4)."],
+    ),
+    ("luksAddKey x -d k --token-only", &["--token-only: tokens open nothing here yet"]),
+    ("luksAddKey x -d k --token-id 0", &["--token-id: tokens open nothing here yet"]),
     ("open x name", &["mapping devices is not built yet", "keyway read", "--test-passphrase"]),
     ("open x", &["Command requires device and mapped name as arguments."]),
     ("luksOpen x name", &["mapping devices is not built yet"]),

@@ -86,9 +86,16 @@ static NEW_TOKEN_ID: Opt = Opt {
     man: "",
 };
 
+/// They choose a token that opens the volume instead of a passphrase.
+static FOR_TOKENS: &[&Opt] = &[&shared::TOKEN_ID, &shared::TOKEN_ONLY, &shared::TOKEN_TYPE];
+
 fn run(args: &Args) -> Result<()> {
     if args.given(&NEW_TOKEN_ID) {
         return Err(Failure::new(Exit::Parameters, "--new-token-id is not built yet; name a new key file."));
+    }
+    if let Some(option) = FOR_TOKENS.iter().find(|o| args.given(o)) {
+        let message = format!("--{}: tokens open nothing here yet; name a key file.", option.long);
+        return Err(Failure::new(Exit::Parameters, message));
     }
     if args.given(&shared::UNBOUND) {
         return run_unbound(args);
@@ -107,7 +114,9 @@ fn run(args: &Args) -> Result<()> {
 fn slots(args: &Args) -> Result<(Option<u32>, Option<u32>)> {
     let (old, new) = (args.number32(&shared::KEY_SLOT), args.number32(&NEW_KEY_SLOT));
     if old.is_some() && new.is_none() {
-        output::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
+        if !args.batch_mode() {
+            output::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
+        }
         return Ok((None, old));
     }
     Ok((old, new))
