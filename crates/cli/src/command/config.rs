@@ -16,7 +16,7 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names them. \
-          A label that is not named stays as it is.",
+          Label and subsystem are set together: the one that is not named becomes empty.",
     options: &[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER],
     examples: &[Example {
         line: "keyway config --priority prefer --key-slot 1 disk.img",
@@ -51,7 +51,8 @@ fn run(args: &Args) -> Result<()> {
         set_priority(&mut luks, keyslot, priority(word), &mut OsRandom)?;
     }
     if label.is_some() || subsystem.is_some() {
-        set_label(&mut luks, label, subsystem, &mut OsRandom)?;
+        // As in cryptsetup: the one that is not named becomes empty.
+        set_label(&mut luks, label.or(Some("")), subsystem.or(Some("")), &mut OsRandom)?;
     }
     Ok(())
 }

@@ -143,7 +143,8 @@ fn export(args: &Args, luks: &Luks, token: u32) -> Result<()> {
     };
     let failed =
         |e| Failure::new(Exit::Parameters, format!("Cannot write JSON file {}: {e}.", path.display()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
     file.write_all(&json).map_err(failed)
 }
 

@@ -72,6 +72,9 @@ pub fn token_assign(luks: &mut Luks, token: u32, keyslot: u32, rng: &mut dyn Ran
 pub fn token_unassign(luks: &mut Luks, token: u32, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
     edit_token(luks, token, rng, |metadata| {
         check_keyslot(metadata, keyslot)?;
+        if !metadata.tokens.get(&token).is_some_and(|t| t.keyslots.contains(&keyslot)) {
+            return Err(Error::Refused(format!("Token {token} is not assigned to keyslot {keyslot}.")));
+        }
         Ok(metadata.unassign_token(token, keyslot)?)
     })
 }

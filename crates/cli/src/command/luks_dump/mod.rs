@@ -120,8 +120,8 @@ fn dump_volume_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
                    that allows access to encrypted partition without a passphrase.\n\
                    This dump should be stored encrypted in a safe place.";
     question::confirm(args, warning, "", Exit::Permission)?;
-    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlocking::options(args) };
-    let key = ask_for_key(args, luks, path, &options)?;
+    // --key-slot is for --unbound: cryptsetup does not look at it here.
+    let key = ask_for_key(args, luks, path, &unlocking::options(args))?;
     let (cipher, payload_sectors) = cipher_and_payload(luks);
     let (name, mode) = cipher.split_once('-').unwrap_or((&cipher, ""));
     let mut text = format!(
