@@ -172,3 +172,13 @@ fn a_damaged_keyslot_is_not_lost_by_converting() {
     convert.says("Keyslot 2 is damaged").says("Back up the header, then kill that keyslot, then convert.");
     assert!(fs::read(&volume).unwrap() == header);
 }
+
+#[test]
+fn a_key_without_room_is_refused_before_it_is_drawn() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 20 << 20);
+    keyway("luksFormat -q --pbkdf pbkdf2").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
+    // No passphrase is there to be read: nobody asks for one.
+    let add = keyway("luksAddKey --unbound --key-size 4294967288").arg(&volume);
+    add.fails(1).says("No space for new keyslot: keyslots area is full: needs 2147483648000 bytes");
+}

@@ -8,7 +8,7 @@ use crate::passphrase::{self, Request};
 use crate::{output, unlocking};
 use keyway_crypto::Secret;
 use keyway_volume::edit::{AddKey, add_key, add_unbound_key};
-use keyway_volume::{Access, Luks, OsRandom, Random, UnlockOptions};
+use keyway_volume::{Access, Header, Luks, OsRandom, Random, UnlockOptions};
 use std::path::Path;
 
 /// `keyway luksAddKey`.
@@ -151,6 +151,11 @@ fn run_unbound(args: &Args) -> Result<()> {
     let keyslot = args.number32(&NEW_KEY_SLOT).or(args.number32(&shared::KEY_SLOT));
     let options = AddKey { keyslot, ..new_keyslot::options(args, &luks)? };
     new_keyslot::check_free(&luks, options.keyslot)?;
+    if let Header::Luks2 { metadata, .. } = luks.header() {
+        // Before a key of any size is drawn, or a passphrase asked for.
+        let no_room = |error| Failure::new(Exit::Parameters, format!("No space for new keyslot: {error}."));
+        metadata.free_area(bits / 8).map_err(no_room)?;
+    }
     let key = match unlocking::volume_key_file(args) {
         Some(file) => passphrase::volume_key(file, bits as usize / 8)?,
         None => {
