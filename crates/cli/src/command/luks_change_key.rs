@@ -20,7 +20,8 @@ pub(crate) static COMMAND: Command = Command {
     ],
     about: "Change a passphrase.",
     man: "The keyslot that the existing passphrase opens gets the new one. A crash in between leaves the old or the new \
-          passphrase working, never neither.",
+          passphrase working, never neither. So the new key material needs room beside the old one: where no area (LUKS2) \
+          or keyslot (LUKS1) is free, remove a keyslot that is no longer needed first.",
     options: &[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
