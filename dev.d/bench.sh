@@ -21,6 +21,7 @@ bench() {
 # What the figures belong to.
 machine() {
     echo "$(date -u +%F) $(git describe --always --dirty), $(nproc) × $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)"
+    echo "load average before the run: $(cut -d' ' -f1-3 /proc/loadavg)"
     rustc --version
     ! have cryptsetup || cryptsetup --version
 }
