@@ -37,7 +37,9 @@ impl Terminal {
     pub fn start(run: &Run) -> Self {
         let (person, program) = pair();
         let side = || Stdio::from(program.try_clone().expect("a descriptor"));
-        let mut command = Command::new("setsid");
+        // Whoever runs the tests in the background may have told them to ignore Ctrl-C; a terminal's programs do not.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,HUP,TERM").arg("setsid");
         // The session leader takes the terminal on its standard input; setsid does it, so that we need no unsafe code.
         command.arg("--ctty").arg("--wait").arg(run.program()).args(run.arguments()).env("LC_ALL", "C");
         if let Some(directory) = run.working_directory() {
