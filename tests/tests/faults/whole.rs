@@ -152,9 +152,15 @@ fn restore_can_be_run_again() {
 fn restore_refuses_another_geometry() {
     let key = random_key(32);
     let target = Arc::new(Faulty::new(luks1::volume(&key)));
-    let backup = Memory::from(luks2::volume(&key));
-    let error = Restore::prepare(target.clone(), &backup, Locking::default()).err().unwrap();
+    let backup = Arc::new(Memory::zeroed(8 << 20));
+    let params = Luks1Params { payload_offset: Some(8192), ..luks1::params() };
+    create_luks1(backup.clone(), &params, &key, &secret("old"), &mut OsRandom).unwrap();
+    let error = Restore::prepare(target.clone(), &*backup, Locking::default()).err().unwrap();
     assert_eq!(error.to_string(), "Data offset or key size differs on device and backup, restore failed.");
+    // Of two versions nobody but the user knows which one the data belongs to.
+    let other = Memory::from(luks2::volume(&key));
+    let restore = Restore::prepare(target.clone(), &other, Locking::default()).unwrap();
+    assert_eq!(restore.warnings()[0], "Device holds LUKS1, the backup LUKS2.");
     let error = Restore::prepare(target.clone(), &Memory::zeroed(4096), Locking::default()).err().unwrap();
     assert!(error.to_string().starts_with("Backup file does not contain valid LUKS header"), "{error}");
     assert!(target.events().is_empty());
