@@ -57,14 +57,15 @@ fn the_overview_names_every_verb_and_fits_a_screen() {
 #[test]
 fn every_verb_has_help_and_a_man_page() {
     let scratch = Scratch::new();
-    keyway("man").arg(scratch.root()).ok();
-    assert!(scratch.path("keyway.8").exists());
+    let pages = scratch.path("made/on/the/way");
+    keyway("man").arg(&pages).ok();
+    assert!(pages.join("keyway.8").exists());
     for verb in VERBS {
         let help = keyway(verb).args("--help").ok().quiet().text();
         assert!(help.contains(&format!("Usage: keyway {verb} [OPTION...]")), "{help}");
         assert_eq!(keyway("help").arg(verb).ok().text(), help);
         assert!(keyway(verb).args("--usage").ok().text().starts_with(&format!("Usage: keyway {verb}")));
-        let page = std::fs::read_to_string(scratch.path(&format!("keyway-{verb}.8"))).unwrap();
+        let page = std::fs::read_to_string(pages.join(format!("keyway-{verb}.8"))).unwrap();
         assert!(page.starts_with(".TH \"KEYWAY"), "{page}");
         for section in
             [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH \"COMMON OPTIONS\"", ".SH EXIT STATUS"]

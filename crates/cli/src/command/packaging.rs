@@ -3,6 +3,8 @@
 use crate::args::{Args, Command, Group, Operand, completion, man};
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use std::io;
+use std::path::Path;
 
 /// `keyway man DIR`.
 pub(crate) static MAN: Command = Command {
@@ -32,12 +34,17 @@ pub(crate) static COMPLETIONS: Command = Command {
 
 fn write_man_pages(args: &Args) -> Result<()> {
     let Some(directory) = args.operand(0) else { return Err(Failure::silent(Exit::Parameters)) };
+    let directory = Path::new(directory);
+    std::fs::create_dir_all(directory).map_err(|e| cannot_write(directory, &e))?;
     for (name, text) in man::pages() {
         let path = directory.join(name);
-        std::fs::write(&path, text)
-            .map_err(|e| Failure::new(Exit::Device, format!("Cannot write {}: {e}.", path.display())))?;
+        std::fs::write(&path, text).map_err(|e| cannot_write(&path, &e))?;
     }
     Ok(())
+}
+
+fn cannot_write(path: &Path, why: &io::Error) -> Failure {
+    Failure::new(Exit::Device, format!("Cannot write {}: {why}.", path.display()))
 }
 
 fn print_completions(args: &Args) -> Result<()> {
