@@ -8,6 +8,7 @@ extern crate alloc;
 
 mod block;
 pub mod cpu;
+mod engine;
 pub mod error;
 pub mod hash;
 mod iv;

@@ -1,15 +1,49 @@
-//! Block ciphers, one folder each.
+//! Block ciphers, one folder each, and the table that names them.
+//!
+//! A cipher implements [`BlockCipher`] over many blocks at a time, in portable code at least. Modes are generic over it;
+//! a cipher with vector code for a whole mode overrides the mode's method.
 
 pub(crate) mod aes;
+pub(crate) mod table;
 
-/// The blocks of every cipher here: 128 bits.
+use crate::mode::{cbc, xts};
+
+/// The blocks of most ciphers: 128 bits.
 pub(crate) type Block = [u8; 16];
 
-/// A cipher of 128-bit blocks under one key. Calls take many blocks at once.
-pub(crate) trait BlockCipher {
+/// A cipher of `N`-byte blocks (8 or 16) under one key. Calls take many blocks at once.
+pub(crate) trait BlockCipher<const N: usize = 16>: Send + Sync {
     /// Encrypts each block in place, on its own (ECB).
-    fn encrypt_blocks(&self, blocks: &mut [Block]);
+    fn encrypt_blocks(&self, blocks: &mut [[u8; N]]);
 
     /// Decrypts each block in place, on its own (ECB).
-    fn decrypt_blocks(&self, blocks: &mut [Block]);
+    fn decrypt_blocks(&self, blocks: &mut [[u8; N]]);
+
+    /// CBC over sectors of `sector` bytes, one IV each.
+    fn cbc_encrypt(&self, ivs: &[[u8; N]], sector: usize, data: &mut [u8]) {
+        cbc::encrypt(self, ivs, sector, data);
+    }
+
+    /// The inverse of [`BlockCipher::cbc_encrypt`].
+    fn cbc_decrypt(&self, ivs: &[[u8; N]], sector: usize, data: &mut [u8]) {
+        cbc::decrypt(self, ivs, sector, data);
+    }
+
+    /// The code in use, for tables: "vaes-avx512", "avx2", "portable".
+    fn code(&self) -> &'static str {
+        "portable"
+    }
+}
+
+/// A cipher of 128-bit blocks: what XTS and the wide modes ask for.
+pub(crate) trait Cipher128: BlockCipher<16> {
+    /// XTS under encrypted tweaks, one a sector of `sector` bytes.
+    fn xts_encrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+        xts::encrypt(self, tweaks, sector, data);
+    }
+
+    /// The inverse of [`Cipher128::xts_encrypt`].
+    fn xts_decrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+        xts::decrypt(self, tweaks, sector, data);
+    }
 }

@@ -1,13 +1,13 @@
 //! Modes of operation over runs of sectors, in portable code over any [`crate::block::BlockCipher`].
 //!
-//! Each takes one IV (for XTS: one encrypted tweak) a sector. Vector code of a cipher replaces them where it is faster.
+//! A mode's file holds the mode as an [`crate::engine::Engine`], with its ciphers and IVs, and its body. Each body takes
+//! one IV (for XTS: one encrypted tweak) a sector. Vector code of a cipher replaces a body where it is faster.
 
 pub(crate) mod cbc;
+pub(crate) mod ecb;
 pub(crate) mod xts;
 
-use crate::block::Block;
-
 /// `block ^= mask`.
-fn xor(block: &mut Block, mask: &Block) {
-    *block = (u128::from_ne_bytes(*block) ^ u128::from_ne_bytes(*mask)).to_ne_bytes();
+fn xor<const N: usize>(block: &mut [u8; N], mask: &[u8; N]) {
+    block.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
 }

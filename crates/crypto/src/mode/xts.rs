@@ -4,15 +4,61 @@
 //! the first byte's lowest.
 
 use super::xor;
-use crate::block::{Block, BlockCipher};
+use crate::block::{Block, BlockCipher, Cipher128};
+use crate::engine::{BATCH, Engine, Run};
+use crate::iv::IvGenerator;
+use alloc::boxed::Box;
+
+/// XTS with its two keys.
+pub(crate) struct Xts {
+    pub(crate) data: Box<dyn Cipher128>,
+    pub(crate) tweak: Box<dyn Cipher128>,
+    pub(crate) iv: IvGenerator<16>,
+}
+
+impl Xts {
+    /// Runs `work` over batches of sectors with their encrypted tweaks.
+    fn with_tweaks(&self, run: &Run, data: &mut [u8], work: impl Fn(&[Block], &mut [u8])) {
+        run.batches(data, |run, data| {
+            let mut tweaks = [[0; 16]; BATCH];
+            let tweaks = self.iv.fill(run, data.len(), &mut tweaks);
+            self.tweak.encrypt_blocks(tweaks);
+            work(tweaks, data);
+        });
+    }
+}
+
+impl Engine for Xts {
+    fn encrypt(&self, run: &Run, data: &mut [u8]) {
+        self.with_tweaks(run, data, |tweaks, data| self.data.xts_encrypt(tweaks, run.sector, data));
+    }
+
+    fn decrypt(&self, run: &Run, data: &mut [u8]) {
+        self.with_tweaks(run, data, |tweaks, data| self.data.xts_decrypt(tweaks, run.sector, data));
+    }
+
+    fn code(&self) -> &'static str {
+        self.data.code()
+    }
+}
 
 /// Encrypts sectors under encrypted tweaks, one a sector.
-pub(crate) fn encrypt(cipher: &impl BlockCipher, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+pub(crate) fn encrypt(
+    cipher: &(impl BlockCipher + ?Sized),
+    tweaks: &[Block],
+    sector: usize,
+    data: &mut [u8],
+) {
     masked(tweaks, sector, data, |blocks| cipher.encrypt_blocks(blocks));
 }
 
 /// Decrypts sectors under encrypted tweaks, one a sector.
-pub(crate) fn decrypt(cipher: &impl BlockCipher, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+pub(crate) fn decrypt(
+    cipher: &(impl BlockCipher + ?Sized),
+    tweaks: &[Block],
+    sector: usize,
+    data: &mut [u8],
+) {
     masked(tweaks, sector, data, |blocks| cipher.decrypt_blocks(blocks));
 }
 
@@ -20,8 +66,8 @@ pub(crate) fn decrypt(cipher: &impl BlockCipher, tweaks: &[Block], sector: usize
 fn masked(tweaks: &[Block], sector: usize, data: &mut [u8], run: impl Fn(&mut [Block])) {
     for (tweak, sector) in tweaks.iter().zip(data.chunks_exact_mut(sector)) {
         let mut power = u128::from_le_bytes(*tweak);
-        for batch in sector.as_chunks_mut().0.chunks_mut(BATCH) {
-            let mut masks = [[0; 16]; BATCH];
+        for batch in sector.as_chunks_mut().0.chunks_mut(BLOCKS) {
+            let mut masks = [[0; 16]; BLOCKS];
             for mask in &mut masks {
                 *mask = power.to_le_bytes();
                 power = double(power);
@@ -39,7 +85,7 @@ fn double(power: u128) -> u128 {
 }
 
 /// Blocks a call of the cipher: a 512-byte sector.
-const BATCH: usize = 32;
+const BLOCKS: usize = 32;
 
 #[cfg(test)]
 mod tests {

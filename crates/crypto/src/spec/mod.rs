@@ -10,12 +10,13 @@
 mod rules;
 mod table;
 
+use crate::block::table::{Cipher, Make};
 use crate::{Error, Hash};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use table::{Cipher, EssivHash};
+use table::EssivHash;
 
 /// A cipher, mode and IV that can exist together. Impossible combinations do not parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,14 +99,16 @@ impl CipherSpec {
             (Mode::Xts, _) | (_, Iv::Elephant) => self.cipher.key_bits().map(|bits| 2 * bits).collect(),
             (Mode::Lrw, _) => self.cipher.key_bits().map(|bits| bits + 128).collect(),
             (Mode::Adiantum { .. }, _) => Vec::from([256]),
-            (_, Iv::Tcw) => self.cipher.key_bits().map(|bits| bits + self.cipher.block_bits + 128).collect(),
+            (_, Iv::Tcw) => {
+                self.cipher.key_bits().map(|bits| bits + self.cipher.block_bits() + 128).collect()
+            }
             _ => self.cipher.key_bits().collect(),
         }
     }
 
     /// The size of the cipher's block in bytes: 8 or 16.
     pub fn block_len(&self) -> usize {
-        self.cipher.block_bits / 8
+        self.cipher.block_bits() / 8
     }
 
     /// The cipher as LUKS1's cipher-name field has it: "aes", "xchacha12,aes".
@@ -125,6 +128,10 @@ impl CipherSpec {
         }
     }
 
+    pub(crate) fn cipher(&self) -> &'static Cipher {
+        self.cipher
+    }
+
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
@@ -136,7 +143,7 @@ impl CipherSpec {
     /// Refuses what exists but has no code yet, naming the part that is missing.
     pub(crate) fn check_implemented(&self) -> Result<(), Error> {
         let missing = match (self.mode, self.iv) {
-            _ if self.cipher.name != "aes" => self.cipher.name,
+            _ if matches!(self.cipher.make, Make::Absent(_)) => self.cipher.name,
             (Mode::Ctr | Mode::Pcbc | Mode::Lrw | Mode::Adiantum { .. } | Mode::Hctr2, _) => self.mode.name(),
             (_, Iv::Lmk | Iv::Tcw | Iv::Eboiv | Iv::Elephant | Iv::Random) => self.iv.name(),
             (_, Iv::Essiv(EssivHash { hash: None, name, .. })) => name,

@@ -1,8 +1,9 @@
 //! What goes together: the rules that dm-crypt and the kernel's templates enforce, each refusal naming its rule.
 
-use super::table::{Cipher, EssivHash, STREAM_CIPHERS};
+use super::table::{EssivHash, STREAM_CIPHERS};
 use super::{CipherSpec, Iv, Mode, list};
 use crate::Error;
+use crate::block::table::Cipher;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -96,7 +97,7 @@ fn mode(text: &str, name: &str, rounds: Option<u8>) -> Result<Mode, Error> {
 
 /// The mode's demands on the cipher's block and key.
 fn check_block(cipher: &'static Cipher, mode: Mode) -> Result<(), Error> {
-    let (name, bits) = (cipher.name, cipher.block_bits);
+    let (name, bits) = (cipher.name, cipher.block_bits());
     match mode {
         Mode::Ecb => Ok(()),
         _ if name == "cipher_null" => {

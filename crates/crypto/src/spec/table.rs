@@ -1,30 +1,8 @@
-//! The names dm-crypt knows: ciphers with their block and key sizes, modes, IVs, and hashes for ESSIV.
-//!
-//! Sizes are those of the Linux kernel's implementations (crypto/*.c, `cra_blocksize`, `cia_min_keysize`,
-//! `cia_max_keysize`), in bits.
+//! The names dm-crypt knows for modes, IVs, and hashes for ESSIV; ciphers have a table of their own
+//! ([`crate::block::table`]).
 
 use super::{Iv, Mode};
 use crate::Hash;
-
-/// A block cipher and its sizes in bits.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Cipher {
-    pub(super) name: &'static str,
-    pub(super) block_bits: usize,
-    /// Smallest key, largest key, and the step between sizes.
-    keys: (usize, usize, usize),
-}
-
-impl Cipher {
-    pub(super) fn find(name: &str) -> Option<&'static Self> {
-        CIPHERS.iter().find(|cipher| cipher.name == name)
-    }
-
-    pub(super) fn key_bits(&self) -> impl Iterator<Item = usize> + use<> {
-        let (smallest, largest, step) = self.keys;
-        (smallest..=largest).step_by(step)
-    }
-}
 
 /// A hash that ESSIV may name, by the kernel's name for it.
 #[derive(Debug, PartialEq, Eq)]
@@ -110,31 +88,6 @@ const IVS: [Iv; 10] = [
     Iv::Eboiv,
     Iv::Elephant,
     Iv::Random,
-];
-
-static CIPHERS: [Cipher; 21] = [
-    Cipher { name: "aes", block_bits: 128, keys: (128, 256, 64) },
-    Cipher { name: "serpent", block_bits: 128, keys: (128, 256, 64) },
-    Cipher { name: "tnepres", block_bits: 128, keys: (128, 256, 64) },
-    Cipher { name: "twofish", block_bits: 128, keys: (128, 256, 64) },
-    Cipher { name: "camellia", block_bits: 128, keys: (128, 256, 64) },
-    Cipher { name: "cast5", block_bits: 64, keys: (40, 128, 8) },
-    Cipher { name: "cast6", block_bits: 128, keys: (128, 256, 32) },
-    Cipher { name: "blowfish", block_bits: 64, keys: (32, 448, 8) },
-    Cipher { name: "des", block_bits: 64, keys: (64, 64, 8) },
-    Cipher { name: "des3_ede", block_bits: 64, keys: (192, 192, 8) },
-    Cipher { name: "anubis", block_bits: 128, keys: (128, 320, 32) },
-    Cipher { name: "khazad", block_bits: 64, keys: (128, 128, 8) },
-    Cipher { name: "tea", block_bits: 64, keys: (128, 128, 8) },
-    Cipher { name: "xtea", block_bits: 64, keys: (128, 128, 8) },
-    Cipher { name: "xeta", block_bits: 64, keys: (128, 128, 8) },
-    Cipher { name: "seed", block_bits: 128, keys: (128, 128, 8) },
-    Cipher { name: "fcrypt", block_bits: 64, keys: (64, 64, 8) },
-    Cipher { name: "aria", block_bits: 128, keys: (128, 256, 64) },
-    Cipher { name: "sm4", block_bits: 128, keys: (128, 128, 8) },
-    Cipher { name: "kuznyechik", block_bits: 128, keys: (256, 256, 8) },
-    // The kernel's null cipher copies; cryptsetup's reencryption of plain data writes it.
-    Cipher { name: "cipher_null", block_bits: 8, keys: (0, 0, 8) },
 ];
 
 static ESSIV_HASHES: [EssivHash; 25] = [

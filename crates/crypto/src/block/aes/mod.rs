@@ -13,7 +13,8 @@ mod wide;
 mod x86;
 
 use crate::Cpu;
-use crate::block::{Block, BlockCipher};
+use crate::block::{Block, BlockCipher, Cipher128};
+use crate::cpu::Level;
 use crate::mode::{cbc, xts};
 use crate::secret::SecretBox;
 use code::Code;
@@ -21,7 +22,10 @@ use schedule::Schedule;
 use soft::SoftAes;
 
 /// An expanded AES key of 128, 192 or 256 bits.
-pub(crate) struct Aes(Key);
+pub(crate) struct Aes {
+    level: Level,
+    key: Key,
+}
 
 enum Key {
     Portable(SoftAes),
@@ -34,57 +38,60 @@ impl Aes {
     /// # Panics
     /// On another length: callers have checked it against the cipher's key sizes.
     pub(crate) fn new(key: &[u8], cpu: Cpu) -> Self {
-        match choose(cpu) {
-            Some(code) => Self(Key::Vector { code, schedule: Schedule::expand(key) }),
-            None => Self(Key::Portable(SoftAes::new(key))),
-        }
-    }
-
-    /// XTS under encrypted tweaks, one a sector of `sector` bytes.
-    pub(crate) fn xts_encrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.0 {
-            Key::Portable(soft) => xts::encrypt(soft, tweaks, sector, data),
-            Key::Vector { code, schedule } => (code.xts_encrypt)(schedule, tweaks, sector, data),
-        }
-    }
-
-    /// The inverse of [`Aes::xts_encrypt`].
-    pub(crate) fn xts_decrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.0 {
-            Key::Portable(soft) => xts::decrypt(soft, tweaks, sector, data),
-            Key::Vector { code, schedule } => (code.xts_decrypt)(schedule, tweaks, sector, data),
-        }
-    }
-
-    /// CBC, one IV a sector of `sector` bytes.
-    pub(crate) fn cbc_encrypt(&self, ivs: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.0 {
-            Key::Portable(soft) => cbc::encrypt(soft, ivs, sector, data),
-            Key::Vector { code, schedule } => (code.cbc_encrypt)(schedule, ivs, sector, data),
-        }
-    }
-
-    /// The inverse of [`Aes::cbc_encrypt`].
-    pub(crate) fn cbc_decrypt(&self, ivs: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.0 {
-            Key::Portable(soft) => cbc::decrypt(soft, ivs, sector, data),
-            Key::Vector { code, schedule } => (code.cbc_decrypt)(schedule, ivs, sector, data),
-        }
+        let key = match choose(cpu) {
+            Some(code) => Key::Vector { code, schedule: Schedule::expand(key) },
+            None => Key::Portable(SoftAes::new(key)),
+        };
+        Self { level: cpu.level(), key }
     }
 }
 
 impl BlockCipher for Aes {
     fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        match &self.0 {
+        match &self.key {
             Key::Portable(soft) => soft.encrypt_blocks(blocks),
             Key::Vector { code, schedule } => (code.encrypt_blocks)(schedule, blocks),
         }
     }
 
     fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        match &self.0 {
+        match &self.key {
             Key::Portable(soft) => soft.decrypt_blocks(blocks),
             Key::Vector { code, schedule } => (code.decrypt_blocks)(schedule, blocks),
+        }
+    }
+
+    fn cbc_encrypt(&self, ivs: &[Block], sector: usize, data: &mut [u8]) {
+        match &self.key {
+            Key::Portable(soft) => cbc::encrypt(soft, ivs, sector, data),
+            Key::Vector { code, schedule } => (code.cbc_encrypt)(schedule, ivs, sector, data),
+        }
+    }
+
+    fn cbc_decrypt(&self, ivs: &[Block], sector: usize, data: &mut [u8]) {
+        match &self.key {
+            Key::Portable(soft) => cbc::decrypt(soft, ivs, sector, data),
+            Key::Vector { code, schedule } => (code.cbc_decrypt)(schedule, ivs, sector, data),
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        self.level.name()
+    }
+}
+
+impl Cipher128 for Aes {
+    fn xts_encrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+        match &self.key {
+            Key::Portable(soft) => xts::encrypt(soft, tweaks, sector, data),
+            Key::Vector { code, schedule } => (code.xts_encrypt)(schedule, tweaks, sector, data),
+        }
+    }
+
+    fn xts_decrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+        match &self.key {
+            Key::Portable(soft) => xts::decrypt(soft, tweaks, sector, data),
+            Key::Vector { code, schedule } => (code.xts_decrypt)(schedule, tweaks, sector, data),
         }
     }
 }

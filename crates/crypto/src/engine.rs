@@ -1,0 +1,84 @@
+//! What a sector cipher is inside: a mode, its ciphers and its IVs, over runs of sectors.
+
+mod build;
+
+pub(crate) use build::build;
+
+/// A keyed mode over runs of sectors.
+pub(crate) trait Engine: Send + Sync {
+    /// Encrypts a run of whole sectors in place.
+    fn encrypt(&self, run: &Run, data: &mut [u8]);
+
+    /// The inverse of [`Engine::encrypt`].
+    fn decrypt(&self, run: &Run, data: &mut [u8]);
+
+    /// The code in use, for tables: "vaes-avx512", "avx2", "portable".
+    fn code(&self) -> &'static str;
+}
+
+/// How a run of sectors is numbered and cut.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    /// The first sector's number in 512-byte units, the volume's IV offset included (dm-crypt's `cc_sector`).
+    pub(crate) first: u64,
+    /// Bytes a sector.
+    pub(crate) sector: usize,
+    /// Whether IVs count sectors (dm-crypt's `iv_large_sectors`) and not 512-byte units.
+    pub(crate) large_ivs: bool,
+}
+
+impl Run {
+    /// The number of sector `index` of the run, in 512-byte units.
+    pub(crate) fn unit(&self, index: usize) -> u64 {
+        self.first.wrapping_add(self.units_a_sector() * index as u64)
+    }
+
+    /// The number that sector `index` of the run gives to its IV.
+    pub(crate) fn iv(&self, index: usize) -> u64 {
+        let unit = self.unit(index);
+        if self.large_ivs { unit / self.units_a_sector() } else { unit }
+    }
+
+    /// The run without its first sectors.
+    pub(crate) fn skip(&self, sectors: usize) -> Self {
+        Self { first: self.unit(sectors), ..*self }
+    }
+
+    /// Cuts `data` into batches of [`BATCH`] sectors and hands each over with the run it is.
+    pub(crate) fn batches(&self, data: &mut [u8], mut work: impl FnMut(&Run, &mut [u8])) {
+        for (index, batch) in data.chunks_mut(BATCH * self.sector).enumerate() {
+            work(&self.skip(index * BATCH), batch);
+        }
+    }
+
+    fn units_a_sector(&self) -> u64 {
+        (self.sector / 512) as u64
+    }
+}
+
+/// Sectors whose IVs are made and encrypted together: enough to keep a vector unit busy, few enough for the stack.
+pub(crate) const BATCH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sectors_are_numbered_in_units_or_in_sectors() {
+        let mut run = Run { first: 16, sector: 4096, large_ivs: false };
+        assert_eq!([run.unit(0), run.unit(3), run.iv(3), run.skip(2).iv(1)], [16, 40, 40, 40]);
+        run.large_ivs = true;
+        assert_eq!([run.unit(3), run.iv(0), run.iv(3), run.skip(2).iv(1)], [40, 2, 5, 5]);
+        run = Run { first: u64::MAX, sector: 512, large_ivs: false };
+        assert_eq!([run.iv(0), run.iv(1)], [u64::MAX, 0]);
+    }
+
+    #[test]
+    fn batches_cover_the_run() {
+        let run = Run { first: 8, sector: 512, large_ivs: false };
+        let mut data = vec![0; 512 * (BATCH + 3)];
+        let mut seen = Vec::new();
+        run.batches(&mut data, |batch, data| seen.push((batch.first, data.len())));
+        assert_eq!(seen, [(8, 512 * BATCH), (8 + BATCH as u64, 512 * 3)]);
+    }
+}

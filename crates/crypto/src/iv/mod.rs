@@ -1,0 +1,104 @@
+//! The IV of a sector, from its number, as dm-crypt makes it (drivers/md/dm-crypt.c, the comment on IV generation).
+//!
+//! | name     | bytes of the IV                                              |
+//! |----------|--------------------------------------------------------------|
+//! | null     | zeros                                                        |
+//! | plain    | number modulo 2^32, little endian, zeros                     |
+//! | plain64  | number, little endian 64 bits, zeros                         |
+//! | plain64be| zeros, number, big endian 64 bits                            |
+//! | benbi    | zeros, number of the sector's first cipher block counted from 1, big endian 64 bits |
+//! | essiv    | plain64, encrypted under the hash of the whole key           |
+
+use crate::block::BlockCipher;
+use crate::engine::Run;
+use alloc::boxed::Box;
+
+/// Makes IVs of `N` bytes (8, 16 or 32) for a run of sectors, from their numbers alone.
+pub(crate) enum IvGenerator<const N: usize> {
+    Null,
+    Plain,
+    Plain64,
+    Plain64be,
+    /// `shift`: log2 of the cipher blocks in a 512-byte unit.
+    Benbi {
+        shift: u32,
+    },
+    Essiv(Box<dyn BlockCipher<N>>),
+}
+
+impl<const N: usize> IvGenerator<N> {
+    /// The IVs of the first `bytes` bytes of a run, in the elements of `ivs` that it needs.
+    pub(crate) fn fill<'a>(&self, run: &Run, bytes: usize, ivs: &'a mut [[u8; N]]) -> &'a mut [[u8; N]] {
+        let ivs = &mut ivs[..bytes / run.sector];
+        for (index, iv) in ivs.iter_mut().enumerate() {
+            let number = run.iv(index);
+            *iv = match self {
+                Self::Null => [0; N],
+                Self::Plain => at_start(u64::from(number as u32)),
+                Self::Plain64 | Self::Essiv(_) => at_start(number),
+                Self::Plain64be => at_end(number),
+                Self::Benbi { shift } => at_end((number << shift).wrapping_add(1)),
+            };
+        }
+        if let Self::Essiv(cipher) = self {
+            cipher.encrypt_blocks(ivs);
+        }
+        ivs
+    }
+}
+
+/// The number, little endian, at the start of an IV.
+fn at_start<const N: usize>(number: u64) -> [u8; N] {
+    let mut iv = [0; N];
+    iv[..8].copy_from_slice(&number.to_le_bytes());
+    iv
+}
+
+/// The number, big endian, at the end of an IV.
+fn at_end<const N: usize>(number: u64) -> [u8; N] {
+    let mut iv = [0; N];
+    iv[N - 8..].copy_from_slice(&number.to_be_bytes());
+    iv
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two<const N: usize>(generator: &IvGenerator<N>, first: u64, step: u64) -> [[u8; N]; 2] {
+        let run = Run { first, sector: 512 * step as usize, large_ivs: false };
+        let mut ivs = [[0xee; N]; 2];
+        generator.fill(&run, 2 * run.sector, &mut ivs);
+        ivs
+    }
+
+    #[test]
+    fn plain_wraps_at_32_bits_and_plain64_does_not() {
+        let [last, wrapped] = two(&IvGenerator::<16>::Plain, 0xffff_ffff, 1);
+        assert_eq!(last, [255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(wrapped, [0; 16]);
+        let [_, next] = two(&IvGenerator::<16>::Plain64, 0xffff_ffff, 8);
+        assert_eq!(next, [7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let [_, wrapped] = two(&IvGenerator::<16>::Plain64, u64::MAX, 1);
+        assert_eq!(wrapped, [0; 16]);
+    }
+
+    #[test]
+    fn big_endian_ivs() {
+        let [iv, _] = two(&IvGenerator::<16>::Plain64be, 0x0102, 1);
+        assert_eq!(iv, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
+        let [first, second] = two(&IvGenerator::<16>::Benbi { shift: 5 }, 0, 1);
+        assert_eq!(first, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(second, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 33]);
+        assert_eq!(two(&IvGenerator::<16>::Null, 9, 1), [[0; 16]; 2]);
+    }
+
+    #[test]
+    fn other_sizes_keep_numbers_at_their_ends() {
+        assert_eq!(two(&IvGenerator::<8>::Plain64be, 0x0102, 1)[0], [0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(two(&IvGenerator::<8>::Benbi { shift: 6 }, 1, 1)[0], [0, 0, 0, 0, 0, 0, 0, 65]);
+        let [iv, _] = two(&IvGenerator::<32>::Plain64, 0x0102, 1);
+        assert_eq!((iv[0], iv[1], iv[31]), (2, 1, 0));
+        assert_eq!(two(&IvGenerator::<32>::Plain64be, 0x0102, 1)[0][30..], [1, 2]);
+    }
+}
