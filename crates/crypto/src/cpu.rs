@@ -1,7 +1,7 @@
 //! What this CPU can do, as a value that proves it. Nobody else asks the CPU.
 //!
 //! Detection follows the vendors' rules (CPUID leaves 1 and 7 with XGETBV for the register state on x86-64, HWCAP on
-//! aarch64) through the standard library; without `std` everything runs on portable code.
+//! aarch64) through the standard library; without `std` only what the build's target always has is used.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -47,6 +47,8 @@ pub(crate) enum Feature {
     ArmAes = 1 << 7,
     /// AVX-512 F, BW and VBMI with GFNI.
     Gfni = 1 << 8,
+    /// The vector registers that every aarch64 CPU has.
+    Neon = 1 << 9,
 }
 
 impl Cpu {
@@ -122,6 +124,7 @@ impl fmt::Display for Cpu {
             (Feature::ShaNi, "sha-ni"),
             (Feature::Bmi2, "bmi2"),
             (Feature::Avx2, "avx2"),
+            (Feature::Neon, "neon"),
         ];
         let mut before = " (";
         for (_, name) in others.iter().filter(|(feature, _)| self.has(*feature)) {
@@ -133,7 +136,8 @@ impl fmt::Display for Cpu {
 }
 
 /// Oldest first: the order in which [`Cpu::levels`] keeps them longest.
-const ALL: [Feature; 9] = [
+const ALL: [Feature; 10] = [
+    Feature::Neon,
     Feature::ArmAes,
     Feature::AesNi,
     Feature::Avx2,
@@ -160,21 +164,26 @@ mod machine {
             Feature::Avx512 => is!("avx512f") && is!("avx512bw") && is!("avx512dq") && is!("avx512vl"),
             Feature::Vaes512 => has(Feature::Avx512) && has(Feature::Vaes256),
             Feature::Gfni => has(Feature::Avx512) && is!("avx512vbmi") && is!("gfni"),
-            Feature::ArmAes => false,
+            Feature::ArmAes | Feature::Neon => false,
         }
     }
 }
 
-#[cfg(all(feature = "std", target_arch = "aarch64"))]
+#[cfg(target_arch = "aarch64")]
 mod machine {
     use super::Feature;
 
     pub(super) fn has(feature: Feature) -> bool {
-        matches!(feature, Feature::ArmAes) && std::arch::is_aarch64_feature_detected!("aes")
+        match feature {
+            Feature::Neon => cfg!(target_feature = "neon"),
+            #[cfg(feature = "std")]
+            Feature::ArmAes => std::arch::is_aarch64_feature_detected!("aes"),
+            _ => false,
+        }
     }
 }
 
-#[cfg(not(all(feature = "std", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(not(any(target_arch = "aarch64", all(feature = "std", target_arch = "x86_64"))))]
 mod machine {
     use super::Feature;
 
