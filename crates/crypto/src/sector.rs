@@ -14,6 +14,9 @@ impl SectorSize {
     /// 4096 bytes: LUKS2's largest.
     pub const S4096: Self = Self(4096);
 
+    /// All there are, ascending.
+    pub const ALL: [Self; 4] = [Self(512), Self(1024), Self(2048), Self(4096)];
+
     /// Accepts 512, 1024, 2048 and 4096.
     pub fn new(bytes: u32) -> Result<Self, Error> {
         match bytes {
@@ -44,6 +47,7 @@ impl SectorCipher {
     /// Expands `key`; the code that runs later is chosen here, once, from `cpu`.
     pub fn new(spec: &CipherSpec, key: &Secret, sector_size: SectorSize, cpu: Cpu) -> Result<Self, Error> {
         spec.check_implemented()?;
+        spec.check_sector_size(sector_size)?;
         spec.check_key_bits(8 * key.len())?;
         Ok(Self { sector_size, large_ivs: false, engine: engine::build(spec, key.expose(), cpu) })
     }

@@ -64,7 +64,7 @@ impl PartialEq for Cipher {
 
 impl Eq for Cipher {}
 
-pub(crate) static CIPHERS: [Cipher; 21] = [
+pub(crate) static CIPHERS: [Cipher; 22] = [
     Cipher {
         name: "aes",
         keys: (128, 256, 64),
@@ -89,6 +89,7 @@ pub(crate) static CIPHERS: [Cipher; 21] = [
     Cipher { name: "aria", keys: (128, 256, 64), make: Make::Absent(128) },
     Cipher { name: "sm4", keys: (128, 128, 8), make: Make::Absent(128) },
     Cipher { name: "kuznyechik", keys: (256, 256, 8), make: Make::Absent(128) },
+    Cipher { name: "arc4", keys: (8, 2048, 8), make: Make::Absent(8) },
     // The kernel's null cipher copies; cryptsetup's reencryption of plain data writes it.
     Cipher { name: "cipher_null", keys: (0, 0, 8), make: Make::Absent(8) },
 ];

@@ -1,29 +1,41 @@
-//! Cipher specifications as dm-crypt and LUKS write them: "aes-xts-plain64", "aes-cbc-essiv:sha256", "aes-ecb".
+//! Cipher specifications as dm-crypt, LUKS and cryptsetup write them.
 //!
 //! ```text
-//! cipher[:keycount][-mode[-iv[:hash]]]     (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst)
+//! cipher[:keycount][-mode[-iv[:hash]]]     "aes-xts-plain64", "aes:64-cbc-lmk", "xchacha12,aes-adiantum-plain64"
+//! capi:algorithm[-iv[:hash]]               "capi:xts(aes)-plain64", "capi:essiv(cbc(aes),sha256)-plain64"
 //! ```
 //!
-//! "aes" alone means aes-cbc-plain. A [`CipherSpec`] exists only for a combination that can exist; `table` knows the
-//! names, `rules` what goes together.
+//! (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst.) "aes" alone means aes-cbc-plain. A [`CipherSpec`]
+//! exists only for a combination that can exist: `classic` and `capi` take the two forms apart, `table` knows the names,
+//! `rules` what goes together, `keys` how a volume key is divided. [`space`] walks through all there is.
 
+mod built;
+mod capi;
+mod classic;
+mod keys;
 mod rules;
+mod space;
 mod table;
 
-use crate::block::table::{Cipher, Make};
-use crate::{Error, Hash};
+use crate::block::table::Cipher;
+use crate::{Error, SectorSize};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+pub use space::{Combination, Existing, space};
 use table::EssivHash;
 
 /// A cipher, mode and IV that can exist together. Impossible combinations do not parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CipherSpec {
     cipher: &'static Cipher,
+    /// How many keys sectors take turns with: 1, or loop-AES's 64.
+    keys: u32,
     mode: Mode,
     iv: Iv,
+    /// A "capi:" specification as it was written; it means what the other fields say.
+    capi: Option<String>,
 }
 
 /// How blocks are chained into sectors.
@@ -57,7 +69,6 @@ pub(crate) enum Iv {
     Tcw,
     Eboiv,
     Elephant,
-    Random,
 }
 
 impl CipherSpec {
@@ -71,61 +82,61 @@ impl CipherSpec {
 
     /// Parses any specification that can exist, whether this build can run it or not: to describe volumes.
     pub fn recognise(text: &str) -> Result<Self, Error> {
-        rules::recognise(text)
+        match text.strip_prefix("capi:") {
+            Some(algorithm) => capi::recognise(text, algorithm),
+            None => classic::recognise(text),
+        }
     }
 
-    /// Parses LUKS1's two fields, "aes" and "xts-plain64".
+    /// Parses LUKS1's two fields, "aes" and "xts-plain64". An empty mode is as good as none.
     pub fn from_parts(cipher_name: &str, cipher_mode: &str) -> Result<Self, Error> {
-        Self::parse(&format!("{cipher_name}-{cipher_mode}"))
-    }
-
-    /// Refuses a volume key of `bits` bits that the cipher and mode cannot take (XTS counts both halves).
-    pub fn check_key_bits(&self, bits: usize) -> Result<(), Error> {
-        if self.key_bits().contains(&bits) {
-            return Ok(());
-        }
-        let mut wants = list(&self.key_bits());
-        match self.mode {
-            Mode::Xts => wants += " (two keys: one for the data, one for the tweak)",
-            Mode::Lrw => wants += " (the cipher's key and a 128-bit tweak key)",
-            _ => {}
-        }
-        Err(Error::KeySize { spec: self.to_string(), got: bits, wants })
-    }
-
-    /// The volume key sizes that the cipher and mode take, in bits, ascending.
-    pub fn key_bits(&self) -> Vec<usize> {
-        match (self.mode, self.iv) {
-            (Mode::Xts, _) | (_, Iv::Elephant) => self.cipher.key_bits().map(|bits| 2 * bits).collect(),
-            (Mode::Lrw, _) => self.cipher.key_bits().map(|bits| bits + 128).collect(),
-            (Mode::Adiantum { .. }, _) => Vec::from([256]),
-            (_, Iv::Tcw) => {
-                self.cipher.key_bits().map(|bits| bits + self.cipher.block_bits() + 128).collect()
-            }
-            _ => self.cipher.key_bits().collect(),
+        match cipher_mode {
+            "" => Self::parse(cipher_name),
+            mode => Self::parse(&format!("{cipher_name}-{mode}")),
         }
     }
 
-    /// The size of the cipher's block in bytes: 8 or 16.
+    /// Refuses a sector size that the IV cannot take: loop-AES's and TrueCrypt's are made for 512 bytes.
+    pub fn check_sector_size(&self, size: SectorSize) -> Result<(), Error> {
+        match self.iv {
+            Iv::Lmk | Iv::Tcw if size != SectorSize::S512 => Err(Error::Impossible(format!(
+                "{self}: the IV {} is made for sectors of 512 bytes, not {}",
+                self.iv.name(),
+                size.bytes()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sector sizes that it can take, ascending.
+    pub fn sector_sizes(&self) -> impl Iterator<Item = SectorSize> {
+        SectorSize::ALL.into_iter().filter(|size| self.check_sector_size(*size).is_ok())
+    }
+
+    /// The size of the cipher's block in bytes: 8 or 16, and 1 where there are none (ciphers that exist in ECB only).
     pub fn block_len(&self) -> usize {
         self.cipher.block_bits() / 8
     }
 
-    /// The cipher as LUKS1's cipher-name field has it: "aes", "xchacha12,aes".
-    pub fn cipher_name(&self) -> String {
-        match self.mode {
-            Mode::Adiantum { rounds } => format!("xchacha{rounds},{}", self.cipher.name),
-            _ => self.cipher.name.into(),
-        }
+    /// The size of a sector's IV in bytes: a block's, the wide modes' 32, or none.
+    pub fn iv_len(&self) -> usize {
+        self.mode.iv_len(self.cipher)
     }
 
-    /// Mode and IV as LUKS1's cipher-mode field has them: "xts-plain64", "cbc-essiv:sha256", "ecb".
+    /// How many keys sectors take turns with: 1 but for "aes:64-…".
+    pub fn key_count(&self) -> usize {
+        self.keys as usize
+    }
+
+    /// The cipher as LUKS1's cipher-name field has it: "aes", "aes:64", "xchacha12,aes", "capi:xts(aes)".
+    pub fn cipher_name(&self) -> String {
+        self.halves().0
+    }
+
+    /// Mode and IV as LUKS1's cipher-mode field has them: "xts-plain64", "cbc-essiv:sha256", "ecb"; for a "capi:"
+    /// specification what follows its first dash.
     pub fn mode_name(&self) -> String {
-        match self.iv {
-            Iv::Absent => self.mode.name().into(),
-            Iv::Essiv(hash) => format!("{}-essiv:{}", self.mode.name(), hash.name),
-            iv => format!("{}-{}", self.mode.name(), iv.name()),
-        }
+        self.halves().1
     }
 
     pub(crate) fn cipher(&self) -> &'static Cipher {
@@ -140,40 +151,49 @@ impl CipherSpec {
         self.iv
     }
 
-    /// Refuses what exists but has no code yet, naming the part that is missing.
-    pub(crate) fn check_implemented(&self) -> Result<(), Error> {
-        let missing = match (self.mode, self.iv) {
-            _ if matches!(self.cipher.make, Make::Absent(_)) => self.cipher.name,
-            (Mode::Ctr | Mode::Pcbc | Mode::Lrw | Mode::Adiantum { .. } | Mode::Hctr2, _) => self.mode.name(),
-            (_, Iv::Lmk | Iv::Tcw | Iv::Eboiv | Iv::Elephant | Iv::Random) => self.iv.name(),
-            (_, Iv::Essiv(EssivHash { hash: None, name, .. })) => name,
-            _ => return Ok(()),
-        };
-        Err(Error::Unsupported(format!("{self} exists, but this build does not implement {missing} yet")))
+    /// The text before and after the first dash, as cryptsetup divides it.
+    fn halves(&self) -> (String, String) {
+        let text = self.to_string();
+        match text.split_once('-') {
+            Some((cipher, mode)) => (cipher.into(), mode.into()),
+            None => (text, String::new()),
+        }
     }
 }
 
-/// The canonical text, which parses back to the same value.
+/// The canonical text, which parses back to the same value; of a "capi:" specification the text that was parsed.
 impl fmt::Display for CipherSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.cipher_name(), self.mode_name())
+        if let Some(capi) = &self.capi {
+            return f.write_str(capi);
+        }
+        if let Mode::Adiantum { rounds } = self.mode {
+            write!(f, "xchacha{rounds},")?;
+        }
+        f.write_str(self.cipher.name)?;
+        if self.keys > 1 {
+            write!(f, ":{}", self.keys)?;
+        }
+        write!(f, "-{}", self.mode.name())?;
+        match self.iv {
+            Iv::Absent => Ok(()),
+            Iv::Essiv(hash) => write!(f, "-essiv:{}", hash.name),
+            iv => write!(f, "-{}", iv.name()),
+        }
     }
 }
 
-impl EssivHash {
-    /// The hash to run, for one that is built.
-    pub(crate) fn hash(&self) -> Option<Hash> {
-        self.hash
-    }
-}
-
-/// "256, 384 or 512 bits", or "32 to 448 bits in steps of 8" when there are many.
+/// "256, 384 or 512 bits"; many as "32 to 448 bits in steps of 8".
 fn list(sizes: &[usize]) -> String {
     match sizes {
         [] => "no bits".into(),
         [only] => format!("{only} bits"),
         [first, second, .., last] if sizes.len() > 4 => {
-            format!("{first} to {last} bits in steps of {}", second - first)
+            let step = second - first;
+            match sizes.windows(2).all(|pair| pair[1] - pair[0] == step) {
+                true => format!("{first} to {last} bits in steps of {step}"),
+                false => format!("{first} to {last} bits in {} sizes", sizes.len()),
+            }
         }
         [most @ .., last] => {
             let most: Vec<String> = most.iter().map(ToString::to_string).collect();

@@ -3,6 +3,7 @@
 
 use super::{Iv, Mode};
 use crate::Hash;
+use crate::block::table::Cipher;
 
 /// A hash that ESSIV may name, by the kernel's name for it.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,15 +59,54 @@ impl Iv {
             Self::Tcw => "tcw",
             Self::Eboiv => "eboiv",
             Self::Elephant => "elephant",
-            Self::Random => "random",
         }
     }
 }
 
-/// Ciphers that encrypt a stream, not blocks: no mode makes them fit for sectors.
-pub(super) const STREAM_CIPHERS: [&str; 4] = ["arc4", "salsa20", "chacha20", "xchacha20"];
+impl Mode {
+    /// Whether a sector is one block: every bit of it depends on all others, and the IV has 256 bits.
+    pub(super) const fn is_wide(self) -> bool {
+        matches!(self, Self::Adiantum { .. } | Self::Hctr2)
+    }
 
-const MODES: [Mode; 8] = [
+    /// The size of the IV in bytes.
+    pub(super) fn iv_len(self, cipher: &Cipher) -> usize {
+        match self {
+            Self::Ecb => 0,
+            _ if self.is_wide() => 32,
+            _ => cipher.block_bits() / 8,
+        }
+    }
+}
+
+/// Ciphers that encrypt a stream, not blocks, and are none of dm-crypt's (arc4 in ecb is).
+pub(super) const STREAM_CIPHERS: [&str; 4] = ["salsa20", "chacha20", "xchacha12", "xchacha20"];
+
+/// Modes that authenticate.
+pub(super) const AEAD_MODES: [&str; 12] = [
+    "gcm",
+    "ccm",
+    "rfc4106",
+    "rfc4309",
+    "rfc4543",
+    "rfc7539",
+    "rfc7539esp",
+    "authenc",
+    "authencesn",
+    "eax",
+    "ocb",
+    "siv",
+];
+
+/// Ciphers that authenticate.
+pub(super) const AEAD_CIPHERS: [&str; 8] =
+    ["aegis128", "aegis128l", "aegis256", "morus640", "morus1280", "chacha20-poly1305", "gcm", "ascon"];
+
+/// Modes and wrappers of the kernel's that are no mode of dm-crypt's here.
+pub(super) const OTHER_MODES: [&str; 9] =
+    ["cfb", "ofb", "cts", "xctr", "rfc3686", "kw", "cryptd", "pcrypt", "simd"];
+
+pub(super) const MODES: [Mode; 8] = [
     Mode::Xts,
     Mode::Cbc,
     Mode::Ctr,
@@ -77,20 +117,10 @@ const MODES: [Mode; 8] = [
     Mode::Hctr2,
 ];
 
-const IVS: [Iv; 10] = [
-    Iv::Null,
-    Iv::Plain,
-    Iv::Plain64,
-    Iv::Plain64be,
-    Iv::Benbi,
-    Iv::Lmk,
-    Iv::Tcw,
-    Iv::Eboiv,
-    Iv::Elephant,
-    Iv::Random,
-];
+pub(super) const IVS: [Iv; 9] =
+    [Iv::Null, Iv::Plain, Iv::Plain64, Iv::Plain64be, Iv::Benbi, Iv::Lmk, Iv::Tcw, Iv::Eboiv, Iv::Elephant];
 
-static ESSIV_HASHES: [EssivHash; 25] = [
+pub(super) static ESSIV_HASHES: [EssivHash; 25] = [
     EssivHash { name: "md4", digest_bits: 128, hash: None },
     EssivHash { name: "md5", digest_bits: 128, hash: None },
     EssivHash { name: "sha1", digest_bits: 160, hash: Some(Hash::Sha1) },

@@ -1,6 +1,8 @@
 //! What parses, to what, and which rule refuses the rest.
 
+use super::table::{ESSIV_HASHES, IVS};
 use super::*;
+use crate::block::table::CIPHERS;
 
 fn canonical(text: &str) -> String {
     CipherSpec::recognise(text).unwrap_or_else(|error| panic!("{text}: {error}")).to_string()
@@ -36,8 +38,13 @@ fn short_forms_and_parts() {
     assert_eq!(canonical("aes"), "aes-cbc-plain");
     assert_eq!(canonical("aes-plain"), "aes-cbc-plain");
     assert_eq!(canonical("aes:1-xts-plain64"), "aes-xts-plain64");
-    // dm-crypt drops the IV of a mode that takes none.
+    assert_eq!(canonical("cipher_null"), "cipher_null-ecb");
+    assert_eq!(canonical("null"), "cipher_null-ecb");
+    // dm-crypt drops the IV of a mode that takes none, whatever its name, and does not look at parameters but essiv's.
     assert_eq!(canonical("aes-ecb-plain64"), "aes-ecb");
+    assert_eq!(canonical("aes-ecb-nonsense"), "aes-ecb");
+    assert_eq!(canonical("aes-cbc-plain64:sha256"), "aes-cbc-plain64");
+    assert_eq!(canonical("xchacha12,aes,nhpoly1305-adiantum-plain64"), "xchacha12,aes-adiantum-plain64");
     let spec = CipherSpec::from_parts("aes", "cbc-essiv:sha256").unwrap();
     assert_eq!(spec.cipher_name(), "aes");
     assert_eq!(spec.mode_name(), "cbc-essiv:sha256");
@@ -47,35 +54,49 @@ fn short_forms_and_parts() {
 }
 
 #[test]
-fn existing_combinations_are_named_as_not_built() {
-    for (text, missing) in [
-        ("serpent-xts-plain64", "serpent"),
-        ("twofish-cbc-essiv:sha256", "twofish"),
-        ("blowfish-cbc-essiv:sha256", "blowfish"),
-        ("cast5-cbc-plain64", "cast5"),
-        ("cast6-lrw-benbi", "cast6"),
-        ("aes-lrw-benbi", "lrw"),
-        ("aes-ctr-plain64", "ctr"),
-        ("aes-pcbc-plain", "pcbc"),
-        ("aes-hctr2-plain64", "hctr2"),
-        ("xchacha12,aes-adiantum-plain64", "adiantum"),
-        ("aes-cbc-tcw", "tcw"),
-        ("aes-cbc-eboiv", "eboiv"),
-        ("aes-cbc-elephant", "elephant"),
-        ("aes-xts-random", "random"),
-        ("aes-cbc-essiv:md5", "md5"),
-        ("aes-cbc-essiv:wp256", "wp256"),
-        ("cipher_null-ecb", "cipher_null"),
-        ("des3_ede-cbc-plain", "des3_ede"),
+fn combinations_of_ciphers_without_code_are_recognised_and_not_parsed() {
+    for text in ["kuznyechik-xts-plain64", "kuznyechik-cbc-essiv:sha256"] {
+        assert_eq!(canonical(text), text);
+        assert_eq!(refusal(text), format!("{text} exists, but this build does not implement kuznyechik yet"));
+    }
+}
+
+#[test]
+fn combinations_that_exist() {
+    for text in [
+        "serpent-xts-plain64",
+        "twofish-cbc-essiv:sha256",
+        "blowfish-cbc-essiv:sha256",
+        "cast5-cbc-plain64",
+        "cast6-lrw-benbi",
+        "cast6-cbc-essiv:sha1",
+        "anubis-cbc-essiv:rmd160",
+        "aes-lrw-benbi",
+        "aes-ctr-plain64",
+        "aes-ctr-essiv:sha256",
+        "aes-pcbc-plain",
+        "aes-hctr2-plain64",
+        "xchacha12,aes-adiantum-plain64",
+        "xchacha20,serpent-adiantum-null",
+        "aes-cbc-tcw",
+        "aes-xts-tcw",
+        "blowfish-cbc-tcw",
+        "aes-cbc-eboiv",
+        "serpent-xts-eboiv",
+        "aes-cbc-elephant",
+        "aes-xts-elephant",
+        "aes-cbc-lmk",
+        "aes:64-cbc-lmk",
+        "aes:2-xts-plain64",
+        "twofish:16-cbc-essiv:sha256",
+        "aes-cbc-essiv:md5",
+        "aes-cbc-essiv:wp256",
+        "arc4-ecb",
+        "cipher_null-ecb",
+        "des3_ede-cbc-plain",
     ] {
         assert_eq!(canonical(text), text);
-        assert_eq!(refusal(text), format!("{text} exists, but this build does not implement {missing} yet"));
     }
-    assert_eq!(
-        refusal("aes:64-cbc-lmk"),
-        "aes:64-cbc-lmk exists, but this build does not implement 64 keys a volume yet"
-    );
-    assert!(matches!(CipherSpec::parse("capi:xts(aes)-plain64"), Err(Error::Unsupported(_))));
 }
 
 #[test]
@@ -106,25 +127,56 @@ fn impossible_combinations_name_their_rule() {
             "aes-cbc-essiv:sha512: essiv uses the digest as a key, sha512's has 512 bits, aes takes 128, 192 or 256 bits",
         ),
         (
-            "aes-cbc-plain64:sha256",
-            "aes-cbc-plain64:sha256: plain64 takes no parameter (\":sha256\"); only essiv does",
+            "aes-xts-lmk",
+            "aes-xts-lmk: the IV lmk depends on the data and can be taken out again in cbc only, not in xts",
         ),
-        ("aes-xts-lmk", "aes-xts-lmk: the IV lmk is made for cbc, not for xts"),
-        ("serpent-cbc-eboiv", "serpent-cbc-eboiv: the IV eboiv is BitLocker's and exists for aes only"),
+        (
+            "aes-ctr-eboiv",
+            "aes-ctr-eboiv: the IV eboiv is an encrypted block, and ctr encrypts no blocks but a key stream",
+        ),
+        (
+            "xchacha12,aes-adiantum-tcw",
+            "xchacha12,aes-adiantum-tcw: the IV tcw is at most one block of 128 bits, adiantum takes 256 bits",
+        ),
+        ("aes-ecb-essiv:sha256", "aes-ecb-essiv:sha256: essiv encrypts the IV, and ecb takes none"),
+        (
+            "des-cbc-elephant",
+            "des-cbc-elephant: elephant's sector keys are AES's and as long as all other keys: 128, 192 or 256 bits",
+        ),
+        (
+            "aes-xts-random",
+            "aes-xts-random: random IVs must be stored beside each sector and need integrity tags for that",
+        ),
+        (
+            "aes-gcm-random",
+            "aes-gcm-random: gcm authenticates, and its tags need a place beside each sector (integrity)",
+        ),
+        (
+            "aegis128-random",
+            "aegis128-random: aegis128 authenticates, and its tags need a place beside each sector (integrity)",
+        ),
+        (
+            "xts(aes)-plain64",
+            "xts(aes)-plain64: names with parentheses are for specifications that start with capi:",
+        ),
+        (
+            "aes:131072-cbc-lmk",
+            "aes:131072-cbc-lmk: 131072 keys are more than memory can hold, 65536 are allowed",
+        ),
         (
             "aes-hctr2-essiv:sha256",
             "aes-hctr2-essiv:sha256: essiv makes IVs of one block, hctr2 takes 256-bit IVs",
         ),
         ("cipher_null-xts-plain64", "cipher_null encrypts nothing: only cipher_null-ecb exists"),
         ("aes:3-cbc-plain", "aes:3-cbc-plain: the number of keys after \"aes:\" must be a power of two"),
+        ("arc4", "arc4 is a stream cipher and has no blocks for cbc to chain: only arc4-ecb exists"),
         (
-            "arc4",
-            "arc4: arc4 is a stream cipher and gives every sector the same key stream; sectors need a block cipher",
+            "salsa20-ecb",
+            "salsa20-ecb: salsa20 is a stream cipher and has no blocks to chain; sectors need a block cipher",
         ),
     ] {
         assert_eq!(CipherSpec::parse(text), Err(Error::Impossible(rule.into())), "{text}");
     }
-    assert!(refusal("arc4-ecb").contains("arc4 is a stream cipher"));
 }
 
 #[test]
@@ -150,6 +202,15 @@ fn key_sizes() {
     assert_eq!(bits("aes-hctr2-plain64"), [128, 192, 256]);
     assert_eq!(bits("aes-cbc-elephant"), [256, 384, 512]);
     assert_eq!(bits("aes-cbc-tcw"), [384, 448, 512]);
+    assert_eq!(bits("aes-xts-elephant"), [512]);
+    assert_eq!(bits("aes-xts-tcw"), [512, 640, 768]);
+    assert_eq!(bits("blowfish-cbc-elephant"), [256, 384, 512]);
+    assert_eq!(bits("aes-cbc-lmk"), [128, 192, 256]);
+    assert_eq!(bits("aes:64-cbc-lmk"), [64 * 128, 65 * 128, 64 * 192, 65 * 192, 64 * 256, 65 * 256]);
+    assert_eq!(bits("des:64-cbc-lmk"), [64 * 64]);
+    assert_eq!(bits("aes:2-xts-plain64"), [512, 768, 1024]);
+    assert_eq!(bits("arc4-ecb").len(), 256);
+    assert_eq!(bits("cipher_null-ecb"), [0]);
     assert_eq!(bits("des3_ede-cbc-plain"), [192]);
     assert_eq!(bits("blowfish-cbc-plain").len(), 53);
     let refused =
@@ -168,4 +229,146 @@ fn key_sizes() {
     );
     assert_eq!(refused("des-cbc-plain", 56), "des-cbc-plain takes a key of 64 bits, not 56 bits");
     assert_eq!(CipherSpec::parse("aes-xts-plain64").unwrap().check_key_bits(512), Ok(()));
+}
+
+#[test]
+fn volume_keys_are_divided() {
+    let layout = |text: &str, len| {
+        let layout = CipherSpec::recognise(text).unwrap().key_layout(len)?;
+        Some((layout.keys, layout.each, layout.extra))
+    };
+    assert_eq!(layout("aes-xts-plain64", 64), Some((1, 64, 0)));
+    assert_eq!(layout("aes:64-cbc-lmk", 64 * 32), Some((64, 32, 0)));
+    assert_eq!(layout("aes:64-cbc-lmk", 65 * 16), Some((64, 16, 16)));
+    assert_eq!(layout("aes:64-cbc-lmk", 65 * 16 + 1), None);
+    assert_eq!(layout("aes-cbc-tcw", 64), Some((1, 32, 32)));
+    assert_eq!(layout("blowfish-cbc-tcw", 40), Some((1, 16, 24)));
+    assert_eq!(layout("aes-cbc-elephant", 32), Some((1, 16, 16)));
+    // 2 keys and a seed would be 3 × 16 bytes: dm-crypt takes that for two keys of 24.
+    assert_eq!(layout("aes:2-cbc-lmk", 48), Some((2, 24, 0)));
+}
+
+#[test]
+fn sector_sizes() {
+    let sizes = |text: &str| -> Vec<usize> {
+        CipherSpec::recognise(text).unwrap().sector_sizes().map(SectorSize::bytes).collect()
+    };
+    assert_eq!(sizes("aes-xts-plain64"), [512, 1024, 2048, 4096]);
+    assert_eq!(sizes("aes-cbc-elephant"), [512, 1024, 2048, 4096]);
+    assert_eq!(sizes("aes:64-cbc-lmk"), [512]);
+    assert_eq!(
+        CipherSpec::recognise("aes-cbc-tcw")
+            .unwrap()
+            .check_sector_size(SectorSize::S4096)
+            .unwrap_err()
+            .to_string(),
+        "aes-cbc-tcw: the IV tcw is made for sectors of 512 bytes, not 4096"
+    );
+}
+
+#[test]
+fn capi_specifications_mean_what_they_say_and_stay_as_they_are() {
+    for (capi, classic) in [
+        ("capi:xts(aes)-plain64", "aes-xts-plain64"),
+        ("capi:xts(ecb(aes))-plain64", "aes-xts-plain64"),
+        ("capi:xts(ecb-aes-aesni)-plain64", "aes-xts-plain64"),
+        ("capi:lrw(ecb(serpent))-benbi", "serpent-lrw-benbi"),
+        ("capi:cbc(aes)-essiv:sha256", "aes-cbc-essiv:sha256"),
+        ("capi:cbc(aes)-essiv:sha3-256", "aes-cbc-essiv:sha3-256"),
+        ("capi:essiv(cbc(aes),sha256)-plain64", "aes-cbc-essiv:sha256"),
+        ("capi:essiv(cbc(aes),sha3-256)-plain64", "aes-cbc-essiv:sha3-256"),
+        ("capi:essiv(cbc-aes-aesni,sha256-avx2)-plain64", "aes-cbc-essiv:sha256"),
+        ("capi:adiantum(xchacha12,aes)-plain64", "xchacha12,aes-adiantum-plain64"),
+        ("capi:adiantum(xchacha20,aes,nhpoly1305)-plain64", "xchacha20,aes-adiantum-plain64"),
+        ("capi:adiantum(xchacha20-simd,aes-aesni)-plain64", "xchacha20,aes-adiantum-plain64"),
+        ("capi:hctr2(aes)-plain64", "aes-hctr2-plain64"),
+        ("capi:hctr2_base(xctr(aes),polyval)-plain64", "aes-hctr2-plain64"),
+        ("capi:cbc(aes)-lmk", "aes:64-cbc-lmk"),
+        ("capi:ecb(aes)", "aes-ecb"),
+        ("capi:ecb(arc4)", "arc4-ecb"),
+        ("capi:arc4-generic-null", "arc4-ecb"),
+        ("capi:xts-aes-aesni-plain64", "aes-xts-plain64"),
+        ("capi:xts-aes-vaes-avx10_512-plain64", "aes-xts-plain64"),
+        ("capi:ctr-camellia-aesni-avx2-plain64be", "camellia-ctr-plain64be"),
+    ] {
+        let (capi_spec, spec) =
+            (CipherSpec::recognise(capi).expect(capi), CipherSpec::recognise(classic).unwrap());
+        assert_eq!(capi_spec.to_string(), capi);
+        assert_eq!(CipherSpec { capi: None, ..capi_spec.clone() }, spec, "{capi}");
+        let (name, mode) = (capi_spec.cipher_name(), capi_spec.mode_name());
+        assert_eq!(if mode.is_empty() { name } else { format!("{name}-{mode}") }, capi);
+    }
+}
+
+#[test]
+fn capi_refusals() {
+    let long = format!("capi:xts({})-plain64", "a".repeat(130));
+    for (text, refusal) in [
+        ("capi:", "capi:: \"\" is not a name of the crypto API's"),
+        ("capi:xts(aes)", "capi:xts(aes) needs an IV, for example capi:xts(aes)-plain64"),
+        ("capi:xts(aes", "capi:xts(aes: the parenthesis after xts must close at the end"),
+        ("capi:xts(aes)x-plain64", "capi:xts(aes)x-plain64: the parenthesis after xts must close at the end"),
+        (
+            "capi:aes-plain64",
+            "capi:aes-plain64: aes alone is a block cipher; sectors need a mode, as in xts(aes)",
+        ),
+        (
+            "capi:xts(cbc(aes))-plain64",
+            "capi:xts(cbc(aes))-plain64: \"cbc\" takes a cipher, and cbc(…) is none",
+        ),
+        ("capi:xts(blowfish)-plain64", "xts needs a cipher with 128-bit blocks, blowfish's are 64 bits"),
+        ("capi:xts(rot13)-plain64", "unknown cipher \"rot13\""),
+        ("capi:foo(aes)-plain64", "unknown algorithm of the kernel's crypto API \"foo\""),
+        ("capi:adiantum(chacha20,aes)-plain64", "unknown Adiantum stream cipher \"chacha20\""),
+        ("capi:adiantum(aes)-plain64", "unknown algorithm of the kernel's crypto API \"adiantum\""),
+        (
+            "capi:gcm(aes)-random",
+            "capi:gcm(aes)-random: gcm authenticates, and its tags need a place beside each sector (integrity)",
+        ),
+        (
+            "capi:authenc(hmac(sha256),xts(aes))-plain64",
+            "capi:authenc(hmac(sha256),xts(aes))-plain64: authenc authenticates, and its tags need a place beside each \
+             sector (integrity)",
+        ),
+        (
+            "capi:essiv(cbc(aes),sha256)-benbi",
+            "capi:essiv(cbc(aes),sha256)-benbi exists, but this build encrypts plain64 IVs with essiv, not benbi",
+        ),
+        (
+            "capi:cts(cbc(aes))-plain64",
+            "capi:cts(cbc(aes))-plain64 exists, but this build does not implement cts",
+        ),
+        (
+            "capi:xchacha20-plain64",
+            "capi:xchacha20-plain64 exists, but this build does not implement xchacha20",
+        ),
+        (&long, &format!("{long}: the crypto API's names have at most 127 characters")),
+    ] {
+        assert_eq!(CipherSpec::recognise(text).expect_err(text).to_string(), refusal);
+    }
+}
+
+#[test]
+fn the_space_is_whole_and_every_refusal_is_a_rule() {
+    let all: Vec<Combination> = space().collect();
+    assert_eq!(all.len(), CIPHERS.len() * (8 * (IVS.len() + 2 + ESSIV_HASHES.len()) + 2));
+    for combination in &all {
+        match &combination.outcome {
+            Ok(existing) => {
+                assert_eq!(existing.spec.to_string(), combination.text);
+                assert!(
+                    !existing.key_bits.is_empty() && !existing.sector_sizes.is_empty(),
+                    "{}",
+                    combination.text
+                );
+                assert!(existing.key_bits.is_sorted());
+            }
+            Err(error) => assert!(matches!(error, Error::Impossible(_)), "{}: {error}", combination.text),
+        }
+    }
+    let exists = |text: &str| all.iter().any(|it| it.text == text && it.outcome.is_ok());
+    assert!(exists("aes-xts-plain64") && exists("aes:64-cbc-lmk") && exists("xchacha20,aes-adiantum-plain"));
+    assert!(
+        exists("blowfish-cbc-essiv:sha256") && !exists("blowfish-xts-plain64") && !exists("aes-xts-random")
+    );
 }
