@@ -29,6 +29,11 @@ pub(crate) trait BlockCipher<const N: usize = 16>: Send + Sync {
         cbc::decrypt(self, ivs, sector, data);
     }
 
+    /// Blocks that the code works on side by side: fewer in one call cost as much time.
+    fn parallel(&self) -> usize {
+        1
+    }
+
     /// The code in use, for tables: "vaes-avx512", "avx2", "portable".
     fn code(&self) -> &'static str {
         "portable"

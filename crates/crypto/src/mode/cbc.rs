@@ -1,6 +1,7 @@
 //! CBC (NIST SP 800-38A, section 6.2) over whole sectors, one IV a sector.
 //!
-//! Encryption is serial inside a sector, but sectors are independent: [`LANES`] of them go through the cipher together.
+//! Encryption is serial inside a sector, but sectors are independent: as many as the cipher works on side by side go
+//! through it together.
 
 use super::xor;
 use crate::block::BlockCipher;
@@ -33,7 +34,7 @@ impl<const N: usize> Engine for Cbc<N> {
     }
 }
 
-/// Encrypts sectors, [`LANES`] side by side.
+/// Encrypts sectors, several side by side.
 pub(crate) fn encrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     ivs: &[[u8; N]],
@@ -41,9 +42,10 @@ pub(crate) fn encrypt<const N: usize>(
     data: &mut [u8],
 ) {
     let blocks_a_sector = sector / N;
+    let lanes = cipher.parallel().clamp(LEAST_LANES, BATCH);
     let blocks = data.as_chunks_mut::<N>().0;
-    for (ivs, group) in ivs.chunks(LANES).zip(blocks.chunks_mut(LANES * blocks_a_sector)) {
-        let mut chain = [[0; N]; LANES];
+    for (ivs, group) in ivs.chunks(lanes).zip(blocks.chunks_mut(lanes * blocks_a_sector)) {
+        let mut chain = [[0; N]; BATCH];
         chain[..ivs.len()].copy_from_slice(ivs);
         let chain = &mut chain[..ivs.len()];
         for index in 0..blocks_a_sector {
@@ -58,28 +60,31 @@ pub(crate) fn encrypt<const N: usize>(
     }
 }
 
-/// Decrypts sectors, a batch of blocks side by side.
+/// Decrypts sectors, a batch of whole ones at a time.
 pub(crate) fn decrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     ivs: &[[u8; N]],
     sector: usize,
     data: &mut [u8],
 ) {
-    for (iv, sector) in ivs.iter().zip(data.chunks_exact_mut(sector)) {
-        let mut previous = *iv;
-        for batch in sector.as_chunks_mut().0.chunks_mut(BLOCKS) {
-            let mut masks = [[0; N]; BLOCKS];
-            masks[0] = previous;
-            masks[1..batch.len()].copy_from_slice(&batch[..batch.len() - 1]);
-            previous = batch[batch.len() - 1];
-            cipher.decrypt_blocks(batch);
-            batch.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
+    let blocks_a_sector = sector / N;
+    let sectors = MOST_BYTES / sector;
+    let mut ciphertext = [0; MOST_BYTES];
+    for (ivs, batch) in ivs.chunks(sectors).zip(data.chunks_mut(sectors * sector)) {
+        let ciphertext = &mut ciphertext[..batch.len()];
+        ciphertext.copy_from_slice(batch);
+        let (blocks, previous) = (batch.as_chunks_mut().0, ciphertext.as_chunks().0);
+        cipher.decrypt_blocks(blocks);
+        let sectors = blocks.chunks_exact_mut(blocks_a_sector).zip(previous.chunks_exact(blocks_a_sector));
+        for (iv, (blocks, previous)) in ivs.iter().zip(sectors) {
+            xor(&mut blocks[0], iv);
+            blocks[1..].iter_mut().zip(previous).for_each(|(block, mask)| xor(block, mask));
         }
     }
 }
 
-/// Sectors encrypted side by side.
-pub(crate) const LANES: usize = 8;
+/// Sectors encrypted side by side at least: their cache misses and latencies overlap.
+const LEAST_LANES: usize = 8;
 
-/// Blocks a call of the cipher when decrypting: a 512-byte sector of 128-bit blocks.
-const BLOCKS: usize = 32;
+/// Bytes a call of the cipher when decrypting: the largest sector, or several small ones.
+const MOST_BYTES: usize = 4096;

@@ -3,7 +3,6 @@
 //! C_j = E_k1(P_j ^ T·x^j) ^ T·x^j with T = E_k2(IV), in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, bits counted from
 //! the first byte's lowest.
 
-use super::xor;
 use crate::block::{Block, BlockCipher, Cipher128};
 use crate::engine::{BATCH, Engine, Run};
 use crate::iv::IvGenerator;
@@ -62,20 +61,38 @@ pub(crate) fn decrypt(
     masked(tweaks, sector, data, |blocks| cipher.decrypt_blocks(blocks));
 }
 
-/// Masks a batch of blocks, runs the cipher over it, masks again.
+/// Masks a batch of whole sectors, runs the cipher over it, masks again.
 fn masked(tweaks: &[Block], sector: usize, data: &mut [u8], run: impl Fn(&mut [Block])) {
-    for (tweak, sector) in tweaks.iter().zip(data.chunks_exact_mut(sector)) {
-        let mut power = u128::from_le_bytes(*tweak);
-        for batch in sector.as_chunks_mut().0.chunks_mut(BLOCKS) {
-            let mut masks = [[0; 16]; BLOCKS];
-            for mask in &mut masks {
-                *mask = power.to_le_bytes();
-                power = double(power);
-            }
-            batch.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
-            run(batch);
-            batch.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
+    let blocks_a_sector = sector / size_of::<Block>();
+    let sectors = MOST_BLOCKS / blocks_a_sector;
+    let mut masks = [0; MOST_BLOCKS];
+    let batches = data.as_chunks_mut().0.chunks_mut(sectors * blocks_a_sector);
+    for (tweaks, batch) in tweaks.chunks(sectors).zip(batches) {
+        let masks = &mut masks[..batch.len()];
+        for (tweak, masks) in tweaks.iter().zip(masks.chunks_exact_mut(blocks_a_sector)) {
+            powers(u128::from_le_bytes(*tweak), masks);
         }
+        mask(batch, masks);
+        run(batch);
+        mask(batch, masks);
+    }
+}
+
+fn mask(blocks: &mut [Block], masks: &[u128]) {
+    for (block, mask) in blocks.iter_mut().zip(masks) {
+        *block = (u128::from_le_bytes(*block) ^ mask).to_le_bytes();
+    }
+}
+
+/// T, T·x, T·x^2, …: eight by doubling, the others from the eighth before, so that eight chains run side by side.
+fn powers(tweak: u128, masks: &mut [u128]) {
+    let mut window = [tweak; 8];
+    for index in 1..window.len() {
+        window[index] = double(window[index - 1]);
+    }
+    for masks in masks.as_chunks_mut().0 {
+        *masks = window;
+        window = window.map(times_x8);
     }
 }
 
@@ -84,8 +101,15 @@ fn double(power: u128) -> u128 {
     (power << 1) ^ ((power >> 127).wrapping_neg() & 0x87)
 }
 
-/// Blocks a call of the cipher: a 512-byte sector.
-const BLOCKS: usize = 32;
+/// Multiplies by x^8: x^128 is x^7 + x^2 + x + 1.
+#[inline(always)]
+fn times_x8(power: u128) -> u128 {
+    let over = (power >> 120) as u64;
+    (power << 8) ^ u128::from(over ^ (over << 1) ^ (over << 2) ^ (over << 7))
+}
+
+/// Blocks a call of the cipher: the largest sector, or several small ones, so that wide code has full batches.
+const MOST_BLOCKS: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -107,6 +131,17 @@ mod tests {
                 bytes[0] ^= 0x87;
             }
             assert_eq!(double(power), u128::from_le_bytes(bytes));
+            power = double(power);
+        }
+    }
+
+    #[test]
+    fn masks_are_the_powers_of_x() {
+        let mut power: u128 = 0x8123_4567_89ab_cdef_0fed_cba9_8765_4321;
+        let mut masks = [0; 64];
+        powers(power, &mut masks);
+        for mask in masks {
+            assert_eq!(mask, power);
             power = double(power);
         }
     }
