@@ -4,6 +4,8 @@
 //! a cipher with vector code for a whole mode overrides the mode's method.
 
 pub(crate) mod aes;
+mod bulk;
+pub(crate) mod serpent;
 pub(crate) mod table;
 
 use crate::mode::{cbc, xts};

@@ -4,6 +4,7 @@
 //! `cia_max_keysize`), in bits.
 
 use super::aes::Aes;
+use super::serpent::{Serpent, Tnepres};
 use super::{BlockCipher, Cipher128};
 use crate::Cpu;
 use crate::engine::Engine;
@@ -70,8 +71,16 @@ pub(crate) static CIPHERS: [Cipher; 22] = [
         keys: (128, 256, 64),
         make: Make::Block128(|key, cpu| Box::new(Aes::new(key, cpu))),
     },
-    Cipher { name: "serpent", keys: (128, 256, 64), make: Make::Absent(128) },
-    Cipher { name: "tnepres", keys: (128, 256, 64), make: Make::Absent(128) },
+    Cipher {
+        name: "serpent",
+        keys: (128, 256, 64),
+        make: Make::Block128(|key, cpu| Box::new(Serpent::new(key, cpu))),
+    },
+    Cipher {
+        name: "tnepres",
+        keys: (128, 256, 64),
+        make: Make::Block128(|key, cpu| Box::new(Tnepres::new(key, cpu))),
+    },
     Cipher { name: "twofish", keys: (128, 256, 64), make: Make::Absent(128) },
     Cipher { name: "camellia", keys: (128, 256, 64), make: Make::Absent(128) },
     Cipher { name: "cast5", keys: (40, 128, 8), make: Make::Absent(64) },

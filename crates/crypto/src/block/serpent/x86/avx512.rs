@@ -1,0 +1,148 @@
+//! Sixteen blocks a register set, two sets side by side: AVX-512 F. The compiler merges the logic of the
+//! S-boxes into ternary instructions, and round keys into operands that the load broadcasts.
+
+use crate::block::Block;
+use crate::block::bulk::Code;
+use crate::block::serpent::rounds;
+use crate::block::serpent::schedule::Schedule;
+use crate::block::serpent::words::{Pair, Words};
+use core::arch::x86_64::*;
+use core::ops::{BitAnd, BitOr, BitXor, Not};
+
+/// To be called only on a CPU that has the features this module is compiled for.
+pub(super) static CODE: Code<Schedule> = Code {
+    name: "avx512",
+    parallel: 2 * Zmm::BLOCKS,
+    encrypt: |schedule, blocks| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+        unsafe { encrypt(schedule, blocks) }
+    },
+    decrypt: |schedule, blocks| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+        unsafe { decrypt(schedule, blocks) }
+    },
+};
+
+#[target_feature(enable = "avx512f")]
+fn encrypt(schedule: &Schedule, blocks: &mut [Block]) {
+    rounds::blocks::<Pair<Zmm>, true>(Proof::inside(), schedule, blocks);
+}
+
+#[target_feature(enable = "avx512f")]
+fn decrypt(schedule: &Schedule, blocks: &mut [Block]) {
+    rounds::blocks::<Pair<Zmm>, false>(Proof::inside(), schedule, blocks);
+}
+
+/// 16 words.
+#[derive(Clone, Copy)]
+struct Zmm(__m512i);
+
+/// The CPU has AVX-512 F.
+#[derive(Clone, Copy)]
+struct Proof(());
+
+impl Proof {
+    /// For functions compiled for these features: they run only where the features are.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn inside() -> Self {
+        Self(())
+    }
+}
+
+impl Words for Zmm {
+    type Proof = Proof;
+    const BLOCKS: usize = 16;
+
+    #[inline(always)]
+    fn load(_: Proof, blocks: &[Block]) -> [Self; 4] {
+        let blocks = &blocks[..Self::BLOCKS];
+        // SAFETY: `Proof` shows the features; four registers of blocks are inside the slice.
+        let rows = [0, 1, 2, 3]
+            .map(|index| unsafe { _mm512_loadu_si512(blocks.as_ptr().cast::<__m512i>().add(index)) });
+        transpose(rows.map(Self))
+    }
+
+    #[inline(always)]
+    fn store(words: [Self; 4], blocks: &mut [Block]) {
+        let blocks = &mut blocks[..Self::BLOCKS];
+        for (index, Self(register)) in transpose(words).into_iter().enumerate() {
+            // SAFETY: a value shows the features; four registers of blocks are inside the slice.
+            unsafe { _mm512_storeu_si512(blocks.as_mut_ptr().cast::<__m512i>().add(index), register) }
+        }
+    }
+
+    #[inline(always)]
+    fn splat(_: Proof, word: u32) -> Self {
+        // SAFETY: `Proof` shows the features.
+        unsafe { Self(_mm512_set1_epi32(word as i32)) }
+    }
+
+    #[inline(always)]
+    fn rotate<const BY: i32, const REST: i32>(self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_rol_epi32::<BY>(self.0)) }
+    }
+
+    #[inline(always)]
+    fn shift<const BY: i32>(self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_sll_epi32(self.0, _mm_cvtsi32_si128(BY))) }
+    }
+}
+
+/// Transposes each 4×4 square of words: blocks to words of the same place, and back.
+#[inline(always)]
+fn transpose([a, b, c, d]: [Zmm; 4]) -> [Zmm; 4] {
+    // SAFETY: a value shows the features.
+    unsafe {
+        let (ab, cd) = (_mm512_unpacklo_epi32(a.0, b.0), _mm512_unpacklo_epi32(c.0, d.0));
+        let (ab_high, cd_high) = (_mm512_unpackhi_epi32(a.0, b.0), _mm512_unpackhi_epi32(c.0, d.0));
+        [
+            Zmm(_mm512_unpacklo_epi64(ab, cd)),
+            Zmm(_mm512_unpackhi_epi64(ab, cd)),
+            Zmm(_mm512_unpacklo_epi64(ab_high, cd_high)),
+            Zmm(_mm512_unpackhi_epi64(ab_high, cd_high)),
+        ]
+    }
+}
+
+impl BitAnd for Zmm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_and_si512(self.0, other.0)) }
+    }
+}
+
+impl BitOr for Zmm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_or_si512(self.0, other.0)) }
+    }
+}
+
+impl BitXor for Zmm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitxor(self, other: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_xor_si512(self.0, other.0)) }
+    }
+}
+
+impl Not for Zmm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn not(self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_xor_si512(self.0, _mm512_set1_epi32(-1))) }
+    }
+}
