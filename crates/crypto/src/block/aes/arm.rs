@@ -10,7 +10,7 @@ use super::schedule::Schedule;
 use super::wide;
 use crate::Cpu;
 use crate::block::Block;
-use crate::cpu::Feature;
+use crate::cpu::{Feature, Level};
 use core::arch::aarch64::*;
 
 /// The code for `cpu`, if it has the extension.
@@ -20,6 +20,7 @@ pub(super) fn choose(cpu: Cpu) -> Option<&'static Code> {
 
 /// To be called only on a CPU with NEON and AES instructions.
 static CODE: Code = Code {
+    name: Level::ArmCrypto.name(),
     encrypt_blocks: |schedule, blocks| {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
         unsafe { encrypt_blocks(schedule, blocks) }

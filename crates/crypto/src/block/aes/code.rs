@@ -5,6 +5,8 @@ use crate::block::Block;
 
 /// One instruction set's functions.
 pub(super) struct Code {
+    /// For tables: "vaes-avx512", "portable".
+    pub(super) name: &'static str,
     pub(super) encrypt_blocks: Blocks,
     pub(super) decrypt_blocks: Blocks,
     pub(super) xts_encrypt: Sectors,

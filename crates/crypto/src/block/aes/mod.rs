@@ -6,6 +6,7 @@ mod code;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
 mod schedule;
+mod slice;
 mod soft;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod wide;
@@ -14,22 +15,14 @@ mod x86;
 
 use crate::Cpu;
 use crate::block::{Block, BlockCipher, Cipher128};
-use crate::cpu::Level;
-use crate::mode::{cbc, xts};
 use crate::secret::SecretBox;
 use code::Code;
 use schedule::Schedule;
-use soft::SoftAes;
 
 /// An expanded AES key of 128, 192 or 256 bits.
 pub(crate) struct Aes {
-    level: Level,
-    key: Key,
-}
-
-enum Key {
-    Portable(SoftAes),
-    Vector { code: &'static Code, schedule: SecretBox<Schedule> },
+    code: &'static Code,
+    schedule: SecretBox<Schedule>,
 }
 
 impl Aes {
@@ -38,75 +31,51 @@ impl Aes {
     /// # Panics
     /// On another length: callers have checked it against the cipher's key sizes.
     pub(crate) fn new(key: &[u8], cpu: Cpu) -> Self {
-        let key = match choose(cpu) {
-            Some(code) => Key::Vector { code, schedule: Schedule::expand(key) },
-            None => Key::Portable(SoftAes::new(key)),
-        };
-        Self { level: cpu.level(), key }
+        Self { code: choose(cpu), schedule: Schedule::expand(key) }
     }
 }
 
 impl BlockCipher for Aes {
     fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        match &self.key {
-            Key::Portable(soft) => soft.encrypt_blocks(blocks),
-            Key::Vector { code, schedule } => (code.encrypt_blocks)(schedule, blocks),
-        }
+        (self.code.encrypt_blocks)(&self.schedule, blocks);
     }
 
     fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        match &self.key {
-            Key::Portable(soft) => soft.decrypt_blocks(blocks),
-            Key::Vector { code, schedule } => (code.decrypt_blocks)(schedule, blocks),
-        }
+        (self.code.decrypt_blocks)(&self.schedule, blocks);
     }
 
     fn cbc_encrypt(&self, ivs: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.key {
-            Key::Portable(soft) => cbc::encrypt(soft, ivs, sector, data),
-            Key::Vector { code, schedule } => (code.cbc_encrypt)(schedule, ivs, sector, data),
-        }
+        (self.code.cbc_encrypt)(&self.schedule, ivs, sector, data);
     }
 
     fn cbc_decrypt(&self, ivs: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.key {
-            Key::Portable(soft) => cbc::decrypt(soft, ivs, sector, data),
-            Key::Vector { code, schedule } => (code.cbc_decrypt)(schedule, ivs, sector, data),
-        }
+        (self.code.cbc_decrypt)(&self.schedule, ivs, sector, data);
     }
 
     fn code(&self) -> &'static str {
-        self.level.name()
+        self.code.name
     }
 }
 
 impl Cipher128 for Aes {
     fn xts_encrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.key {
-            Key::Portable(soft) => xts::encrypt(soft, tweaks, sector, data),
-            Key::Vector { code, schedule } => (code.xts_encrypt)(schedule, tweaks, sector, data),
-        }
+        (self.code.xts_encrypt)(&self.schedule, tweaks, sector, data);
     }
 
     fn xts_decrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-        match &self.key {
-            Key::Portable(soft) => xts::decrypt(soft, tweaks, sector, data),
-            Key::Vector { code, schedule } => (code.xts_decrypt)(schedule, tweaks, sector, data),
-        }
+        (self.code.xts_decrypt)(&self.schedule, tweaks, sector, data);
     }
 }
 
-/// The vector code for `cpu`, if there is any.
-fn choose(cpu: Cpu) -> Option<&'static Code> {
+/// The best code that `cpu` can run.
+fn choose(cpu: Cpu) -> &'static Code {
     #[cfg(target_arch = "x86_64")]
-    return x86::choose(cpu);
+    let vector = x86::choose(cpu);
     #[cfg(target_arch = "aarch64")]
-    return arm::choose(cpu);
+    let vector = arm::choose(cpu);
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        let _ = cpu;
-        None
-    }
+    let (vector, _) = (None, cpu);
+    vector.unwrap_or(&soft::CODE)
 }
 
 #[cfg(test)]

@@ -1,50 +1,23 @@
-//! Portable AES: RustCrypto's, which is fixsliced (bit-parallel, constant time) on a CPU without AES instructions.
-//!
-//! On a CPU with AES instructions that crate uses them whatever [`crate::Cpu`] says; results are the same.
+//! Portable AES: bit slices of integers. No memory access and no branch depends on the key or the data.
 
-use crate::block::{Block, BlockCipher};
-use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
-use aes::{Aes128, Aes192, Aes256};
-use alloc::boxed::Box;
+use super::code::Code;
+use super::schedule::Schedule;
+use super::slice::{Sliced, Word};
+use crate::block::BlockCipher;
+use crate::cpu::Level;
+use crate::mode::{cbc, xts};
 
-/// An expanded key; the crate wipes it on drop.
-pub(crate) enum SoftAes {
-    Aes128(Box<Aes128>),
-    Aes192(Box<Aes192>),
-    Aes256(Box<Aes256>),
-}
+/// For every CPU.
+pub(super) static CODE: Code = Code {
+    name: Level::Portable.name(),
+    encrypt_blocks: |schedule, blocks| sliced(schedule).encrypt_blocks(blocks),
+    decrypt_blocks: |schedule, blocks| sliced(schedule).decrypt_blocks(blocks),
+    xts_encrypt: |schedule, tweaks, sector, data| xts::encrypt(&sliced(schedule), tweaks, sector, data),
+    xts_decrypt: |schedule, tweaks, sector, data| xts::decrypt(&sliced(schedule), tweaks, sector, data),
+    cbc_encrypt: |schedule, ivs, sector, data| cbc::encrypt(&sliced(schedule), ivs, sector, data),
+    cbc_decrypt: |schedule, ivs, sector, data| cbc::decrypt(&sliced(schedule), ivs, sector, data),
+};
 
-impl SoftAes {
-    /// Expands a key of 16, 24 or 32 bytes.
-    ///
-    /// # Panics
-    /// On another length.
-    pub(crate) fn new(key: &[u8]) -> Self {
-        match key.len() {
-            16 => Self::Aes128(Box::new(Aes128::new_from_slice(key).expect("16 bytes"))),
-            24 => Self::Aes192(Box::new(Aes192::new_from_slice(key).expect("24 bytes"))),
-            32 => Self::Aes256(Box::new(Aes256::new_from_slice(key).expect("32 bytes"))),
-            other => panic!("an AES key of {other} bytes"),
-        }
-    }
-}
-
-impl BlockCipher for SoftAes {
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        let blocks = Array::cast_slice_from_core_mut(blocks);
-        match self {
-            Self::Aes128(aes) => aes.encrypt_blocks(blocks),
-            Self::Aes192(aes) => aes.encrypt_blocks(blocks),
-            Self::Aes256(aes) => aes.encrypt_blocks(blocks),
-        }
-    }
-
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        let blocks = Array::cast_slice_from_core_mut(blocks);
-        match self {
-            Self::Aes128(aes) => aes.decrypt_blocks(blocks),
-            Self::Aes192(aes) => aes.decrypt_blocks(blocks),
-            Self::Aes256(aes) => aes.decrypt_blocks(blocks),
-        }
-    }
+fn sliced(schedule: &Schedule) -> Sliced<'_, Word> {
+    Sliced::new((), schedule)
 }

@@ -3,7 +3,7 @@
 use crate::block::aes::lanes::Lanes;
 use core::arch::x86_64::*;
 
-define_code!("aes,ssse3,sse4.1,pclmulqdq", Xmm, Xmm, Proof::inside(), Proof::inside());
+define_code!(Level::AesNi, "aes,ssse3,sse4.1,pclmulqdq", Xmm, Xmm, Proof::inside(), Proof::inside());
 
 /// One block.
 #[derive(Clone, Copy)]

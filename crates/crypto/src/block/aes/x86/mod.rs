@@ -10,14 +10,16 @@ use crate::cpu::Feature;
 ///
 /// [`Lanes`]: crate::block::aes::lanes::Lanes
 macro_rules! define_code {
-    ($features:literal, $wide:ty, $narrow:ty, $wide_proof:expr, $narrow_proof:expr) => {
+    ($level:expr, $features:literal, $wide:ty, $narrow:ty, $wide_proof:expr, $narrow_proof:expr) => {
         use crate::block::Block;
         use crate::block::aes::code::Code;
         use crate::block::aes::schedule::Schedule;
         use crate::block::aes::wide;
+        use crate::cpu::Level;
 
         /// To be called only on a CPU that has the features this module is compiled for.
         pub(super) static CODE: Code = Code {
+            name: $level.name(),
             encrypt_blocks: |schedule, blocks| {
                 // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
                 unsafe { encrypt_blocks(schedule, blocks) }

@@ -5,6 +5,7 @@ use crate::block::aes::lanes::Lanes;
 use core::arch::x86_64::*;
 
 define_code!(
+    Level::Vaes256,
     "avx2,aes,ssse3,sse4.1,pclmulqdq,vaes,vpclmulqdq",
     Ymm,
     Xmm,

@@ -5,6 +5,7 @@ use crate::block::aes::lanes::Lanes;
 use core::arch::x86_64::*;
 
 define_code!(
+    Level::Vaes512,
     "avx512f,avx512bw,avx512dq,avx512vl,aes,ssse3,sse4.1,pclmulqdq,vaes,vpclmulqdq",
     Zmm,
     Xmm,
