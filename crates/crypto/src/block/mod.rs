@@ -4,9 +4,20 @@
 //! a cipher with vector code for a whole mode overrides the mode's method.
 
 pub(crate) mod aes;
+mod anubis;
+mod arc4;
 mod bulk;
+mod crates;
+mod fcrypt;
+mod involution;
+mod khazad;
+mod null;
+mod seed;
 pub(crate) mod serpent;
 pub(crate) mod table;
+mod tea;
+#[cfg(test)]
+mod vectors;
 
 use crate::mode::{cbc, xts};
 

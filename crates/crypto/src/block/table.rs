@@ -4,11 +4,24 @@
 //! `cia_max_keysize`), in bits.
 
 use super::aes::Aes;
+use super::anubis::Anubis;
+use super::arc4::Arc4;
+use super::fcrypt::Fcrypt;
+use super::khazad::Khazad;
+use super::null::Null;
+use super::seed::Seed;
 use super::serpent::{Serpent, Tnepres};
-use super::{BlockCipher, Cipher128};
+use super::tea::{Extended, Misread, Original, Tea};
+use super::{BlockCipher, Cipher128, crates};
 use crate::Cpu;
 use crate::engine::Engine;
 use alloc::boxed::Box;
+use blowfish::Blowfish;
+use cast5::Cast5;
+use cast6::Cast6;
+use des::{Des, TdesEde3};
+use kuznyechik::Kuznyechik;
+use sm4::Sm4;
 
 /// A block cipher: its name, its key sizes, and its constructor.
 #[derive(Debug)]
@@ -21,7 +34,6 @@ pub(crate) struct Cipher {
 
 /// Expands a key whose size is one of the cipher's, for the best code that the CPU can run.
 #[derive(Debug, Clone, Copy)]
-#[expect(dead_code, reason = "ciphers of 64-bit blocks come next")]
 pub(crate) enum Make {
     Block128(Make128),
     Block64(fn(&[u8], Cpu) -> Box<dyn BlockCipher<8>>),
@@ -83,24 +95,64 @@ pub(crate) static CIPHERS: [Cipher; 22] = [
     },
     Cipher { name: "twofish", keys: (128, 256, 64), make: Make::Absent(128) },
     Cipher { name: "camellia", keys: (128, 256, 64), make: Make::Absent(128) },
-    Cipher { name: "cast5", keys: (40, 128, 8), make: Make::Absent(64) },
-    Cipher { name: "cast6", keys: (128, 256, 32), make: Make::Absent(128) },
-    Cipher { name: "blowfish", keys: (32, 448, 8), make: Make::Absent(64) },
-    Cipher { name: "des", keys: (64, 64, 8), make: Make::Absent(64) },
-    Cipher { name: "des3_ede", keys: (192, 192, 8), make: Make::Absent(64) },
-    Cipher { name: "anubis", keys: (128, 320, 32), make: Make::Absent(128) },
-    Cipher { name: "khazad", keys: (128, 128, 8), make: Make::Absent(64) },
-    Cipher { name: "tea", keys: (128, 128, 8), make: Make::Absent(64) },
-    Cipher { name: "xtea", keys: (128, 128, 8), make: Make::Absent(64) },
-    Cipher { name: "xeta", keys: (128, 128, 8), make: Make::Absent(64) },
-    Cipher { name: "seed", keys: (128, 128, 8), make: Make::Absent(128) },
-    Cipher { name: "fcrypt", keys: (64, 64, 8), make: Make::Absent(64) },
-    Cipher { name: "aria", keys: (128, 256, 64), make: Make::Absent(128) },
-    Cipher { name: "sm4", keys: (128, 128, 8), make: Make::Absent(128) },
-    Cipher { name: "kuznyechik", keys: (256, 256, 8), make: Make::Absent(128) },
-    Cipher { name: "arc4", keys: (8, 2048, 8), make: Make::Absent(8) },
+    Cipher {
+        name: "cast5",
+        keys: (40, 128, 8),
+        make: Make::Block64(|key, _| crates::of_64_bits::<Cast5>(key)),
+    },
+    Cipher {
+        name: "cast6",
+        keys: (128, 256, 32),
+        make: Make::Block128(|key, _| crates::of_128_bits::<Cast6>(key)),
+    },
+    Cipher {
+        name: "blowfish",
+        keys: (32, 448, 8),
+        make: Make::Block64(|key, _| crates::of_64_bits::<Blowfish>(key)),
+    },
+    Cipher { name: "des", keys: (64, 64, 8), make: Make::Block64(|key, _| crates::of_64_bits::<Des>(key)) },
+    Cipher {
+        name: "des3_ede",
+        keys: (192, 192, 8),
+        make: Make::Block64(|key, _| crates::of_64_bits::<TdesEde3>(key)),
+    },
+    Cipher {
+        name: "anubis",
+        keys: (128, 320, 32),
+        make: Make::Block128(|key, _| Box::new(Anubis::new(key))),
+    },
+    Cipher { name: "khazad", keys: (128, 128, 8), make: Make::Block64(|key, _| Box::new(Khazad::new(key))) },
+    Cipher {
+        name: "tea",
+        keys: (128, 128, 8),
+        make: Make::Block64(|key, _| Box::new(Tea::<Original>::new(key))),
+    },
+    Cipher {
+        name: "xtea",
+        keys: (128, 128, 8),
+        make: Make::Block64(|key, _| Box::new(Tea::<Extended>::new(key))),
+    },
+    Cipher {
+        name: "xeta",
+        keys: (128, 128, 8),
+        make: Make::Block64(|key, _| Box::new(Tea::<Misread>::new(key))),
+    },
+    Cipher { name: "seed", keys: (128, 128, 8), make: Make::Block128(|key, _| Box::new(Seed::new(key))) },
+    Cipher { name: "fcrypt", keys: (64, 64, 8), make: Make::Block64(|key, _| Box::new(Fcrypt::new(key))) },
+    Cipher { name: "aria", keys: (128, 256, 64), make: Make::Block128(|key, _| crates::aria(key)) },
+    Cipher {
+        name: "sm4",
+        keys: (128, 128, 8),
+        make: Make::Block128(|key, _| crates::of_128_bits::<Sm4>(key)),
+    },
+    Cipher {
+        name: "kuznyechik",
+        keys: (256, 256, 8),
+        make: Make::Block128(|key, _| crates::of_128_bits::<Kuznyechik>(key)),
+    },
+    Cipher { name: "arc4", keys: (8, 2048, 8), make: Make::EcbOnly(|key, _| Box::new(Arc4::new(key))) },
     // The kernel's null cipher copies; cryptsetup's reencryption of plain data writes it.
-    Cipher { name: "cipher_null", keys: (0, 0, 8), make: Make::Absent(8) },
+    Cipher { name: "cipher_null", keys: (0, 0, 8), make: Make::EcbOnly(|_, _| Box::new(Null)) },
 ];
 
 #[cfg(test)]

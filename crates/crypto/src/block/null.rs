@@ -1,0 +1,16 @@
+//! cipher_null: data as it is (Linux, crypto/crypto_null.c). cryptsetup writes it when it encrypts a plain volume in place.
+
+use crate::engine::{Engine, Run};
+
+/// Leaves sectors alone.
+pub(crate) struct Null;
+
+impl Engine for Null {
+    fn encrypt(&self, _: &Run, _: &mut [u8]) {}
+
+    fn decrypt(&self, _: &Run, _: &mut [u8]) {}
+
+    fn code(&self) -> &'static str {
+        "nothing"
+    }
+}
