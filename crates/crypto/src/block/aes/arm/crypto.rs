@@ -4,22 +4,16 @@
 //! [`Lanes`]'s order is therefore AESE with a zero key, AESMC, and an addition, which the compiler folds into the next
 //! AESE.
 
-use super::code::Code;
-use super::lanes::Lanes;
-use super::schedule::Schedule;
-use super::wide;
-use crate::Cpu;
 use crate::block::Block;
-use crate::cpu::{Feature, Level};
+use crate::block::aes::code::Code;
+use crate::block::aes::lanes::Lanes;
+use crate::block::aes::schedule::Schedule;
+use crate::block::aes::wide;
+use crate::cpu::Level;
 use core::arch::aarch64::*;
 
-/// The code for `cpu`, if it has the extension.
-pub(super) fn choose(cpu: Cpu) -> Option<&'static Code> {
-    cpu.has(Feature::ArmAes).then_some(&CODE)
-}
-
 /// To be called only on a CPU with NEON and AES instructions.
-static CODE: Code = Code {
+pub(super) static CODE: Code = Code {
     name: Level::ArmCrypto.name(),
     encrypt_blocks: |schedule, blocks| {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
