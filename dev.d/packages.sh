@@ -13,15 +13,18 @@ declare -A package_of=(
     [cpio]=cpio
     [modprobe]=kmod
     [script]=bsdutils
-    [pkg-config]=pkg-config
-    [/usr/include/openssl/evp.h]=libssl-dev
-    [/usr/include/argon2.h]=libargon2-dev
+    [perl]=perl [make]=make
+    [libcrypto.so.3]=libssl3
+    [libgcrypt.so.20]=libgcrypt20
+    [libbotan-2.so.19]=libbotan-2-19
+    [libargon2.so.1]=libargon2-1
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest mke2fs debugfs e2fsck script"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
-bench_programs="cc cryptsetup nbdkit nbdcopy pkg-config /usr/include/openssl/evp.h /usr/include/argon2.h"
-all_programs="cc $interop_programs $vm_programs $bench_programs"
+engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
+bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
+all_programs="cc $interop_programs $vm_programs $bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.
@@ -46,8 +49,15 @@ may_install() { [ "$(id -u)" = 0 ] && have apt-get; }
 
 apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -y "$@" </dev/null >"$logs/apt.log" 2>&1; }
 
-# A program by name (also in the system directories that an ordinary user's PATH lacks), or a file by its path.
-have() { [ -e "$1" ] || PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
+# A program by name (also in the system directories that an ordinary user's PATH lacks), a file by its path, a shared
+# library by the name that programs load.
+have() {
+    [ -e "$1" ] && return
+    case "$1" in
+        lib*.so.*) PATH=$PATH:/usr/sbin:/sbin ldconfig -p | grep -qF "$1 " ;;
+        *) PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null ;;
+    esac
+}
 
 want_rust() {
     have cargo && have rustc || fail "Rust is missing: install rustup from https://rustup.rs, then run this again"

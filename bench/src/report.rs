@@ -1,12 +1,15 @@
 //! The table on the terminal, row by row as it is measured, and every sample as CSV.
 
-use crate::rounds::{Goal, Samples, Unit};
+use crate::rounds::{Floor, Goal, Samples, Unit};
 use std::fs::File;
 use std::io::Write;
 
 /// A table being printed.
 pub(crate) struct Table {
     csv: Option<File>,
+    reached: usize,
+    missed: Vec<String>,
+    absent: Vec<String>,
 }
 
 impl Table {
@@ -16,32 +19,105 @@ impl Table {
         if let Some(file) = &mut csv {
             writeln!(file, "case,contestant,unit,round,value").expect("the CSV file takes a line");
         }
-        println!("{:<52} {:>10}  {:>10} {:<24} {:>6}  wanted", "", "Keyway", "peer", "", "ratio");
-        Self { csv }
+        println!("{:<52} {:>14}  {:>14} {:<24} {:>6}  wanted", "", "Keyway", "peer", "", "ratio");
+        Self { csv, reached: 0, missed: Vec::new(), absent: Vec::new() }
     }
 
-    /// Prints one case: a line for each peer, or for Keyway alone.
+    /// Prints one case: a line for each peer, or for Keyway alone; then its floor.
     pub(crate) fn row(&mut self, samples: &Samples) {
         let case = &samples.case;
+        let title = format!("{}{}", case.title, label(case.unit));
         let first_peer = 1.min(case.contestants.len() - 1);
-        for (number, contestant) in case.contestants.iter().enumerate() {
+        for number in 0..case.contestants.len() {
             self.write_csv(samples, number);
-            if number < first_peer {
-                continue;
+            if number == first_peer {
+                self.line(samples, number, &title, &measured(samples, 0));
+            } else if number > first_peer {
+                self.line(samples, number, "", "");
             }
-            let title = format!("{}{}", case.title, label(case.unit));
-            let (title, ours) =
-                if number == first_peer { (title, figure(samples.median(0))) } else { Default::default() };
-            let (theirs, name, ratio) = match number {
-                0 => Default::default(),
-                _ => (
-                    figure(samples.median(number)),
-                    contestant.name.as_str(),
-                    format!("{:.2}", samples.ratio(number)),
-                ),
-            };
-            let wanted = wanted(samples, number);
-            println!("{title:<52} {ours:>10}  {theirs:>10} {name:<24} {ratio:>6}  {wanted}");
+        }
+        if let Err(reason) = &case.contestants[0].sample {
+            println!("    Keyway: {reason}");
+            self.absent.push(format!("{}: {reason}", case.title));
+        }
+        if let Some(floor) = &case.floor {
+            self.floor(samples, floor);
+        }
+    }
+
+    /// Prints how many goals were reached, which were not, and what was not there. False when contestants disagreed.
+    pub(crate) fn end(&self) -> bool {
+        println!("\n{} goals reached, {} not", self.reached, self.missed.len());
+        self.missed.iter().for_each(|line| println!("  not reached: {line}"));
+        self.absent.iter().for_each(|line| println!("  not measured: {line}"));
+        !self.absent.iter().any(|line| line.ends_with(DISAGREES))
+    }
+
+    fn line(&mut self, samples: &Samples, number: usize, title: &str, ours: &str) {
+        let contestant = &samples.case.contestants[number];
+        if number == 0 {
+            return println!(
+                "{title:<52} {ours:>14}  {:>14} {:<24} {:>6}  {}",
+                "",
+                "",
+                "",
+                self.wanted(samples, 0)
+            );
+        }
+        if let Err(reason) = &contestant.sample {
+            println!("{title:<52} {ours:>14}  {:>14} {}: {reason}", "-", contestant.name);
+            self.absent.push(format!("{}, {}: {reason}", samples.case.title, contestant.name));
+            return;
+        }
+        let theirs = measured(samples, number);
+        let ratio = samples.ratio(number).map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"));
+        let wanted = self.wanted(samples, number);
+        println!("{title:<52} {ours:>14}  {theirs:>14} {:<24} {ratio:>6}  {wanted}", contestant.name);
+    }
+
+    fn wanted(&mut self, samples: &Samples, number: usize) -> String {
+        let contestant = &samples.case.contestants[number];
+        let Some(goal) = contestant.goal else { return String::new() };
+        let text = match goal {
+            Goal::RatioAtLeast(ratio) => format!("≥ {ratio}"),
+            Goal::RatioAtMost(ratio) => format!("≤ {ratio}"),
+            Goal::Below(value) => format!("< {value}"),
+        };
+        match samples.reached(number, goal) {
+            Some(true) => {
+                self.reached += 1;
+                format!("{text} reached")
+            }
+            Some(false) => {
+                let (ratio, limit) =
+                    (samples.ratio(number).unwrap_or_default(), Self::limit(samples, number));
+                let title = &samples.case.title;
+                self.missed.push(format!("{title} / {}: {ratio:.2}, {text}{limit}", contestant.name));
+                format!("{text} NOT reached{}", limit)
+            }
+            None => format!("{text} NOT measured"),
+        }
+    }
+
+    /// The ratio that Keyway would have at the floor.
+    fn limit(samples: &Samples, number: usize) -> String {
+        let (Some(floor), Some(theirs)) = (&samples.case.floor, samples.median(number)) else {
+            return String::new();
+        };
+        format!(" (at the floor {:.2})", floor.value / theirs)
+    }
+
+    /// The floor below its case, with the part of it that is reached.
+    fn floor(&mut self, samples: &Samples, floor: &Floor) {
+        let part = samples.median(0).map(|ours| match samples.case.unit {
+            Unit::Milliseconds => floor.value / ours,
+            _ => ours / floor.value,
+        });
+        let part = part.map_or_else(String::new, |part| format!(" ({:.0} %)", part * 100.0));
+        println!("    floor {}{part}: {}", figure(floor.value), floor.reason);
+        if let Some(file) = &mut self.csv {
+            writeln!(file, "\"{}\",\"floor\",{:?},0,{}", samples.case.title, samples.case.unit, floor.value)
+                .expect("the CSV file takes a line");
         }
     }
 
@@ -55,12 +131,23 @@ impl Table {
     }
 }
 
+/// What is said of a contestant whose output differs from Keyway's.
+pub(crate) const DISAGREES: &str = "its output DIFFERS from Keyway's";
+
 fn label(unit: Unit) -> &'static str {
     match unit {
         Unit::Megabytes => ", MB/s",
         Unit::Iterations => ", M iterations/s",
         Unit::Milliseconds => ", ms",
         Unit::Mebibytes => ", MiB",
+    }
+}
+
+/// The median and its spread.
+fn measured(samples: &Samples, contestant: usize) -> String {
+    match (samples.median(contestant), samples.spread(contestant)) {
+        (Some(median), Some(spread)) => format!("{} ±{:>2.0}%", figure(median), spread * 100.0),
+        _ => "-".into(),
     }
 }
 
@@ -71,15 +158,4 @@ fn figure(value: f64) -> String {
         v if v >= 10.0 => format!("{v:.1}"),
         v => format!("{v:.2}"),
     }
-}
-
-fn wanted(samples: &Samples, contestant: usize) -> String {
-    let Some(goal) = samples.case.contestants[contestant].goal else { return String::new() };
-    let text = match goal {
-        Goal::RatioAtLeast(ratio) => format!("≥ {ratio}"),
-        Goal::RatioAtMost(ratio) => format!("≤ {ratio}"),
-        Goal::Below(value) => format!("< {value}"),
-    };
-    let verdict = if samples.reached(contestant, goal) { "reached" } else { "NOT reached" };
-    format!("{text} {verdict}")
 }

@@ -6,13 +6,25 @@ pub(crate) struct Case {
     pub(crate) unit: Unit,
     pub(crate) rounds: usize,
     pub(crate) contestants: Vec<Contestant>,
+    pub(crate) floor: Option<Floor>,
 }
 
-/// A name and a way to take one sample, in the case's unit.
+/// Takes one sample, in the case's unit.
+pub(crate) type Sample = Box<dyn FnMut() -> f64>;
+
+/// A name and a way to take samples, or why none can be taken.
 pub(crate) struct Contestant {
     pub(crate) name: String,
     pub(crate) goal: Option<Goal>,
-    pub(crate) sample: Box<dyn FnMut() -> f64>,
+    pub(crate) sample: Result<Sample, String>,
+}
+
+/// What this CPU could do at most.
+pub(crate) struct Floor {
+    /// In the case's unit.
+    pub(crate) value: f64,
+    /// How the value comes about, and what keeps Keyway from it.
+    pub(crate) reason: String,
 }
 
 /// What a sample is.
@@ -22,7 +34,7 @@ pub(crate) enum Unit {
     Megabytes,
     /// 10^6 PBKDF2 iterations a second.
     Iterations,
-    /// Wall time.
+    /// Wall time, or a thread's processor time in the engine's table.
     Milliseconds,
     /// Peak resident memory, 2^20 bytes.
     Mebibytes,
@@ -45,12 +57,17 @@ pub(crate) struct Samples {
 impl Case {
     /// A case without contestants yet.
     pub(crate) fn new(title: impl Into<String>, unit: Unit, rounds: usize) -> Self {
-        Self { title: title.into(), unit, rounds, contestants: Vec::new() }
+        Self { title: title.into(), unit, rounds, contestants: Vec::new(), floor: None }
     }
 
     /// One more contestant. Keyway comes first.
-    pub(crate) fn with(mut self, name: impl Into<String>, sample: impl FnMut() -> f64 + 'static) -> Self {
-        self.contestants.push(Contestant { name: name.into(), goal: None, sample: Box::new(sample) });
+    pub(crate) fn with(self, name: impl Into<String>, sample: impl FnMut() -> f64 + 'static) -> Self {
+        self.entering(name, Ok(Box::new(sample)))
+    }
+
+    /// One more contestant, or the reason why it is not there.
+    pub(crate) fn entering(mut self, name: impl Into<String>, sample: Result<Sample, String>) -> Self {
+        self.contestants.push(Contestant { name: name.into(), goal: None, sample });
         self
     }
 
@@ -62,12 +79,19 @@ impl Case {
         self
     }
 
+    /// What the CPU could do.
+    pub(crate) fn over(mut self, floor: impl Into<Option<Floor>>) -> Self {
+        self.floor = floor.into();
+        self
+    }
+
     /// One round that nobody counts, then the rounds.
     pub(crate) fn measure(mut self) -> Samples {
         let mut values = vec![Vec::with_capacity(self.rounds); self.contestants.len()];
         for round in 0..=self.rounds {
             for (contestant, values) in self.contestants.iter_mut().zip(&mut values) {
-                let value = (contestant.sample)();
+                let Ok(sample) = &mut contestant.sample else { continue };
+                let value = sample();
                 if round > 0 {
                     values.push(value);
                 }
@@ -78,31 +102,39 @@ impl Case {
 }
 
 impl Samples {
-    /// The median of one contestant's samples.
-    pub(crate) fn median(&self, contestant: usize) -> f64 {
-        median(self.values[contestant].clone())
+    /// The median of one contestant's samples; `None` when it has none.
+    pub(crate) fn median(&self, contestant: usize) -> Option<f64> {
+        quantile(&self.values[contestant], 0.5)
+    }
+
+    /// Half the distance of the quartiles, as a part of the median.
+    pub(crate) fn spread(&self, contestant: usize) -> Option<f64> {
+        let values = &self.values[contestant];
+        Some((quantile(values, 0.75)? - quantile(values, 0.25)?) / 2.0 / quantile(values, 0.5)?)
     }
 
     /// Keyway over another contestant: the median of the rounds' ratios, so that a disturbance that lasts longer than a
     /// round changes nothing.
-    pub(crate) fn ratio(&self, contestant: usize) -> f64 {
-        median(
-            self.values[0].iter().zip(&self.values[contestant]).map(|(ours, theirs)| ours / theirs).collect(),
-        )
+    pub(crate) fn ratio(&self, contestant: usize) -> Option<f64> {
+        let pairs = self.values[0].iter().zip(&self.values[contestant]);
+        quantile(&pairs.map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>(), 0.5)
     }
 
-    /// Whether the goal beside this contestant was reached.
-    pub(crate) fn reached(&self, contestant: usize, goal: Goal) -> bool {
-        match goal {
-            Goal::RatioAtLeast(wanted) => self.ratio(contestant) >= wanted,
-            Goal::RatioAtMost(wanted) => self.ratio(contestant) <= wanted,
-            Goal::Below(wanted) => self.median(0) < wanted,
-        }
+    /// Whether the goal beside this contestant was reached; `None` when somebody was not there.
+    pub(crate) fn reached(&self, contestant: usize, goal: Goal) -> Option<bool> {
+        Some(match goal {
+            Goal::RatioAtLeast(wanted) => self.ratio(contestant)? >= wanted,
+            Goal::RatioAtMost(wanted) => self.ratio(contestant)? <= wanted,
+            Goal::Below(wanted) => self.median(0)? < wanted,
+        })
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// Between two neighbours, where the quantile falls between them.
+fn quantile(values: &[f64], part: f64) -> Option<f64> {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+    let place = part * (values.len().checked_sub(1)?) as f64;
+    let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
+    Some(below + (above - below) * place.fract())
 }

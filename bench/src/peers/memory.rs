@@ -1,8 +1,8 @@
 //! Peak resident memory (VmHWM) of reading, writing and building, which must not grow with the volume.
 
-use crate::Options;
+use crate::options::Options;
+use crate::peers::volumes::{Place, milliseconds, program};
 use crate::rounds::{Case, Goal, Unit};
-use crate::volumes::{Place, milliseconds, program};
 use std::fs;
 use std::process::Command;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 pub(crate) fn cases(options: &Options) -> Vec<Case> {
-    if !options.wants_title("peak memory") {
+    if !options.wants("peak memory") {
         return Vec::new();
     }
     let place = Rc::new(Place::new("memory"));

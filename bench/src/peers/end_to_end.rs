@@ -1,17 +1,17 @@
 //! Whole programs, from start to exit, on volumes in memory: reading, building, unlocking, starting.
 
-use crate::Options;
+use crate::options::Options;
+use crate::peers::volumes::{Place, milliseconds, program};
 use crate::rounds::{Case, Goal, Unit};
-use crate::volumes::{Place, milliseconds, program};
 use std::fs::File;
 use std::rc::Rc;
 
 pub(crate) fn cases(options: &Options) -> Vec<Case> {
     let mut cases = Vec::new();
-    if options.wants_title(READ) || options.wants_title(BUILD) {
+    if options.wants(READ) || options.wants(BUILD) {
         cases.extend(data(options.mib));
     }
-    let unlocking = UNLOCKS.iter().filter(|row| options.wants_title(&unlock_title(row.title)));
+    let unlocking = UNLOCKS.iter().filter(|row| options.wants(&unlock_title(row.title)));
     cases.extend(unlocking.map(unlock));
     cases.push(
         Case::new("keyway --help, from start to exit", Unit::Milliseconds, 100)

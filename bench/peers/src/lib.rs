@@ -1,0 +1,25 @@
+//! Peers from crates.io, behind a C interface: RustCrypto, the crates for wide modes, aws-lc.
+//!
+//! They are a shared library of their own because they are compiled differently: with `-C target-cpu=native`, the best that
+//! the compiler can make of them, while Keyway is compiled for any CPU and chooses its code when it runs.
+
+mod kdf;
+mod rustcrypto;
+mod sys;
+
+/// A keyed cipher that runs whole sectors; the first number is the first sector's IV in 512-byte units.
+type Work = Box<dyn FnMut(u64, &mut [u8])>;
+
+/// What to build: the words of a dm-crypt specification, a key, a sector size and a direction.
+#[derive(Clone, Copy)]
+struct Order<'a> {
+    /// "aes", "serpent", "xchacha12,aes".
+    cipher: &'a str,
+    /// "xts", "cbc", "adiantum", "hctr2".
+    mode: &'a str,
+    /// "plain64" or "essiv:sha256".
+    iv: &'a str,
+    key: &'a [u8],
+    sector: usize,
+    encrypt: bool,
+}
