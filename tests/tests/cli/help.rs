@@ -10,6 +10,7 @@ const VERBS: &[&str] = &[
     "write",
     "build",
     "copy",
+    "ciphers",
     "luksFormat",
     "open",
     "luksDump",

@@ -1,6 +1,7 @@
 //! The command line: what is typed, what is said, and the exit code; the same as cryptsetup wherever scripts look.
 
 mod arguments;
+mod ciphers;
 mod differential;
 mod help;
 mod json;

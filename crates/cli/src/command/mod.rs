@@ -3,6 +3,7 @@
 mod absent;
 mod benchmark;
 mod build;
+mod ciphers;
 mod config;
 mod convert;
 mod copy;
@@ -31,6 +32,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &write::COMMAND,
     &build::COMMAND,
     &copy::COMMAND,
+    &ciphers::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,
     &luks_dump::COMMAND,

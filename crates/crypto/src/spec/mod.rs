@@ -96,6 +96,11 @@ impl CipherSpec {
         }
     }
 
+    /// Whether the other means the same, however it was written ("capi:xts(aes)-plain64" and "aes-xts-plain64").
+    pub fn means(&self, other: &Self) -> bool {
+        (self.cipher, self.keys, self.mode, self.iv) == (other.cipher, other.keys, other.mode, other.iv)
+    }
+
     /// Refuses a sector size that the IV cannot take: loop-AES's and TrueCrypt's are made for 512 bytes.
     pub fn check_sector_size(&self, size: SectorSize) -> Result<(), Error> {
         match self.iv {

@@ -60,7 +60,8 @@ fn combination(cipher: &'static str, mode: Mode, iv: String) -> Combination {
 }
 
 impl Existing {
-    fn of(spec: CipherSpec) -> Self {
+    /// What a specification takes.
+    pub fn of(spec: CipherSpec) -> Self {
         Self {
             key_bits: spec.key_bits(),
             sector_sizes: spec.sector_sizes().collect(),

@@ -1,0 +1,102 @@
+//! `ciphers`: what exists, why the rest cannot, for people and for programs.
+
+use keyway_format::json::{Value, parse};
+use keyway_tests::keyway;
+
+#[test]
+fn the_overview_has_a_line_for_each_cipher_and_iv() {
+    let text = keyway("ciphers").ok().quiet().text();
+    let line = |name: &str| {
+        let found = text.lines().find(|line| line.split(' ').next() == Some(name));
+        found.unwrap_or_else(|| panic!("{name} is missing in\n{text}"))
+    };
+    for cipher in ["aes", "serpent", "twofish", "camellia", "blowfish", "des3_ede", "arc4", "cipher_null"] {
+        line(cipher);
+    }
+    for iv in
+        ["null", "plain", "plain64", "plain64be", "benbi", "lmk", "tcw", "eboiv", "elephant", "essiv:HASH"]
+    {
+        line(iv);
+    }
+    assert!(line("aes").contains("128,192,256") && line("aes").contains("yes"));
+    let columns: Vec<&str> = line("blowfish").split_whitespace().collect();
+    assert_eq!(
+        (columns[1], columns[7], columns.last()),
+        ("64", "-", line("blowfish").split(' ').next_back().as_ref())
+    );
+    assert!(text.starts_with("Dm-crypt of Linux ") || text.contains("dm-crypt"), "{text}");
+    for line in text.lines().skip(1) {
+        assert!(line.chars().count() <= 115, "{line}");
+    }
+}
+
+#[test]
+fn a_filter_lists_what_exists_and_names_the_rules_that_forbid_the_rest() {
+    let text = keyway("ciphers aes-cbc").ok().quiet().text();
+    let line = text.lines().find(|line| line.starts_with("aes-cbc-plain64 ")).expect(&text);
+    assert!(line.contains("128, 192, 256") && line.contains("512-4096"), "{line}");
+    assert!(
+        text.contains(
+            "\nCannot exist:\n  aes-cbc-random:\n      random IVs must be stored beside each sector"
+        ),
+        "{text}"
+    );
+    assert_eq!(
+        keyway("ciphers -c blowfish-xts").ok().quiet().text(),
+        "Cannot exist:\n  blowfish-xts-null, blowfish-xts-plain, blowfish-xts-plain64 and 8 more:\n      \
+         xts needs a cipher with 128-bit blocks, blowfish's are 64 bits\n"
+    );
+    assert_eq!(
+        keyway("ciphers blowfish-xts-plain64").ok().quiet().text(),
+        "blowfish-xts-plain64\n  cannot exist: xts needs a cipher with 128-bit blocks, blowfish's are 64 bits\n"
+    );
+}
+
+#[test]
+fn one_specification_in_full() {
+    for (spec, key, sectors) in [
+        ("aes-xts-plain64", "256, 384, 512 bits", "512, 1024, 2048, 4096 bytes"),
+        ("capi:essiv(cbc(aes),sha256)-plain64", "128, 192, 256 bits", "512, 1024, 2048, 4096 bytes"),
+        ("aes:64-cbc-lmk", "8192 to 16640, 6 sizes bits", "512 bytes"),
+        ("aes:4-cbc-plain64", "512, 768, 1024 bits", "512, 1024, 2048, 4096 bytes"),
+    ] {
+        let text = keyway("ciphers").arg(spec).ok().quiet().text();
+        assert!(text.starts_with(&format!("{spec}\n")), "{text}");
+        assert!(text.contains(&format!("  key         {key}\n")), "{text}");
+        assert!(text.contains(&format!("  sectors     {sectors}\n")), "{text}");
+        assert!(text.contains("  code        ") && text.contains("  kernel      "), "{text}");
+    }
+    assert_eq!(keyway("ciphers rot13").fails(1).errors(), "Unknown cipher \"rot13\".\n");
+    assert_eq!(keyway("ciphers aes-xts-plain63").fails(1).errors(), "Unknown IV \"plain63\".\n");
+}
+
+#[test]
+fn json_has_every_combination_with_its_sizes_or_its_rule() {
+    let document = parse(&keyway("ciphers --json --all").ok().quiet().stdout).unwrap();
+    let member = |value: &Value, name: &str| value.as_object().and_then(|it| it.get(name)).cloned();
+    let text = |value: &Value, name: &str| member(value, name).and_then(|it| it.as_str().map(str::to_owned));
+    assert!(text(&member(&document, "kernel").unwrap(), "dm_crypt").is_some());
+    let combinations = member(&document, "combinations").unwrap();
+    let combinations = combinations.as_array().unwrap();
+    assert!(combinations.len() > 5000, "{}", combinations.len());
+    let (mut existing, mut forbidden) = (0, 0);
+    for it in combinations {
+        match member(it, "exists") {
+            Some(Value::Bool(true)) => {
+                existing += 1;
+                let sizes = |name: &str| member(it, name).unwrap().as_array().unwrap().len();
+                assert!(sizes("key_bits") > 0 && sizes("sector_sizes") > 0, "{}", it.to_compact());
+            }
+            _ => {
+                forbidden += 1;
+                assert!(text(it, "reason").is_some_and(|reason| !reason.is_empty()), "{}", it.to_compact());
+            }
+        }
+    }
+    assert!(existing > 1000 && forbidden > 1000, "{existing} exist, {forbidden} cannot");
+    let few = parse(&keyway("ciphers --json aes-xts-plain64").ok().quiet().stdout).unwrap();
+    let few = member(&few, "combinations").unwrap();
+    let [only] = few.as_array().unwrap() else { panic!("{}", few.to_pretty()) };
+    assert_eq!(text(only, "spec").as_deref(), Some("aes-xts-plain64"));
+    assert_eq!(member(only, "key_bits").unwrap().to_compact(), "[256,384,512]");
+}
