@@ -1,8 +1,10 @@
 //! What a sector cipher is inside: a mode, its ciphers and its IVs, over runs of sectors.
 
 mod build;
+mod turns;
 
 pub(crate) use build::build;
+use turns::Turns;
 
 /// A keyed mode over runs of sectors.
 pub(crate) trait Engine: Send + Sync {
@@ -37,6 +39,12 @@ impl Run {
     pub(crate) fn iv(&self, index: usize) -> u64 {
         let unit = self.unit(index);
         if self.large_ivs { unit / self.units_a_sector() } else { unit }
+    }
+
+    /// The place of sector `index` of the run in bytes, as dm-crypt reckons it for BitLocker: the IV's number times the
+    /// sector's size, which is a place only where IVs count sectors.
+    pub(crate) fn byte_offset(&self, index: usize) -> u64 {
+        self.iv(index).wrapping_mul(self.sector as u64)
     }
 
     /// The run without its first sectors.

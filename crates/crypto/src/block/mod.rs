@@ -17,7 +17,7 @@ pub(crate) mod serpent;
 pub(crate) mod table;
 mod tea;
 #[cfg(test)]
-mod vectors;
+pub(crate) mod vectors;
 
 use crate::mode::{cbc, xts};
 

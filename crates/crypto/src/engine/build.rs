@@ -1,10 +1,10 @@
 //! From a specification and a key to the engine that runs it.
 
-use super::Engine;
+use super::{Engine, Turns};
 use crate::block::BlockCipher;
 use crate::block::table::{Make, Make128};
-use crate::iv::IvGenerator;
-use crate::mode::{cbc::Cbc, ecb::Ecb, xts::Xts};
+use crate::iv::{Elephant, IvGenerator, Lmk, WHITENING, Whitened};
+use crate::mode::{cbc::Cbc, ctr::Ctr, ecb::Ecb, lrw::Lrw, pcbc::Pcbc, xts::Xts};
 use crate::spec::{Iv, Mode};
 use crate::{CipherSpec, Cpu};
 use alloc::boxed::Box;
@@ -12,56 +12,106 @@ use zeroize::Zeroizing;
 
 /// Expands `key`, whose size has been checked, for a specification that has passed `check_implemented`.
 pub(crate) fn build(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> Box<dyn Engine> {
-    match spec.cipher().make {
-        Make::Block128(make) => of_128_bits(spec, key, make, cpu),
-        Make::Block64(make) => any_block(spec, key, make(key, cpu), |key| make(key, cpu)),
-        Make::EcbOnly(make) => make(key, cpu),
-        Make::Absent(_) => unreachable!("{spec} passed check_implemented"),
+    let layout = spec.key_layout(key.len()).expect("a key whose size has been checked");
+    let (keys, extra) = key.split_at(layout.keys * layout.each);
+    let nth = |index: usize| &keys[index * layout.each..][..layout.each];
+    let under = |key| Keyed { spec, key, first_key: nth(0), extra, cpu }.engine();
+    let engine = match layout.keys {
+        1 => under(keys),
+        count => Box::new(Turns((0..count).map(nth).map(under).collect())),
+    };
+    match spec.iv() {
+        Iv::Lmk => Box::new(Lmk::new(engine, spec.block_len(), extra)),
+        Iv::Tcw => {
+            let whitening = extra.last_chunk::<WHITENING>().expect("whitening behind the IV's seed");
+            Box::new(Whitened::new(engine, whitening))
+        }
+        Iv::Elephant => Box::new(Elephant::new(engine, extra, cpu)),
+        _ => engine,
+    }
+}
+
+/// A specification with one of its keys.
+struct Keyed<'a> {
+    spec: &'a CipherSpec,
+    key: &'a [u8],
+    /// What makes IVs that are a cipher's work, whichever key a sector's data is encrypted under.
+    first_key: &'a [u8],
+    /// What the volume key holds for the IV.
+    extra: &'a [u8],
+    cpu: Cpu,
+}
+
+impl Keyed<'_> {
+    fn engine(&self) -> Box<dyn Engine> {
+        let (key, cpu) = (self.key, self.cpu);
+        match self.spec.cipher().make {
+            Make::Block128(make) => self.of_128_bits(make),
+            Make::Block64(make) => any_block(self.spec, make(key, cpu), self.iv(|key| make(key, cpu))),
+            Make::EcbOnly(make) => make(key, cpu),
+            Make::Absent(_) => unreachable!("{} passed check_implemented", self.spec),
+        }
+    }
+
+    fn of_128_bits(&self, make: Make128) -> Box<dyn Engine> {
+        let mode = |key, iv| mode_of_128_bits(self.spec, key, make, iv, self.cpu);
+        let iv = match (self.spec.mode(), self.spec.iv()) {
+            (Mode::Xts | Mode::Lrw, Iv::Eboiv | Iv::Elephant) => {
+                IvGenerator::ByteOffsetInMode(mode(self.first_key, IvGenerator::Plain64))
+            }
+            _ => self.iv(|key| make(key, self.cpu) as Box<dyn BlockCipher>),
+        };
+        mode(self.key, iv)
+    }
+
+    /// The generator of IVs of one block.
+    fn iv<const N: usize>(&self, make: impl Fn(&[u8]) -> Box<dyn BlockCipher<N>>) -> IvGenerator<N> {
+        match self.spec.iv() {
+            Iv::Essiv(essiv) => {
+                // The key that goes into the hash is the mode's: both of XTS's, for one.
+                let hash = essiv.hash().expect("a hash that passed check_implemented");
+                IvGenerator::Essiv(make(&Zeroizing::new(hash.digest(&[self.key]))))
+            }
+            Iv::Eboiv | Iv::Elephant => IvGenerator::ByteOffset(make(self.first_key)),
+            Iv::Tcw => IvGenerator::Seeded(Zeroizing::new(*self.extra.first_chunk().expect("the IV's seed"))),
+            Iv::Lmk => IvGenerator::Null,
+            iv => IvGenerator::numbered(iv, self.spec.mode_block_len()),
+        }
     }
 }
 
 /// The modes that only ciphers of 128-bit blocks have; the others through [`any_block`].
-fn of_128_bits(spec: &CipherSpec, key: &[u8], make: Make128, cpu: Cpu) -> Box<dyn Engine> {
+fn mode_of_128_bits(
+    spec: &CipherSpec,
+    key: &[u8],
+    make: Make128,
+    iv: IvGenerator<16>,
+    cpu: Cpu,
+) -> Box<dyn Engine> {
     match spec.mode() {
         Mode::Xts => {
             let (data, tweak) = key.split_at(key.len() / 2);
-            let iv = iv_generator(spec, key, |key| make(key, cpu) as Box<dyn BlockCipher>);
             Box::new(Xts { data: make(data, cpu), tweak: make(tweak, cpu), iv })
         }
-        _ => any_block::<16>(spec, key, make(key, cpu), |key| make(key, cpu)),
+        Mode::Lrw => {
+            let (cipher, tweak) = key.split_last_chunk().expect("a tweak key behind the cipher's");
+            Box::new(Lrw::new(make(cipher, cpu), tweak, iv))
+        }
+        _ => any_block::<16>(spec, make(key, cpu), iv),
     }
 }
 
 /// The modes that exist for every size of block.
 fn any_block<const N: usize>(
     spec: &CipherSpec,
-    key: &[u8],
     cipher: Box<dyn BlockCipher<N>>,
-    make: impl Fn(&[u8]) -> Box<dyn BlockCipher<N>>,
+    iv: IvGenerator<N>,
 ) -> Box<dyn Engine> {
     match spec.mode() {
-        Mode::Cbc => Box::new(Cbc { cipher, iv: iv_generator(spec, key, make) }),
+        Mode::Cbc => Box::new(Cbc { cipher, iv }),
+        Mode::Ctr => Box::new(Ctr { cipher, iv }),
         Mode::Ecb => Box::new(Ecb { cipher }),
-        other => unreachable!("{other:?} passed check_implemented"),
-    }
-}
-
-/// The generator of a specification's IVs; ESSIV's key is the digest of the whole volume key.
-fn iv_generator<const N: usize>(
-    spec: &CipherSpec,
-    key: &[u8],
-    make: impl Fn(&[u8]) -> Box<dyn BlockCipher<N>>,
-) -> IvGenerator<N> {
-    match spec.iv() {
-        Iv::Absent | Iv::Null => IvGenerator::Null,
-        Iv::Plain => IvGenerator::Plain,
-        Iv::Plain64 => IvGenerator::Plain64,
-        Iv::Plain64be => IvGenerator::Plain64be,
-        Iv::Benbi => IvGenerator::Benbi { shift: 9 - N.ilog2() },
-        Iv::Essiv(essiv) => {
-            let hash = essiv.hash().expect("a hash that passed check_implemented");
-            IvGenerator::Essiv(make(&Zeroizing::new(hash.digest(&[key]))))
-        }
+        Mode::Pcbc => Box::new(Pcbc { cipher, iv }),
         other => unreachable!("{other:?} passed check_implemented"),
     }
 }

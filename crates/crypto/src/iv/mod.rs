@@ -8,10 +8,23 @@
 //! | plain64be| zeros, number, big endian 64 bits                            |
 //! | benbi    | zeros, number of the sector's first cipher block counted from 1, big endian 64 bits |
 //! | essiv    | plain64, encrypted under the hash of the whole key           |
+//! | eboiv    | the sector's offset in bytes, little endian 64 bits, zeros: a block of zeros encrypted with this for its IV |
+//! | tcw      | a secret seed, plus the number, little endian 64 bits, on either half; and more, see `tcw` |
+//! | elephant | as eboiv; and more, see `elephant`                           |
+//! | lmk      | depends on the data, see `lmk`                               |
+
+mod elephant;
+mod lmk;
+mod tcw;
 
 use crate::block::BlockCipher;
-use crate::engine::Run;
+use crate::engine::{Engine, Run};
+use crate::spec::Iv;
 use alloc::boxed::Box;
+pub(crate) use elephant::Elephant;
+pub(crate) use lmk::Lmk;
+pub(crate) use tcw::{WHITENING, Whitened};
+use zeroize::Zeroizing;
 
 /// Makes IVs of `N` bytes (8, 16 or 32) for a run of sectors, from their numbers alone.
 pub(crate) enum IvGenerator<const N: usize> {
@@ -24,9 +37,27 @@ pub(crate) enum IvGenerator<const N: usize> {
         shift: u32,
     },
     Essiv(Box<dyn BlockCipher<N>>),
+    /// eboiv, in modes whose first block is the cipher's of plaintext plus IV.
+    ByteOffset(Box<dyn BlockCipher<N>>),
+    /// eboiv, in other modes: the mode itself, with plain64 IVs.
+    ByteOffsetInMode(Box<dyn Engine>),
+    /// tcw.
+    Seeded(Zeroizing<[u8; N]>),
 }
 
 impl<const N: usize> IvGenerator<N> {
+    /// For an IV that takes nothing but a number. `block_len`: the mode's block in bytes, which benbi counts.
+    pub(crate) fn numbered(iv: Iv, block_len: usize) -> Self {
+        match iv {
+            Iv::Absent | Iv::Null => Self::Null,
+            Iv::Plain => Self::Plain,
+            Iv::Plain64 => Self::Plain64,
+            Iv::Plain64be => Self::Plain64be,
+            Iv::Benbi => Self::Benbi { shift: 9 - block_len.ilog2() },
+            other => unreachable!("{other:?} takes more than a number"),
+        }
+    }
+
     /// The IVs of the first `bytes` bytes of a run, in the elements of `ivs` that it needs.
     pub(crate) fn fill<'a>(&self, run: &Run, bytes: usize, ivs: &'a mut [[u8; N]]) -> &'a mut [[u8; N]] {
         let ivs = &mut ivs[..bytes / run.sector];
@@ -38,9 +69,12 @@ impl<const N: usize> IvGenerator<N> {
                 Self::Plain64 | Self::Essiv(_) => at_start(number),
                 Self::Plain64be => at_end(number),
                 Self::Benbi { shift } => at_end((number << shift).wrapping_add(1)),
+                Self::ByteOffset(_) => at_start(run.byte_offset(index)),
+                Self::ByteOffsetInMode(mode) => first_of_zeros(&**mode, run.byte_offset(index)),
+                Self::Seeded(seed) => added(seed, number),
             };
         }
-        if let Self::Essiv(cipher) = self {
+        if let Self::Essiv(cipher) | Self::ByteOffset(cipher) = self {
             cipher.encrypt_blocks(ivs);
         }
         ivs
@@ -52,6 +86,19 @@ fn at_start<const N: usize>(number: u64) -> [u8; N] {
     let mut iv = [0; N];
     iv[..8].copy_from_slice(&number.to_le_bytes());
     iv
+}
+
+/// What a mode with plain64 IVs makes of a block of zeros in sector `number`.
+fn first_of_zeros<const N: usize>(mode: &dyn Engine, number: u64) -> [u8; N] {
+    let mut sector = [0; 512];
+    mode.encrypt(&Run { first: number, sector: sector.len(), large_ivs: false }, &mut sector);
+    *sector.first_chunk().expect("a sector is longer than a block")
+}
+
+/// The number, little endian, added to every eight bytes of a seed.
+fn added<const N: usize>(seed: &[u8; N], number: u64) -> [u8; N] {
+    let number = number.to_le_bytes();
+    core::array::from_fn(|index| seed[index] ^ number[index % 8])
 }
 
 /// The number, big endian, at the end of an IV.

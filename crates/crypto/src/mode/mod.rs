@@ -4,7 +4,10 @@
 //! one IV (for XTS: one encrypted tweak) a sector. Vector code of a cipher replaces a body where it is faster.
 
 pub(crate) mod cbc;
+pub(crate) mod ctr;
 pub(crate) mod ecb;
+pub(crate) mod lrw;
+pub(crate) mod pcbc;
 pub(crate) mod xts;
 
 /// `block ^= mask`.

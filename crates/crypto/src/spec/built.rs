@@ -11,9 +11,7 @@ impl CipherSpec {
     pub(crate) fn check_implemented(&self) -> Result<(), Error> {
         let missing = match (self.mode, self.iv) {
             _ if matches!(self.cipher.make, Make::Absent(_)) => self.cipher.name,
-            _ if self.keys > 1 => "several keys a volume",
-            (Mode::Ctr | Mode::Pcbc | Mode::Lrw | Mode::Adiantum { .. } | Mode::Hctr2, _) => self.mode.name(),
-            (_, Iv::Lmk | Iv::Tcw | Iv::Eboiv | Iv::Elephant) => self.iv.name(),
+            (Mode::Adiantum { .. } | Mode::Hctr2, _) => self.mode.name(),
             (_, Iv::Essiv(EssivHash { hash: None, name, .. })) => name,
             _ => return Ok(()),
         };

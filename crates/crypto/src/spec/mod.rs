@@ -148,6 +148,14 @@ impl CipherSpec {
         self.cipher
     }
 
+    /// The block in bytes that the kernel's skcipher of the mode states (`cra_blocksize`).
+    pub(crate) fn mode_block_len(&self) -> usize {
+        match self.mode {
+            Mode::Ctr => 1,
+            _ => self.block_len(),
+        }
+    }
+
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
