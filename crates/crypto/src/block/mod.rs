@@ -16,6 +16,7 @@ mod seed;
 pub(crate) mod serpent;
 pub(crate) mod table;
 mod tea;
+pub(crate) mod twofish;
 #[cfg(test)]
 pub(crate) mod vectors;
 

@@ -12,6 +12,7 @@ use super::null::Null;
 use super::seed::Seed;
 use super::serpent::{Serpent, Tnepres};
 use super::tea::{Extended, Misread, Original, Tea};
+use super::twofish::Twofish;
 use super::{BlockCipher, Cipher128, crates};
 use crate::Cpu;
 use crate::engine::Engine;
@@ -93,7 +94,11 @@ pub(crate) static CIPHERS: [Cipher; 22] = [
         keys: (128, 256, 64),
         make: Make::Block128(|key, cpu| Box::new(Tnepres::new(key, cpu))),
     },
-    Cipher { name: "twofish", keys: (128, 256, 64), make: Make::Absent(128) },
+    Cipher {
+        name: "twofish",
+        keys: (128, 256, 64),
+        make: Make::Block128(|key, cpu| Box::new(Twofish::new(key, cpu))),
+    },
     Cipher { name: "camellia", keys: (128, 256, 64), make: Make::Absent(128) },
     Cipher {
         name: "cast5",
