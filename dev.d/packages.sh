@@ -5,6 +5,7 @@ declare -A package_of=(
     [cryptsetup]=cryptsetup-bin
     [qemu-img]=qemu-utils
     [qemu-system-x86_64]=qemu-system-x86
+    [qemu-aarch64-static]=qemu-user-static
     [nbdkit]=nbdkit
     [nbdcopy]=libnbd-bin
     [grub-fstest]=grub-common
@@ -21,10 +22,11 @@ declare -A package_of=(
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest mke2fs debugfs e2fsck script"
+aarch64_programs="cc qemu-aarch64-static"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
-all_programs="cc $interop_programs $vm_programs $bench_programs $engine_programs"
+all_programs="cc $interop_programs $aarch64_programs $vm_programs $bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.
@@ -66,6 +68,14 @@ want_rust() {
     found=$(rustc --version | cut -d' ' -f2)
     [ "$(printf '%s\n' "$wanted" "$found" | sort -V | head -1)" = "$wanted" ] ||
         fail "Rust $wanted or newer is needed, this is $found: rustup update stable"
+}
+
+# want_target TARGET: Rust's standard library for it.
+want_target() {
+    ls "$(rustc --print target-libdir --target "$1")"/libcore-* &>/dev/null && return
+    say "adding Rust's library for $1"
+    have rustup && rustup --quiet target add "$1" &>"$logs/rustup.log" ||
+        fail "Rust's library for $1 is missing and could not be added: rustup target add $1 (a distribution's own Rust lacks it: https://rustup.rs)"
 }
 
 logs=target/dev

@@ -1,6 +1,6 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit cli interop faults vm fuzz"
+all_layers="check unit cli interop faults aarch64 vm fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-60}
 
 # run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by

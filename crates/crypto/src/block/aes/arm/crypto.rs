@@ -4,6 +4,10 @@
 //! [`Lanes`]'s order is therefore AESE with a zero key, AESMC, and an addition, which the compiler folds into the next
 //! AESE.
 
+// `Lanes` cannot name features. Its methods are inlined into functions that have them, and then so are the intrinsics
+// in them; only newer compilers know this lint.
+#![allow(unknown_lints, inline_always_mismatching_target_features)]
+
 use crate::block::Block;
 use crate::block::aes::code::Code;
 use crate::block::aes::lanes::Lanes;
