@@ -19,6 +19,7 @@ declare -A package_of=(
     [libgcrypt.so.20]=libgcrypt20
     [libbotan-2.so.19]=libbotan-2-19
     [libargon2.so.1]=libargon2-1
+    [valgrind]=valgrind
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest mke2fs debugfs e2fsck script"
@@ -26,7 +27,8 @@ aarch64_programs="cc qemu-aarch64-static"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
-all_programs="cc $interop_programs $aarch64_programs $vm_programs $bench_programs $engine_programs"
+ct_programs="cc valgrind"
+all_programs="cc $ct_programs $interop_programs $aarch64_programs $vm_programs $bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.

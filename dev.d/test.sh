@@ -1,6 +1,6 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit cli interop faults aarch64 vm fuzz"
+all_layers="check unit ct cli interop faults aarch64 vm fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-60}
 
 # run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by
@@ -72,6 +72,18 @@ format_check() {
 layer_unit() {
     cargo_test --workspace --exclude keyway-tests
     cargo_test --package keyway-tests --lib --test harness
+}
+
+# No branch and no address depends on a secret (x86-64: valgrind's requests are written for it).
+layer_ct() {
+    want_packages $ct_programs
+    if [ "$(uname -m)" = x86_64 ] && have valgrind; then
+        step "build" cargo build --quiet --release --package keyway-tests --example constant_time
+        step "constant time" valgrind --quiet --error-limit=no --log-file="$logs/ct.log" \
+            target/release/examples/constant_time
+    else
+        left_out ct::constant_time "valgrind on x86-64 is needed"
+    fi
 }
 
 layer_cli() {

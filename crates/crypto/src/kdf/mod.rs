@@ -4,8 +4,8 @@ mod argon2;
 mod hmac;
 mod pbkdf2;
 
-pub use argon2::argon2;
-pub use pbkdf2::pbkdf2;
+pub use argon2::{argon2, argon2_on};
+pub use pbkdf2::{pbkdf2, pbkdf2_on};
 
 use core::sync::atomic::{AtomicBool, Ordering};
 

@@ -42,7 +42,7 @@ pub fn argon2(
 
 /// [`argon2`] with the code for `cpu`.
 #[allow(clippy::too_many_arguments)] // The KDF's inputs are what they are.
-pub(crate) fn argon2_on(
+pub fn argon2_on(
     cpu: Cpu,
     variant: Argon2Variant,
     cost: Argon2Cost,

@@ -35,7 +35,7 @@ pub fn pbkdf2(
 }
 
 /// [`pbkdf2`] with the code for `cpu`.
-pub(crate) fn pbkdf2_on(
+pub fn pbkdf2_on(
     cpu: Cpu,
     hash: Hash,
     password: &[u8],
