@@ -9,10 +9,8 @@
 use super::super::chains::{Chain, Keyed};
 use crate::Cpu;
 use crate::cpu::Feature;
+use crate::hash::whirlpool::{Bytes, EXPONENTIAL, INVERSE, PADDING, RANDOM, ROUND_CONSTANTS, multiply};
 use core::arch::x86_64::*;
-
-/// A state or a block.
-type Bytes = [u8; 64];
 
 /// Whirlpool's chain. The CPU has AVX-512 with VBMI, and GFNI.
 pub(in super::super) fn whirlpool(cpu: Cpu, key: &Keyed<Bytes>, chain: &mut Chain<Bytes>, rounds: u32) {
@@ -80,8 +78,7 @@ fn compression(boxes: &Boxes, state: __m512i, block: __m512i) -> __m512i {
     let mut key = state;
     let mut text = _mm512_xor_si512(state, block);
     for constant in &ROUND_CONSTANTS {
-        // SAFETY: a constant is eight bytes long.
-        let constant = unsafe { _mm512_zextsi128_si512(_mm_loadl_epi64(constant.as_ptr().cast())) };
+        let constant = _mm512_zextsi128_si512(_mm_cvtsi64_si128(constant.swap_bytes() as i64));
         key = _mm512_xor_si512(round(boxes, key), constant);
         text = _mm512_xor_si512(round(boxes, text), key);
     }
@@ -125,11 +122,6 @@ fn store(bytes: &mut Bytes, register: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), register) }
 }
 
-/// The mini-boxes E, E^-1 and R.
-const EXPONENTIAL: [u8; 16] = [1, 11, 9, 12, 13, 6, 15, 3, 14, 8, 7, 4, 10, 2, 5, 0];
-const INVERSE: [u8; 16] = [15, 0, 13, 7, 11, 14, 5, 10, 9, 2, 12, 1, 3, 4, 8, 6];
-const RANDOM: [u8; 16] = [7, 12, 11, 13, 14, 4, 9, 15, 6, 3, 8, 10, 2, 5, 1, 0];
-
 /// Where each byte comes from: column j moves down by j rows.
 const SHIFT_COLUMNS: Bytes = {
     let mut from = [0; 64];
@@ -146,51 +138,17 @@ const SHIFT_COLUMNS: Bytes = {
 const MULTIPLIERS: [i64; 5] = [multiplier(2), multiplier(4), multiplier(5), multiplier(8), multiplier(9)];
 
 /// Bit i of the product is the parity of the byte ANDed with byte 7 - i of the matrix.
-const fn multiplier(factor: u16) -> i64 {
+const fn multiplier(factor: u8) -> i64 {
     let mut matrix = [0u8; 8];
     let mut bit = 0;
     while bit < 8 {
-        let mut product = 0;
-        let mut power = 1u16 << bit;
-        let mut step = 0;
-        while step < 4 {
-            if factor >> step & 1 == 1 {
-                product ^= power;
-            }
-            power <<= 1;
-            if power > 0xff {
-                power ^= 0x11d;
-            }
-            step += 1;
-        }
+        let product = multiply(1 << bit, factor);
         let mut row = 0;
         while row < 8 {
-            matrix[7 - row] |= ((product >> row & 1) as u8) << bit;
+            matrix[7 - row] |= (product >> row & 1) << bit;
             row += 1;
         }
         bit += 1;
     }
     i64::from_le_bytes(matrix)
 }
-
-/// Round r adds the S-box's bytes 8(r - 1) to 8r - 1 to the key's first row.
-const ROUND_CONSTANTS: [[u8; 8]; 10] = {
-    let mut constants = [[0; 8]; 10];
-    let mut byte = 0;
-    while byte < 80 {
-        let (high, low) = (EXPONENTIAL[byte >> 4], INVERSE[byte & 15]);
-        let random = RANDOM[(high ^ low) as usize];
-        constants[byte / 8][byte % 8] =
-            EXPONENTIAL[(high ^ random) as usize] << 4 | INVERSE[(low ^ random) as usize];
-        byte += 1;
-    }
-    constants
-};
-
-/// The second block of a hash of 128 bytes' last: a one bit, zeros, and 1024 as a 256-bit number of bits.
-const PADDING: Bytes = {
-    let mut block = [0; 64];
-    block[0] = 0x80;
-    block[62] = 0x04;
-    block
-};
