@@ -69,8 +69,7 @@ impl Keyed<'_> {
         match self.spec.iv() {
             Iv::Essiv(essiv) => {
                 // The key that goes into the hash is the mode's: both of XTS's, for one.
-                let hash = essiv.hash().expect("a hash that passed check_implemented");
-                IvGenerator::Essiv(make(&Zeroizing::new(hash.digest(&[self.key]))))
+                IvGenerator::Essiv(make(&Zeroizing::new(essiv.hash.digest(&[self.key]))))
             }
             Iv::Eboiv | Iv::Elephant => IvGenerator::ByteOffset(make(self.first_key)),
             Iv::Tcw => IvGenerator::Seeded(Zeroizing::new(*self.extra.first_chunk().expect("the IV's seed"))),

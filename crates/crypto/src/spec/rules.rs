@@ -120,11 +120,11 @@ impl Named<'_> {
         let Some(hash) = EssivHash::find(name) else {
             return Err(Error::Unknown { what: "hash", name: name.into() });
         };
-        if cipher.key_bits().all(|bits| bits != hash.digest_bits) {
+        if cipher.key_bits().all(|bits| bits != hash.digest_bits()) {
             let sizes: Vec<usize> = cipher.key_bits().collect();
             return impossible(format!(
                 "{text}: essiv uses the digest as a key, {name}'s has {} bits, {} takes {}",
-                hash.digest_bits,
+                hash.digest_bits(),
                 cipher.name,
                 list(&sizes)
             ));

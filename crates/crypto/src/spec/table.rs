@@ -9,14 +9,16 @@ use crate::block::table::Cipher;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EssivHash {
     pub(super) name: &'static str,
-    pub(super) digest_bits: usize,
-    /// What runs it, if this build does.
-    pub(super) hash: Option<Hash>,
+    pub(crate) hash: Hash,
 }
 
 impl EssivHash {
     pub(super) fn find(name: &str) -> Option<&'static Self> {
         ESSIV_HASHES.iter().find(|hash| hash.name == name)
+    }
+
+    pub(super) const fn digest_bits(&self) -> usize {
+        8 * self.hash.output_len()
     }
 }
 
@@ -120,30 +122,37 @@ pub(super) const MODES: [Mode; 8] = [
 pub(super) const IVS: [Iv; 9] =
     [Iv::Null, Iv::Plain, Iv::Plain64, Iv::Plain64be, Iv::Benbi, Iv::Lmk, Iv::Tcw, Iv::Eboiv, Iv::Elephant];
 
-pub(super) static ESSIV_HASHES: [EssivHash; 25] = [
-    EssivHash { name: "md4", digest_bits: 128, hash: None },
-    EssivHash { name: "md5", digest_bits: 128, hash: None },
-    EssivHash { name: "sha1", digest_bits: 160, hash: Some(Hash::Sha1) },
-    EssivHash { name: "sha224", digest_bits: 224, hash: Some(Hash::Sha224) },
-    EssivHash { name: "sha256", digest_bits: 256, hash: Some(Hash::Sha256) },
-    EssivHash { name: "sha384", digest_bits: 384, hash: Some(Hash::Sha384) },
-    EssivHash { name: "sha512", digest_bits: 512, hash: Some(Hash::Sha512) },
-    EssivHash { name: "sha3-224", digest_bits: 224, hash: Some(Hash::Sha3_224) },
-    EssivHash { name: "sha3-256", digest_bits: 256, hash: Some(Hash::Sha3_256) },
-    EssivHash { name: "sha3-384", digest_bits: 384, hash: Some(Hash::Sha3_384) },
-    EssivHash { name: "sha3-512", digest_bits: 512, hash: Some(Hash::Sha3_512) },
-    EssivHash { name: "rmd128", digest_bits: 128, hash: None },
-    EssivHash { name: "rmd160", digest_bits: 160, hash: Some(Hash::Ripemd160) },
-    EssivHash { name: "ripemd160", digest_bits: 160, hash: Some(Hash::Ripemd160) },
-    EssivHash { name: "rmd256", digest_bits: 256, hash: None },
-    EssivHash { name: "whirlpool", digest_bits: 512, hash: Some(Hash::Whirlpool) },
-    EssivHash { name: "wp256", digest_bits: 256, hash: None },
-    EssivHash { name: "wp384", digest_bits: 384, hash: None },
-    EssivHash { name: "wp512", digest_bits: 512, hash: Some(Hash::Whirlpool) },
-    EssivHash { name: "tgr192", digest_bits: 192, hash: None },
-    EssivHash { name: "blake2b-512", digest_bits: 512, hash: Some(Hash::Blake2b512) },
-    EssivHash { name: "blake2b-256", digest_bits: 256, hash: None },
-    EssivHash { name: "blake2s-256", digest_bits: 256, hash: Some(Hash::Blake2s256) },
-    EssivHash { name: "streebog256", digest_bits: 256, hash: None },
-    EssivHash { name: "sm3", digest_bits: 256, hash: None },
+pub(super) static ESSIV_HASHES: [EssivHash; 32] = [
+    EssivHash { name: "md4", hash: Hash::Md4 },
+    EssivHash { name: "md5", hash: Hash::Md5 },
+    EssivHash { name: "sha1", hash: Hash::Sha1 },
+    EssivHash { name: "sha224", hash: Hash::Sha224 },
+    EssivHash { name: "sha256", hash: Hash::Sha256 },
+    EssivHash { name: "sha384", hash: Hash::Sha384 },
+    EssivHash { name: "sha512", hash: Hash::Sha512 },
+    EssivHash { name: "sha3-224", hash: Hash::Sha3_224 },
+    EssivHash { name: "sha3-256", hash: Hash::Sha3_256 },
+    EssivHash { name: "sha3-384", hash: Hash::Sha3_384 },
+    EssivHash { name: "sha3-512", hash: Hash::Sha3_512 },
+    EssivHash { name: "rmd128", hash: Hash::Ripemd128 },
+    EssivHash { name: "rmd160", hash: Hash::Ripemd160 },
+    EssivHash { name: "ripemd160", hash: Hash::Ripemd160 },
+    EssivHash { name: "rmd256", hash: Hash::Ripemd256 },
+    EssivHash { name: "rmd320", hash: Hash::Ripemd320 },
+    EssivHash { name: "whirlpool", hash: Hash::Whirlpool },
+    EssivHash { name: "wp256", hash: Hash::Whirlpool256 },
+    EssivHash { name: "wp384", hash: Hash::Whirlpool384 },
+    EssivHash { name: "wp512", hash: Hash::Whirlpool },
+    EssivHash { name: "tgr192", hash: Hash::Tiger192 },
+    EssivHash { name: "blake2b-512", hash: Hash::Blake2b512 },
+    EssivHash { name: "blake2b-384", hash: Hash::Blake2b384 },
+    EssivHash { name: "blake2b-256", hash: Hash::Blake2b256 },
+    EssivHash { name: "blake2b-160", hash: Hash::Blake2b160 },
+    EssivHash { name: "blake2s-256", hash: Hash::Blake2s256 },
+    EssivHash { name: "blake2s-224", hash: Hash::Blake2s224 },
+    EssivHash { name: "blake2s-160", hash: Hash::Blake2s160 },
+    EssivHash { name: "blake2s-128", hash: Hash::Blake2s128 },
+    EssivHash { name: "streebog256", hash: Hash::Streebog256 },
+    EssivHash { name: "streebog512", hash: Hash::Streebog512 },
+    EssivHash { name: "sm3", hash: Hash::Sm3 },
 ];
