@@ -82,8 +82,8 @@ fn sentence(text: &str) -> String {
 
 /// Ciphers and modes: they stay as dm-crypt spells them at the start of a sentence too.
 const NAMES: &[&str] = &[
-    "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "essiv",
-    "plain",
+    "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
+    "ofb", "xctr", "essiv", "plain",
 ];
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{Engine, Turns};
 use crate::block::BlockCipher;
 use crate::block::table::{Make, Make128};
 use crate::iv::{Elephant, IvGenerator, Lmk, WHITENING, Whitened};
-use crate::mode::{cbc::Cbc, ctr::Ctr, ecb::Ecb, lrw::Lrw, pcbc::Pcbc, xts::Xts};
+use crate::mode::{cbc::Cbc, cfb::Cfb, ctr, ctr::Ctr, ecb::Ecb, lrw::Lrw, ofb::Ofb, pcbc::Pcbc, xts::Xts};
 use crate::spec::{Iv, Mode};
 use crate::{CipherSpec, Cpu};
 use alloc::boxed::Box;
@@ -108,9 +108,12 @@ fn any_block<const N: usize>(
 ) -> Box<dyn Engine> {
     match spec.mode() {
         Mode::Cbc => Box::new(Cbc { cipher, iv }),
-        Mode::Ctr => Box::new(Ctr { cipher, iv }),
+        Mode::Cfb => Box::new(Cfb { cipher, iv }),
+        Mode::Ctr => Box::new(Ctr { cipher, iv, counters: ctr::count }),
         Mode::Ecb => Box::new(Ecb { cipher }),
+        Mode::Ofb => Box::new(Ofb { cipher, iv }),
         Mode::Pcbc => Box::new(Pcbc { cipher, iv }),
+        Mode::Xctr => Box::new(Ctr { cipher, iv, counters: ctr::count_beside }),
         other => unreachable!("{other:?} passed check_implemented"),
     }
 }

@@ -1,5 +1,8 @@
-//! CTR (NIST SP 800-38A, section 6.5) over whole sectors: the IV is the first counter, a big-endian number as wide as a
-//! block (Linux, crypto/ctr.c).
+//! CTR and XCTR over whole sectors.
+//!
+//! CTR (NIST SP 800-38A, section 6.5; Linux, crypto/ctr.c): the IV is the first counter, a big-endian number as wide as a
+//! block. XCTR (Crowley, Huckleberry and Biggers, "Length-preserving encryption with HCTR2", section 2.2; Linux,
+//! crypto/xctr.c): block j, counted from 1 in 32 bits, little endian, is added to the IV.
 //!
 //! dm-crypt can be told to use it, and nobody should: whoever sees two versions of a sector sees their difference.
 
@@ -12,13 +15,17 @@ use alloc::boxed::Box;
 pub(crate) struct Ctr<const N: usize> {
     pub(crate) cipher: Box<dyn BlockCipher<N>>,
     pub(crate) iv: IvGenerator<N>,
+    pub(crate) counters: Counters<N>,
 }
+
+/// Fills in the counters of a sector from its IV: [`count`] or [`count_beside`].
+pub(crate) type Counters<const N: usize> = fn(&[u8; N], &mut [[u8; N]]);
 
 impl<const N: usize> Engine for Ctr<N> {
     fn encrypt(&self, run: &Run, data: &mut [u8]) {
         run.batches(data, |run, data| {
             let mut ivs = [[0; N]; BATCH];
-            crypt(&*self.cipher, self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
+            crypt(&*self.cipher, self.counters, self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
         });
     }
 
@@ -34,6 +41,7 @@ impl<const N: usize> Engine for Ctr<N> {
 /// Adds the key streams of sectors, of which whole ones go through the cipher together.
 fn crypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
+    counters: Counters<N>,
     ivs: &[[u8; N]],
     sector: usize,
     data: &mut [u8],
@@ -42,21 +50,29 @@ fn crypt<const N: usize>(
     let mut stream = [0; MOST_BYTES];
     for (ivs, batch) in ivs.chunks(sectors).zip(data.chunks_mut(sectors * sector)) {
         let stream = stream[..batch.len()].as_chunks_mut().0;
-        for (iv, counters) in ivs.iter().zip(stream.chunks_exact_mut(sector / N)) {
-            count(iv, counters);
+        for (iv, sector) in ivs.iter().zip(stream.chunks_exact_mut(sector / N)) {
+            counters(iv, sector);
         }
         cipher.encrypt_blocks(stream);
         batch.as_chunks_mut().0.iter_mut().zip(stream).for_each(|(block, mask)| xor(block, mask));
     }
 }
 
-/// Counts on from `first`.
-fn count<const N: usize>(first: &[u8; N], counters: &mut [[u8; N]]) {
+/// CTR's counters: counts on from the IV.
+pub(crate) fn count<const N: usize>(first: &[u8; N], counters: &mut [[u8; N]]) {
     let mut wide = [0; 16];
     wide[16 - N..].copy_from_slice(first);
     let first = u128::from_be_bytes(wide);
     for (index, counter) in (0..).zip(counters) {
         counter.copy_from_slice(&first.wrapping_add(index).to_be_bytes()[16 - N..]);
+    }
+}
+
+/// XCTR's counters: the IV plus 1, 2, ….
+pub(crate) fn count_beside<const N: usize>(iv: &[u8; N], counters: &mut [[u8; N]]) {
+    for (index, counter) in (1u32..).zip(counters) {
+        *counter = *iv;
+        counter.iter_mut().zip(index.to_le_bytes()).for_each(|(byte, index)| *byte ^= index);
     }
 }
 
@@ -86,9 +102,9 @@ mod tests {
         ] {
             let aes = Aes::new(&hex(key), Cpu::detect());
             let mut data = plaintext.clone();
-            crypt(&aes, &[iv], 64, &mut data);
+            crypt(&aes, count, &[iv], 64, &mut data);
             assert_eq!(data[48..], hex(fourth));
-            crypt(&aes, &[iv], 64, &mut data);
+            crypt(&aes, count, &[iv], 64, &mut data);
             assert_eq!(data, plaintext);
         }
     }

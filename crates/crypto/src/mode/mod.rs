@@ -4,9 +4,11 @@
 //! one IV (for XTS: one encrypted tweak) a sector. Vector code of a cipher replaces a body where it is faster.
 
 pub(crate) mod cbc;
+pub(crate) mod cfb;
 pub(crate) mod ctr;
 pub(crate) mod ecb;
 pub(crate) mod lrw;
+pub(crate) mod ofb;
 pub(crate) mod pcbc;
 pub(crate) mod xts;
 

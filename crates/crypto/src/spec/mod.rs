@@ -47,6 +47,11 @@ pub(crate) enum Mode {
     Ecb,
     Pcbc,
     Lrw,
+    /// Up to Linux 6.8.
+    Cfb,
+    /// Up to Linux 6.8.
+    Ofb,
+    Xctr,
     /// With XChaCha of this many rounds as its stream cipher.
     Adiantum {
         rounds: u8,
@@ -151,7 +156,7 @@ impl CipherSpec {
     /// The block in bytes that the kernel's skcipher of the mode states (`cra_blocksize`).
     pub(crate) fn mode_block_len(&self) -> usize {
         match self.mode {
-            Mode::Ctr => 1,
+            mode if mode.is_stream() => 1,
             _ => self.block_len(),
         }
     }

@@ -49,10 +49,12 @@ fn check_block(cipher: &'static Cipher, mode: Mode) -> Result<(), Error> {
             "{name} is a stream cipher and has no blocks for {} to chain: only {name}-ecb exists",
             mode.name()
         )),
-        Mode::Xts | Mode::Lrw | Mode::Hctr2 | Mode::Adiantum { .. } if bits != 128 => impossible(format!(
-            "{} needs a cipher with 128-bit blocks, {name}'s are {bits} bits",
-            mode.name()
-        )),
+        Mode::Xts | Mode::Lrw | Mode::Xctr | Mode::Hctr2 | Mode::Adiantum { .. } if bits != 128 => {
+            impossible(format!(
+                "{} needs a cipher with 128-bit blocks, {name}'s are {bits} bits",
+                mode.name()
+            ))
+        }
         Mode::Adiantum { .. } if !cipher.key_bits().any(|bits| bits == 256) => {
             impossible(format!("adiantum needs a cipher with 256-bit keys, {name} has none"))
         }
@@ -93,9 +95,10 @@ impl Named<'_> {
                 "{text}: the IV {name} is at most one block of 128 bits, {} takes 256 bits",
                 mode.name()
             )),
-            // The kernel's counter mode counts as one with blocks of a byte.
-            Iv::Eboiv | Iv::Elephant if mode == Mode::Ctr => impossible(format!(
-                "{text}: the IV {name} is an encrypted block, and ctr encrypts no blocks but a key stream"
+            // The kernel counts these as modes with blocks of a byte.
+            Iv::Eboiv | Iv::Elephant if mode.is_stream() => impossible(format!(
+                "{text}: the IV {name} is an encrypted block, and {} encrypts no blocks but makes a key stream",
+                mode.name()
             )),
             _ => Ok(()),
         }

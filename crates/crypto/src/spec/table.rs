@@ -36,6 +36,9 @@ impl Mode {
             Self::Ecb => "ecb",
             Self::Pcbc => "pcbc",
             Self::Lrw => "lrw",
+            Self::Cfb => "cfb",
+            Self::Ofb => "ofb",
+            Self::Xctr => "xctr",
             Self::Adiantum { .. } => "adiantum",
             Self::Hctr2 => "hctr2",
         }
@@ -69,6 +72,11 @@ impl Mode {
     /// Whether a sector is one block: every bit of it depends on all others, and the IV has 256 bits.
     pub(super) const fn is_wide(self) -> bool {
         matches!(self, Self::Adiantum { .. } | Self::Hctr2)
+    }
+
+    /// Whether the cipher makes a key stream: the kernel then states blocks of one byte.
+    pub(super) const fn is_stream(self) -> bool {
+        matches!(self, Self::Ctr | Self::Cfb | Self::Ofb | Self::Xctr)
     }
 
     /// The size of the IV in bytes.
@@ -105,16 +113,18 @@ pub(super) const AEAD_CIPHERS: [&str; 8] =
     ["aegis128", "aegis128l", "aegis256", "morus640", "morus1280", "chacha20-poly1305", "gcm", "ascon"];
 
 /// Modes and wrappers of the kernel's that are no mode of dm-crypt's here.
-pub(super) const OTHER_MODES: [&str; 9] =
-    ["cfb", "ofb", "cts", "xctr", "rfc3686", "kw", "cryptd", "pcrypt", "simd"];
+pub(super) const OTHER_MODES: [&str; 6] = ["cts", "rfc3686", "kw", "cryptd", "pcrypt", "simd"];
 
-pub(super) const MODES: [Mode; 8] = [
+pub(super) const MODES: [Mode; 11] = [
     Mode::Xts,
     Mode::Cbc,
     Mode::Ctr,
     Mode::Ecb,
     Mode::Pcbc,
     Mode::Lrw,
+    Mode::Cfb,
+    Mode::Ofb,
+    Mode::Xctr,
     Mode::Adiantum { rounds: 12 },
     Mode::Hctr2,
 ];

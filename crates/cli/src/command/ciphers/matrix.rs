@@ -5,13 +5,16 @@ use super::survey::{Entry, Survey};
 use std::fmt::Write;
 
 /// Columns: the mode, its heading, and its width.
-const MODES: [(&str, &str, usize); 9] = [
+const MODES: [(&str, &str, usize); 12] = [
     ("xts", "xts", 5),
     ("cbc", "cbc", 5),
     ("ctr", "ctr", 5),
     ("ecb", "ecb", 5),
     ("pcbc", "pcbc", 5),
     ("lrw", "lrw", 5),
+    ("cfb", "cfb", 5),
+    ("ofb", "ofb", 5),
+    ("xctr", "xctr", 6),
     ("adiantum-xchacha12", "adi12", 6),
     ("adiantum-xchacha20", "adi20", 6),
     ("hctr2", "hctr2", 6),
