@@ -23,9 +23,14 @@ fn main() {
 
 /// MB/s over 32 KiB in cache, encrypt and decrypt.
 fn ciphers() {
-    for (spec, bits) in
-        [("aes-xts-plain64", 512), ("aes-xts-plain64", 256), ("aes-cbc-essiv:sha256", 256), ("aes-ecb", 256)]
-    {
+    for (spec, bits) in [
+        ("aes-xts-plain64", 512),
+        ("aes-xts-plain64", 256),
+        ("aes-cbc-essiv:sha256", 256),
+        ("aes-ecb", 256),
+        ("xchacha12,aes-adiantum-plain64", 256),
+        ("xchacha20,aes-adiantum-plain64", 256),
+    ] {
         for cpu in Cpu::levels() {
             print!("{spec:22} {bits} bits, {:12}", cpu.level().name());
             for sector_size in [SectorSize::S4096, SectorSize::S512] {

@@ -4,6 +4,7 @@ use super::{Engine, Turns};
 use crate::block::BlockCipher;
 use crate::block::table::{Make, Make128};
 use crate::iv::{Elephant, IvGenerator, Lmk, WHITENING, Whitened};
+use crate::mode::adiantum::{self, Adiantum};
 use crate::mode::{cbc::Cbc, cfb::Cfb, ctr, ctr::Ctr, ecb::Ecb, lrw::Lrw, ofb::Ofb, pcbc::Pcbc, xts::Xts};
 use crate::spec::{Iv, Mode};
 use crate::{CipherSpec, Cpu};
@@ -54,6 +55,10 @@ impl Keyed<'_> {
     }
 
     fn of_128_bits(&self, make: Make128) -> Box<dyn Engine> {
+        if let Mode::Adiantum { rounds } = self.spec.mode() {
+            let adiantum = Adiantum::new(self.key, rounds, make, self.cpu);
+            return Box::new(adiantum::WithIvs { adiantum, iv: self.wide_iv() });
+        }
         let mode = |key, iv| mode_of_128_bits(self.spec, key, make, iv, self.cpu);
         let iv = match (self.spec.mode(), self.spec.iv()) {
             (Mode::Xts | Mode::Lrw, Iv::Eboiv | Iv::Elephant) => {
@@ -62,6 +67,11 @@ impl Keyed<'_> {
             _ => self.iv(|key| make(key, self.cpu) as Box<dyn BlockCipher>),
         };
         mode(self.key, iv)
+    }
+
+    /// The generator of the wide modes' IVs, 256 bits made of a number alone.
+    fn wide_iv(&self) -> IvGenerator<32> {
+        IvGenerator::numbered(self.spec.iv(), self.spec.mode_block_len())
     }
 
     /// The generator of IVs of one block.

@@ -3,6 +3,7 @@
 //! A mode's file holds the mode as an [`crate::engine::Engine`], with its ciphers and IVs, and its body. Each body takes
 //! one IV (for XTS: one encrypted tweak) a sector. Vector code of a cipher replaces a body where it is faster.
 
+pub(crate) mod adiantum;
 pub(crate) mod cbc;
 pub(crate) mod cfb;
 pub(crate) mod ctr;

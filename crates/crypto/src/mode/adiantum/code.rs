@@ -1,0 +1,87 @@
+//! Adiantum's two parts for one instruction set, as a table: chosen once at key set-up, called once a batch of sectors.
+
+use super::nh::HashKey;
+use super::portable::Four;
+use super::{chacha, nh};
+use crate::Cpu;
+use crate::block::Block;
+
+/// One instruction set's functions.
+pub(super) struct Code {
+    /// "avx512", "avx2", "neon", "portable".
+    pub(super) name: &'static str,
+    /// The hash of the bulk of each sector: the key, a sector's bytes, the sectors, one result a sector.
+    pub(super) hash: fn(&HashKey, usize, &[u8], &mut [u128]),
+    /// Adds XChaCha's key stream to each sector.
+    pub(super) stream: fn(&StreamKey, &[Block], usize, &mut [u8]),
+}
+
+/// XChaCha's key, rounds, and what every nonce ends with.
+#[derive(Clone, Copy)]
+pub(super) struct StreamKey {
+    pub(super) key: [u32; 8],
+    pub(super) rounds: u8,
+    /// The third of the nonce's three 64-bit words.
+    pub(super) nonce_end: u32,
+}
+
+/// Defines `CODE`, the [`Code`] of the instruction set named by `$features`, over [`Words`] of the type `$words`.
+///
+/// The module that calls this keeps `CODE` behind a check of [`Cpu`].
+///
+/// [`Words`]: super::words::Words
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! define_code {
+    ($name:literal, $features:literal, $words:ty) => {
+        use crate::block::Block;
+        use crate::mode::adiantum::code::{Code, StreamKey};
+        use crate::mode::adiantum::nh::HashKey;
+        use crate::mode::adiantum::{chacha, nh};
+
+        /// To be called only on a CPU that has the features this module is compiled for.
+        pub(in crate::mode::adiantum) static CODE: Code = Code {
+            name: $name,
+            hash: |key, sector, data, hashes| {
+                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+                unsafe { hash(key, sector, data, hashes) }
+            },
+            stream: |key, nonces, sector, data| {
+                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+                unsafe { stream(key, nonces, sector, data) }
+            },
+        };
+
+        #[target_feature(enable = $features)]
+        fn hash(key: &HashKey, sector: usize, data: &[u8], hashes: &mut [u128]) {
+            nh::hash::<$words>(Proof::inside(), key, sector, data, hashes);
+        }
+
+        #[target_feature(enable = $features)]
+        fn stream(key: &StreamKey, nonces: &[Block], sector: usize, data: &mut [u8]) {
+            chacha::xor_stream::<$words>(Proof::inside(), key, nonces, sector, data);
+        }
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use define_code;
+
+/// The readable reference, for every CPU.
+pub(super) static PORTABLE: Code = Code {
+    name: "portable",
+    hash: |key, sector, data, hashes| nh::hash::<Four>((), key, sector, data, hashes),
+    stream: |key, nonces, sector, data| chacha::xor_stream::<Four>((), key, nonces, sector, data),
+};
+
+/// The widest code that `cpu` can run.
+pub(super) fn choose(cpu: Cpu) -> &'static Code {
+    #[cfg(target_arch = "x86_64")]
+    let vector = super::x86::choose(cpu);
+    #[cfg(target_arch = "aarch64")]
+    let vector = super::arm::choose(cpu);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let vector = {
+        let _ = cpu;
+        None
+    };
+    vector.unwrap_or(&PORTABLE)
+}

@@ -1,0 +1,203 @@
+//! Adiantum (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level processors", section 2; Linux
+//! crypto/adiantum.c): a wide mode of XChaCha, NH, Poly1305 and one block of a cipher with 256-bit keys a sector.
+//!
+//! ```text
+//! sector = bulk (all but the last 16 bytes) || right (16 bytes)      sums are modulo 2^128, little endian
+//! hash   = Poly1305(bits of the bulk, 128-bit || IV of 32 bytes) + NHPoly1305(bulk)
+//! middle = E(right + hash)             bulk ^= XChaCha(nonce = middle || 1 || 0^63)             right = middle - hash
+//! K_E (32) || K_header (16) || K_bulk (16) || K_NH (1072) = XChaCha(nonce = 1 || 0^191)
+//! ```
+//!
+//! Sectors go through each step together: the hashes of all, their blocks in one call of the cipher, their ChaCha keys in
+//! one register's lanes.
+
+#[cfg(target_arch = "aarch64")]
+mod arm;
+mod chacha;
+mod code;
+mod nh;
+mod poly1305;
+mod portable;
+#[cfg(test)]
+mod tests;
+mod words;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::Cpu;
+use crate::block::table::Make128;
+use crate::block::{Block, Cipher128};
+use crate::engine::{Engine, Run};
+use crate::iv::IvGenerator;
+use crate::secret::{Plain, SecretBox};
+use alloc::boxed::Box;
+use code::{Code, StreamKey};
+use nh::HashKey;
+use poly1305::{Point, Poly1305};
+use zeroize::Zeroizing;
+
+/// Adiantum with its IVs.
+pub(crate) struct WithIvs {
+    pub(crate) adiantum: Adiantum,
+    pub(crate) iv: IvGenerator<32>,
+}
+
+impl WithIvs {
+    fn batches(&self, run: &Run, data: &mut [u8], work: impl Fn(&[[u8; 32]], &mut [u8])) {
+        run.batches(data, |run, data| {
+            let mut ivs = [[0; 32]; crate::engine::BATCH];
+            work(self.iv.fill(run, data.len(), &mut ivs), data);
+        });
+    }
+}
+
+impl Engine for WithIvs {
+    fn encrypt(&self, run: &Run, data: &mut [u8]) {
+        self.batches(run, data, |ivs, data| self.adiantum.encrypt(ivs, run.sector, data));
+    }
+
+    fn decrypt(&self, run: &Run, data: &mut [u8]) {
+        self.batches(run, data, |ivs, data| self.adiantum.decrypt(ivs, run.sector, data));
+    }
+
+    fn code(&self) -> &'static str {
+        self.adiantum.code()
+    }
+}
+
+/// An expanded key.
+pub(crate) struct Adiantum {
+    code: &'static Code,
+    keys: SecretBox<Keys>,
+    cipher: Box<dyn Cipher128>,
+}
+
+/// The keys of the hashes and of the stream.
+#[derive(Clone, Copy)]
+struct Keys {
+    stream: StreamKey,
+    header: Point,
+    bulk: HashKey,
+}
+
+impl Plain for Keys {
+    const EMPTY: Self = Self {
+        stream: StreamKey { key: [0; 8], rounds: 0, nonce_end: 0 },
+        header: Point::ZERO,
+        bulk: HashKey::EMPTY,
+    };
+}
+
+impl Adiantum {
+    /// Expands a key of 32 bytes; XChaCha has `rounds` rounds (12 or 20), `cipher` makes a cipher from a 256-bit key.
+    ///
+    /// # Panics
+    /// On a key of another length: callers have checked it.
+    pub(crate) fn new(key: &[u8], rounds: u8, cipher: Make128, cpu: Cpu) -> Self {
+        let mut derived = Zeroizing::new([0; DERIVED]);
+        let keys = SecretBox::new_with(|keys: &mut Keys| {
+            for (word, bytes) in keys.stream.key.iter_mut().zip(key.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            assert_eq!(key.len(), 32, "the key of XChaCha");
+            keys.stream.rounds = rounds;
+            let mut nonce = [0; 16];
+            nonce[0] = 1;
+            keys.stream.nonce_end = 0;
+            (code::PORTABLE.stream)(&keys.stream, &[nonce], DERIVED, &mut *derived);
+            keys.stream.nonce_end = 1;
+            let (header, bulk) = derived[32..].split_first_chunk().expect("enough key stream");
+            keys.header = Point::new(*header);
+            keys.bulk.fill(&bulk[..HashKey::BYTES]);
+        });
+        Self { code: code::choose(cpu), keys, cipher: cipher(&derived[..32], cpu) }
+    }
+
+    /// Encrypts sectors of `sector` bytes (a multiple of 512), one IV each.
+    pub(crate) fn encrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
+        self.in_batches(ivs, sector, data, |middles, nonces| {
+            self.cipher.encrypt_blocks(middles);
+            nonces.copy_from_slice(middles);
+        });
+    }
+
+    /// The inverse of [`Adiantum::encrypt`].
+    pub(crate) fn decrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
+        self.in_batches(ivs, sector, data, |middles, nonces| {
+            nonces.copy_from_slice(middles);
+            self.cipher.decrypt_blocks(middles);
+        });
+    }
+
+    /// The code in use: the stream's and the hash's, which is nearly all of the work.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code.name
+    }
+
+    /// Cuts the run into batches that stay in the second-level cache between the passes over them.
+    fn in_batches(
+        &self,
+        ivs: &[[u8; 32]],
+        sector: usize,
+        data: &mut [u8],
+        cipher: impl Fn(&mut [Block], &mut [Block]),
+    ) {
+        let sectors = (BATCH_BYTES / sector).clamp(1, chacha::MOST_SECTORS);
+        for (ivs, batch) in ivs.chunks(sectors).zip(data.chunks_mut(sectors * sector)) {
+            self.batch(ivs, sector, batch, &cipher);
+        }
+    }
+
+    /// One batch. `cipher` turns the middle blocks into what the right-hand parts are made from, and hands over the
+    /// encrypted ones of both, which are nonces.
+    fn batch(
+        &self,
+        ivs: &[[u8; 32]],
+        sector: usize,
+        data: &mut [u8],
+        cipher: impl Fn(&mut [Block], &mut [Block]),
+    ) {
+        let mut headers = [0; chacha::MOST_SECTORS];
+        let mut hashes = [0; chacha::MOST_SECTORS];
+        let mut middles = [[0; 16]; chacha::MOST_SECTORS];
+        let mut nonces = [[0; 16]; chacha::MOST_SECTORS];
+        let (headers, hashes) = (&mut headers[..ivs.len()], &mut hashes[..ivs.len()]);
+        let (middles, nonces) = (&mut middles[..ivs.len()], &mut nonces[..ivs.len()]);
+
+        self.hash_headers(ivs, sector, headers);
+        (self.code.hash)(&self.keys.bulk, sector, data, hashes);
+        for (index, sector) in data.chunks_exact(sector).enumerate() {
+            let right = u128::from_le_bytes(*sector.last_chunk().expect("a block"));
+            let sum = right.wrapping_add(headers[index]).wrapping_add(hashes[index]);
+            middles[index] = sum.to_le_bytes();
+        }
+        cipher(middles, nonces);
+        (self.code.stream)(&self.keys.stream, nonces, sector, data);
+        (self.code.hash)(&self.keys.bulk, sector, data, hashes);
+        for (index, sector) in data.chunks_exact_mut(sector).enumerate() {
+            let middle = u128::from_le_bytes(middles[index]);
+            let right = middle.wrapping_sub(headers[index]).wrapping_sub(hashes[index]);
+            *sector.last_chunk_mut().expect("a block") = right.to_le_bytes();
+        }
+    }
+
+    /// The hash of the bulk's length and the IV, for each sector.
+    fn hash_headers(&self, ivs: &[[u8; 32]], sector: usize, headers: &mut [u128]) {
+        let mut start = Poly1305::new();
+        start.block(&self.keys.header, [8 * (sector as u64 - 16), 0]);
+        for (iv, header) in ivs.iter().zip(headers) {
+            let mut poly = start;
+            for half in iv.as_chunks::<16>().0 {
+                let half = u128::from_le_bytes(*half);
+                poly.block(&self.keys.header, [half as u64, (half >> 64) as u64]);
+            }
+            *header = poly.finish();
+        }
+    }
+}
+
+/// Bytes of key stream taken for keys, up to whole registers of the portable code.
+const DERIVED: usize = 5 * 4 * chacha::BLOCK;
+
+/// Bytes that go through a step before the next begins.
+const BATCH_BYTES: usize = 64 << 10;
