@@ -7,6 +7,7 @@
 extern crate alloc;
 
 mod block;
+pub mod cascade;
 pub mod cpu;
 mod engine;
 pub mod error;
@@ -19,6 +20,7 @@ pub mod sector;
 pub mod spec;
 mod sys;
 
+pub use cascade::{Cascade, CascadeMode};
 pub use cpu::Cpu;
 pub use error::Error;
 pub use hash::Hash;

@@ -49,6 +49,14 @@ pub(crate) fn aria(key: &[u8]) -> Box<dyn Cipher128> {
     }
 }
 
+/// TrueCrypt's Blowfish, which reads the words of blocks little endian.
+///
+/// # Panics
+/// When `key` is not 4 to 56 bytes long.
+pub(crate) fn blowfish_le(key: &[u8]) -> Box<dyn BlockCipher<8>> {
+    of_64_bits::<blowfish::BlowfishLE>(key)
+}
+
 /// What the crates' ciphers of one block size have in common.
 pub(crate) trait Keyed<B>:
     BlockSizeUser<BlockSize = B> + BlockCipherEncrypt + BlockCipherDecrypt + KeyInit + Send + Sync + 'static

@@ -20,6 +20,8 @@ pub(crate) mod twofish;
 #[cfg(test)]
 pub(crate) mod vectors;
 
+pub(crate) use crates::blowfish_le;
+
 use crate::mode::{cbc, xts};
 
 /// The blocks of most ciphers: 128 bits.

@@ -1,0 +1,217 @@
+//! Several ciphers one after another, as TrueCrypt and VeraCrypt chain them. Their sectors always have 512 bytes.
+//!
+//! Names list ciphers in the order in which they encrypt: "serpent-twofish-aes" (the programs' own names, "AES-Twofish-
+//! Serpent", go the other way round). A volume's header holds one area of keys, which [`Cascade::new`] divides:
+//!
+//! ```text
+//! XTS   key of cipher 0 | … | key of cipher n | tweak key of cipher 0 | … | tweak key of cipher n     32 bytes each
+//! LRW   tweak key (16), unused (16)           | key of cipher 0 | … | key of cipher n                 32 bytes each
+//! CBC   IV seed and whitening (32)            | key of cipher 0 | … | key of cipher n                 the longest of each
+//! ```
+//!
+//! (cryptsetup, lib/tcrypt/tcrypt.c, `tcrypt_cipher` and `TCRYPT_copy_key`; "VeraCrypt User's Guide", Modes of Operation.)
+//! In XTS (since TrueCrypt 5.0) and LRW (4.1 to 4.3) every cipher runs in the mode of its own. In CBC (before 4.1) ciphers
+//! of 128-bit blocks are chained inside one CBC; with a cipher of 64-bit blocks among them, each has a CBC of its own.
+//! Either is whitened as dm-crypt's tcw. IVs count 512-byte sectors: LRW's from 1 by blocks, the others' by sectors.
+
+use crate::block::table::{Cipher, Make, Make128};
+use crate::block::{Block, BlockCipher, Cipher128, blowfish_le};
+use crate::engine::{BATCH, Engine, Run};
+use crate::iv::{IvGenerator, WHITENING, Whitened};
+use crate::mode::{cbc::Cbc, lrw::Lrw, xts::Xts};
+use crate::{Cpu, Error, Secret};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use zeroize::Zeroizing;
+
+/// A keyed chain of ciphers over sectors of 512 bytes. It may be shared between threads.
+pub struct Cascade(Vec<Box<dyn Engine>>);
+
+/// How a chain's ciphers are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CascadeMode {
+    /// Every cipher in XTS, IV plain64.
+    Xts,
+    /// Every cipher in LRW, IV benbi, under one tweak key.
+    Lrw,
+    /// CBC with secret IVs and whitening, around the chain or around each cipher.
+    Cbc,
+}
+
+impl Cascade {
+    /// Expands the key area of a volume's header; what it has beyond [`Cascade::key_len`] is not looked at. A single
+    /// cipher is a chain too. Names what is unknown or cannot be chained, and refuses an area that is too short.
+    pub fn new(ciphers: &str, mode: CascadeMode, area: &Secret, cpu: Cpu) -> Result<Self, Error> {
+        let links = links(ciphers, mode)?;
+        let needs = area_len(&links, mode);
+        if area.len() < needs {
+            return Err(Error::KeySize {
+                spec: ciphers.into(),
+                got: 8 * area.len(),
+                wants: format!("{} bits", 8 * needs),
+            });
+        }
+        let area = area.expose();
+        let layers = match mode {
+            CascadeMode::Xts => {
+                let keys = area.chunks(KEY_128).zip(area.chunks(KEY_128).skip(links.len()));
+                links.iter().zip(keys).map(|(link, (data, tweak))| link.xts(data, tweak, cpu)).collect()
+            }
+            CascadeMode::Lrw => {
+                let tweak = area.first_chunk().expect("an area of this length");
+                keyed(&links, area).map(|(link, key)| link.lrw(key, tweak, cpu)).collect()
+            }
+            CascadeMode::Cbc => cbc(&links, area, cpu),
+        };
+        Ok(Self(layers))
+    }
+
+    /// The length of the key area in bytes.
+    pub fn key_len(ciphers: &str, mode: CascadeMode) -> Result<usize, Error> {
+        Ok(area_len(&links(ciphers, mode)?, mode))
+    }
+
+    /// Encrypts a run of whole sectors in place; `first` is the first one's number.
+    ///
+    /// # Panics
+    /// When `data` is not a multiple of 512 bytes.
+    pub fn encrypt(&self, first: u64, data: &mut [u8]) {
+        run(first, data).batches(data, |run, data| self.0.iter().for_each(|layer| layer.encrypt(run, data)));
+    }
+
+    /// The inverse of [`Cascade::encrypt`].
+    ///
+    /// # Panics
+    /// When `data` is not a multiple of 512 bytes.
+    pub fn decrypt(&self, first: u64, data: &mut [u8]) {
+        run(first, data)
+            .batches(data, |run, data| self.0.iter().rev().for_each(|layer| layer.decrypt(run, data)));
+    }
+}
+
+fn run(first: u64, data: &[u8]) -> Run {
+    assert_eq!(data.len() % SECTOR, 0, "a run of whole sectors of {SECTOR} bytes");
+    Run { first, sector: SECTOR, large_ivs: false }
+}
+
+/// A cipher of a chain.
+struct Link {
+    key_len: usize,
+    make: Make,
+}
+
+impl Link {
+    fn xts(&self, data: &[u8], tweak: &[u8], cpu: Cpu) -> Box<dyn Engine> {
+        let make = self.of_128_bits();
+        Box::new(Xts { data: make(data, cpu), tweak: make(tweak, cpu), iv: IvGenerator::Plain64 })
+    }
+
+    fn lrw(&self, key: &[u8], tweak: &Block, cpu: Cpu) -> Box<dyn Engine> {
+        Box::new(Lrw::new(self.of_128_bits()(key, cpu), tweak, IvGenerator::Benbi { shift: 5 }))
+    }
+
+    fn of_128_bits(&self) -> Make128 {
+        match self.make {
+            Make::Block128(make) => make,
+            _ => unreachable!("links() lets XTS and LRW have ciphers of 128-bit blocks alone"),
+        }
+    }
+}
+
+/// Looks the ciphers of a chain up and checks that they can be chained.
+fn links(ciphers: &str, mode: CascadeMode) -> Result<Vec<Link>, Error> {
+    ciphers.split('-').map(|name| link(ciphers, name, mode)).collect()
+}
+
+fn link(ciphers: &str, name: &str, mode: CascadeMode) -> Result<Link, Error> {
+    let link = if name == "blowfish_le" {
+        // TrueCrypt's, which reads words little endian; the kernel has none.
+        Link { key_len: 56, make: Make::Block64(|key, _| blowfish_le(key)) }
+    } else {
+        let cipher =
+            Cipher::find(name).ok_or_else(|| Error::Unknown { what: "cipher", name: name.into() })?;
+        Link { key_len: cipher.key_bits().map(|bits| bits / 8).max().unwrap_or(0), make: cipher.make }
+    };
+    match (mode, link.make) {
+        (_, Make::EcbOnly(_) | Make::Absent(_)) => {
+            Err(Error::Impossible(format!("{ciphers}: {name} cannot be chained")))
+        }
+        (CascadeMode::Cbc, _) => Ok(link),
+        (_, Make::Block128(_)) if link.key_len == KEY_128 => Ok(link),
+        _ => Err(Error::Impossible(format!(
+            "{ciphers}: in XTS and LRW only ciphers of 128-bit blocks and 256-bit keys are chained, {name} is none"
+        ))),
+    }
+}
+
+fn area_len(links: &[Link], mode: CascadeMode) -> usize {
+    match mode {
+        CascadeMode::Xts => 2 * KEY_128 * links.len(),
+        CascadeMode::Lrw | CascadeMode::Cbc => HEAD + links.iter().map(|link| link.key_len).sum::<usize>(),
+    }
+}
+
+/// The ciphers' keys behind the area's head.
+fn keyed<'a>(links: &'a [Link], area: &'a [u8]) -> impl Iterator<Item = (&'a Link, &'a [u8])> {
+    let mut rest = &area[HEAD..];
+    links.iter().map(move |link| {
+        let (key, behind) = rest.split_at(link.key_len);
+        rest = behind;
+        (link, key)
+    })
+}
+
+/// One CBC around the chain, or one around each cipher where blocks differ.
+fn cbc(links: &[Link], area: &[u8], cpu: Cpu) -> Vec<Box<dyn Engine>> {
+    let chain: Option<Vec<Box<dyn Cipher128>>> = keyed(links, area)
+        .map(|(link, key)| match link.make {
+            Make::Block128(make) => Some(make(key, cpu)),
+            _ => None,
+        })
+        .collect();
+    if let Some(chain) = chain {
+        return Vec::from([whitened_cbc::<16>(Box::new(Chain(chain)), area)]);
+    }
+    keyed(links, area)
+        .map(|(link, key)| match link.make {
+            Make::Block128(make) => whitened_cbc::<16>(make(key, cpu), area),
+            Make::Block64(make) => whitened_cbc::<8>(make(key, cpu), area),
+            _ => unreachable!("links() lets CBC have ciphers of blocks alone"),
+        })
+        .collect()
+}
+
+/// The area begins with the IV's seed, as long as a block, and the whitening.
+fn whitened_cbc<const N: usize>(cipher: Box<dyn BlockCipher<N>>, area: &[u8]) -> Box<dyn Engine> {
+    let (seed, rest) = area.split_first_chunk::<N>().expect("an area of this length");
+    let whitening = rest.first_chunk::<WHITENING>().expect("an area of this length");
+    let iv = IvGenerator::Seeded(Zeroizing::new(*seed));
+    Box::new(Whitened::new(Box::new(Cbc { cipher, iv }), whitening))
+}
+
+/// Ciphers of 128-bit blocks as one.
+struct Chain(Vec<Box<dyn Cipher128>>);
+
+impl BlockCipher for Chain {
+    fn encrypt_blocks(&self, blocks: &mut [Block]) {
+        self.0.iter().for_each(|cipher| cipher.encrypt_blocks(blocks));
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+        self.0.iter().rev().for_each(|cipher| cipher.decrypt_blocks(blocks));
+    }
+
+    fn parallel(&self) -> usize {
+        self.0.iter().map(|cipher| cipher.parallel()).max().unwrap_or(1).min(BATCH)
+    }
+}
+
+/// Bytes a sector.
+const SECTOR: usize = 512;
+
+/// The key of a cipher in XTS and LRW, in bytes.
+const KEY_128: usize = 32;
+
+/// What stands before the ciphers' keys in LRW and CBC, in bytes.
+const HEAD: usize = 32;

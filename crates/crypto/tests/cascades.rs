@@ -1,0 +1,142 @@
+//! TrueCrypt's chains of ciphers against single ciphers, layer over layer, and against CBC written a second time.
+
+use keyway_crypto::{Cascade, CascadeMode, CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
+
+fn area(len: usize) -> Vec<u8> {
+    (0..len).map(|index| (index * 37 + index / 7) as u8).collect()
+}
+
+fn sectors() -> Vec<u8> {
+    (0..512 * 130).map(|index: usize| (index * 11 + index / 300) as u8).collect()
+}
+
+fn single(spec: &str, keys: &[&[u8]]) -> SectorCipher {
+    let (spec, key) = (CipherSpec::parse(spec).unwrap(), Secret::copy_from(&keys.concat()));
+    SectorCipher::new(&spec, &key, SectorSize::S512, Cpu::detect()).unwrap()
+}
+
+/// Encrypts through the chain and through the layers, compares, and decrypts again.
+fn check(ciphers: &str, mode: CascadeMode, first: u64, layers: &[SectorCipher]) {
+    let key = Secret::copy_from(&area(Cascade::key_len(ciphers, mode).unwrap()));
+    let cascade = Cascade::new(ciphers, mode, &key, Cpu::detect()).unwrap();
+    let (mut data, mut expected) = (sectors(), sectors());
+    cascade.encrypt(first, &mut data);
+    layers.iter().for_each(|layer| layer.encrypt(first, &mut expected));
+    assert!(data == expected, "{ciphers} {mode:?}");
+    cascade.decrypt(first, &mut data);
+    assert!(data == sectors(), "{ciphers} {mode:?}");
+}
+
+/// Data keys in the order of the ciphers, then tweak keys.
+#[test]
+fn xts_chains_are_layers() {
+    let key = area(192);
+    let part = |index: usize| &key[32 * index..][..32];
+    let xts =
+        |cipher: &str, data, tweak| single(&format!("{cipher}-xts-plain64"), &[part(data), part(tweak)]);
+    check("aes", CascadeMode::Xts, 256, &[xts("aes", 0, 1)]);
+    check("kuznyechik-serpent", CascadeMode::Xts, 256, &[xts("kuznyechik", 0, 2), xts("serpent", 1, 3)]);
+    let layers = [xts("serpent", 0, 3), xts("aes", 1, 4), xts("kuznyechik", 2, 5)];
+    check("serpent-aes-kuznyechik", CascadeMode::Xts, 256, &layers);
+}
+
+/// One tweak key at the front, data keys from byte 32.
+#[test]
+fn lrw_chains_are_layers_under_one_tweak_key() {
+    let key = area(96);
+    let layers = [
+        single("aes-lrw-benbi", &[&key[32..64], &key[..16]]),
+        single("serpent-lrw-benbi", &[&key[64..96], &key[..16]]),
+    ];
+    check("aes-serpent", CascadeMode::Lrw, 0, &layers);
+}
+
+/// A single cipher, and ciphers of different blocks: each is dm-crypt's tcw, with the seed as long as its block.
+#[test]
+fn outer_cbc_chains_are_layers() {
+    let key = area(152);
+    check("aes", CascadeMode::Cbc, 1, &[single("aes-cbc-tcw", &[&key[32..64], &key[..32]])]);
+    check("cast5", CascadeMode::Cbc, 1, &[single("cast5-cbc-tcw", &[&key[32..48], &key[..24]])]);
+    let layers = [
+        single("serpent-cbc-tcw", &[&key[32..64], &key[..32]]),
+        single("des3_ede-cbc-tcw", &[&key[64..88], &key[..24]]),
+        single("aes-cbc-tcw", &[&key[88..120], &key[..32]]),
+    ];
+    check("serpent-des3_ede-aes", CascadeMode::Cbc, 1, &layers);
+}
+
+/// Little-endian Blowfish is the big-endian one between swaps of each word's bytes. Whitening and IV of zeros leave plain
+/// CBC, of which the first block is the cipher's.
+#[test]
+fn truecrypts_blowfish_swaps_words() {
+    let key = area(88);
+    let mut zeroed = vec![0; 32];
+    zeroed.extend_from_slice(&key[32..]);
+    let cascade =
+        Cascade::new("blowfish_le", CascadeMode::Cbc, &Secret::copy_from(&zeroed), Cpu::detect()).unwrap();
+    let (mut swapped, mut plain) = (sectors()[..512].to_vec(), sectors()[..512].to_vec());
+    let swap = |data: &mut [u8]| data.as_chunks_mut::<4>().0.iter_mut().for_each(|word| word.reverse());
+    swap(&mut plain);
+    single("blowfish-cbc-null", &[&key[32..]]).encrypt(0, &mut plain);
+    swap(&mut plain);
+    cascade.encrypt(0, &mut swapped);
+    assert_eq!(swapped, plain);
+}
+
+/// One CBC around a chain of ciphers of 128-bit blocks, block by block.
+#[test]
+fn inner_cbc_chains_blocks() {
+    let key = area(128);
+    let ciphers = [("aes", 32), ("serpent", 64), ("kuznyechik", 96)]
+        .map(|(cipher, at)| single(&format!("{cipher}-ecb"), &[&key[at..at + 32]]));
+    let number = 5u64;
+    let mut chain: Vec<u8> =
+        key[..16].iter().zip(number.to_le_bytes().iter().cycle()).map(|(a, b)| a ^ b).collect();
+    let whitening: Vec<u8> =
+        key[16..32].iter().zip(number.to_le_bytes().iter().cycle()).map(|(a, b)| a ^ b).collect();
+    let crc: Vec<u32> = whitening.chunks(4).map(crc32).collect();
+    let mask = [crc[0] ^ crc[3], crc[1] ^ crc[2]].map(u32::to_le_bytes).concat();
+    let mut expected = sectors()[..512].to_vec();
+    for block in expected.chunks_mut(16) {
+        let mut sector = vec![0; 512];
+        sector[..16].iter_mut().zip(block.iter().zip(&chain)).for_each(|(out, (a, b))| *out = a ^ b);
+        ciphers.iter().for_each(|cipher| cipher.encrypt(0, &mut sector));
+        chain = sector[..16].to_vec();
+        block.iter_mut().zip(chain.iter().zip(mask.iter().cycle())).for_each(|(out, (a, b))| *out = a ^ b);
+    }
+    let cascade =
+        Cascade::new("aes-serpent-kuznyechik", CascadeMode::Cbc, &Secret::copy_from(&key), Cpu::detect());
+    let cascade = cascade.unwrap();
+    let mut data = sectors()[..512].to_vec();
+    cascade.encrypt(number, &mut data);
+    assert_eq!(data, expected);
+    cascade.decrypt(number, &mut data);
+    assert_eq!(data, sectors()[..512]);
+}
+
+/// CRC-32 as the kernel's "crc32": no inversion before or after.
+fn crc32(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(
+            crc ^ u32::from(*byte),
+            |crc, _| {
+                if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 }
+            },
+        )
+    })
+}
+
+#[test]
+fn what_cannot_be_chained_is_refused() {
+    let refusal = |ciphers: &str, mode| match Cascade::key_len(ciphers, mode) {
+        Ok(len) => panic!("{ciphers}: {len}"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(refusal("aes-rot13", CascadeMode::Xts), "unknown cipher \"rot13\"");
+    assert_eq!(refusal("aes-arc4", CascadeMode::Cbc), "aes-arc4: arc4 cannot be chained");
+    let rule = "aes-cast5: in XTS and LRW only ciphers of 128-bit blocks and 256-bit keys are chained, cast5 is none";
+    assert_eq!(refusal("aes-cast5", CascadeMode::Xts), rule);
+    assert!(refusal("seed", CascadeMode::Lrw).ends_with("seed is none"));
+    let short = Cascade::new("aes-serpent", CascadeMode::Xts, &Secret::zeroed(127), Cpu::detect());
+    assert_eq!(short.err().unwrap().to_string(), "aes-serpent takes a key of 1024 bits, not 1016 bits");
+}
