@@ -5,6 +5,9 @@
 
 use crate::block::Block;
 
+/// Blocks in the widest register.
+pub(super) const WIDEST: usize = 4;
+
 /// [`Lanes::BLOCKS`] blocks in one register.
 pub(super) trait Lanes: Copy {
     /// Evidence that the CPU has the instructions of this width.
@@ -35,6 +38,9 @@ pub(super) trait Lanes: Copy {
 
     /// Its last round.
     fn decrypt_last(self, key: Self) -> Self;
+
+    /// Lane i of register j becomes lane j of register i, among the first [`Lanes::BLOCKS`] registers.
+    fn transpose(registers: [Self; WIDEST]) -> [Self; WIDEST];
 
     /// An XTS tweak T as the masks of the first blocks: T, T·x, T·x^2, …
     fn powers(proof: Self::Proof, tweak: &Block) -> Self;

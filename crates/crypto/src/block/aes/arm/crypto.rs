@@ -10,7 +10,7 @@
 
 use crate::block::Block;
 use crate::block::aes::code::Code;
-use crate::block::aes::lanes::Lanes;
+use crate::block::aes::lanes::{Lanes, WIDEST};
 use crate::block::aes::schedule::Schedule;
 use crate::block::aes::wide;
 use crate::cpu::Level;
@@ -75,7 +75,7 @@ fn xts_decrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut 
 
 #[target_feature(enable = "neon,aes")]
 fn cbc_encrypt(schedule: &Schedule, ivs: &[Block], sector: usize, data: &mut [u8]) {
-    wide::cbc_encrypt::<Quad>(Proof::inside(), schedule, ivs, sector, data);
+    wide::cbc_encrypt::<Quad, Quad>(Proof::inside(), Proof::inside(), schedule, ivs, sector, data);
 }
 
 #[target_feature(enable = "neon,aes")]
@@ -149,6 +149,11 @@ impl Lanes for Quad {
     fn decrypt_last(self, key: Self) -> Self {
         // SAFETY: a value shows the features.
         unsafe { Self(veorq_u8(vaesdq_u8(self.0, vdupq_n_u8(0)), key.0)) }
+    }
+
+    #[inline(always)]
+    fn transpose(registers: [Self; WIDEST]) -> [Self; WIDEST] {
+        registers
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! One block a register: AES-NI, with PCLMULQDQ for XTS's masks.
 
-use crate::block::aes::lanes::Lanes;
+use crate::block::aes::lanes::{Lanes, WIDEST};
 use core::arch::x86_64::*;
 
 define_code!(Level::AesNi, "aes,ssse3,sse4.1,pclmulqdq", Xmm, Xmm, Proof::inside(), Proof::inside());
@@ -71,6 +71,11 @@ impl Lanes for Xmm {
     fn decrypt_last(self, key: Self) -> Self {
         // SAFETY: a value shows the features.
         unsafe { Self(_mm_aesdeclast_si128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn transpose(registers: [Self; WIDEST]) -> [Self; WIDEST] {
+        registers
     }
 
     #[inline(always)]

@@ -76,7 +76,7 @@ macro_rules! define_code {
 
         #[target_feature(enable = $features)]
         fn cbc_encrypt(schedule: &Schedule, ivs: &[Block], sector: usize, data: &mut [u8]) {
-            wide::cbc_encrypt::<$narrow>($narrow_proof, schedule, ivs, sector, data);
+            wide::cbc_encrypt::<$wide, $narrow>($wide_proof, $narrow_proof, schedule, ivs, sector, data);
         }
 
         #[target_feature(enable = $features)]

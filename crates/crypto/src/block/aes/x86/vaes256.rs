@@ -1,7 +1,7 @@
 //! Two blocks a register: VAES and VPCLMULQDQ on AVX2's 256-bit registers.
 
 use super::aesni::{Proof as NarrowProof, Xmm};
-use crate::block::aes::lanes::Lanes;
+use crate::block::aes::lanes::{Lanes, WIDEST};
 use core::arch::x86_64::*;
 
 define_code!(
@@ -82,6 +82,16 @@ impl Lanes for Ymm {
     fn decrypt_last(self, key: Self) -> Self {
         // SAFETY: a value shows the features.
         unsafe { Self(_mm256_aesdeclast_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn transpose(registers: [Self; WIDEST]) -> [Self; WIDEST] {
+        let [a, b, rest @ ..] = registers;
+        // SAFETY: values show the features.
+        let (low, high) = unsafe {
+            (_mm256_permute2x128_si256::<0x20>(a.0, b.0), _mm256_permute2x128_si256::<0x31>(a.0, b.0))
+        };
+        [Self(low), Self(high), rest[0], rest[1]]
     }
 
     #[inline(always)]

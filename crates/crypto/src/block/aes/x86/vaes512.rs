@@ -1,7 +1,7 @@
 //! Four blocks a register: VAES and VPCLMULQDQ on AVX-512's registers.
 
 use super::aesni::{Proof as NarrowProof, Xmm};
-use crate::block::aes::lanes::Lanes;
+use crate::block::aes::lanes::{Lanes, WIDEST};
 use core::arch::x86_64::*;
 
 define_code!(
@@ -82,6 +82,23 @@ impl Lanes for Zmm {
     fn decrypt_last(self, key: Self) -> Self {
         // SAFETY: a value shows the features.
         unsafe { Self(_mm512_aesdeclast_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn transpose(registers: [Self; WIDEST]) -> [Self; WIDEST] {
+        let [a, b, c, d] = registers.map(|register| register.0);
+        // SAFETY: values show the features.
+        unsafe {
+            // Lanes 0 and 1 of two registers, then lanes 2 and 3; then the even ones of both, then the odd ones.
+            let (ab_low, cd_low) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0x44>(c, d));
+            let (ab_high, cd_high) = (_mm512_shuffle_i64x2::<0xee>(a, b), _mm512_shuffle_i64x2::<0xee>(c, d));
+            [
+                Self(_mm512_shuffle_i64x2::<0x88>(ab_low, cd_low)),
+                Self(_mm512_shuffle_i64x2::<0xdd>(ab_low, cd_low)),
+                Self(_mm512_shuffle_i64x2::<0x88>(ab_high, cd_high)),
+                Self(_mm512_shuffle_i64x2::<0xdd>(ab_high, cd_high)),
+            ]
+        }
     }
 
     #[inline(always)]

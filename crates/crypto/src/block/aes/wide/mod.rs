@@ -6,6 +6,10 @@
 //! XTS is compiled for each number of rounds, so that AVX-512 keeps all round keys in registers (15 keys, 8 blocks,
 //! 8 masks, 1 constant: all 32). The other modes read each round key once for eight registers.
 
+mod cbc;
+
+pub(super) use cbc::{cbc_decrypt, cbc_encrypt};
+
 use super::lanes::Lanes;
 use super::schedule::Schedule;
 use crate::block::Block;
@@ -124,87 +128,6 @@ fn registers<V: Lanes, const COUNT: usize, const ENCRYPT: bool>(
     }
 }
 
-/// CBC decryption: eight registers of a sector side by side.
-#[inline(always)]
-pub(super) fn cbc_decrypt<V: Lanes>(
-    proof: V::Proof,
-    schedule: &Schedule,
-    ivs: &[Block],
-    sector: usize,
-    data: &mut [u8],
-) {
-    for (iv, sector) in ivs.iter().zip(data.chunks_exact_mut(sector)) {
-        let mut previous = *iv;
-        for batch in sector.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
-            // Masks are the ciphertext one block earlier; all are read before the first block is written.
-            let mut first = [previous; MOST_BLOCKS];
-            first[1..V::BLOCKS].copy_from_slice(&batch[..V::BLOCKS - 1]);
-            previous = batch[IN_FLIGHT * V::BLOCKS - 1];
-            let mut masks = [V::load(proof, &first); IN_FLIGHT];
-            let mut state = [V::load(proof, batch); IN_FLIGHT];
-            for index in 1..IN_FLIGHT {
-                masks[index] = V::load(proof, &batch[index * V::BLOCKS - 1..]);
-                state[index] = V::load(proof, &batch[index * V::BLOCKS..]);
-            }
-            cipher::<V, IN_FLIGHT, false>(proof, schedule, &mut state);
-            for index in 0..IN_FLIGHT {
-                state[index].xor(masks[index]).store(&mut batch[index * V::BLOCKS..]);
-            }
-        }
-    }
-}
-
-/// CBC encryption: serial inside a sector, so eight sectors go side by side, one block each a register.
-#[inline(always)]
-pub(super) fn cbc_encrypt<N: Lanes>(
-    proof: N::Proof,
-    schedule: &Schedule,
-    ivs: &[Block],
-    sector: usize,
-    data: &mut [u8],
-) {
-    let length = sector / size_of::<Block>();
-    let mut rest = data.as_chunks_mut().0;
-    let mut ivs = ivs;
-    while ivs.len() >= 8 {
-        let (group, after) = rest.split_at_mut(8 * length);
-        cbc_encrypt_side_by_side::<N, 8>(proof, schedule, &ivs[..8], length, group);
-        (ivs, rest) = (&ivs[8..], after);
-    }
-    if ivs.len() >= 4 {
-        let (group, after) = rest.split_at_mut(4 * length);
-        cbc_encrypt_side_by_side::<N, 4>(proof, schedule, &ivs[..4], length, group);
-        (ivs, rest) = (&ivs[4..], after);
-    }
-    for (iv, sector) in ivs.chunks_exact(1).zip(rest.chunks_exact_mut(length)) {
-        cbc_encrypt_side_by_side::<N, 1>(proof, schedule, iv, length, sector);
-    }
-}
-
-/// Encrypts `SECTORS` sectors of `length` blocks, which lie one after the other in `blocks`.
-#[inline(always)]
-fn cbc_encrypt_side_by_side<N: Lanes, const SECTORS: usize>(
-    proof: N::Proof,
-    schedule: &Schedule,
-    ivs: &[Block],
-    length: usize,
-    blocks: &mut [Block],
-) {
-    let mut state = [N::load(proof, ivs); SECTORS];
-    for lane in 1..SECTORS {
-        state[lane] = N::load(proof, &ivs[lane..]);
-    }
-    for index in 0..length {
-        for lane in 0..SECTORS {
-            state[lane] = state[lane].xor(N::load(proof, &blocks[lane * length + index..]));
-        }
-        cipher::<N, SECTORS, true>(proof, schedule, &mut state);
-        for lane in 0..SECTORS {
-            state[lane].store(&mut blocks[lane * length + index..]);
-        }
-    }
-}
-
 /// The whole cipher over `COUNT` registers.
 #[inline(always)]
 fn cipher<V: Lanes, const COUNT: usize, const ENCRYPT: bool>(
@@ -247,6 +170,3 @@ fn round_keys<const ENCRYPT: bool>(schedule: &Schedule) -> &[Block; 15] {
 
 /// Registers in flight.
 const IN_FLIGHT: usize = 8;
-
-/// Blocks in the widest register.
-const MOST_BLOCKS: usize = 4;
