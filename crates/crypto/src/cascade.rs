@@ -134,9 +134,7 @@ fn link(ciphers: &str, name: &str, mode: CascadeMode) -> Result<Link, Error> {
         Link { key_len: cipher.key_bits().map(|bits| bits / 8).max().unwrap_or(0), make: cipher.make }
     };
     match (mode, link.make) {
-        (_, Make::EcbOnly(_) | Make::Absent(_)) => {
-            Err(Error::Impossible(format!("{ciphers}: {name} cannot be chained")))
-        }
+        (_, Make::EcbOnly(_)) => Err(Error::Impossible(format!("{ciphers}: {name} cannot be chained"))),
         (CascadeMode::Cbc, _) => Ok(link),
         (_, Make::Block128(_)) if link.key_len == KEY_128 => Ok(link),
         _ => Err(Error::Impossible(format!(

@@ -7,6 +7,7 @@ pub(crate) mod aes;
 mod anubis;
 mod arc4;
 mod bulk;
+pub(crate) mod camellia;
 mod crates;
 mod fcrypt;
 mod involution;

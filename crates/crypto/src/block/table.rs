@@ -6,6 +6,7 @@
 use super::aes::Aes;
 use super::anubis::Anubis;
 use super::arc4::Arc4;
+use super::camellia::Camellia;
 use super::fcrypt::Fcrypt;
 use super::khazad::Khazad;
 use super::null::Null;
@@ -40,8 +41,6 @@ pub(crate) enum Make {
     Block64(fn(&[u8], Cpu) -> Box<dyn BlockCipher<8>>),
     /// No blocks to chain: exists in ECB alone and takes whole sectors.
     EcbOnly(fn(&[u8], Cpu) -> Box<dyn Engine>),
-    /// Known by name, blocks of so many bits, but without code.
-    Absent(usize),
 }
 
 /// The constructor of a cipher of 128-bit blocks.
@@ -64,7 +63,6 @@ impl Cipher {
             Make::Block128(_) => 128,
             Make::Block64(_) => 64,
             Make::EcbOnly(_) => 8,
-            Make::Absent(bits) => bits,
         }
     }
 }
@@ -99,7 +97,11 @@ pub(crate) static CIPHERS: [Cipher; 22] = [
         keys: (128, 256, 64),
         make: Make::Block128(|key, cpu| Box::new(Twofish::new(key, cpu))),
     },
-    Cipher { name: "camellia", keys: (128, 256, 64), make: Make::Absent(128) },
+    Cipher {
+        name: "camellia",
+        keys: (128, 256, 64),
+        make: Make::Block128(|key, cpu| Box::new(Camellia::new(key, cpu))),
+    },
     Cipher {
         name: "cast5",
         keys: (40, 128, 8),

@@ -49,16 +49,17 @@ fn all<const ENCRYPT: bool>(schedule: &Schedule, blocks: &mut [Block]) {
 fn run<const ENCRYPT: bool>(schedule: &Schedule, blocks: &mut [Block; BLOCKS]) {
     let (whitening, rounds) = schedule.subkeys.as_chunks::<4>().0.split_at(2);
     let (first, last) = if ENCRYPT { (0, 1) } else { (1, 0) };
+    let shuffles = Shuffles::new();
     let [mut a, mut b, mut c, mut d] = load(blocks, &whitening[first]);
     for step in 0..rounds.len() {
         let keys = rounds[if ENCRYPT { step } else { rounds.len() - 1 - step }];
         let (one, two) = ([keys[0], keys[1]], [keys[2], keys[3]]);
         if ENCRYPT {
-            (c, d) = round::<ENCRYPT>(schedule, one, (a, b), (c, d));
-            (a, b) = round::<ENCRYPT>(schedule, two, (c, d), (a, b));
+            (c, d) = round::<ENCRYPT>(schedule, &shuffles, one, (a, b), (c, d));
+            (a, b) = round::<ENCRYPT>(schedule, &shuffles, two, (c, d), (a, b));
         } else {
-            (c, d) = round::<ENCRYPT>(schedule, two, (a, b), (c, d));
-            (a, b) = round::<ENCRYPT>(schedule, one, (c, d), (a, b));
+            (c, d) = round::<ENCRYPT>(schedule, &shuffles, two, (a, b), (c, d));
+            (a, b) = round::<ENCRYPT>(schedule, &shuffles, one, (c, d), (a, b));
         }
     }
     store([c, d, a, b], &whitening[last], blocks);
@@ -69,14 +70,15 @@ fn run<const ENCRYPT: bool>(schedule: &Schedule, blocks: &mut [Block; BLOCKS]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn round<const ENCRYPT: bool>(
     schedule: &Schedule,
+    shuffles: &Shuffles,
     keys: [u32; 2],
     left: (Word, Word),
     (mut c, mut d): (Word, Word),
 ) -> (Word, Word) {
     let boxes = &schedule.boxes;
-    let [b0, b1, b2, b3] = transpose(left.1);
-    let first = g(boxes, transpose(left.0));
-    let second = g(boxes, [b3, b0, b1, b2]);
+    let [b0, b1, b2, b3] = shuffles.transpose(left.1);
+    let first = g(boxes, shuffles, shuffles.transpose(left.0));
+    let second = g(boxes, shuffles, [b3, b0, b1, b2]);
     let keys = keys.map(|key| _mm512_set1_epi32(key as i32));
     for index in 0..4 {
         let sum = _mm512_add_epi32(first[index], second[index]);
@@ -96,7 +98,7 @@ fn round<const ENCRYPT: bool>(
 /// The function g, from bytes of one place each to words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn g(boxes: &[[u8; 256]; 4], bytes: Word) -> Word {
+fn g(boxes: &[[u8; 256]; 4], shuffles: &Shuffles, bytes: Word) -> Word {
     let [a, b, c, d] = [
         look_up(&boxes[0], bytes[0]),
         look_up(&boxes[1], bytes[1]),
@@ -106,7 +108,7 @@ fn g(boxes: &[[u8; 256]; 4], bytes: Word) -> Word {
     let (a_5b, b_5b, c_5b, d_5b) = (times_5b(a), times_5b(b), times_5b(c), times_5b(d));
     let (a_ef, b_ef, c_ef, d_ef) = (times_ef(a), times_ef(b), times_ef(c), times_ef(d));
     // The rows of the MDS matrix.
-    transpose([
+    shuffles.transpose([
         sum(a, b_ef, c_5b, d_5b),
         sum(a_5b, b_ef, c_ef, d),
         sum(a_ef, b_5b, c, d_ef),
@@ -124,7 +126,7 @@ fn look_up(table: &[u8; 256], bytes: __m512i) -> __m512i {
         unsafe { _mm512_loadu_si512(quarter.as_ptr().cast()) }
     };
     // The lower six bits choose inside a quarter, the upper two the quarter.
-    let odd = _mm512_movepi8_mask(_mm512_add_epi8(bytes, bytes));
+    let odd = _mm512_movepi8_mask(_mm512_slli_epi64::<1>(bytes));
     let upper = _mm512_movepi8_mask(bytes);
     let low = _mm512_permutexvar_epi8(bytes, quarter(0));
     let low = _mm512_mask_permutexvar_epi8(low, odd, bytes, quarter(1));
@@ -169,26 +171,51 @@ const fn product_with(constant: u8) -> i64 {
     matrix
 }
 
-/// Transposes the 4×4 bytes that the four registers have in each 32-bit lane: words to bytes of one place, and back.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn transpose([a, b, c, d]: Word) -> Word {
-    let one_up = _mm512_broadcast_i32x4(_mm_set_epi8(14, 0, 12, 0, 10, 0, 8, 0, 6, 0, 4, 0, 2, 0, 0, 0));
-    let one_down = _mm512_broadcast_i32x4(_mm_set_epi8(0, 15, 0, 13, 0, 11, 0, 9, 0, 7, 0, 5, 0, 3, 0, 1));
-    let two_up = _mm512_broadcast_i32x4(_mm_set_epi8(13, 12, 0, 0, 9, 8, 0, 0, 5, 4, 0, 0, 1, 0, 0, 0));
-    let two_down = _mm512_broadcast_i32x4(_mm_set_epi8(0, 0, 15, 14, 0, 0, 11, 10, 0, 0, 7, 6, 0, 0, 3, 2));
-    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-    const UPPER: u64 = 0xcccc_cccc_cccc_cccc;
-    let ab_even = _mm512_mask_shuffle_epi8(a, ODD, b, one_up);
-    let ab_odd = _mm512_mask_shuffle_epi8(b, !ODD, a, one_down);
-    let cd_even = _mm512_mask_shuffle_epi8(c, ODD, d, one_up);
-    let cd_odd = _mm512_mask_shuffle_epi8(d, !ODD, c, one_down);
-    [
-        _mm512_mask_shuffle_epi8(ab_even, UPPER, cd_even, two_up),
-        _mm512_mask_shuffle_epi8(ab_odd, UPPER, cd_odd, two_up),
-        _mm512_mask_shuffle_epi8(cd_even, !UPPER, ab_even, two_down),
-        _mm512_mask_shuffle_epi8(cd_odd, !UPPER, ab_odd, two_down),
-    ]
+/// Moves of bytes inside 32-bit lanes, for [`Shuffles::transpose`].
+#[derive(Clone, Copy)]
+struct Shuffles {
+    one_up: __m512i,
+    one_down: __m512i,
+    two_up: __m512i,
+    two_down: __m512i,
+}
+
+impl Shuffles {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new() -> Self {
+        // A compiler that knew the constants would make each masked shuffle a permutation of two registers, which is
+        // three instructions inside the CPU.
+        let [one_up, one_down, two_up, two_down] = core::hint::black_box([
+            0x0e00_0c00_0a00_0800_0600_0400_0200_0000_u128,
+            0x000f_000d_000b_0009_0007_0005_0003_0001,
+            0x0d0c_0000_0908_0000_0504_0000_0100_0000,
+            0x0000_0f0e_0000_0b0a_0000_0706_0000_0302,
+        ])
+        .map(|control| {
+            let [low, high] = [control as i64, (control >> 64) as i64];
+            _mm512_set_epi64(high, low, high, low, high, low, high, low)
+        });
+        Self { one_up, one_down, two_up, two_down }
+    }
+
+    /// Transposes the 4×4 bytes that the four registers have in each 32-bit lane: words to bytes of one place, and back.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn transpose(&self, [a, b, c, d]: Word) -> Word {
+        const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+        const UPPER: u64 = 0xcccc_cccc_cccc_cccc;
+        let ab_even = _mm512_mask_shuffle_epi8(a, ODD, b, self.one_up);
+        let ab_odd = _mm512_mask_shuffle_epi8(b, !ODD, a, self.one_down);
+        let cd_even = _mm512_mask_shuffle_epi8(c, ODD, d, self.one_up);
+        let cd_odd = _mm512_mask_shuffle_epi8(d, !ODD, c, self.one_down);
+        [
+            _mm512_mask_shuffle_epi8(ab_even, UPPER, cd_even, self.two_up),
+            _mm512_mask_shuffle_epi8(ab_odd, UPPER, cd_odd, self.two_up),
+            _mm512_mask_shuffle_epi8(cd_even, !UPPER, ab_even, self.two_down),
+            _mm512_mask_shuffle_epi8(cd_odd, !UPPER, ab_odd, self.two_down),
+        ]
+    }
 }
 
 /// The four words of the blocks, whitened.

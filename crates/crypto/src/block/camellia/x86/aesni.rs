@@ -1,0 +1,206 @@
+//! Thirty-two blocks side by side: AVX2 with AES-NI. AESENCLAST inverts in GF(2^8); the maps around it are lookups of
+//! nibbles in registers.
+
+use super::linear::{AFTER, BEFORE, INPUT, Linear, OUTPUT, apply, rotate_then, then_rotate};
+use crate::block::Block;
+use crate::block::bulk::Code;
+use crate::block::camellia::bytes::Bytes;
+use crate::block::camellia::rounds;
+use crate::block::camellia::schedule::{Schedule, Subkeys};
+use core::arch::x86_64::*;
+use core::ops::{BitAnd, BitOr, BitXor};
+
+/// To be called only on a CPU that has the features this module is compiled for.
+pub(super) static CODE: Code<Schedule> = Code {
+    name: "avx2-aes",
+    parallel: Ymm::BLOCKS,
+    encrypt: |schedule, blocks| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+        unsafe { all(&schedule.encrypt, blocks) }
+    },
+    decrypt: |schedule, blocks| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+        unsafe { all(&schedule.decrypt, blocks) }
+    },
+};
+
+#[target_feature(enable = "avx2,aes")]
+fn all(keys: &Subkeys, blocks: &mut [Block]) {
+    rounds::blocks::<Ymm>(Proof::inside(), keys, blocks);
+}
+
+/// A byte of 32 blocks each.
+#[derive(Clone, Copy)]
+struct Ymm(__m256i);
+
+/// The CPU has AVX2 and AES-NI.
+#[derive(Clone, Copy)]
+struct Proof(());
+
+impl Proof {
+    /// For functions compiled for these features: they run only where the features are.
+    #[inline]
+    #[target_feature(enable = "avx2,aes")]
+    fn inside() -> Self {
+        Self(())
+    }
+}
+
+impl Bytes for Ymm {
+    type Proof = Proof;
+    const BLOCKS: usize = 32;
+
+    #[inline(always)]
+    fn load(_: Proof, blocks: &[Block], index: usize) -> Self {
+        let blocks = &blocks[2 * index..][..2];
+        // SAFETY: `Proof` shows the features; two blocks are a register.
+        unsafe { Self(_mm256_loadu_si256(blocks.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store(self, blocks: &mut [Block], index: usize) {
+        let blocks = &mut blocks[2 * index..][..2];
+        // SAFETY: a value shows the features; two blocks are a register.
+        unsafe { _mm256_storeu_si256(blocks.as_mut_ptr().cast(), self.0) }
+    }
+
+    #[inline(always)]
+    fn splat(_: Proof, four: u32) -> Self {
+        // SAFETY: `Proof` shows the features.
+        unsafe { Self(_mm256_set1_epi32(four as i32)) }
+    }
+
+    #[inline(always)]
+    fn substitute<const BOX: usize>(self) -> Self {
+        let input = const {
+            let map = if BOX == 4 { rotate_then(&INPUT) } else { INPUT };
+            Nibbles::new(&map, apply(&INPUT, BEFORE))
+        };
+        let output = const {
+            // What AESENCLAST adds to the inverse is undone first: its map, and 0x63.
+            let by = match BOX {
+                2 => 1,
+                3 => 7,
+                _ => 0,
+            };
+            let map = compose(&then_rotate(&OUTPUT, by), &FROM_AES);
+            Nibbles::new(&map, AFTER.rotate_left(by) ^ apply(&map, 0x63))
+        };
+        output.apply(invert_with_aes(input.apply(self)))
+    }
+
+    #[inline(always)]
+    fn shift_in(self, next: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe {
+            // Minus one where the next byte's highest bit is set.
+            let carried = _mm256_cmpgt_epi8(_mm256_setzero_si256(), next.0);
+            Self(_mm256_sub_epi8(_mm256_add_epi8(self.0, self.0), carried))
+        }
+    }
+
+    #[inline(always)]
+    fn interleave(self, other: Self) -> (Self, Self) {
+        // SAFETY: a value shows the features.
+        unsafe { (Self(_mm256_unpacklo_epi8(self.0, other.0)), Self(_mm256_unpackhi_epi8(self.0, other.0))) }
+    }
+}
+
+/// SubBytes of each byte (FIPS 197): AESENCLAST with the bytes in the order that its ShiftRows puts right.
+#[inline(always)]
+fn invert_with_aes(bytes: Ymm) -> Ymm {
+    // SAFETY: a value shows the features.
+    unsafe {
+        let order =
+            _mm256_broadcastsi128_si256(_mm_set_epi8(3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0));
+        let shuffled = _mm256_shuffle_epi8(bytes.0, order);
+        let low = _mm_aesenclast_si128(_mm256_castsi256_si128(shuffled), _mm_setzero_si128());
+        let high = _mm_aesenclast_si128(_mm256_extracti128_si256::<1>(shuffled), _mm_setzero_si128());
+        Ymm(_mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high))
+    }
+}
+
+/// An affine map as two tables, of the lower nibble and of the upper.
+#[derive(Clone, Copy)]
+struct Nibbles {
+    low: [u8; 16],
+    high: [u8; 16],
+}
+
+impl Nibbles {
+    const fn new(map: &Linear, constant: u8) -> Self {
+        let mut tables = Self { low: [0; 16], high: [0; 16] };
+        let mut nibble = 0;
+        while nibble < 16 {
+            tables.low[nibble] = apply(map, nibble as u8) ^ constant;
+            tables.high[nibble] = apply(map, (nibble as u8) << 4);
+            nibble += 1;
+        }
+        tables
+    }
+
+    #[inline(always)]
+    fn apply(self, bytes: Ymm) -> Ymm {
+        // SAFETY: a value shows the features; a table is what is read.
+        unsafe {
+            let nibble = _mm256_set1_epi8(15);
+            let low = _mm256_broadcastsi128_si256(_mm_loadu_si128(self.low.as_ptr().cast()));
+            let high = _mm256_broadcastsi128_si256(_mm_loadu_si128(self.high.as_ptr().cast()));
+            let lower = _mm256_shuffle_epi8(low, _mm256_and_si256(bytes.0, nibble));
+            let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes.0), nibble);
+            Ymm(_mm256_xor_si256(lower, _mm256_shuffle_epi8(high, upper)))
+        }
+    }
+}
+
+/// First `inner`, then `outer`.
+const fn compose(outer: &Linear, inner: &Linear) -> Linear {
+    let mut map = [0; 8];
+    let mut bit = 0;
+    while bit < 8 {
+        map[bit] = apply(outer, inner[bit]);
+        bit += 1;
+    }
+    map
+}
+
+/// The inverse of the linear map in AES's S-box (FIPS 197, section 5.3.2): bits 2, 5 and 7 on of each, modulo 8.
+const FROM_AES: Linear = {
+    let mut map = [0; 8];
+    let mut bit = 0;
+    while bit < 8 {
+        map[bit] = 0x4a_u8.rotate_left(bit as u32);
+        bit += 1;
+    }
+    map
+};
+
+impl BitAnd for Ymm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm256_and_si256(self.0, other.0)) }
+    }
+}
+
+impl BitOr for Ymm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm256_or_si256(self.0, other.0)) }
+    }
+}
+
+impl BitXor for Ymm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitxor(self, other: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm256_xor_si256(self.0, other.0)) }
+    }
+}
