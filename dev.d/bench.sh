@@ -20,17 +20,25 @@ bench() {
     KEYWAY_PEERS=$PWD/target/peers KEYWAY_BIN=$PWD/target/keyway target/bench/release/keyway-bench "$@"
 }
 
-# The peers that are compiled here, as shared libraries in target/peers: crates (with the flags that their directory names)
-# and, for the engine's table, OpenSSL 4. Both are made once; nothing of them reaches the binary.
+# The peers that are compiled here, as shared libraries in target/peers; nothing of them reaches the binary. The crates are
+# built twice, because the compiler's knowledge of this CPU helps some of them and harms others. OpenSSL 4 is made once.
 bench_peers() {
     mkdir -p target/peers
-    local target=$PWD/target/bench
-    (cd bench/peers && cargo build --quiet --release --target-dir "$target") &&
-        cp "$target/release/libcrates_io.so" target/peers/ || say "without the crates: they did not build"
-    [ "$1" = engine ] && [ ! -e target/peers/libcrypto4.so ] || return 0
+    bench_crates native "-C target-cpu=native" --features aws-lc
+    [ "$1" = engine ] || return 0
+    bench_crates any_cpu ""
+    [ ! -e target/peers/libcrypto4.so ] || return 0
     say "building OpenSSL 4 (some minutes, once)"
-    cargo run --quiet --release --manifest-path bench/Cargo.toml -p openssl4 --target-dir "$target" -- target/peers \
+    cargo run --quiet --release --manifest-path bench/Cargo.toml -p openssl4 --target-dir target/bench -- target/peers \
         >"$logs/openssl4.log" 2>&1 || say "without OpenSSL 4: it did not build, see $logs/openssl4.log"
+}
+
+# bench_crates NAME RUSTFLAGS [OPTION…]
+bench_crates() {
+    RUSTFLAGS="$2 --cfg chacha20_avx512" cargo build --quiet --release --manifest-path bench/Cargo.toml \
+        -p keyway-bench-peers --target-dir "target/bench/$1" "${@:3}" &&
+        cp "target/bench/$1/release/libcrates_io.so" "target/peers/libcrates_$1.so" ||
+        say "without crates ($1): they did not build"
 }
 
 # What the figures belong to.

@@ -1,7 +1,8 @@
 //! Peers from crates.io, behind a C interface: RustCrypto, the crates for wide modes, aws-lc.
 //!
-//! They are a shared library of their own because they are compiled differently: with `-C target-cpu=native`, the best that
-//! the compiler can make of them, while Keyway is compiled for any CPU and chooses its code when it runs.
+//! They are a shared library of their own because they are compiled differently, and twice: with `-C target-cpu=native`, where
+//! the compiler may use all of this CPU, and without, where the crates look for instructions themselves, as Keyway does. The
+//! second is sometimes the faster one.
 
 mod kdf;
 mod rustcrypto;

@@ -68,7 +68,9 @@ fn pbkdf2_case(options: &Options, title: String, row: &Row) -> Case {
     let mut case = Case::new(title, Unit::Iterations, options.rounds)
         .entering("keyway", Ok(iterations(ours)))
         .over(floor.map(|seconds| Floor { value: 1e-6 / seconds, reason: row.reason.into() }));
-    for peer in [Peer::OpenSsl3, Peer::OpenSsl4, Peer::Gcrypt, Peer::Botan, Peer::RustCrypto] {
+    for peer in
+        [Peer::OpenSsl3, Peer::OpenSsl4, Peer::Gcrypt, Peer::Botan, Peer::RustCrypto, Peer::RustCryptoAny]
+    {
         let theirs = move |iterations: u32, key: &mut [u8]| {
             peer.pbkdf2(name, SECRET, iterations, key);
         };
@@ -82,7 +84,7 @@ fn pbkdf2_case(options: &Options, title: String, row: &Row) -> Case {
         };
         let goal = match peer {
             Peer::OpenSsl3 => Some(row.wanted),
-            Peer::RustCrypto => Some(1.15),
+            Peer::RustCrypto | Peer::RustCryptoAny => Some(1.15),
             _ => None,
         };
         case = case.entering(peer.name(), sample).wanting(goal.map(Goal::RatioAtLeast));

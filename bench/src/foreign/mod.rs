@@ -42,11 +42,20 @@ pub(crate) enum Peer {
     Botan,
     /// Compiled for this CPU.
     RustCrypto,
+    /// Compiled for any CPU, with its own look for instructions.
+    RustCryptoAny,
 }
 
 impl Peer {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::AwsLc, Self::OpenSsl3, Self::OpenSsl4, Self::Gcrypt, Self::Botan, Self::RustCrypto];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::AwsLc,
+        Self::OpenSsl3,
+        Self::OpenSsl4,
+        Self::Gcrypt,
+        Self::Botan,
+        Self::RustCrypto,
+        Self::RustCryptoAny,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -56,24 +65,28 @@ impl Peer {
             Self::Gcrypt => "libgcrypt",
             Self::Botan => "Botan",
             Self::RustCrypto => "RustCrypto native",
+            Self::RustCryptoAny => "RustCrypto any CPU",
         }
     }
 
     /// Its version, or why it cannot be measured.
     pub(crate) fn presence(self) -> Result<String, &'static str> {
         match self {
-            Self::AwsLc | Self::RustCrypto => match (&*CRATES_IO, self) {
-                (None, _) => Err("libcrates_io.so is not built: ./dev bench engine builds it"),
-                (_, Self::AwsLc) => Ok("the crate aws-lc-sys, EVP".into()),
-                _ => Ok("the crates, built with -C target-cpu=native and every switch for AVX-512".into()),
-            },
+            Self::AwsLc => {
+                CRATES_NATIVE.as_ref().map(|_| "the crate aws-lc-sys, EVP".into()).ok_or(NOT_BUILT)
+            }
+            Self::RustCrypto => CRATES_NATIVE
+                .as_ref()
+                .map(|_| "the crates, and those for XTS and wide modes, with -C target-cpu=native".into())
+                .ok_or(NOT_BUILT),
+            Self::RustCryptoAny => CRATES_ANY_CPU
+                .as_ref()
+                .map(|_| "the same without it; both with --cfg chacha20_avx512".into())
+                .ok_or(NOT_BUILT),
             Self::OpenSsl3 => {
                 OPENSSL3.as_ref().map(|library| library.version()).ok_or("libcrypto.so.3 cannot be loaded")
             }
-            Self::OpenSsl4 => OPENSSL4
-                .as_ref()
-                .map(|library| library.version())
-                .ok_or("libcrypto4.so is not built: ./dev bench engine builds it"),
+            Self::OpenSsl4 => OPENSSL4.as_ref().map(|library| library.version()).ok_or(NOT_BUILT),
             Self::Gcrypt => {
                 GCRYPT.as_ref().map(|library| library.version()).ok_or("libgcrypt.so.20 cannot be loaded")
             }
@@ -86,8 +99,9 @@ impl Peer {
     /// The cipher, when this library is there and has it.
     pub(crate) fn cipher(self, order: Order<'_>) -> Option<Work> {
         match self {
-            Self::AwsLc => CRATES_IO.as_ref()?.cipher("aws-lc", order),
-            Self::RustCrypto => CRATES_IO.as_ref()?.cipher("rustcrypto", order),
+            Self::AwsLc => CRATES_NATIVE.as_ref()?.cipher("aws-lc", order),
+            Self::RustCrypto => CRATES_NATIVE.as_ref()?.cipher("rustcrypto", order),
+            Self::RustCryptoAny => CRATES_ANY_CPU.as_ref()?.cipher("rustcrypto", order),
             Self::OpenSsl3 => sectors::work(OPENSSL3.as_ref()?, order),
             Self::OpenSsl4 => sectors::work(OPENSSL4.as_ref()?, order),
             Self::Gcrypt => sectors::work(GCRYPT.as_ref()?, order),
@@ -99,13 +113,16 @@ impl Peer {
     pub(crate) fn pbkdf2(self, hash: &str, secret: Secret<'_>, iterations: u32, out: &mut [u8]) -> bool {
         match self {
             Self::AwsLc => None,
-            Self::RustCrypto => {
-                CRATES_IO.as_ref().map(|library| library.pbkdf2(hash, secret, iterations, out))
-            }
             Self::OpenSsl3 => OPENSSL3.as_ref().map(|library| library.pbkdf2(hash, secret, iterations, out)),
             Self::OpenSsl4 => OPENSSL4.as_ref().map(|library| library.pbkdf2(hash, secret, iterations, out)),
             Self::Gcrypt => GCRYPT.as_ref().map(|library| library.pbkdf2(hash, secret, iterations, out)),
             Self::Botan => BOTAN.as_ref().map(|library| library.pbkdf2(hash, secret, iterations, out)),
+            Self::RustCrypto => {
+                CRATES_NATIVE.as_ref().map(|library| library.pbkdf2(hash, secret, iterations, out))
+            }
+            Self::RustCryptoAny => {
+                CRATES_ANY_CPU.as_ref().map(|library| library.pbkdf2(hash, secret, iterations, out))
+            }
         }
         .is_some()
     }
@@ -120,7 +137,7 @@ pub(crate) struct Secret<'a> {
 
 /// RustCrypto's Argon2id, its lanes on threads; false when it is not there.
 pub(crate) fn rustcrypto_argon2id(cost: [u32; 3], secret: Secret<'_>, out: &mut [u8]) -> bool {
-    CRATES_IO.as_ref().map(|library| library.argon2id(cost, secret, out)).is_some()
+    CRATES_NATIVE.as_ref().map(|library| library.argon2id(cost, secret, out)).is_some()
 }
 
 /// A library that runs a block cipher in a mode under an IV that the caller makes.
@@ -138,7 +155,11 @@ static OPENSSL3: LazyLock<Option<OpenSsl>> = LazyLock::new(|| OpenSsl::load("lib
 static OPENSSL4: LazyLock<Option<OpenSsl>> = LazyLock::new(|| OpenSsl::load(&built("libcrypto4.so")));
 static GCRYPT: LazyLock<Option<Gcrypt>> = LazyLock::new(|| Gcrypt::load("libgcrypt.so.20".as_ref()));
 static BOTAN: LazyLock<Option<Botan>> = LazyLock::new(|| Botan::load("libbotan-2.so.19".as_ref()));
-static CRATES_IO: LazyLock<Option<CratesIo>> = LazyLock::new(|| CratesIo::load(&built("libcrates_io.so")));
+static CRATES_NATIVE: LazyLock<Option<CratesIo>> =
+    LazyLock::new(|| CratesIo::load(&built("libcrates_native.so")));
+static CRATES_ANY_CPU: LazyLock<Option<CratesIo>> =
+    LazyLock::new(|| CratesIo::load(&built("libcrates_any_cpu.so")));
+const NOT_BUILT: &str = "not built: ./dev bench engine builds it";
 
 /// Where `./dev bench` puts what it builds.
 fn built(library: &str) -> PathBuf {

@@ -1,5 +1,6 @@
 //! What the library exports. Strings are UTF-8 with a length, as everything else.
 
+#[cfg(feature = "aws-lc")]
 mod aws_lc;
 
 use crate::{Order, Work, kdf, rustcrypto};
@@ -46,7 +47,12 @@ pub unsafe extern "C" fn crates_cipher(
     let (library, cipher, mode, iv, key) =
         unsafe { (library.text(), cipher.text(), mode.text(), iv.text(), key.slice()) };
     let order = Order { cipher, mode, iv, key, sector, encrypt };
-    let work = if library == "aws-lc" { aws_lc::work(order) } else { rustcrypto::work(order) };
+    let work = match library {
+        #[cfg(feature = "aws-lc")]
+        "aws-lc" => aws_lc::work(order),
+        "rustcrypto" => rustcrypto::work(order),
+        _ => None,
+    };
     work.map_or(std::ptr::null_mut(), |work| Box::into_raw(Box::new(work)))
 }
 

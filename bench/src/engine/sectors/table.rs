@@ -111,7 +111,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[
         key: 32,
         sectors: BOTH,
         run: RUN,
-        wanted: &[than(Peer::RustCrypto, 4096, 4.0), of_xts(4096, 0.2)],
+        wanted: &[than(Peer::RustCrypto, 4096, 4.0), than(Peer::RustCryptoAny, 4096, 4.0), of_xts(4096, 0.2)],
         floor: Some(Work {
             bytes: 64.0,
             counts: ADIANTUM12,
@@ -126,7 +126,11 @@ pub(crate) const CIPHERS: &[Cipher] = &[
         key: 32,
         sectors: BOTH,
         run: RUN,
-        wanted: &[than(Peer::RustCrypto, 4096, 4.0), of_xts(4096, 0.15)],
+        wanted: &[
+            than(Peer::RustCrypto, 4096, 4.0),
+            than(Peer::RustCryptoAny, 4096, 4.0),
+            of_xts(4096, 0.15),
+        ],
         floor: Some(Work {
             bytes: 64.0,
             counts: ADIANTUM20,
@@ -152,6 +156,13 @@ pub(crate) const CIPHERS: &[Cipher] = &[
     },
     Cipher {
         wanted: &[than(Peer::Gcrypt, 4096, 4.0), than(Peer::Botan, 4096, 4.0)],
+        floor: Some(Work {
+            bytes: 256.0,
+            counts: &[(Op::Logic, 32.0 * 20.0), (Op::Rotate, 32.0 * 8.0), (Op::Shuffle, 32.0)],
+            a_sector: &[],
+            derivation: "16 blocks: 32 rounds of 8 rotations and shifts, 4 key additions, 4 for the transformation, S-boxes of 12",
+            gap: "kept from it by masks and chains of dependent logic within an S-box",
+        }),
         ..plain("Serpent-256-XTS", "serpent-xts-plain64", 64)
     },
     Cipher {
