@@ -84,6 +84,7 @@ impl Sectors<'_> {
 
 /// Encrypts `REGISTERS * V::BLOCKS` sectors of `length` blocks, which lie one after the other in `blocks`.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // Registers and lanes by their numbers: that is what is transposed.
 fn side_by_side<V: Lanes, const REGISTERS: usize>(
     proof: V::Proof,
     schedule: &Schedule,
