@@ -9,6 +9,7 @@ declare -A package_of=(
     [nbdkit]=nbdkit
     [nbdcopy]=libnbd-bin
     [grub-fstest]=grub-common
+    [openssl]=openssl
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
     [busybox]=busybox-static
     [cpio]=cpio
@@ -22,7 +23,7 @@ declare -A package_of=(
     [valgrind]=valgrind
 )
 demo_programs="cc mke2fs debugfs"
-interop_programs="cryptsetup qemu-img nbdkit grub-fstest mke2fs debugfs e2fsck script"
+interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 aarch64_programs="cc qemu-aarch64-static"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"

@@ -1,4 +1,4 @@
-//! Keyway beside Debian's cryptsetup, QEMU, nbdkit and GRUB, on the same files, both ways.
+//! Keyway beside Debian's cryptsetup, QEMU, nbdkit, GRUB and OpenSSL, on the same files, both ways.
 //!
 //! Whatever is tested with one program as the maker is tested with the other one too. Costs of KDFs are the lowest
 //! that cryptsetup takes; data is random.
@@ -11,6 +11,7 @@ mod library;
 mod locking;
 mod metadata;
 mod nbdkit;
+mod openssl;
 mod qemu;
 mod recovery;
 mod typed;
