@@ -112,7 +112,7 @@ fn impossible_ciphers_are_refused_by_name() {
     for (cipher, bits, named) in [
         ("aes-xts-plain64", 128, "aes-xts-plain64"),
         ("blowfish-xts-plain64", 256, "blowfish"),
-        ("arc4-ecb", 128, "arc4"),
+        ("arc4-cbc-plain", 128, "arc4"),
         ("aes-xts-nonsense", 512, "nonsense"),
     ] {
         let storage = Arc::new(Faulty::new(vec![0; 20 << 20]));

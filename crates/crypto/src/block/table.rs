@@ -84,12 +84,12 @@ pub(crate) static CIPHERS: [Cipher; 22] = [
     },
     Cipher {
         name: "serpent",
-        keys: (128, 256, 64),
+        keys: (0, 256, 8),
         make: Make::Block128(|key, cpu| Box::new(Serpent::new(key, cpu))),
     },
     Cipher {
         name: "tnepres",
-        keys: (128, 256, 64),
+        keys: (0, 256, 8),
         make: Make::Block128(|key, cpu| Box::new(Tnepres::new(key, cpu))),
     },
     Cipher {

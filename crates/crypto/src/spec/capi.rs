@@ -4,7 +4,7 @@
 //! ```text
 //! capi:xts(aes)-plain64                        template(cipher)
 //! capi:essiv(cbc(aes),sha256)-plain64          what "capi:cbc(aes)-essiv:sha256" is made into
-//! capi:adiantum(xchacha12,aes)-plain64         the kernel adds the hash: adiantum(xchacha12,aes,nhpoly1305)
+//! capi:adiantum(xchacha12,aes)-plain64         the kernel adds the hash itself
 //! capi:xts-aes-aesni-plain64                   a driver's name: another code for the same cipher
 //! ```
 //!
@@ -25,7 +25,7 @@ pub(super) fn recognise(text: &str, algorithm: &str) -> Result<CipherSpec, Error
     if name.len() > LONGEST_NAME {
         return impossible(format!("{text}: the crypto API's names have at most {LONGEST_NAME} characters"));
     }
-    let Skcipher { cipher, mode, essiv } = Algorithm::parse(text, name)?.skcipher(text)?;
+    let Skcipher { cipher, mode, essiv, .. } = Algorithm::parse(text, name)?.skcipher(text)?;
     // dm-crypt gives loop-AES's IV its 64 keys.
     let keys = if iv == Some("lmk") { 64 } else { 1 };
     let (iv, hash) = match (essiv, iv) {
@@ -47,6 +47,15 @@ struct Skcipher<'a> {
     cipher: &'static Cipher,
     mode: Mode,
     essiv: Option<&'a str>,
+    form: Form,
+}
+
+/// How something is called. The kernel makes an algorithm's name of its parts' names and the driver's of their
+/// drivers', and does not find what is asked for by a mixture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Name,
+    Driver,
 }
 
 /// `name` or `template(algorithm,…)`.
@@ -72,72 +81,98 @@ impl<'a> Algorithm<'a> {
 
     /// The sector cipher that it is.
     fn skcipher(&self, text: &str) -> Result<Skcipher<'a>, Error> {
-        let found = |cipher, mode| Ok(Skcipher { cipher, mode, essiv: None });
+        let found = |cipher, mode, form| Ok(Skcipher { cipher, mode, essiv: None, form });
         match (self.name, &self.parameters[..]) {
             (driver, []) => match mode_driver(driver) {
-                Some((mode, cipher)) => found(cipher, mode),
+                Some((mode, cipher)) => found(cipher, mode, Form::Driver),
                 None => self.no_skcipher(text),
             },
             ("essiv", [inner, hash]) => {
                 let inner = inner.skcipher(text)?;
-                let hash = hash.hash()?;
+                let (hash, form) = hash.hash()?;
                 match inner.essiv {
+                    _ if inner.form != form => mixture(text),
                     None => Ok(Skcipher { essiv: Some(hash), ..inner }),
                     Some(_) => {
                         unsupported(format!("{text} exists, but this build does not nest essiv in essiv"))
                     }
                 }
             }
-            ("adiantum", [stream, block] | [stream, block, Self { name: "nhpoly1305", .. }]) => {
-                let rounds = rules::stream_rounds(undriven(stream.name))?;
-                found(block.cipher(text)?, Mode::Adiantum { rounds })
-            }
-            ("hctr2_base", [Self { name: "xctr", parameters }, Self { name: "polyval", .. }]) => {
-                match &parameters[..] {
-                    [cipher] => found(cipher.cipher(text)?, Mode::Hctr2),
-                    _ => self.no_skcipher(text),
+            ("adiantum", [stream, block]) => match (stream.stream()?, block.cipher(text)?) {
+                ((rounds, Form::Name), (cipher, Form::Name)) => {
+                    found(cipher, Mode::Adiantum { rounds }, Form::Name)
                 }
-            }
-            // These two are built upon ecb, and its name may be written out.
-            ("xts" | "lrw", [Self { name: "ecb", parameters }]) => {
-                match (Mode::find(self.name), &parameters[..]) {
-                    (Some(mode), [cipher]) => found(cipher.cipher(text)?, mode),
-                    _ => self.no_skcipher(text),
+                _ => mixture(text),
+            },
+            ("adiantum", [stream, block, hash]) => match (stream.stream()?, block.cipher(text)?) {
+                ((rounds, Form::Driver), (cipher, Form::Driver)) if hash.name.starts_with("nhpoly1305-") => {
+                    found(cipher, Mode::Adiantum { rounds }, Form::Driver)
                 }
-            }
+                _ => mixture(text),
+            },
+            ("hctr2_base", [stream, hash]) => match stream.skcipher(text)? {
+                Skcipher { cipher, mode: Mode::Xctr, form: Form::Driver, .. }
+                    if hash.name.starts_with("polyval-") =>
+                {
+                    found(cipher, Mode::Hctr2, Form::Driver)
+                }
+                _ => mixture(text),
+            },
             (template, [parameter]) => match Mode::find(template) {
-                Some(mode) if template != "adiantum" => found(parameter.block_cipher(text, mode)?, mode),
+                Some(mode) if template != "adiantum" => {
+                    let (cipher, form) = parameter.of_mode(text, mode)?;
+                    found(cipher, mode, form)
+                }
                 _ => self.no_skcipher(text),
             },
             _ => self.no_skcipher(text),
         }
     }
 
-    /// The parameter of `mode`: a cipher, or for the modes upon ecb a driver of that.
-    fn block_cipher(&self, text: &str, mode: Mode) -> Result<&'static Cipher, Error> {
-        match mode_driver(self.name) {
-            Some((Mode::Ecb, cipher)) if matches!(mode, Mode::Xts | Mode::Lrw) => Ok(cipher),
-            _ => self.cipher(text),
+    /// The parameter of `mode`: a cipher's name, or a driver of it, for some modes that of its ecb.
+    fn of_mode(&self, text: &str, mode: Mode) -> Result<(&'static Cipher, Form), Error> {
+        let upon_ecb = matches!(mode, Mode::Xts | Mode::Lrw);
+        if upon_ecb || mode == Mode::Cbc {
+            match self.skcipher(text) {
+                Ok(Skcipher { cipher, mode: Mode::Ecb, form: Form::Driver, .. }) => {
+                    return Ok((cipher, Form::Driver));
+                }
+                Ok(Skcipher { mode: Mode::Ecb, .. }) => return mixture(text),
+                _ => {}
+            }
+        }
+        match self.cipher(text)? {
+            (_, Form::Driver) if upon_ecb => mixture(text),
+            found => Ok(found),
         }
     }
 
-    fn cipher(&self, text: &str) -> Result<&'static Cipher, Error> {
+    fn cipher(&self, text: &str) -> Result<(&'static Cipher, Form), Error> {
         match self.parameters[..] {
-            [] => rules::cipher(text, undriven(self.name)),
-            _ => impossible(format!("{text}: \"{}\" takes a cipher, and {0}(…) is none", self.name)),
+            [] if Cipher::find(self.name).is_none() && self.name.contains('-') => {
+                Ok((rules::cipher(text, undriven(self.name))?, Form::Driver))
+            }
+            [] => Ok((rules::cipher(text, self.name)?, Form::Name)),
+            _ => impossible(format!("{text}: a mode takes a cipher, and {}(…) is none", self.name)),
         }
     }
 
-    /// The hash, by its own name: drivers' names have another dash.
-    fn hash(&self) -> Result<&'a str, Error> {
-        let unknown = || Error::Unknown { what: "hash", name: self.name.into() };
+    /// The rounds of Adiantum's stream cipher.
+    fn stream(&self) -> Result<(u8, Form), Error> {
+        let form = if self.name.contains('-') { Form::Driver } else { Form::Name };
+        Ok((rules::stream_rounds(undriven(self.name))?, form))
+    }
+
+    /// The hash by its own name: drivers' names have another dash.
+    fn hash(&self) -> Result<(&'a str, Form), Error> {
         let known = |name: &str| EssivHash::find(name).is_some();
         match self.name.rsplit_once('-') {
-            _ if !self.parameters.is_empty() => Err(unknown()),
-            _ if known(self.name) => Ok(self.name),
-            Some((name, _)) if known(name) => Ok(name),
-            _ => Err(unknown()),
+            _ if !self.parameters.is_empty() => {}
+            _ if known(self.name) => return Ok((self.name, Form::Name)),
+            Some((name, _)) if known(name) => return Ok((name, Form::Driver)),
+            _ => {}
         }
+        Err(Error::Unknown { what: "hash", name: self.name.into() })
     }
 
     /// Why it is no sector cipher.
@@ -156,6 +191,12 @@ impl<'a> Algorithm<'a> {
             None => Err(Error::Unknown { what: "algorithm of the kernel's crypto API", name: name.into() }),
         }
     }
+}
+
+fn mixture<T>(text: &str) -> Result<T, Error> {
+    impossible(format!(
+        "{text}: the kernel finds an algorithm by its name or by its driver's; this is a mixture of both"
+    ))
 }
 
 /// The parameters between a template's parentheses: commas inside further parentheses do not part them.

@@ -70,8 +70,6 @@ fn key_count(text: &str, cipher: &str, count: &str) -> Result<u32, Error> {
 /// The block cipher, and for "xchachaN,cipher" the rounds of Adiantum's stream cipher.
 fn cipher(text: &str, name: &str) -> Result<(&'static Cipher, Option<u8>), Error> {
     if let Some((stream, block)) = name.split_once(',') {
-        // The third name, Adiantum's hash, is optional, and there is but one.
-        let block = block.strip_suffix(",nhpoly1305").unwrap_or(block);
         return Ok((rules::cipher(text, block)?, Some(rules::stream_rounds(stream)?)));
     }
     Ok((rules::cipher(text, name)?, None))

@@ -6,15 +6,15 @@ use std::fmt::Write;
 
 /// Columns: the mode, its heading, and its width.
 const MODES: [(&str, &str, usize); 12] = [
-    ("xts", "xts", 5),
-    ("cbc", "cbc", 5),
-    ("ctr", "ctr", 5),
-    ("ecb", "ecb", 5),
+    ("xts", "xts", 4),
+    ("cbc", "cbc", 4),
+    ("ctr", "ctr", 4),
+    ("ecb", "ecb", 4),
     ("pcbc", "pcbc", 5),
-    ("lrw", "lrw", 5),
-    ("cfb", "cfb", 5),
-    ("ofb", "ofb", 5),
-    ("xctr", "xctr", 6),
+    ("cfb", "cfb", 4),
+    ("ofb", "ofb", 4),
+    ("xctr", "xctr", 5),
+    ("lrw", "lrw", 4),
     ("adiantum-xchacha12", "adi12", 6),
     ("adiantum-xchacha20", "adi20", 6),
     ("hctr2", "hctr2", 6),
@@ -40,9 +40,9 @@ pub(super) fn show(survey: &Survey) -> String {
 }
 
 fn ciphers(text: &mut String, survey: &Survey) {
-    let _ = write!(text, "{:<12}{:>5}  {:<19}", "cipher", "block", "key bits");
+    let _ = write!(text, "{:<12}{:>5}  {:<17}", "cipher", "block", "key bits");
     headings(text);
-    text.push_str("  code            kernel\n");
+    text.push_str("  code           kernel\n");
     let mut rest = &survey.entries[..];
     while let [first, ..] = rest {
         let cipher = first.combination.cipher;
@@ -56,17 +56,17 @@ fn ciphers(text: &mut String, survey: &Survey) {
 fn cipher_row(text: &mut String, survey: &Survey, cipher: &str, entries: &[Entry]) {
     let ecb = entries.iter().find(|entry| entry.combination.mode == "ecb").and_then(Entry::existing);
     let (block, keys) = ecb.map_or((0, String::new()), |it| (8 * it.spec.block_len(), sizes(&it.key_bits)));
-    let _ = write!(text, "{cipher:<12}{block:>5}  {:<19}", keys.replace(", ", ","));
+    let _ = write!(text, "{cipher:<12}{block:>5}  {:<17}", keys.replace(", ", ","));
     for (mode, _, width) in MODES {
         let cell = cell(entries.iter().filter(|entry| entry.combination.mode == mode));
         let _ = write!(text, "{cell:<width$}");
     }
     let code = entries.iter().find_map(|entry| entry.code).unwrap_or("-");
-    let _ = writeln!(text, "  {code:<15} {}", survey.kernel.presence(cipher).name());
+    let _ = writeln!(text, "  {code:<14} {}", survey.kernel.presence(cipher).name());
 }
 
 fn ivs(text: &mut String, survey: &Survey) {
-    let _ = write!(text, "{:<38}", "IV");
+    let _ = write!(text, "{:<36}", "IV");
     headings(text);
     text.push_str("  sectors\n");
     let mut names: Vec<&str> = Vec::new();
@@ -77,7 +77,7 @@ fn ivs(text: &mut String, survey: &Survey) {
     }
     for name in names {
         let with_iv = || survey.entries.iter().filter(|entry| entry.combination.iv == name);
-        let _ = write!(text, "{:<38}", if name == "essiv:sha256" { "essiv:HASH" } else { name });
+        let _ = write!(text, "{:<36}", if name == "essiv:sha256" { "essiv:HASH" } else { name });
         for (mode, _, width) in MODES {
             let cell = cell(with_iv().filter(|entry| entry.combination.mode == mode));
             let _ = write!(text, "{cell:<width$}");
