@@ -3,6 +3,7 @@
 //! Detection follows the vendors' rules (CPUID leaves 1 and 7 with XGETBV for the register state on x86-64, HWCAP on
 //! aarch64) through the standard library; without `std` only what the build's target always has is used.
 
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -68,6 +69,7 @@ impl Cpu {
 
     /// Every distinct set usable on this machine, newest first: what is detected, then the features switched off one
     /// by one, down to [`Cpu::portable`]. Tests run each of them against the last.
+    #[cfg(feature = "alloc")]
     pub fn levels() -> Vec<Self> {
         let mut cpu = Self::detect();
         let mut levels = Vec::from([cpu]);

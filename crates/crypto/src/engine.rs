@@ -3,6 +3,7 @@
 mod build;
 mod turns;
 
+pub(crate) use crate::mode::BATCH;
 pub(crate) use build::build;
 use turns::Turns;
 
@@ -63,9 +64,6 @@ impl Run {
         (self.sector / 512) as u64
     }
 }
-
-/// Sectors whose IVs are made and encrypted together: enough to keep a vector unit busy, few enough for the stack.
-pub(crate) const BATCH: usize = 64;
 
 #[cfg(test)]
 mod tests {

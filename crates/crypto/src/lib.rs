@@ -2,29 +2,47 @@
 //!
 //! Everything that runs on whole sectors goes through [`SectorCipher`]; everything that turns a passphrase into a
 //! key goes through [`kdf`]. What the CPU can do is decided once, in [`Cpu`], and handed down as a value.
+//!
+//! # Without an allocator
+//! A boot loader that turns every feature off unlocks LUKS with what is left: [`kdf`] ([`kdf::argon2_in`] over memory that
+//! it lends), [`AesXts`] for the keyslot's area and for sectors, and `keyway-format`'s AF merge between the two.
+//! `bare/` in the repository is such a program.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+// The ciphers and modes that only allocated engines run are not there; some of what they share is.
+#![cfg_attr(not(feature = "alloc"), allow(dead_code, reason = "shared with what needs an allocator"))]
 
+#[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod aes_xts;
 mod block;
+#[cfg(feature = "alloc")]
 pub mod cascade;
 pub mod cpu;
+#[cfg(feature = "alloc")]
 mod engine;
 pub mod error;
 pub mod hash;
+#[cfg(feature = "alloc")]
 mod iv;
 pub mod kdf;
 mod mode;
 pub mod secret;
 pub mod sector;
+#[cfg(feature = "alloc")]
 pub mod spec;
 mod sys;
 
+pub use aes_xts::AesXts;
+#[cfg(feature = "alloc")]
 pub use cascade::{Cascade, CascadeMode};
 pub use cpu::Cpu;
 pub use error::Error;
 pub use hash::Hash;
 pub use kdf::Stop;
 pub use secret::Secret;
-pub use sector::{SectorCipher, SectorSize};
+#[cfg(feature = "alloc")]
+pub use sector::SectorCipher;
+pub use sector::SectorSize;
+#[cfg(feature = "alloc")]
 pub use spec::CipherSpec;

@@ -1,11 +1,13 @@
 //! Key material: locked in memory, kept out of core dumps, wiped on drop, compared in constant time.
 //!
-//! Every secret has memory pages of its own, so that locking, wiping and unlocking one never touches another.
+//! Every secret has memory pages of its own, so that locking, wiping and unlocking one never touches another. Without
+//! the feature `alloc` it is stored in the value itself, and 512 bytes long at most.
 
 use crate::sys::Pages;
-use core::mem::{align_of, size_of};
-use core::ops::Deref;
-use core::ptr::NonNull;
+#[cfg(not(feature = "alloc"))]
+pub(crate) use crate::sys::SecretBox;
+#[cfg(feature = "alloc")]
+pub(crate) use boxed::SecretBox;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
@@ -17,6 +19,9 @@ pub struct Secret {
 
 impl Secret {
     /// `len` zero bytes, to be filled through [`Secret::expose_mut`].
+    ///
+    /// # Panics
+    /// When there is no memory; without the feature `alloc`, when `len` is more than 512.
     pub fn zeroed(len: usize) -> Self {
         Self { pages: Pages::locked(len), len }
     }
@@ -65,53 +70,62 @@ impl Drop for Secret {
     }
 }
 
-/// A value made of plain bytes (a key schedule) that lives in pages as a [`Secret`] does.
-pub(crate) struct SecretBox<T: Plain> {
-    pages: Pages,
-    value: NonNull<T>,
-}
-
 /// Types made of plain data: `EMPTY` is where filling starts; being `Copy`, they have nothing to drop.
 pub(crate) trait Plain: Copy + Send + Sync + 'static {
     const EMPTY: Self;
 }
 
-impl<T: Plain> SecretBox<T> {
-    /// An empty value, filled in place by `fill` so that no copy stays behind on the stack.
-    pub(crate) fn new_with(fill: impl FnOnce(&mut T)) -> Self {
-        const { assert!(align_of::<T>() <= 4096) };
-        let mut pages = Pages::locked(size_of::<T>());
-        let mut value = NonNull::from(pages.as_mut_slice()).cast::<T>();
-        // SAFETY: the pages are at least `size_of::<T>()` long, page-aligned and owned by the box alone; `EMPTY` makes
-        // them a value of `T`.
-        let place = unsafe {
-            value.write(T::EMPTY);
-            value.as_mut()
-        };
-        fill(place);
-        Self { pages, value }
+#[cfg(feature = "alloc")]
+mod boxed {
+    use super::{Pages, Plain};
+    use core::mem::{align_of, size_of};
+    use core::ops::Deref;
+    use core::ptr::NonNull;
+    use zeroize::Zeroize;
+
+    /// A value made of plain bytes (a key schedule) that lives in pages as a [`Secret`] does.
+    pub(crate) struct SecretBox<T: Plain> {
+        pages: Pages,
+        value: NonNull<T>,
     }
-}
 
-impl<T: Plain> Deref for SecretBox<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: `value` points into `self.pages`, which lives as long as `self` and is never written again.
-        unsafe { self.value.as_ref() }
+    impl<T: Plain> SecretBox<T> {
+        /// An empty value, filled in place by `fill` so that no copy stays behind on the stack.
+        pub(crate) fn new_with(fill: impl FnOnce(&mut T)) -> Self {
+            const { assert!(align_of::<T>() <= 4096) };
+            let mut pages = Pages::locked(size_of::<T>());
+            let mut value = NonNull::from(pages.as_mut_slice()).cast::<T>();
+            // SAFETY: the pages are at least `size_of::<T>()` long, page-aligned and owned by the box alone; `EMPTY` makes
+            // them a value of `T`.
+            let place = unsafe {
+                value.write(T::EMPTY);
+                value.as_mut()
+            };
+            fill(place);
+            Self { pages, value }
+        }
     }
-}
 
-impl<T: Plain> Drop for SecretBox<T> {
-    fn drop(&mut self) {
-        self.pages.as_mut_slice().zeroize();
+    impl<T: Plain> Deref for SecretBox<T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            // SAFETY: `value` points into `self.pages`, which lives as long as `self` and is never written again.
+            unsafe { self.value.as_ref() }
+        }
     }
-}
 
-// SAFETY: the box owns its pages alone and hands out shared references only; `Plain` types are Send and Sync.
-unsafe impl<T: Plain> Send for SecretBox<T> {}
-// SAFETY: as above.
-unsafe impl<T: Plain> Sync for SecretBox<T> {}
+    impl<T: Plain> Drop for SecretBox<T> {
+        fn drop(&mut self) {
+            self.pages.as_mut_slice().zeroize();
+        }
+    }
+
+    // SAFETY: the box owns its pages alone and hands out shared references only; `Plain` types are Send and Sync.
+    unsafe impl<T: Plain> Send for SecretBox<T> {}
+    // SAFETY: as above.
+    unsafe impl<T: Plain> Sync for SecretBox<T> {}
+}
 
 #[cfg(test)]
 mod tests {

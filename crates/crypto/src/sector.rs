@@ -1,7 +1,11 @@
 //! A key, a cipher specification and a sector size: encrypts and decrypts runs of sectors.
 
+use crate::Error;
+#[cfg(feature = "alloc")]
 use crate::engine::{self, Engine, Run};
-use crate::{CipherSpec, Cpu, Error, Secret};
+#[cfg(feature = "alloc")]
+use crate::{CipherSpec, Cpu, Secret};
+#[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
 /// Encryption sector size: 512, 1024, 2048 or 4096 bytes.
@@ -37,12 +41,14 @@ impl SectorSize {
 }
 
 /// An expanded key that en- and decrypts runs of sectors in place. It may be shared between threads.
+#[cfg(feature = "alloc")]
 pub struct SectorCipher {
     sector_size: SectorSize,
     large_ivs: bool,
     engine: Box<dyn Engine>,
 }
 
+#[cfg(feature = "alloc")]
 impl SectorCipher {
     /// Expands `key`; the code that runs later is chosen here, once, from `cpu`.
     pub fn new(spec: &CipherSpec, key: &Secret, sector_size: SectorSize, cpu: Cpu) -> Result<Self, Error> {

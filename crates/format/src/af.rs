@@ -5,7 +5,9 @@
 //! `diffuse` hashes each digest-long block of its input with the block's number in front, big-endian 32 bits; the
 //! last block is as short as the input leaves it, and its digest is cut to that. It is a plain hash, not an HMAC.
 
+#[cfg(feature = "alloc")]
 use crate::Error;
+#[cfg(feature = "alloc")]
 use alloc::format;
 use keyway_crypto::{Hash, Secret};
 
@@ -21,10 +23,11 @@ pub const fn material_len(key_len: usize, stripes: u32) -> Option<usize> {
 ///
 /// # Errors
 /// [`Error::Invalid`] when `material` does not hold `stripes * key.len()` bytes, or `stripes` is zero.
+#[cfg(feature = "alloc")]
 pub fn split(key: &Secret, stripes: u32, hash: Hash, material: &mut [u8]) -> Result<(), Error> {
-    let folded_len = folded_len(material.len(), key.len(), stripes)?;
-    let (stripes, last) = material.split_at_mut(folded_len);
-    last.copy_from_slice(fold(stripes, key.len(), hash).expose());
+    check(material.len(), key.len(), stripes)?;
+    let (stripes, last) = material.split_at_mut(material.len() - key.len());
+    fold(stripes, hash, last);
     xor(last, key.expose());
     Ok(())
 }
@@ -33,32 +36,44 @@ pub fn split(key: &Secret, stripes: u32, hash: Hash, material: &mut [u8]) -> Res
 ///
 /// # Errors
 /// [`Error::Invalid`] when `material` does not hold `stripes * key_len` bytes, or `stripes` is zero.
+#[cfg(feature = "alloc")]
 pub fn merge(material: &[u8], key_len: usize, stripes: u32, hash: Hash) -> Result<Secret, Error> {
-    let (stripes, last) = material.split_at(folded_len(material.len(), key_len, stripes)?);
-    let mut key = fold(stripes, key_len, hash);
-    xor(key.expose_mut(), last);
+    check(material.len(), key_len, stripes)?;
+    let mut key = Secret::zeroed(key_len);
+    merge_into(material, hash, key.expose_mut());
     Ok(key)
 }
 
-/// Bytes of all stripes but the last.
-fn folded_len(material_len: usize, key_len: usize, stripes: u32) -> Result<usize, Error> {
+/// [`merge`] over slices: it needs no allocator. There are as many stripes as `material` has room for.
+///
+/// # Panics
+/// When `material` is not one or more stripes of `key.len()` bytes.
+pub fn merge_into(material: &[u8], hash: Hash, key: &mut [u8]) {
+    let folded = material.len().checked_sub(key.len()).expect("one stripe at least");
+    let (stripes, last) = material.split_at(folded);
+    assert!(folded == 0 || folded.is_multiple_of(key.len()), "whole stripes");
+    fold(stripes, hash, key);
+    xor(key, last);
+}
+
+#[cfg(feature = "alloc")]
+fn check(material_len: usize, key_len: usize, stripes: u32) -> Result<(), Error> {
     if stripes == 0 || Some(material_len) != self::material_len(key_len, stripes) {
         let why = format!("{material_len} bytes are not {stripes} stripes of {key_len}");
         return Err(Error::invalid("key material", why));
     }
-    Ok(material_len - key_len)
+    Ok(())
 }
 
-/// d(n-1): the running value after all these stripes.
-fn fold(stripes: &[u8], key_len: usize, hash: Hash) -> Secret {
-    let mut running = Secret::zeroed(key_len);
+/// d(n-1), the running value after all these stripes, into `running`.
+fn fold(stripes: &[u8], hash: Hash, running: &mut [u8]) {
     let mut digest = Secret::zeroed(hash.output_len());
+    running.fill(0);
     // A key of no bytes has stripes of no bytes, and `chunks_exact` takes none of zero length.
-    for stripe in stripes.chunks_exact(key_len.max(1)) {
-        xor(running.expose_mut(), stripe);
-        diffuse(running.expose_mut(), hash, digest.expose_mut());
+    for stripe in stripes.chunks_exact(running.len().max(1)) {
+        xor(running, stripe);
+        diffuse(running, hash, digest.expose_mut());
     }
-    running
 }
 
 fn diffuse(value: &mut [u8], hash: Hash, digest: &mut [u8]) {
@@ -74,7 +89,7 @@ fn xor(into: &mut [u8], from: &[u8]) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::*;
     use alloc::string::String;

@@ -3,19 +3,31 @@
 //! A header is held as the bytes it was read from plus a typed view of them. The view can be read, not written:
 //! every edit changes the bytes (or the JSON document) and parses them again, so an invalid header cannot be held,
 //! and whatever this crate does not understand survives.
+//!
+//! Without the feature `alloc` there is [`af`] alone.
 #![forbid(unsafe_code)]
 #![no_std]
 
+#[cfg(feature = "alloc")]
 extern crate alloc;
 
 pub mod af;
+#[cfg(feature = "alloc")]
 pub mod base64;
+#[cfg(feature = "alloc")]
 pub mod error;
+#[cfg(feature = "alloc")]
 pub mod json;
+#[cfg(feature = "alloc")]
 pub mod luks1;
+#[cfg(feature = "alloc")]
 pub mod luks2;
+#[cfg(feature = "alloc")]
 mod text;
+#[cfg(feature = "alloc")]
 pub mod units;
 
+#[cfg(feature = "alloc")]
 pub use error::{Error, Place};
+#[cfg(feature = "alloc")]
 pub use units::{Bytes, Sectors};

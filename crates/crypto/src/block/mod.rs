@@ -4,23 +4,38 @@
 //! a cipher with vector code for a whole mode overrides the mode's method.
 
 pub(crate) mod aes;
+#[cfg(feature = "alloc")]
 mod anubis;
+#[cfg(feature = "alloc")]
 mod arc4;
+#[cfg(feature = "alloc")]
 mod bulk;
+#[cfg(feature = "alloc")]
 pub(crate) mod camellia;
+#[cfg(feature = "alloc")]
 mod crates;
+#[cfg(feature = "alloc")]
 mod fcrypt;
+#[cfg(feature = "alloc")]
 mod involution;
+#[cfg(feature = "alloc")]
 mod khazad;
+#[cfg(feature = "alloc")]
 mod null;
+#[cfg(feature = "alloc")]
 mod seed;
+#[cfg(feature = "alloc")]
 pub(crate) mod serpent;
+#[cfg(feature = "alloc")]
 pub(crate) mod table;
+#[cfg(feature = "alloc")]
 mod tea;
+#[cfg(feature = "alloc")]
 pub(crate) mod twofish;
 #[cfg(test)]
 pub(crate) mod vectors;
 
+#[cfg(feature = "alloc")]
 pub(crate) use crates::blowfish_le;
 
 use crate::mode::{cbc, xts};

@@ -9,7 +9,9 @@ mod table;
 mod tests;
 pub(crate) mod whirlpool;
 
+#[cfg(feature = "alloc")]
 use crate::Error;
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 pub(crate) use context::{Context, with_context};
 
@@ -68,6 +70,7 @@ impl Hash {
 
     /// Parses cryptsetup's name ("sha256", "ripemd160", "blake2b-512"), the kernel's ("rmd160", "wp512", "streebog256"),
     /// libgcrypt's ("blake2b_512") or OpenSSL's ("sha2-256"), case-insensitively as the libraries do.
+    #[cfg(feature = "alloc")]
     pub fn parse(name: &str) -> Result<Self, Error> {
         Self::find(name).ok_or_else(|| Error::Unknown { what: "hash", name: name.into() })
     }
@@ -103,6 +106,7 @@ impl Hash {
     ///
     /// [`Hash::WhirlpoolGcryptBug`] alone tells the parts apart: a part that starts inside a block and ends in the same
     /// block is not counted in the message's length.
+    #[cfg(feature = "alloc")]
     pub fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
         let mut digest = alloc::vec![0; self.output_len()];
         self.digest_into(parts, &mut digest);

@@ -3,17 +3,22 @@
 //! Encryption is serial inside a sector, but sectors are independent: as many as the cipher works on side by side go
 //! through it together.
 
-use super::xor;
+use super::{BATCH, xor};
 use crate::block::BlockCipher;
-use crate::engine::{BATCH, Engine, Run};
+#[cfg(feature = "alloc")]
+use crate::engine::{Engine, Run};
+#[cfg(feature = "alloc")]
 use crate::iv::IvGenerator;
+#[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
+#[cfg(feature = "alloc")]
 pub(crate) struct Cbc<const N: usize> {
     pub(crate) cipher: Box<dyn BlockCipher<N>>,
     pub(crate) iv: IvGenerator<N>,
 }
 
+#[cfg(feature = "alloc")]
 impl<const N: usize> Engine for Cbc<N> {
     fn encrypt(&self, run: &Run, data: &mut [u8]) {
         run.batches(data, |run, data| {

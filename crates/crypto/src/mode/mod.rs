@@ -3,13 +3,20 @@
 //! A mode's file holds the mode as an [`crate::engine::Engine`], with its ciphers and IVs, and its body. Each body takes
 //! one IV (for XTS: one encrypted tweak) a sector. Vector code of a cipher replaces a body where it is faster.
 
+#[cfg(feature = "alloc")]
 pub(crate) mod adiantum;
 pub(crate) mod cbc;
+#[cfg(feature = "alloc")]
 pub(crate) mod cfb;
+#[cfg(feature = "alloc")]
 pub(crate) mod ctr;
+#[cfg(feature = "alloc")]
 pub(crate) mod ecb;
+#[cfg(feature = "alloc")]
 pub(crate) mod lrw;
+#[cfg(feature = "alloc")]
 pub(crate) mod ofb;
+#[cfg(feature = "alloc")]
 pub(crate) mod pcbc;
 pub(crate) mod xts;
 
@@ -17,3 +24,6 @@ pub(crate) mod xts;
 fn xor<const N: usize>(block: &mut [u8; N], mask: &[u8; N]) {
     block.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
 }
+
+/// Sectors whose IVs are made and encrypted together: enough to keep a vector unit busy, few enough for the stack.
+pub(crate) const BATCH: usize = 64;

@@ -3,18 +3,27 @@
 //! C_j = E_k1(P_j ^ T·x^j) ^ T·x^j with T = E_k2(IV), in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, bits counted from
 //! the first byte's lowest.
 
-use crate::block::{Block, BlockCipher, Cipher128};
-use crate::engine::{BATCH, Engine, Run};
+#[cfg(feature = "alloc")]
+use super::BATCH;
+#[cfg(feature = "alloc")]
+use crate::block::Cipher128;
+use crate::block::{Block, BlockCipher};
+#[cfg(feature = "alloc")]
+use crate::engine::{Engine, Run};
+#[cfg(feature = "alloc")]
 use crate::iv::IvGenerator;
+#[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
 /// XTS with its two keys.
+#[cfg(feature = "alloc")]
 pub(crate) struct Xts {
     pub(crate) data: Box<dyn Cipher128>,
     pub(crate) tweak: Box<dyn Cipher128>,
     pub(crate) iv: IvGenerator<16>,
 }
 
+#[cfg(feature = "alloc")]
 impl Xts {
     /// Runs `work` over batches of sectors with their encrypted tweaks.
     fn with_tweaks(&self, run: &Run, data: &mut [u8], work: impl Fn(&[Block], &mut [u8])) {
@@ -27,6 +36,7 @@ impl Xts {
     }
 }
 
+#[cfg(feature = "alloc")]
 impl Engine for Xts {
     fn encrypt(&self, run: &Run, data: &mut [u8]) {
         self.with_tweaks(run, data, |tweaks, data| self.data.xts_encrypt(tweaks, run.sector, data));

@@ -5,13 +5,14 @@
 /// Bytes a block.
 pub(super) const BLOCK_BYTES: usize = 1024;
 
-/// A block of memory.
+/// A block of Argon2's memory: 1 KiB.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Block(pub(super) [u64; 128]);
+pub struct Block(pub(super) [u64; 128]);
 
 impl Block {
-    pub(super) const ZERO: Self = Self([0; 128]);
+    /// All zero.
+    pub const ZERO: Self = Self([0; 128]);
 
     pub(super) fn from_bytes(bytes: &[u8; BLOCK_BYTES]) -> Self {
         let mut block = Self::ZERO;

@@ -13,21 +13,22 @@ mod x86;
 
 use super::{Argon2Cost, Argon2Variant, Stop};
 use crate::{Cpu, Error};
-use alloc::format;
-use alloc::vec::Vec;
 use blake2::Blake2bVarCore;
 use blake2::digest::Output;
 use blake2::digest::block_api::{UpdateCore, VariableOutputCore};
 use blake2::digest::block_buffer::LazyBuffer;
-use compress::{BLOCK_BYTES, Block};
+use compress::BLOCK_BYTES;
+pub use compress::Block as Argon2Block;
+use compress::Block;
 use sys::Matrix;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`, which takes 4 bytes or more.
 /// Lanes run on up to `threads` threads of their own.
 ///
-/// Fails with [`Error::Cost`] when a cost is outside the RFC's bounds, [`Error::NoMemory`] when the system refuses the
-/// memory, [`Error::Stopped`] when `stop` is raised.
+/// Fails with [`Error::Cost`], [`Error::Lanes`] or [`Error::LaneMemory`] when a cost is outside the RFC's bounds,
+/// [`Error::NoMemory`] when the system refuses the memory, [`Error::Stopped`] when `stop` is raised.
+#[cfg(feature = "alloc")]
 pub fn argon2(
     variant: Argon2Variant,
     cost: Argon2Cost,
@@ -41,6 +42,7 @@ pub fn argon2(
 }
 
 /// [`argon2`] with the code for `cpu`.
+#[cfg(feature = "alloc")]
 #[allow(clippy::too_many_arguments)] // The KDF's inputs are what they are.
 pub fn argon2_on(
     cpu: Cpu,
@@ -57,33 +59,51 @@ pub fn argon2_on(
         return Err(Error::Stopped);
     }
     let shape = Shape::new(variant, cost);
-    let mut seed = seed(&shape, cost, password, salt, out.len());
-    let result = derive_from(cpu, shape, seed, out, threads, stop);
-    seed.zeroize();
-    result
+    let matrix = Matrix::new(shape).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
+    let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
+    derive_from(cpu, matrix, &seed, out, threads, stop)
+}
+
+/// [`argon2`](fn@argon2) in memory that the caller lends, on this thread alone: it needs no allocator. `memory` is as many
+/// blocks as the cost has KiB, or more; what it held is lost, what it holds afterwards is as secret as `out`: wipe it.
+///
+/// # Errors
+/// As [`argon2`](fn@argon2); [`Error::NoMemory`] when `memory` is too short.
+pub fn argon2_in(
+    memory: &mut [Argon2Block],
+    variant: Argon2Variant,
+    cost: Argon2Cost,
+    password: &[u8],
+    salt: &[u8],
+    out: &mut [u8],
+    stop: &Stop,
+) -> Result<(), Error> {
+    check(cost, password, salt, out)?;
+    let shape = Shape::new(variant, cost);
+    let matrix = Matrix::lent(shape, memory).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
+    let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
+    derive_from(Cpu::detect(), matrix, &seed, out, 1, stop)
 }
 
 /// Everything after H_0.
 fn derive_from(
     cpu: Cpu,
-    shape: Shape,
-    seed: [u8; 64],
+    mut matrix: Matrix<'_>,
+    seed: &[u8; 64],
     out: &mut [u8],
     threads: usize,
     stop: &Stop,
 ) -> Result<(), Error> {
-    let mut matrix = Matrix::new(shape).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
-    for lane in 0..shape.lanes {
+    for lane in 0..matrix.shape().lanes {
         for column in 0..2u32 {
-            let mut bytes = [0; BLOCK_BYTES];
-            stretch(&[&seed, &column.to_le_bytes(), &lane.to_le_bytes()], &mut bytes);
+            let mut bytes = Zeroizing::new([0; BLOCK_BYTES]);
+            stretch(&[seed, &column.to_le_bytes(), &lane.to_le_bytes()], &mut *bytes);
             matrix.set(lane, column, &Block::from_bytes(&bytes));
-            bytes.zeroize();
         }
     }
     slices::fill(sys::choose(cpu), &matrix, threads, stop)?;
     let mut last = matrix.last_column();
-    stretch(&[&last.to_bytes()], out);
+    stretch(&[&*Zeroizing::new(last.to_bytes())], out);
     last.0.zeroize();
     Ok(())
 }
@@ -131,20 +151,19 @@ impl Shape {
 /// RFC 9106, section 3.1, bounds of the inputs.
 fn check(cost: Argon2Cost, password: &[u8], salt: &[u8], out: &[u8]) -> Result<(), Error> {
     let Argon2Cost { time, memory_kib, lanes } = cost;
-    let broken = if time == 0 {
-        "Argon2 needs at least one pass".into()
+    if time == 0 {
+        Err(Error::Cost("Argon2 needs at least one pass"))
     } else if lanes == 0 || lanes >= 1 << 24 {
-        format!("Argon2 takes 1 to 16777215 lanes, not {lanes}")
+        Err(Error::Lanes(lanes))
     } else if u64::from(memory_kib) < 8 * u64::from(lanes) {
-        format!("Argon2 with {lanes} lanes needs at least {} KiB, not {memory_kib}", 8 * u64::from(lanes))
+        Err(Error::LaneMemory { lanes, kib: memory_kib })
     } else if out.len() < 4
         || [out.len(), password.len(), salt.len()].iter().any(|len| u32::try_from(*len).is_err())
     {
-        "Argon2 takes inputs below 4 GiB and gives at least 4 bytes".into()
+        Err(Error::Cost("Argon2 takes inputs below 4 GiB and gives at least 4 bytes"))
     } else {
-        return Ok(());
-    };
-    Err(Error::Cost(broken))
+        Ok(())
+    }
 }
 
 /// H_0 (RFC 9106, 3.2).
@@ -152,8 +171,8 @@ fn seed(shape: &Shape, cost: Argon2Cost, password: &[u8], salt: &[u8], out_len: 
     let length = |len: usize| (len as u32).to_le_bytes();
     let mut seed = [0; 64];
     blake2b(
-        &[
-            &cost.lanes.to_le_bytes(),
+        [
+            &cost.lanes.to_le_bytes()[..],
             &length(out_len),
             &cost.memory_kib.to_le_bytes(),
             &cost.time.to_le_bytes(),
@@ -174,30 +193,29 @@ fn seed(shape: &Shape, cost: Argon2Cost, password: &[u8], salt: &[u8], out_len: 
 /// H' (RFC 9106, 3.3): BLAKE2b with output of any length.
 fn stretch(parts: &[&[u8]], out: &mut [u8]) {
     let length = (out.len() as u32).to_le_bytes();
-    let mut input = Vec::from([&length[..]]);
-    input.extend_from_slice(parts);
+    let input = core::iter::once(&length[..]).chain(parts.iter().copied());
     if out.len() <= 64 {
-        return blake2b(&input, out);
+        return blake2b(input, out);
     }
     let mut link = [0; 64];
-    blake2b(&input, &mut link);
+    blake2b(input, &mut link);
     let mut rest = out;
     loop {
         let (half, after) = rest.split_at_mut(32);
         half.copy_from_slice(&link[..32]);
         rest = after;
         if rest.len() <= 64 {
-            blake2b(&[&link], rest);
+            blake2b([&link[..]], rest);
             break;
         }
         let previous = link;
-        blake2b(&[&previous], &mut link);
+        blake2b([&previous[..]], &mut link);
     }
     link.zeroize();
 }
 
 /// BLAKE2b of the parts, as long as `out` (1 to 64 bytes).
-fn blake2b(parts: &[&[u8]], out: &mut [u8]) {
+fn blake2b<'a>(parts: impl IntoIterator<Item = &'a [u8]>, out: &mut [u8]) {
     let mut core = Blake2bVarCore::new(out.len()).expect("a length of 1 to 64 bytes");
     let mut buffer = LazyBuffer::default();
     for part in parts {

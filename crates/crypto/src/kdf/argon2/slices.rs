@@ -1,10 +1,9 @@
 //! The order of work: passes of four slices, lanes of a slice on threads that meet after each.
 
 use super::address::Segment;
-use super::sys::{Fill, Matrix};
+use super::sys::{Fill, LANES_IN_TURN, Matrix};
 use super::{SLICES, Stop};
 use crate::Error;
-use alloc::vec::Vec;
 
 /// Fills the matrix from its first two columns.
 pub(super) fn fill(fill: Fill, matrix: &Matrix, threads: usize, stop: &Stop) -> Result<(), Error> {
@@ -19,8 +18,13 @@ pub(super) fn fill(fill: Fill, matrix: &Matrix, threads: usize, stop: &Stop) -> 
         if (pass, slice) == (0, 0) {
             matrix.populate(run(thread));
         }
-        let all: Vec<Segment> = run(thread).map(|lane| Segment { pass, slice, lane }).collect();
-        all.chunks(LANES_IN_TURN).all(|segments| fill.run(matrix, segments, stop))
+        let lanes = run(thread);
+        lanes.clone().step_by(LANES_IN_TURN).all(|first| {
+            let segments: [Segment; LANES_IN_TURN] =
+                core::array::from_fn(|index| Segment { pass, slice, lane: first + index as u32 });
+            let left = (lanes.end - first) as usize;
+            fill.run(matrix, &segments[..left.min(LANES_IN_TURN)], stop)
+        })
     };
     let done = if threads == 1 {
         steps(matrix).all(|(pass, slice)| work(0, pass, slice))
@@ -103,6 +107,3 @@ fn on_threads(
 fn in_turn(matrix: &Matrix, threads: u32, work: &(dyn Fn(u32, u32, u32) -> bool + Sync)) -> bool {
     steps(matrix).all(|(pass, slice)| (0..threads).all(|thread| work(thread, pass, slice)))
 }
-
-/// Lanes that one thread fills in turn: two are enough for one's loads to hide behind the other's rounds.
-const LANES_IN_TURN: usize = 2;

@@ -8,26 +8,42 @@ use super::address::{Counter, Place, Segment};
 use super::compress::{Block, Compress, Portable};
 use super::{Shape, Stop};
 use crate::Cpu;
+#[cfg(feature = "alloc")]
 use crate::sys::Pages;
-use alloc::vec::Vec;
+use core::marker::PhantomData;
 use core::ops::Range;
 
-/// The blocks, lane after lane.
-pub(super) struct Matrix {
-    pages: Pages,
+/// The blocks, lane after lane, in pages of their own or in memory lent for `'m`.
+pub(super) struct Matrix<'m> {
+    #[cfg(feature = "alloc")]
+    pages: Option<Pages>,
     start: *mut Block,
     shape: Shape,
+    lent: PhantomData<&'m mut [Block]>,
 }
 
-// SAFETY: the pointer goes into `pages`, which the matrix owns; `fill` orders the threads' accesses.
-unsafe impl Sync for Matrix {}
+// SAFETY: the pointer goes into memory that the matrix owns or borrows mutably; `fill` orders the threads' accesses.
+unsafe impl Sync for Matrix<'_> {}
 
-impl Matrix {
+impl<'m> Matrix<'m> {
     /// All zero; `None` without memory.
+    #[cfg(feature = "alloc")]
     pub(super) fn new(shape: Shape) -> Option<Self> {
         let mut pages = Pages::huge(shape.blocks().checked_mul(size_of::<Block>())?)?;
         let start = pages.as_mut_slice().as_mut_ptr().cast();
-        Some(Self { pages, start, shape })
+        Some(Self { pages: Some(pages), start, shape, lent: PhantomData })
+    }
+
+    /// In the first blocks of `memory`, whatever they hold; `None` when it is too short.
+    pub(super) fn lent(shape: Shape, memory: &'m mut [Block]) -> Option<Self> {
+        let start = memory.get_mut(..shape.blocks())?.as_mut_ptr();
+        Some(Self {
+            #[cfg(feature = "alloc")]
+            pages: None,
+            start,
+            shape,
+            lent: PhantomData,
+        })
     }
 
     pub(super) fn shape(&self) -> &Shape {
@@ -37,7 +53,13 @@ impl Matrix {
     /// Takes the memory of some lanes before they are filled.
     pub(super) fn populate(&self, lanes: Range<u32>) {
         let bytes = |lane: u32| lane as usize * self.shape.lane_len as usize * size_of::<Block>();
-        self.pages.populate(bytes(lanes.start)..bytes(lanes.end));
+        let range = bytes(lanes.start)..bytes(lanes.end);
+        #[cfg(feature = "alloc")]
+        if let Some(pages) = &self.pages {
+            pages.populate(range);
+        }
+        #[cfg(not(feature = "alloc"))]
+        let _ = range;
     }
 
     pub(super) fn set(&mut self, lane: u32, column: u32, block: &Block) {
@@ -60,19 +82,27 @@ impl Matrix {
     fn at(&self, place: Place) -> *mut Block {
         let index = place.lane as usize * self.shape.lane_len as usize + place.column as usize;
         assert!(index < self.shape.blocks());
-        // SAFETY: the index is below the number of blocks that `pages` has room for.
+        // SAFETY: the index is below the number of blocks that there is memory for.
         unsafe { self.start.add(index) }
     }
 }
 
-impl Drop for Matrix {
+impl Drop for Matrix<'_> {
     /// The last column makes the key: it is wiped. The rest goes back to the system, which clears pages before it
     /// hands them on.
     fn drop(&mut self) {
         for lane in 0..self.shape.lanes {
             self.set(lane, self.shape.lane_len - 1, &Block::ZERO);
         }
-        core::hint::black_box(self.pages.as_slice());
+        core::hint::black_box(self.start);
+    }
+}
+
+impl Block {
+    /// The whole blocks that `memory` has room for, at the first address that suits them.
+    pub fn slice_of(memory: &mut [u8]) -> &mut [Self] {
+        // SAFETY: any bytes are a block: it is words and nothing else.
+        unsafe { memory.align_to_mut().1 }
     }
 }
 
@@ -137,9 +167,9 @@ pub(super) unsafe fn fill(
     let start = slice * shape.segment_len();
     // Column -1 is the last one, from the pass before.
     let before = |column: u32| if column == 0 { shape.lane_len - 1 } else { column - 1 };
-    let mut cursors: Vec<Cursor> = segments
-        .iter()
-        .map(|segment| {
+    assert!(segments.len() <= LANES_IN_TURN);
+    let mut cursors: [Option<Cursor>; LANES_IN_TURN] = core::array::from_fn(|index| {
+        segments.get(index).map(|segment| {
             let mut counter = shape.is_data_independent(pass, slice).then(|| Counter::new(shape, segment));
             let bits = match &mut counter {
                 Some(counter) => counter.bits(compress, first),
@@ -151,13 +181,13 @@ pub(super) unsafe fn fill(
             };
             Cursor { segment: *segment, counter, reference: segment.reference(shape, first, bits) }
         })
-        .collect();
+    });
     for index in first..shape.segment_len() {
         if index % BLOCKS_A_LOOK == 0 && stop.is_stopped() {
             return false;
         }
         let column = start + index;
-        for Cursor { segment, counter, reference } in &mut cursors {
+        for Cursor { segment, counter, reference } in cursors.iter_mut().flatten() {
             let lane = segment.lane;
             // SAFETY: a finished block of the own lane, and one of a finished slice or of the own segment; neither is
             // the block being written.
@@ -198,6 +228,9 @@ fn prefetch(block: *const Block) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = block;
 }
+
+/// Segments that one call fills in turn: two are enough for one's loads to hide behind the other's rounds.
+pub(super) const LANES_IN_TURN: usize = 2;
 
 /// Blocks between two looks at [`Stop`]: some tens of microseconds.
 const BLOCKS_A_LOOK: u32 = 128;

@@ -81,8 +81,8 @@ fn rfc_9106_vectors() {
         let number = |value: u32| value.to_le_bytes();
         let mut seed = [0; 64];
         blake2b(
-            &[
-                &number(4),
+            [
+                &number(4)[..],
                 &number(32),
                 &number(32),
                 &number(3),
@@ -101,7 +101,8 @@ fn rfc_9106_vectors() {
         );
         for cpu in Cpu::levels() {
             let mut out = [0; 32];
-            derive_from(cpu, shape, seed, &mut out, 3, &Stop::new()).unwrap();
+            let matrix = Matrix::new(shape).unwrap();
+            derive_from(cpu, matrix, &seed, &mut out, 3, &Stop::new()).unwrap();
             assert_eq!(hex(&out), expected, "{variant:?} on {cpu}");
         }
     }
@@ -169,4 +170,24 @@ fn stops_within_milliseconds() {
         assert_eq!(result, Err(Error::Stopped));
         assert!(started.elapsed().as_millis() < 2000, "stopped after {:?}", started.elapsed());
     }
+}
+
+/// Memory of a boot loader: more than needed, and not zeroed.
+#[test]
+fn lent_memory_gives_the_same_key() {
+    let mut bytes = vec![0x5a; 71 << 10];
+    let memory = Block::slice_of(&mut bytes[1..]);
+    assert!((70..=71).contains(&memory.len()));
+    for (memory_kib, lanes) in [(8, 1), (37, 3), (64, 4)] {
+        let cost = Argon2Cost { time: 3, memory_kib, lanes };
+        let [mut own, mut lent] = [[0; 33]; 2];
+        let stop = Stop::new();
+        argon2(Argon2Variant::Argon2id, cost, b"password", &[7; 16], &mut own, 2, &stop).unwrap();
+        argon2_in(memory, Argon2Variant::Argon2id, cost, b"password", &[7; 16], &mut lent, &stop).unwrap();
+        assert_eq!(own, lent, "{cost:?}");
+    }
+    let cost = Argon2Cost { time: 1, memory_kib: 72, lanes: 1 };
+    let mut out = [0; 32];
+    let short = argon2_in(memory, Argon2Variant::Argon2i, cost, b"", &[7; 16], &mut out, &Stop::new());
+    assert_eq!(short, Err(Error::NoMemory { kib: 72 }));
 }

@@ -45,13 +45,13 @@ pub fn pbkdf2_on(
     stop: &Stop,
 ) -> Result<(), Error> {
     if iterations == 0 {
-        return Err(Error::Cost("PBKDF2 needs at least one iteration".into()));
+        return Err(Error::Cost("PBKDF2 needs at least one iteration"));
     }
     // HMAC's pieces are such that libgcrypt's flaw does not show: a whole block, then one write.
     let hash = if hash == Hash::WhirlpoolGcryptBug { Hash::Whirlpool } else { hash };
     let digest = hash.output_len();
     if u32::try_from(out.len().div_ceil(digest)).is_err() {
-        return Err(Error::Cost("PBKDF2 gives at most 2^32 - 1 digests".into()));
+        return Err(Error::Cost("PBKDF2 gives at most 2^32 - 1 digests"));
     }
     let hmac = Hmac::new(hash, password);
     // Whole digests, starting as U_1; `out` takes as much of them as it holds.

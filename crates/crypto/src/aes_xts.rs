@@ -1,0 +1,89 @@
+//! AES-XTS with plain64 IVs, LUKS's usual cipher, as a type of its own: it needs no allocator, so a boot loader can have it.
+
+use crate::block::aes::Aes;
+use crate::block::{BlockCipher, Cipher128};
+use crate::mode::BATCH;
+use crate::{Cpu, Error, SectorSize};
+
+/// An expanded key that en- and decrypts runs of sectors in place, as dm-crypt's aes-xts-plain64 does.
+pub struct AesXts {
+    data: Aes,
+    tweak: Aes,
+}
+
+impl AesXts {
+    /// Expands a key of 32, 48 or 64 bytes, the data's half first. The code that runs later is chosen here, once.
+    ///
+    /// # Errors
+    /// [`Error::AesXtsKey`] on another length.
+    pub fn new(key: &[u8], cpu: Cpu) -> Result<Self, Error> {
+        if !matches!(key.len(), 32 | 48 | 64) {
+            return Err(Error::AesXtsKey(8 * key.len()));
+        }
+        let (data, tweak) = key.split_at(key.len() / 2);
+        Ok(Self { data: Aes::new(data, cpu), tweak: Aes::new(tweak, cpu) })
+    }
+
+    /// Encrypts whole sectors of `size`, the first of which is number `first` in 512-byte units.
+    ///
+    /// # Panics
+    /// When `data` is not a multiple of the sector size.
+    pub fn encrypt(&self, first: u64, size: SectorSize, data: &mut [u8]) {
+        self.with_tweaks(first, size, data, |tweaks, data| self.data.xts_encrypt(tweaks, size.bytes(), data));
+    }
+
+    /// The inverse of [`AesXts::encrypt`].
+    ///
+    /// # Panics
+    /// When `data` is not a multiple of the sector size.
+    pub fn decrypt(&self, first: u64, size: SectorSize, data: &mut [u8]) {
+        self.with_tweaks(first, size, data, |tweaks, data| self.data.xts_decrypt(tweaks, size.bytes(), data));
+    }
+
+    /// Runs `work` over batches of sectors with their encrypted tweaks.
+    fn with_tweaks(
+        &self,
+        first: u64,
+        size: SectorSize,
+        data: &mut [u8],
+        work: impl Fn(&[[u8; 16]], &mut [u8]),
+    ) {
+        assert_eq!(data.len() % size.bytes(), 0, "a run of whole sectors of {} bytes", size.bytes());
+        let mut number = first;
+        for batch in data.chunks_mut(BATCH * size.bytes()) {
+            let mut tweaks = [[0; 16]; BATCH];
+            let tweaks = &mut tweaks[..batch.len() / size.bytes()];
+            for tweak in &mut *tweaks {
+                tweak[..8].copy_from_slice(&number.to_le_bytes());
+                number = number.wrapping_add(size.units());
+            }
+            self.tweak.encrypt_blocks(tweaks);
+            work(tweaks, batch);
+        }
+    }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use super::*;
+    use crate::{CipherSpec, Secret, SectorCipher};
+
+    #[test]
+    fn equals_the_engine() {
+        let spec = CipherSpec::parse("aes-xts-plain64").unwrap();
+        let bytes: Vec<u8> = (0..64 * 4096 + 3 * 4096).map(|index| (index * 7 + index / 251) as u8).collect();
+        for (len, size) in [(32, SectorSize::S512), (48, SectorSize::S4096), (64, SectorSize::S4096)] {
+            for cpu in Cpu::levels() {
+                let engine = SectorCipher::new(&spec, &Secret::copy_from(&bytes[..len]), size, cpu).unwrap();
+                let (mut expected, mut data) = (bytes.clone(), bytes.clone());
+                engine.encrypt(40, &mut expected);
+                let fixed = AesXts::new(&bytes[..len], cpu).unwrap();
+                fixed.encrypt(40, size, &mut data);
+                assert!(data == expected, "{cpu}");
+                fixed.decrypt(40, size, &mut data);
+                assert!(data == bytes, "{cpu}");
+            }
+        }
+        assert_eq!(AesXts::new(&bytes[..33], Cpu::portable()).err(), Some(Error::AesXtsKey(264)));
+    }
+}
