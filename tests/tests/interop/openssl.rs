@@ -5,13 +5,16 @@ use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use keyway_tests::{assert_same_bytes, need, peer, random};
 
 /// Keyway's cipher, OpenSSL's name for it, and the key size in bytes that `openssl enc` gives it.
-const CIPHERS: [(&str, &str, usize); 12] = [
+const CIPHERS: [(&str, &str, usize); 15] = [
     ("aes", "aes-128", 16),
     ("aes", "aes-192", 24),
     ("aes", "aes-256", 32),
     ("aria", "aria-128", 16),
     ("aria", "aria-192", 24),
     ("aria", "aria-256", 32),
+    ("camellia", "camellia-128", 16),
+    ("camellia", "camellia-192", 24),
+    ("camellia", "camellia-256", 32),
     ("sm4", "sm4", 16),
     ("seed", "seed", 16),
     ("blowfish", "bf", 16),
