@@ -14,6 +14,9 @@ declare -A package_of=(
     [busybox]=busybox-static
     [cpio]=cpio
     [modprobe]=kmod
+    [make]=make
+    [xz]=xz-utils
+    [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
     [script]=bsdutils
     [perl]=perl [make]=make
     [libcrypto.so.3]=libssl3
@@ -26,6 +29,8 @@ demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 aarch64_programs="cc qemu-aarch64-static"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
+# For the kernel modules of ciphers that Debian's kernel leaves out.
+vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
