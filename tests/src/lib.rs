@@ -20,6 +20,7 @@
 
 pub mod compare;
 pub mod data;
+pub mod kernel;
 pub mod peers;
 pub mod pty;
 pub mod run;

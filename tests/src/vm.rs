@@ -16,12 +16,18 @@ pub fn is_prepared() -> bool {
     directory().join("vmlinuz").exists() && directory().join("initramfs.cpio.gz").exists()
 }
 
+/// Whether the machine loads this kernel module.
+pub fn has_module(name: &str) -> bool {
+    directory().join(format!("root/modules/{name}.ko")).exists()
+}
+
 /// A machine about to boot. The disks appear in it as `/dev/vda`, `/dev/vdb`, … in the order given.
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Machine {
     disks: Vec<PathBuf>,
     files: Vec<(String, Vec<u8>)>,
+    limit: Option<Duration>,
 }
 
 impl Machine {
@@ -48,7 +54,13 @@ impl Machine {
         self.file("bin/keyway", binary)
     }
 
-    /// Boots, runs `script` with `sh -eu`, powers off. The script must end with exit code 0 within five minutes.
+    /// How long the scenario may take. Five minutes if not said.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Boots, runs `script` with `sh -eu`, powers off. The script must end with exit code 0 within the limit.
     #[track_caller]
     pub fn run(mut self, script: &str) -> Report {
         self.files.push(("scenario".into(), script.into()));
@@ -64,11 +76,11 @@ impl Machine {
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
-            .arg("console=ttyS0 panic=-1 quiet");
+            .arg("console=ttyS0 panic=-1 quiet cryptomgr.notests=1");
         for disk in &self.disks {
             qemu = qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
         }
-        let console = qemu.limit(Duration::from_secs(300)).outcome();
+        let console = qemu.limit(self.limit.unwrap_or(Duration::from_secs(300))).outcome();
         let report =
             Report { results: fs::read_to_string(results).unwrap_or_default(), console: console.to_string() };
         report.has("END", "0");
@@ -101,6 +113,11 @@ impl Report {
     pub fn value(&self, key: &str) -> &str {
         let line = self.results.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.unwrap_or_else(|| panic!("the machine never said {key}\n{self:?}\n{}", self.console))
+    }
+
+    /// All that the scenario printed.
+    pub fn lines(&self) -> std::str::Lines<'_> {
+        self.results.lines()
     }
 
     /// Asserts that the scenario printed `key=value`.
