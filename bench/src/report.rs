@@ -1,6 +1,6 @@
 //! The table on the terminal, row by row as it is measured, and every sample as CSV.
 
-use crate::rounds::{Floor, Goal, Samples, Unit};
+use crate::rounds::{Goal, Samples, Unit};
 use std::fs::File;
 use std::io::Write;
 
@@ -29,7 +29,7 @@ impl Table {
         let title = format!("{}{}", case.title, label(case.unit));
         let first_peer = 1.min(case.contestants.len() - 1);
         for number in 0..case.contestants.len() {
-            self.write_csv(samples, number);
+            self.csv_lines(samples, &case.contestants[number].name, &samples.values[number]);
             if number == first_peer {
                 self.line(samples, number, &title, &measured(samples, 0));
             } else if number > first_peer {
@@ -41,7 +41,7 @@ impl Table {
             self.absent.push(format!("{}: {reason}", case.title));
         }
         if let Some(floor) = &case.floor {
-            self.floor(samples, floor);
+            self.floor(samples, &floor.reason);
         }
     }
 
@@ -101,31 +101,25 @@ impl Table {
 
     /// The ratio that Keyway would have at the floor.
     fn limit(samples: &Samples, number: usize) -> String {
-        let (Some(floor), Some(theirs)) = (&samples.case.floor, samples.median(number)) else {
+        let (Some(floor), Some(theirs)) = (samples.floor(), samples.median(number)) else {
             return String::new();
         };
-        format!(" (at the floor {:.2})", floor.value / theirs)
+        format!(" (at the floor {:.2})", floor / theirs)
     }
 
     /// The floor below its case, with the part of it that is reached.
-    fn floor(&mut self, samples: &Samples, floor: &Floor) {
-        let part = samples.median(0).map(|ours| match samples.case.unit {
-            Unit::Milliseconds => floor.value / ours,
-            _ => ours / floor.value,
-        });
-        let part = part.map_or_else(String::new, |part| format!(" ({:.0} %)", part * 100.0));
-        println!("    floor {}{part}: {}", figure(floor.value), floor.reason);
-        if let Some(file) = &mut self.csv {
-            writeln!(file, "\"{}\",\"floor\",{:?},0,{}", samples.case.title, samples.case.unit, floor.value)
-                .expect("the CSV file takes a line");
-        }
+    fn floor(&mut self, samples: &Samples, reason: &str) {
+        let Some(floor) = samples.floor() else { return };
+        let part =
+            samples.median(0).map_or_else(String::new, |ours| format!(" ({:.0} %)", ours / floor * 100.0));
+        println!("    floor {}{part}: {reason}", figure(floor));
+        self.csv_lines(samples, "floor", &samples.floors);
     }
 
-    fn write_csv(&mut self, samples: &Samples, contestant: usize) {
+    fn csv_lines(&mut self, samples: &Samples, name: &str, values: &[f64]) {
         let Some(file) = &mut self.csv else { return };
-        let (title, name) = (&samples.case.title, &samples.case.contestants[contestant].name);
-        for (round, value) in samples.values[contestant].iter().enumerate() {
-            writeln!(file, "\"{title}\",\"{name}\",{:?},{round},{value}", samples.case.unit)
+        for (round, value) in values.iter().enumerate() {
+            writeln!(file, "\"{}\",\"{name}\",{:?},{round},{value}", samples.case.title, samples.case.unit)
                 .expect("the CSV file takes a line");
         }
     }

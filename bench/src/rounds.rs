@@ -19,10 +19,10 @@ pub(crate) struct Contestant {
     pub(crate) sample: Result<Sample, String>,
 }
 
-/// What this CPU could do at most.
+/// What this CPU could do at most, measured in turns with the contestants: its clock is not steady.
 pub(crate) struct Floor {
     /// In the case's unit.
-    pub(crate) value: f64,
+    pub(crate) sample: Sample,
     /// How the value comes about, and what keeps Keyway from it.
     pub(crate) reason: String,
 }
@@ -52,6 +52,8 @@ pub(crate) enum Goal {
 pub(crate) struct Samples {
     pub(crate) case: Case,
     pub(crate) values: Vec<Vec<f64>>,
+    /// As many as there are rounds, or none.
+    pub(crate) floors: Vec<f64>,
 }
 
 impl Case {
@@ -88,6 +90,7 @@ impl Case {
     /// One round that nobody counts, then the rounds.
     pub(crate) fn measure(mut self) -> Samples {
         let mut values = vec![Vec::with_capacity(self.rounds); self.contestants.len()];
+        let mut floors = Vec::new();
         for round in 0..=self.rounds {
             for (contestant, values) in self.contestants.iter_mut().zip(&mut values) {
                 let Ok(sample) = &mut contestant.sample else { continue };
@@ -96,8 +99,11 @@ impl Case {
                     values.push(value);
                 }
             }
+            if let Some(floor) = self.floor.as_mut().filter(|_| round > 0) {
+                floors.push((floor.sample)());
+            }
         }
-        Samples { case: self, values }
+        Samples { case: self, values, floors }
     }
 }
 
@@ -111,6 +117,11 @@ impl Samples {
     pub(crate) fn spread(&self, contestant: usize) -> Option<f64> {
         let values = &self.values[contestant];
         Some((quantile(values, 0.75)? - quantile(values, 0.25)?) / 2.0 / quantile(values, 0.5)?)
+    }
+
+    /// The median of the floor's samples; `None` when the case has none.
+    pub(crate) fn floor(&self) -> Option<f64> {
+        quantile(&self.floors, 0.5)
     }
 
     /// Keyway over another contestant: the median of the rounds' ratios, so that a disturbance that lasts longer than a

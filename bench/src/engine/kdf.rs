@@ -1,6 +1,6 @@
 //! PBKDF2 on one thread's own time, Argon2id on wall time and both cores.
 
-use super::floors::{Op, seconds};
+use super::floors::{self, Op};
 use crate::foreign::{Peer, Secret, libargon2_id, rustcrypto_argon2id};
 use crate::options::Options;
 use crate::report::DISAGREES;
@@ -64,10 +64,9 @@ fn pbkdf2_case(options: &Options, title: String, row: &Row) -> Case {
     };
     let mut expected = [0; 64];
     ours(1000, &mut expected);
-    let floor = seconds(row.counts.iter());
     let mut case = Case::new(title, Unit::Iterations, options.rounds)
         .entering("keyway", Ok(iterations(ours)))
-        .over(floor.map(|seconds| Floor { value: 1e-6 / seconds, reason: row.reason.into() }));
+        .over(floors::of(row.counts.into(), 1.0, row.reason.into()));
     for peer in
         [Peer::OpenSsl3, Peer::OpenSsl4, Peer::Gcrypt, Peer::Botan, Peer::RustCrypto, Peer::RustCryptoAny]
     {
@@ -146,18 +145,16 @@ fn filled(cost: [u32; 3], derive: impl Fn([u32; 3], &mut [u8]) -> bool + 'static
 }
 
 /// Keyway's own rounds on memory that fits the second-level cache, times the cores that the lanes can use.
-fn in_cache(lanes: u32) -> Option<Floor> {
-    let cost = [400, 256, 1];
-    let mut sample = filled(cost, keyway_argon2id);
-    let best = (0..5).map(|_| sample()).fold(0.0, f64::max);
+fn in_cache(lanes: u32) -> Floor {
+    let mut one = filled([400, 256, 1], keyway_argon2id);
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(lanes as usize);
-    Some(Floor {
-        value: best * cores as f64,
+    Floor {
+        sample: Box::new(move || one() * cores as f64),
         reason: format!(
             "Keyway's own rounds over 256 KiB in cache, times {cores}; kept from it by memory: 3 KiB move for each block of 1 \
              KiB, one of them from a place that the block before it names"
         ),
-    })
+    }
 }
 
 const SECRET: Secret<'static> = Secret { password: PASSWORD, salt: SALT };

@@ -9,7 +9,6 @@ mod x86;
 
 use super::sectors::Cipher;
 use crate::rounds::Floor;
-use std::sync::LazyLock;
 
 /// A kind of instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,12 +61,19 @@ pub(crate) fn sectors(cipher: &Cipher, sector: usize) -> Option<Floor> {
     let work = cipher.floor.as_ref()?;
     let pieces = sector as f64 / work.bytes;
     let counts: Vec<_> = work.counts.iter().map(|(op, count)| (*op, count * pieces)).collect();
-    let seconds = seconds(counts.iter().chain(work.a_sector))?;
-    Some(Floor { value: sector as f64 / seconds / 1e6, reason: format!("{}; {}", work.derivation, work.gap) })
+    let counts: Vec<_> = counts.into_iter().chain(work.a_sector.iter().copied()).collect();
+    of(counts, sector as f64, format!("{}; {}", work.derivation, work.gap))
+}
+
+/// The floor of work that takes these instructions for so many units, in 10^6 units a second.
+pub(super) fn of(counts: Vec<(Op, f64)>, units: f64, reason: String) -> Option<Floor> {
+    seconds(&counts)?;
+    let sample = move || units / seconds(&counts).expect("instructions that were there") / 1e6;
+    Some(Floor { sample: Box::new(sample), reason })
 }
 
 /// The least time for these instructions; `None` where one of them is missing.
-pub(super) fn seconds<'a>(counts: impl Iterator<Item = &'a (Op, f64)>) -> Option<f64> {
+fn seconds(counts: &[(Op, f64)]) -> Option<f64> {
     let (mut all_vectors, mut first_port, mut second_port, mut alu, mut alone) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (op, count) in counts {
         let time = count / rate(*op)?;
@@ -91,19 +97,14 @@ pub(super) fn seconds<'a>(counts: impl Iterator<Item = &'a (Op, f64)>) -> Option
     Some([all_vectors, first_port, second_port, alu, alone].into_iter().fold(0.0, f64::max))
 }
 
-/// Instructions a second on this CPU, measured at the first call.
-fn rate(op: Op) -> Option<f64> {
-    static RATES: LazyLock<Vec<(Op, Option<f64>)>> = LazyLock::new(|| ALL.map(|op| (op, measure(op))).into());
-    RATES.iter().find(|(kind, _)| *kind == op)?.1
-}
-
+/// Instructions a second on this CPU, now: a tenth of a millisecond of nothing else, a few times.
 #[cfg(target_arch = "x86_64")]
-fn measure(op: Op) -> Option<f64> {
+fn rate(op: Op) -> Option<f64> {
     x86::rate(op)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn measure(_: Op) -> Option<f64> {
+fn rate(_: Op) -> Option<f64> {
     None
 }
 

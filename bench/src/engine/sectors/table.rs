@@ -167,17 +167,44 @@ pub(crate) const CIPHERS: &[Cipher] = &[
     },
     Cipher {
         wanted: &[than(Peer::Gcrypt, 4096, 2.0), than(Peer::Botan, 4096, 2.0)],
+        floor: Some(Work {
+            bytes: 1024.0,
+            counts: &[
+                (Op::Permute, 16.0 * 32.0),
+                (Op::Shuffle, 16.0 * 32.0),
+                (Op::Affine, 16.0 * 16.0),
+                (Op::Rotate, 16.0 * 24.0),
+                (Op::Logic, 16.0 * 80.0),
+            ],
+            a_sector: &[],
+            derivation: "64 blocks: 16 rounds of 32 look-ups of 64 bytes, 32 shuffles between bytes and words, 16 affine maps, 24 \
+                         masks and rotations, 80 others",
+            gap: "kept from it by masks and by chains from table to table",
+        }),
         ..plain("Twofish-256-XTS", "twofish-xts-plain64", 64)
     },
     Cipher {
         wanted: &[than(Peer::Gcrypt, 4096, 10.0), than(Peer::Botan, 4096, 10.0)],
+        floor: Some(Work {
+            bytes: 1024.0,
+            counts: &[(Op::Affine, 24.0 * 16.0), (Op::Logic, 24.0 * 28.0 + 3.0 * 40.0), (Op::Shuffle, 128.0)],
+            a_sector: &[],
+            derivation: "64 blocks: 24 rounds of 16 affine maps, 8 keys and 20 of the linear layer, 3 layers of FL, two transpositions",
+            gap: "kept from it by masks, and by registers: 16 bytes' places and their products do not fit into 32",
+        }),
         ..plain("Camellia-256-XTS", "camellia-xts-plain64", 64)
     },
     plain("Serpent-256-CBC", "serpent-cbc-plain64", 32),
     plain("Twofish-256-CBC", "twofish-cbc-plain64", 32),
     plain("Camellia-256-CBC", "camellia-cbc-plain64", 32),
+    plain("AES-256-CTR", "aes-ctr-plain64", 32),
+    plain("AES-256-LRW", "aes-lrw-benbi", 48),
+    plain("AES-256-PCBC", "aes-pcbc-plain64", 32),
+    plain("AES-256-ECB", "aes-ecb", 32),
+    plain("AES-256-elephant", "aes-cbc-elephant", 64),
     plain("CAST6-256-XTS", "cast6-xts-plain64", 64),
     plain("ARIA-256-XTS", "aria-xts-plain64", 64),
+    plain("Kuznyechik-XTS", "kuznyechik-xts-plain64", 64),
     plain("SM4-XTS", "sm4-xts-plain64", 32),
     plain("SEED-CBC", "seed-cbc-plain64", 16),
     plain("Anubis-256-CBC", "anubis-cbc-plain64", 32),

@@ -55,7 +55,8 @@ impl Library for Botan {
     fn keyed(&'static self, cipher: &str, mode: &str, key: &[u8], encrypt: bool) -> Option<Box<dyn Keyed>> {
         let bits = 8 * key.len() / if mode == "xts" { 2 } else { 1 };
         let cipher = match cipher {
-            "aes" | "camellia" | "aria" => format!("{cipher}-{bits}").to_uppercase(),
+            "aes" | "aria" => format!("{cipher}-{bits}").to_uppercase(),
+            "camellia" => format!("Camellia-{bits}"),
             "serpent" => "Serpent".into(),
             "twofish" => "Twofish".into(),
             "cast5" => "CAST-128".into(),
