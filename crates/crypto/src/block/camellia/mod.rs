@@ -3,11 +3,13 @@
 //! The vector code works on bytes of many blocks side by side and runs in constant time. The portable code looks the
 //! S-boxes up in memory, **at places that depend on the data and the key**; so does key set-up at every level.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod boxes;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod bytes;
 mod portable;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod rounds;
 mod schedule;
 #[cfg(test)]
@@ -36,7 +38,9 @@ impl Camellia {
 fn choose(cpu: Cpu) -> &'static Code<Schedule> {
     #[cfg(target_arch = "x86_64")]
     let vector = x86::choose(cpu);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    let vector = arm::choose(cpu);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let vector = {
         let _ = cpu;
         None

@@ -1,0 +1,154 @@
+//! Sixteen blocks side by side: NEON, which every aarch64 CPU has. An S-box is a table in sixteen registers.
+
+use super::boxes::SBOX1;
+use super::bytes::Bytes;
+use super::rounds;
+use super::schedule::{Schedule, Subkeys};
+use crate::Cpu;
+use crate::block::Block;
+use crate::block::bulk::Code;
+use crate::cpu::Feature;
+use core::arch::aarch64::*;
+use core::ops::{BitAnd, BitOr, BitXor};
+
+/// The code for `cpu`, unless it is to do without.
+pub(super) fn choose(cpu: Cpu) -> Option<&'static Code<Schedule>> {
+    cpu.has(Feature::Neon).then_some(&CODE)
+}
+
+/// To be called only on a CPU that has NEON.
+static CODE: Code<Schedule> = Code {
+    name: "neon",
+    parallel: Quad::BLOCKS,
+    encrypt: |schedule, blocks| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has the feature.
+        unsafe { all(&schedule.encrypt, blocks) }
+    },
+    decrypt: |schedule, blocks| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has the feature.
+        unsafe { all(&schedule.decrypt, blocks) }
+    },
+};
+
+#[target_feature(enable = "neon")]
+fn all(keys: &Subkeys, blocks: &mut [Block]) {
+    rounds::blocks::<Quad>(Proof::inside(), keys, blocks);
+}
+
+/// A byte of sixteen blocks each.
+#[derive(Clone, Copy)]
+struct Quad(uint8x16_t);
+
+/// The CPU has NEON.
+#[derive(Clone, Copy)]
+struct Proof(());
+
+impl Proof {
+    /// For functions compiled for NEON: they run only where it is.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn inside() -> Self {
+        Self(())
+    }
+}
+
+impl Bytes for Quad {
+    type Proof = Proof;
+    const BLOCKS: usize = 16;
+
+    #[inline(always)]
+    fn load(_: Proof, blocks: &[Block], index: usize) -> Self {
+        // SAFETY: `Proof` shows the feature; a block is what is read.
+        unsafe { Self(vld1q_u8(blocks[index].as_ptr())) }
+    }
+
+    #[inline(always)]
+    fn store(self, blocks: &mut [Block], index: usize) {
+        // SAFETY: a value shows the feature; a block is what is written.
+        unsafe { vst1q_u8(blocks[index].as_mut_ptr(), self.0) }
+    }
+
+    #[inline(always)]
+    fn splat(_: Proof, four: u32) -> Self {
+        // SAFETY: `Proof` shows the feature.
+        unsafe { Self(vreinterpretq_u8_u32(vdupq_n_u32(four))) }
+    }
+
+    #[inline(always)]
+    fn substitute<const BOX: usize>(self) -> Self {
+        // SAFETY: a value shows the feature.
+        unsafe {
+            Self(match BOX {
+                1 => look_up(self.0),
+                2 => rotate::<1, 7>(look_up(self.0)),
+                3 => rotate::<7, 1>(look_up(self.0)),
+                _ => look_up(rotate::<1, 7>(self.0)),
+            })
+        }
+    }
+
+    #[inline(always)]
+    fn shift_in(self, next: Self) -> Self {
+        // SAFETY: a value shows the feature.
+        unsafe { Self(vsriq_n_u8::<7>(vshlq_n_u8::<1>(self.0), next.0)) }
+    }
+
+    #[inline(always)]
+    fn interleave(self, other: Self) -> (Self, Self) {
+        // SAFETY: a value shows the feature.
+        unsafe { (Self(vzip1q_u8(self.0, other.0)), Self(vzip2q_u8(self.0, other.0))) }
+    }
+}
+
+/// SBOX1 of each byte: a lookup in each quarter of the table, of which the others leave the byte alone.
+#[inline]
+#[target_feature(enable = "neon")]
+fn look_up(bytes: uint8x16_t) -> uint8x16_t {
+    let quarter = |index: usize| {
+        let quarter = &SBOX1[64 * index..][..64];
+        // SAFETY: 64 bytes are what is read.
+        unsafe { vld1q_u8_x4(quarter.as_ptr()) }
+    };
+    let down = |by: u8| vsubq_u8(bytes, vdupq_n_u8(by));
+    let found = vqtbl4q_u8(quarter(0), bytes);
+    let found = vqtbx4q_u8(found, quarter(1), down(64));
+    let found = vqtbx4q_u8(found, quarter(2), down(128));
+    vqtbx4q_u8(found, quarter(3), down(192))
+}
+
+/// Rotates each byte left by `BY`, where `REST` is 8 - `BY`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn rotate<const BY: i32, const REST: i32>(bytes: uint8x16_t) -> uint8x16_t {
+    vsriq_n_u8::<REST>(vshlq_n_u8::<BY>(bytes), bytes)
+}
+
+impl BitAnd for Quad {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        // SAFETY: a value shows the feature.
+        unsafe { Self(vandq_u8(self.0, other.0)) }
+    }
+}
+
+impl BitOr for Quad {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        // SAFETY: a value shows the feature.
+        unsafe { Self(vorrq_u8(self.0, other.0)) }
+    }
+}
+
+impl BitXor for Quad {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitxor(self, other: Self) -> Self {
+        // SAFETY: a value shows the feature.
+        unsafe { Self(veorq_u8(self.0, other.0)) }
+    }
+}
