@@ -6,6 +6,8 @@
 //! Bytes are in the order of the NESSIE submission, which is the Linux kernel's `serpent`. The AES submission wrote
 //! blocks and keys the other way round; the kernel called that `tnepres` (until 5.11).
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod rounds;
 mod sbox;
 mod schedule;
@@ -79,7 +81,9 @@ impl Cipher128 for Tnepres {}
 fn choose(cpu: Cpu) -> &'static Code<Schedule> {
     #[cfg(target_arch = "x86_64")]
     let vector = x86::choose(cpu);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    let vector = arm::choose(cpu);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let vector = {
         let _ = cpu;
         None

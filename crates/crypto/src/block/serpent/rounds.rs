@@ -1,6 +1,5 @@
 //! Serpent's 32 rounds over [`Words`]: one body for every vector width, and for the portable code.
 
-use super::sbox::*;
 use super::schedule::Schedule;
 use super::words::Words;
 use crate::block::Block;
@@ -37,14 +36,14 @@ fn run<V: Words, const ENCRYPT: bool>(proof: V::Proof, schedule: &Schedule, batc
 fn encrypt<V: Words>(proof: V::Proof, schedule: &Schedule, mut state: [V; 4]) -> [V; 4] {
     let (eights, last) = schedule.0.as_chunks::<8>();
     for (eight, keys) in eights.iter().enumerate() {
-        state = mix(s0(add(proof, state, &keys[0])));
-        state = mix(s1(add(proof, state, &keys[1])));
-        state = mix(s2(add(proof, state, &keys[2])));
-        state = mix(s3(add(proof, state, &keys[3])));
-        state = mix(s4(add(proof, state, &keys[4])));
-        state = mix(s5(add(proof, state, &keys[5])));
-        state = mix(s6(add(proof, state, &keys[6])));
-        state = s7(add(proof, state, &keys[7]));
+        state = mix(V::substitute::<0>(add(proof, state, &keys[0])));
+        state = mix(V::substitute::<1>(add(proof, state, &keys[1])));
+        state = mix(V::substitute::<2>(add(proof, state, &keys[2])));
+        state = mix(V::substitute::<3>(add(proof, state, &keys[3])));
+        state = mix(V::substitute::<4>(add(proof, state, &keys[4])));
+        state = mix(V::substitute::<5>(add(proof, state, &keys[5])));
+        state = mix(V::substitute::<6>(add(proof, state, &keys[6])));
+        state = V::substitute::<7>(add(proof, state, &keys[7]));
         if eight < 3 {
             state = mix(state);
         }
@@ -61,14 +60,14 @@ fn decrypt<V: Words>(proof: V::Proof, schedule: &Schedule, state: [V; 4]) -> [V;
         if eight < 3 {
             state = unmix(state);
         }
-        state = add(proof, inverse_s7(state), &keys[7]);
-        state = add(proof, inverse_s6(unmix(state)), &keys[6]);
-        state = add(proof, inverse_s5(unmix(state)), &keys[5]);
-        state = add(proof, inverse_s4(unmix(state)), &keys[4]);
-        state = add(proof, inverse_s3(unmix(state)), &keys[3]);
-        state = add(proof, inverse_s2(unmix(state)), &keys[2]);
-        state = add(proof, inverse_s1(unmix(state)), &keys[1]);
-        state = add(proof, inverse_s0(unmix(state)), &keys[0]);
+        state = add(proof, V::restore::<7>(state), &keys[7]);
+        state = add(proof, V::restore::<6>(unmix(state)), &keys[6]);
+        state = add(proof, V::restore::<5>(unmix(state)), &keys[5]);
+        state = add(proof, V::restore::<4>(unmix(state)), &keys[4]);
+        state = add(proof, V::restore::<3>(unmix(state)), &keys[3]);
+        state = add(proof, V::restore::<2>(unmix(state)), &keys[2]);
+        state = add(proof, V::restore::<1>(unmix(state)), &keys[1]);
+        state = add(proof, V::restore::<0>(unmix(state)), &keys[0]);
     }
     state
 }

@@ -6,9 +6,39 @@
 
 use super::words::Words;
 
+/// The S-box of the number.
+#[inline(always)]
+pub(super) fn substitute<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
+    match BOX {
+        0 => s0(words),
+        1 => s1(words),
+        2 => s2(words),
+        3 => s3(words),
+        4 => s4(words),
+        5 => s5(words),
+        6 => s6(words),
+        _ => s7(words),
+    }
+}
+
+/// The inverse of the S-box of the number.
+#[inline(always)]
+pub(super) fn restore<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
+    match BOX {
+        0 => inverse_s0(words),
+        1 => inverse_s1(words),
+        2 => inverse_s2(words),
+        3 => inverse_s3(words),
+        4 => inverse_s4(words),
+        5 => inverse_s5(words),
+        6 => inverse_s6(words),
+        _ => inverse_s7(words),
+    }
+}
+
 /// S0.
 #[inline(always)]
-pub(super) fn s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d | a;
     let t2 = a ^ d;
     let t3 = d ^ c;
@@ -29,7 +59,7 @@ pub(super) fn s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S1.
 #[inline(always)]
-pub(super) fn s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ a;
     let t2 = a ^ d;
     let t3 = b & t1;
@@ -50,7 +80,7 @@ pub(super) fn s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S2.
 #[inline(always)]
-pub(super) fn s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = !d;
     let t2 = b ^ a;
     let t3 = a & c;
@@ -72,7 +102,7 @@ pub(super) fn s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S3.
 #[inline(always)]
-pub(super) fn s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ d;
     let t2 = d | a;
     let t3 = b & a;
@@ -96,7 +126,7 @@ pub(super) fn s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S4.
 #[inline(always)]
-pub(super) fn s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d & a;
     let t2 = a ^ d;
     let t3 = t1 ^ c;
@@ -118,7 +148,7 @@ pub(super) fn s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S5.
 #[inline(always)]
-pub(super) fn s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b | a;
     let t2 = c ^ t1;
     let t3 = !d;
@@ -140,7 +170,7 @@ pub(super) fn s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S6.
 #[inline(always)]
-pub(super) fn s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d ^ a;
     let t2 = b ^ c;
     let t3 = c ^ a;
@@ -162,7 +192,7 @@ pub(super) fn s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S7.
 #[inline(always)]
-pub(super) fn s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = !b;
     let t2 = !a;
     let t3 = t1 & c;
@@ -186,7 +216,7 @@ pub(super) fn s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S0.
 #[inline(always)]
-pub(super) fn inverse_s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ a;
     let t2 = d | t1;
     let t3 = d ^ t1;
@@ -208,7 +238,7 @@ pub(super) fn inverse_s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S1.
 #[inline(always)]
-pub(super) fn inverse_s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ d;
     let t2 = a ^ c;
     let t3 = !c;
@@ -230,7 +260,7 @@ pub(super) fn inverse_s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S2.
 #[inline(always)]
-pub(super) fn inverse_s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = c ^ b;
     let t2 = !d | t1;
     let t3 = t1 ^ d;
@@ -251,7 +281,7 @@ pub(super) fn inverse_s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S3.
 #[inline(always)]
-pub(super) fn inverse_s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = c ^ b;
     let t2 = b & t1;
     let t3 = t2 ^ a;
@@ -274,7 +304,7 @@ pub(super) fn inverse_s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S4.
 #[inline(always)]
-pub(super) fn inverse_s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = c ^ d;
     let t2 = a & b;
     let t3 = t2 ^ t1;
@@ -297,7 +327,7 @@ pub(super) fn inverse_s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S5.
 #[inline(always)]
-pub(super) fn inverse_s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b | c;
     let t2 = c ^ b;
     let t3 = t1 ^ d;
@@ -322,7 +352,7 @@ pub(super) fn inverse_s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S6.
 #[inline(always)]
-pub(super) fn inverse_s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = a ^ c;
     let t2 = t1 & d;
     let t3 = c ^ d;
@@ -344,7 +374,7 @@ pub(super) fn inverse_s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S7.
 #[inline(always)]
-pub(super) fn inverse_s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn inverse_s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d & a;
     let t2 = a ^ c;
     let t3 = c | d;

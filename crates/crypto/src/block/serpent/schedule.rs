@@ -1,6 +1,6 @@
 //! Serpent's key schedule (the Serpent paper, section 3), without tables.
 
-use super::sbox;
+use super::words::Words;
 use crate::secret::{Plain, SecretBox};
 use zeroize::Zeroize;
 
@@ -49,14 +49,14 @@ impl Schedule {
 /// The S-boxes in the order of the key schedule: S3 first, then downwards.
 fn substitute(round: usize, prekey: [u32; 4]) -> [u32; 4] {
     match round % 8 {
-        0 => sbox::s3(prekey),
-        1 => sbox::s2(prekey),
-        2 => sbox::s1(prekey),
-        3 => sbox::s0(prekey),
-        4 => sbox::s7(prekey),
-        5 => sbox::s6(prekey),
-        6 => sbox::s5(prekey),
-        _ => sbox::s4(prekey),
+        0 => u32::substitute::<3>(prekey),
+        1 => u32::substitute::<2>(prekey),
+        2 => u32::substitute::<1>(prekey),
+        3 => u32::substitute::<0>(prekey),
+        4 => u32::substitute::<7>(prekey),
+        5 => u32::substitute::<6>(prekey),
+        6 => u32::substitute::<5>(prekey),
+        _ => u32::substitute::<4>(prekey),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A value exists only where the CPU has the instructions, because every way to make one takes the width's proof;
 //! that is why the methods are safe. They are always inlined, into functions compiled for those instructions.
 
+use super::sbox;
 use crate::block::Block;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -30,6 +31,18 @@ pub(super) trait Words:
 
     /// Shifts each word left.
     fn shift<const BY: i32>(self) -> Self;
+
+    /// The S-box of the number: the word of each nibble's lowest bits first.
+    #[inline(always)]
+    fn substitute<const BOX: usize>(words: [Self; 4]) -> [Self; 4] {
+        sbox::substitute::<Self, BOX>(words)
+    }
+
+    /// The inverse of [`Words::substitute`].
+    #[inline(always)]
+    fn restore<const BOX: usize>(words: [Self; 4]) -> [Self; 4] {
+        sbox::restore::<Self, BOX>(words)
+    }
 }
 
 /// One block: the portable code.
@@ -67,19 +80,18 @@ impl Words for u32 {
 }
 
 /// Two vectors side by side: their instructions interleave, which hides latency.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[derive(Clone, Copy)]
 pub(super) struct Pair<V>(V, V);
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 impl<V: Words> Words for Pair<V> {
     type Proof = V::Proof;
     const BLOCKS: usize = 2 * V::BLOCKS;
 
     #[inline(always)]
     fn load(proof: V::Proof, blocks: &[Block]) -> [Self; 4] {
-        let (first, second) = (V::load(proof, blocks), V::load(proof, &blocks[V::BLOCKS..]));
-        [0, 1, 2, 3].map(|index| Self(first[index], second[index]))
+        Self::join(V::load(proof, blocks), V::load(proof, &blocks[V::BLOCKS..]))
     }
 
     #[inline(always)]
@@ -103,9 +115,29 @@ impl<V: Words> Words for Pair<V> {
     fn shift<const BY: i32>(self) -> Self {
         Self(self.0.shift::<BY>(), self.1.shift::<BY>())
     }
+
+    #[inline(always)]
+    fn substitute<const BOX: usize>([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        let first = V::substitute::<BOX>([a.0, b.0, c.0, d.0]);
+        Self::join(first, V::substitute::<BOX>([a.1, b.1, c.1, d.1]))
+    }
+
+    #[inline(always)]
+    fn restore<const BOX: usize>([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        let first = V::restore::<BOX>([a.0, b.0, c.0, d.0]);
+        Self::join(first, V::restore::<BOX>([a.1, b.1, c.1, d.1]))
+    }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+impl<V: Copy> Pair<V> {
+    #[inline(always)]
+    fn join([a, b, c, d]: [V; 4], [e, f, g, h]: [V; 4]) -> [Self; 4] {
+        [Self(a, e), Self(b, f), Self(c, g), Self(d, h)]
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pair {
     use super::{BitAnd, BitOr, BitXor, Not, Pair, Words};
 

@@ -2,6 +2,7 @@
 
 mod avx2;
 mod avx512;
+mod ternary;
 
 use super::schedule::Schedule;
 use crate::Cpu;
