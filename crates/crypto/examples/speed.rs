@@ -30,6 +30,7 @@ fn ciphers() {
         ("aes-ecb", 256),
         ("xchacha12,aes-adiantum-plain64", 256),
         ("xchacha20,aes-adiantum-plain64", 256),
+        ("aes-hctr2-plain64", 256),
     ] {
         for cpu in Cpu::levels() {
             print!("{spec:22} {bits} bits, {:12}", cpu.level().name());

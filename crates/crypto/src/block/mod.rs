@@ -38,7 +38,7 @@ pub(crate) mod vectors;
 #[cfg(feature = "alloc")]
 pub(crate) use crates::blowfish_le;
 
-use crate::mode::{cbc, xts};
+use crate::mode::{cbc, ctr, xts};
 
 /// The blocks of most ciphers: 128 bits.
 pub(crate) type Block = [u8; 16];
@@ -82,5 +82,11 @@ pub(crate) trait Cipher128: BlockCipher<16> {
     /// The inverse of [`Cipher128::xts_encrypt`].
     fn xts_decrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
         xts::decrypt(self, tweaks, sector, data);
+    }
+
+    /// XCTR over sectors of `sector` bytes, at most 4096, one start each: adds the encrypted sum of the start and the
+    /// block's number, counted from 0, to each block.
+    fn xctr(&self, starts: &[Block], sector: usize, data: &mut [u8]) {
+        ctr::crypt(self, ctr::count_beside_from_zero, starts, sector, data);
     }
 }

@@ -5,13 +5,14 @@ use crate::block::BlockCipher;
 use crate::block::table::{Make, Make128};
 use crate::iv::{Elephant, IvGenerator, Lmk, WHITENING, Whitened};
 use crate::mode::adiantum::{self, Adiantum};
+use crate::mode::hctr2::{self, Hctr2};
 use crate::mode::{cbc::Cbc, cfb::Cfb, ctr, ctr::Ctr, ecb::Ecb, lrw::Lrw, ofb::Ofb, pcbc::Pcbc, xts::Xts};
 use crate::spec::{Iv, Mode};
 use crate::{CipherSpec, Cpu};
 use alloc::boxed::Box;
 use zeroize::Zeroizing;
 
-/// Expands `key`, whose size has been checked, for a specification that has passed `check_implemented`.
+/// Expands `key`, whose size has been checked.
 pub(crate) fn build(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> Box<dyn Engine> {
     let layout = spec.key_layout(key.len()).expect("a key whose size has been checked");
     let (keys, extra) = key.split_at(layout.keys * layout.each);
@@ -54,9 +55,16 @@ impl Keyed<'_> {
     }
 
     fn of_128_bits(&self, make: Make128) -> Box<dyn Engine> {
-        if let Mode::Adiantum { rounds } = self.spec.mode() {
-            let adiantum = Adiantum::new(self.key, rounds, make, self.cpu);
-            return Box::new(adiantum::WithIvs { adiantum, iv: self.wide_iv() });
+        match self.spec.mode() {
+            Mode::Adiantum { rounds } => {
+                let adiantum = Adiantum::new(self.key, rounds, make, self.cpu);
+                return Box::new(adiantum::WithIvs { adiantum, iv: self.wide_iv() });
+            }
+            Mode::Hctr2 => {
+                let hctr2 = Hctr2::new(self.key, make, self.cpu);
+                return Box::new(hctr2::WithIvs { hctr2, iv: self.wide_iv() });
+            }
+            _ => {}
         }
         let mode = |key, iv| mode_of_128_bits(self.spec, key, make, iv, self.cpu);
         let iv = match (self.spec.mode(), self.spec.iv()) {
@@ -123,6 +131,6 @@ fn any_block<const N: usize>(
         Mode::Ofb => Box::new(Ofb { cipher, iv }),
         Mode::Pcbc => Box::new(Pcbc { cipher, iv }),
         Mode::Xctr => Box::new(Ctr { cipher, iv, counters: ctr::count_beside }),
-        other => unreachable!("{other:?} passed check_implemented"),
+        other => unreachable!("{other:?} is for ciphers of 128-bit blocks"),
     }
 }

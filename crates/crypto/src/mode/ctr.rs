@@ -8,10 +8,14 @@
 
 use super::xor;
 use crate::block::BlockCipher;
+#[cfg(feature = "alloc")]
 use crate::engine::{BATCH, Engine, Run};
+#[cfg(feature = "alloc")]
 use crate::iv::IvGenerator;
+#[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
+#[cfg(feature = "alloc")]
 pub(crate) struct Ctr<const N: usize> {
     pub(crate) cipher: Box<dyn BlockCipher<N>>,
     pub(crate) iv: IvGenerator<N>,
@@ -21,6 +25,7 @@ pub(crate) struct Ctr<const N: usize> {
 /// Fills in the counters of a sector from its IV: [`count`] or [`count_beside`].
 pub(crate) type Counters<const N: usize> = fn(&[u8; N], &mut [[u8; N]]);
 
+#[cfg(feature = "alloc")]
 impl<const N: usize> Engine for Ctr<N> {
     fn encrypt(&self, run: &Run, data: &mut [u8]) {
         run.batches(data, |run, data| {
@@ -39,7 +44,7 @@ impl<const N: usize> Engine for Ctr<N> {
 }
 
 /// Adds the key streams of sectors, of which whole ones go through the cipher together.
-fn crypt<const N: usize>(
+pub(crate) fn crypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     counters: Counters<N>,
     ivs: &[[u8; N]],
@@ -70,7 +75,16 @@ pub(crate) fn count<const N: usize>(first: &[u8; N], counters: &mut [[u8; N]]) {
 
 /// XCTR's counters: the IV plus 1, 2, ….
 pub(crate) fn count_beside<const N: usize>(iv: &[u8; N], counters: &mut [[u8; N]]) {
-    for (index, counter) in (1u32..).zip(counters) {
+    count_beside_from(1, iv, counters);
+}
+
+/// XCTR's counters with one for the block before the first, as HCTR2 uses them.
+pub(crate) fn count_beside_from_zero<const N: usize>(iv: &[u8; N], counters: &mut [[u8; N]]) {
+    count_beside_from(0, iv, counters);
+}
+
+fn count_beside_from<const N: usize>(first: u32, iv: &[u8; N], counters: &mut [[u8; N]]) {
+    for (index, counter) in (first..).zip(counters) {
         *counter = *iv;
         counter.iter_mut().zip(index.to_le_bytes()).for_each(|(byte, index)| *byte ^= index);
     }

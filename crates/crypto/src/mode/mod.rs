@@ -8,10 +8,11 @@ pub(crate) mod adiantum;
 pub(crate) mod cbc;
 #[cfg(feature = "alloc")]
 pub(crate) mod cfb;
-#[cfg(feature = "alloc")]
 pub(crate) mod ctr;
 #[cfg(feature = "alloc")]
 pub(crate) mod ecb;
+#[cfg(feature = "alloc")]
+pub(crate) mod hctr2;
 #[cfg(feature = "alloc")]
 pub(crate) mod lrw;
 #[cfg(feature = "alloc")]

@@ -9,7 +9,6 @@
 //! exists only for a combination that can exist: `classic` and `capi` take the two forms apart, `table` knows the names,
 //! `rules` what goes together, `keys` how a volume key is divided. [`space`] walks through all there is.
 
-mod built;
 mod capi;
 mod classic;
 mod keys;
@@ -80,9 +79,7 @@ impl CipherSpec {
     /// Parses a specification that this build can run. Names what is unknown, which rule an impossible combination
     /// breaks ([`Error::Impossible`]), and what exists but is not built ([`Error::Unsupported`]).
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let spec = Self::recognise(text)?;
-        spec.check_implemented()?;
-        Ok(spec)
+        Self::recognise(text)
     }
 
     /// Parses any specification that can exist, whether this build can run it or not: to describe volumes.

@@ -71,11 +71,7 @@ pub(super) fn one(survey: &Survey, asked: &str) -> String {
     row("key", &format!("{} bits", sizes(&existing.key_bits)));
     let sectors: Vec<String> = existing.sector_sizes.iter().map(|size| size.bytes().to_string()).collect();
     row("sectors", &format!("{} bytes", sectors.join(", ")));
-    match (entry.code, &existing.implemented) {
-        (Some(code), _) => row("code", code),
-        (None, Err(why)) => row("code", &format!("none: {why}")),
-        (None, Ok(())) => row("code", "none"),
-    }
+    row("code", entry.code.unwrap_or("none"));
     let kernel = match (entry.kernel, &entry.driver) {
         (presence, Some(driver)) => format!("{} ({driver})", presence.name()),
         (presence, None) => presence.name().to_owned(),

@@ -45,7 +45,6 @@ impl Survey {
                     .entry((combination.cipher, combination.mode, combination.iv.is_empty()))
                     .or_insert_with(|| code(existing))
             });
-            let code = code.filter(|_| existing.is_some_and(|existing| existing.implemented.is_ok()));
             let (kernel, driver) = in_kernel(&kernel, &combination);
             let driver = driver.map(str::to_owned);
             Entry { combination, code, kernel, driver }

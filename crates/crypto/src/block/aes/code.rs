@@ -11,6 +11,7 @@ pub(super) struct Code {
     pub(super) decrypt_blocks: Blocks,
     pub(super) xts_encrypt: Sectors,
     pub(super) xts_decrypt: Sectors,
+    pub(super) xctr: Sectors,
     pub(super) cbc_encrypt: Sectors,
     pub(super) cbc_decrypt: Sectors,
 }
@@ -18,5 +19,5 @@ pub(super) struct Code {
 /// Works on each block on its own.
 type Blocks = fn(&Schedule, &mut [Block]);
 
-/// Works on sectors: the key, one IV or encrypted tweak a sector, the sector's size in bytes, the sectors.
+/// Works on sectors: the key, one IV, encrypted tweak or start a sector, the sector's size in bytes, the sectors.
 type Sectors = fn(&Schedule, &[Block], usize, &mut [u8]);

@@ -65,6 +65,10 @@ impl Cipher128 for Aes {
     fn xts_decrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
         (self.code.xts_decrypt)(&self.schedule, tweaks, sector, data);
     }
+
+    fn xctr(&self, starts: &[Block], sector: usize, data: &mut [u8]) {
+        (self.code.xctr)(&self.schedule, starts, sector, data);
+    }
 }
 
 /// The best code that `cpu` can run.

@@ -5,7 +5,7 @@ use super::schedule::Schedule;
 use super::slice::{Sliced, Word};
 use crate::block::BlockCipher;
 use crate::cpu::Level;
-use crate::mode::{cbc, xts};
+use crate::mode::{cbc, ctr, xts};
 
 /// For every CPU.
 pub(super) static CODE: Code = Code {
@@ -14,6 +14,9 @@ pub(super) static CODE: Code = Code {
     decrypt_blocks: |schedule, blocks| sliced(schedule).decrypt_blocks(blocks),
     xts_encrypt: |schedule, tweaks, sector, data| xts::encrypt(&sliced(schedule), tweaks, sector, data),
     xts_decrypt: |schedule, tweaks, sector, data| xts::decrypt(&sliced(schedule), tweaks, sector, data),
+    xctr: |schedule, starts, sector, data| {
+        ctr::crypt(&sliced(schedule), ctr::count_beside_from_zero, starts, sector, data);
+    },
     cbc_encrypt: |schedule, ivs, sector, data| cbc::encrypt(&sliced(schedule), ivs, sector, data),
     cbc_decrypt: |schedule, ivs, sector, data| cbc::decrypt(&sliced(schedule), ivs, sector, data),
 };

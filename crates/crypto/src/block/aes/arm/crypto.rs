@@ -35,6 +35,10 @@ pub(super) static CODE: Code = Code {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
         unsafe { xts_decrypt(schedule, tweaks, sector, data) }
     },
+    xctr: |schedule, starts, sector, data| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+        unsafe { xctr(schedule, starts, sector, data) }
+    },
     cbc_encrypt: |schedule, ivs, sector, data| {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
         unsafe { cbc_encrypt(schedule, ivs, sector, data) }
@@ -70,6 +74,15 @@ fn xts_decrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut 
         10 => wide::xts::<Quad, 10, false>(Proof::inside(), schedule, tweaks, sector, data),
         12 => wide::xts::<Quad, 12, false>(Proof::inside(), schedule, tweaks, sector, data),
         _ => wide::xts::<Quad, 14, false>(Proof::inside(), schedule, tweaks, sector, data),
+    }
+}
+
+#[target_feature(enable = "neon,aes")]
+fn xctr(schedule: &Schedule, starts: &[Block], sector: usize, data: &mut [u8]) {
+    match schedule.rounds {
+        10 => wide::xctr::<Quad, 10>(Proof::inside(), schedule, starts, sector, data),
+        12 => wide::xctr::<Quad, 12>(Proof::inside(), schedule, starts, sector, data),
+        _ => wide::xctr::<Quad, 14>(Proof::inside(), schedule, starts, sector, data),
     }
 }
 

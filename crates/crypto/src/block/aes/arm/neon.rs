@@ -4,7 +4,7 @@ use crate::block::aes::code::Code;
 use crate::block::aes::schedule::Schedule;
 use crate::block::aes::slice::{Plane, Sliced};
 use crate::block::{Block, BlockCipher};
-use crate::mode::{cbc, xts};
+use crate::mode::{cbc, ctr, xts};
 use core::arch::aarch64::*;
 
 /// To be called only on a CPU with NEON.
@@ -25,6 +25,10 @@ pub(super) static CODE: Code = Code {
     xts_decrypt: |schedule, tweaks, sector, data| {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
         unsafe { xts_decrypt(schedule, tweaks, sector, data) }
+    },
+    xctr: |schedule, starts, sector, data| {
+        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
+        unsafe { xctr(schedule, starts, sector, data) }
     },
     cbc_encrypt: |schedule, ivs, sector, data| {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
@@ -54,6 +58,11 @@ fn xts_encrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut 
 #[target_feature(enable = "neon")]
 fn xts_decrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut [u8]) {
     xts::decrypt(&sliced(Proof::inside(), schedule), tweaks, sector, data);
+}
+
+#[target_feature(enable = "neon")]
+fn xctr(schedule: &Schedule, starts: &[Block], sector: usize, data: &mut [u8]) {
+    ctr::crypt(&sliced(Proof::inside(), schedule), ctr::count_beside_from_zero, starts, sector, data);
 }
 
 #[target_feature(enable = "neon")]

@@ -91,6 +91,37 @@ fn masks_of<V: Lanes>(proof: V::Proof, tweak: &Block) -> [V; IN_FLIGHT] {
     masks
 }
 
+/// XCTR from block 0 on, one start a sector of at most 4096 bytes.
+#[inline(always)]
+pub(super) fn xctr<V: Lanes, const ROUNDS: usize>(
+    proof: V::Proof,
+    schedule: &Schedule,
+    starts: &[Block],
+    sector: usize,
+    data: &mut [u8],
+) {
+    let narrow = round_keys::<true>(schedule);
+    let mut keys = [V::broadcast(proof, &narrow[0]); 15];
+    for (key, narrow) in keys[..=ROUNDS].iter_mut().zip(narrow) {
+        *key = V::broadcast(proof, narrow);
+    }
+    for (start, sector) in starts.iter().zip(data.chunks_exact_mut(sector)) {
+        let start = V::broadcast(proof, start).xor(keys[0]);
+        let batches = sector.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS);
+        for (batch, counters) in batches.zip(COUNTERS.chunks_exact(IN_FLIGHT * V::BLOCKS)) {
+            let mut state = eight!(I => V::load(proof, &counters[I * V::BLOCKS..]).xor(start));
+            for key in &keys[1..ROUNDS] {
+                state = eight!(I => state[I].encrypt_round(*key));
+            }
+            for index in 0..IN_FLIGHT {
+                // The last round's key and the data are both added: adding them to each other is off the chain.
+                let data = V::load(proof, &batch[index * V::BLOCKS..]).xor(keys[ROUNDS]);
+                state[index].encrypt_last(data).store(&mut batch[index * V::BLOCKS..]);
+            }
+        }
+    }
+}
+
 /// Each block on its own (ECB).
 #[inline(always)]
 pub(super) fn ecb<V: Lanes, N: Lanes, const ENCRYPT: bool>(
@@ -167,6 +198,17 @@ fn last_round<V: Lanes, const ENCRYPT: bool>(block: V, key: V) -> V {
 fn round_keys<const ENCRYPT: bool>(schedule: &Schedule) -> &[Block; 15] {
     if ENCRYPT { &schedule.encrypt } else { &schedule.decrypt }
 }
+
+/// The numbers of a sector's blocks, little endian.
+static COUNTERS: [Block; 256] = {
+    let mut counters = [[0; 16]; 256];
+    let mut index = 0;
+    while index < counters.len() {
+        counters[index][0] = index as u8;
+        index += 1;
+    }
+    counters
+};
 
 /// Registers in flight.
 const IN_FLIGHT: usize = 8;

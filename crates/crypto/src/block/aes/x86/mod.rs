@@ -36,6 +36,10 @@ macro_rules! define_code {
                 // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
                 unsafe { xts_decrypt(schedule, tweaks, sector, data) }
             },
+            xctr: |schedule, starts, sector, data| {
+                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+                unsafe { xctr(schedule, starts, sector, data) }
+            },
             cbc_encrypt: |schedule, ivs, sector, data| {
                 // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
                 unsafe { cbc_encrypt(schedule, ivs, sector, data) }
@@ -71,6 +75,15 @@ macro_rules! define_code {
                 10 => wide::xts::<$wide, 10, false>($wide_proof, schedule, tweaks, sector, data),
                 12 => wide::xts::<$wide, 12, false>($wide_proof, schedule, tweaks, sector, data),
                 _ => wide::xts::<$wide, 14, false>($wide_proof, schedule, tweaks, sector, data),
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        fn xctr(schedule: &Schedule, starts: &[Block], sector: usize, data: &mut [u8]) {
+            match schedule.rounds {
+                10 => wide::xctr::<$wide, 10>($wide_proof, schedule, starts, sector, data),
+                12 => wide::xctr::<$wide, 12>($wide_proof, schedule, starts, sector, data),
+                _ => wide::xctr::<$wide, 14>($wide_proof, schedule, starts, sector, data),
             }
         }
 

@@ -1,0 +1,86 @@
+//! POLYVAL's functions for one instruction set, as a table: chosen once at key set-up, called once a batch of sectors.
+
+use super::polyval::{self, Powers};
+use super::portable::Pair;
+use crate::Cpu;
+use crate::block::Block;
+
+/// One instruction set's functions.
+pub(super) struct Code {
+    /// Fills in the powers of a key.
+    pub(super) raise: fn(Block, &mut Powers),
+    /// Multiplies each block by the key.
+    pub(super) dot: fn(&Powers, &mut [Block]),
+    /// The hash of each sector with its first block replaced: the key, a sector's bytes, the sectors, the replacements
+    /// and results.
+    pub(super) hash: fn(&Powers, usize, &[u8], &mut [Block]),
+}
+
+/// Defines `CODE`, the [`Code`] of the instruction set named by `$features`, over lanes of the type `$lanes`.
+///
+/// The module that calls this keeps `CODE` behind a check of [`Cpu`].
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! define_code {
+    ($features:literal, $lanes:ty) => {
+        use crate::block::Block;
+        use crate::mode::hctr2::code::Code;
+        use crate::mode::hctr2::polyval::{self, Powers};
+
+        /// To be called only on a CPU that has the features this module is compiled for.
+        pub(in crate::mode::hctr2) static CODE: Code = Code {
+            raise: |key, powers| {
+                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+                unsafe { raise(key, powers) }
+            },
+            dot: |powers, blocks| {
+                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+                unsafe { dot(powers, blocks) }
+            },
+            hash: |powers, sector, data, heads| {
+                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
+                unsafe { hash(powers, sector, data, heads) }
+            },
+        };
+
+        #[target_feature(enable = $features)]
+        fn raise(key: Block, powers: &mut Powers) {
+            polyval::raise::<$lanes>(Proof::inside(), key, powers);
+        }
+
+        #[target_feature(enable = $features)]
+        fn dot(powers: &Powers, blocks: &mut [Block]) {
+            for block in blocks {
+                *block = polyval::dot::<$lanes>(Proof::inside(), powers, block);
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        fn hash(powers: &Powers, sector: usize, data: &[u8], heads: &mut [Block]) {
+            polyval::hash::<$lanes>(Proof::inside(), powers, sector, data, heads);
+        }
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use define_code;
+
+/// The readable reference, for every CPU.
+pub(super) static PORTABLE: Code = Code {
+    raise: |key, powers| polyval::raise::<Pair>((), key, powers),
+    dot: |powers, blocks| {
+        for block in blocks {
+            *block = polyval::dot::<Pair>((), powers, block);
+        }
+    },
+    hash: |powers, sector, data, heads| polyval::hash::<Pair>((), powers, sector, data, heads),
+};
+
+/// The widest code that `cpu` can run.
+pub(super) fn choose(cpu: Cpu) -> &'static Code {
+    #[cfg(target_arch = "x86_64")]
+    let vector = super::x86::choose(cpu);
+    #[cfg(target_arch = "aarch64")]
+    let vector = super::arm::choose(cpu);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let (vector, _) = (None, cpu);
+    vector.unwrap_or(&PORTABLE)
+}

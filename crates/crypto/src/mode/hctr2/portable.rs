@@ -1,0 +1,93 @@
+//! One element in two words: the portable reference, constant time wherever integer multiplication is.
+//!
+//! A product without carries is made of products with carries: factors are cut into five, each with four zeros after
+//! every bit, so that at most 13 bits meet in a place and their carries end before the next place.
+
+use super::lanes::{Lanes, Product};
+use crate::block::Block;
+
+/// The lower and the upper 64 coefficients.
+#[derive(Clone, Copy)]
+pub(super) struct Pair([u64; 2]);
+
+impl Lanes for Pair {
+    type Proof = ();
+    const BLOCKS: usize = 1;
+
+    #[inline(always)]
+    fn load((): (), blocks: &[Block]) -> Self {
+        Self::from_number(u128::from_le_bytes(blocks[0]))
+    }
+
+    #[inline(always)]
+    fn first((): (), block: &Block) -> Self {
+        Self::from_number(u128::from_le_bytes(*block))
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self([self.0[0] ^ other.0[0], self.0[1] ^ other.0[1]])
+    }
+
+    #[inline(always)]
+    fn multiply(self, other: Self) -> Product<Self> {
+        let ([a0, a1], [b0, b1]) = (self.0, other.0);
+        let (low, high) = (without_carries(a0, b0), without_carries(a1, b1));
+        // Karatsuba's way: three products for four.
+        let middle = without_carries(a0 ^ a1, b0 ^ b1) ^ low ^ high;
+        Product {
+            low: Self::from_number(low),
+            middle: Self::from_number(middle),
+            high: Self::from_number(high),
+        }
+    }
+
+    #[inline(always)]
+    fn reduce(product: Product<Self>) -> Self {
+        let ([x0, low], [m0, m1], [high, x3]) = (product.low.0, product.middle.0, product.high.0);
+        let (x1, x2) = (low ^ m0, high ^ m1);
+        // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64): times a word, it cancels that word.
+        let cancel = |word: u64| {
+            let lower = (word << 57) ^ (word << 62) ^ (word << 63);
+            let upper = (word >> 7) ^ (word >> 2) ^ (word >> 1) ^ word;
+            (lower, upper)
+        };
+        let (lower, upper) = cancel(x0);
+        let (x1, x2) = (x1 ^ lower, x2 ^ upper);
+        let (lower, upper) = cancel(x1);
+        Self([x2 ^ lower, x3 ^ upper])
+    }
+
+    #[inline(always)]
+    fn fold(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn to_block(self) -> Block {
+        (u128::from(self.0[1]) << 64 | u128::from(self.0[0])).to_le_bytes()
+    }
+}
+
+impl Pair {
+    #[inline(always)]
+    fn from_number(number: u128) -> Self {
+        Self([number as u64, (number >> 64) as u64])
+    }
+}
+
+/// The product of two polynomials of 64 coefficients.
+#[inline(always)]
+fn without_carries(a: u64, b: u64) -> u128 {
+    let cut = |word: u64| [0, 1, 2, 3, 4].map(|class| u128::from(word & (EVERY_FIFTH << class) as u64));
+    let (a, b) = (cut(a), cut(b));
+    let mut product = 0;
+    for class in 0..5 {
+        let sum = (0..5).fold(0, |sum, index| sum ^ (a[index] * b[(class + 5 - index) % 5]));
+        product |= sum & (EVERY_FIFTH << class);
+    }
+    product
+}
+
+/// Bits 0, 5, 10, ….
+const EVERY_FIFTH: u128 = 0x2108_4210_8421_0842_1084_2108_4210_8421;
