@@ -1,6 +1,6 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit ct cli interop faults aarch64 vm fuzz"
+all_layers="check unit engine ct cli interop faults aarch64 vm fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-60}
 
 # run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by
@@ -70,8 +70,17 @@ format_check() {
 }
 
 layer_unit() {
-    cargo_test --workspace --exclude keyway-tests
+    cargo_test --workspace --exclude keyway-tests --exclude keyway-crypto
     cargo_test --package keyway-tests --lib --test harness
+}
+
+# Ciphers, modes, IVs, hashes and KDFs: published vectors, the vector code at every CPU level against the portable,
+# OpenSSL and other people's crates on random input; then the sweep of every combination that exists, which prints how
+# many it has checked.
+layer_engine() {
+    cargo_test --package keyway-crypto --lib --tests -- --skip every_combination_at_every_level
+    cargo_test --package keyway-crypto --test space every_combination_at_every_level -- --nocapture
+    step "without the standard library" cargo check --quiet --package keyway-crypto --no-default-features
 }
 
 # No branch and no address depends on a secret (x86-64: valgrind's requests are written for it).
