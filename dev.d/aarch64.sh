@@ -66,3 +66,55 @@ is_core() {
         *) [ $status = 0 ] ;;
     esac
 }
+
+# ./dev bench aarch64: instructions a byte on a core without cryptography extensions, which stand in for its speed. The
+# emulator runs one instruction at a time and names each; two runs over different amounts differ by the work alone.
+bench_aarch64() {
+    case $(rust_host) in
+        aarch64-*) fail "this counts in the emulator of an aarch64 core on another machine" ;;
+    esac
+    want_packages $aarch64_programs
+    have qemu-aarch64-static || fail "qemu-aarch64-static is not installed"
+    want_rust
+    want_target $aarch64_linux
+    emulate cortex-a53 || fail "this QEMU's cryptography extensions could not be taken away"
+    with_rust_lld cargo build --quiet --release --target $aarch64_linux --package keyway-crypto --example one_run
+    local spec bits aes count one_run=target/$aarch64_linux/release/examples/one_run
+    echo "Instructions on a Cortex-A53 without cryptography extensions, $("$cores_at/cortex-a53/run" "$one_run")"
+    printf '%-32s %5s %10s %9s %13s\n' "4096-byte sectors" bits a-sector a-byte "AES-256-XTS ÷"
+    aes=$(a_sector aes-xts-plain64 512)
+    while read -r spec bits; do
+        count=$(a_sector "$spec" "$bits")
+        printf '%-32s %5s %10s %9s %13s\n' "$spec" "$bits" "$count" "$(hundredths $((100 * count / 4096)))" \
+            "$(hundredths $((100 * aes / count)))"
+    done <<'CASES'
+aes-xts-plain64 512
+aes-xts-plain64 256
+aes-cbc-essiv:sha256 256
+xchacha12,aes-adiantum-plain64 256
+xchacha20,aes-adiantum-plain64 256
+serpent-xts-plain64 512
+twofish-xts-plain64 512
+camellia-xts-plain64 512
+CASES
+    printf '\n%-32s %5s %10s\n' "PBKDF2" bits an-iteration
+    while read -r spec bits; do
+        printf '%-32s %5s %10s\n' "$spec" "$bits" "$((($(instructions pbkdf2 "$spec" "$bits" 300) - $(instructions pbkdf2 "$spec" "$bits" 100)) / 200))"
+    done <<'CASES'
+sha1 512
+sha256 512
+sha512 512
+CASES
+}
+
+# Of encrypting one 4096-byte sector among several.
+a_sector() { echo $((($(instructions "$1" "$2" 4096 40) - $(instructions "$1" "$2" 4096 8)) / 32)); }
+
+# All that one run takes, its start included. (QEMU 8.1 has another name for running instructions singly.)
+instructions() {
+    local singly=-singlestep
+    "$cores_at/cortex-a53/emulator" -help | grep -q one-insn-per-tb && singly=-one-insn-per-tb
+    "$cores_at/cortex-a53/emulator" -cpu cortex-a53 $singly -d exec,nochain "$one_run" "$@" 2>&1 >/dev/null | grep -c '^Trace'
+}
+
+hundredths() { printf '%d.%02d' $(($1 / 100)) $(($1 % 100)); }

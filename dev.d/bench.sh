@@ -3,6 +3,7 @@
 # bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` also --rounds N, of `peers` --mib SIZE.
 bench() {
     case "$1" in
+        aarch64) bench_aarch64 && return ;;
         engine) want_packages $engine_programs ;;
         peers)
             want_packages $bench_programs
@@ -12,7 +13,7 @@ bench() {
             export KEYWAY_SCRATCH
             trap 'rm -rf "$KEYWAY_SCRATCH"' EXIT
             ;;
-        *) fail "no such benchmark: $1 (there are: engine, peers)" ;;
+        *) fail "no such benchmark: $1 (there are: aarch64, engine, peers)" ;;
     esac
     bench_peers "$1"
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench

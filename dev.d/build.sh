@@ -30,14 +30,15 @@ build_aarch64() {
     esac
     want_rust
     want_target $aarch64_linux
-    # rust-lld is not told of the profile's strip.
-    with_rust_lld CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-C link-arg=--strip-all" \
-        cargo build --quiet --release --package keyway --target $aarch64_linux
+    with_rust_lld cargo build --quiet --release --package keyway --target $aarch64_linux
     ln -sfn $aarch64_linux/release/keyway target/keyway-aarch64
 }
 
-# with_rust_lld [NAME=VALUE…] COMMAND…
-with_rust_lld() { env CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld "$@"; }
+# with_rust_lld COMMAND…. (rustc does not tell rust-lld of the profile's strip.)
+with_rust_lld() {
+    env CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-C link-arg=--strip-all" "$@"
+}
 
 rust_host() { rustc -vV | sed -n 's/^host: //p'; }
 
