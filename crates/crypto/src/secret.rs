@@ -83,7 +83,7 @@ mod boxed {
     use core::ptr::NonNull;
     use zeroize::Zeroize;
 
-    /// A value made of plain bytes (a key schedule) that lives in pages as a [`Secret`] does.
+    /// A value made of plain bytes (a key schedule) that lives in pages as a [`super::Secret`] does.
     pub(crate) struct SecretBox<T: Plain> {
         pages: Pages,
         value: NonNull<T>,

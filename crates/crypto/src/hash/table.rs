@@ -1,4 +1,4 @@
-//! The table of hashes: names, digest lengths, block lengths. Row by row in the order of [`Hash`].
+//! The table of hashes: names, digest lengths, block lengths. Row by row in the order of [`enum@Hash`].
 
 use super::Hash;
 

@@ -7,7 +7,7 @@
 //!
 //! (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst.) "aes" alone means aes-cbc-plain. A [`CipherSpec`]
 //! exists only for a combination that can exist: `classic` and `capi` take the two forms apart, `table` knows the names,
-//! `rules` what goes together, `keys` how a volume key is divided. [`space`] walks through all there is.
+//! `rules` what goes together, `keys` how a volume key is divided. [`space()`] walks through all there is.
 
 mod capi;
 mod classic;
