@@ -18,6 +18,29 @@ pub(crate) type Bytes = [u8; 64];
 /// The state: rows of the matrix, first column in the highest byte.
 pub(crate) type State = [u64; 8];
 
+/// The keys of W's rounds: they follow from the state alone.
+pub(crate) type RoundKeys = [State; 11];
+
+/// W's round keys for `state` as the key.
+pub(crate) fn round_keys(state: &State) -> RoundKeys {
+    let mut keys = [*state; 11];
+    for round in 1..keys.len() {
+        keys[round] = transform(&keys[round - 1]);
+        keys[round][0] ^= ROUND_CONSTANTS[round - 1];
+    }
+    keys
+}
+
+/// The state after `block`, from the state's round keys.
+pub(crate) fn compress_keyed(keys: &RoundKeys, block: &State) -> State {
+    let mut text: State = core::array::from_fn(|row| keys[0][row] ^ block[row]);
+    for key in &keys[1..] {
+        text = transform(&text);
+        text.iter_mut().zip(key).for_each(|(row, key)| *row ^= key);
+    }
+    core::array::from_fn(|row| text[row] ^ keys[0][row] ^ block[row])
+}
+
 /// The state after `block`.
 pub(crate) fn compress(state: &mut State, block: &State) {
     let mut key = *state;

@@ -1,103 +1,131 @@
-//! Chains of HMACs on compression functions: SHA-1 and SHA-2.
+//! Chains of HMACs on compression functions.
 //!
-//! In PBKDF2 each HMAC is of one digest, so its two hashes are one compression each: the states after the key's inner
-//! and outer block are computed once, and the message block is a digest with padding that never changes. Output blocks
-//! are chains of their own and go side by side where that is faster.
+//! In PBKDF2 each HMAC is of one digest, so its two hashes are a compression each (two for Whirlpool, whose padding
+//! takes a block of its own): the states after the key's inner and outer block are computed once, and the message block
+//! is a digest with padding that never changes. Each output block of each password is a chain of its own, and chains go
+//! side by side where that is faster.
 
 use super::super::Stop;
-use super::super::hmac::Hmac;
+use super::super::hmac::{Hmac, LONGEST_DIGEST};
 use super::ROUNDS_A_LOOK;
-use crate::{Cpu, Error};
-use zeroize::Zeroize;
+use crate::{Cpu, Error, Hash};
+use zeroize::{Zeroize, Zeroizing};
 
-/// A hash of the SHA-1 and SHA-2 family by its compression function.
-pub(super) trait Compression {
-    /// The chaining words; a digest is the first [`Compression::DIGEST`] bytes of them, big endian.
-    type State: Copy + Zeroize;
-    /// A message block.
-    type Block: AsMut<[u8]> + Copy;
+/// A hash by its compression function.
+pub(super) trait Chained {
+    /// The chaining words; a digest is the first [`Chained::DIGEST`] bytes of them, big endian.
+    type State: Words;
 
     /// Bytes a digest.
     const DIGEST: usize;
-    /// The state before the first block.
-    const START: Self::State;
-    /// A block of zeros.
-    const BLANK: Self::Block;
-    /// Chains that go side by side at most.
-    const SIDE_BY_SIDE: usize;
 
-    fn compress(state: &mut Self::State, block: &Self::Block);
+    /// The state after a key's block.
+    fn keyed(cpu: Cpu, block: &[u8]) -> Self::State;
 
-    /// Writes the digest.
-    fn write(state: &Self::State, digest: &mut [u8]);
+    /// Runs `rounds` iterations of each chain: a link becomes its HMAC and is added to its sum. With the fastest code
+    /// that `cpu` has for so many chains.
+    fn iterate(cpu: Cpu, chains: &mut [Chain<Self::State>], rounds: u32);
+}
+
+/// A state: up to eight words.
+pub(super) trait Words: Copy + Zeroize {
+    const ZERO: Self;
+
+    /// Writes the words big endian, cut to the length of `digest`.
+    fn write(&self, digest: &mut [u8]);
 
     /// The words of a digest; what is not in it is zero.
-    fn read(digest: &[u8]) -> Self::State;
+    fn read(digest: &[u8]) -> Self;
+}
 
-    /// `sum ^= link`.
-    fn add(sum: &mut Self::State, link: &Self::State);
+macro_rules! words {
+    ($word:ty, $count:literal) => {
+        impl Words for [$word; $count] {
+            const ZERO: Self = [0; $count];
 
-    /// Runs `rounds` iterations of each chain: a link becomes its HMAC and is added to its sum.
-    fn iterate(_cpu: Cpu, key: &Keyed<Self::State>, chains: &mut [Chain<Self::State>], rounds: u32) {
-        for chain in chains {
-            iterate_one::<Self>(key, chain, rounds);
+            fn write(&self, digest: &mut [u8]) {
+                for (bytes, word) in digest.chunks_mut(size_of::<$word>()).zip(self) {
+                    bytes.copy_from_slice(&word.to_be_bytes()[..bytes.len()]);
+                }
+            }
+
+            fn read(digest: &[u8]) -> Self {
+                let mut state = Self::ZERO;
+                for (word, bytes) in state.iter_mut().zip(digest.as_chunks().0) {
+                    *word = <$word>::from_be_bytes(*bytes);
+                }
+                state
+            }
         }
-    }
+    };
 }
+words!(u32, 5);
+words!(u32, 8);
+words!(u64, 8);
 
-/// The states after the key's two blocks.
-pub(super) struct Keyed<S> {
-    pub(super) inner: S,
-    pub(super) outer: S,
-}
-
-/// One output block: U_i and the sum of all U so far.
+/// One output block under way.
 #[derive(Clone, Copy)]
 pub(super) struct Chain<S> {
+    /// The states after the key's two blocks.
+    pub(super) inner: S,
+    pub(super) outer: S,
+    /// U_i, and the sum of all U so far.
     pub(super) link: S,
     pub(super) sum: S,
 }
 
-/// Turns the first HMACs (U_1) in `blocks` into PBKDF2's output blocks, `rounds` iterations on.
-pub(super) fn run<C: Compression>(
+impl<S: Words> Chain<S> {
+    pub(super) const BLANK: Self = Self { inner: S::ZERO, outer: S::ZERO, link: S::ZERO, sum: S::ZERO };
+}
+
+/// The keyed states are as good as the password.
+impl<S: Zeroize> Zeroize for Chain<S> {
+    fn zeroize(&mut self) {
+        self.inner.zeroize();
+        self.outer.zeroize();
+        self.link.zeroize();
+        self.sum.zeroize();
+    }
+}
+
+/// The chain of output block `index`, at U_1.
+pub(super) fn start<C: Chained>(cpu: Cpu, hmac: &Hmac, salt: &[u8], index: u32) -> Chain<C::State> {
+    let mut first = Zeroizing::new([0; LONGEST_DIGEST]);
+    hmac.mac([salt, &index.to_be_bytes()], &mut first[..C::DIGEST]);
+    let link = C::State::read(&first[..C::DIGEST]);
+    let [inner, outer] = [hmac.inner_block(), hmac.outer_block()].map(|block| C::keyed(cpu, block));
+    Chain { inner, outer, link, sum: link }
+}
+
+/// PBKDF2 into `out`.
+pub(super) fn derive<C: Chained>(
     cpu: Cpu,
-    hmac: &Hmac,
-    rounds: u32,
-    blocks: &mut [u8],
+    hash: Hash,
+    inputs: [&[u8]; 2],
+    iterations: u32,
+    out: &mut [u8],
     stop: &Stop,
 ) -> Result<(), Error> {
-    let keyed = |bytes: &[u8]| {
-        let (mut state, mut block) = (C::START, C::BLANK);
-        block.as_mut().copy_from_slice(bytes);
-        C::compress(&mut state, &block);
-        state
-    };
-    let mut key = Keyed { inner: keyed(hmac.inner_block()), outer: keyed(hmac.outer_block()) };
-    let mut chains = [Chain { link: C::START, sum: C::START }; MOST_SIDE_BY_SIDE];
-    let result = blocks.chunks_mut(C::DIGEST * C::SIDE_BY_SIDE).try_for_each(|group| {
-        let chains = &mut chains[..group.len() / C::DIGEST];
-        for (chain, digest) in chains.iter_mut().zip(group.chunks(C::DIGEST)) {
-            chain.link = C::read(digest);
-            chain.sum = chain.link;
+    let [password, salt] = inputs;
+    let hmac = Hmac::new(hash, password);
+    let mut chains = Zeroizing::new([Chain::<C::State>::BLANK; MOST_SIDE_BY_SIDE]);
+    let mut index = 0;
+    for group in out.chunks_mut(C::DIGEST * MOST_SIDE_BY_SIDE) {
+        let chains = &mut chains[..group.len().div_ceil(C::DIGEST)];
+        for chain in &mut *chains {
+            index += 1;
+            *chain = start::<C>(cpu, &hmac, salt, index);
         }
-        in_steps(rounds, stop, |now| C::iterate(cpu, &key, chains, now))?;
+        in_steps(iterations - 1, stop, |now| C::iterate(cpu, chains, now))?;
         for (chain, digest) in chains.iter().zip(group.chunks_mut(C::DIGEST)) {
-            C::write(&chain.sum, digest);
+            chain.sum.write(digest);
         }
-        Ok(())
-    });
-    // The states after the key's blocks are as good as the password.
-    key.inner.zeroize();
-    key.outer.zeroize();
-    for chain in &mut chains {
-        chain.link.zeroize();
-        chain.sum.zeroize();
     }
-    result
+    Ok(())
 }
 
 /// Runs `iterate` until `rounds` are done, with a look at `stop` before each step.
-pub(super) fn in_steps(rounds: u32, stop: &Stop, mut iterate: impl FnMut(u32)) -> Result<(), Error> {
+fn in_steps(rounds: u32, stop: &Stop, mut iterate: impl FnMut(u32)) -> Result<(), Error> {
     let mut left = rounds;
     while left > 0 {
         if stop.is_stopped() {
@@ -110,30 +138,5 @@ pub(super) fn in_steps(rounds: u32, stop: &Stop, mut iterate: impl FnMut(u32)) -
     Ok(())
 }
 
-/// One chain over [`Compression::compress`].
-pub(super) fn iterate_one<C: Compression + ?Sized>(
-    key: &Keyed<C::State>,
-    chain: &mut Chain<C::State>,
-    rounds: u32,
-) {
-    let mut block = C::BLANK;
-    pad(block.as_mut(), C::DIGEST);
-    for _ in 0..rounds {
-        for start in [&key.inner, &key.outer] {
-            C::write(&chain.link, &mut block.as_mut()[..C::DIGEST]);
-            chain.link = *start;
-            C::compress(&mut chain.link, &block);
-        }
-        C::add(&mut chain.sum, &chain.link);
-    }
-}
-
-/// FIPS 180-4's padding of a message that is one block (the key's) and a digest long.
-fn pad(block: &mut [u8], digest: usize) {
-    let length = block.len();
-    block[digest] = 0x80;
-    block[length - 8..].copy_from_slice(&(8 * (length + digest) as u64).to_be_bytes());
-}
-
-/// The widest [`Compression::SIDE_BY_SIDE`].
-const MOST_SIDE_BY_SIDE: usize = 4;
+/// The most chains that [`Chained::iterate`] has code for side by side.
+pub(super) const MOST_SIDE_BY_SIDE: usize = 16;

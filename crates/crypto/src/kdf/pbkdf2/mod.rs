@@ -1,26 +1,59 @@
 //! PBKDF2-HMAC (RFC 8018, section 5.2).
 //!
-//! SHA-1 and SHA-2 run on their compression functions ([`chains`]); other hashes clone a context after the key's block.
+//! SHA-1, SHA-2 and Whirlpool run on their compression functions ([`chains`]); other hashes clone a context after the
+//! key's block ([`contexts`]).
 
 mod chains;
+mod constants;
+mod contexts;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
+#[cfg(not(target_arch = "x86_64"))]
+mod machine;
 mod sha;
+mod whirlpool;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use super::Stop;
-use super::hmac::Hmac;
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::Feature;
-use crate::hash::{Context, with_context};
+use crate::hash::with_context;
 use crate::{Cpu, Error, Hash};
-use alloc::vec;
-use alloc::vec::Vec;
 #[cfg(target_arch = "x86_64")]
-use chains::{Chain, Keyed};
-#[cfg(target_arch = "x86_64")]
-use zeroize::Zeroize;
-use zeroize::Zeroizing;
+use x86 as machine;
 
+/// Runs the first expression with `$chained` standing for the hash's [`chains::Chained`], where it is one.
+macro_rules! with_chained {
+    ($hash:expr, $chained:ident => $run:expr, else $other:expr) => {{
+        use $crate::kdf::pbkdf2::{sha, whirlpool};
+        match $hash {
+            Hash::Sha1 => {
+                type $chained = sha::Sha1;
+                $run
+            }
+            Hash::Sha224 => {
+                type $chained = sha::Sha224;
+                $run
+            }
+            Hash::Sha256 => {
+                type $chained = sha::Sha256;
+                $run
+            }
+            Hash::Sha384 => {
+                type $chained = sha::Sha384;
+                $run
+            }
+            Hash::Sha512 => {
+                type $chained = sha::Sha512;
+                $run
+            }
+            Hash::Whirlpool => {
+                type $chained = whirlpool::Whirlpool;
+                $run
+            }
+            _ => $other,
+        }
+    }};
+}
 /// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails when `iterations` is zero, `out` is longer than 2^32 - 1 digests, or
 /// `stop` is raised.
 pub fn pbkdf2(
@@ -47,93 +80,15 @@ pub fn pbkdf2_on(
     if iterations == 0 {
         return Err(Error::Cost("PBKDF2 needs at least one iteration"));
     }
-    // HMAC's pieces are such that libgcrypt's flaw does not show: a whole block, then one write.
+    // libgcrypt's HMAC writes a whole block, then the rest at once: its flaw does not show.
     let hash = if hash == Hash::WhirlpoolGcryptBug { Hash::Whirlpool } else { hash };
-    let digest = hash.output_len();
-    if u32::try_from(out.len().div_ceil(digest)).is_err() {
+    if u32::try_from(out.len().div_ceil(hash.output_len())).is_err() {
         return Err(Error::Cost("PBKDF2 gives at most 2^32 - 1 digests"));
     }
-    let hmac = Hmac::new(hash, password);
-    // Whole digests, starting as U_1; `out` takes as much of them as it holds.
-    let mut blocks = Zeroizing::new(vec![0; out.len().next_multiple_of(digest)]);
-    for (index, block) in (1u32..).zip(blocks.chunks_mut(digest)) {
-        block.copy_from_slice(&hmac.mac([salt, &index.to_be_bytes()]));
-    }
-    iterate(cpu, hash, &hmac, iterations - 1, &mut blocks, stop)?;
-    out.copy_from_slice(&blocks[..out.len()]);
-    Ok(())
-}
-
-/// Turns U_1 of each block into the sum of all U, `rounds` iterations on.
-fn iterate(
-    cpu: Cpu,
-    hash: Hash,
-    hmac: &Hmac,
-    rounds: u32,
-    blocks: &mut [u8],
-    stop: &Stop,
-) -> Result<(), Error> {
-    match hash {
-        Hash::Sha1 => chains::run::<sha::Sha1>(cpu, hmac, rounds, blocks, stop),
-        Hash::Sha224 => chains::run::<sha::Sha224>(cpu, hmac, rounds, blocks, stop),
-        Hash::Sha256 => chains::run::<sha::Sha256>(cpu, hmac, rounds, blocks, stop),
-        Hash::Sha384 => chains::run::<sha::Sha384>(cpu, hmac, rounds, blocks, stop),
-        Hash::Sha512 => chains::run::<sha::Sha512>(cpu, hmac, rounds, blocks, stop),
-        #[cfg(target_arch = "x86_64")]
-        Hash::Whirlpool if cpu.has(Feature::Gfni) => whirlpool_chains(cpu, hmac, rounds, blocks, stop),
-        _ => with_context!(hash, C => contexts::<C>(hash, hmac, rounds, blocks, stop)),
-    }
-}
-
-/// Whirlpool on vectors. Its padding takes a block of its own, which is why it is no [`chains::Compression`].
-#[cfg(target_arch = "x86_64")]
-fn whirlpool_chains(cpu: Cpu, hmac: &Hmac, rounds: u32, blocks: &mut [u8], stop: &Stop) -> Result<(), Error> {
-    let keyed = |block: &[u8]| {
-        let mut state = [0; 64];
-        x86::whirlpool_compress(cpu, &mut state, block.try_into().expect("a key's block"));
-        state
-    };
-    let mut key = Keyed { inner: keyed(hmac.inner_block()), outer: keyed(hmac.outer_block()) };
-    let mut chain = Chain { link: [0; 64], sum: [0; 64] };
-    let result = blocks.as_chunks_mut::<64>().0.iter_mut().try_for_each(|block| {
-        chain = Chain { link: *block, sum: *block };
-        chains::in_steps(rounds, stop, |now| x86::whirlpool(cpu, &key, &mut chain, now))?;
-        *block = chain.sum;
-        Ok(())
-    });
-    [&mut key.inner, &mut key.outer, &mut chain.link, &mut chain.sum].into_iter().for_each(Zeroize::zeroize);
-    result
-}
-
-/// Iterates through whole hash contexts, cloned after the key's block.
-fn contexts<C: Context>(
-    hash: Hash,
-    hmac: &Hmac,
-    rounds: u32,
-    blocks: &mut [u8],
-    stop: &Stop,
-) -> Result<(), Error> {
-    let keyed = |block: &[u8]| {
-        let mut context = C::default();
-        context.update(block);
-        context
-    };
-    let (inner, outer) = (keyed(hmac.inner_block()), keyed(hmac.outer_block()));
-    for block in blocks.chunks_mut(hash.output_len()) {
-        let mut link = Zeroizing::new(Vec::from(&*block));
-        for round in 0..rounds {
-            if round % ROUNDS_A_LOOK == 0 && stop.is_stopped() {
-                return Err(Error::Stopped);
-            }
-            for keyed in [&inner, &outer] {
-                let mut context = keyed.clone();
-                context.update(&link);
-                context.finish(&mut link);
-            }
-            block.iter_mut().zip(link.iter()).for_each(|(sum, byte)| *sum ^= byte);
-        }
-    }
-    Ok(())
+    let inputs = [password, salt];
+    with_chained!(hash, C => chains::derive::<C>(cpu, hash, inputs, iterations, out, stop), else {
+        with_context!(hash, C => contexts::derive::<C>(hash, inputs, iterations, out, stop))
+    })
 }
 
 /// How many iterations pass between two looks at [`Stop`]: about a millisecond.
@@ -141,8 +96,11 @@ const ROUNDS_A_LOOK: u32 = 1000;
 
 #[cfg(test)]
 mod tests {
+    use super::super::hmac::Hmac;
     use super::*;
     use alloc::string::String;
+    use alloc::vec;
+    use alloc::vec::Vec;
 
     fn derive(hash: Hash, password: &[u8], salt: &[u8], iterations: u32, len: usize) -> String {
         let mut out = vec![0; len];
@@ -188,24 +146,26 @@ mod tests {
         );
     }
 
-    /// Every hash at every level against the definition, written out with HMAC alone; 170 bytes are up to eleven
+    /// Every hash at every level against the definition, written out with HMAC alone; 640 bytes are up to forty
     /// output blocks.
     #[test]
     fn every_hash_equals_the_definition() {
         for hash in Hash::ALL.into_iter().filter(|hash| *hash != Hash::WhirlpoolGcryptBug) {
             let hmac = Hmac::new(hash, b"pw");
             let mut expected = Vec::new();
-            for index in 1u32..=11 {
-                let mut link = hmac.mac([b"NaCl", &index.to_be_bytes()]);
+            for index in 1u32..=40 {
+                let mut link = vec![0; hash.output_len()];
+                hmac.mac([b"NaCl", &index.to_be_bytes()], &mut link);
                 let mut sum = link.clone();
                 for _ in 1..7 {
-                    link = hmac.mac([&link, b""]);
+                    let before = link.clone();
+                    hmac.mac([&before, b""], &mut link);
                     sum.iter_mut().zip(link.iter()).for_each(|(sum, byte)| *sum ^= byte);
                 }
                 expected.extend_from_slice(&sum);
             }
             for cpu in Cpu::levels() {
-                for len in [0, 1, 19, 20, 32, 33, 64, 96, 100, 170] {
+                for len in [0, 1, 19, 20, 32, 33, 64, 96, 100, 170, 333, 640] {
                     let mut out = vec![0; len];
                     pbkdf2_on(cpu, hash, b"pw", b"NaCl", 7, &mut out, &Stop::new()).unwrap();
                     assert_eq!(out, expected[..len], "{} on {cpu}", hash.name());

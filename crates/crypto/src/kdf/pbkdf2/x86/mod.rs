@@ -1,10 +1,92 @@
-//! PBKDF2's chains with the instructions of x86-64: SHA-1 and SHA-256 on the SHA extensions, SHA-512 with its message
-//! schedule on vectors and its rounds on BMI2, Whirlpool on AVX-512 with GFNI.
+//! PBKDF2's chains with the instructions of x86-64: SHA-1 and SHA-256 on the SHA extensions or in vector lanes, SHA-512
+//! with its message schedule on vectors and its rounds on BMI2 or in lanes, Whirlpool on AVX-512 with GFNI.
+//!
+//! Which is faster depends on how many chains there are: cycles a compression of Golden Cove, by instruction and port counts,
+//! borne out by measurement.
+//!
+//! | hash    | alone          | lanes, 128 or 256 bits | lanes, 512 bits |
+//! |---------|----------------|------------------------|-----------------|
+//! | SHA-1   | 105 (SHA-NI)   | 250 for 4 or 8         | 375 for 16      |
+//! | SHA-256 | 95 (SHA-NI)    | 560 for 8              | 840 for 16      |
+//! | SHA-512 | 560 (BMI2)     | 690 for 4              | 1030 for 8      |
+//!
+//! SHA-NI is at its floor: 32 SHA256RNDS2 every 2.9 cycles are 93, 20 SHA1RNDS4 every three and 16 SHA1MSG2 every 3.8
+//! share their port in part. Lanes are at theirs: about 750, 1680 and 2060 instructions over three vector ports (two with
+//! 512 bits).
 
+mod avx2;
+mod avx512;
 mod sha512;
 mod sha_ni;
 mod whirlpool;
 
-pub(super) use sha_ni::{sha1, sha256};
-pub(super) use sha512::sha512;
-pub(super) use whirlpool::{compress as whirlpool_compress, whirlpool};
+use super::chains::Chain;
+use crate::Cpu;
+use crate::cpu::Feature;
+pub(super) use whirlpool::whirlpool;
+
+/// Iterates the first chains of SHA-1 and returns how many it took: none when portable code is as good.
+pub(super) fn sha1(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usize {
+    let (avx512, sha_ni) = (cpu.has(Feature::Avx512), cpu.has(Feature::ShaNi));
+    match chains.len() {
+        9.. if avx512 => avx512::sha1_16(cpu, chains, rounds),
+        5.. if avx512 => avx512::sha1_8(cpu, chains, rounds),
+        3.. if avx512 => avx512::sha1_4(cpu, chains, rounds),
+        5.. if cpu.has(Feature::Avx2) => avx2::sha1_8(cpu, chains, rounds),
+        1.. if sha_ni => sha_ni::sha1(cpu, chains, rounds),
+        1.. if avx512 => avx512::sha1_4(cpu, chains, rounds),
+        2.. if cpu.has(Feature::Avx2) => avx2::sha1_8(cpu, chains, rounds),
+        _ => 0,
+    }
+}
+
+/// Iterates the first chains of the SHA-256 whose digest has `DIGEST` words and returns how many it took.
+pub(super) fn sha256<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u32; 8]>], rounds: u32) -> usize {
+    let avx512 = cpu.has(Feature::Avx512);
+    // The instructions' code is written for whole digests.
+    let sha_ni = cpu.has(Feature::ShaNi) && DIGEST == 8;
+    match chains.len() {
+        9.. if avx512 => avx512::sha256_16::<DIGEST>(cpu, chains, rounds),
+        5.. if avx512 => avx512::sha256_8::<DIGEST>(cpu, chains, rounds),
+        1.. if sha_ni => sha_ni::sha256(cpu, chains, rounds),
+        3.. if avx512 => avx512::sha256_8::<DIGEST>(cpu, chains, rounds),
+        4.. if cpu.has(Feature::Avx2) => avx2::sha256_8::<DIGEST>(cpu, chains, rounds),
+        _ => 0,
+    }
+}
+
+/// Iterates the first chains of the SHA-512 whose digest has `DIGEST` words and returns how many it took.
+pub(super) fn sha512<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u64; 8]>], rounds: u32) -> usize {
+    let (avx512, avx2) = (cpu.has(Feature::Avx512), cpu.has(Feature::Avx2));
+    match chains.len() {
+        5.. if avx512 => avx512::sha512_8::<DIGEST>(cpu, chains, rounds),
+        2.. if avx512 => avx512::sha512_4::<DIGEST>(cpu, chains, rounds),
+        3.. if avx2 => avx2::sha512_4::<DIGEST>(cpu, chains, rounds),
+        1.. if avx2 && cpu.has(Feature::Bmi2) => sha512::sha512::<DIGEST>(cpu, &mut chains[0], rounds),
+        _ => 0,
+    }
+}
+
+/// A width's functions: each iterates up to that many of the first chains and returns how many.
+macro_rules! define_lanes {
+    ($($name:ident: $hash:ident::<$vector:ty $(, $digest:ident)?>, [$word:ty; $count:literal], $feature:ident, $enable:literal;)*) => {
+        $(
+            pub(super) fn $name$(<const $digest: usize>)?(
+                cpu: Cpu,
+                chains: &mut [Chain<[$word; $count]>],
+                rounds: u32,
+            ) -> usize {
+                #[target_feature(enable = $enable)]
+                fn inside$(<const $digest: usize>)?(chains: &mut [Chain<[$word; $count]>], rounds: u32) {
+                    lanes::$hash::<$vector $(, $digest)?>(Proof::inside(), chains, rounds)
+                }
+                assert!(cpu.has(Feature::$feature));
+                let many = chains.len().min(<$vector as Lanes>::LANES);
+                // SAFETY: the CPU has the features.
+                unsafe { inside$(::<$digest>)?(&mut chains[..many], rounds) }
+                many
+            }
+        )*
+    };
+}
+use define_lanes;

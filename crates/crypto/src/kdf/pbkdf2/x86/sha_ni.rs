@@ -3,52 +3,60 @@
 //!
 //! Digests stay in registers: the state after the outer hash is the message of the next inner one.
 
-use super::super::chains::{Chain, Keyed};
+use super::super::chains::Chain;
+use super::super::constants::K256;
 use crate::Cpu;
+use crate::cpu::Feature;
 use core::arch::x86_64::*;
 
-/// SHA-256's chains. The CPU has the SHA extensions.
-pub(in super::super) fn sha256(cpu: Cpu, key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>], rounds: u32) {
-    assert!(cpu.has(crate::cpu::Feature::ShaNi));
-    let (pairs, rest) = chains.as_chunks_mut::<2>();
-    // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.
-    pairs.iter_mut().for_each(|pair| unsafe { sha256_pair(key, pair, rounds) });
+/// The first one or two chains of SHA-256; returns how many. The CPU has the SHA extensions.
+pub(super) fn sha256(cpu: Cpu, chains: &mut [Chain<[u32; 8]>], rounds: u32) -> usize {
+    assert!(cpu.has(Feature::ShaNi));
+    if let Some(pair) = chains.first_chunk_mut::<2>() {
+        // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.
+        unsafe { sha256_pair(pair, rounds) };
+        return 2;
+    }
     // SAFETY: as above.
-    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|single| unsafe { sha256_single(key, single, rounds) });
+    chains.first_chunk_mut::<1>().map_or(0, |single| unsafe { sha256_single(single, rounds) })
 }
 
-/// SHA-1's chains. The CPU has the SHA extensions.
-pub(in super::super) fn sha1(cpu: Cpu, key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>], rounds: u32) {
-    assert!(cpu.has(crate::cpu::Feature::ShaNi));
-    let (pairs, rest) = chains.as_chunks_mut::<2>();
-    // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.
-    pairs.iter_mut().for_each(|pair| unsafe { sha1_pair(key, pair, rounds) });
+/// The first one or two chains of SHA-1; returns how many. The CPU has the SHA extensions.
+pub(super) fn sha1(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usize {
+    assert!(cpu.has(Feature::ShaNi));
+    if let Some(pair) = chains.first_chunk_mut::<2>() {
+        // SAFETY: the CPU has the SHA extensions, SSSE3 and SSE4.1.
+        unsafe { sha1_pair(pair, rounds) };
+        return 2;
+    }
     // SAFETY: as above.
-    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|single| unsafe { sha1_single(key, single, rounds) });
+    chains.first_chunk_mut::<1>().map_or(0, |single| unsafe { sha1_single(single, rounds) })
 }
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
-fn sha256_pair(key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>; 2], rounds: u32) {
+fn sha256_pair(chains: &mut [Chain<[u32; 8]>; 2], rounds: u32) {
     // SAFETY: the function has the features.
-    unsafe { sha256_chains(key, chains, rounds) }
+    unsafe { sha256_chains(chains, rounds) }
 }
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
-fn sha256_single(key: &Keyed<[u32; 8]>, chains: &mut [Chain<[u32; 8]>; 1], rounds: u32) {
+fn sha256_single(chains: &mut [Chain<[u32; 8]>; 1], rounds: u32) -> usize {
     // SAFETY: the function has the features.
-    unsafe { sha256_chains(key, chains, rounds) }
+    unsafe { sha256_chains(chains, rounds) };
+    1
 }
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
-fn sha1_pair(key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>; 2], rounds: u32) {
+fn sha1_pair(chains: &mut [Chain<[u32; 5]>; 2], rounds: u32) {
     // SAFETY: the function has the features.
-    unsafe { sha1_chains(key, chains, rounds) }
+    unsafe { sha1_chains(chains, rounds) }
 }
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
-fn sha1_single(key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>; 1], rounds: u32) {
+fn sha1_single(chains: &mut [Chain<[u32; 5]>; 1], rounds: u32) -> usize {
     // SAFETY: the function has the features.
-    unsafe { sha1_chains(key, chains, rounds) }
+    unsafe { sha1_chains(chains, rounds) };
+    1
 }
 
 /// `N` chains side by side.
@@ -56,14 +64,13 @@ fn sha1_single(key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>; 1], rounds:
 /// # Safety
 /// The CPU has the SHA extensions, SSSE3 and SSE4.1.
 #[inline(always)]
-unsafe fn sha256_chains<const N: usize>(
-    key: &Keyed<[u32; 8]>,
-    chains: &mut [Chain<[u32; 8]>; N],
-    rounds: u32,
-) {
+unsafe fn sha256_chains<const N: usize>(chains: &mut [Chain<[u32; 8]>; N], rounds: u32) {
     // SAFETY: by the caller; loads and stores stay inside the arrays.
     unsafe {
-        let (inner, outer) = (sha256_load(&key.inner), sha256_load(&key.outer));
+        let starts: [[_; N]; 2] = [
+            core::array::from_fn(|lane| sha256_load(&chains[lane].inner)),
+            core::array::from_fn(|lane| sha256_load(&chains[lane].outer)),
+        ];
         let mut links = [(_mm_setzero_si128(), _mm_setzero_si128()); N];
         let mut sums = links;
         for lane in 0..N {
@@ -71,7 +78,7 @@ unsafe fn sha256_chains<const N: usize>(
             sums[lane] = words(&chains[lane].sum);
         }
         for _ in 0..rounds {
-            for start in [inner, outer] {
+            for start in &starts {
                 links = sha256_compress(start, links);
             }
             for lane in 0..N {
@@ -119,7 +126,7 @@ unsafe fn sha256_load(state: &[u32; 8]) -> (__m128i, __m128i) {
 /// One compression a lane from `start`: the message is a digest, padding, and a length of 96 bytes.
 #[inline(always)]
 unsafe fn sha256_compress<const N: usize>(
-    start: (__m128i, __m128i),
+    start: &[(__m128i, __m128i); N],
     digests: [(__m128i, __m128i); N],
 ) -> [(__m128i, __m128i); N] {
     // SAFETY: by the caller, the CPU has the SHA extensions; constants are read in order.
@@ -127,7 +134,7 @@ unsafe fn sha256_compress<const N: usize>(
         let padding = _mm_set_epi32(0, 0, 0, i32::MIN);
         let length = _mm_set_epi32(8 * 96, 0, 0, 0);
         let mut messages = [[padding, padding, padding, length]; N];
-        let mut states = [start; N];
+        let mut states = *start;
         for lane in 0..N {
             (messages[lane][0], messages[lane][1]) = digests[lane];
         }
@@ -151,8 +158,8 @@ unsafe fn sha256_compress<const N: usize>(
         }
         let mut out = digests;
         for lane in 0..N {
-            let abef = _mm_shuffle_epi32::<0x1b>(_mm_add_epi32(states[lane].0, start.0));
-            let cdgh = _mm_shuffle_epi32::<0xb1>(_mm_add_epi32(states[lane].1, start.1));
+            let abef = _mm_shuffle_epi32::<0x1b>(_mm_add_epi32(states[lane].0, start[lane].0));
+            let cdgh = _mm_shuffle_epi32::<0xb1>(_mm_add_epi32(states[lane].1, start[lane].1));
             out[lane] = (_mm_blend_epi16::<0xf0>(abef, cdgh), _mm_alignr_epi8::<8>(cdgh, abef));
         }
         out
@@ -164,10 +171,13 @@ unsafe fn sha256_compress<const N: usize>(
 /// # Safety
 /// The CPU has the SHA extensions, SSSE3 and SSE4.1.
 #[inline(always)]
-unsafe fn sha1_chains<const N: usize>(key: &Keyed<[u32; 5]>, chains: &mut [Chain<[u32; 5]>; N], rounds: u32) {
+unsafe fn sha1_chains<const N: usize>(chains: &mut [Chain<[u32; 5]>; N], rounds: u32) {
     // SAFETY: by the caller; loads and stores stay inside the arrays.
     unsafe {
-        let (inner, outer) = (sha1_load(&key.inner), sha1_load(&key.outer));
+        let starts: [[_; N]; 2] = [
+            core::array::from_fn(|lane| sha1_load(&chains[lane].inner)),
+            core::array::from_fn(|lane| sha1_load(&chains[lane].outer)),
+        ];
         let mut links = [(_mm_setzero_si128(), _mm_setzero_si128()); N];
         let mut sums = links;
         for lane in 0..N {
@@ -175,7 +185,7 @@ unsafe fn sha1_chains<const N: usize>(key: &Keyed<[u32; 5]>, chains: &mut [Chain
             sums[lane] = sha1_load(&chains[lane].sum);
         }
         for _ in 0..rounds {
-            for start in [inner, outer] {
+            for start in &starts {
                 links = sha1_compress(start, links);
             }
             for lane in 0..N {
@@ -213,22 +223,18 @@ unsafe fn sha1_store(state: &mut [u32; 5], (dcba, e): (__m128i, __m128i)) {
 /// in the instructions' order, the first in the highest lane, which is the order of the state.
 #[inline(always)]
 unsafe fn sha1_compress<const N: usize>(
-    start: (__m128i, __m128i),
+    start: &[(__m128i, __m128i); N],
     digests: [(__m128i, __m128i); N],
 ) -> [(__m128i, __m128i); N] {
     // SAFETY: by the caller, the CPU has the SHA extensions.
     unsafe {
         let padding = _mm_set_epi32(0, i32::MIN, 0, 0);
         let length = _mm_set_epi32(0, 0, 0, 8 * 84);
-        let mut lanes = [Sha1Lane {
-            abcd: start.0,
-            e: start.1,
-            message: [_mm_setzero_si128(), padding, _mm_setzero_si128(), length],
-        }; N];
-        for lane in 0..N {
-            lanes[lane].message[0] = digests[lane].0;
-            lanes[lane].message[1] = _mm_or_si128(digests[lane].1, padding);
-        }
+        let mut lanes: [Sha1Lane; N] = core::array::from_fn(|lane| Sha1Lane {
+            abcd: start[lane].0,
+            e: start[lane].1,
+            message: [digests[lane].0, _mm_or_si128(digests[lane].1, padding), _mm_setzero_si128(), length],
+        });
         for five in 0..5 {
             sha1_four_rounds::<0, N>(&mut lanes, five);
         }
@@ -244,7 +250,7 @@ unsafe fn sha1_compress<const N: usize>(
         let mut out = digests;
         for lane in 0..N {
             let Sha1Lane { abcd, e, .. } = lanes[lane];
-            out[lane] = (_mm_add_epi32(abcd, start.0), _mm_sha1nexte_epu32(e, start.1));
+            out[lane] = (_mm_add_epi32(abcd, start[lane].0), _mm_sha1nexte_epu32(e, start[lane].1));
         }
         out
     }
@@ -276,16 +282,3 @@ unsafe fn sha1_four_rounds<const F: i32, const N: usize>(lanes: &mut [Sha1Lane; 
         }
     }
 }
-
-/// FIPS 180-4, section 4.2.2.
-#[rustfmt::skip]
-static K256: [u32; 64] = [
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98,
-    0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
-    0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8,
-    0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
-    0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819,
-    0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
-    0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
-    0xc67178f2,
-];

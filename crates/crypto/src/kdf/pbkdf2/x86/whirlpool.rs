@@ -6,32 +6,27 @@
 //!
 //! In PBKDF2 each hash is of a digest after the key's block: one compression of the digest and one of padding.
 
-use super::super::chains::{Chain, Keyed};
+use super::super::chains::{Chain, Words};
 use crate::Cpu;
 use crate::cpu::Feature;
-use crate::hash::whirlpool::{Bytes, EXPONENTIAL, INVERSE, PADDING, RANDOM, ROUND_CONSTANTS, multiply};
+use crate::hash::whirlpool::{
+    Bytes, EXPONENTIAL, INVERSE, PADDING, RANDOM, ROUND_CONSTANTS, State, multiply,
+};
 use core::arch::x86_64::*;
 
 /// Whirlpool's chain. The CPU has AVX-512 with VBMI, and GFNI.
-pub(in super::super) fn whirlpool(cpu: Cpu, key: &Keyed<Bytes>, chain: &mut Chain<Bytes>, rounds: u32) {
+pub(in super::super) fn whirlpool(cpu: Cpu, chain: &mut Chain<State>, rounds: u32) {
     assert!(cpu.has(Feature::Gfni));
     // SAFETY: the CPU has the features.
-    unsafe { iterate(key, chain, rounds) }
-}
-
-/// The compression function: `state` after `block`.
-pub(in super::super) fn compress(cpu: Cpu, state: &mut Bytes, block: &Bytes) {
-    assert!(cpu.has(Feature::Gfni));
-    // SAFETY: the CPU has the features; arrays are a register long.
-    unsafe { store(state, compression(&Boxes::new(), load(state), load(block))) }
+    unsafe { iterate(chain, rounds) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn iterate(key: &Keyed<Bytes>, chain: &mut Chain<Bytes>, rounds: u32) {
+fn iterate(chain: &mut Chain<State>, rounds: u32) {
     let boxes = Boxes::new();
     let padding = load(&PADDING);
-    let starts = [load(&key.inner), load(&key.outer)];
-    let (mut link, mut sum) = (load(&chain.link), load(&chain.sum));
+    let starts = [words(&chain.inner), words(&chain.outer)];
+    let (mut link, mut sum) = (words(&chain.link), words(&chain.sum));
     for _ in 0..rounds {
         for start in starts {
             let middle = compression(&boxes, start, link);
@@ -39,8 +34,11 @@ fn iterate(key: &Keyed<Bytes>, chain: &mut Chain<Bytes>, rounds: u32) {
         }
         sum = _mm512_xor_si512(sum, link);
     }
-    store(&mut chain.link, link);
-    store(&mut chain.sum, sum);
+    for (state, register) in [(&mut chain.link, link), (&mut chain.sum, sum)] {
+        let mut bytes = [0; 64];
+        store(&mut bytes, register);
+        *state = State::read(&bytes);
+    }
 }
 
 /// The constants of a round, in registers.
@@ -106,6 +104,15 @@ fn round(boxes: &Boxes, state: __m512i) -> __m512i {
     let third = _mm512_xor_si512(_mm512_rol_epi64::<48>(x2), _mm512_rol_epi64::<56>(x9));
     let fourth = _mm512_ternarylogic_epi64::<0x96>(_mm512_rol_epi64::<40>(x5), second, third);
     _mm512_xor_si512(first, fourth)
+}
+
+/// A state's words, their highest byte first.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn words(state: &State) -> __m512i {
+    let mut bytes = [0; 64];
+    state.write(&mut bytes);
+    load(&bytes)
 }
 
 #[inline]
