@@ -1,7 +1,8 @@
 //! What this CPU can do, as a value that proves it. Nobody else asks the CPU.
 //!
 //! Detection follows the vendors' rules (CPUID leaves 1 and 7 with XGETBV for the register state on x86-64, HWCAP on
-//! aarch64) through the standard library; without `std` only what the build's target always has is used.
+//! aarch64): through the standard library, and without `std` by CPUID itself on x86-64. On aarch64 without `std`, and on
+//! x86-64 targets without SSE registers (kernels, UEFI), only what the build's target always has is used.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -151,9 +152,12 @@ const ALL: [Feature; 10] = [
     Feature::Vaes512,
 ];
 
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod machine {
     use super::Feature;
+    #[cfg(not(feature = "std"))]
+    use super::cpuid::is;
+    #[cfg(feature = "std")]
     use std::arch::is_x86_feature_detected as is;
 
     pub(super) fn has(feature: Feature) -> bool {
@@ -185,12 +189,131 @@ mod machine {
     }
 }
 
-#[cfg(not(any(target_arch = "aarch64", all(feature = "std", target_arch = "x86_64"))))]
+#[cfg(not(any(target_arch = "aarch64", all(target_arch = "x86_64", target_feature = "sse2"))))]
 mod machine {
     use super::Feature;
 
     pub(super) fn has(_: Feature) -> bool {
         false
+    }
+}
+
+/// CPUID (Intel SDM, volume 2A, CPUID), and XGETBV for what the system saves of the registers (volume 1, 14.3 and 15.2), for
+/// programs without the standard library.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(test, not(feature = "std"))))]
+mod cpuid {
+    use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+
+    /// As `std::arch::is_x86_feature_detected`.
+    #[cfg(not(feature = "std"))]
+    macro_rules! is {
+        ($name:literal) => {
+            crate::cpu::cpuid::has($name)
+        };
+    }
+    #[cfg(not(feature = "std"))]
+    pub(super) use is;
+
+    /// Whether CPU and system have a feature, by Rust's name for it.
+    pub(super) fn has(name: &str) -> bool {
+        let Some((_, leaf, register, bit, registers)) =
+            FEATURES.into_iter().find(|(known, ..)| *known == name)
+        else {
+            return false;
+        };
+        saved() & registers == registers && (word(leaf, register) >> bit) & 1 == 1
+    }
+
+    /// EBX or ECX of leaf 1 or of leaf 7's first part; zero when the CPU has no such leaf.
+    #[allow(unused_unsafe)] // Newer compilers know that every x86-64 CPU has CPUID.
+    fn word(leaf: u32, register: Register) -> u32 {
+        // SAFETY: every x86-64 CPU has CPUID.
+        let answer = unsafe {
+            if leaf > __cpuid(0).eax {
+                return 0;
+            }
+            __cpuid_count(leaf, 0)
+        };
+        match register {
+            Register::Ebx => answer.ebx,
+            Register::Ecx => answer.ecx,
+        }
+    }
+
+    /// XCR0: which registers the system saves. SSE's are there on every system that this code is built for.
+    fn saved() -> u64 {
+        const OSXSAVE: u32 = 27;
+        if (word(1, Register::Ecx) >> OSXSAVE) & 1 == 0 {
+            return SSE;
+        }
+        // SAFETY: OSXSAVE says that XGETBV is there and allowed.
+        unsafe { xcr0() }
+    }
+
+    #[target_feature(enable = "xsave")]
+    fn xcr0() -> u64 {
+        // SAFETY: the caller has seen OSXSAVE; register 0 always exists.
+        unsafe { _xgetbv(0) }
+    }
+
+    #[derive(Clone, Copy)]
+    enum Register {
+        Ebx,
+        Ecx,
+    }
+
+    const SSE: u64 = 1 << 1;
+    const AVX: u64 = SSE | 1 << 2;
+    /// Mask registers, the upper halves of zmm0 to 15, and zmm16 to 31.
+    const AVX512: u64 = AVX | 0b111 << 5;
+
+    /// Rust's name, leaf, register and bit, and what the system must save for it.
+    const FEATURES: [(&str, u32, Register, u32, u64); FEATURE_COUNT] = [
+        ("aes", 1, Register::Ecx, 25, SSE),
+        ("ssse3", 1, Register::Ecx, 9, SSE),
+        ("sse4.1", 1, Register::Ecx, 19, SSE),
+        ("pclmulqdq", 1, Register::Ecx, 1, SSE),
+        ("avx2", 7, Register::Ebx, 5, AVX),
+        ("bmi1", 7, Register::Ebx, 3, 0),
+        ("bmi2", 7, Register::Ebx, 8, 0),
+        ("sha", 7, Register::Ebx, 29, SSE),
+        ("vaes", 7, Register::Ecx, 9, AVX),
+        ("vpclmulqdq", 7, Register::Ecx, 10, AVX),
+        ("avx512f", 7, Register::Ebx, 16, AVX512),
+        ("avx512bw", 7, Register::Ebx, 30, AVX512),
+        ("avx512dq", 7, Register::Ebx, 17, AVX512),
+        ("avx512vl", 7, Register::Ebx, 31, AVX512),
+        ("avx512vbmi", 7, Register::Ecx, 1, AVX512),
+        ("gfni", 7, Register::Ecx, 8, SSE),
+    ];
+    const FEATURE_COUNT: usize = 16;
+
+    #[test]
+    fn says_what_the_standard_library_says() {
+        use std::arch::is_x86_feature_detected as is;
+        let expected = [
+            ("aes", is!("aes")),
+            ("ssse3", is!("ssse3")),
+            ("sse4.1", is!("sse4.1")),
+            ("pclmulqdq", is!("pclmulqdq")),
+            ("avx2", is!("avx2")),
+            ("bmi1", is!("bmi1")),
+            ("bmi2", is!("bmi2")),
+            ("sha", is!("sha")),
+            ("vaes", is!("vaes")),
+            ("vpclmulqdq", is!("vpclmulqdq")),
+            ("avx512f", is!("avx512f")),
+            ("avx512bw", is!("avx512bw")),
+            ("avx512dq", is!("avx512dq")),
+            ("avx512vl", is!("avx512vl")),
+            ("avx512vbmi", is!("avx512vbmi")),
+            ("gfni", is!("gfni")),
+        ];
+        assert_eq!(expected.len(), FEATURE_COUNT);
+        for (name, there) in expected {
+            assert_eq!(has(name), there, "{name}");
+        }
+        assert!(!has("mmx2"));
     }
 }
 
