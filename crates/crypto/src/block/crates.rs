@@ -1,19 +1,16 @@
-//! Ciphers that RustCrypto's crates implement: CAST5, CAST6, Blowfish, DES, ARIA, SM4, Kuznyechik.
+//! Ciphers that RustCrypto's crates implement: CAST5, CAST6, Blowfish, ARIA, SM4, Kuznyechik.
 //!
 //! | cipher     | definition                 | key bytes                    |
 //! |------------|----------------------------|------------------------------|
 //! | cast5      | RFC 2144                   | 5 to 16; 12 rounds up to 10  |
 //! | cast6      | RFC 2612                   | 16, 20, 24, 28, 32           |
 //! | blowfish   | Schneier, FSE 1993         | 4 to 56                      |
-//! | des        | FIPS 46-3                  | 8, parity ignored            |
-//! | des3_ede   | SP 800-67                  | 24, parity ignored           |
 //! | aria       | RFC 5794                   | 16, 24, 32                   |
 //! | sm4        | GB/T 32907-2016            | 16                           |
 //! | kuznyechik | GOST R 34.12-2015          | 32                           |
 //!
-//! Weak DES keys, and triple DES with equal parts, are taken: the kernel refuses them only when its caller asks it to,
-//! and dm-crypt does not. All of these read tables at places that depend on secrets: on a shared CPU their cache lines
-//! can be watched. The crates wipe expanded keys on drop.
+//! All of these read tables at places that depend on secrets: on a shared CPU their cache lines can be watched. The crates
+//! wipe expanded keys on drop.
 
 use super::{Block, BlockCipher, Cipher128};
 use alloc::boxed::Box;
@@ -149,27 +146,6 @@ mod tests {
         check64::<Cipher>("0123456789abcdef", "1111111111111111", "61f9c3802281b096");
         check64::<Cipher>("f0e1d2c3b4", "fedcba9876543210", "b39e44481bdb1e6e");
         check64::<Cipher>("f0e1d2c3b4a5968778695a4b3c2d1e0f", "fedcba9876543210", "93142887ee3be15c");
-    }
-
-    /// NIST SP 800-17, appendix B.1 (known answers), and SP 800-67's example of three keys.
-    #[test]
-    fn des() {
-        check64::<des::Des>("0101010101010101", "8000000000000000", "95f8a5e5dd31d900");
-        check64::<des::Des>("8001010101010101", "0000000000000000", "95a8d72813daa94d");
-        let three = "0123456789abcdef23456789abcdef01456789abcdef0123";
-        check64::<des::TdesEde3>(three, "5468652071756663", "a826fd8ce53b855f");
-        check64::<des::TdesEde3>(three, "6b2062726f776e20", "cce21c8112256fe6");
-    }
-
-    /// A weak key is its own inverse and is taken; equal parts make triple DES single DES.
-    #[test]
-    fn weak_des_keys_are_taken() {
-        let weak = of_64_bits::<des::Des>(&[0x1; 8]);
-        let mut block = [*b"sector 7"];
-        weak.encrypt_blocks(&mut block);
-        weak.encrypt_blocks(&mut block);
-        assert_eq!(&block[0], b"sector 7");
-        check64::<des::TdesEde3>(&"0101010101010101".repeat(3), "8000000000000000", "95f8a5e5dd31d900");
     }
 
     /// RFC 5794, appendix A.

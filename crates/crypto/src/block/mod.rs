@@ -14,6 +14,7 @@ mod bulk;
 pub(crate) mod camellia;
 #[cfg(feature = "alloc")]
 mod crates;
+mod des;
 #[cfg(feature = "alloc")]
 mod fcrypt;
 #[cfg(feature = "alloc")]

@@ -7,6 +7,7 @@ use super::aes::Aes;
 use super::anubis::Anubis;
 use super::arc4::Arc4;
 use super::camellia::Camellia;
+use super::des::Des;
 use super::fcrypt::Fcrypt;
 use super::khazad::Khazad;
 use super::null::Null;
@@ -21,7 +22,6 @@ use alloc::boxed::Box;
 use blowfish::Blowfish;
 use cast5::Cast5;
 use cast6::Cast6;
-use des::{Des, TdesEde3};
 use kuznyechik::Kuznyechik;
 use sm4::Sm4;
 
@@ -117,12 +117,8 @@ pub(crate) static CIPHERS: [Cipher; 22] = [
         keys: (32, 448, 8),
         make: Make::Block64(|key, _| crates::of_64_bits::<Blowfish>(key)),
     },
-    Cipher { name: "des", keys: (64, 64, 8), make: Make::Block64(|key, _| crates::of_64_bits::<Des>(key)) },
-    Cipher {
-        name: "des3_ede",
-        keys: (192, 192, 8),
-        make: Make::Block64(|key, _| crates::of_64_bits::<TdesEde3>(key)),
-    },
+    Cipher { name: "des", keys: (64, 64, 8), make: Make::Block64(|key, _| Box::new(Des::new(key))) },
+    Cipher { name: "des3_ede", keys: (192, 192, 8), make: Make::Block64(|key, _| Box::new(Des::new(key))) },
     Cipher {
         name: "anubis",
         keys: (128, 320, 32),

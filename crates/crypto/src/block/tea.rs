@@ -118,6 +118,10 @@ impl<F: Family> BlockCipher<8> for Tea<F> {
         groups.iter_mut().for_each(|group| self.decrypt(group));
         rest.as_chunks_mut::<1>().0.iter_mut().for_each(|block| self.decrypt(block));
     }
+
+    fn parallel(&self) -> usize {
+        LANES
+    }
 }
 
 /// The left and the right words of some blocks.

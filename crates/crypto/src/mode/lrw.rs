@@ -3,8 +3,9 @@
 //! C_j = E(P_j ^ T_j) ^ T_j with T_j = K2·(I + j) in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1. I is the IV, a big-endian
 //! number; bits of I, K2 and T count from the last byte's lowest. K2 is the last 16 bytes of the key.
 //!
-//! Counting up flips the lowest bits of I + j up to some bit k, so that T_{j+1} = T_j ^ K2·(1 + x + … + x^k). All 128 of
-//! these multiples are made at key set-up. Which are read depends on sector numbers only, never on the key.
+//! Counting up flips the lowest bits of I + j up to some bit k: K2·(1 + x + … + x^k) is the difference. All 128 of these
+//! multiples are made at key set-up, and the products of K2 with the numbers below [`WINDOW`], to which a window of that
+//! many blocks has one difference. Which are read depends on sector numbers only, never on the key.
 
 use crate::block::{Block, BlockCipher};
 use crate::engine::{BATCH, Engine, Run};
@@ -59,12 +60,16 @@ impl Engine for Lrw {
     }
 }
 
-/// K2·(1 + x + … + x^k) for every k.
 #[derive(Clone, Copy)]
-struct Multiples([u128; 128]);
+struct Multiples {
+    /// K2·(1 + x + … + x^k) for every k.
+    runs: [u128; 128],
+    /// K2 times the numbers below [`WINDOW`], in the bytes' own order.
+    small: [u128; WINDOW],
+}
 
 impl Plain for Multiples {
-    const EMPTY: Self = Self([0; 128]);
+    const EMPTY: Self = Self { runs: [0; 128], small: [0; WINDOW] };
 }
 
 impl Multiples {
@@ -72,33 +77,42 @@ impl Multiples {
         SecretBox::new_with(|multiples: &mut Self| {
             let mut power = u128::from_be_bytes(*key);
             let mut sum = 0;
-            for multiple in &mut multiples.0 {
+            for run in &mut multiples.runs {
                 sum ^= power;
-                *multiple = sum;
+                *run = sum;
                 power = double(power);
+            }
+            for number in 0..WINDOW {
+                multiples.small[number] = multiples.product(number as u128).to_be();
             }
         })
     }
 
     /// K2·index, K2·(index + 1), …, in the bytes' own order.
-    fn fill(&self, mut index: u128, masks: &mut [u128]) {
-        let mut product = self.product(index);
-        for mask in masks {
-            *mask = product.to_be();
+    fn fill(&self, index: u128, mut masks: &mut [u128]) {
+        let mut skipped = index as usize % WINDOW;
+        let mut window = index / WINDOW as u128;
+        let mut base = self.product(window * WINDOW as u128);
+        while !masks.is_empty() {
+            let small = &self.small[skipped..];
+            let (now, later) = masks.split_at_mut(small.len().min(masks.len()));
+            let swapped = base.to_be();
+            now.iter_mut().zip(small).for_each(|(mask, small)| *mask = swapped ^ small);
             // From the last number to zero all bits flip.
-            let flipped = index.trailing_ones().min(127) as usize;
-            product ^= self.0[flipped];
-            index = index.wrapping_add(1);
+            let flipped = (window.trailing_ones() + WINDOW.ilog2()).min(127);
+            base ^= self.runs[flipped as usize] ^ self.runs[WINDOW.ilog2() as usize - 1];
+            window = window.wrapping_add(1);
+            (masks, skipped) = (later, 0);
         }
     }
 
-    /// K2·index, from the powers in which the multiples differ.
+    /// K2·index, from the powers in which the runs differ.
     fn product(&self, index: u128) -> u128 {
         let mut product = 0;
         let mut rest = index;
         while rest != 0 {
             let bit = rest.trailing_zeros() as usize;
-            product ^= self.0[bit] ^ if bit > 0 { self.0[bit - 1] } else { 0 };
+            product ^= self.runs[bit] ^ if bit > 0 { self.runs[bit - 1] } else { 0 };
             rest &= rest - 1;
         }
         product
@@ -115,6 +129,9 @@ fn mask(blocks: &mut [Block], masks: &[u128]) {
 fn double(power: u128) -> u128 {
     (power << 1) ^ ((power >> 127).wrapping_neg() & 0x87)
 }
+
+/// Blocks whose masks have all but their lowest bits of the number in common: a 512-byte sector.
+const WINDOW: usize = 32;
 
 /// Data a call of the cipher: the largest sector, or several small ones.
 const MOST_BYTES: usize = 4096;
@@ -164,8 +181,8 @@ mod tests {
     #[test]
     fn counting_equals_multiplying() {
         let multiples = Multiples::of(&hex("258e2a05e73e9d03ee5a830ccc094c87").try_into().unwrap());
-        for first in [0, 1, 0xffff_fffe, u128::from(u64::MAX) - 1, u128::MAX - 2] {
-            let mut masks = [0; 8];
+        for first in [0, 1, 31, 0xffff_fffe, u128::from(u64::MAX) - 40, u128::MAX - 2, u128::MAX - 70] {
+            let mut masks = [0; 80];
             multiples.fill(first, &mut masks);
             for (offset, mask) in (0..).zip(masks) {
                 assert_eq!(u128::from_be(mask), schoolbook(&multiples, first.wrapping_add(offset)));
@@ -175,7 +192,7 @@ mod tests {
 
     /// The product by Horner's rule, from the highest bit of the public factor.
     fn schoolbook(multiples: &Multiples, index: u128) -> u128 {
-        let key = multiples.0[0];
+        let key = multiples.runs[0];
         (0..128).rev().fold(0, |product, bit| double(product) ^ if index >> bit & 1 == 1 { key } else { 0 })
     }
 }
