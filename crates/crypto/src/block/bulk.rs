@@ -3,6 +3,7 @@
 //! Such code takes many blocks side by side and has no modes of its own: [`crate::mode`] hands it long runs.
 
 use super::{Block, BlockCipher, Cipher128};
+use crate::mode::xts;
 use crate::secret::{Plain, SecretBox};
 
 /// A key expanded to a schedule `S`, with one instruction set's functions.
@@ -19,6 +20,8 @@ pub(crate) struct Code<S> {
     pub(super) parallel: usize,
     pub(super) encrypt: fn(&S, &mut [Block]),
     pub(super) decrypt: fn(&S, &mut [Block]),
+    /// The same instruction set's masks for XTS.
+    pub(super) masks: &'static xts::Masks,
 }
 
 impl<S: Plain> BlockCipher for Bulk<S> {
@@ -39,7 +42,15 @@ impl<S: Plain> BlockCipher for Bulk<S> {
     }
 }
 
-impl<S: Plain> Cipher128 for Bulk<S> {}
+impl<S: Plain> Cipher128 for Bulk<S> {
+    fn xts_encrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+        xts::masked(self.code.masks, tweaks, sector, data, |blocks| self.encrypt_blocks(blocks));
+    }
+
+    fn xts_decrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
+        xts::masked(self.code.masks, tweaks, sector, data, |blocks| self.decrypt_blocks(blocks));
+    }
+}
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -4,6 +4,9 @@
 //! the first byte's lowest.
 
 #[cfg(feature = "alloc")]
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;
+
 use super::BATCH;
 #[cfg(feature = "alloc")]
 use crate::block::Cipher128;
@@ -58,7 +61,7 @@ pub(crate) fn encrypt(
     sector: usize,
     data: &mut [u8],
 ) {
-    masked(tweaks, sector, data, |blocks| cipher.encrypt_blocks(blocks));
+    masked(&PORTABLE, tweaks, sector, data, |blocks| cipher.encrypt_blocks(blocks));
 }
 
 /// Decrypts sectors under encrypted tweaks, one a sector.
@@ -68,27 +71,51 @@ pub(crate) fn decrypt(
     sector: usize,
     data: &mut [u8],
 ) {
-    masked(tweaks, sector, data, |blocks| cipher.decrypt_blocks(blocks));
+    masked(&PORTABLE, tweaks, sector, data, |blocks| cipher.decrypt_blocks(blocks));
 }
 
 /// Masks a batch of whole sectors, runs the cipher over it, masks again.
-fn masked(tweaks: &[Block], sector: usize, data: &mut [u8], run: impl Fn(&mut [Block])) {
+pub(crate) fn masked(
+    code: &Masks,
+    tweaks: &[Block],
+    sector: usize,
+    data: &mut [u8],
+    run: impl Fn(&mut [Block]),
+) {
     let blocks_a_sector = sector / size_of::<Block>();
     let sectors = MOST_BLOCKS / blocks_a_sector;
     let mut masks = [0; MOST_BLOCKS];
     let batches = data.as_chunks_mut().0.chunks_mut(sectors * blocks_a_sector);
     for (tweaks, batch) in tweaks.chunks(sectors).zip(batches) {
         let masks = &mut masks[..batch.len()];
-        for (tweak, masks) in tweaks.iter().zip(masks.chunks_exact_mut(blocks_a_sector)) {
-            powers(u128::from_le_bytes(*tweak), masks);
-        }
-        mask(batch, masks);
+        (code.powers)(tweaks, masks);
+        (code.add)(batch, masks);
         run(batch);
-        mask(batch, masks);
+        (code.add)(batch, masks);
     }
 }
 
-fn mask(blocks: &mut [Block], masks: &[u128]) {
+/// One instruction set's functions for masks, as a table.
+pub(crate) struct Masks {
+    /// The masks of sectors of the same size that lie one after the other, from one tweak each.
+    powers: fn(&[Block], &mut [u128]),
+    /// Adds masks to blocks.
+    add: fn(&mut [Block], &[u128]),
+}
+
+/// For every CPU.
+pub(crate) static PORTABLE: Masks = Masks {
+    powers: |tweaks, masks| {
+        let blocks_a_sector = masks.len() / tweaks.len();
+        for (tweak, masks) in tweaks.iter().zip(masks.chunks_exact_mut(blocks_a_sector)) {
+            powers(u128::from_le_bytes(*tweak), masks);
+        }
+    },
+    add,
+};
+
+#[inline(always)]
+fn add(blocks: &mut [Block], masks: &[u128]) {
     for (block, mask) in blocks.iter_mut().zip(masks) {
         *block = (u128::from_le_bytes(*block) ^ mask).to_le_bytes();
     }
@@ -124,6 +151,8 @@ const MOST_BLOCKS: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use crate::{Cpu, cpu::Feature};
 
     /// The doubling of IEEE 1619-2018, 5.2, written bytewise as the standard does.
     #[test]
@@ -147,12 +176,25 @@ mod tests {
 
     #[test]
     fn masks_are_the_powers_of_x() {
-        let mut power: u128 = 0x8123_4567_89ab_cdef_0fed_cba9_8765_4321;
-        let mut masks = [0; 64];
-        powers(power, &mut masks);
-        for mask in masks {
-            assert_eq!(mask, power);
-            power = double(power);
+        let tweaks: [u128; 3] = [0x8123_4567_89ab_cdef_0fed_cba9_8765_4321, u128::MAX, 1 << 127];
+        let mut codes = vec![&PORTABLE];
+        #[cfg(target_arch = "x86_64")]
+        if Cpu::detect().has(Feature::Avx512) {
+            codes.push(&x86::AVX512);
+        }
+        for code in codes {
+            let mut masks = [0; 96];
+            (code.powers)(&tweaks.map(u128::to_le_bytes), &mut masks);
+            for (tweak, masks) in tweaks.iter().zip(masks.chunks(32)) {
+                let mut power = *tweak;
+                for mask in masks {
+                    assert_eq!(*mask, power);
+                    power = double(power);
+                }
+            }
+            let mut blocks = masks.map(u128::to_le_bytes);
+            (code.add)(&mut blocks, &masks);
+            assert_eq!(blocks, [[0; 16]; 96]);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::Cpu;
 use crate::block::Block;
 use crate::block::bulk::Code;
 use crate::cpu::Feature;
+use crate::mode::xts;
 use core::arch::aarch64::*;
 use core::ops::{BitAnd, BitOr, BitXor};
 
@@ -28,6 +29,7 @@ static CODE: Code<Schedule> = Code {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the feature.
         unsafe { all(&schedule.decrypt, blocks) }
     },
+    masks: &xts::PORTABLE,
 };
 
 #[target_feature(enable = "neon")]

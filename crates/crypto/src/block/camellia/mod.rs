@@ -19,6 +19,7 @@ mod x86;
 
 use super::bulk::{Bulk, Code};
 use crate::Cpu;
+use crate::mode::xts;
 use schedule::Schedule;
 
 /// An expanded Camellia key of 128, 192 or 256 bits.
@@ -54,4 +55,5 @@ static PORTABLE: Code<Schedule> = Code {
     parallel: 2,
     encrypt: |schedule, blocks| portable::blocks(&schedule.encrypt, blocks),
     decrypt: |schedule, blocks| portable::blocks(&schedule.decrypt, blocks),
+    masks: &xts::PORTABLE,
 };

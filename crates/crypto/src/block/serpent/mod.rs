@@ -20,6 +20,7 @@ mod x86;
 use super::bulk::{Bulk, Code};
 use super::{Block, BlockCipher, Cipher128};
 use crate::Cpu;
+use crate::mode::xts;
 use schedule::Schedule;
 use zeroize::Zeroizing;
 
@@ -97,4 +98,5 @@ static PORTABLE: Code<Schedule> = Code {
     parallel: 1,
     encrypt: |schedule, blocks| rounds::blocks::<u32, true>((), schedule, blocks),
     decrypt: |schedule, blocks| rounds::blocks::<u32, false>((), schedule, blocks),
+    masks: &xts::PORTABLE,
 };

@@ -13,6 +13,7 @@ mod x86;
 
 use super::bulk::{Bulk, Code};
 use crate::Cpu;
+use crate::mode::xts;
 use schedule::Schedule;
 
 /// An expanded Twofish key of 128, 192 or 256 bits.
@@ -41,5 +42,10 @@ fn choose(cpu: Cpu) -> &'static Code<Schedule> {
 }
 
 /// Two blocks side by side, over tables.
-static PORTABLE: Code<Schedule> =
-    Code { name: "portable", parallel: 2, encrypt: rounds::blocks::<true>, decrypt: rounds::blocks::<false> };
+static PORTABLE: Code<Schedule> = Code {
+    name: "portable",
+    parallel: 2,
+    encrypt: rounds::blocks::<true>,
+    decrypt: rounds::blocks::<false>,
+    masks: &xts::PORTABLE,
+};

@@ -9,6 +9,7 @@ use crate::block::bulk::Code;
 use crate::block::camellia::bytes::Bytes;
 use crate::block::camellia::rounds;
 use crate::block::camellia::schedule::{Schedule, Subkeys};
+use crate::mode::xts;
 use core::arch::x86_64::*;
 use core::ops::{BitAnd, BitOr, BitXor};
 
@@ -24,6 +25,7 @@ pub(super) static CODE: Code<Schedule> = Code {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
         unsafe { all(&schedule.decrypt, blocks) }
     },
+    masks: &xts::x86::AVX512,
 };
 
 #[target_feature(enable = "avx512f,avx512bw,gfni")]

@@ -5,6 +5,7 @@ use crate::block::bulk::Code;
 use crate::block::serpent::rounds;
 use crate::block::serpent::schedule::Schedule;
 use crate::block::serpent::words::{Pair, Words};
+use crate::mode::xts;
 use core::arch::x86_64::*;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -20,6 +21,7 @@ pub(super) static CODE: Code<Schedule> = Code {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
         unsafe { decrypt(schedule, blocks) }
     },
+    masks: &xts::PORTABLE,
 };
 
 #[target_feature(enable = "avx2")]

@@ -9,6 +9,7 @@ use crate::block::bulk::Code;
 use crate::block::serpent::rounds;
 use crate::block::serpent::schedule::Schedule;
 use crate::block::serpent::words::{Pair, Words};
+use crate::mode::xts;
 use core::arch::x86_64::*;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -24,6 +25,7 @@ pub(super) static CODE: Code<Schedule> = Code {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
         unsafe { decrypt(schedule, blocks) }
     },
+    masks: &xts::x86::AVX512,
 };
 
 #[target_feature(enable = "avx512f")]

@@ -13,6 +13,7 @@ use crate::block::Block;
 use crate::block::bulk::Code;
 use crate::block::twofish::boxes::{MDS, MDS_FIELD, multiply};
 use crate::block::twofish::schedule::Schedule;
+use crate::mode::xts;
 use core::arch::x86_64::*;
 
 /// To be called only on a CPU that has the features this module is compiled for.
@@ -27,6 +28,7 @@ pub(super) static CODE: Code<Schedule> = Code {
         // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
         unsafe { all::<false>(schedule, blocks) }
     },
+    masks: &xts::x86::AVX512,
 };
 
 /// One word of 64 blocks.
