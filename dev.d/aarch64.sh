@@ -16,6 +16,13 @@ layer_aarch64() {
     have qemu-aarch64-static || { left_out aarch64 "qemu-aarch64-static is not installed" && return; }
     step "build for aarch64" build_aarch64
     step "build for this machine" build_static
+    step "lints for aarch64" with_rust_lld cargo clippy --quiet --target $aarch64_linux --package keyway-crypto --all-targets -- -D warnings
+    step "bare x86-64" compiled_for_bare x86_64-unknown-none
+    if have qemu-system-aarch64; then
+        step "bare aarch64" bare_metal
+    else
+        left_out aarch64::bare-metal "qemu-system-aarch64 is not installed"
+    fi
     local core
     for core in $cores; do
         say "-- $core"
@@ -118,3 +125,44 @@ instructions() {
 }
 
 hundredths() { printf '%d.%02d' $(($1 / 100)) $(($1 % 100)); }
+
+# A program without an operating system and without an allocator unlocks a volume of Keyway's and one of cryptsetup's on
+# QEMU's aarch64 board, and refuses another passphrase.
+bare_metal() {
+    local at=$cores_at/bare passphrase="correct horse battery staple"
+    mkdir -p "$at"
+    printf '%s' "$passphrase" >"$at/key"
+    { echo "the first sector, $(date +%s%N)" && head -c 1M /dev/urandom; } | head -c 1M >"$at/plain"
+    rm -f "$at"/*.luks
+    target/keyway build -q --type luks1 -h sha1 --pbkdf-force-iterations 2000 -d "$at/key" "$at/plain" "$at/luks1.luks" &&
+        bare_luks2 "$at" && bare_program "$at" || return
+    timeout 60 qemu-system-aarch64 -M virt -cpu cortex-a53 -m 256 -display none -serial stdio -monitor none -no-reboot \
+        -kernel "$at/target/aarch64-unknown-none/release/keyway-bare" </dev/null | tee "$at/console" || return
+    diff -a "$at/console" - <<EXPECTED
+LUKS1: wrong passphrase
+LUKS1: $(head -1 "$at/plain")
+LUKS2: wrong passphrase
+LUKS2: $(head -1 "$at/plain")
+EXPECTED
+}
+
+# The header is cryptsetup's where there is one; sectors are written by Keyway.
+bare_luks2() {
+    local options="--type luks2 --pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 1024 --pbkdf-parallel 2 --sector-size 4096"
+    have cryptsetup || { target/keyway build -q $options -d "$1/key" "$1/plain" "$1/luks2.luks" && return; }
+    truncate -s 20M "$1/luks2.luks" &&
+        PATH=$PATH:/usr/sbin:/sbin cryptsetup luksFormat -q $options "$1/luks2.luks" "$1/key" &&
+        target/keyway write -d "$1/key" "$1/luks2.luks" "$1/plain"
+}
+
+bare_program() {
+    want_target aarch64-unknown-none
+    BARE_LUKS1=$1/luks1.luks BARE_LUKS2=$1/luks2.luks cargo build --quiet --release --manifest-path bare/Cargo.toml \
+        --target aarch64-unknown-none --target-dir "$1/target"
+}
+
+# The same libraries for a machine that has no such program here.
+compiled_for_bare() {
+    want_target "$1"
+    cargo build --quiet --package keyway-crypto --package keyway-format --no-default-features --target "$1"
+}

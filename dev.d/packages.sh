@@ -6,6 +6,7 @@ declare -A package_of=(
     [qemu-img]=qemu-utils
     [qemu-system-x86_64]=qemu-system-x86
     [qemu-aarch64-static]=qemu-user-static
+    [qemu-system-aarch64]=qemu-system-arm
     [nbdkit]=nbdkit
     [nbdcopy]=libnbd-bin
     [grub-fstest]=grub-common
@@ -27,7 +28,7 @@ declare -A package_of=(
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
-aarch64_programs="cc qemu-aarch64-static"
+aarch64_programs="cc qemu-aarch64-static qemu-system-aarch64"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"

@@ -64,7 +64,7 @@ layer_check() {
 
 # The workspaces that are left out of this one, too.
 format_check() {
-    cargo fmt --all --check && for workspace in bench fuzz; do
+    cargo fmt --all --check && for workspace in bare bench fuzz; do
         cargo fmt --manifest-path "$workspace/Cargo.toml" --check || return
     done
 }

@@ -1,15 +1,12 @@
 //! Passphrase to key: PBKDF2 and Argon2, each stoppable from another thread.
 
 mod argon2;
-#[cfg(feature = "alloc")]
 mod hmac;
-#[cfg(feature = "alloc")]
 mod pbkdf2;
 
 pub use argon2::{Argon2Block, argon2_in};
 #[cfg(feature = "alloc")]
 pub use argon2::{argon2, argon2_on};
-#[cfg(feature = "alloc")]
 pub use pbkdf2::{pbkdf2, pbkdf2_on};
 
 use core::sync::atomic::{AtomicBool, Ordering};

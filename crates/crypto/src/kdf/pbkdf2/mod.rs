@@ -4,6 +4,7 @@
 //! key's block ([`contexts`]).
 
 mod chains;
+#[cfg(target_arch = "x86_64")]
 mod constants;
 mod contexts;
 #[cfg(target_arch = "x86_64")]
