@@ -51,11 +51,7 @@ impl Total {
 }
 
 fn sweep(existing: &Existing) -> Total {
-    let mut total = Total::default();
-    if existing.implemented.is_err() {
-        return total;
-    }
-    total.combinations = 1;
+    let mut total = Total { combinations: 1, ..Total::default() };
     let text = existing.spec.to_string();
     for bits in some(&existing.key_bits) {
         let mut key = Secret::zeroed(bits / 8);
