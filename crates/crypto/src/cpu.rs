@@ -3,6 +3,9 @@
 //! Detection follows the vendors' rules (CPUID leaves 1 and 7 with XGETBV for the register state on x86-64, HWCAP on
 //! aarch64): through the standard library, and without `std` by CPUID itself on x86-64. On aarch64 without `std`, and on
 //! x86-64 targets without SSE registers (kernels, UEFI), only what the build's target always has is used.
+//!
+//! Vector code for x86-64 is compiled where the target has SSE2: `all(target_arch = "x86_64", target_feature = "sse2")`. The
+//! soft-float targets of kernels and UEFI have no way to pass a vector.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;

@@ -4,9 +4,10 @@
 //! the first byte's lowest.
 
 #[cfg(feature = "alloc")]
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod x86;
 
+#[cfg(feature = "alloc")]
 use super::BATCH;
 #[cfg(feature = "alloc")]
 use crate::block::Cipher128;
@@ -151,7 +152,7 @@ const MOST_BLOCKS: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     use crate::{Cpu, cpu::Feature};
 
     /// The doubling of IEEE 1619-2018, 5.2, written bytewise as the standard does.
@@ -178,7 +179,7 @@ mod tests {
     fn masks_are_the_powers_of_x() {
         let tweaks: [u128; 3] = [0x8123_4567_89ab_cdef_0fed_cba9_8765_4321, u128::MAX, 1 << 127];
         let mut codes = vec![&PORTABLE];
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         if Cpu::detect().has(Feature::Avx512) {
             codes.push(&x86::AVX512);
         }

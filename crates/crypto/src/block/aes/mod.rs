@@ -3,14 +3,14 @@
 #[cfg(target_arch = "aarch64")]
 mod arm;
 mod code;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 mod lanes;
 mod schedule;
 mod slice;
 mod soft;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 mod wide;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
 
 use crate::Cpu;
@@ -73,11 +73,11 @@ impl Cipher128 for Aes {
 
 /// The best code that `cpu` can run.
 fn choose(cpu: Cpu) -> &'static Code {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     let vector = x86::choose(cpu);
     #[cfg(target_arch = "aarch64")]
     let vector = arm::choose(cpu);
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
     let (vector, _) = (None, cpu);
     vector.unwrap_or(&soft::CODE)
 }

@@ -6,15 +6,15 @@
 #[cfg(target_arch = "aarch64")]
 mod arm;
 mod boxes;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 mod bytes;
 mod portable;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 mod rounds;
 mod schedule;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
 
 use super::bulk::{Bulk, Code};
@@ -37,11 +37,11 @@ impl Camellia {
 
 /// The widest code that `cpu` can run.
 fn choose(cpu: Cpu) -> &'static Code<Schedule> {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     let vector = x86::choose(cpu);
     #[cfg(target_arch = "aarch64")]
     let vector = arm::choose(cpu);
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
     let vector = {
         let _ = cpu;
         None

@@ -80,11 +80,11 @@ impl Words for u32 {
 }
 
 /// Two vectors side by side: their instructions interleave, which hides latency.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 #[derive(Clone, Copy)]
 pub(super) struct Pair<V>(V, V);
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 impl<V: Words> Words for Pair<V> {
     type Proof = V::Proof;
     const BLOCKS: usize = 2 * V::BLOCKS;
@@ -129,7 +129,7 @@ impl<V: Words> Words for Pair<V> {
     }
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 impl<V: Copy> Pair<V> {
     #[inline(always)]
     fn join([a, b, c, d]: [V; 4], [e, f, g, h]: [V; 4]) -> [Self; 4] {
@@ -137,7 +137,7 @@ impl<V: Copy> Pair<V> {
     }
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 mod pair {
     use super::{BitAnd, BitOr, BitXor, Not, Pair, Words};
 

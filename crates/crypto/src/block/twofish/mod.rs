@@ -8,7 +8,7 @@ mod rounds;
 mod schedule;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
 
 use super::bulk::{Bulk, Code};
@@ -31,9 +31,9 @@ impl Twofish {
 
 /// The widest code that `cpu` can run.
 fn choose(cpu: Cpu) -> &'static Code<Schedule> {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     let vector = x86::choose(cpu);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
     let vector = {
         let _ = cpu;
         None

@@ -8,7 +8,7 @@ mod address;
 mod compress;
 mod slices;
 mod sys;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
 
 use super::{Argon2Cost, Argon2Variant, Stop};

@@ -120,7 +120,7 @@ impl Fill {
 
 /// The best code that `cpu` can run.
 pub(super) fn choose(cpu: Cpu) -> Fill {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     {
         use super::x86;
         use crate::cpu::Feature;
@@ -219,13 +219,13 @@ pub(super) unsafe fn fill(
 /// Asks for a block's sixteen cache lines.
 #[inline(always)]
 fn prefetch(block: *const Block) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     for line in 0..size_of::<Block>() / 64 {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch reads nothing; the address is inside the block.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(block.cast::<i8>().add(64 * line)) }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
     let _ = block;
 }
 

@@ -4,22 +4,22 @@
 //! key's block ([`contexts`]).
 
 mod chains;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod constants;
 mod contexts;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod lanes;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 mod machine;
 mod sha;
 mod whirlpool;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
 
 use super::Stop;
 use crate::hash::with_context;
 use crate::{Cpu, Error, Hash};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use x86 as machine;
 
 /// Runs the first expression with `$chained` standing for the hash's [`chains::Chained`], where it is one.

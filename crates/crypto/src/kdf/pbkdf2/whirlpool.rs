@@ -3,10 +3,10 @@
 //! The first of the two starts from a keyed state that stays the same: W's round keys for it are computed once.
 
 use super::chains::{Chain, Chained, Words};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::x86;
 use crate::Cpu;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use crate::cpu::Feature;
 use crate::hash::whirlpool::{PADDING, State, compress, compress_keyed, round_keys};
 use zeroize::Zeroizing;
@@ -24,7 +24,7 @@ impl Chained for Whirlpool {
     }
 
     fn iterate(cpu: Cpu, chains: &mut [Chain<State>], rounds: u32) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         if cpu.has(Feature::Gfni) {
             return chains.iter_mut().for_each(|chain| x86::whirlpool(cpu, chain, rounds));
         }

@@ -30,7 +30,7 @@ pub(super) struct StreamKey {
 /// The module that calls this keeps `CODE` behind a check of [`Cpu`].
 ///
 /// [`Words`]: super::words::Words
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 macro_rules! define_code {
     ($name:literal, $features:literal, $words:ty) => {
         use crate::block::Block;
@@ -62,7 +62,7 @@ macro_rules! define_code {
         }
     };
 }
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 pub(super) use define_code;
 
 /// The readable reference, for every CPU.
@@ -74,11 +74,11 @@ pub(super) static PORTABLE: Code = Code {
 
 /// The widest code that `cpu` can run.
 pub(super) fn choose(cpu: Cpu) -> &'static Code {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     let vector = super::x86::choose(cpu);
     #[cfg(target_arch = "aarch64")]
     let vector = super::arm::choose(cpu);
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
     let vector = {
         let _ = cpu;
         None

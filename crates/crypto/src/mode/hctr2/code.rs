@@ -19,7 +19,7 @@ pub(super) struct Code {
 /// Defines `CODE`, the [`Code`] of the instruction set named by `$features`, over lanes of the type `$lanes`.
 ///
 /// The module that calls this keeps `CODE` behind a check of [`Cpu`].
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 macro_rules! define_code {
     ($features:literal, $lanes:ty) => {
         use crate::block::Block;
@@ -60,7 +60,7 @@ macro_rules! define_code {
         }
     };
 }
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 pub(super) use define_code;
 
 /// The readable reference, for every CPU.
@@ -76,11 +76,11 @@ pub(super) static PORTABLE: Code = Code {
 
 /// The widest code that `cpu` can run.
 pub(super) fn choose(cpu: Cpu) -> &'static Code {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     let vector = super::x86::choose(cpu);
     #[cfg(target_arch = "aarch64")]
     let vector = super::arm::choose(cpu);
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
     let (vector, _) = (None, cpu);
     vector.unwrap_or(&PORTABLE)
 }
