@@ -79,14 +79,18 @@ impl Pair {
 /// The product of two polynomials of 64 coefficients.
 #[inline(always)]
 fn without_carries(a: u64, b: u64) -> u128 {
-    let cut = |word: u64| [0, 1, 2, 3, 4].map(|class| u128::from(word & (EVERY_FIFTH << class) as u64));
-    let (a, b) = (cut(a), cut(b));
-    let mut product = 0;
-    for class in 0..5 {
-        let sum = (0..5).fold(0, |sum, index| sum ^ (a[index] * b[(class + 5 - index) % 5]));
-        product |= sum & (EVERY_FIFTH << class);
-    }
-    product
+    let cut = |word: u64| [0, 1, 2, 3, 4].map(|class| word & (EVERY_FIFTH << class) as u64);
+    let ([a0, a1, a2, a3, a4], [b0, b1, b2, b3, b4]) = (cut(a), cut(b));
+    let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+    let classes = [
+        product(a0, b0) ^ product(a1, b4) ^ product(a2, b3) ^ product(a3, b2) ^ product(a4, b1),
+        product(a0, b1) ^ product(a1, b0) ^ product(a2, b4) ^ product(a3, b3) ^ product(a4, b2),
+        product(a0, b2) ^ product(a1, b1) ^ product(a2, b0) ^ product(a3, b4) ^ product(a4, b3),
+        product(a0, b3) ^ product(a1, b2) ^ product(a2, b1) ^ product(a3, b0) ^ product(a4, b4),
+        product(a0, b4) ^ product(a1, b3) ^ product(a2, b2) ^ product(a3, b1) ^ product(a4, b0),
+    ];
+    let masked = (0..).zip(classes).map(|(class, sum)| sum & (EVERY_FIFTH << class));
+    masked.fold(0, |product, class| product | class)
 }
 
 /// Bits 0, 5, 10, ….
