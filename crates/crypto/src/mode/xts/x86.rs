@@ -38,10 +38,22 @@ fn powers(tweaks: &[Block], masks: &mut [u128]) {
     }
 }
 
-/// The portable loop, in wider registers.
+/// Adds masks to blocks, four at a time.
 #[target_feature(enable = "avx512f,avx512bw")]
 fn add_masks(blocks: &mut [Block], masks: &[u128]) {
-    add(blocks, masks);
+    let (fours, rest) = blocks.as_chunks_mut::<4>();
+    let (mask_fours, mask_rest) = masks.as_chunks::<4>();
+    for (blocks, masks) in fours.iter_mut().zip(mask_fours) {
+        // SAFETY: four blocks, and four masks, are a register.
+        unsafe {
+            let masked = _mm512_xor_si512(
+                _mm512_loadu_si512(blocks.as_ptr().cast()),
+                _mm512_loadu_si512(masks.as_ptr().cast()),
+            );
+            _mm512_storeu_si512(blocks.as_mut_ptr().cast(), masked);
+        }
+    }
+    add(rest, mask_rest);
 }
 
 /// Each lane times x to the power in the lane's two halves, below 64.
