@@ -124,7 +124,8 @@ fn check_options(args: &Args, version: u8) -> Result<()> {
     check_keyslot_encryption(args)
 }
 
-/// `--key-size`, or cryptsetup's default for the mode; checked against the cipher.
+/// `--key-size`, or cryptsetup's default for the mode, or where the cipher does not take that, the largest key that it
+/// does; checked against the cipher.
 fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
     let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
     let bits = match args.number32(&shared::KEY_SIZE) {
@@ -132,8 +133,12 @@ fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
             return Err(refusal("Key size must be a multiple of 8 bits."));
         }
         Some(bits) => bits,
-        None if cipher.split('-').nth(1) == Some("xts") => 2 * DEFAULT_KEY_BITS,
-        None => DEFAULT_KEY_BITS,
+        None => {
+            let usual =
+                if cipher.split('-').nth(1) == Some("xts") { 2 * DEFAULT_KEY_BITS } else { DEFAULT_KEY_BITS };
+            let largest = || spec.key_bits().last().map_or(usual, |bits| *bits as u32);
+            if spec.check_key_bits(usual as usize).is_ok() { usual } else { largest() }
+        }
     };
     spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
     Ok(bits)

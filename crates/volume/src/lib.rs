@@ -4,6 +4,7 @@
 //! which bytes of the data device are plaintext where, and [`Volume`] is that plaintext, as a [`Storage`] itself.
 #![forbid(unsafe_code)]
 
+mod area_cipher;
 pub mod backup;
 pub mod convert;
 pub mod create;

@@ -5,7 +5,7 @@ use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
-use crate::{Error, KdfChoice, Locking, Luks, Random, Result, Storage};
+use crate::{Error, KdfChoice, Locking, Luks, Random, Result, Storage, area_cipher};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize, Stop};
 use keyway_format::Bytes;
 use keyway_format::luks2::{
@@ -136,8 +136,7 @@ fn plan_in(
         segment: &segment,
         digest: &digest,
     })?;
-    let area_cipher = params.keyslot_cipher.clone().unwrap_or_else(|| full_name(&params.cipher));
-    let area_key_bytes = params.keyslot_key_bits.unwrap_or(params.key_bits) / 8;
+    let (area_cipher, area_key_bytes) = area_encryption(params);
     let slot = params.keyslot.unwrap_or(0);
     let area = metadata.free_area(volume_key.len() as u32)?;
     let (description, keyslot) = NewKeyslot {
@@ -156,6 +155,15 @@ fn plan_in(
     plan(binary, metadata, geometry.data_offset, (area.offset.0, material), rng)
 }
 
+/// What encrypts the keyslot's area, and the bytes of its key: what was asked for, or what suits the data's cipher.
+fn area_encryption(params: &Luks2Params) -> (String, u32) {
+    let (cipher, key_bytes) = match &params.keyslot_cipher {
+        Some(cipher) => (cipher.clone(), params.key_bits / 8),
+        None => area_cipher::default_for(&full_name(&params.cipher), params.key_bits / 8),
+    };
+    (cipher, params.keyslot_key_bits.map_or(key_bytes, |bits| bits / 8))
+}
+
 /// A PBKDF2 digest of `key`, as costly as `kdf` asks.
 pub(crate) fn new_digest(hash: Hash, key: &Secret, kdf: &KdfChoice, rng: &mut dyn Random) -> Result<Digest> {
     let salt: [u8; 32] = random_bytes(rng)?;
@@ -168,19 +176,21 @@ pub(crate) fn new_digest(hash: Hash, key: &Secret, kdf: &KdfChoice, rng: &mut dy
 /// Refuses what cannot be, by name, before anything is measured or written.
 fn check(params: &Luks2Params, volume_key: &Secret) -> Result<()> {
     let refuse = |why: String| Err(Error::Refused(why));
-    CipherSpec::parse(&params.cipher)?.check_key_bits(params.key_bits as usize)?;
+    let spec = CipherSpec::parse(&params.cipher)?;
+    spec.check_key_bits(params.key_bits as usize)?;
     if volume_key.len() * 8 != params.key_bits as usize {
         return refuse(format!("the volume key has {} bits, not {}", volume_key.len() * 8, params.key_bits));
     }
-    let area_cipher = params.keyslot_cipher.as_ref().unwrap_or(&params.cipher);
-    let area_key_bits = params.keyslot_key_bits.unwrap_or(params.key_bits);
-    CipherSpec::parse(area_cipher)?.check_key_bits(area_key_bits as usize)?;
+    let (area_cipher, area_key_bytes) = area_encryption(params);
+    let area_spec = CipherSpec::parse(&area_cipher)?;
+    area_spec.check_key_bits(8 * area_key_bytes as usize)?;
+    area_spec.check_sector_size(SectorSize::S512)?;
     if Hash::parse(&params.hash)?.output_len() < 20 {
         return refuse(format!("Requested LUKS hash {} is not supported.", params.hash));
     }
     params.kdf.check()?;
     if let Some(bytes) = params.sector_size {
-        SectorSize::new(bytes)?;
+        spec.check_sector_size(SectorSize::new(bytes)?)?;
     }
     match params.keyslot {
         Some(slot) if slot >= MAX_OBJECTS => {
@@ -252,6 +262,9 @@ impl Geometry {
             }
             Some(size) => Ok(size),
             None if misfit(4096) => Ok(512),
+            None if CipherSpec::parse(&params.cipher)?.check_sector_size(SectorSize::S4096).is_err() => {
+                Ok(512)
+            }
             None => Ok(4096),
         }
     }
@@ -283,7 +296,10 @@ fn plan(
 
 /// "aes" alone means aes-cbc-plain.
 fn full_name(cipher: &str) -> String {
-    if cipher.contains('-') { cipher.into() } else { format!("{cipher}-cbc-plain") }
+    match cipher.contains('-') || cipher.starts_with("capi:") {
+        true => cipher.into(),
+        false => format!("{cipher}-cbc-plain"),
+    }
 }
 
 /// Header copies and keyslots area together, unless asked otherwise.

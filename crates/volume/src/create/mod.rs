@@ -143,7 +143,11 @@ fn check_offset(sectors: Option<u64>) -> Result<()> {
 
 /// Cipher name and mode as LUKS1 stores them apart; "aes" alone means aes-cbc-plain.
 fn name_and_mode(cipher: &str) -> (&str, &str) {
-    cipher.split_once('-').unwrap_or((cipher, "cbc-plain"))
+    match cipher.split_once('-') {
+        Some(both) => both,
+        None if cipher.starts_with("capi:") => (cipher, ""),
+        None => (cipher, "cbc-plain"),
+    }
 }
 
 /// Overwrites a range with zeros.

@@ -8,7 +8,7 @@ use crate::kdf_cost::online_cpus;
 use crate::keyslot::Keyslot;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
-use crate::{Error, KdfChoice, Luks, Random, Result, Unlocked};
+use crate::{Error, KdfChoice, Luks, Random, Result, Unlocked, area_cipher};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
 use keyway_format::af::STRIPES;
 use keyway_format::luks2::{self, Area, KeyslotKind, MAX_OBJECTS, Metadata, Priority, SegmentKind};
@@ -164,7 +164,7 @@ impl Sealed {
                     .into(),
             )
         })?;
-        let (cipher, key_bytes) = area_cipher(metadata, key, options)?;
+        let (cipher, key_bytes) = area_encryption(metadata, key, options)?;
         let (description, keyslot) = NewKeyslot {
             number,
             key_len: key.len(),
@@ -217,7 +217,7 @@ fn move_to(
 
 /// What encrypts a new keyslot's area, and with how many bytes of key: what was asked for, the segment's own cipher
 /// and key size, or where that cannot encrypt a keyslot, the default.
-fn area_cipher(metadata: &Metadata, key: &Secret, options: &AddKey) -> Result<(String, u32)> {
+fn area_encryption(metadata: &Metadata, key: &Secret, options: &AddKey) -> Result<(String, u32)> {
     let segment =
         metadata.segments.values().filter(|segment| !segment.is_backup()).find_map(|segment| match &segment
             .kind
@@ -232,14 +232,11 @@ fn area_cipher(metadata: &Metadata, key: &Secret, options: &AddKey) -> Result<(S
         CipherSpec::parse(&cipher)?.check_key_bits(bits as usize)?;
         return Ok((cipher, bits / 8));
     }
-    let key_bytes = options.keyslot_key_bits.map_or(key_bytes, |bits| bits / 8);
-    let usable = |cipher: &String| {
-        CipherSpec::parse(cipher).is_ok_and(|spec| spec.check_key_bits(key_bytes as usize * 8).is_ok())
+    let (cipher, default_bytes) = match segment {
+        Some(segment) => area_cipher::default_for(&segment, key_bytes),
+        None => area_cipher::default_for("", key_bytes),
     };
-    match segment.filter(usable) {
-        Some(cipher) => Ok((cipher, key_bytes)),
-        None => Ok((DEFAULT_AREA_CIPHER.into(), DEFAULT_AREA_KEY_BYTES)),
-    }
+    Ok((cipher, options.keyslot_key_bits.map_or(default_bytes, |bits| bits / 8)))
 }
 
 fn af_hash(options: &AddKey) -> Result<Hash> {
@@ -261,7 +258,3 @@ fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u32> {
 fn span(area: Area) -> Range<u64> {
     area.offset.0..area.end().0
 }
-
-/// What cryptsetup encrypts a keyslot with when the segment's cipher cannot.
-const DEFAULT_AREA_CIPHER: &str = "aes-xts-plain64";
-const DEFAULT_AREA_KEY_BYTES: u32 = 64;
