@@ -1,7 +1,8 @@
 //! Key digests: whether a key is the one that a header describes (LUKS1 header, LUKS2 "digests" of type pbkdf2).
 
 use crate::{Error, Result};
-use keyway_crypto::{Hash, Secret, Stop, kdf};
+use keyway_crypto::kdf::{self, Derivation};
+use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::{luks1, luks2};
 
 /// A PBKDF2 digest of either format.
@@ -45,12 +46,22 @@ impl KeyDigest {
         self.value.len()
     }
 
+    /// The computation of `key`'s digest, to run beside others; `None` for what does not go in lanes.
+    pub(crate) fn derivation<'a>(&self, key: &Secret, stop: &'a Stop) -> Option<Derivation<'a>> {
+        Derivation::new(self.hash, key.expose(), &self.salt, self.iterations, self.value.len(), stop)
+    }
+
+    /// Whether `computed` is this digest.
+    pub(crate) fn is(&self, computed: &Secret) -> bool {
+        !self.value.is_empty() && computed.ct_eq(&self.value)
+    }
+
     /// Whether `key` has this digest. The length of `key` must be checked apart: HMAC pads short keys with zeros, so
     /// keys that differ in trailing zeros only have the same digest.
     pub(crate) fn matches(&self, key: &Secret, stop: &Stop) -> Result<bool> {
         let mut computed = Secret::zeroed(self.value.len());
         kdf::pbkdf2(self.hash, key.expose(), &self.salt, self.iterations, computed.expose_mut(), stop)?;
-        Ok(!self.value.is_empty() && computed.ct_eq(&self.value))
+        Ok(self.is(&computed))
     }
 }
 

@@ -4,7 +4,7 @@
 //! section 2.4; LUKS2 1.1, section 3.2).
 
 use crate::{Error, Random, Result, Storage};
-use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
+use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant, Derivation};
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Stop};
 use keyway_format::luks2::{Kdf, KeyslotKind};
 use keyway_format::{af, luks1, luks2};
@@ -85,6 +85,18 @@ impl Keyslot {
             Kdf::Pbkdf2 { .. } => 1,
             Kdf::Argon2i { lanes, .. } | Kdf::Argon2id { lanes, .. } => lanes.max(1) as usize,
         }
+    }
+
+    /// Whether the derivation may run in vector lanes beside others.
+    pub(crate) fn goes_in_lanes(&self) -> bool {
+        let Kdf::Pbkdf2 { hash, iterations, .. } = &self.kdf else { return false };
+        Hash::find(hash).is_some_and(|hash| Derivation::fits(hash, *iterations, self.derived_len))
+    }
+
+    /// [`Keyslot::derive`] beside others; `None` for what does not go in lanes.
+    pub(crate) fn derivation<'a>(&self, passphrase: &Secret, stop: &'a Stop) -> Option<Derivation<'a>> {
+        let Kdf::Pbkdf2 { hash, iterations, salt } = &self.kdf else { return None };
+        Derivation::new(Hash::find(hash)?, passphrase.expose(), salt, *iterations, self.derived_len, stop)
     }
 
     /// The area's key.

@@ -27,6 +27,7 @@ mod spread;
 pub mod storage;
 pub mod stream;
 pub mod unlock;
+mod unlock_lanes;
 pub mod unlock_time;
 pub mod unused;
 pub mod volume;

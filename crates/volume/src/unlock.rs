@@ -1,12 +1,14 @@
 //! Passphrase to volume key: candidate keyslots are derived side by side, the first that opens wins.
 //!
 //! Keyslots of priority "prefer" come first, then the normal ones; those to be ignored only when named. As many are
-//! derived at once as cores and memory allow: PBKDF2 takes one core, Argon2 as many as it has lanes.
+//! derived at once as cores and memory allow: PBKDF2 takes one core, Argon2 as many as it has lanes. Neighbours in that
+//! order whose PBKDF2 goes in vector lanes are tried all together ([`unlock_lanes`]).
 
 use crate::digest::KeyDigest;
 use crate::kdf_cost::{is_harmless, online_cpus};
 use crate::keyslot::Keyslot;
 use crate::memory::Memory;
+use crate::unlock_lanes;
 use crate::unlock_time::UnlockTimes;
 use crate::{Error, Header, Luks, Result};
 use keyway_crypto::{CipherSpec, Secret, Stop};
@@ -101,9 +103,9 @@ pub fn verify_volume_key(luks: &Luks, key: &Secret) -> Result<u32> {
 }
 
 /// A keyslot to try and the digests that can tell whether its key is right.
-struct Job {
-    keyslot: Keyslot,
-    digests: Vec<KeyDigest>,
+pub(crate) struct Job {
+    pub(crate) keyslot: Keyslot,
+    pub(crate) digests: Vec<KeyDigest>,
 }
 
 impl Job {
@@ -132,7 +134,7 @@ impl Job {
         Ok(self)
     }
 
-    fn broken(&self) -> Error {
+    pub(crate) fn broken(&self) -> Error {
         Error::Refused(format!("keyslot {} cannot be used: its derivation broke down", self.keyslot.number))
     }
 
@@ -143,16 +145,24 @@ impl Job {
     /// The key, when the passphrase is this keyslot's.
     fn run(&self, luks: &Luks, passphrase: &Secret, threads: usize, stop: &Stop) -> Result<Option<Unlocked>> {
         let derived = self.keyslot.derive(passphrase, threads, stop)?;
-        let lock = luks.lock_shared()?;
-        let key = self.keyslot.open(&**luks.storage(), &derived)?;
-        drop(lock);
-        for digest in &self.digests {
+        let key = self.open(luks, &derived)?;
+        for (at, digest) in self.digests.iter().enumerate() {
             if digest.matches(&key, stop)? {
-                let (keyslot, digest) = (self.keyslot.number, digest.id);
-                return Ok(Some(Unlocked { keyslot, digest, volume_key: key }));
+                return Ok(Some(self.unlocked(at, key)));
             }
         }
         Ok(None)
+    }
+
+    /// The key in the keyslot's area, right or wrong.
+    pub(crate) fn open(&self, luks: &Luks, derived: &Secret) -> Result<Secret> {
+        let _lock = luks.lock_shared()?;
+        self.keyslot.open(&**luks.storage(), derived)
+    }
+
+    /// The key that the digest `at` verified.
+    pub(crate) fn unlocked(&self, at: usize, key: Secret) -> Unlocked {
+        Unlocked { keyslot: self.keyslot.number, digest: self.digests[at].id, volume_key: key }
     }
 }
 
@@ -244,6 +254,23 @@ fn derive_side_by_side(
         loop {
             while board.may_start(jobs, options) {
                 let at = board.next;
+                let together = jobs[at..].iter().take_while(|job| job.keyslot.goes_in_lanes()).count();
+                if together > 1 {
+                    let (all, threads) = (at..at + together, board.free_cores(jobs, options));
+                    board.running[all.clone()].fill(true);
+                    board.next = all.end;
+                    let (done, jobs, stops) = (done.clone(), &jobs[all.clone()], &stops[all]);
+                    let run = move || {
+                        unlock_lanes::run(luks, jobs, passphrase, threads, stops, &|number, outcome| {
+                            // The receiver is gone only when the outcome no longer matters.
+                            let _ = done.send((at + number, outcome));
+                        });
+                    };
+                    if Builder::new().spawn_scoped(scope, run.clone()).is_err() {
+                        run();
+                    }
+                    continue;
+                }
                 (board.running[at], board.next) = (true, at + 1);
                 let (done, stop, threads) = (done.clone(), &stops[at], jobs[at].cores(options));
                 let here = done.clone();
@@ -297,6 +324,12 @@ impl Board {
         cores == 0
             || (cores + next.cores(options) <= options.threads
                 && memory + next.keyslot.memory_kib() <= options.memory_budget_kib)
+    }
+
+    /// Cores that no running job takes, at least one.
+    fn free_cores(&self, jobs: &[Job], options: &UnlockOptions) -> usize {
+        let running = jobs.iter().zip(&self.running).filter(|(_, running)| **running);
+        options.threads.saturating_sub(running.map(|(job, _)| job.cores(options)).sum()).max(1)
     }
 
     /// Ends the other jobs. One that comes earlier in the order may finish if it is about to, so that of two keyslots

@@ -76,6 +76,43 @@ fn every_keyslot_is_found_by_its_passphrase() {
 }
 
 #[test]
+fn eight_keyslots_are_tried_together() {
+    let storage = Arc::new(Memory::zeroed(4 << 20));
+    let params = Luks1Params { kdf: pbkdf2(), hash: "sha512".into(), ..Luks1Params::default() };
+    let key = random_key(64);
+    let mut luks = create_luks1(storage, &params, &key, &secret("slot 0"), &mut OsRandom).unwrap();
+    for slot in 1..8 {
+        let kdf = KdfChoice::Pbkdf2 { hash: "sha512".into(), cost: Cost::Forced(1000 + 777 * slot) };
+        assert_eq!(add(&mut luks, &key, &format!("slot {slot}"), kdf), slot);
+    }
+    for threads in 1..4 {
+        let options = UnlockOptions { threads, ..UnlockOptions::default() };
+        for slot in 0..8 {
+            let unlocked = unlock(&luks, &secret(&format!("slot {slot}")), &options).unwrap();
+            assert_eq!(unlocked.keyslot, slot);
+            assert!(unlocked.volume_key.ct_eq(key.expose()));
+        }
+        assert!(matches!(unlock(&luks, &secret("wrong"), &options), Err(Error::WrongPassphrase)));
+    }
+}
+
+/// Twenty minutes of PBKDF2 in the first keyslot, beside a quick one.
+#[test]
+fn a_keyslot_that_opens_does_not_wait_for_a_long_one() {
+    let (storage, mut luks, key) = volume(pbkdf2());
+    add(&mut luks, &key, "slot 1", pbkdf2());
+    let luks = tamper(&storage, |metadata| {
+        let kdf = Kdf::Pbkdf2 { hash: "sha256".into(), iterations: u32::MAX, salt: vec![1; 32] };
+        metadata.replace_kdf(0, &kdf, "sha256", "aes-xts-plain64", 64).unwrap();
+    });
+    for threads in 1..4 {
+        let time_limit = Duration::from_secs(1 << 20);
+        let options = UnlockOptions { threads, time_limit, ..UnlockOptions::default() };
+        assert_eq!(unlock(&luks, &secret("slot 1"), &options).unwrap().keyslot, 1);
+    }
+}
+
+#[test]
 fn the_first_of_two_slots_with_one_passphrase_wins() {
     let (_, mut luks, key) = volume(pbkdf2());
     add(&mut luks, &key, "same", pbkdf2());

@@ -45,7 +45,7 @@ impl Hmac {
 /// SHA3-224's.
 const LONGEST_BLOCK: usize = 144;
 
-/// The longest digest of any [`Hash`], in bytes.
+/// The longest digest of any hash, in bytes.
 pub(super) const LONGEST_DIGEST: usize = 64;
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ mod pbkdf2;
 pub use argon2::{Argon2Block, argon2_in};
 #[cfg(feature = "alloc")]
 pub use argon2::{argon2, argon2_on};
+#[cfg(feature = "std")]
+pub use pbkdf2::{Derivation, pbkdf2_side_by_side};
 pub use pbkdf2::{pbkdf2, pbkdf2_on};
 
 use core::sync::atomic::{AtomicBool, Ordering};

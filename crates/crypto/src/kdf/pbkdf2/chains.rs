@@ -36,6 +36,14 @@ pub(super) trait Words: Copy + Zeroize {
 
     /// The words of a digest; what is not in it is zero.
     fn read(digest: &[u8]) -> Self;
+
+    /// The words as 64 bits each, zeros after them.
+    #[cfg(feature = "std")]
+    fn widen(&self) -> [u64; 8];
+
+    /// The reverse of [`Words::widen`].
+    #[cfg(feature = "std")]
+    fn narrow(words: &[u64; 8]) -> Self;
 }
 
 macro_rules! words {
@@ -54,6 +62,20 @@ macro_rules! words {
                 for (word, bytes) in state.iter_mut().zip(digest.as_chunks().0) {
                     *word = <$word>::from_be_bytes(*bytes);
                 }
+                state
+            }
+
+            #[cfg(feature = "std")]
+            fn widen(&self) -> [u64; 8] {
+                let mut words = [0; 8];
+                words.iter_mut().zip(self).for_each(|(wide, word)| *wide = u64::from(*word));
+                words
+            }
+
+            #[cfg(feature = "std")]
+            fn narrow(words: &[u64; 8]) -> Self {
+                let mut state = Self::ZERO;
+                state.iter_mut().zip(words).for_each(|(word, wide)| *word = *wide as $word);
                 state
             }
         }

@@ -12,6 +12,8 @@ mod lanes;
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 mod machine;
 mod sha;
+#[cfg(feature = "std")]
+mod slots;
 mod whirlpool;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
@@ -19,6 +21,8 @@ mod x86;
 use super::Stop;
 use crate::hash::with_context;
 use crate::{Cpu, Error, Hash};
+#[cfg(feature = "std")]
+pub use slots::{Derivation, pbkdf2_side_by_side};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use x86 as machine;
 
@@ -55,6 +59,9 @@ macro_rules! with_chained {
         }
     }};
 }
+#[cfg(feature = "std")]
+use with_chained;
+
 /// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails when `iterations` is zero, `out` is longer than 2^32 - 1 digests, or
 /// `stop` is raised.
 pub fn pbkdf2(
