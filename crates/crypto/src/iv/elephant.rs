@@ -9,6 +9,8 @@
 //! A, five cycles:  d[i] += d[i-2] ^ (d[i-5] <<< 9, 0, 13, 0 by turns)
 //! B, three cycles: d[i] += d[i+2] ^ (d[i+5] <<< 0, 10, 0, 25 by turns)
 //! ```
+//!
+//! In a sector each word waits for the one two before it, so [`LANES`] sectors go side by side.
 
 use crate::Cpu;
 use crate::block::BlockCipher;
@@ -29,28 +31,35 @@ impl Elephant {
         Self { mode, sector_keys: Aes::new(key, cpu) }
     }
 
-    /// Calls `work` with every sector's key and the sector as words.
-    fn each(&self, run: &Run, data: &mut [u8], work: impl Fn(&[u32; 8], &mut [u32])) {
-        let mut words = Zeroizing::new([0; LARGEST_SECTOR / 4]);
+    /// Calls `work` with the keys and the words of [`LANES`] sectors at a time.
+    fn each(&self, run: &Run, data: &mut [u8], work: impl Fn(&[Lanes; 8], &mut [Lanes])) {
+        let mut words = Zeroizing::new([[0; LANES]; LARGEST_SECTOR / 4]);
         let words = &mut words[..run.sector / 4];
         run.batches(data, |run, data| {
             let mut keys = Zeroizing::new([[0; 16]; 2 * BATCH]);
-            let keys = &mut keys[..2 * data.len() / run.sector];
-            for (index, key) in keys.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-                let offset = run.byte_offset(index).to_le_bytes();
-                key.iter_mut().for_each(|half| half[..8].copy_from_slice(&offset));
-                key[1][15] = 0x80;
-            }
-            self.sector_keys.encrypt_blocks(keys);
-            let keys = keys.as_flattened().as_chunks::<32>().0;
-            for (key, sector) in keys.iter().zip(data.chunks_exact_mut(run.sector)) {
-                let key = core::array::from_fn(|index| u32::from_le_bytes(key.as_chunks().0[index]));
-                let bytes = sector.as_chunks_mut().0;
-                bytes.iter().zip(&mut *words).for_each(|(bytes, word)| *word = u32::from_le_bytes(*bytes));
-                work(&key, words);
-                bytes.iter_mut().zip(&*words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+            let keys = self.sector_keys(run, data.len() / run.sector, &mut *keys);
+            for (keys, group) in keys.chunks(LANES).zip(data.chunks_mut(LANES * run.sector)) {
+                let mut lanes = Zeroizing::new([[0; LANES]; 8]);
+                keys.iter().enumerate().for_each(|(lane, key)| gather(key, lane, &mut *lanes));
+                let sectors = group.chunks_exact(run.sector);
+                sectors.enumerate().for_each(|(lane, sector)| gather(sector, lane, words));
+                work(&lanes, words);
+                let sectors = group.chunks_exact_mut(run.sector);
+                sectors.enumerate().for_each(|(lane, sector)| scatter(words, lane, sector));
             }
         });
+    }
+
+    /// The keys of the first sectors of a run.
+    fn sector_keys<'a>(&self, run: &Run, sectors: usize, blocks: &'a mut [[u8; 16]]) -> &'a [[u8; 32]] {
+        let blocks = &mut blocks[..2 * sectors];
+        for (index, halves) in blocks.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let offset = run.byte_offset(index).to_le_bytes();
+            halves.iter_mut().for_each(|half| half[..8].copy_from_slice(&offset));
+            halves[1][15] = 0x80;
+        }
+        self.sector_keys.encrypt_blocks(blocks);
+        blocks.as_flattened().as_chunks().0
     }
 }
 
@@ -78,8 +87,24 @@ impl Engine for Elephant {
     }
 }
 
-fn add(key: &[u32; 8], words: &mut [u32]) {
-    words.iter_mut().zip(key.iter().cycle()).for_each(|(word, key)| *word ^= key);
+fn add(keys: &[Lanes; 8], words: &mut [Lanes]) {
+    for (word, key) in words.iter_mut().zip(keys.iter().cycle()) {
+        word.iter_mut().zip(key).for_each(|(word, key)| *word ^= key);
+    }
+}
+
+/// Puts the words of a sector into a lane.
+fn gather(sector: &[u8], lane: usize, words: &mut [Lanes]) {
+    for (word, bytes) in words.iter_mut().zip(sector.as_chunks().0) {
+        word[lane] = u32::from_le_bytes(*bytes);
+    }
+}
+
+/// The inverse of [`gather`].
+fn scatter(words: &[Lanes], lane: usize, sector: &mut [u8]) {
+    for (word, bytes) in words.iter().zip(sector.as_chunks_mut().0) {
+        *bytes = word[lane].to_le_bytes();
+    }
 }
 
 /// One of the two diffusers.
@@ -96,27 +121,39 @@ const A: Diffuser =
 const B: Diffuser = Diffuser { cycles: 3, near: 2, far: 5, rotations: [0, 10, 0, 25] };
 
 impl Diffuser {
-    fn apply(&self, words: &mut [u32]) {
-        for step in (0..self.cycles * words.len()).rev() {
-            let index = step & (words.len() - 1);
-            words[index] = words[index].wrapping_sub(self.neighbours(words, index));
-        }
-    }
-
-    fn undo(&self, words: &mut [u32]) {
-        for step in 0..self.cycles * words.len() {
-            let index = step & (words.len() - 1);
-            words[index] = words[index].wrapping_add(self.neighbours(words, index));
-        }
-    }
-
-    /// The ring has as many words as a sector: a power of two.
     #[inline(always)]
-    fn neighbours(&self, words: &[u32], index: usize) -> u32 {
-        let at = |step: usize| words[index.wrapping_add(step) & (words.len() - 1)];
-        at(self.near) ^ at(self.far).rotate_left(self.rotations[index % 4])
+    fn apply(&self, words: &mut [Lanes]) {
+        for four in (0..self.cycles * words.len() / 4).rev() {
+            for turn in (0..4).rev() {
+                self.step(words, 4 * four + turn, turn, u32::wrapping_sub);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn undo(&self, words: &mut [Lanes]) {
+        for four in 0..self.cycles * words.len() / 4 {
+            for turn in 0..4 {
+                self.step(words, 4 * four + turn, turn, u32::wrapping_add);
+            }
+        }
+    }
+
+    /// Changes one word of the ring, which has as many as a sector: a power of two.
+    #[inline(always)]
+    fn step(&self, words: &mut [Lanes], index: usize, turn: usize, change: impl Fn(u32, u32) -> u32) {
+        let at = |step: usize| index.wrapping_add(step) & (words.len() - 1);
+        let (here, near, far) = (at(0), words[at(self.near)], words[at(self.far)]);
+        for (lane, word) in words[here].iter_mut().enumerate() {
+            *word = change(*word, near[lane] ^ far[lane].rotate_left(self.rotations[turn]));
+        }
     }
 }
+
+/// A word of some sectors side by side, which compilers turn into vectors.
+type Lanes = [u32; LANES];
+
+const LANES: usize = 8;
 
 const LARGEST_SECTOR: usize = 4096;
 
@@ -126,10 +163,6 @@ mod tests {
     use crate::Hash;
     use crate::block::vectors::hex;
 
-    fn bytes(words: &[u32]) -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_le_bytes()).collect()
-    }
-
     /// dissect.fve (Fox-IT), tests/test_crypto_elephant.py: SHA-256 of 512 diffused bytes "a".
     #[test]
     fn diffused_letters() {
@@ -137,11 +170,15 @@ mod tests {
             (A, "f58aa15c1219f893c4ed355d363d8f831bcc0c4a82c6bbffcca321aada9e86ec"),
             (B, "1d5a51ae0d0b6309f1f8661376af9ebd880b1274601f6841f5aaeb5273580133"),
         ] {
-            let mut words = [0x6161_6161; 128];
+            let mut words = [[0x6161_6161; LANES]; 128];
             diffuser.apply(&mut words);
-            assert_eq!(Hash::Sha256.digest(&[&bytes(&words)]), hex(digest));
+            for lane in 0..LANES {
+                let mut sector = [0; 512];
+                scatter(&words, lane, &mut sector);
+                assert_eq!(Hash::Sha256.digest(&[&sector]), hex(digest));
+            }
             diffuser.undo(&mut words);
-            assert_eq!(words, [0x6161_6161; 128]);
+            assert_eq!(words, [[0x6161_6161; LANES]; 128]);
         }
     }
 }
