@@ -1,6 +1,7 @@
 //! The real kernel: Debian's dm-crypt maps what Keyway made, and Keyway reads what the kernel wrote.
 
 mod block_device;
+mod ciphers;
 mod combinations;
 mod detached;
 mod foreign;
