@@ -37,6 +37,8 @@ pub(crate) enum Op {
     Alu,
     /// Rotation of a general register.
     Turn,
+    /// A word from the first-level cache.
+    Load,
 }
 
 /// How many instructions of a kind.
@@ -83,7 +85,7 @@ fn seconds(counts: &[(Op, f64)]) -> Option<f64> {
                 alu += count / rate(Op::Alu)?;
                 alone += time;
             }
-            Op::Sha1 | Op::Sha256 => alone += time,
+            Op::Sha1 | Op::Sha256 | Op::Load => alone += time,
             _ => {
                 all_vectors += count / rate(Op::Logic)?;
                 match op {
@@ -114,7 +116,7 @@ pub(super) fn rates() -> String {
     known.collect::<Vec<_>>().join(", ").to_lowercase()
 }
 
-const ALL: [Op; 12] = [
+const ALL: [Op; 13] = [
     Op::Aes,
     Op::Logic,
     Op::Rotate,
@@ -127,4 +129,5 @@ const ALL: [Op; 12] = [
     Op::Sha1,
     Op::Alu,
     Op::Turn,
+    Op::Load,
 ];
