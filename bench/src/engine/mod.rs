@@ -8,6 +8,7 @@ mod floors;
 mod kdf;
 mod machine;
 pub(crate) mod sectors;
+mod slots;
 mod threads;
 
 pub(crate) use machine::header;
@@ -16,4 +17,5 @@ use crate::options::Options;
 use crate::rounds::Case;
 
 /// What is measured, in the order of the table.
-pub(crate) const SECTIONS: [fn(&Options) -> Vec<Case>; 3] = [sectors::cases, kdf::cases, threads::cases];
+pub(crate) const SECTIONS: [fn(&Options) -> Vec<Case>; 4] =
+    [sectors::cases, kdf::cases, slots::cases, threads::cases];
