@@ -95,7 +95,7 @@ impl Words for Quad {
 
     #[inline(always)]
     fn xor_blocks(stream: [Self; 16], data: &mut [u8]) {
-        let quarters = data.as_chunks_mut::<16>().0;
+        let quarters: &mut [[u8; 16]; 16] = data.as_chunks_mut().0.first_chunk_mut().expect("four blocks");
         for (row, words) in stream.as_chunks().0.iter().enumerate() {
             for (lane, words) in transpose(*words).into_iter().enumerate() {
                 let quarter = &mut quarters[4 * lane + row];

@@ -67,18 +67,21 @@ pub(super) fn hash<V: Words>(
     }
 }
 
-/// NH's four passes over a message: a multiple of `8 * LANES` bytes, at most [`MESSAGE`].
+/// NH's four passes over a message: a multiple of [`TURN`] bytes, at most [`MESSAGE`].
 #[inline(always)]
 fn nh<V: Words>(proof: V::Proof, key: &HashKey, message: &[u8]) -> [u64; 4] {
     let mut sums = [V::no_sums(proof); PASSES];
-    let first = key.first.windows(V::LANES + 2 * (PASSES - 1)).step_by(V::LANES);
-    let second = key.second.windows(V::LANES + 2 * (PASSES - 1)).step_by(V::LANES);
-    for (units, keys) in message.chunks_exact(8 * V::LANES).zip(first.zip(second)) {
-        let (m0, m2) = V::load_units(proof, units);
-        for (pass, sums) in sums.iter_mut().enumerate() {
-            let left = m0.add(V::load(proof, &keys.0[2 * pass..]));
-            let right = m2.add(V::load(proof, &keys.1[2 * pass..]));
-            *sums = left.multiply_add(right, *sums);
+    for (turn, units) in message.as_chunks::<TURN>().0.iter().enumerate() {
+        let at = turn * KEY_A_TURN;
+        let first: &[u32; KEY_A_TURN + KEY_BEYOND] = key.first[at..].first_chunk().expect("a turn's key");
+        let second: &[u32; KEY_A_TURN + KEY_BEYOND] = key.second[at..].first_chunk().expect("a turn's key");
+        for step in (0..KEY_A_TURN).step_by(V::LANES) {
+            let (m0, m2) = V::load_units(proof, &units[8 * step..]);
+            for (pass, sums) in sums.iter_mut().enumerate() {
+                let left = m0.add(V::load(proof, &first[step + 2 * pass..]));
+                let right = m2.add(V::load(proof, &second[step + 2 * pass..]));
+                *sums = left.multiply_add(right, *sums);
+            }
         }
     }
     V::totals(sums)
@@ -112,6 +115,16 @@ const UNIT: usize = 16;
 
 /// Bytes a message at most.
 const MESSAGE: usize = 1024;
+
+/// Bytes that a turn of NH's loop takes: one register of the widest vectors for each half of the units. Sectors are
+/// whole turns.
+const TURN: usize = 128;
+
+/// Words of each half of the key that a turn's first pass takes.
+const KEY_A_TURN: usize = TURN / 8;
+
+/// Words of each half of the key that later passes take beyond the first's.
+const KEY_BEYOND: usize = 2 * (PASSES - 1);
 
 /// Times NH is run, each time with the key shifted by a unit.
 const PASSES: usize = 4;

@@ -96,7 +96,7 @@ impl Words for Ymm {
         for (row, words) in rows.iter_mut().zip(stream.as_chunks().0) {
             *row = transpose_words(*words);
         }
-        let halves = data.as_chunks_mut::<32>().0;
+        let halves: &mut [[u8; 32]; 16] = data.as_chunks_mut().0.first_chunk_mut().expect("eight blocks");
         for column in 0..4 {
             for pair in 0..2 {
                 let (early, late) = (rows[2 * pair][column].0, rows[2 * pair + 1][column].0);

@@ -96,7 +96,7 @@ impl Words for Zmm {
         for (row, words) in rows.iter_mut().zip(stream.as_chunks().0) {
             *row = transpose_words(*words);
         }
-        let blocks = data.as_chunks_mut::<64>().0;
+        let blocks: &mut [[u8; 64]; 16] = data.as_chunks_mut().0.first_chunk_mut().expect("sixteen blocks");
         for column in 0..4 {
             let quarters =
                 transpose_lanes([rows[0][column], rows[1][column], rows[2][column], rows[3][column]]);
