@@ -5,7 +5,7 @@
 use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{device, kdf, passphrase, unlocking};
-use keyway_crypto::{CipherSpec, Secret};
+use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_volume::create::{Luks1Params, Luks2Params};
 use keyway_volume::{KdfChoice, Random};
 
@@ -24,7 +24,7 @@ impl HeaderParams {
     pub(crate) fn from_args(args: &Args, version: u8) -> Result<Self> {
         check_options(args, version)?;
         let cipher = args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned();
-        let key_bits = key_bits(args, &cipher)?;
+        let key_bits = key_bits(args, version, &cipher)?;
         let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned();
         let kdf = kdf::choice(args, version, &hash)?;
         Ok(Self { version, cipher, key_bits, hash, kdf })
@@ -126,8 +126,12 @@ fn check_options(args: &Args, version: u8) -> Result<()> {
 
 /// `--key-size`, or cryptsetup's default for the mode, or where the cipher does not take that, the largest key that it
 /// does; checked against the cipher.
-fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
+fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
     let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
+    if let Some(size) = args.number32(&shared::SECTOR_SIZE) {
+        let size = SectorSize::new(size).map_err(keyway_volume::Error::from)?;
+        spec.check_sector_size(size).map_err(keyway_volume::Error::from)?;
+    }
     let bits = match args.number32(&shared::KEY_SIZE) {
         Some(bits) if !bits.is_multiple_of(8) => {
             return Err(refusal("Key size must be a multiple of 8 bits."));
@@ -141,7 +145,15 @@ fn key_bits(args: &Args, cipher: &str) -> Result<u32> {
         }
     };
     spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
-    Ok(bits)
+    match bits {
+        0 => Err(refusal(&format!(
+            "LUKS needs a volume key, and {spec} would have none; name a cipher with a key, or its size with --key-size."
+        ))),
+        _ if version == 1 && bits > LUKS1_MOST_KEY_BITS => Err(refusal(&format!(
+            "LUKS1 takes keys of up to {LUKS1_MOST_KEY_BITS} bits, {spec} needs {bits} bits; use --type luks2."
+        ))),
+        _ => Ok(bits),
+    }
 }
 
 fn refusal(message: &str) -> Failure {
@@ -160,5 +172,7 @@ static LUKS2_ONLY: &[&Opt] = &[
 
 /// cryptsetup's default.
 const DEFAULT_CIPHER: &str = "aes-xts-plain64";
+/// The longest volume key that LUKS1's header may name: 512 bytes.
+const LUKS1_MOST_KEY_BITS: u32 = 4096;
 /// cryptsetup's default volume key: 256 bits, doubled for XTS.
 const DEFAULT_KEY_BITS: u32 = 256;

@@ -30,6 +30,18 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
     }
 }
 
+/// An error of mapping the volume on `device`: a cipher is the header's then, not the command line's.
+pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
+    match error {
+        Error::Crypto(why) => {
+            let device = device.display();
+            let message = format!("Device {device} cannot be decrypted: {why}; luksDump shows its cipher.");
+            Failure::new(exit_code(error), message)
+        }
+        _ => on_device(device, error),
+    }
+}
+
 /// An error that needs no device in its line.
 pub(crate) fn plain(error: &Error) -> Failure {
     let exit = exit_code(error);
@@ -49,6 +61,9 @@ pub(crate) fn plain(error: &Error) -> Failure {
                 needs_seconds.saturating_mul(2)
             ),
         ),
+        Error::Crypto(keyway_crypto::Error::Unknown { what, .. }) if *what != "hash" => {
+            Failure::new(exit, sentence(&format!("{error}; \"keyway ciphers\" lists what there is")))
+        }
         Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
             Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
         }
@@ -68,7 +83,7 @@ fn exit_code(error: &Error) -> Exit {
 /// Starts with a capital letter unless the first word is a name, and ends with a full stop.
 fn sentence(text: &str) -> String {
     let mut text = text.trim_end().to_owned();
-    let first_word = text.split([' ', ':']).next().unwrap_or_default();
+    let first_word = text.split(' ').next().unwrap_or_default().trim_end_matches(':');
     let is_name = NAMES.contains(&first_word) || !first_word.chars().all(|c| c.is_ascii_lowercase());
     if !is_name && let Some(first) = text.get(..1) {
         let capital = first.to_ascii_uppercase();
@@ -83,7 +98,7 @@ fn sentence(text: &str) -> String {
 /// Ciphers and modes: they stay as dm-crypt spells them at the start of a sentence too.
 const NAMES: &[&str] = &[
     "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
-    "ofb", "xctr", "essiv", "plain",
+    "ofb", "xctr", "essiv", "plain", "capi",
 ];
 
 #[cfg(test)]
@@ -96,6 +111,9 @@ mod tests {
         assert_eq!(sentence("aes-xts-plain64 takes 512 bits."), "aes-xts-plain64 takes 512 bits.");
         assert_eq!(sentence("xts needs a cipher"), "xts needs a cipher.");
         assert_eq!(sentence("json: no"), "Json: no.");
+        for specification in ["capi:gcm(aes)-random", "khazad:64-cbc-lmk", "capi:"] {
+            assert_eq!(sentence(&format!("{specification}: no")), format!("{specification}: no."));
+        }
     }
 
     #[test]

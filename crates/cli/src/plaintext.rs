@@ -30,11 +30,11 @@ pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bo
     let storage = data.open(&device)?;
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
     luks.check_requirements().map_err(|e| hint::on_device(&device, &e))?;
-    let layout = luks.layout().map_err(|e| hint::on_device(&device, &e))?;
+    let layout = luks.layout().map_err(|e| hint::on_volume(&device, &e))?;
     check_length(&device, &layout, storage.len())?;
     let key = volume_key(args, &luks, &device, stdin_holds_data)?;
     let volume =
-        Volume::new(storage, &layout, &key, Cpu::detect()).map_err(|e| hint::on_device(&device, &e))?;
+        Volume::new(storage, &layout, &key, Cpu::detect()).map_err(|e| hint::on_volume(&device, &e))?;
     Ok(Plaintext { volume, device })
 }
 

@@ -314,6 +314,11 @@ fn digests() {
             ("digests.0.digest", "\"!\"", "digests.0.digest: is not base64"),
             ("digests.0.digest", "\"AAAA\"", "digests.0.digest: 3 bytes is not the length of sha256"),
             ("digests.0.digest", "\"AAAAAAAAAAAAAAAAAAAAAAAAAAA=\"", "accepted"),
+            (
+                "digests.0.digest",
+                "\"AAAAAAAAAAAAAAAAAAAAAA==\"",
+                "digests.0.digest: 16 bytes is not the length of sha256",
+            ),
         ],
     );
 }

@@ -1,7 +1,9 @@
 //! `ciphers`: what exists, why the rest cannot, for people and for programs.
 
 use keyway_format::json::{Value, parse};
-use keyway_tests::keyway;
+use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::{Scratch, assert_same_bytes, keyway, random};
+use std::fs;
 
 #[test]
 fn the_overview_has_a_line_for_each_cipher_and_iv() {
@@ -66,8 +68,87 @@ fn one_specification_in_full() {
         assert!(text.contains(&format!("  sectors     {sectors}\n")), "{text}");
         assert!(text.contains("  code        ") && text.contains("  kernel      "), "{text}");
     }
-    assert_eq!(keyway("ciphers rot13").fails(1).errors(), "Unknown cipher \"rot13\".\n");
-    assert_eq!(keyway("ciphers aes-xts-plain63").fails(1).errors(), "Unknown IV \"plain63\".\n");
+    for (filter, unknown) in [
+        ("rot13", "Unknown cipher \"rot13\"; \"keyway ciphers\" lists what there is.\n"),
+        ("aes-xts-plain63", "Unknown IV \"plain63\"; \"keyway ciphers\" lists what there is.\n"),
+        (
+            "capi:gcm(aes)-random",
+            "capi:gcm(aes)-random: gcm authenticates, and its tags need a place beside each sector (integrity).\n",
+        ),
+    ] {
+        assert_eq!(keyway("ciphers").arg(filter).fails(1).errors(), unknown);
+    }
+}
+
+/// Each refusal is one line that names the rule, before a passphrase is asked for and before a byte is written.
+#[test]
+fn volumes_that_cannot_be_are_refused_by_their_rule() {
+    let scratch = Scratch::new();
+    let content = random(7, 20 << 20);
+    let image = scratch.file("image", &content);
+    let target = scratch.path("target");
+    for (options, line) in [
+        (
+            "--type luks2 -c aes:64-cbc-lmk -s 8192 --sector-size 4096",
+            "aes:64-cbc-lmk: the IV lmk is made for sectors of 512 bytes, not 4096.\n",
+        ),
+        (
+            "--type luks2 -c khazad-cbc-lmk --sector-size 1024",
+            "khazad-cbc-lmk: the IV lmk is made for sectors of 512 bytes, not 1024.\n",
+        ),
+        (
+            "--type luks1 -c aes:64-cbc-lmk -s 8192",
+            "LUKS1 takes keys of up to 4096 bits, aes:64-cbc-lmk needs 8192 bits; use --type luks2.\n",
+        ),
+        (
+            "--type luks2 -c cipher_null-ecb",
+            "LUKS needs a volume key, and cipher_null-ecb would have none; name a cipher with a key, or its size with \
+             --key-size.\n",
+        ),
+        (
+            "--type luks1 -c serpent-cbc-plain -s 0",
+            "LUKS needs a volume key, and serpent-cbc-plain would have none; name a cipher with a key, or its size with \
+             --key-size.\n",
+        ),
+        (
+            "--type luks2 -c aes-xts-plain64 -s 128",
+            "aes-xts-plain64 takes a key of 256, 384 or 512 bits (two keys: one for the data, one for the tweak), not 128 bits.\n",
+        ),
+        (
+            "--type luks2 -c blowfish-xts-plain64",
+            "xts needs a cipher with 128-bit blocks, blowfish's are 64 bits.\n",
+        ),
+        (
+            "--type luks1 -c aes-xts-random",
+            "aes-xts-random: random IVs must be stored beside each sector and need integrity tags for that.\n",
+        ),
+    ] {
+        let format = keyway("luksFormat -q").args(options).arg(&image).fails(1);
+        assert_eq!(format.errors(), line, "luksFormat {options}");
+        assert_same_bytes("before", &content, options, &fs::read(&image).unwrap());
+        let build = keyway("build -q").args(options).arg(&image).arg(&target).fails(1);
+        assert_eq!(build.errors(), line, "build {options}");
+        assert!(!target.exists(), "{options}");
+    }
+}
+
+/// LUKS1's header is not checksummed: byte 8 starts the cipher's name.
+#[test]
+fn a_header_with_an_unknown_cipher_is_dumped_and_not_read() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 4 << 20);
+    keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
+    let mut bytes = fs::read(&volume).unwrap();
+    bytes[8..14].copy_from_slice(b"rot13\0");
+    fs::write(&volume, &bytes).unwrap();
+    assert!(keyway("luksDump").arg(&volume).ok().text().contains("rot13"));
+    let line = format!(
+        "Device {} cannot be decrypted: unknown cipher \"rot13\"; luksDump shows its cipher.\n",
+        volume.display()
+    );
+    assert_eq!(keyway("read").arg(&volume).stdin("secret").fails(1).errors(), line);
+    assert_eq!(keyway("write").arg(&volume).stdin("secret").fails(1).errors(), line);
+    assert_same_bytes("before", &bytes, "after", &fs::read(&volume).unwrap());
 }
 
 #[test]

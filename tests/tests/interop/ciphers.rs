@@ -90,3 +90,15 @@ fn a_sector_size_that_the_iv_cannot_take_is_refused() {
         .fails(1)
         .says("the IV tcw is made for sectors of 512 bytes, not 4096");
 }
+
+/// cryptsetup takes MD5, whose digest is shorter than any other's.
+#[test]
+fn luks2_with_md5_opens() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 18 << 20);
+    let format = cryptsetup("luksFormat -q --type luks2 -h md5").args(CHEAP_LUKS2_PBKDF2);
+    format.arg(&volume).arg("-").stdin("secret").ok();
+    keyway("open --test-passphrase").arg(&volume).stdin("secret").ok();
+    keyway("open --test-passphrase").arg(&volume).stdin("wrong").fails(2);
+}

@@ -12,8 +12,8 @@ use keyway_crypto::Hash;
 /// Digest number.
 pub type DigestId = u32;
 
-/// Shortest digest that cryptsetup accepts: SHA-1's length, as in LUKS1.
-const MIN_LEN: usize = 20;
+/// LUKS1's digest, whatever the hash: what a converted volume keeps. With a hash that is not known, none is shorter.
+const LUKS1_LEN: usize = 20;
 
 /// Verifies the key of some segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,9 +79,12 @@ impl DigestKind {
         }
         let (hash, value) = (node.name("hash")?, node.base64("digest")?);
         let whole = Hash::parse(&hash).ok().map(Hash::output_len);
-        if value.len() < MIN_LEN
-            || (value.len() != MIN_LEN && whole.is_some_and(|whole| whole != value.len()))
-        {
+        // cryptsetup lets users choose MD5, whose digests are shorter than LUKS1's.
+        let fits = match whole {
+            Some(whole) => value.len() == whole || value.len() == LUKS1_LEN,
+            None => value.len() >= LUKS1_LEN,
+        };
+        if !fits {
             return Err(node.refuse("digest", format!("{} bytes is not the length of {hash}", value.len())));
         }
         Ok(Self::Pbkdf2 { hash, iterations: node.positive("iterations")?, salt: node.salt("salt")?, value })
