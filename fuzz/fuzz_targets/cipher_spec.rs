@@ -5,9 +5,9 @@ use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Ok(spec) = CipherSpec::recognise(text) {
+    if let Ok(spec) = CipherSpec::parse(text) {
         let printed = spec.to_string();
-        assert_eq!(CipherSpec::recognise(&printed).as_ref(), Ok(&spec), "{text:?} prints {printed:?}");
+        assert_eq!(CipherSpec::parse(&printed).as_ref(), Ok(&spec), "{text:?} prints {printed:?}");
         for bits in spec.key_bits() {
             assert_eq!(spec.check_key_bits(bits), Ok(()));
         }

@@ -19,7 +19,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 /// Reads `text`, which is "capi:" and `algorithm`.
-pub(super) fn recognise(text: &str, algorithm: &str) -> Result<CipherSpec, Error> {
+pub(super) fn parse(text: &str, algorithm: &str) -> Result<CipherSpec, Error> {
     let (rest, hash) = split_last(algorithm, ':');
     let (name, iv) = split_last(rest, '-');
     if name.len() > LONGEST_NAME {

@@ -8,7 +8,7 @@ use crate::block::table::Cipher;
 use alloc::format;
 
 /// Takes the text apart, looks the names up, and checks that the parts fit each other.
-pub(super) fn recognise(text: &str) -> Result<CipherSpec, Error> {
+pub(super) fn parse(text: &str) -> Result<CipherSpec, Error> {
     let parts = Parts::split(text)?;
     let (cipher, rounds) = cipher(text, parts.cipher)?;
     let mode = mode(text, parts.mode, rounds)?;

@@ -76,17 +76,13 @@ pub(crate) enum Iv {
 }
 
 impl CipherSpec {
-    /// Parses a specification that this build can run. Names what is unknown, which rule an impossible combination
-    /// breaks ([`Error::Impossible`]), and what exists but is not built ([`Error::Unsupported`]).
+    /// Parses a specification. Names what is unknown, which rule an impossible combination breaks
+    /// ([`Error::Impossible`]), and the few that the kernel has but this build has no code for
+    /// ([`Error::Unsupported`]).
     pub fn parse(text: &str) -> Result<Self, Error> {
-        Self::recognise(text)
-    }
-
-    /// Parses any specification that can exist, whether this build can run it or not: to describe volumes.
-    pub fn recognise(text: &str) -> Result<Self, Error> {
         match text.strip_prefix("capi:") {
-            Some(algorithm) => capi::recognise(text, algorithm),
-            None => classic::recognise(text),
+            Some(algorithm) => capi::parse(text, algorithm),
+            None => classic::parse(text),
         }
     }
 

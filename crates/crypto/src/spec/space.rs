@@ -53,7 +53,7 @@ fn combination(cipher: &'static str, mode: Mode, iv: String) -> Combination {
     };
     let dash = if iv.is_empty() { "" } else { "-" };
     let text = format!("{stream}{cipher}{keys}-{}{dash}{iv_name}", mode.name());
-    let outcome = CipherSpec::recognise(&text).map(Existing::of);
+    let outcome = CipherSpec::parse(&text).map(Existing::of);
     Combination { text, cipher, mode: mode_name(mode), iv, outcome }
 }
 

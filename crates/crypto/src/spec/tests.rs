@@ -5,7 +5,7 @@ use super::*;
 use crate::block::table::CIPHERS;
 
 fn canonical(text: &str) -> String {
-    CipherSpec::recognise(text).unwrap_or_else(|error| panic!("{text}: {error}")).to_string()
+    CipherSpec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).to_string()
 }
 
 fn refusal(text: &str) -> String {
@@ -53,7 +53,7 @@ fn short_forms_and_parts() {
     assert_eq!(spec.mode_name(), "cbc-essiv:sha256");
     assert_eq!(CipherSpec::from_parts("aes", "ecb").unwrap().mode_name(), "ecb");
     assert_eq!(spec.block_len(), 16);
-    assert_eq!(CipherSpec::recognise("blowfish-cbc-plain").unwrap().block_len(), 8);
+    assert_eq!(CipherSpec::parse("blowfish-cbc-plain").unwrap().block_len(), 8);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn unknown_names() {
 
 #[test]
 fn key_sizes() {
-    let bits = |text: &str| CipherSpec::recognise(text).unwrap().key_bits();
+    let bits = |text: &str| CipherSpec::parse(text).unwrap().key_bits();
     assert_eq!(bits("aes-xts-plain64"), [256, 384, 512]);
     assert_eq!(bits("aes-cbc-plain"), [128, 192, 256]);
     assert_eq!(bits("aes-lrw-benbi"), [256, 320, 384]);
@@ -209,7 +209,7 @@ fn key_sizes() {
     assert_eq!(bits("des3_ede-cbc-plain"), [192]);
     assert_eq!(bits("blowfish-cbc-plain").len(), 53);
     let refused =
-        |text: &str, bits| CipherSpec::recognise(text).unwrap().check_key_bits(bits).unwrap_err().to_string();
+        |text: &str, bits| CipherSpec::parse(text).unwrap().check_key_bits(bits).unwrap_err().to_string();
     assert_eq!(
         refused("aes-xts-plain64", 128),
         "aes-xts-plain64 takes a key of 256, 384 or 512 bits (two keys: one for the data, one for the tweak), not 128 bits"
@@ -229,7 +229,7 @@ fn key_sizes() {
 #[test]
 fn volume_keys_are_divided() {
     let layout = |text: &str, len| {
-        let layout = CipherSpec::recognise(text).unwrap().key_layout(len)?;
+        let layout = CipherSpec::parse(text).unwrap().key_layout(len)?;
         Some((layout.keys, layout.each, layout.extra))
     };
     assert_eq!(layout("aes-xts-plain64", 64), Some((1, 64, 0)));
@@ -246,13 +246,13 @@ fn volume_keys_are_divided() {
 #[test]
 fn sector_sizes() {
     let sizes = |text: &str| -> Vec<usize> {
-        CipherSpec::recognise(text).unwrap().sector_sizes().map(SectorSize::bytes).collect()
+        CipherSpec::parse(text).unwrap().sector_sizes().map(SectorSize::bytes).collect()
     };
     assert_eq!(sizes("aes-xts-plain64"), [512, 1024, 2048, 4096]);
     assert_eq!(sizes("aes-cbc-elephant"), [512, 1024, 2048, 4096]);
     assert_eq!(sizes("aes:64-cbc-lmk"), [512]);
     assert_eq!(
-        CipherSpec::recognise("aes-cbc-tcw")
+        CipherSpec::parse("aes-cbc-tcw")
             .unwrap()
             .check_sector_size(SectorSize::S4096)
             .unwrap_err()
@@ -287,8 +287,7 @@ fn capi_specifications_mean_what_they_say_and_stay_as_they_are() {
         ("capi:xts-aes-vaes-avx10_512-plain64", "aes-xts-plain64"),
         ("capi:ctr-camellia-aesni-avx2-plain64be", "camellia-ctr-plain64be"),
     ] {
-        let (capi_spec, spec) =
-            (CipherSpec::recognise(capi).expect(capi), CipherSpec::recognise(classic).unwrap());
+        let (capi_spec, spec) = (CipherSpec::parse(capi).expect(capi), CipherSpec::parse(classic).unwrap());
         assert_eq!(capi_spec.to_string(), capi);
         assert_eq!(CipherSpec { capi: None, ..capi_spec.clone() }, spec, "{capi}");
         let (name, mode) = (capi_spec.cipher_name(), capi_spec.mode_name());
@@ -354,7 +353,7 @@ fn capi_refusals() {
         ("capi:hctr2_base(xctr(aes),polyval)-plain64", &mixed("capi:hctr2_base(xctr(aes),polyval)-plain64")),
         (&long, &format!("{long}: the crypto API's names have at most 127 characters")),
     ] {
-        assert_eq!(CipherSpec::recognise(text).expect_err(text).to_string(), refusal);
+        assert_eq!(CipherSpec::parse(text).expect_err(text).to_string(), refusal);
     }
 }
 

@@ -47,7 +47,6 @@ fn list(text: &mut String, cases: &[Case], verdicts: &[Verdict]) -> std::fmt::Re
     for (case, verdict) in cases.iter().zip(verdicts) {
         let reason = match verdict {
             Verdict::Missing(name) => format!("this kernel has no {name}"),
-            Verdict::Unbuilt => "this build has no code for it".to_string(),
             Verdict::Explained(why) => (*why).to_string(),
             _ => continue,
         };

@@ -20,8 +20,6 @@ pub(super) enum Verdict {
     BothRefuse,
     /// This kernel has no such cipher or hash: the name of what is missing.
     Missing(String),
-    /// It can exist, but this build has no code for it.
-    Unbuilt,
     /// They differ, for a known reason.
     Explained(&'static str),
     /// They differ.
@@ -72,7 +70,6 @@ fn verdict(
                 return Verdict::Explained(NOT_READ_BACK);
             }
             match ciphertexts(&case.question, spec, *sector_size, *large_ivs, plaintext, levels) {
-                Err(keyway_crypto::Error::Unsupported(_)) => Verdict::Unbuilt,
                 Err(why) => Verdict::Differ(format!("{cipher}: the kernel encrypts, Keyway: {why}")),
                 Ok(ours) if ours.iter().all(|ours| ours == theirs) => Verdict::Same,
                 Ok(_) => Verdict::Differ(format!("{}: not the kernel's bytes", case.question)),

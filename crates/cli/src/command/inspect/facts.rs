@@ -169,7 +169,7 @@ impl Facts {
     /// The cipher of the first encrypted segment in words: "AES-256 in XTS mode".
     pub(super) fn cipher_in_words(&self) -> Option<String> {
         let cipher = &self.segments.iter().find(|s| s.encrypted)?.cipher;
-        let spec = CipherSpec::recognise(cipher).ok()?;
+        let spec = CipherSpec::parse(cipher).ok()?;
         let (name, mode) = (spec.cipher_name(), spec.mode_name());
         let mode = mode.split('-').next().unwrap_or_default().to_ascii_uppercase();
         let bits = self.key_bits.map(|bits| if mode == "XTS" { bits / 2 } else { bits });
