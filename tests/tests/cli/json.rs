@@ -94,4 +94,11 @@ fn the_benchmark_has_cryptsetups_layout() {
     assert_eq!(lines[1], "# Algorithm |       Key |      Encryption |      Decryption");
     assert!(lines[2].starts_with("    aes-cbc        256b  ") && lines[2].ends_with(" MiB/s"), "{row}");
     assert_eq!(lines[1].len(), lines[2].len(), "{row}");
+    // Whole names of the crypto API's, and IVs for sectors of 512 bytes.
+    for (cipher, bits) in
+        [("capi:xts(aes)-plain64", "512"), ("aes:64-cbc-lmk", "8192"), ("aes-cbc-tcw", "512")]
+    {
+        let row = keyway("benchmark -c").arg(cipher).args(format!("-s {bits}").as_str()).ok().text();
+        assert!(row.contains(&format!(" {bits}b ")) && row.ends_with(" MiB/s\n"), "{row}");
+    }
 }

@@ -17,9 +17,9 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Questions),
     operands: &[] as &[Operand],
     about: "Measure key derivation and ciphers.",
-    man: "Everything runs in this process on one thread (Argon2 on as many as it has lanes), in memory, on sectors of 4096 \
-          bytes: no kernel, no storage. Alone, the usual hashes and ciphers are measured; --hash or --pbkdf measures one key \
-          derivation, --cipher with --key-size one cipher.",
+    man: "Everything runs in this process on one thread (Argon2 on as many as it has lanes), in memory, on the largest \
+          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw): no kernel, no storage. Alone, the usual hashes \
+          and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with --key-size one cipher.",
     options: &[
         &shared::CIPHER,
         &shared::KEY_SIZE,
@@ -201,13 +201,10 @@ fn number(number: u64) -> Value {
     Value::Number(number.to_string())
 }
 
-/// "aes-xts" alone means its usual IV.
+/// "aes-xts" alone means its usual IV. The crypto API's names have dashes of their own and stay as they are.
 fn full_spec(cipher: &str) -> String {
-    if cipher.split('-').count() == 2 && !cipher.ends_with("-ecb") {
-        format!("{cipher}-plain64")
-    } else {
-        cipher.to_owned()
-    }
+    let named_by_parts = !cipher.starts_with("capi:") && cipher.split('-').count() == 2;
+    if named_by_parts && !cipher.ends_with("-ecb") { format!("{cipher}-plain64") } else { cipher.to_owned() }
 }
 
 /// Bytes a second in both directions.
@@ -241,7 +238,8 @@ fn measure(spec: &str, key_bits: u32) -> std::result::Result<Speed, keyway_crypt
     for (i, byte) in key.expose_mut().iter_mut().enumerate() {
         *byte = (i as u8).wrapping_mul(37).wrapping_add(11);
     }
-    let cipher = SectorCipher::new(&spec, &key, SectorSize::S4096, Cpu::detect())?;
+    let sector_size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
+    let cipher = SectorCipher::new(&spec, &key, sector_size, Cpu::detect())?;
     let mut data = vec![0x5a; RUN];
     let encrypt = rate(&mut data, |data| cipher.encrypt(0, data));
     let decrypt = rate(&mut data, |data| cipher.decrypt(0, data));
