@@ -2,8 +2,9 @@
 //! refuses, Keyway refuses.
 //!
 //! `cases` goes through Keyway's whole space and writes a question for each combination, `verdict` compares the answers,
-//! `report` prints the list. `KEYWAY_COMBINATIONS=all` asks for every combination with every key size; without it a cipher
-//! of many key sizes shows each combination with a few of them, in rotation. `KEYWAY_COMBINATIONS=camellia-xts` asks for
+//! `report` prints the list. `KEYWAY_COMBINATIONS=all` asks for every combination with every key size (half an hour or
+//! more); without it a cipher of many key sizes shows each combination with a few of them, in rotation, and ESSIV each of
+//! its hashes with two modes. `KEYWAY_COMBINATIONS=camellia-xts` asks for
 //! those alone whose specification contains that text.
 
 mod cases;
