@@ -41,7 +41,7 @@ fn every_rule_names_its_field() {
         (8, &[0xff; 8], "header size: 18446744073709551615 bytes is none of the nine legal sizes"),
         (8, &[0, 0, 0, 0, 0, 0, 0x80, 0], "truncated: needs 32768 bytes, has 16384"),
         (72, &[0], "checksum algorithm: is empty"),
-        (72, b"md5\0\0\0", "checksum algorithm: unknown hash \"md5\""),
+        (72, b"md9\0\0\0", "checksum algorithm: unknown hash \"md9\""),
         (72, b"sha512", "header checksum does not match"),
         (24, b"G", "header checksum does not match"),
         (300, b"x", "header checksum does not match"),
