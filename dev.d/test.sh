@@ -1,6 +1,6 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit engine ct cli interop faults aarch64 vm fuzz"
+all_layers="check unit engine ct cli interop doors faults aarch64 vm fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-60}
 
 # run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by
@@ -103,6 +103,11 @@ layer_cli() {
 layer_interop() {
     want_packages $interop_programs
     proofs interop
+}
+
+layer_doors() {
+    want_packages $interop_programs $doors_programs
+    proofs doors
 }
 
 layer_faults() {

@@ -47,6 +47,26 @@ pub trait Storage: Send + Sync {
     /// Tells the storage that a range is no longer needed. Its content afterwards is undefined.
     fn discard(&self, range: Range<u64>) -> io::Result<()>;
 
+    /// Makes a range read as zeros; with `may_discard` the storage need not keep room for it.
+    fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
+        let _ = may_discard;
+        let mut zeros = vec![0; (range.end - range.start).min(ZEROS) as usize];
+        let mut at = range.start;
+        while at < range.end {
+            let len = (range.end - at).min(ZEROS) as usize;
+            // What `write_from` leaves in its buffer is undefined.
+            zeros[..len].fill(0);
+            self.write_from(&mut zeros[..len], at)?;
+            at += len as u64;
+        }
+        Ok(())
+    }
+
+    /// Whether every write will be refused.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
     /// The next range at or after `offset` that holds data; `None` when only holes follow.
     /// Storage that cannot tell answers with everything up to its end.
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
@@ -68,6 +88,9 @@ pub trait Storage: Send + Sync {
 pub(crate) fn extend_to(storage: &dyn Storage, len: u64) -> io::Result<()> {
     if storage.len() < len { storage.write_at(&[0], len - 1) } else { Ok(()) }
 }
+
+/// So many zeros are written at once.
+const ZEROS: u64 = 1 << 20;
 
 /// What stands for a storage in the eyes of other processes that want to lock it.
 #[derive(Debug, Clone, Copy)]

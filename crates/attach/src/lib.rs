@@ -1,0 +1,46 @@
+//! The doors out of the process: what other programs use an opened volume through.
+//!
+//! A door shows an [`Export`], which is any [`Storage`] under a name: an unlocked [`Volume`](keyway_volume::Volume) is
+//! one. While a door is open its process holds the key; the kernel's own dm-crypt alone needs no process.
+#![deny(unsafe_code)]
+
+mod error;
+
+pub use error::{Error, Result};
+
+use keyway_volume::Storage;
+use std::sync::Arc;
+
+/// What a door shows.
+#[derive(Clone)]
+pub struct Export {
+    /// Its name among others; empty for the only one.
+    pub name: String,
+    /// What people are told that it is.
+    pub description: String,
+    /// Its bytes.
+    pub storage: Arc<dyn Storage>,
+    /// Whether writes are refused.
+    pub read_only: bool,
+    /// Whether clients' discards are passed on; otherwise they are accepted and ignored, as dm-crypt does it.
+    pub discards: bool,
+}
+
+/// An open door.
+pub trait Door: Send + Sync {
+    /// Where users find it: a socket's URI, a file, a device node.
+    fn place(&self) -> String;
+
+    /// Returns when the door is closed, by [`Door::stop`] or from outside (`umount`).
+    ///
+    /// # Errors
+    /// It cannot be served any longer.
+    fn wait(&self) -> Result<()>;
+
+    /// Closes the door: requests under way are answered, everything acknowledged is flushed. Another thread's
+    /// [`Door::wait`] then returns.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when it is in use in a way that cannot be ended; it then stays open.
+    fn stop(&self) -> Result<()>;
+}

@@ -1,0 +1,1 @@
+//! The doors, used by other people's programs: NBD clients, FUSE's users, several processes and several users.
