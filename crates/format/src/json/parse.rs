@@ -240,7 +240,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `\uXXXX` or a surrogate pair of them; half a pair becomes U+FFFD, as in json-c.
+    /// `\u` and four hexadecimal digits, or a surrogate pair of them; half a pair becomes U+FFFD, as in json-c.
     fn unicode(&mut self) -> Result<char, SyntaxError> {
         let high = self.hex4()?;
         if (0xd800..0xdc00).contains(&high) && self.text[self.at..].starts_with(b"\\u") {
