@@ -15,8 +15,9 @@ macro_rules! keyslot {
     };
 }
 
-/// Type, options, and the module without which this kernel lacks the cipher.
-const VOLUMES: [(&str, &str, &str); 18] = [
+/// Type, options, and the module without which this kernel lacks the cipher. (HCTR2 is compared without a header, in
+/// `combinations`: cryptsetup 2.6 gives its keyslots and its test of the cipher an IV of the wrong length, and fails.)
+const VOLUMES: [(&str, &str, &str); 17] = [
     ("luks2", "-c serpent-xts-plain64 -s 512 --sector-size 4096", "serpent_generic"),
     ("luks1", "-c twofish-lrw-benbi -s 384", "twofish_generic"),
     ("luks1", "-c camellia-cbc-essiv:sha256 -s 256", "camellia_generic"),
@@ -24,7 +25,6 @@ const VOLUMES: [(&str, &str, &str); 18] = [
     ("luks1", "-c anubis-cbc-plain64 -s 320", "anubis"),
     ("luks2", "-c xchacha12,aes-adiantum-plain64 -s 256 --sector-size 4096", "adiantum"),
     ("luks1", "-c xchacha20,aes-adiantum-plain -s 256", "adiantum"),
-    ("luks2", "-c aes-hctr2-plain64 -s 256 --sector-size 4096", "hctr2"),
     ("luks2", concat!("-c aria-xts-plain64 -s 512", keyslot!()), "aria_generic"),
     ("luks2", concat!("-c sm4-xts-plain64 -s 256 --sector-size 2048", keyslot!()), "sm4_generic"),
     ("luks1", "-c serpent-cbc-plain64 -s 256", "serpent_generic"),
