@@ -1,41 +1,93 @@
-//! The plaintext of the volume that the command line names, and the failures of moving it.
+//! The volume that the command line names: its key and layout, its plaintext, and the failures of moving it.
 
 use crate::args::{Args, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
+use crate::output;
 use crate::passphrase::Request;
 use crate::unlocking;
 use keyway_crypto::{Cpu, Secret};
-use keyway_volume::storage::File;
 use keyway_volume::stream;
 use keyway_volume::{Access, Layout, Luks, Storage, UnlockOptions, Volume};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An unlocked volume.
+/// A volume with its key: what any door needs, the kernel's too.
+pub(crate) struct Unlocked {
+    /// The data device's path.
+    pub(crate) device: PathBuf,
+    /// The data device, opened as [`Data`] said.
+    pub(crate) storage: Arc<dyn Storage>,
+    /// Which of its bytes are plaintext where.
+    pub(crate) layout: Layout,
+    /// The volume key.
+    pub(crate) volume_key: Secret,
+    /// What kind of volume it is.
+    pub(crate) format: Format,
+}
+
+/// What kind of volume was unlocked.
+pub(crate) enum Format {
+    /// LUKS1 or LUKS2.
+    Luks {
+        /// The header: version, UUID, metadata.
+        luks: Luks,
+        /// The keyslot that opened; `None` when the volume key was given.
+        keyslot: Option<u32>,
+        /// The digest that verified the volume key (0 for LUKS1).
+        digest: u32,
+    },
+}
+
+impl Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Luks { luks, keyslot, digest } => {
+                write!(f, "LUKS{} volume {}, digest {digest}", luks.version(), luks.uuid())?;
+                keyslot.map_or(Ok(()), |keyslot| write!(f, ", keyslot {keyslot}"))
+            }
+        }
+    }
+}
+
+impl Unlocked {
+    /// Puts the plaintext over the data device.
+    pub(crate) fn into_plaintext(self) -> Result<Plaintext> {
+        let Self { device, storage, layout, volume_key, .. } = self;
+        let volume = Volume::new(storage, &layout, &volume_key, Cpu::detect());
+        Ok(Plaintext { volume: volume.map_err(|e| hint::on_volume(&device, &e))?, device })
+    }
+}
+
+/// An unlocked volume's bytes.
 pub(crate) struct Plaintext {
-    /// Its bytes.
+    /// The bytes.
     pub(crate) volume: Volume,
     /// The data device's path, for messages.
     pub(crate) device: PathBuf,
 }
 
+/// [`unlock()`] for those who want the bytes only.
+pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Plaintext> {
+    let unlocked = unlock(args, operand, data, stdin_holds_data)?;
+    output::debug(args, &format!("{} holds {}.", unlocked.device.display(), unlocked.format))?;
+    unlocked.into_plaintext()
+}
+
 /// Unlocks the volume in the operand at `operand` (with `--header` where given). `data` says how its data device is
 /// to be opened. When standard input holds the data, a passphrase is asked for on the terminal only.
-pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Plaintext> {
+pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Unlocked> {
     let device = args.operand(operand).map(device::resolve).unwrap_or_default();
     let storage = data.open(&device)?;
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
     luks.check_requirements().map_err(|e| hint::on_device(&device, &e))?;
     let layout = luks.layout().map_err(|e| hint::on_volume(&device, &e))?;
     check_length(&device, &layout, storage.len())?;
-    let key = volume_key(args, &luks, &device, stdin_holds_data)?;
-    let volume =
-        Volume::new(storage, &layout, &key, Cpu::detect()).map_err(|e| hint::on_volume(&device, &e))?;
-    Ok(Plaintext { volume, device })
+    let (volume_key, keyslot, digest) = luks_key(args, &luks, &device, stdin_holds_data)?;
+    Ok(Unlocked { device, storage, layout, volume_key, format: Format::Luks { luks, keyslot, digest } })
 }
 
 /// Refuses a device that ends before its data does, as the kernel does: writing would make the file grow.
@@ -62,9 +114,9 @@ pub(crate) enum Data {
 }
 
 impl Data {
-    fn open(self, device: &Path) -> Result<Arc<File>> {
+    fn open(self, device: &Path) -> Result<Arc<dyn Storage>> {
         match self {
-            Self::Read => device::open_read_only(device),
+            Self::Read => Ok(device::open_read_only(device)?),
             Self::Write => {
                 let file = device::open_writable(device)?;
                 device::refuse_if_in_use(device)?;
@@ -74,16 +126,23 @@ impl Data {
     }
 }
 
-fn volume_key(args: &Args, luks: &Luks, device: &Path, stdin_holds_data: bool) -> Result<Secret> {
-    if let Some(key) = unlocking::given_volume_key(args, luks)? {
-        return Ok(key);
+/// The volume key, the keyslot it came from and the digest that verified it.
+fn luks_key(
+    args: &Args,
+    luks: &Luks,
+    device: &Path,
+    stdin_holds_data: bool,
+) -> Result<(Secret, Option<u32>, u32)> {
+    if let Some((key, digest)) = unlocking::given_volume_key(args, luks)? {
+        return Ok((key, None, digest));
     }
     let mut request = Request::existing(args, unlocking::prompt_for(device))?;
     if stdin_holds_data {
         request = request.stdin_holds_data();
     }
     let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlocking::options(args) };
-    Ok(unlocking::unlock(args, luks, &request, &options)?.volume_key)
+    let unlocked = unlocking::unlock(args, luks, &request, &options)?;
+    Ok((unlocked.volume_key, Some(unlocked.keyslot), unlocked.digest))
 }
 
 /// Refuses a range that does not lie in the volume, before anything is done.

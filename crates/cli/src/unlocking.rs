@@ -69,8 +69,8 @@ pub(crate) fn unlock_keeping_passphrase(
     }
 }
 
-/// The volume key from `--volume-key-file`, checked against the header.
-pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<Secret>> {
+/// The volume key from `--volume-key-file`, and the digest that it fits.
+pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<(Secret, u32)>> {
     let Some(file) = volume_key_file(args) else { return Ok(None) };
     luks.check_requirements()?;
     let len = match volume_key_len(luks)
@@ -85,8 +85,8 @@ pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<Secret
         }
     };
     let key = passphrase::volume_key(file, len)?;
-    keyway_volume::verify_volume_key(luks, &key)?;
-    Ok(Some(key))
+    let digest = keyway_volume::verify_volume_key(luks, &key)?;
+    Ok(Some((key, digest)))
 }
 
 /// `--volume-key-file`, by its new or old name.

@@ -38,6 +38,8 @@ pub enum Mapping {
         sector_size: SectorSize,
         /// IV of the segment's first sector, in 512-byte units.
         iv_tweak: u64,
+        /// Whether IVs count sectors and not 512-byte units (dm-crypt's `iv_large_sectors`).
+        iv_large_sectors: bool,
     },
 }
 
@@ -46,7 +48,8 @@ impl Layout {
     pub(crate) fn of_luks1(header: &luks1::Header) -> Result<Self> {
         let offset = header.payload_offset.to_bytes().ok_or_else(|| refused(0, "its offset overflows"))?;
         let spec = CipherSpec::parse(&header.cipher())?;
-        let mapping = Mapping::Crypt { spec, sector_size: SectorSize::S512, iv_tweak: 0 };
+        let mapping =
+            Mapping::Crypt { spec, sector_size: SectorSize::S512, iv_tweak: 0, iv_large_sectors: false };
         let segment = MappedSegment { plaintext_start: 0, length: None, storage_offset: offset.0, mapping };
         Ok(Self { segments: vec![segment] })
     }
@@ -88,6 +91,7 @@ fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {
             spec: CipherSpec::parse(encryption)?,
             sector_size: SectorSize::new(*sector_size)?,
             iv_tweak: *iv_tweak,
+            iv_large_sectors: false,
         }),
         SegmentKind::Other(name) => Err(refused(number, &format!("its type \"{name}\" is unknown"))),
     }

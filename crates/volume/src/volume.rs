@@ -187,8 +187,11 @@ impl Segment {
     fn new(mapped: &MappedSegment, device_len: u64, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
         let (crypt, sector_size) = match &mapped.mapping {
             Mapping::Linear => (None, LINEAR_SECTOR),
-            Mapping::Crypt { spec, sector_size, iv_tweak } => {
-                let cipher = SectorCipher::new(spec, volume_key, *sector_size, cpu)?;
+            Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
+                let mut cipher = SectorCipher::new(spec, volume_key, *sector_size, cpu)?;
+                if *iv_large_sectors {
+                    cipher = cipher.with_large_iv_sectors();
+                }
                 (Some(Crypt { cipher, iv_tweak: *iv_tweak }), sector_size.bytes() as u64)
             }
         };

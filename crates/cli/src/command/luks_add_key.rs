@@ -126,7 +126,7 @@ fn slots(args: &Args) -> Result<(Option<u32>, Option<u32>)> {
 fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> Result<(Secret, Secret)> {
     let new_key_file = new_key_file(args);
     let new = Request::replacement(args, "Enter new passphrase for key slot: ", new_key_file)?;
-    if let Some(key) = unlocking::given_volume_key(args, luks)? {
+    if let Some((key, _)) = unlocking::given_volume_key(args, luks)? {
         return Ok((key, new.read()?));
     }
     let existing = Request::existing(args, "Enter any existing passphrase: ")?;

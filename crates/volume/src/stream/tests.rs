@@ -165,6 +165,7 @@ fn volume(sector_size: u32, len: usize) -> (Volume, Arc<Memory>) {
         spec: CipherSpec::parse("aes-xts-plain64").unwrap(),
         sector_size: SectorSize::new(sector_size).unwrap(),
         iv_tweak: 0,
+        iv_large_sectors: false,
     };
     let segment = MappedSegment { plaintext_start: 0, length: None, storage_offset: 0, mapping };
     let data = Arc::new(Memory::zeroed(len));
