@@ -13,24 +13,19 @@ fuzz_target!(|text: &str| {
         }
         assert!(spec.check_key_bits(7).is_err());
         assert!(spec.sector_sizes().next() == Some(SectorSize::S512));
-    }
-    if let Ok(spec) = CipherSpec::parse(text) {
+        // (Not the same text: an empty IV, which a mode without one ignores, leaves no trace in two fields.)
         let (name, mode) = (spec.cipher_name(), spec.mode_name());
-        assert_eq!(
-            CipherSpec::from_parts(&name, &mode),
-            Ok(spec),
-            "{text:?} has parts {name:?} and {mode:?}"
-        );
-        run(text);
+        let parts = CipherSpec::from_parts(&name, &mode);
+        assert!(parts.is_ok_and(|parts| parts.means(&spec)), "{text:?} has parts {name:?} and {mode:?}");
+        run(text, &spec);
     }
 });
 
 /// What parses runs, under its smallest key, unless that is a long one of many keys.
-fn run(text: &str) {
-    let Ok(spec) = CipherSpec::parse(text) else { return };
+fn run(text: &str, spec: &CipherSpec) {
     let Some(bits) = spec.key_bits().first().copied().filter(|bits| *bits <= 8192) else { return };
     let key = Secret::zeroed(bits / 8);
-    let cipher = SectorCipher::new(&spec, &key, SectorSize::S512, Cpu::detect()).expect(text);
+    let cipher = SectorCipher::new(spec, &key, SectorSize::S512, Cpu::detect()).expect(text);
     let mut sector = [0x5a; 512];
     cipher.encrypt(1, &mut sector);
     cipher.decrypt(1, &mut sector);
