@@ -1,0 +1,3 @@
+//! Network block devices: volumes served to NBD clients, and volumes that live behind NBD servers.
+
+pub mod protocol;
