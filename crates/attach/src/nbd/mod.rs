@@ -1,3 +1,6 @@
 //! Network block devices: volumes served to NBD clients, and volumes that live behind NBD servers.
 
 pub mod protocol;
+pub mod uri;
+
+pub use uri::Uri;
