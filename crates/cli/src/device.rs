@@ -68,15 +68,22 @@ pub(crate) fn locking(args: &Args) -> Locking {
     if args.given(&shared::DISABLE_LOCKS) { Locking::Disabled } else { Locking::default() }
 }
 
-/// Opens a file or block device for reading and writing.
-pub(crate) fn open_writable(path: &Path) -> Result<Arc<File>> {
+/// The bytes behind `spec`, for what is going to be done to them: writing, reading (writable where that is allowed, so
+/// that a damaged header copy can be recovered), or looking only.
+pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
+    Ok(match access {
+        Access::Write => open_writable(spec)?,
+        Access::Read => open_readable(spec)?,
+        Access::Probe => open_read_only(spec)?,
+    })
+}
+
+fn open_writable(path: &Path) -> Result<Arc<File>> {
     check_kind(path)?;
     File::open_rw(path).map(Arc::new).map_err(|e| cannot_open(path, &e, true))
 }
 
-/// Opens a file or block device for reading; writable where that is allowed, so that a damaged header copy can be
-/// recovered.
-pub(crate) fn open_readable(path: &Path) -> Result<Arc<File>> {
+fn open_readable(path: &Path) -> Result<Arc<File>> {
     check_kind(path)?;
     match File::open_rw(path) {
         Ok(file) => Ok(Arc::new(file)),
@@ -84,8 +91,7 @@ pub(crate) fn open_readable(path: &Path) -> Result<Arc<File>> {
     }
 }
 
-/// Opens a file or block device for reading only.
-pub(crate) fn open_read_only(path: &Path) -> Result<Arc<File>> {
+fn open_read_only(path: &Path) -> Result<Arc<File>> {
     check_kind(path)?;
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
 }
@@ -115,12 +121,8 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
 /// Loads the header that `args` names by `--header` or the operand at `operand`.
 pub(crate) fn load(args: &Args, operand: usize, access: Access, versions: Versions) -> Result<Luks> {
     let path = header_path(args, operand)?;
-    let storage: Arc<dyn Storage> = match access {
-        Access::Write => open_writable(&path)?,
-        Access::Read => open_readable(&path)?,
-        Access::Probe => open_read_only(&path)?,
-    };
-    let luks = Luks::open_with(storage, access, locking(args)).map_err(|e| hint::on_device(&path, &e))?;
+    let luks = Luks::open_with(storage(&path, access)?, access, locking(args))
+        .map_err(|e| hint::on_device(&path, &e))?;
     if !versions.admits(luks.version()) {
         return Err(not_luks(&path));
     }

@@ -9,10 +9,9 @@ use crate::plaintext::{self, cannot_write};
 use crate::{device, progress, question};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
-use keyway_volume::storage::File;
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
-    Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
+    Access, Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
 };
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -152,13 +151,13 @@ impl ImageHoles {
     }
 
     /// The image's free space, where that matters.
-    pub(crate) fn view<'a>(self, image: &'a File) -> Result<Option<Unneeded<'a>>> {
+    pub(crate) fn view<'a>(self, image: &'a dyn Storage, name: &str) -> Result<Option<Unneeded<'a>>> {
         if self != Self::Unneeded {
             return Ok(None);
         }
         Unneeded::of(image)
             .map(Some)
-            .map_err(|e| Failure::new(Exit::Device, format!("Cannot read {}: {e}.", image.path().display())))
+            .map_err(|e| Failure::new(Exit::Device, format!("Cannot read {name}: {e}.")))
     }
 }
 
@@ -187,7 +186,12 @@ pub(crate) enum Destination {
     /// A file that appears when it is complete.
     New(Creation),
     /// A block device: its old header is wiped first, the new one written last.
-    Device(Arc<File>),
+    Device {
+        /// Its bytes.
+        storage: Arc<dyn Storage>,
+        /// Its name.
+        path: PathBuf,
+    },
 }
 
 impl Destination {
@@ -198,41 +202,37 @@ impl Destination {
         if !fs::metadata(&path).is_ok_and(|found| found.file_type().is_block_device()) {
             return Creation::start(args, &path, BY_UMASK).map(Self::New);
         }
-        let file = device::open_writable(&path)?;
+        let storage = device::storage(&path, Access::Write)?;
         device::refuse_if_in_use(&path)?;
         refuse_itself(source, &path)?;
         let warning = format!("This will overwrite data on {} irrevocably.", path.display());
         question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
-        Ok(Self::Device(file))
+        Ok(Self::Device { storage, path })
     }
 
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::New(creation) => creation.path(),
-            Self::Device(file) => file.path(),
-        }
-    }
-
-    fn file(&self) -> &Arc<File> {
-        match self {
-            Self::New(creation) => creation.file(),
-            Self::Device(file) => file,
+            Self::Device { path, .. } => path,
         }
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
-        Arc::clone(self.file()) as Arc<dyn Storage>
+        match self {
+            Self::New(creation) => Arc::clone(creation.file()) as Arc<dyn Storage>,
+            Self::Device { storage, .. } => Arc::clone(storage),
+        }
     }
 
     /// Refuses a device without the room; otherwise nothing on it is a volume from now on.
     fn prepare(&self, plan: &Plan, room: Option<u64>) -> Result<()> {
-        let Self::Device(device) = self else { return Ok(()) };
-        let (needs, has) = (plan.data_offset.saturating_add(room.unwrap_or(1)), device.len());
+        let Self::Device { storage, path } = self else { return Ok(()) };
+        let (needs, has) = (plan.data_offset.saturating_add(room.unwrap_or(1)), storage.len());
         if needs > has {
-            let message = format!("{} has {has} bytes, {needs} are needed.", device.path().display());
+            let message = format!("{} has {has} bytes, {needs} are needed.", path.display());
             return Err(Failure::new(Exit::Parameters, message));
         }
-        Ok(plan.wipe(&**device)?)
+        Ok(plan.wipe(&**storage)?)
     }
 
     /// The plan's layout with the length that the content needs; without bounds while that is unknown.
@@ -254,9 +254,9 @@ impl Destination {
                 plan.write_to_new(&**creation.file())?;
                 creation.complete()
             }
-            Self::Device(file) => {
-                file.flush().map_err(failed)?;
-                plan.write(file, false, keyway_volume::Locking::default(), rng)?;
+            Self::Device { storage, .. } => {
+                storage.flush().map_err(failed)?;
+                plan.write(storage, false, keyway_volume::Locking::default(), rng)?;
                 Ok(())
             }
         }

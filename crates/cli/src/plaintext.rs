@@ -116,11 +116,11 @@ pub(crate) enum Data {
 impl Data {
     fn open(self, device: &Path) -> Result<Arc<dyn Storage>> {
         match self {
-            Self::Read => Ok(device::open_read_only(device)?),
+            Self::Read => device::storage(device, Access::Probe),
             Self::Write => {
-                let file = device::open_writable(device)?;
+                let storage = device::storage(device, Access::Write)?;
                 device::refuse_if_in_use(device)?;
-                Ok(file)
+                Ok(storage)
             }
         }
     }

@@ -140,7 +140,7 @@ fn run(args: &Args) -> Result<()> {
     let request = Request::first(args, unlocking::prompt_for(out), None)?;
     let request = if input.is_stdin() { request.stdin_holds_data() } else { request };
     let passphrase = request.read()?;
-    let unneeded = input.storage().map(|image| holes.view(image)).transpose()?.flatten();
+    let unneeded = input.storage().map(|image| holes.view(image, &input.to_string())).transpose()?.flatten();
     let recognised = unneeded.is_some();
     let source = match &unneeded {
         Some(view) => Source::Storage(view, 0..view.len()),

@@ -64,7 +64,7 @@ fn run_convert(args: &Args) -> Result<()> {
 fn run_repair(args: &Args) -> Result<()> {
     Versions::from_args(args)?;
     let path = device::header_path(args, 0)?;
-    let repair = Repair::prepare(device::open_writable(&path)?, device::locking(args))
+    let repair = Repair::prepare(device::storage(&path, Access::Write)?, device::locking(args))
         .map_err(|e| hint::on_device(&path, &e))?;
     if repair.changes().is_empty() {
         return output::verbose(args, "No known problems detected for LUKS header.");

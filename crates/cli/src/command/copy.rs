@@ -8,13 +8,11 @@ use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewV
 use crate::passphrase::Request;
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::{progress, question, unlocking};
-use keyway_volume::storage::File;
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
 use keyway_volume::{Access, Error, Luks, Storage};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use std::sync::Arc;
 
 /// `keyway copy`.
 pub(crate) static COMMAND: Command = Command {
@@ -111,14 +109,14 @@ fn run(args: &Args) -> Result<()> {
         let destination = Destination::open(args, to, from)?;
         new.make(args, destination, whole(&plain.volume, name, holes.in_transfer()), &passphrase)?;
     } else {
-        let raw = device::open_read_only(&device::resolve(from))?;
+        let raw = device::storage(&device::resolve(from), Access::Probe)?;
         let passphrase = match args.path(&shared::NEW_KEYFILE) {
             Some(_) => new_passphrase(args, to)?,
             None => Request::first(args, unlocking::prompt_for(to), None)?.read()?,
         };
         let destination = Destination::open(args, to, from)?;
         let name = from.display().to_string();
-        let view = holes.view(&raw)?;
+        let view = holes.view(&*raw, &name)?;
         let image: &dyn Storage = view.as_ref().map_or(&*raw, |view| view);
         new.make(args, destination, whole(image, name, holes.in_transfer()), &passphrase)?;
     }
@@ -138,14 +136,14 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
     }
     let creation = Creation::start(args, to, OWNER_ONLY)?;
     let file = creation.file();
-    move_all(args, &plain, file, holes, to)?;
+    move_all(args, &plain, &**file, holes, to)?;
     file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;
     creation.complete()
 }
 
 /// A device has no holes to leave: everything is written.
 fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
-    let device = device::open_writable(to)?;
+    let device = device::storage(to, Access::Write)?;
     device::refuse_if_in_use(to)?;
     refuse_itself(&plain.device, to)?;
     if plain.volume.len() > device.len() {
@@ -155,16 +153,16 @@ fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
     }
     let warning = format!("This will overwrite data on {} irrevocably, with plaintext.", to.display());
     question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
-    move_all(args, plain, &device, Holes::Fill, to)?;
+    move_all(args, plain, &*device, Holes::Fill, to)?;
     device.flush().map_err(|e| cannot_write(&to.display(), None, &e))
 }
 
-fn move_all(args: &Args, plain: &Plaintext, file: &Arc<File>, holes: Holes, to: &Path) -> Result<()> {
+fn move_all(args: &Args, plain: &Plaintext, sink: &dyn Storage, holes: Holes, to: &Path) -> Result<()> {
     let options = Options { holes, ..Options::default() };
     let len = plain.volume.len();
     let source = Source::Storage(&plain.volume, 0..len);
     progress::watch(args, &plain.device, Some(len), |meter| {
-        stream::transfer(source, Sink::Storage(&**file, 0), &options, meter)
+        stream::transfer(source, Sink::Storage(sink, 0), &options, meter)
     })
     .map_err(|e| plaintext::failed(e, &plain.device.display(), &to.display()))?;
     Ok(())
@@ -186,7 +184,7 @@ fn is_luks(args: &Args, from: &Path) -> Result<bool> {
     if args.given(&shared::HEADER) {
         return Ok(true);
     }
-    let storage = device::open_read_only(&device::resolve(from))?;
+    let storage = device::storage(&device::resolve(from), Access::Probe)?;
     if storage.len() < SMALLEST_HEADER {
         return Ok(false);
     }

@@ -8,7 +8,7 @@ use crate::passphrase::Request;
 use crate::{hint, output, question, signature, unlocking};
 use keyway_volume::create::{create_luks1, create_luks2};
 use keyway_volume::storage::File;
-use keyway_volume::{Header, Luks, OsRandom, Storage};
+use keyway_volume::{Access, Header, Luks, OsRandom, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -168,7 +168,7 @@ fn check_options(args: &Args) -> Result<()> {
 /// The device and, when detached, the file that takes the header.
 struct Target {
     device: PathBuf,
-    data: Arc<File>,
+    data: Arc<dyn Storage>,
     header: Option<PathBuf>,
 }
 
@@ -184,8 +184,8 @@ impl Target {
             return Err(Failure::new(Exit::Device, message));
         }
         let header = args.path(&shared::HEADER).map(Path::to_owned);
-        let data =
-            if header.is_some() { device::open_read_only(&device)? } else { device::open_writable(&device)? };
+        let access = if header.is_some() { Access::Probe } else { Access::Write };
+        let data = device::storage(&device, access)?;
         device::refuse_if_in_use(&device)?;
         Ok(Self { device, data, header })
     }
@@ -210,7 +210,7 @@ impl Target {
     fn show_signatures(&self) -> Result<()> {
         let device = self.header_path().display().to_string();
         let found = match &self.header {
-            Some(path) => signature::warnings(&*device::open_read_only(path)?, &device),
+            Some(path) => signature::warnings(&*device::storage(path, Access::Probe)?, &device),
             None => signature::warnings(&*self.data, &device),
         };
         found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
@@ -230,9 +230,9 @@ impl Target {
 
     /// The storage for the header; a header file is made when it does not exist.
     fn prepare_header(&self, args: &Args) -> Result<Arc<dyn Storage>> {
-        let Some(path) = &self.header else { return Ok(Arc::clone(&self.data) as Arc<dyn Storage>) };
+        let Some(path) = &self.header else { return Ok(Arc::clone(&self.data)) };
         if path.exists() {
-            return Ok(device::open_writable(path)?);
+            return device::storage(path, Access::Write);
         }
         output::debug(args, &format!("Creating header file {}.", path.display()))?;
         let file = File::create_new(path).map_err(|e| {

@@ -61,7 +61,7 @@ fn run_restore(args: &Args) -> Result<()> {
         )
     })?;
     let path = device::header_path(args, 0)?;
-    let target = device::open_writable(&path)?;
+    let target = device::storage(&path, Access::Write)?;
     let restore = Restore::prepare(target, &source, device::locking(args)).map_err(|e| match e {
         keyway_volume::Error::Format(_) => {
             Failure::new(Exit::Parameters, "Header backup file does not contain compatible LUKS header.")

@@ -65,7 +65,7 @@ fn run_is_luks(args: &Args) -> Result<()> {
     }
     let path = device::header_path(args, 0)?;
     // A missing device is worth a word (exit status 4); a device that is no LUKS volume is not.
-    device::open_read_only(&path)?;
+    device::storage(&path, Access::Probe)?;
     match device::load(args, 0, Access::Probe, Versions::from_args(args)?) {
         Ok(_) => Ok(()),
         Err(failure) if args.verbose() => Err(failure),

@@ -35,7 +35,7 @@ pub(crate) static COMMAND: Command = Command {
 fn run(args: &Args) -> Result<()> {
     let luks = device::load(args, 0, Access::Probe, Versions::from_args(args)?)?;
     let device = args.operand(0).map(device::resolve).unwrap_or_default();
-    let data = device::open_read_only(&device)?;
+    let data = device::storage(&device, Access::Probe)?;
     let facts = Facts::gather(&device, &luks, &*data)?;
     if args.given(&shared::JSON) {
         return output::print(&format!("{}\n", json::show(&facts)));
