@@ -32,6 +32,11 @@ pub trait Door: Send + Sync {
     /// Where users find it: a socket's URI, a file, a device node.
     fn place(&self) -> String;
 
+    /// How many use it now: connections, open files. Zero where nobody can tell.
+    fn clients(&self) -> usize {
+        0
+    }
+
     /// Returns when the door is closed, by [`Door::stop`] or from outside (`umount`).
     ///
     /// # Errors

@@ -25,6 +25,12 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// The code of another Keyway process.
+    pub(crate) fn from_code(code: i32) -> Self {
+        let all = [Self::Permission, Self::Memory, Self::Device, Self::Busy];
+        all.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Self::Parameters)
+    }
+
     /// What `-v` prints beside the code, as cryptsetup does.
     fn meaning(self) -> &'static str {
         match self {
@@ -89,7 +95,6 @@ impl Failure {
     }
 
     /// The line, empty when there is none.
-    #[cfg(test)]
     pub(crate) fn message(&self) -> &str {
         self.message.as_deref().unwrap_or_default()
     }

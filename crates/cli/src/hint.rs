@@ -71,6 +71,18 @@ pub(crate) fn plain(error: &Error) -> Failure {
     }
 }
 
+/// An error of a door.
+pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
+    use keyway_attach::Error as Door;
+    let exit = match error {
+        Door::Permission(_) => Exit::Permission,
+        Door::Busy(_) => Exit::Busy,
+        Door::Io { .. } | Door::NotFound(_) => Exit::Device,
+        _ => Exit::Parameters,
+    };
+    Failure::new(exit, sentence(&error.to_string()))
+}
+
 fn exit_code(error: &Error) -> Exit {
     match error {
         Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,

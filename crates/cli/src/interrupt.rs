@@ -1,5 +1,5 @@
-//! Signals: what has to be put back when one ends the program (the terminal's echo, a temporary file), and those that
-//! must not end it.
+//! Signals: what has to be put back when one ends the program (the terminal's echo, a temporary file), those that
+//! must not end it, and those that ask a server to stop.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::ffi::c_int;
@@ -25,6 +25,34 @@ impl Drop for Pending {
     fn drop(&mut self) {
         pending().retain(|(number, _)| *number != self.0);
     }
+}
+
+/// From now on, and until the guard is dropped, SIGINT, SIGTERM and SIGHUP end nothing: `stop` is called with the signal.
+#[must_use]
+pub(crate) fn stop_by(stop: impl Fn(c_int) + Send + 'static) -> Stopping {
+    watch_signals();
+    *stopper() = Some(Box::new(stop));
+    Stopping
+}
+
+/// Signals ask to stop.
+pub(crate) struct Stopping;
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        // A signal that is being seen to right now keeps the stopper; the program then ends by itself.
+        if let Ok(mut stopper) = STOPPER.try_lock() {
+            *stopper = None;
+        }
+    }
+}
+
+type Stopper = Box<dyn Fn(c_int) + Send>;
+
+static STOPPER: Mutex<Option<Stopper>> = Mutex::new(None);
+
+fn stopper() -> MutexGuard<'static, Option<Stopper>> {
+    STOPPER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Cleanup = (u64, Box<dyn FnOnce() + Send>);
@@ -56,6 +84,10 @@ fn watch_signals() {
         let Ok(mut signals) = signal_hook::iterator::Signals::new(watched) else { return };
         thread::spawn(move || {
             for signal in &mut signals {
+                if let Some(stop) = &*stopper() {
+                    stop(signal);
+                    continue;
+                }
                 for (_, cleanup) in pending().drain(..) {
                     cleanup();
                 }

@@ -20,6 +20,7 @@ mod passphrase;
 mod plaintext;
 mod progress;
 mod question;
+mod session;
 mod signature;
 #[allow(unsafe_code)]
 mod sys;

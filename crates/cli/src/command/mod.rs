@@ -8,6 +8,7 @@ mod config;
 mod convert;
 mod copy;
 mod inspect;
+mod list;
 mod luks_add_key;
 mod luks_change_key;
 mod luks_convert_key;
@@ -32,6 +33,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &write::COMMAND,
     &build::COMMAND,
     &copy::COMMAND,
+    &list::COMMAND,
     &ciphers::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,

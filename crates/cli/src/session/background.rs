@@ -1,0 +1,83 @@
+//! The second process: the same program with the same arguments, which goes on in the background.
+//!
+//! It starts on the user's terminal, where it asks for passphrases and complains. Its standard output is a pipe to the
+//! process that the user started, which passes everything on until a zero byte says that the door is open, or until the
+//! end says that it is not. From the zero byte on the process has a session (setsid(2)) of its own and no terminal.
+
+use crate::failure::{Exit, Failure, Result};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use std::env;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Whether this is the second process.
+pub(super) fn is_inside() -> bool {
+    env::args_os().next().is_some_and(|name| name == OsStr::new(NAME))
+}
+
+/// Starts the second process and returns when its door is open.
+pub(super) fn start() -> Result<()> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(NAME).args(env::args_os().skip(1)).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| cannot_start(&e))?;
+    if pass_on(&mut child).map_err(|e| cannot_start(&e))? {
+        return Ok(());
+    }
+    let status = child.wait().map_err(|e| cannot_start(&e))?;
+    Err(match status.code() {
+        // It has said why.
+        Some(code) => Failure::silent(Exit::from_code(code)),
+        None => Failure::new(Exit::Parameters, format!("The background process was ended ({status}).")),
+    })
+}
+
+/// Says that the door is open, and leaves the terminal and the directory that it was started in.
+pub(super) fn leave_terminal(message: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    let told = stdout.write_all(message.as_bytes()).and_then(|()| stdout.write_all(&[OPEN]));
+    // Whoever waited was interrupted: nobody would know of what is open now.
+    told.and_then(|()| stdout.flush()).map_err(|_| Failure::silent(Exit::Parameters))?;
+    let _ = rustix::process::setsid();
+    let null = File::options().read(true).write(true).open("/dev/null");
+    if let Ok(null) = null {
+        let _ = dup2_stdin(&null);
+        let _ = dup2_stdout(&null);
+        let _ = dup2_stderr(&null);
+    }
+    let _ = env::set_current_dir(Path::new("/"));
+    Ok(())
+}
+
+/// Passes the child's standard output on; whether the byte came that says open.
+fn pass_on(child: &mut Child) -> io::Result<bool> {
+    let Some(mut output) = child.stdout.take() else { return Ok(false) };
+    let mut buffer = [0; 4096];
+    loop {
+        let got = match output.read(&mut buffer) {
+            Ok(got) => &buffer[..got],
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        let end = got.iter().position(|byte| *byte == OPEN);
+        // A reader that went away is no reason to lose the session.
+        let mut stdout = io::stdout().lock();
+        let _ = stdout.write_all(&got[..end.unwrap_or(got.len())]).and_then(|()| stdout.flush());
+        if end.is_some() || got.is_empty() {
+            return Ok(end.is_some());
+        }
+    }
+}
+
+fn cannot_start(why: &io::Error) -> Failure {
+    Failure::new(Exit::Parameters, format!("Cannot start a background process: {why}."))
+}
+
+/// The second process's own name (`argv[0]`), which it is known by in lists of processes too.
+const NAME: &str = "keyway-session";
+
+/// The byte that says that the door is open. No text holds it.
+const OPEN: u8 = 0;

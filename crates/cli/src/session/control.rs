@@ -1,0 +1,200 @@
+//! How other processes of the user ask a session: the socket `control` in its directory.
+//!
+//! A question is a line, `resume` and `resize` followed by as many key bytes as they say; the answer starts with `ok` or
+//! with `failed`, an exit code and a sentence, and ends with the connection. After a `close` that is when the
+//! process has ended.
+//!
+//! ```text
+//! status | close | close deferred | close cancel | suspend | resume 64 | resize 64
+//! ```
+
+use super::Session;
+use super::facts::{Facts, Status};
+use super::life::Life;
+use crate::failure::{Exit, Failure, Result};
+use keyway_crypto::Secret;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// When a session is to close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Close {
+    /// After the requests under way.
+    Now,
+    /// When its last client has gone.
+    Deferred,
+    /// No longer when its last client goes.
+    CancelDeferred,
+}
+
+impl Session {
+    /// What it is and does now.
+    pub(crate) fn status(&self) -> Result<Status> {
+        self.ask("status", None).map(|answer| Status::from_text(&answer))
+    }
+
+    /// Closes it. Returns when its process has ended, or (deferred) when it knows.
+    pub(crate) fn close(&self, when: Close) -> Result<()> {
+        let question = match when {
+            Close::Now => "close",
+            Close::Deferred => "close deferred",
+            Close::CancelDeferred => "close cancel",
+        };
+        self.ask(question, None).map(drop)
+    }
+
+    /// Wipes its key; its clients wait.
+    pub(crate) fn suspend(&self) -> Result<()> {
+        self.ask("suspend", None).map(drop)
+    }
+
+    /// Gives it its volume key again.
+    pub(crate) fn resume(&self, volume_key: &Secret) -> Result<()> {
+        self.ask("resume", Some(volume_key)).map(drop)
+    }
+
+    /// Lets it take over the length that its device has now.
+    pub(crate) fn resize(&self, volume_key: &Secret) -> Result<()> {
+        self.ask("resize", Some(volume_key)).map(drop)
+    }
+
+    fn ask(&self, question: &str, key: Option<&Secret>) -> Result<String> {
+        let answer = exchange(&self.directory, question, key).map_err(|e| silent(&self.facts, &e))?;
+        let (first, rest) = answer.split_once('\n').unwrap_or((&answer, ""));
+        if first == "ok" {
+            return Ok(rest.to_owned());
+        }
+        let parts = first.strip_prefix("failed ").and_then(|parts| parts.split_once(' '));
+        match parts {
+            Some((code, sentence)) => Err(Failure::new(Exit::from_code(code.parse().unwrap_or(1)), sentence)),
+            None => Err(silent(&self.facts, &io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+}
+
+fn exchange(directory: &Path, question: &str, key: Option<&Secret>) -> io::Result<String> {
+    let mut stream = UnixStream::connect(directory.join(SOCKET))?;
+    match key {
+        Some(key) => {
+            stream.write_all(format!("{question} {}\n", key.len()).as_bytes())?;
+            stream.write_all(key.expose())?;
+        }
+        None => stream.write_all(format!("{question}\n").as_bytes())?,
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+fn silent(facts: &Facts, why: &io::Error) -> Failure {
+    let message = format!("{} (process {}) does not answer: {why}.", facts.name, facts.pid);
+    Failure::new(Exit::Device, message)
+}
+
+/// A session's end of its socket.
+pub(super) struct Control(UnixListener);
+
+/// Opens the socket in a session's directory.
+pub(super) fn listen(directory: &Path) -> Result<Control> {
+    let path = directory.join(SOCKET);
+    let cannot = |e| Failure::new(Exit::Device, format!("Cannot listen on {}: {e}.", path.display()));
+    UnixListener::bind(&path).map(Control).map_err(cannot)
+}
+
+impl Control {
+    /// Answers for as long as the process lives.
+    pub(super) fn answer(&self, life: &Arc<Life>) {
+        // Connections of those who wait for the process's end.
+        let leaving = Arc::new(Mutex::new(Vec::new()));
+        for stream in self.0.incoming() {
+            let Ok(stream) = stream else {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            let (life, leaving) = (Arc::clone(life), Arc::clone(&leaving));
+            thread::spawn(move || {
+                if let Some(stream) = answer_one(stream, &life) {
+                    leaving.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+                }
+            });
+        }
+    }
+}
+
+/// Answers one question; the connection is given back when it is to stay until the process ends.
+fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    // The directory keeps others out already.
+    if socket_peercred(&stream).ok()?.uid != geteuid() {
+        return None;
+    }
+    let question = read_line(&mut stream)?;
+    let words: Vec<&str> = question.split(' ').collect();
+    let closes = match words[..] {
+        ["close"] => Some(Close::Now),
+        ["close", "deferred"] => Some(Close::Deferred),
+        ["close", "cancel"] => Some(Close::CancelDeferred),
+        _ => None,
+    };
+    if let Some(when) = closes {
+        let mut stays = false;
+        life.close(when, |result| {
+            stays = when == Close::Now && result.is_ok();
+            say(&mut stream, result.map(|()| String::new()));
+        });
+        return stays.then_some(stream);
+    }
+    let answer = match words[..] {
+        ["status"] => Ok(life.status().to_text()),
+        ["suspend"] => life.suspend().map(|()| String::new()),
+        ["resume", len] => life.resume(&read_key(&mut stream, len)?).map(|()| String::new()),
+        ["resize", len] => life.resize(&read_key(&mut stream, len)?).map(|()| String::new()),
+        _ => Err(Failure::new(Exit::Parameters, "The session is of another version.")),
+    };
+    say(&mut stream, answer);
+    None
+}
+
+fn say(stream: &mut UnixStream, answer: Result<String>) {
+    let text = match answer {
+        Ok(text) => format!("ok\n{text}"),
+        Err(failure) => format!("failed {} {}\n", failure.exit() as u8, failure.message()),
+    };
+    let _ = stream.write_all(text.as_bytes());
+}
+
+/// A byte at a time: what follows the line may be a key, which no buffer is to keep.
+fn read_line(stream: &mut UnixStream) -> Option<String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while line.len() < LONGEST_LINE {
+        stream.read_exact(&mut byte).ok()?;
+        if byte == *b"\n" {
+            return String::from_utf8(line).ok();
+        }
+        line.push(byte[0]);
+    }
+    None
+}
+
+fn read_key(stream: &mut UnixStream, len: &str) -> Option<Secret> {
+    let len = len.parse().ok().filter(|len| *len <= LONGEST_KEY)?;
+    let mut key = Secret::zeroed(len);
+    stream.read_exact(key.expose_mut()).ok()?;
+    Some(key)
+}
+
+const SOCKET: &str = "control";
+
+/// Whoever connects asks at once.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LONGEST_LINE: usize = 64;
+
+/// More than any cipher's key, in bytes.
+const LONGEST_KEY: usize = 1024;

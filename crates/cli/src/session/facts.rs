@@ -1,0 +1,195 @@
+//! What may be known about a session by whoever may see it: the header's public part, and where the door is.
+//!
+//! The file `facts` in a session's directory holds a line for each: its name, a space, its value with `\` and newline
+//! escaped. Unknown lines are left alone, so that versions can read each other's.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The facts that stay the same while a session lives.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Its name among the user's sessions.
+    pub(crate) name: String,
+    /// "nbd", "fuse" or "ublk".
+    pub(crate) door: String,
+    /// Where users find it: a socket's URI, a file, a device node.
+    pub(crate) place: String,
+    /// The volume, as an absolute path or URL.
+    pub(crate) device: String,
+    /// A detached header; empty when the volume has its own.
+    pub(crate) header: String,
+    /// "LUKS1", "LUKS2", "PLAIN".
+    pub(crate) format: String,
+    /// The volume's UUID; empty when it has none.
+    pub(crate) uuid: String,
+    /// As dm-crypt writes it: "aes-xts-plain64".
+    pub(crate) cipher: String,
+    /// Size of the volume key in bits.
+    pub(crate) key_bits: u64,
+    /// Bytes of an encryption sector.
+    pub(crate) sector_size: u64,
+    /// Where the data starts on the device, in bytes.
+    pub(crate) offset: u64,
+    /// Bytes of plaintext.
+    pub(crate) size: u64,
+    /// Whether writes are refused.
+    pub(crate) read_only: bool,
+    /// Whether discards reach the device.
+    pub(crate) discards: bool,
+    /// Its process.
+    pub(crate) pid: u32,
+}
+
+/// The facts, and what changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Status {
+    /// What stays.
+    pub(crate) facts: Facts,
+    /// Connections or open files now.
+    pub(crate) clients: u64,
+    /// Whether the key is away and requests wait.
+    pub(crate) suspended: bool,
+    /// Whether it closes when its last client goes.
+    pub(crate) closing: bool,
+}
+
+impl Facts {
+    /// The file's text.
+    pub(super) fn to_text(&self) -> String {
+        let mut lines = Lines::default();
+        lines.put("name", &self.name);
+        lines.put("door", &self.door);
+        lines.put("place", &self.place);
+        lines.put("device", &self.device);
+        lines.put("header", &self.header);
+        lines.put("format", &self.format);
+        lines.put("uuid", &self.uuid);
+        lines.put("cipher", &self.cipher);
+        lines.put("key-bits", &self.key_bits.to_string());
+        lines.put("sector-size", &self.sector_size.to_string());
+        lines.put("offset", &self.offset.to_string());
+        lines.put("size", &self.size.to_string());
+        lines.put("read-only", &self.read_only.to_string());
+        lines.put("discards", &self.discards.to_string());
+        lines.put("pid", &self.pid.to_string());
+        lines.0
+    }
+
+    fn from_map(map: &Map) -> Self {
+        Self {
+            name: text(map, "name"),
+            door: text(map, "door"),
+            place: text(map, "place"),
+            device: text(map, "device"),
+            header: text(map, "header"),
+            format: text(map, "format"),
+            uuid: text(map, "uuid"),
+            cipher: text(map, "cipher"),
+            key_bits: number(map, "key-bits"),
+            sector_size: number(map, "sector-size"),
+            offset: number(map, "offset"),
+            size: number(map, "size"),
+            read_only: flag(map, "read-only"),
+            discards: flag(map, "discards"),
+            pid: number(map, "pid") as u32,
+        }
+    }
+
+    /// What [`Facts::to_text`] wrote.
+    pub(super) fn from_text(file: &str) -> Self {
+        Self::from_map(&parse(file))
+    }
+}
+
+impl Status {
+    /// As it goes through the control socket.
+    pub(super) fn to_text(&self) -> String {
+        let mut lines = Lines(self.facts.to_text());
+        lines.put("clients", &self.clients.to_string());
+        lines.put("suspended", &self.suspended.to_string());
+        lines.put("closing", &self.closing.to_string());
+        lines.0
+    }
+
+    /// What [`Status::to_text`] wrote.
+    pub(super) fn from_text(answer: &str) -> Self {
+        let map = parse(answer);
+        Self {
+            facts: Facts::from_map(&map),
+            clients: number(&map, "clients"),
+            suspended: flag(&map, "suspended"),
+            closing: flag(&map, "closing"),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn put(&mut self, name: &str, value: &str) {
+        let value = value.replace('\\', "\\\\").replace('\n', "\\n");
+        let _ = writeln!(self.0, "{name} {value}");
+    }
+}
+
+type Map = BTreeMap<String, String>;
+
+fn parse(text: &str) -> Map {
+    let pairs = text.lines().filter_map(|line| line.split_once(' '));
+    pairs.map(|(name, value)| (name.to_owned(), unescape(value))).collect()
+}
+
+fn unescape(value: &str) -> String {
+    let mut plain = String::with_capacity(value.len());
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, letter == '\\') {
+            (_, true) => plain.push(if letters.next() == Some('n') { '\n' } else { '\\' }),
+            (letter, false) => plain.push(letter),
+        }
+    }
+    plain
+}
+
+fn text(map: &Map, name: &str) -> String {
+    map.get(name).cloned().unwrap_or_default()
+}
+
+fn number(map: &Map, name: &str) -> u64 {
+    map.get(name).and_then(|value| value.parse().ok()).unwrap_or(0)
+}
+
+fn flag(map: &Map, name: &str) -> bool {
+    map.get(name).is_some_and(|value| value == "true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_survive_their_file() {
+        let facts = Facts {
+            name: "home".into(),
+            door: "nbd".into(),
+            place: "nbd+unix:///?socket=/run/a b".into(),
+            device: "/srv/with\nnewline and \\n".into(),
+            key_bits: 512,
+            size: u64::MAX,
+            read_only: true,
+            pid: 7,
+            ..Facts::default()
+        };
+        assert_eq!(Facts::from_text(&facts.to_text()), facts);
+        let status = Status { facts, clients: 3, suspended: true, closing: false };
+        assert_eq!(Status::from_text(&status.to_text()), status);
+    }
+
+    #[test]
+    fn strange_lines_are_left_alone() {
+        let facts = Facts::from_text("name x\nnonsense\nlater-version yes\nsize many\n");
+        assert_eq!((facts.name.as_str(), facts.size), ("x", 0));
+    }
+}

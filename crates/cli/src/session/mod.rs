@@ -1,0 +1,83 @@
+//! Volumes opened without root: a background process of the user holds the key and keeps the door open.
+//!
+//! [`run`] is the whole life of one. The command calls it once in the process that the user started, which re-runs the
+//! same command line in the background and waits for it, and once more in that background process, which claims the name,
+//! asks on the inherited terminal, unlocks, opens the door, says so and leaves the terminal. A key never leaves the
+//! process that derived it.
+//!
+//! | module       | what it knows                                                      |
+//! |--------------|--------------------------------------------------------------------|
+//! | `background` | starting the second process, and its leaving the terminal          |
+//! | `registry`   | who is there: a directory a session, a lock that dies with it      |
+//! | `runtime`    | where such directories may be                                      |
+//! | `facts`      | what may be known about a session; no keys                         |
+//! | `control`    | the socket through which others ask for status and close           |
+//! | `life`       | serving until told to stop; then waiting, flushing, wiping         |
+//! | `gate`       | the volume behind the door, which can be taken away and put back   |
+
+mod background;
+mod control;
+mod facts;
+mod gate;
+mod life;
+mod registry;
+pub(crate) mod runtime;
+
+pub(crate) use control::Close;
+pub(crate) use facts::{Facts, Status};
+pub(crate) use gate::Gate;
+pub(crate) use life::serve_until_stopped;
+pub(crate) use registry::{Name, find, list};
+
+use crate::failure::Result;
+use keyway_attach::Door;
+use registry::Claim;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a command opens in the background process.
+pub(crate) struct Opened {
+    /// The open door; it shows `gate`.
+    pub(crate) door: Arc<dyn Door>,
+    /// The volume behind it.
+    pub(crate) gate: Arc<Gate>,
+    /// What others may know. Name, place and process are filled in here.
+    pub(crate) facts: Facts,
+    /// What the user is told when it is open, on standard output.
+    pub(crate) message: String,
+}
+
+/// Opens a session under `name` and returns when it is open; in the background process, when it has been closed. `open`
+/// runs in the background process alone: it asks for what it needs and gets the session's private directory, where a
+/// door may put a socket.
+pub(crate) fn run(name: &Name, open: impl FnOnce(&Path) -> Result<Opened>) -> Result<()> {
+    if !background::is_inside() {
+        return background::start();
+    }
+    let claim = Claim::take(name)?;
+    let mut opened = open(claim.directory())?;
+    opened.facts.name = claim.name().to_owned();
+    opened.facts.place = opened.door.place();
+    opened.facts.pid = std::process::id();
+    let control = control::listen(claim.directory())?;
+    claim.publish(&opened.facts)?;
+    background::leave_terminal(&opened.message)?;
+    let ended = life::live(opened, control);
+    // The key went with the life: when the name is free, it is gone.
+    drop(claim);
+    ended
+}
+
+/// A session of this user that is alive.
+#[derive(Debug)]
+pub(crate) struct Session {
+    directory: PathBuf,
+    facts: Facts,
+}
+
+impl Session {
+    /// What is known without asking it.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+}
