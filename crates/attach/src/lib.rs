@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod error;
+pub mod fuse;
 pub mod nbd;
 
 pub use error::{Error, Result};

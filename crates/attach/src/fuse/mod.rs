@@ -1,0 +1,172 @@
+//! The FUSE door: a directory with one file, the plaintext.
+//!
+//! `plain` has the export's size, belongs to whoever mounted it, and can be read, written and mapped like any file,
+//! but neither grow nor shrink. The kernel's page cache stands in front of it: it reads ahead, and asks in requests of
+//! up to a mebibyte, which several threads answer side by side. Each is one [`Storage::read_at`] into the buffer that
+//! goes to the kernel.
+//!
+//! Protocol: Linux, include/uapi/linux/fuse.h, spoken by crate fuser. Mounting is ours ([`mounting`]), so that every
+//! refusal has its own words.
+//!
+//! [`Storage::read_at`]: keyway_volume::Storage::read_at
+
+mod directory;
+mod mounting;
+
+use crate::{Door, Error, Export, Result};
+use directory::Directory;
+use fuser::{Config, Session, SessionACL};
+use mounting::Unmount;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// How a volume is mounted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// What `mount` and `df` show as the source: the volume's path.
+    pub source: String,
+    /// Whether other users (root, too, where it is not root who mounts) may use the file. An ordinary user needs
+    /// `user_allow_other` in /etc/fuse.conf for it.
+    pub allow_other: bool,
+    /// Whether the kernel collects written data and writes it back later. Small writes get fast; but the kernel then
+    /// accepts writes beyond the end of the file, and tells of the error at `fsync` and `close` only.
+    pub writeback: bool,
+    /// Whether the kernel keeps no copy of what is read and written.
+    pub direct: bool,
+    /// How many requests are worked on at the same time.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            source: "keyway".into(),
+            allow_other: false,
+            writeback: false,
+            direct: false,
+            threads: cores.clamp(2, MAX_THREADS),
+        }
+    }
+}
+
+/// A mounted volume. Dropped while it is mounted, it goes as soon as its last user is done.
+#[derive(Debug)]
+pub struct Mount {
+    directory: PathBuf,
+    session: Arc<Ended>,
+}
+
+impl Mount {
+    /// Mounts `export` on the empty directory `dir`. Nothing but the mount holds on to the export's storage.
+    ///
+    /// # Errors
+    /// The directory is missing, not empty or somebody else's; this machine has no /dev/fuse, or an ordinary user
+    /// lacks the program fusermount3.
+    pub fn new(export: Export, dir: &Path, options: Options) -> Result<Self> {
+        let dir = mounting::check(dir)?;
+        let storage = Arc::clone(&export.storage);
+        let device = mounting::mount(&dir, &options, export.read_only)?;
+        let mut config = Config::default();
+        // The kernel decides who may come in; it is told so when mounting.
+        config.acl = SessionACL::All;
+        config.n_threads = Some(options.threads.max(1));
+        config.clone_fd = mounting::may_open_device();
+        let started = Session::from_fd(Directory::new(export, &options), device, SessionACL::All, config);
+        let started =
+            started.map_err(|source| Error::Io { what: format!("mounting {}", dir.display()), source });
+        let running = started.inspect_err(|_| drop(mounting::unmount(&dir, Unmount::Lazily)))?;
+
+        let session = Arc::new(Ended::default());
+        let ended = Arc::clone(&session);
+        thread::spawn(move || {
+            let served = running.run();
+            // The key goes with the storage, before anybody is told that this is over.
+            let flushed = storage.flush();
+            drop(storage);
+            ended.tell(served.and(flushed));
+        });
+        Ok(Self { directory: dir, session })
+    }
+
+    /// Takes the directory away at once, and keeps serving those who have the file open; [`Door::wait`] returns when
+    /// the last of them is done.
+    ///
+    /// # Errors
+    /// The kernel, or fusermount3, refuses.
+    pub fn detach(&self) -> Result<()> {
+        if self.session.result().is_some() {
+            return Ok(());
+        }
+        mounting::unmount(&self.directory, Unmount::Lazily)
+    }
+}
+
+impl Door for Mount {
+    fn place(&self) -> String {
+        self.directory.join(FILE_NAME).display().to_string()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.session.wait()
+    }
+
+    fn stop(&self) -> Result<()> {
+        if self.session.result().is_none() {
+            // What the kernel still holds is written before the call returns.
+            mounting::unmount(&self.directory, Unmount::WhenUnused)?;
+        }
+        self.wait()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Nobody is left to tell.
+        let _ = self.detach();
+    }
+}
+
+/// Whether the session is over, and how it ended.
+#[derive(Debug, Default)]
+struct Ended {
+    result: Mutex<Option<std::result::Result<(), String>>>,
+    told: Condvar,
+}
+
+impl Ended {
+    fn tell(&self, result: io::Result<()>) {
+        *self.result() = Some(result.map_err(|e| e.to_string()));
+        self.told.notify_all();
+    }
+
+    fn wait(&self) -> Result<()> {
+        let mut result = self.result();
+        loop {
+            match &*result {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(why)) => {
+                    let source = io::Error::other(why.clone());
+                    return Err(Error::Io { what: "serving the mounted file".into(), source });
+                }
+                None => result = self.told.wait(result).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    fn result(&self) -> MutexGuard<'_, Option<std::result::Result<(), String>>> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The one file's name.
+pub const FILE_NAME: &str = "plain";
+
+/// More threads than this wait for the kernel, not for the cipher.
+const MAX_THREADS: usize = 8;
+
+/// The longest request, in bytes: FUSE_MAX_MAX_PAGES (256, fs/fuse/fuse_i.h) pages of 4 KiB.
+const MAX_REQUEST: u32 = 1 << 20;

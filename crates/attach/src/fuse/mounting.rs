@@ -1,0 +1,216 @@
+//! Mounting and unmounting: by system call where this process may, else through the set-uid program fusermount3.
+//!
+//! fusermount3 opens /dev/fuse, mounts, and sends the descriptor back over a socket whose number is in the environment
+//! (libfuse, util/fusermount.c and lib/mount.c).
+
+use super::{MAX_REQUEST, Options};
+use crate::{Error, Result};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use std::ffi::CString;
+use std::fs;
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The directory's full path, if it can be mounted on.
+pub(super) fn check(dir: &Path) -> Result<PathBuf> {
+    let shown = dir.display();
+    let found = fs::metadata(dir).map_err(|e| match (e.kind(), e.raw_os_error()) {
+        (ErrorKind::NotFound, _) => {
+            Error::NotFound(format!("the directory {shown} does not exist; make it with mkdir"))
+        }
+        (_, Some(code)) if code == Errno::NOTCONN.raw_os_error() => Error::Busy(format!(
+            "{shown} is left over from a mount whose process was killed; \"fusermount3 -u {shown}\" (or umount, as root) \
+             clears it"
+        )),
+        (ErrorKind::PermissionDenied, _) => {
+            Error::Permission(format!("{shown} may not be used by this user, or another user has mounted it"))
+        }
+        _ => Error::Io { what: format!("looking at {shown}"), source: e },
+    })?;
+    if !found.is_dir() {
+        return Err(Error::Refused(format!("{shown} is not a directory")));
+    }
+    let path =
+        dir.canonicalize().map_err(|source| Error::Io { what: format!("looking at {shown}"), source })?;
+    // A directory that cannot be listed may be mounted on all the same.
+    let is_empty = fs::read_dir(&path).map_or(true, |mut entries| entries.next().is_none());
+    match is_empty {
+        true => Ok(path),
+        false if is_mount_point(&path) => {
+            Err(Error::Busy(format!("something is mounted on {shown} already")))
+        }
+        false => Err(Error::Refused(format!("{shown} is not empty: its files would be out of reach"))),
+    }
+}
+
+/// Mounts, and returns the kernel's end of the conversation.
+pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<OwnedFd> {
+    let device = match fs::File::options().read(true).write(true).open(DEVICE) {
+        Ok(device) => device,
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            return Err(Error::Permission(format!(
+                "{DEVICE} may not be opened by this user (root can allow it)"
+            )));
+        }
+        Err(e) => {
+            return Err(Error::Unavailable(format!(
+                "no FUSE here: {DEVICE}: {e} (root loads it with \"modprobe fuse\")"
+            )));
+        }
+    };
+    let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+    if read_only {
+        flags |= MountFlags::RDONLY;
+    }
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let data = format!(
+        "fd={},rootmode=40000,user_id={user},group_id={group},{}",
+        device.as_raw_fd(),
+        kernel_options(options)
+    );
+    let data = CString::new(data).map_err(|_| Error::Refused("a mount option holds a zero byte".into()))?;
+    match rustix::mount::mount(&*options.source, dir, FILE_SYSTEM, flags, &*data) {
+        Ok(()) => Ok(device.into()),
+        Err(Errno::PERM) => mount_as_user(dir, options, read_only),
+        Err(e) => Err(Error::Io { what: format!("mounting {}", dir.display()), source: e.into() }),
+    }
+}
+
+/// Whether more descriptors of the device can be had, one a thread.
+pub(super) fn may_open_device() -> bool {
+    fs::File::options().read(true).write(true).open(DEVICE).is_ok()
+}
+
+/// When to unmount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unmount {
+    /// Now, if nobody uses it.
+    WhenUnused,
+    /// Out of sight now; the rest when nobody uses it any longer.
+    Lazily,
+}
+
+/// Unmounts what is mounted on `dir`.
+pub(super) fn unmount(dir: &Path, when: Unmount) -> Result<()> {
+    let flags = match when {
+        Unmount::WhenUnused => UnmountFlags::NOFOLLOW,
+        Unmount::Lazily => UnmountFlags::NOFOLLOW | UnmountFlags::DETACH,
+    };
+    match rustix::mount::unmount(dir, flags) {
+        Ok(()) => Ok(()),
+        Err(Errno::BUSY) => Err(busy(dir)),
+        Err(Errno::PERM) => unmount_as_user(dir, when),
+        Err(e) => Err(Error::Io { what: format!("unmounting {}", dir.display()), source: e.into() }),
+    }
+}
+
+fn mount_as_user(dir: &Path, options: &Options, read_only: bool) -> Result<OwnedFd> {
+    let access = if read_only { "ro" } else { "rw" };
+    // A comma would end the name.
+    let source = options.source.replace('\\', "\\\\").replace(',', "\\,");
+    let list = format!("{access},nosuid,nodev,fsname={source},subtype={SUBTYPE},{}", kernel_options(options));
+    let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
+    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+    // The socket is the program's standard input: descriptor 0 needs no inheritance of its own.
+    let child = Command::new(FUSERMOUNT)
+        .arg("-o")
+        .arg(list)
+        .arg("--")
+        .arg(dir)
+        .env("_FUSE_COMMFD", "0")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(no_fusermount)?;
+    let device = receive_descriptor(&ours);
+    let said = finish(child).map_err(failed)?;
+    match device {
+        Ok(Some(device)) => Ok(device),
+        _ if said.contains("user_allow_other") => Err(Error::Permission(
+            "an ordinary user may let others in only where /etc/fuse.conf has a line \"user_allow_other\""
+                .into(),
+        )),
+        Ok(None) => {
+            Err(Error::Permission(format!("fusermount3 refuses to mount on {}: {said}", dir.display())))
+        }
+        Err(e) => Err(failed(e.into())),
+    }
+}
+
+fn unmount_as_user(dir: &Path, when: Unmount) -> Result<()> {
+    let mut command = Command::new(FUSERMOUNT);
+    command.arg("-u").args((when == Unmount::Lazily).then_some("-z")).arg("--").arg(dir);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let output = child.and_then(Child::wait_with_output).map_err(no_fusermount)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() {
+        true => Ok(()),
+        false if said.contains("busy") => Err(busy(dir)),
+        false => Err(Error::Permission(format!(
+            "fusermount3 refuses to unmount {}: {}",
+            dir.display(),
+            said.trim()
+        ))),
+    }
+}
+
+/// What both ways of mounting say in the same words. The kernel itself checks the file's owner and mode.
+fn kernel_options(options: &Options) -> String {
+    let shared = if options.allow_other { ",allow_other" } else { "" };
+    format!("default_permissions,max_read={MAX_REQUEST}{shared}")
+}
+
+/// The descriptor that the program sends; `None` when it ends without.
+fn receive_descriptor(socket: &UnixStream) -> rustix::io::Result<Option<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    rustix::io::retry_on_intr(|| recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags))?;
+    Ok(control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    }))
+}
+
+/// Waits for the program and returns what it complained about.
+fn finish(child: Child) -> io::Result<String> {
+    let output = child.wait_with_output()?;
+    Ok(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+fn busy(dir: &Path) -> Error {
+    Error::Busy(format!(
+        "{} is in use: a program has the file open, or a shell is in the directory",
+        dir.display()
+    ))
+}
+
+fn no_fusermount(error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::Unavailable(format!(
+            "an ordinary user mounts with the help of {FUSERMOUNT}, which is not installed (package fuse3)"
+        )),
+        _ => Error::Io { what: format!("running {FUSERMOUNT}"), source: error },
+    }
+}
+
+/// Whether the kernel lists `path` as a mount point (proc(5), /proc/PID/mountinfo: the fifth word).
+fn is_mount_point(path: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    // The kernel writes a space as \040; a path with one is no reason for a longer parser.
+    let path = path.display().to_string().replace(' ', "\\040");
+    mounts.lines().any(|line| line.split(' ').nth(4) == Some(&*path))
+}
+
+const DEVICE: &str = "/dev/fuse";
+const FUSERMOUNT: &str = "fusermount3";
+const SUBTYPE: &str = "keyway";
+const FILE_SYSTEM: &str = "fuse.keyway";
