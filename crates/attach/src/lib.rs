@@ -4,6 +4,7 @@
 //! one. While a door is open its process holds the key; the kernel's own dm-crypt alone needs no process.
 #![deny(unsafe_code)]
 
+pub mod dm;
 mod error;
 pub mod fuse;
 pub mod nbd;

@@ -1,0 +1,312 @@
+//! Volume keys in the kernel's keyring, as cryptsetup puts them there for LUKS2.
+//!
+//! The table line then names a key (`:64:logon:cryptsetup:UUID-d0`) instead of holding one, so that nobody reads it back
+//! from the kernel. The key goes into the thread's own keyring before the table is loaded: dm-crypt takes its own copy,
+//! and the key is unlinked again. `--link-vk-to-keyring` puts it into a keyring of the user's choice, to stay there.
+//!
+//! Source: cryptsetup lib/setup.c (crypt_volume_key_load_in_keyring), lib/utils_keyring.c; add_key(2), keyctl(2).
+
+use super::sys;
+use crate::{Error, Result};
+use keyway_crypto::Secret;
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::fmt;
+use std::fs;
+use std::str::FromStr;
+
+/// A type of key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Programs cannot read it back; dm-crypt can.
+    Logon,
+    /// Its owner can read it back.
+    User,
+}
+
+impl Kind {
+    /// As the kernel writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Logon => "logon",
+            Self::User => "user",
+        }
+    }
+
+    fn as_c_str(self) -> &'static CStr {
+        match self {
+            Self::Logon => c"logon",
+            Self::User => c"user",
+        }
+    }
+}
+
+/// A keyring by number; the negative ones stand for this process's own (`KEY_SPEC_…`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keyring(pub i32);
+
+impl Keyring {
+    /// This thread's: gone with it.
+    pub const THREAD: Self = Self(-1);
+    /// This process's.
+    pub const PROCESS: Self = Self(-2);
+    /// The login session's.
+    pub const SESSION: Self = Self(-3);
+    /// The user's.
+    pub const USER: Self = Self(-4);
+    /// The user's default session's.
+    pub const USER_SESSION: Self = Self(-5);
+}
+
+/// As cryptsetup's options name keyrings: `@t @p @s @u @us`, `%:NAME` or `%keyring:NAME`, or a number.
+impl FromStr for Keyring {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let own = [
+            ("@t", Self::THREAD),
+            ("@p", Self::PROCESS),
+            ("@s", Self::SESSION),
+            ("@u", Self::USER),
+            ("@us", Self::USER_SESSION),
+        ];
+        if let Some((_, keyring)) = own.iter().find(|(name, _)| *name == text) {
+            return Ok(*keyring);
+        }
+        if let Some(name) = text.strip_prefix("%:").or_else(|| text.strip_prefix("%keyring:")) {
+            return find_keyring(name).map(Self);
+        }
+        let number = match text.strip_prefix("0x") {
+            Some(digits) => i32::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        };
+        number.filter(|&number| number != 0).map(Self).ok_or_else(|| {
+            Error::Refused(format!("{text:?} is no keyring: @s, @u, @us, @p, @t, %:NAME or a number"))
+        })
+    }
+}
+
+/// What `--link-vk-to-keyring` says: `KEYRING::DESCRIPTION`, the latter with `%logon:` or `%user:` (the default) before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Where the key goes.
+    pub keyring: Keyring,
+    /// Its type.
+    pub kind: Kind,
+    /// Its description.
+    pub description: String,
+}
+
+impl FromStr for Link {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (keyring, key) = text
+            .split_once("::")
+            .filter(|(keyring, key)| !keyring.is_empty() && !key.is_empty())
+            .ok_or_else(|| Error::Refused(format!("{text:?} is not KEYRING::DESCRIPTION")))?;
+        let (kind, description) = match key.strip_prefix('%').and_then(|key| key.split_once(':')) {
+            None => (Kind::User, key),
+            Some(("user", description)) => (Kind::User, description),
+            Some(("logon", description)) => (Kind::Logon, description),
+            Some((other, _)) => {
+                return Err(Error::Refused(format!("keys of type {other:?} do not hold volume keys")));
+            }
+        };
+        Ok(Self { keyring: keyring.parse()?, kind, description: description.to_owned() })
+    }
+}
+
+/// A key in the kernel, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key(i32);
+
+impl Key {
+    /// Puts a key into a keyring; one of the same type and description there is replaced.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when the kernel keeps no keys, [`Error::Permission`], [`Error::Refused`] (a logon key's
+    /// description needs a prefix before a colon).
+    pub fn add(kind: Kind, description: &str, payload: &Secret, keyring: Keyring) -> Result<Self> {
+        let name = c_string(description)?;
+        let added = sys::add_key(kind.as_c_str(), &name, payload.expose(), keyring.0);
+        added
+            .map(Self)
+            .map_err(|error| failed(error, || format!("adding the {} key {description}", kind.name())))
+    }
+
+    /// The key of this type and description in the keyrings of this process.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]: there is none.
+    pub fn find(kind: Kind, description: &str) -> Result<Self> {
+        let found = sys::request_key(kind.as_c_str(), &c_string(description)?);
+        found.map(Self).map_err(|error| failed(error, || format!("the {} key {description}", kind.name())))
+    }
+
+    /// What it holds; a logon key does not say.
+    ///
+    /// # Errors
+    /// [`Error::Permission`].
+    pub fn read(self) -> Result<Secret> {
+        sys::read_key(self.0).map_err(|error| failed(error, || format!("reading key {self}")))
+    }
+
+    /// Puts it into one more keyring.
+    ///
+    /// # Errors
+    /// [`Error::Permission`].
+    pub fn link(self, keyring: Keyring) -> Result<()> {
+        let linked = sys::keyctl(sys::KEYCTL_LINK, self.0, keyring.0);
+        linked.map_err(|error| failed(error, || format!("linking key {self}")))
+    }
+
+    /// Takes it out of a keyring; a key in none is gone.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]: it is not there.
+    pub fn unlink(self, keyring: Keyring) -> Result<()> {
+        let unlinked = sys::keyctl(sys::KEYCTL_UNLINK, self.0, keyring.0);
+        unlinked.map_err(|error| failed(error, || format!("removing key {self}")))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A volume key in this thread's keyring while a table is loaded; taken out again on drop. Other threads' tables cannot
+/// name it.
+#[derive(Debug)]
+pub struct VolumeKey {
+    key: Key,
+    /// What table lines name it by.
+    pub reference: super::crypt::KeyReference,
+}
+
+impl VolumeKey {
+    /// The volume key of this digest of the volume with this UUID, as LUKS2 volumes' keys are known.
+    ///
+    /// # Errors
+    /// As [`Key::add`].
+    pub fn add(uuid: &str, digest: u32, volume_key: &Secret) -> Result<Self> {
+        let description = description(uuid, digest);
+        let key = Key::add(Kind::Logon, &description, volume_key, Keyring::THREAD)?;
+        let reference = super::crypt::KeyReference {
+            size: volume_key.len(),
+            kind: Kind::Logon.name().to_owned(),
+            description,
+        };
+        Ok(Self { key, reference })
+    }
+}
+
+impl Drop for VolumeKey {
+    fn drop(&mut self) {
+        // It goes with the thread at the latest.
+        let _ = self.key.unlink(Keyring::THREAD);
+    }
+}
+
+/// `cryptsetup:UUID-dDIGEST`.
+pub fn description(uuid: &str, digest: u32) -> String {
+    format!("cryptsetup:{uuid}-d{digest}")
+}
+
+/// Whether this kernel keeps keys at all.
+pub fn is_available() -> bool {
+    sys::request_key(c"logon", c"keyway:probe") != Err(Errno::NOSYS)
+}
+
+/// A keyring by its name, among those that this process may see.
+fn find_keyring(name: &str) -> Result<i32> {
+    if let Ok(number) = sys::request_key(c"keyring", &c_string(name)?) {
+        return Ok(number);
+    }
+    let keys = fs::read_to_string("/proc/keys").unwrap_or_default();
+    keys.lines()
+        .find_map(|line| keyring_number(line, name))
+        .ok_or_else(|| Error::NotFound(format!("there is no keyring {name}")))
+}
+
+/// One line of `/proc/keys`: serial, flags, usage, timeout, permissions, uid, gid, type, `NAME: count`.
+fn keyring_number(line: &str, name: &str) -> Option<i32> {
+    let mut fields = line.split_ascii_whitespace();
+    let serial = fields.next()?;
+    let kind = fields.nth(6)?;
+    let described = line.split_once(" keyring ").map(|(_, text)| text.trim_start())?;
+    let found = kind == "keyring" && described.rsplit_once(':').map_or(described, |(name, _)| name) == name;
+    found.then(|| i32::from_str_radix(serial, 16).ok())?
+}
+
+fn c_string(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::Refused(format!("{text:?} has a NUL in it")))
+}
+
+fn failed(error: Errno, what: impl FnOnce() -> String) -> Error {
+    match error {
+        Errno::NOSYS => Error::Unavailable("this kernel keeps no keys (CONFIG_KEYS)".into()),
+        Errno::NOKEY | Errno::KEYEXPIRED | Errno::KEYREVOKED | Errno::NOENT => {
+            Error::NotFound(format!("{}: there is no such key", what()))
+        }
+        Errno::ACCESS | Errno::PERM => Error::Permission(format!("{}: not allowed", what())),
+        Errno::INVAL => Error::Refused(format!("{}: the kernel does not take it", what())),
+        other => Error::Io { what: what(), source: other.into() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keyrings_by_name() {
+        assert_eq!("@u".parse::<Keyring>().unwrap(), Keyring::USER);
+        assert_eq!("0x10".parse::<Keyring>().unwrap(), Keyring(16));
+        assert_eq!("12".parse::<Keyring>().unwrap(), Keyring(12));
+        for text in ["", "@x", "0", "home", "%user:x"] {
+            assert!(text.parse::<Keyring>().is_err(), "{text}");
+        }
+        let line = "2f5b1a3c I--Q---     3 perm 3f030000     0     0 keyring   my ring: 2";
+        assert_eq!(keyring_number(line, "my ring"), Some(0x2f5b_1a3c));
+        assert_eq!(keyring_number(line, "my"), None);
+        assert_eq!(keyring_number("", "my"), None);
+    }
+
+    #[test]
+    fn links_as_cryptsetup_reads_them() {
+        let link = |keyring, kind, description: &str| Link { keyring, kind, description: description.into() };
+        for (text, expected) in [
+            ("@u::mine", link(Keyring::USER, Kind::User, "mine")),
+            ("@s::%user:a:b", link(Keyring::SESSION, Kind::User, "a:b")),
+            ("@us::%logon:a:b", link(Keyring::USER_SESSION, Kind::Logon, "a:b")),
+        ] {
+            assert_eq!(text.parse::<Link>().unwrap(), expected);
+        }
+        for text in ["@u", "@u::", "::mine", "@u::%trusted:mine", "@x::mine"] {
+            assert!(text.parse::<Link>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn volume_keys_are_named_as_cryptsetup_names_them() {
+        let uuid = "01234567-89ab-cdef-0123-456789abcdef";
+        assert_eq!(description(uuid, 0), "cryptsetup:01234567-89ab-cdef-0123-456789abcdef-d0");
+    }
+
+    #[test]
+    fn a_key_is_there_until_it_is_dropped() {
+        let uuid = "01234567-89ab-cdef-0123-456789abcdef";
+        let Ok(key) = VolumeKey::add(uuid, 3, &Secret::copy_from(&[7; 32])) else {
+            // Containers forbid the calls.
+            return;
+        };
+        assert_eq!(key.reference.to_string(), format!(":32:logon:cryptsetup:{uuid}-d3"));
+        let name = description(uuid, 3);
+        assert!(Key::find(Kind::Logon, &name).unwrap().read().is_err(), "a logon key is not read back");
+        drop(key);
+        assert!(matches!(Key::find(Kind::Logon, &name), Err(Error::NotFound(_))));
+    }
+}

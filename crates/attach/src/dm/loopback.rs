@@ -1,0 +1,143 @@
+//! Loop devices: a file as a block device, so that the kernel can map it.
+//!
+//! Source: drivers/block/loop.c, include/uapi/linux/loop.h, Documentation/ABI/testing/sysfs-block-loop.
+
+use super::{DeviceNumber, sys};
+use crate::{Error, Result};
+use rustix::fd::AsFd;
+use rustix::fs::{fstat, stat};
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// How a file is attached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Writes are refused.
+    pub read_only: bool,
+    /// The loop device lets go of the file when nobody has the device open any more.
+    pub autoclear: bool,
+    /// Bytes of a block, 512 to 4096; 0 for what the kernel takes by itself.
+    pub block_size: u32,
+    /// Past the page cache of the file, where its file system can.
+    pub direct_io: bool,
+}
+
+/// A loop device. As long as it lives the device stays attached, autoclear or not.
+#[derive(Debug)]
+pub struct Loop {
+    device: File,
+    path: PathBuf,
+}
+
+impl Loop {
+    /// Attaches a file to a loop device that is free.
+    ///
+    /// # Errors
+    /// [`Error::Permission`]; [`Error::Unavailable`] when the kernel has no loop devices; the file cannot be opened.
+    pub fn attach(file: &Path, options: Options) -> Result<Self> {
+        let what = || format!("attaching {} to a loop device", file.display());
+        let io = |error: Errno| refused(error, &what());
+        let backing = File::options().read(true).write(!options.read_only).open(file);
+        let backing =
+            backing.map_err(|source| Error::Io { what: format!("opening {}", file.display()), source })?;
+        let full = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let control = open("/dev/loop-control", false).map_err(|error| refused(error, &what()))?;
+        for _ in 0..TRIES {
+            let number = sys::free_number(control.as_fd()).map_err(io)?;
+            let path = PathBuf::from(format!("/dev/loop{number}"));
+            let device = open(&path, options.read_only).map_err(io)?;
+            let name = full.as_os_str().as_bytes();
+            match sys::configure(device.as_fd(), backing.as_fd(), options.block_size, flags(options), name) {
+                // Somebody else was faster.
+                Err(Errno::BUSY) => continue,
+                Err(error) => return Err(io(error)),
+                Ok(()) => {}
+            }
+            // Not every file system can; the page cache then stays between.
+            let _ = options.direct_io && sys::set_direct_io(device.as_fd(), true).is_ok();
+            return Ok(Self { device, path });
+        }
+        Err(Error::Busy(format!("{}: every free one was taken by others", what())))
+    }
+
+    /// Its node.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its number.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn number(&self) -> Result<DeviceNumber> {
+        let what = || format!("looking at {}", self.path.display());
+        let status = fstat(&self.device).map_err(|error| Error::Io { what: what(), source: error.into() })?;
+        Ok(DeviceNumber::from_dev(status.st_rdev))
+    }
+
+    /// Lets go of the file now, or when the last other user closes the device.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn detach(self) -> Result<()> {
+        sys::clear_fd(self.device.as_fd()).map_err(|error| refused(error, "detaching a loop device"))
+    }
+}
+
+/// The file behind a loop device, as the kernel names it; `None` if it is none, or has none.
+pub fn backing_file(device: DeviceNumber) -> Option<PathBuf> {
+    let text = fs::read(format!("/sys/dev/block/{device}/loop/backing_file")).ok()?;
+    let text = text.strip_suffix(b"\n").unwrap_or(&text);
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(text)))
+}
+
+/// Whether a loop device goes by itself when nobody uses it.
+pub fn is_autoclear(device: DeviceNumber) -> bool {
+    let text = fs::read_to_string(format!("/sys/dev/block/{device}/loop/autoclear"));
+    text.is_ok_and(|text| text.trim() == "1")
+}
+
+/// The loop devices behind which this file is.
+pub fn devices_of(file: &Path) -> Vec<DeviceNumber> {
+    let Ok(wanted) = stat(file) else { return Vec::new() };
+    let same = |number: &DeviceNumber| {
+        let backing = backing_file(*number).and_then(|path| stat(&path).ok());
+        backing.is_some_and(|found| (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino))
+    };
+    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let loops = entries.filter(|entry| entry.file_name().as_bytes().starts_with(b"loop"));
+    loops
+        .filter_map(|entry| fs::read_to_string(entry.path().join("dev")).ok()?.trim().parse().ok())
+        .filter(same)
+        .collect()
+}
+
+fn open(path: impl AsRef<Path>, read_only: bool) -> rustix::io::Result<File> {
+    let opened = File::options().read(true).write(!read_only).open(path);
+    opened.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+fn refused(error: Errno, what: &str) -> Error {
+    match error {
+        Errno::ACCESS | Errno::PERM => {
+            Error::Permission(format!("{what} needs the rights of root, or of the group disk"))
+        }
+        Errno::NOENT | Errno::NXIO | Errno::NODEV => {
+            Error::Unavailable(format!("{what}: the kernel has no loop devices here: modprobe loop"))
+        }
+        Errno::BUSY => Error::Busy(format!("{what}: it is in use")),
+        other => Error::Io { what: what.to_owned(), source: other.into() },
+    }
+}
+
+fn flags(options: Options) -> u32 {
+    let read_only = if options.read_only { LO_FLAGS_READ_ONLY } else { 0 };
+    let autoclear = if options.autoclear { LO_FLAGS_AUTOCLEAR } else { 0 };
+    read_only | autoclear
+}
+
+const LO_FLAGS_READ_ONLY: u32 = 1;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const TRIES: u32 = 32;

@@ -1,0 +1,120 @@
+//! Names of mappings, as libdevmapper writes them.
+//!
+//! The kernel takes any byte but `/`; udev does not. libdevmapper therefore writes every character but letters, digits
+//! and `#+-.:=@_` as `\xNN` ("hex" mangling, its default mode "auto": a name that is written so already stays). Source:
+//! libdm/libdm-common.c, mangle_string.
+
+use crate::{Error, Result};
+
+/// The name under which the kernel and udev know a mapping.
+///
+/// # Errors
+/// [`Error::Refused`]: it is empty, too long, has a `/`, or mixes written characters with ones that need writing.
+pub fn mangle(name: &str) -> Result<String> {
+    if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == "control" {
+        return Err(Error::Refused(format!("{name:?} cannot be the name of a mapping")));
+    }
+    checked(name, NAME_ROOM, "name")
+}
+
+/// As [`mangle`], for UUIDs.
+///
+/// # Errors
+/// [`Error::Refused`]: it is too long, or mixes written characters with ones that need writing.
+pub fn mangle_uuid(uuid: &str) -> Result<String> {
+    checked(uuid, UUID_ROOM, "UUID")
+}
+
+/// The name as people write it.
+pub fn unmangle(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        match written(rest) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[WRITTEN..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| name.to_owned())
+}
+
+fn checked(text: &str, room: usize, what: &str) -> Result<String> {
+    let mangled = mangled(text)
+        .ok_or_else(|| Error::Refused(format!("the {what} {text:?} is half written in hexadecimal")))?;
+    // One byte of the kernel's field is its end.
+    if mangled.len() >= room {
+        return Err(Error::Refused(format!("the {what} {text:?} is longer than {} bytes", room - 1)));
+    }
+    Ok(mangled)
+}
+
+/// `None` when characters that need writing stand beside written ones.
+fn mangled(text: &str) -> Option<String> {
+    let (mut mangled, mut has_written, mut wrote) = (String::new(), false, false);
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if written(rest).is_some() {
+            has_written = true;
+            mangled.push_str(&text[text.len() - rest.len()..][..WRITTEN]);
+            rest = &rest[WRITTEN..];
+            continue;
+        }
+        if first.is_ascii_alphanumeric() || PLAIN.contains(&first) {
+            mangled.push(char::from(first));
+        } else {
+            wrote = true;
+            mangled += &format!("\\x{first:02x}");
+        }
+        rest = after;
+    }
+    (!(has_written && wrote)).then_some(mangled)
+}
+
+/// The character that `\xNN` at the beginning stands for.
+fn written(text: &[u8]) -> Option<u8> {
+    let digits = text.strip_prefix(b"\\x")?.get(..2)?;
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(digits[0])? * 16 + digit(digits[1])?).ok()
+}
+
+/// `DM_NAME_LEN` and `DM_UUID_LEN`, with the NUL.
+const NAME_ROOM: usize = 128;
+const UUID_ROOM: usize = 129;
+
+/// What needs no writing beside letters and digits.
+const PLAIN: &[u8] = b"#+-.:=@_";
+const WRITTEN: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_written_and_read_again() {
+        for (name, written) in
+            [("home", "home"), ("my disk", "my\\x20disk"), ("a#+-.:=@_9", "a#+-.:=@_9"), ("ü", "\\xc3\\xbc")]
+        {
+            assert_eq!(mangle(name).unwrap(), written);
+            assert_eq!(unmangle(written), name);
+            assert_eq!(mangle(written).unwrap(), written, "a written name stays");
+        }
+        assert_eq!(mangle("a\\b").unwrap(), "a\\x5cb");
+        assert_eq!(unmangle("a\\xzz"), "a\\xzz");
+    }
+
+    #[test]
+    fn names_that_cannot_be() {
+        for name in ["", "a/b", ".", "..", "control", "my disk\\x20", &"n".repeat(128)] {
+            assert!(mangle(name).is_err(), "{name}");
+        }
+        assert!(mangle(&"n".repeat(127)).is_ok());
+        assert!(mangle_uuid(&"n".repeat(128)).is_ok());
+        assert!(mangle_uuid(&"n".repeat(129)).is_err());
+    }
+}

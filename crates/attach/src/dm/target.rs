@@ -1,0 +1,73 @@
+//! One target of a table: which sectors of the mapping it makes, and of what.
+
+use super::{DeviceNumber, crypt};
+use crate::{Error, Result};
+use keyway_crypto::Secret;
+
+/// A line of a table. Its parameters may hold a key.
+pub struct Target {
+    /// Its first sector of 512 bytes in the mapping.
+    pub start: u64,
+    /// Its length in sectors of 512 bytes.
+    pub length: u64,
+    /// Its type: `crypt`, `linear`, `error`.
+    pub kind: String,
+    /// What the type is told, as text.
+    pub parameters: Secret,
+}
+
+impl Target {
+    /// dm-crypt: these sectors decrypted.
+    pub fn crypt(start: u64, length: u64, line: &crypt::Line) -> Self {
+        Self { start, length, kind: "crypt".into(), parameters: line.format() }
+    }
+
+    /// dm-linear: another device's sectors from `offset` on, as they are.
+    pub fn linear(start: u64, length: u64, device: DeviceNumber, offset: u64) -> Self {
+        let parameters = Secret::copy_from(format!("{device} {offset}").as_bytes());
+        Self { start, length, kind: "linear".into(), parameters }
+    }
+
+    /// dm-error: every request fails.
+    pub fn error(start: u64, length: u64) -> Self {
+        Self { start, length, kind: "error".into(), parameters: Secret::zeroed(0) }
+    }
+
+    /// Its parameters as dm-crypt's.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it is another type, or its text is not dm-crypt's.
+    pub fn as_crypt(&self) -> Result<crypt::Line> {
+        if self.kind != "crypt" {
+            return Err(Error::Refused(format!("the target is {}, not crypt", self.kind)));
+        }
+        crypt::Line::parse(self.parameters.expose())
+    }
+
+    /// Its parameters as dm-linear's: the device and the sector it begins at.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it is another type, or its text is not dm-linear's.
+    pub fn as_linear(&self) -> Result<(DeviceNumber, u64)> {
+        let text = std::str::from_utf8(self.parameters.expose()).unwrap_or_default();
+        let parsed = text.split_once(' ').filter(|_| self.kind == "linear");
+        parsed
+            .and_then(|(device, offset)| Some((device.parse().ok()?, offset.parse().ok()?)))
+            .ok_or_else(|| Error::Refused(format!("the target is {}, not linear", self.kind)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linear_target_reads_as_it_was_written() {
+        let device = DeviceNumber { major: 7, minor: 1 };
+        let target = Target::linear(0, 8, device, 2048);
+        assert_eq!(target.parameters.expose(), b"7:1 2048");
+        assert_eq!(target.as_linear().unwrap(), (device, 2048));
+        assert!(target.as_crypt().is_err());
+        assert!(Target::error(0, 8).as_linear().is_err());
+    }
+}

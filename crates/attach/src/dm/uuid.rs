@@ -1,0 +1,54 @@
+//! UUIDs of mappings as cryptsetup writes them: they tell its `status`, udev's rules and ramdisks what a mapping is.
+//!
+//! ```text
+//! CRYPT-LUKS2-0123456789abcdef0123456789abcdef-NAME      the volume's UUID without dashes
+//! CRYPT-PLAIN-NAME                                       formats without a UUID
+//! ```
+//!
+//! Source: cryptsetup lib/libdevmapper.c, dm_prepare_uuid.
+
+/// The UUID of a mapping of `kind` (`LUKS1`, `LUKS2`, `PLAIN`, `TEMP`, …), of the volume with this UUID if it has one.
+pub fn of_mapping(kind: &str, volume: Option<&str>, name: &str) -> String {
+    let mut uuid = format!("{PREFIX}{kind}-");
+    if let Some(volume) = volume {
+        uuid.extend(volume.chars().filter(|&c| c != '-'));
+        uuid.push('-');
+    }
+    uuid + name
+}
+
+/// What the UUID of a mapping says of it: the kind of volume and, where it has one, its UUID, with dashes. `None`: not
+/// made by cryptsetup or Keyway.
+pub fn kind_and_volume(uuid: &str) -> Option<(&str, Option<String>)> {
+    let (kind, rest) = uuid.strip_prefix(PREFIX)?.split_once('-')?;
+    Some((kind, volume_uuid(rest)))
+}
+
+/// 32 hexadecimal digits up to a dash, as a UUID.
+fn volume_uuid(text: &str) -> Option<String> {
+    let (digits, _) = text.split_once('-')?;
+    if digits.len() != 32 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    Some(parts.join("-"))
+}
+
+const PREFIX: &str = "CRYPT-";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_cryptsetup_writes_them() {
+        let volume = "01234567-89ab-cdef-0123-456789abcdef";
+        let luks2 = of_mapping("LUKS2", Some(volume), "my-home");
+        assert_eq!(luks2, "CRYPT-LUKS2-0123456789abcdef0123456789abcdef-my-home");
+        assert_eq!(kind_and_volume(&luks2), Some(("LUKS2", Some(volume.into()))));
+        assert_eq!(of_mapping("PLAIN", None, "swap"), "CRYPT-PLAIN-swap");
+        assert_eq!(kind_and_volume("CRYPT-PLAIN-my-swap"), Some(("PLAIN", None)));
+        assert_eq!(kind_and_volume("LVM-abc"), None);
+        assert_eq!(kind_and_volume("CRYPT-"), None);
+    }
+}
