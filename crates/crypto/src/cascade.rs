@@ -18,7 +18,7 @@ use crate::block::table::{Cipher, Make, Make128};
 use crate::block::{Block, BlockCipher, Cipher128, blowfish_le};
 use crate::engine::{BATCH, Engine, Run};
 use crate::iv::{IvGenerator, WHITENING, Whitened};
-use crate::mode::{cbc::Cbc, lrw::Lrw, xts::Xts};
+use crate::mode::{by_iv::ByIv, cbc, lrw::Lrw, xts::Xts};
 use crate::{Cpu, Error, Secret};
 use alloc::boxed::Box;
 use alloc::format;
@@ -185,7 +185,7 @@ fn whitened_cbc<const N: usize>(cipher: Box<dyn BlockCipher<N>>, area: &[u8]) ->
     let (seed, rest) = area.split_first_chunk::<N>().expect("an area of this length");
     let whitening = rest.first_chunk::<WHITENING>().expect("an area of this length");
     let iv = IvGenerator::Seeded(Zeroizing::new(*seed));
-    Box::new(Whitened::new(Box::new(Cbc { cipher, iv }), whitening))
+    Box::new(Whitened::new(Box::new(ByIv { cipher, iv, body: cbc::body() }), whitening))
 }
 
 /// Ciphers of 128-bit blocks as one.

@@ -4,9 +4,11 @@ use super::{Engine, Turns};
 use crate::block::BlockCipher;
 use crate::block::table::{Make, Make128};
 use crate::iv::{Elephant, IvGenerator, Lmk, WHITENING, Whitened};
-use crate::mode::adiantum::{self, Adiantum};
-use crate::mode::hctr2::{self, Hctr2};
-use crate::mode::{cbc::Cbc, cfb::Cfb, ctr, ctr::Ctr, ecb::Ecb, lrw::Lrw, ofb::Ofb, pcbc::Pcbc, xts::Xts};
+use crate::mode::adiantum::Adiantum;
+use crate::mode::by_iv::ByIv;
+use crate::mode::hctr2::Hctr2;
+use crate::mode::wide::WithIvs;
+use crate::mode::{cbc, cfb, ctr, ecb::Ecb, lrw::Lrw, ofb, pcbc, xts::Xts};
 use crate::spec::{Iv, Mode};
 use crate::{CipherSpec, Cpu};
 use alloc::boxed::Box;
@@ -58,11 +60,11 @@ impl Keyed<'_> {
         match self.spec.mode() {
             Mode::Adiantum { rounds } => {
                 let adiantum = Adiantum::new(self.key, rounds, make, self.cpu);
-                return Box::new(adiantum::WithIvs { adiantum, iv: self.wide_iv() });
+                return Box::new(WithIvs { mode: adiantum, iv: self.wide_iv() });
             }
             Mode::Hctr2 => {
                 let hctr2 = Hctr2::new(self.key, make, self.cpu);
-                return Box::new(hctr2::WithIvs { hctr2, iv: self.wide_iv() });
+                return Box::new(WithIvs { mode: hctr2, iv: self.wide_iv() });
             }
             _ => {}
         }
@@ -123,14 +125,15 @@ fn any_block<const N: usize>(
     cipher: Box<dyn BlockCipher<N>>,
     iv: IvGenerator<N>,
 ) -> Box<dyn Engine> {
-    match spec.mode() {
-        Mode::Cbc => Box::new(Cbc { cipher, iv }),
-        Mode::Cfb => Box::new(Cfb { cipher, iv }),
-        Mode::Ctr => Box::new(Ctr { cipher, iv, counters: ctr::count }),
-        Mode::Ecb => Box::new(Ecb { cipher }),
-        Mode::Ofb => Box::new(Ofb { cipher, iv }),
-        Mode::Pcbc => Box::new(Pcbc { cipher, iv }),
-        Mode::Xctr => Box::new(Ctr { cipher, iv, counters: ctr::count_beside }),
+    let body = match spec.mode() {
+        Mode::Cbc => cbc::body(),
+        Mode::Cfb => cfb::body(),
+        Mode::Ctr => ctr::body(),
+        Mode::Ecb => return Box::new(Ecb { cipher }),
+        Mode::Ofb => ofb::body(),
+        Mode::Pcbc => pcbc::body(),
+        Mode::Xctr => ctr::body_of_xctr(),
         other => unreachable!("{other:?} is for ciphers of 128-bit blocks"),
-    }
+    };
+    Box::new(ByIv { cipher, iv, body })
 }

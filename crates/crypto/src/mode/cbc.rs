@@ -3,39 +3,17 @@
 //! Encryption is serial inside a sector, but sectors are independent: as many as the cipher works on side by side go
 //! through it together.
 
+#[cfg(feature = "alloc")]
+use super::by_iv::Body;
 use super::{BATCH, xor};
 use crate::block::BlockCipher;
-#[cfg(feature = "alloc")]
-use crate::engine::{Engine, Run};
-#[cfg(feature = "alloc")]
-use crate::iv::IvGenerator;
-#[cfg(feature = "alloc")]
-use alloc::boxed::Box;
 
+/// The mode as an engine's body: ciphers may have code for it.
 #[cfg(feature = "alloc")]
-pub(crate) struct Cbc<const N: usize> {
-    pub(crate) cipher: Box<dyn BlockCipher<N>>,
-    pub(crate) iv: IvGenerator<N>,
-}
-
-#[cfg(feature = "alloc")]
-impl<const N: usize> Engine for Cbc<N> {
-    fn encrypt(&self, run: &Run, data: &mut [u8]) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; N]; BATCH];
-            self.cipher.cbc_encrypt(self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
-        });
-    }
-
-    fn decrypt(&self, run: &Run, data: &mut [u8]) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; N]; BATCH];
-            self.cipher.cbc_decrypt(self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
-        });
-    }
-
-    fn code(&self) -> &'static str {
-        self.cipher.code()
+pub(crate) fn body<const N: usize>() -> Body<N> {
+    Body {
+        encrypt: |cipher, ivs, sector, data| cipher.cbc_encrypt(ivs, sector, data),
+        decrypt: |cipher, ivs, sector, data| cipher.cbc_decrypt(ivs, sector, data),
     }
 }
 

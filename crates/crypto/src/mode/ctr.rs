@@ -6,40 +6,29 @@
 //!
 //! dm-crypt can be told to use it, and nobody should: whoever sees two versions of a sector sees their difference.
 
+#[cfg(feature = "alloc")]
+use super::by_iv::Body;
 use super::xor;
 use crate::block::BlockCipher;
-#[cfg(feature = "alloc")]
-use crate::engine::{BATCH, Engine, Run};
-#[cfg(feature = "alloc")]
-use crate::iv::IvGenerator;
-#[cfg(feature = "alloc")]
-use alloc::boxed::Box;
-
-#[cfg(feature = "alloc")]
-pub(crate) struct Ctr<const N: usize> {
-    pub(crate) cipher: Box<dyn BlockCipher<N>>,
-    pub(crate) iv: IvGenerator<N>,
-    pub(crate) counters: Counters<N>,
-}
 
 /// Fills in the counters of a sector from its IV: [`count`] or [`count_beside`].
 pub(crate) type Counters<const N: usize> = fn(&[u8; N], &mut [[u8; N]]);
 
+/// CTR as an engine's body.
 #[cfg(feature = "alloc")]
-impl<const N: usize> Engine for Ctr<N> {
-    fn encrypt(&self, run: &Run, data: &mut [u8]) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; N]; BATCH];
-            crypt(&*self.cipher, self.counters, self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
-        });
+pub(crate) fn body<const N: usize>() -> Body<N> {
+    Body {
+        encrypt: |cipher, ivs, sector, data| crypt(cipher, count, ivs, sector, data),
+        decrypt: |cipher, ivs, sector, data| crypt(cipher, count, ivs, sector, data),
     }
+}
 
-    fn decrypt(&self, run: &Run, data: &mut [u8]) {
-        self.encrypt(run, data);
-    }
-
-    fn code(&self) -> &'static str {
-        self.cipher.code()
+/// XCTR as an engine's body.
+#[cfg(feature = "alloc")]
+pub(crate) fn body_of_xctr<const N: usize>() -> Body<N> {
+    Body {
+        encrypt: |cipher, ivs, sector, data| crypt(cipher, count_beside, ivs, sector, data),
+        decrypt: |cipher, ivs, sector, data| crypt(cipher, count_beside, ivs, sector, data),
     }
 }
 

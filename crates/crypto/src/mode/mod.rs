@@ -1,10 +1,12 @@
 //! Modes of operation over runs of sectors, in portable code over any [`crate::block::BlockCipher`].
 //!
-//! A mode's file holds the mode as an [`crate::engine::Engine`], with its ciphers and IVs, and its body. Each body takes
-//! one IV (for XTS: one encrypted tweak) a sector. Vector code of a cipher replaces a body where it is faster.
+//! A mode's file holds its body, which takes one IV (for XTS: one encrypted tweak) a sector. [`by_iv`] makes most bodies an
+//! [`crate::engine::Engine`]; modes with more keys are engines of their own. Vector code of a cipher replaces a body where it is faster.
 
 #[cfg(feature = "alloc")]
 pub(crate) mod adiantum;
+#[cfg(feature = "alloc")]
+pub(crate) mod by_iv;
 pub(crate) mod cbc;
 #[cfg(feature = "alloc")]
 pub(crate) mod cfb;
@@ -19,6 +21,8 @@ pub(crate) mod lrw;
 pub(crate) mod ofb;
 #[cfg(feature = "alloc")]
 pub(crate) mod pcbc;
+#[cfg(feature = "alloc")]
+pub(crate) mod wide;
 pub(crate) mod xts;
 
 /// `block ^= mask`.

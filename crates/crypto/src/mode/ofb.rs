@@ -3,38 +3,31 @@
 //!
 //! The stream is what CBC makes of zeros, so the ciphers' code for CBC makes it, sectors side by side.
 
+use super::by_iv::Body;
 use crate::block::BlockCipher;
-use crate::engine::{BATCH, Engine, Run};
-use crate::iv::IvGenerator;
-use alloc::boxed::Box;
 
-pub(crate) struct Ofb<const N: usize> {
-    pub(crate) cipher: Box<dyn BlockCipher<N>>,
-    pub(crate) iv: IvGenerator<N>,
+/// The mode as an engine's body.
+pub(crate) fn body<const N: usize>() -> Body<N> {
+    Body {
+        encrypt: |cipher, ivs, sector, data| crypt(cipher, ivs, sector, data),
+        decrypt: |cipher, ivs, sector, data| crypt(cipher, ivs, sector, data),
+    }
 }
 
-impl<const N: usize> Engine for Ofb<N> {
-    fn encrypt(&self, run: &Run, data: &mut [u8]) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; N]; BATCH];
-            let ivs = self.iv.fill(run, data.len(), &mut ivs);
-            let sectors = MOST_BYTES / run.sector;
-            let mut stream = [0; MOST_BYTES];
-            for (ivs, batch) in ivs.chunks(sectors).zip(data.chunks_mut(sectors * run.sector)) {
-                let stream = &mut stream[..batch.len()];
-                stream.fill(0);
-                self.cipher.cbc_encrypt(ivs, run.sector, stream);
-                batch.iter_mut().zip(stream).for_each(|(byte, mask)| *byte ^= *mask);
-            }
-        });
-    }
-
-    fn decrypt(&self, run: &Run, data: &mut [u8]) {
-        self.encrypt(run, data);
-    }
-
-    fn code(&self) -> &'static str {
-        self.cipher.code()
+/// Adds the key streams of sectors.
+fn crypt<const N: usize>(
+    cipher: &(impl BlockCipher<N> + ?Sized),
+    ivs: &[[u8; N]],
+    sector: usize,
+    data: &mut [u8],
+) {
+    let sectors = MOST_BYTES / sector;
+    let mut stream = [0; MOST_BYTES];
+    for (ivs, batch) in ivs.chunks(sectors).zip(data.chunks_mut(sectors * sector)) {
+        let stream = &mut stream[..batch.len()];
+        stream.fill(0);
+        cipher.cbc_encrypt(ivs, sector, stream);
+        batch.iter_mut().zip(stream).for_each(|(byte, mask)| *byte ^= *mask);
     }
 }
 

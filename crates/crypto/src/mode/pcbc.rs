@@ -3,38 +3,19 @@
 //!
 //! Sectors are independent: as many as the cipher works on side by side go through it together.
 
+use super::by_iv::Body;
 use super::xor;
 use crate::block::BlockCipher;
-use crate::engine::{BATCH, Engine, Run};
-use crate::iv::IvGenerator;
-use alloc::boxed::Box;
 
-pub(crate) struct Pcbc<const N: usize> {
-    pub(crate) cipher: Box<dyn BlockCipher<N>>,
-    pub(crate) iv: IvGenerator<N>,
-}
-
-impl<const N: usize> Engine for Pcbc<N> {
-    fn encrypt(&self, run: &Run, data: &mut [u8]) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; N]; BATCH];
-            encrypt(&*self.cipher, self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
-        });
-    }
-
-    fn decrypt(&self, run: &Run, data: &mut [u8]) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; N]; BATCH];
-            decrypt(&*self.cipher, self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
-        });
-    }
-
-    fn code(&self) -> &'static str {
-        self.cipher.code()
+/// The mode as an engine's body.
+pub(crate) fn body<const N: usize>() -> Body<N> {
+    Body {
+        encrypt: |cipher, ivs, sector, data| encrypt(cipher, ivs, sector, data),
+        decrypt: |cipher, ivs, sector, data| decrypt(cipher, ivs, sector, data),
     }
 }
 
-/// Encrypts at most [`BATCH`] sectors: the same block of each in one call of the cipher.
+/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block of each in one call of the cipher.
 fn encrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     chain: &mut [[u8; N]],

@@ -27,43 +27,13 @@ mod x86;
 use crate::Cpu;
 use crate::block::table::Make128;
 use crate::block::{Block, Cipher128};
-use crate::engine::{Engine, Run};
-use crate::iv::IvGenerator;
+use crate::mode::wide::Wide;
 use crate::secret::{Plain, SecretBox};
 use alloc::boxed::Box;
 use code::{Code, StreamKey};
 use nh::HashKey;
 use poly1305::{Point, Poly1305};
 use zeroize::Zeroizing;
-
-/// Adiantum with its IVs.
-pub(crate) struct WithIvs {
-    pub(crate) adiantum: Adiantum,
-    pub(crate) iv: IvGenerator<32>,
-}
-
-impl WithIvs {
-    fn batches(&self, run: &Run, data: &mut [u8], work: impl Fn(&[[u8; 32]], &mut [u8])) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; 32]; crate::engine::BATCH];
-            work(self.iv.fill(run, data.len(), &mut ivs), data);
-        });
-    }
-}
-
-impl Engine for WithIvs {
-    fn encrypt(&self, run: &Run, data: &mut [u8]) {
-        self.batches(run, data, |ivs, data| self.adiantum.encrypt(ivs, run.sector, data));
-    }
-
-    fn decrypt(&self, run: &Run, data: &mut [u8]) {
-        self.batches(run, data, |ivs, data| self.adiantum.decrypt(ivs, run.sector, data));
-    }
-
-    fn code(&self) -> &'static str {
-        self.adiantum.code()
-    }
-}
 
 /// An expanded key.
 pub(crate) struct Adiantum {
@@ -111,27 +81,6 @@ impl Adiantum {
             keys.bulk.fill(&bulk[..HashKey::BYTES]);
         });
         Self { code: code::choose(cpu), keys, cipher: cipher(&derived[..32], cpu) }
-    }
-
-    /// Encrypts sectors of `sector` bytes (a multiple of 512), one IV each.
-    pub(crate) fn encrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
-        self.in_batches(ivs, sector, data, |middles, nonces| {
-            self.cipher.encrypt_blocks(middles);
-            nonces.copy_from_slice(middles);
-        });
-    }
-
-    /// The inverse of [`Adiantum::encrypt`].
-    pub(crate) fn decrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
-        self.in_batches(ivs, sector, data, |middles, nonces| {
-            nonces.copy_from_slice(middles);
-            self.cipher.decrypt_blocks(middles);
-        });
-    }
-
-    /// The code in use: the stream's and the hash's, which is nearly all of the work.
-    pub(crate) fn code(&self) -> &'static str {
-        self.code.name
     }
 
     /// Cuts the run into batches that stay in the second-level cache between the passes over them.
@@ -193,6 +142,27 @@ impl Adiantum {
             }
             *header = poly.finish();
         }
+    }
+}
+
+impl Wide for Adiantum {
+    fn encrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
+        self.in_batches(ivs, sector, data, |middles, nonces| {
+            self.cipher.encrypt_blocks(middles);
+            nonces.copy_from_slice(middles);
+        });
+    }
+
+    fn decrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
+        self.in_batches(ivs, sector, data, |middles, nonces| {
+            nonces.copy_from_slice(middles);
+            self.cipher.decrypt_blocks(middles);
+        });
+    }
+
+    /// The code in use: the stream's and the hash's, which is nearly all of the work.
+    fn code(&self) -> &'static str {
+        self.code.name
     }
 }
 

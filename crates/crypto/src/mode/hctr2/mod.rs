@@ -28,42 +28,12 @@ use super::xor;
 use crate::Cpu;
 use crate::block::table::Make128;
 use crate::block::{Block, Cipher128};
-use crate::engine::{BATCH, Engine, Run};
-use crate::iv::IvGenerator;
+use crate::mode::wide::Wide;
 use crate::secret::{Plain, SecretBox};
 use alloc::boxed::Box;
 use code::Code;
 use polyval::{Powers, STRIDE};
 use zeroize::Zeroizing;
-
-/// HCTR2 with its IVs.
-pub(crate) struct WithIvs {
-    pub(crate) hctr2: Hctr2,
-    pub(crate) iv: IvGenerator<32>,
-}
-
-impl WithIvs {
-    fn batches(&self, run: &Run, data: &mut [u8], work: impl Fn(&[[u8; 32]], &mut [u8])) {
-        run.batches(data, |run, data| {
-            let mut ivs = [[0; 32]; BATCH];
-            work(self.iv.fill(run, data.len(), &mut ivs), data);
-        });
-    }
-}
-
-impl Engine for WithIvs {
-    fn encrypt(&self, run: &Run, data: &mut [u8]) {
-        self.batches(run, data, |ivs, data| self.hctr2.encrypt(ivs, run.sector, data));
-    }
-
-    fn decrypt(&self, run: &Run, data: &mut [u8]) {
-        self.batches(run, data, |ivs, data| self.hctr2.decrypt(ivs, run.sector, data));
-    }
-
-    fn code(&self) -> &'static str {
-        self.hctr2.cipher.code()
-    }
-}
 
 /// An expanded key.
 pub(crate) struct Hctr2 {
@@ -99,16 +69,6 @@ impl Hctr2 {
             (code.dot)(&keys.powers, core::slice::from_mut(&mut keys.length));
         });
         Self { code, keys, cipher }
-    }
-
-    /// Encrypts sectors of `sector` bytes (a multiple of 512), one IV each.
-    pub(crate) fn encrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
-        self.in_batches(ivs, sector, data, |blocks| self.cipher.encrypt_blocks(blocks));
-    }
-
-    /// The inverse of [`Hctr2::encrypt`].
-    pub(crate) fn decrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
-        self.in_batches(ivs, sector, data, |blocks| self.cipher.decrypt_blocks(blocks));
     }
 
     /// Cuts the run into batches that stay in the cache between the passes over them.
@@ -155,6 +115,20 @@ impl Hctr2 {
         for (head, iv) in heads.iter_mut().zip(ivs) {
             xor(head, iv.last_chunk().expect("half of the IV"));
         }
+    }
+}
+
+impl Wide for Hctr2 {
+    fn encrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
+        self.in_batches(ivs, sector, data, |blocks| self.cipher.encrypt_blocks(blocks));
+    }
+
+    fn decrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]) {
+        self.in_batches(ivs, sector, data, |blocks| self.cipher.decrypt_blocks(blocks));
+    }
+
+    fn code(&self) -> &'static str {
+        self.cipher.code()
     }
 }
 

@@ -6,6 +6,7 @@ use super::polyval::Powers;
 use super::{Hctr2, STRIDE};
 use crate::block::aes::Aes;
 use crate::block::{Block, BlockCipher, Cipher128};
+use crate::mode::wide::Wide;
 use crate::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use alloc::boxed::Box;
 use alloc::vec::Vec;

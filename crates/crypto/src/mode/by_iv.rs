@@ -1,0 +1,44 @@
+//! Modes that need a block cipher and one IV a sector, and nothing else: they differ in their bodies alone.
+
+use crate::block::BlockCipher;
+use crate::engine::{BATCH, Engine, Run};
+use crate::iv::IvGenerator;
+use alloc::boxed::Box;
+
+pub(crate) struct ByIv<const N: usize> {
+    pub(crate) cipher: Box<dyn BlockCipher<N>>,
+    pub(crate) iv: IvGenerator<N>,
+    pub(crate) body: Body<N>,
+}
+
+/// What a mode does with at most [`BATCH`] sectors.
+pub(crate) struct Body<const N: usize> {
+    pub(crate) encrypt: Sectors<N>,
+    pub(crate) decrypt: Sectors<N>,
+}
+
+/// Works on sectors of so many bytes in place; their IVs may serve as its workspace.
+pub(crate) type Sectors<const N: usize> = fn(&dyn BlockCipher<N>, &mut [[u8; N]], usize, &mut [u8]);
+
+impl<const N: usize> ByIv<N> {
+    fn run(&self, body: Sectors<N>, run: &Run, data: &mut [u8]) {
+        run.batches(data, |run, data| {
+            let mut ivs = [[0; N]; BATCH];
+            body(&*self.cipher, self.iv.fill(run, data.len(), &mut ivs), run.sector, data);
+        });
+    }
+}
+
+impl<const N: usize> Engine for ByIv<N> {
+    fn encrypt(&self, run: &Run, data: &mut [u8]) {
+        self.run(self.body.encrypt, run, data);
+    }
+
+    fn decrypt(&self, run: &Run, data: &mut [u8]) {
+        self.run(self.body.decrypt, run, data);
+    }
+
+    fn code(&self) -> &'static str {
+        self.cipher.code()
+    }
+}
