@@ -22,12 +22,14 @@ build_static() {
     ln -sfn "$host/release/keyway" target/keyway
 }
 
-# With the musl target: its C library comes with Rust's, and Rust's own linker links it, so that nothing of the other
-# architecture has to be installed. (musl's allocator, slower than glibc's, is not on the way of any sector or KDF.)
+# With the musl target: its C library comes with Rust's, and Rust's own linker links it, so that of the other architecture
+# nothing has to be installed but a compiler, for ring's C. (musl's allocator, slower than glibc's, is not on the way of
+# any sector or KDF.)
 build_aarch64() {
     case $(rust_host) in
         aarch64-*) build_static && ln -sfn keyway target/keyway-aarch64 && return ;;
     esac
+    want_packages aarch64-linux-gnu-gcc
     want_rust
     want_target $aarch64_linux
     with_rust_lld cargo build --quiet --release --package keyway --target $aarch64_linux
@@ -37,6 +39,7 @@ build_aarch64() {
 # with_rust_lld COMMAND…. (rustc does not tell rust-lld of the profile's strip.)
 with_rust_lld() {
     env CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
+        CC_aarch64_unknown_linux_musl="${CC_aarch64_unknown_linux_musl:-aarch64-linux-gnu-gcc}" \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-C link-arg=--strip-all" "$@"
 }
 

@@ -6,12 +6,14 @@ declare -A package_of=(
     [qemu-img]=qemu-utils
     [qemu-system-x86_64]=qemu-system-x86
     [qemu-aarch64-static]=qemu-user-static
+    [aarch64-linux-gnu-gcc]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
     [qemu-system-aarch64]=qemu-system-arm
     [nbdkit]=nbdkit
     [nbdcopy]=libnbd-bin
     [grub-fstest]=grub-common
     [nbdinfo]=libnbd-bin [nbdfuse]=libnbd-bin
     [qemu-nbd]=qemu-utils
+    [certtool]=gnutls-bin
     [fio]=fio
     [fusermount3]=fuse3
     [openssl]=openssl
@@ -32,8 +34,8 @@ declare -A package_of=(
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
-doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3"
-aarch64_programs="cc qemu-aarch64-static qemu-system-aarch64"
+doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool"
+aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"

@@ -8,6 +8,7 @@ pub mod dm;
 mod error;
 pub mod fuse;
 pub mod nbd;
+pub mod tls;
 
 pub use error::{Error, Result};
 

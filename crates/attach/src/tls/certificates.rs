@@ -1,0 +1,102 @@
+//! Directories with certificates, as nbdkit-tls(1), libnbd (nbd_set_tls_certificates) and QEMU (tls-creds-x509) lay them
+//! out:
+//!
+//! ```text
+//! ca-cert.pem                       whose signature makes the other side believed
+//! ca-crl.pem                        certificates that are believed no longer (optional)
+//! server-cert.pem  server-key.pem   a server's own
+//! client-cert.pem  client-key.pem   a client's own (needed where servers verify their clients)
+//! ```
+
+use crate::{Error, Result};
+use rustls::RootCertStore;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where libnbd's programs look when no directory is named; a leading `~` is the user's home.
+pub const DIRECTORIES: [&str; 3] = ["~/.pki/libnbd", "~/.config/pki/libnbd", "/etc/pki/libnbd"];
+
+/// Who is believed.
+pub(super) struct Authority {
+    pub(super) roots: Arc<RootCertStore>,
+    pub(super) revoked: Vec<CertificateRevocationListDer<'static>>,
+}
+
+/// What one side shows of itself.
+pub(super) struct Identity {
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    pub(super) key: PrivateKeyDer<'static>,
+}
+
+/// `ca-cert.pem` and `ca-crl.pem`.
+pub(super) fn authority(directory: &Path) -> Result<Authority> {
+    let path = directory.join("ca-cert.pem");
+    let mut roots = RootCertStore::empty();
+    for certificate in all(&path)? {
+        roots.add(certificate).map_err(|why| refused(&path, &why))?;
+    }
+    let revoked = directory.join("ca-crl.pem");
+    let revoked = if revoked.exists() { all(&revoked)? } else { Vec::new() };
+    Ok(Authority { roots: Arc::new(roots), revoked })
+}
+
+/// `WHO-cert.pem` and `WHO-key.pem`; `None` when there is neither.
+pub(super) fn identity(directory: &Path, who: &str) -> Result<Option<Identity>> {
+    let (chain, key) = (directory.join(format!("{who}-cert.pem")), directory.join(format!("{who}-key.pem")));
+    if !chain.exists() && !key.exists() {
+        return Ok(None);
+    }
+    let chain = all(&chain)?;
+    let key = PrivateKeyDer::from_pem_file(&key).map_err(|why| cannot_read(&key, why))?;
+    Ok(Some(Identity { chain, key }))
+}
+
+/// `directory`, or the first of [`DIRECTORIES`] that is there.
+pub(super) fn find(directory: Option<&Path>) -> Result<PathBuf> {
+    if let Some(directory) = directory {
+        return Ok(directory.to_owned());
+    }
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let place = |name: &str| match (name.strip_prefix("~/"), &home) {
+        (Some(rest), Some(home)) => Some(home.join(rest)),
+        (Some(_), None) => None,
+        (None, _) => Some(PathBuf::from(name)),
+    };
+    let mut places = DIRECTORIES.iter().filter_map(|name| place(name));
+    places.find(|place| place.join("ca-cert.pem").exists()).ok_or_else(|| {
+        let places = DIRECTORIES.join(", ");
+        Error::NotFound(format!(
+            "certificates for TLS: none in {places}; name their directory with ?tls-certificates=DIR"
+        ))
+    })
+}
+
+/// What rustls makes of a file, in words.
+pub(super) fn refused(path: &Path, why: &dyn std::fmt::Display) -> Error {
+    Error::Refused(format!("{}: {why}", path.display()))
+}
+
+/// Every item of its kind in a file; at least one.
+fn all<T: PemObject>(path: &Path) -> Result<Vec<T>> {
+    let items: std::result::Result<Vec<T>, _> =
+        T::pem_file_iter(path).map_err(|why| cannot_read(path, why))?.collect();
+    match items {
+        Ok(items) if items.is_empty() => Err(cannot_read(path, pem::Error::NoItemsFound)),
+        Ok(items) => Ok(items),
+        Err(why) => Err(cannot_read(path, why)),
+    }
+}
+
+fn cannot_read(path: &Path, why: pem::Error) -> Error {
+    match why {
+        pem::Error::Io(error) if error.kind() == ErrorKind::NotFound => {
+            Error::NotFound(format!("{} does not exist", path.display()))
+        }
+        pem::Error::Io(source) => Error::Io { what: format!("reading {}", path.display()), source },
+        pem::Error::NoItemsFound => refused(path, &"it holds nothing of what its name says, in PEM"),
+        why => refused(path, &why),
+    }
+}

@@ -1,0 +1,229 @@
+//! An encrypted stream over a socket, for one thread that reads while others write.
+//!
+//! rustls keeps both directions' keys in one session, so encrypting and decrypting take turns; the socket is waited for
+//! without holding the session, so that reading never blocks writing. Writers take turns from the first byte that they
+//! encrypt to the last that they send: records must arrive in the order of their numbers.
+
+use rustls::Connection;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What carries the encrypted bytes: shared references of it read and write, as those of TCP and Unix streams do.
+pub trait Socket: Send + Sync {
+    /// As [`Read::read`].
+    ///
+    /// # Errors
+    /// The connection is broken, or its timeout is over.
+    fn receive(&self, buf: &mut [u8]) -> io::Result<usize>;
+
+    /// As [`Write::write_all`].
+    ///
+    /// # Errors
+    /// The connection is broken, or its timeout is over.
+    fn send(&self, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl<S: Send + Sync> Socket for S
+where
+    for<'a> &'a S: Read + Write,
+{
+    fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let mut socket = self;
+        socket.read(buf)
+    }
+
+    fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut socket = self;
+        socket.write_all(bytes)
+    }
+}
+
+/// A socket and the TLS session over it. Shared references read and write.
+pub struct Stream<S> {
+    socket: S,
+    session: Mutex<Connection>,
+    inbox: Mutex<Inbox>,
+    outbox: Mutex<Vec<u8>>,
+}
+
+impl<S: Socket> Stream<S> {
+    /// Does the handshake.
+    pub(super) fn start(socket: S, mut session: Connection) -> io::Result<Self> {
+        session.complete_io(&mut Ends(&socket)).map_err(|error| explain(&error))?;
+        // What is written is sent at once; a limit would only cut it into pieces.
+        session.set_buffer_limit(None);
+        Ok(Self { socket, session: Mutex::new(session), inbox: Mutex::default(), outbox: Mutex::default() })
+    }
+
+    /// The socket underneath, for its timeouts and for hanging up.
+    pub fn socket(&self) -> &S {
+        &self.socket
+    }
+
+    /// Tells the other side that nothing more will come.
+    ///
+    /// # Errors
+    /// The connection is broken already.
+    pub fn close(&self) -> io::Result<()> {
+        let mut outbox = locked(&self.outbox);
+        locked(&self.session).send_close_notify();
+        self.send_pending(&mut outbox)
+    }
+
+    /// Decrypts what has arrived; waits for more when there is nothing yet. 0 at the end.
+    fn read_plaintext(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let mut inbox = locked(&self.inbox);
+        loop {
+            match inbox.decrypt(&mut locked(&self.session), buf) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            inbox.receive(&self.socket)?;
+        }
+    }
+
+    /// Encrypts and sends all of it; small pieces together.
+    fn write_plaintext<'a>(&self, bytes: impl Iterator<Item = &'a [u8]>) -> io::Result<()> {
+        let mut outbox = locked(&self.outbox);
+        let mut unsent = 0;
+        for piece in bytes.flat_map(|bytes| bytes.chunks(PIECE)) {
+            locked(&self.session).writer().write_all(piece)?;
+            unsent += piece.len();
+            if unsent >= PIECE {
+                self.send_pending(&mut outbox)?;
+                unsent = 0;
+            }
+        }
+        if unsent > 0 { self.send_pending(&mut outbox) } else { Ok(()) }
+    }
+
+    /// Sends what the session has encrypted.
+    fn send_pending(&self, outbox: &mut Vec<u8>) -> io::Result<()> {
+        outbox.clear();
+        {
+            let mut session = locked(&self.session);
+            while session.wants_write() {
+                session.write_tls(outbox)?;
+            }
+        }
+        self.socket.send(outbox)
+    }
+}
+
+impl<S: Socket> Read for &Stream<S> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() { Ok(0) } else { self.read_plaintext(buf) }
+    }
+}
+
+impl<S: Socket> Write for &Stream<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_plaintext(std::iter::once(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.write_plaintext(pieces.iter().map(|piece| &**piece))?;
+        Ok(pieces.iter().map(|piece| piece.len()).sum())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Encrypted bytes that have arrived.
+struct Inbox {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    ended: bool,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self { bytes: vec![0; INBOX], start: 0, end: 0, ended: false }
+    }
+}
+
+impl Inbox {
+    /// Fills `buf` as far as what has arrived goes; `WouldBlock` when that is not even a byte.
+    fn decrypt(&mut self, session: &mut Connection, buf: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        loop {
+            match session.reader().read(&mut buf[filled..]) {
+                // The other side said that it has ended.
+                Ok(0) => return Ok(filled),
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) if filled > 0 => return Ok(filled),
+                Err(error) => return Err(error),
+            }
+            if filled == buf.len() {
+                return Ok(filled);
+            }
+            let mut arrived = &self.bytes[self.start..self.end];
+            if arrived.is_empty() && !self.ended {
+                return if filled > 0 { Ok(filled) } else { Err(ErrorKind::WouldBlock.into()) };
+            }
+            let before = arrived.len();
+            session.read_tls(&mut arrived)?;
+            self.start += before - arrived.len();
+            session.process_new_packets().map_err(|why| io::Error::new(ErrorKind::InvalidData, why))?;
+        }
+    }
+
+    /// Waits for more.
+    fn receive(&mut self, socket: &impl Socket) -> io::Result<()> {
+        (self.start, self.end) = (0, 0);
+        self.end = loop {
+            match socket.receive(&mut self.bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                received => break received?,
+            }
+        };
+        self.ended = self.end == 0;
+        Ok(())
+    }
+}
+
+/// What [`Connection::complete_io`] wants of a socket.
+struct Ends<'a, S>(&'a S);
+
+impl<S: Socket> Read for Ends<'_, S> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.receive(buf)
+    }
+}
+
+impl<S: Socket> Write for Ends<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Puts in front of a handshake's failure what it means.
+fn explain(error: &io::Error) -> io::Error {
+    let what = match error.kind() {
+        ErrorKind::UnexpectedEof => "the other side hung up during the TLS handshake".to_owned(),
+        _ => format!("the TLS handshake failed: {error}"),
+    };
+    io::Error::new(error.kind(), what)
+}
+
+/// A panic in another thread leaves a session that was not in the middle of anything that matters here: rustls
+/// refuses records out of order.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// So much is encrypted before it is sent: four records, which stay in the cache.
+const PIECE: usize = 64 << 10;
+
+/// So much is received at once.
+const INBOX: usize = 128 << 10;
