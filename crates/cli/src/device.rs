@@ -4,9 +4,7 @@ use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, output};
 use keyway_volume::storage::File;
-use keyway_volume::{Access, Header, Locking, Luks, Storage};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -96,16 +94,19 @@ fn open_read_only(path: &Path) -> Result<Arc<File>> {
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
 }
 
-/// Refuses a block device that is mounted or mapped: the kernel gives it to nobody else exclusively.
+/// Refuses a file or device that another process uses: it is open in QEMU or Keyway, mounted or mapped.
 pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
-    let is_block = std::fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
-    if !is_block {
-        return Ok(());
-    }
-    match rustix::fs::open(path, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty()) {
-        Err(Errno::BUSY) => Err(cannot_open(path, &Errno::BUSY.into(), true)),
+    // What cannot be opened is refused in detail by whoever opens it.
+    let Ok(file) = File::open(path) else { return Ok(()) };
+    match InUse::acquire(&file, in_use::Access::Write, false) {
+        Err(Error::Busy(_)) => Err(in_use_by_others(path)),
         _ => Ok(()),
     }
+}
+
+/// The line for a volume that somebody else uses.
+pub(crate) fn in_use_by_others(path: &Path) -> Failure {
+    cannot_open(path, &ErrorKind::ResourceBusy.into(), true)
 }
 
 /// Whether both paths name the same file, or the same block device whatever its node.
@@ -175,7 +176,9 @@ fn cannot_open(path: &Path, error: &std::io::Error, for_writing: bool) -> Failur
         ),
         ErrorKind::ResourceBusy => Failure::new(
             Exit::Busy,
-            format!("Cannot use device {path} which is in use (already mapped or mounted)."),
+            format!(
+                "Cannot use device {path} which is in use (already mapped or mounted, or open in QEMU or another Keyway)."
+            ),
         ),
         _ => Failure::new(Exit::Device, format!("Device {path} cannot be opened: {error}.")),
     }

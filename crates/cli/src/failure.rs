@@ -84,6 +84,12 @@ impl Failure {
         self
     }
 
+    /// Puts one more sentence behind its line.
+    pub(crate) fn adding(mut self, sentence: &str) -> Self {
+        self.message = self.message.map(|message| format!("{message} {sentence}"));
+        self
+    }
+
     /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         self.exit

@@ -17,7 +17,6 @@ mod kdf;
 mod new_volume;
 mod output;
 mod passphrase;
-mod plain;
 mod plaintext;
 mod progress;
 mod question;

@@ -6,11 +6,11 @@ use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use crate::output;
 use crate::passphrase::Request;
-use crate::plain;
 use crate::unlocking;
 use keyway_crypto::{Cpu, Secret};
+use keyway_volume::storage::Claimed;
 use keyway_volume::stream;
-use keyway_volume::{Access, Layout, Luks, Storage, UnlockOptions, Volume};
+use keyway_volume::{Access, Error, InUse, Layout, Luks, Storage, UnlockOptions, Volume, in_use};
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -35,14 +35,12 @@ pub(crate) enum Format {
     /// LUKS1 or LUKS2.
     Luks {
         /// The header: version, UUID, metadata.
-        luks: Box<Luks>,
+        luks: Luks,
         /// The keyslot that opened; `None` when the volume key was given.
         keyslot: Option<u32>,
         /// The digest that verified the volume key (0 for LUKS1).
         digest: u32,
     },
-    /// Plain dm-crypt: everything that is known stands in the layout.
-    Plain,
 }
 
 impl Display for Format {
@@ -52,12 +50,25 @@ impl Display for Format {
                 write!(f, "LUKS{} volume {}, digest {digest}", luks.version(), luks.uuid())?;
                 keyslot.map_or(Ok(()), |keyslot| write!(f, ", keyslot {keyslot}"))
             }
-            Self::Plain => f.write_str("plain volume"),
         }
     }
 }
 
 impl Unlocked {
+    /// Marks the data device as in use, as `data` asks for, for as long as its storage is held. (The kernel's door needs
+    /// it unmarked: dm-crypt claims a device for itself.)
+    pub(crate) fn mark_in_use(mut self, args: &Args, data: Data) -> Result<Self> {
+        let Some(access) = data.claims() else { return Ok(self) };
+        match InUse::acquire(&*self.storage, access, args.given(&shared::SHARED)) {
+            Ok(mark) => {
+                self.storage = Arc::new(Claimed::new(self.storage, mark));
+                Ok(self)
+            }
+            Err(Error::Busy(_)) => Err(in_use_by_others(args, &self.device)),
+            Err(why) => Err(hint::on_device(&self.device, &why)),
+        }
+    }
+
     /// Puts the plaintext over the data device.
     pub(crate) fn into_plaintext(self) -> Result<Plaintext> {
         let Self { device, storage, layout, volume_key, .. } = self;
@@ -76,7 +87,7 @@ pub(crate) struct Plaintext {
 
 /// [`unlock()`] for those who want the bytes only.
 pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Plaintext> {
-    let unlocked = unlock(args, operand, data, stdin_holds_data)?;
+    let unlocked = unlock(args, operand, data, stdin_holds_data)?.mark_in_use(args, data)?;
     output::debug(args, &format!("{} holds {}.", unlocked.device.display(), unlocked.format))?;
     unlocked.into_plaintext()
 }
@@ -85,23 +96,13 @@ pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bo
 /// to be opened. When standard input holds the data, a passphrase is asked for on the terminal only.
 pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Unlocked> {
     let device = args.operand(operand).map(device::resolve).unwrap_or_default();
-    let storage = data.open(&device)?;
-    if plain::is_meant(args)? {
-        let (layout, volume_key) = plain::unlock(args, &device, &*storage, data, stdin_holds_data)?;
-        return Ok(Unlocked { device, storage, layout, volume_key, format: Format::Plain });
-    }
+    let storage = data.open(args, &device)?;
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
     luks.check_requirements().map_err(|e| hint::on_device(&device, &e))?;
     let layout = luks.layout().map_err(|e| hint::on_volume(&device, &e))?;
     check_length(&device, &layout, storage.len())?;
     let (volume_key, keyslot, digest) = luks_key(args, &luks, &device, stdin_holds_data)?;
-    Ok(Unlocked {
-        device,
-        storage,
-        layout,
-        volume_key,
-        format: Format::Luks { luks: Box::new(luks), keyslot, digest },
-    })
+    Ok(Unlocked { device, storage, layout, volume_key, format: Format::Luks { luks, keyslot, digest } })
 }
 
 /// Refuses a device that ends before its data does, as the kernel does: writing would make the file grow.
@@ -121,23 +122,42 @@ fn check_length(device: &Path, layout: &Layout, has: u64) -> Result<()> {
 /// What is going to be done to the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Data {
-    /// Reading.
+    /// Reading, whoever else writes.
     Read,
-    /// Reading and writing.
+    /// Reading for as long as a door is open: nobody may write meanwhile.
+    Show,
+    /// Reading and writing, alone.
     Write,
 }
 
 impl Data {
-    fn open(self, device: &Path) -> Result<Arc<dyn Storage>> {
-        match self {
-            Self::Read => device::storage(device, Access::Probe),
-            Self::Write => {
-                let storage = device::storage(device, Access::Write)?;
-                device::refuse_if_in_use(device)?;
-                Ok(storage)
+    fn open(self, args: &Args, device: &Path) -> Result<Arc<dyn Storage>> {
+        if self == Self::Write {
+            let storage = device::storage(device, Access::Write)?;
+            // Before a passphrase is asked for.
+            if !args.given(&shared::SHARED) && device::refuse_if_in_use(device).is_err() {
+                return Err(in_use_by_others(args, device));
             }
+            return Ok(storage);
+        }
+        device::storage(device, Access::Probe)
+    }
+
+    /// What others are told.
+    fn claims(self) -> Option<in_use::Access> {
+        match self {
+            Self::Read => None,
+            Self::Show => Some(in_use::Access::ReadOnly),
+            Self::Write => Some(in_use::Access::Write),
         }
     }
+}
+
+/// The line for a volume that somebody else uses, with the way out where the command has one.
+fn in_use_by_others(args: &Args, device: &Path) -> Failure {
+    let failure = device::in_use_by_others(device);
+    let takes_it = args.command().options.iter().any(|option| option.long == shared::SHARED.long);
+    if takes_it { failure.adding("--shared uses it all the same.") } else { failure }
 }
 
 /// The volume key, the keyslot it came from and the digest that verified it.

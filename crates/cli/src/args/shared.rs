@@ -144,9 +144,8 @@ pub(crate) static TYPE: Opt = option(
     Some('M'),
     "TYPE",
     Kind::Text,
-    "The format: luks, luks1, luks2; plain where it can be.",
-    "luks means either version; a new volume is LUKS2. Plain volumes have no header: everything about them is said by \
-     options, and a wrong passphrase shows as noise.",
+    "The format: luks, luks1 or luks2.",
+    "luks means either version; a new volume is LUKS2.",
 );
 pub(crate) static DISABLE_LOCKS: Opt = flag(
     "disable-locks",
@@ -215,28 +214,6 @@ pub(crate) static SECTOR_SIZE: Opt =
     option("sector-size", None, "BYTES", U32, "Encryption sector: 512, 1024, 2048 or 4096.", "");
 pub(crate) static OFFSET: Opt =
     option("offset", Some('o'), "SECTORS", U64, "Where the data starts, in 512-byte sectors.", "");
-pub(crate) static SKIP: Opt = option(
-    "skip",
-    Some('p'),
-    "SECTORS",
-    U64,
-    "IV of the first sector (plain).",
-    "In 512-byte sectors. A part of a larger plain volume opens by its offset as both --offset and --skip.",
-);
-pub(crate) static SIZE: Opt =
-    option("size", Some('b'), "SECTORS", U64, "Size of the volume, in 512-byte sectors (plain).", "");
-pub(crate) static DEVICE_SIZE: Opt =
-    option("device-size", None, "SIZE", Kind::Size, "Use so much of the device (plain).", "");
-pub(crate) static DEVICE_OFFSET: Opt = option(
-    "device-offset",
-    None,
-    "SIZE",
-    Kind::Size,
-    "Where the data starts on the device (plain).",
-    "What --offset is to open; here --offset counts in the plaintext.",
-);
-pub(crate) static IV_LARGE_SECTORS: Opt =
-    flag("iv-large-sectors", None, "Let IVs count sectors, not 512-byte units (plain).", "");
 pub(crate) static ALIGN_PAYLOAD: Opt =
     option("align-payload", None, "SECTORS", U32, "Align the data, in 512-byte sectors.", "");
 pub(crate) static LUKS2_METADATA_SIZE: Opt = option(
@@ -278,6 +255,13 @@ pub(crate) static DISABLE_BLKID: Opt =
     flag("disable-blkid", None, "Accepted; signatures are found without blkid.", "");
 pub(crate) static DISABLE_KEYRING: Opt =
     flag("disable-keyring", None, "Accepted; no kernel keyring is used.", "");
+pub(crate) static SHARED: Opt = flag(
+    "shared",
+    None,
+    "Use it although others do.",
+    "A volume that QEMU or another Keyway writes to is refused, and so is one that is mounted or mapped: two writers that \
+     do not know of each other destroy what is on it. With this option they are taken to know.",
+);
 pub(crate) static READONLY: Opt = flag("readonly", Some('r'), "Map read-only.", "");
 pub(crate) static VERACRYPT: Opt = flag("veracrypt", None, "Try VeraCrypt's formats too.", "");
 pub(crate) static ACTIVE_NAME: Opt =

@@ -1,10 +1,12 @@
 //! Where bytes live: anything that can be read and written at an offset.
 
+pub mod claimed;
 pub mod faulty;
 pub mod file;
 pub mod memory;
 pub mod new_file;
 
+pub use claimed::Claimed;
 pub use faulty::Faulty;
 pub use file::File;
 pub use memory::Memory;
