@@ -91,6 +91,7 @@ fn watch_signals() {
                 for (_, cleanup) in pending().drain(..) {
                     cleanup();
                 }
+                keyway_crypto::secret::wipe_all();
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
         });

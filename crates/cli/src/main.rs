@@ -32,7 +32,11 @@ fn main() -> ExitCode {
     harden::process();
     interrupt::survive_file_limit();
     // A panic has had its line; its code is one of cryptsetup's.
-    std::panic::catch_unwind(run).unwrap_or_else(|_| ExitCode::from(failure::Exit::Parameters as u8))
+    let code =
+        std::panic::catch_unwind(run).unwrap_or_else(|_| ExitCode::from(failure::Exit::Parameters as u8));
+    // Threads that still run may hold keys.
+    keyway_crypto::secret::wipe_all();
+    code
 }
 
 fn run() -> ExitCode {

@@ -1,6 +1,9 @@
-//! What has to be looked at before the standard library starts: it opens /dev/null in the place of a standard input
-//! that was closed, and from then on a closed one cannot be told from an empty one.
+//! What the standard library has no safe way to do.
+//!
+//! A look at standard input before it starts: it opens /dev/null in the place of one that was closed, and from then on a
+//! closed one cannot be told from an empty one. And a handler for the signals of a crash.
 
+use libc::c_int;
 use rustix::io::{Errno, fcntl_getfd};
 use rustix::stdio::stdin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,3 +24,45 @@ extern "C" fn look() {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
+
+/// From now on a crash wipes all keys before it does what it always does.
+pub(crate) fn wipe_keys_on_crash() {
+    for signal in CRASHES {
+        // SAFETY: both structures are plain data, for which zeros are a value; the handler has the type that a `sigaction`
+        // without SA_SIGINFO asks for, and calls only what a handler may call.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            let asked = libc::sigaction(*signal, std::ptr::null(), &mut before);
+            if asked != 0 || before.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = crashed as extern "C" fn(c_int) as usize;
+            // The stack may be what is used up: the standard library gives every thread another for signals.
+            action.sa_flags = libc::SA_ONSTACK;
+            libc::sigaction(*signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn crashed(signal: c_int) {
+    keyway_crypto::secret::wipe_all();
+    // SAFETY: both may be called in a handler. The signal is blocked here and ends the process on return.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
+
+/// Signals whose default is a core dump (signal(7)); resource limits are not crashes, but end alike.
+const CRASHES: &[c_int] = &[
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGQUIT,
+    libc::SIGSEGV,
+    libc::SIGSYS,
+    libc::SIGTRAP,
+    libc::SIGXCPU,
+];

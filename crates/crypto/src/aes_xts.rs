@@ -3,6 +3,7 @@
 use crate::block::aes::Aes;
 use crate::block::{BlockCipher, Cipher128};
 use crate::mode::BATCH;
+use crate::secret::stop_if_wiped;
 use crate::{Cpu, Error, SectorSize};
 
 /// An expanded key that en- and decrypts runs of sectors in place, as dm-crypt's aes-xts-plain64 does.
@@ -30,6 +31,7 @@ impl AesXts {
     /// When `data` is not a multiple of the sector size.
     pub fn encrypt(&self, first: u64, size: SectorSize, data: &mut [u8]) {
         self.with_tweaks(first, size, data, |tweaks, data| self.data.xts_encrypt(tweaks, size.bytes(), data));
+        stop_if_wiped();
     }
 
     /// The inverse of [`AesXts::encrypt`].
@@ -38,6 +40,7 @@ impl AesXts {
     /// When `data` is not a multiple of the sector size.
     pub fn decrypt(&self, first: u64, size: SectorSize, data: &mut [u8]) {
         self.with_tweaks(first, size, data, |tweaks, data| self.data.xts_decrypt(tweaks, size.bytes(), data));
+        stop_if_wiped();
     }
 
     /// Runs `work` over batches of sectors with their encrypted tweaks.

@@ -19,11 +19,11 @@ use crate::block::{Block, BlockCipher, Cipher128, blowfish_le};
 use crate::engine::{BATCH, Engine, Run};
 use crate::iv::{IvGenerator, WHITENING, Whitened};
 use crate::mode::{by_iv::ByIv, cbc, lrw::Lrw, xts::Xts};
+use crate::secret::stop_if_wiped;
 use crate::{Cpu, Error, Secret};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
-use zeroize::Zeroizing;
 
 /// A keyed chain of ciphers over sectors of 512 bytes. It may be shared between threads.
 pub struct Cascade(Vec<Box<dyn Engine>>);
@@ -78,6 +78,7 @@ impl Cascade {
     /// When `data` is not a multiple of 512 bytes.
     pub fn encrypt(&self, first: u64, data: &mut [u8]) {
         run(first, data).batches(data, |run, data| self.0.iter().for_each(|layer| layer.encrypt(run, data)));
+        stop_if_wiped();
     }
 
     /// The inverse of [`Cascade::encrypt`].
@@ -87,6 +88,7 @@ impl Cascade {
     pub fn decrypt(&self, first: u64, data: &mut [u8]) {
         run(first, data)
             .batches(data, |run, data| self.0.iter().rev().for_each(|layer| layer.decrypt(run, data)));
+        stop_if_wiped();
     }
 }
 
@@ -184,7 +186,7 @@ fn cbc(links: &[Link], area: &[u8], cpu: Cpu) -> Vec<Box<dyn Engine>> {
 fn whitened_cbc<const N: usize>(cipher: Box<dyn BlockCipher<N>>, area: &[u8]) -> Box<dyn Engine> {
     let (seed, rest) = area.split_first_chunk::<N>().expect("an area of this length");
     let whitening = rest.first_chunk::<WHITENING>().expect("an area of this length");
-    let iv = IvGenerator::Seeded(Zeroizing::new(*seed));
+    let iv = IvGenerator::seeded(seed);
     Box::new(Whitened::new(Box::new(ByIv { cipher, iv, body: cbc::body() }), whitening))
 }
 

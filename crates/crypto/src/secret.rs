@@ -70,9 +70,33 @@ impl Drop for Secret {
     }
 }
 
+/// Overwrites every [`Secret`] and every expanded key of the process, for its last moment. A signal handler may call it.
+///
+/// Other threads that encrypt or decrypt from now on stop there for ever, so that nothing goes out that was computed with
+/// wiped keys.
+#[cfg(feature = "std")]
+pub fn wipe_all() {
+    crate::sys::wipe::wipe_all();
+}
+
+/// Stands behind every run of a cipher: does not return after [`wipe_all`].
+#[inline]
+pub(crate) fn stop_if_wiped() {
+    #[cfg(feature = "std")]
+    crate::sys::wipe::stop_if_wiped();
+}
+
 /// Types made of plain data: `EMPTY` is where filling starts; being `Copy`, they have nothing to drop.
 pub(crate) trait Plain: Copy + Send + Sync + 'static {
     const EMPTY: Self;
+}
+
+impl<const N: usize> Plain for [u8; N] {
+    const EMPTY: Self = [0; N];
+}
+
+impl<const N: usize> Plain for [u32; N] {
+    const EMPTY: Self = [0; N];
 }
 
 #[cfg(feature = "alloc")]
@@ -83,8 +107,8 @@ mod boxed {
     use core::ptr::NonNull;
     use zeroize::Zeroize;
 
-    /// A value made of plain bytes (a key schedule) that lives in pages as a [`super::Secret`] does.
-    pub(crate) struct SecretBox<T: Plain> {
+    /// A value (a key schedule) that lives in pages as a [`super::Secret`] does.
+    pub(crate) struct SecretBox<T> {
         pages: Pages,
         value: NonNull<T>,
     }
@@ -92,21 +116,26 @@ mod boxed {
     impl<T: Plain> SecretBox<T> {
         /// An empty value, filled in place by `fill` so that no copy stays behind on the stack.
         pub(crate) fn new_with(fill: impl FnOnce(&mut T)) -> Self {
+            let mut secret = Self::new(T::EMPTY);
+            // SAFETY: `value` points to a value of `T` that the box alone owns.
+            fill(unsafe { secret.value.as_mut() });
+            secret
+        }
+    }
+
+    impl<T> SecretBox<T> {
+        /// Takes a value; where it was made is the caller's to wipe.
+        pub(crate) fn new(made: T) -> Self {
             const { assert!(align_of::<T>() <= 4096) };
             let mut pages = Pages::locked(size_of::<T>());
-            let mut value = NonNull::from(pages.as_mut_slice()).cast::<T>();
-            // SAFETY: the pages are at least `size_of::<T>()` long, page-aligned and owned by the box alone; `EMPTY` makes
-            // them a value of `T`.
-            let place = unsafe {
-                value.write(T::EMPTY);
-                value.as_mut()
-            };
-            fill(place);
+            let value = NonNull::from(pages.as_mut_slice()).cast::<T>();
+            // SAFETY: the pages are at least `size_of::<T>()` long, page-aligned and owned by the box alone.
+            unsafe { value.write(made) };
             Self { pages, value }
         }
     }
 
-    impl<T: Plain> Deref for SecretBox<T> {
+    impl<T> Deref for SecretBox<T> {
         type Target = T;
 
         fn deref(&self) -> &T {
@@ -115,16 +144,18 @@ mod boxed {
         }
     }
 
-    impl<T: Plain> Drop for SecretBox<T> {
+    impl<T> Drop for SecretBox<T> {
         fn drop(&mut self) {
+            // SAFETY: `value` points to a value of `T`, which is used no more.
+            unsafe { self.value.drop_in_place() };
             self.pages.as_mut_slice().zeroize();
         }
     }
 
-    // SAFETY: the box owns its pages alone and hands out shared references only; `Plain` types are Send and Sync.
-    unsafe impl<T: Plain> Send for SecretBox<T> {}
-    // SAFETY: as above.
-    unsafe impl<T: Plain> Sync for SecretBox<T> {}
+    // SAFETY: the box owns its value alone, like a `Box<T>`.
+    unsafe impl<T: Send> Send for SecretBox<T> {}
+    // SAFETY: shared references to the box give shared references to the value, no more.
+    unsafe impl<T: Sync> Sync for SecretBox<T> {}
 }
 
 #[cfg(test)]

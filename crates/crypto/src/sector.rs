@@ -4,6 +4,8 @@ use crate::Error;
 #[cfg(feature = "alloc")]
 use crate::engine::{self, Engine, Run};
 #[cfg(feature = "alloc")]
+use crate::secret::stop_if_wiped;
+#[cfg(feature = "alloc")]
 use crate::{CipherSpec, Cpu, Secret};
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
@@ -79,6 +81,7 @@ impl SectorCipher {
     /// When `data` is not a multiple of the sector size.
     pub fn encrypt(&self, first: u64, data: &mut [u8]) {
         self.engine.encrypt(&self.run(first, data), data);
+        stop_if_wiped();
     }
 
     /// The inverse of [`SectorCipher::encrypt`].
@@ -87,6 +90,7 @@ impl SectorCipher {
     /// When `data` is not a multiple of the sector size.
     pub fn decrypt(&self, first: u64, data: &mut [u8]) {
         self.engine.decrypt(&self.run(first, data), data);
+        stop_if_wiped();
     }
 
     fn run(&self, first: u64, data: &[u8]) -> Run {

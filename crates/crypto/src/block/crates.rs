@@ -10,9 +10,10 @@
 //! | kuznyechik | GOST R 34.12-2015          | 32                           |
 //!
 //! All of these read tables at places that depend on secrets: on a shared CPU their cache lines can be watched. The crates
-//! wipe expanded keys on drop.
+//! make expanded keys on the stack and wipe them on drop; they are kept where other schedules are.
 
 use super::{Block, BlockCipher, Cipher128};
+use crate::secret::SecretBox;
 use alloc::boxed::Box;
 use aria::{Aria128, Aria192, Aria256};
 use cipher::consts::{U8, U16};
@@ -71,7 +72,7 @@ impl<B, C> Keyed<B> for C where
 {
 }
 
-struct Foreign<C>(Box<C>);
+struct Foreign<C>(SecretBox<C>);
 
 impl<C: Keyed<U8>> BlockCipher<8> for Foreign<C> {
     fn encrypt_blocks(&self, blocks: &mut [[u8; 8]]) {
@@ -95,8 +96,8 @@ impl<C: Keyed<U16>> BlockCipher for Foreign<C> {
 
 impl<C: Keyed<U16>> Cipher128 for Foreign<C> {}
 
-fn keyed<C: KeyInit>(key: &[u8]) -> Box<C> {
-    Box::new(C::new_from_slice(key).unwrap_or_else(|_| panic!("a key of {} bytes", key.len())))
+fn keyed<C: KeyInit>(key: &[u8]) -> SecretBox<C> {
+    SecretBox::new(C::new_from_slice(key).unwrap_or_else(|_| panic!("a key of {} bytes", key.len())))
 }
 
 #[cfg(test)]

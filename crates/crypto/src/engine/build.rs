@@ -91,7 +91,7 @@ impl Keyed<'_> {
                 IvGenerator::Essiv(make(&Zeroizing::new(essiv.hash.digest(&[self.key]))))
             }
             Iv::Eboiv | Iv::Elephant => IvGenerator::ByteOffset(make(self.first_key)),
-            Iv::Tcw => IvGenerator::Seeded(Zeroizing::new(*self.extra.first_chunk().expect("the IV's seed"))),
+            Iv::Tcw => IvGenerator::seeded(self.extra.first_chunk().expect("the IV's seed")),
             Iv::Lmk => IvGenerator::Null,
             iv => IvGenerator::numbered(iv, self.spec.mode_block_len()),
         }

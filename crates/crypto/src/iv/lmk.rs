@@ -8,6 +8,7 @@
 //! Version 1 of loop-AES is plain CBC; versions 2 and 3 let sectors take turns with 64 keys.
 
 use crate::engine::{Engine, Run};
+use crate::secret::SecretBox;
 use alloc::boxed::Box;
 use md5::block_api::compress;
 use zeroize::Zeroizing;
@@ -18,18 +19,20 @@ pub(crate) struct Lmk {
     /// The block length of the cipher: so much of MD5's state is the IV.
     iv_len: usize,
     /// MD5's state after the seed.
-    state: Zeroizing<[u32; 4]>,
+    state: SecretBox<[u32; 4]>,
 }
 
 impl Lmk {
     /// `seed`: empty (version 2), or a key of which 16 bytes count (version 3).
     pub(crate) fn new(cbc: Box<dyn Engine>, iv_len: usize, seed: &[u8]) -> Self {
-        let mut state = Zeroizing::new(MD5_START);
-        if !seed.is_empty() {
-            let mut block = Zeroizing::new([0; 64]);
-            block[..16].copy_from_slice(&seed[..16]);
-            compress(&mut state, core::slice::from_ref(&block));
-        }
+        let state = SecretBox::new_with(|state: &mut [u32; 4]| {
+            *state = MD5_START;
+            if !seed.is_empty() {
+                let mut block = Zeroizing::new([0; 64]);
+                block[..16].copy_from_slice(&seed[..16]);
+                compress(state, core::slice::from_ref(&block));
+            }
+        });
         Self { cbc, iv_len, state }
     }
 
@@ -46,7 +49,7 @@ impl Lmk {
         message[..496].copy_from_slice(&sector[16..]);
         message[496..504].copy_from_slice(&(number & MOST | MARK).to_le_bytes());
         message[504..508].copy_from_slice(&4024u32.to_le_bytes());
-        let mut state = self.state.clone();
+        let mut state = Zeroizing::new(*self.state);
         compress(&mut state, message.as_chunks().0);
         let mut iv = Zeroizing::new([0; 16]);
         iv.as_chunks_mut().0.iter_mut().zip(*state).for_each(|(bytes, word)| *bytes = word.to_le_bytes());

@@ -19,12 +19,12 @@ mod tcw;
 
 use crate::block::BlockCipher;
 use crate::engine::{Engine, Run};
+use crate::secret::SecretBox;
 use crate::spec::Iv;
 use alloc::boxed::Box;
 pub(crate) use elephant::Elephant;
 pub(crate) use lmk::Lmk;
 pub(crate) use tcw::{WHITENING, Whitened};
-use zeroize::Zeroizing;
 
 /// Makes IVs of `N` bytes (8, 16 or 32) for a run of sectors, from their numbers alone.
 pub(crate) enum IvGenerator<const N: usize> {
@@ -42,10 +42,15 @@ pub(crate) enum IvGenerator<const N: usize> {
     /// eboiv, in other modes: the mode itself, with plain64 IVs.
     ByteOffsetInMode(Box<dyn Engine>),
     /// tcw.
-    Seeded(Zeroizing<[u8; N]>),
+    Seeded(SecretBox<[u8; N]>),
 }
 
 impl<const N: usize> IvGenerator<N> {
+    /// tcw's, from its seed.
+    pub(crate) fn seeded(seed: &[u8; N]) -> Self {
+        Self::Seeded(SecretBox::new_with(|secret: &mut [u8; N]| secret.copy_from_slice(seed)))
+    }
+
     /// For an IV that takes nothing but a number. `block_len`: the mode's block in bytes, which benbi counts.
     pub(crate) fn numbered(iv: Iv, block_len: usize) -> Self {
         match iv {

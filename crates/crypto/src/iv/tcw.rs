@@ -8,18 +8,19 @@
 //! is for old volumes only.
 
 use crate::engine::{Engine, Run};
+use crate::secret::SecretBox;
 use alloc::boxed::Box;
-use zeroize::Zeroizing;
 
 /// A mode whose ciphertext is whitened.
 pub(crate) struct Whitened {
     mode: Box<dyn Engine>,
-    whitening: Zeroizing<[u8; WHITENING]>,
+    whitening: SecretBox<[u8; WHITENING]>,
 }
 
 impl Whitened {
     pub(crate) fn new(mode: Box<dyn Engine>, whitening: &[u8; WHITENING]) -> Self {
-        Self { mode, whitening: Zeroizing::new(*whitening) }
+        let copy = |secret: &mut [u8; WHITENING]| secret.copy_from_slice(whitening);
+        Self { mode, whitening: SecretBox::new_with(copy) }
     }
 
     /// Adds every sector's whitening to it.

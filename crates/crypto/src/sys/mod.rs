@@ -4,6 +4,8 @@
 mod inline;
 #[cfg(feature = "alloc")]
 mod pages;
+#[cfg(feature = "std")]
+pub(crate) mod wipe;
 
 #[cfg(not(feature = "alloc"))]
 pub(crate) use inline::{Pages, SecretBox};

@@ -22,6 +22,8 @@ impl Pages {
     pub(crate) fn locked(len: usize) -> Self {
         let mut pages = Self::map(len).expect("memory for a secret");
         pages.locked = os::lock(pages.start, pages.bytes);
+        #[cfg(feature = "std")]
+        super::wipe::add(pages.start, pages.bytes);
         pages
     }
 
@@ -61,6 +63,8 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        #[cfg(feature = "std")]
+        super::wipe::remove(self.start);
         // SAFETY: `start` and `bytes` are what `map` returned, and nobody holds a reference any more. Unmapping
         // also unlocks.
         unsafe { os::unmap(self.start, self.bytes) }

@@ -1,0 +1,158 @@
+//! All secrets of the process, so that they can be wiped at once: when it ends, and when it crashes.
+//!
+//! The list of regions is read by signal handlers: it is made of atomics, nothing in it is ever freed, and no lock is taken.
+//! A region comes in with its length after its start and goes out the other way round, so that a handler sees none with a
+//! length that is not its own.
+//!
+//! After the wipe other threads may still run for a moment, with keys that are zeros now. What they compute must not reach a
+//! disk: [`stop_if_wiped`] stands behind every encryption and decryption, and does not return.
+
+use alloc::boxed::Box;
+use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+
+/// Adds a region. It must stay mapped until [`remove`].
+pub(super) fn add(start: NonNull<u8>, bytes: usize) {
+    let mut block = &FIRST;
+    loop {
+        for region in &block.regions {
+            let free = region.start.load(Ordering::Relaxed).is_null();
+            let taken = Ordering::AcqRel;
+            if free
+                && region.start.compare_exchange(null_mut(), start.as_ptr(), taken, Ordering::Relaxed).is_ok()
+            {
+                region.bytes.store(bytes, Ordering::Release);
+                return;
+            }
+        }
+        block = block.next_or_new();
+    }
+}
+
+/// Takes a region out, before it is unmapped.
+pub(super) fn remove(start: NonNull<u8>) {
+    let mut block = Some(&FIRST);
+    while let Some(now) = block {
+        let found = now.regions.iter().find(|region| region.start.load(Ordering::Relaxed) == start.as_ptr());
+        if let Some(region) = found {
+            region.bytes.store(0, Ordering::SeqCst);
+            region.start.store(null_mut(), Ordering::SeqCst);
+            return;
+        }
+        block = now.next();
+    }
+}
+
+/// Overwrites every region. A signal handler may call it.
+pub(crate) fn wipe_all() {
+    WIPED.store(true, Ordering::SeqCst);
+    fence(Ordering::SeqCst);
+    let mut block = Some(&FIRST);
+    while let Some(now) = block {
+        now.regions.iter().for_each(Region::wipe);
+        block = now.next();
+    }
+    fence(Ordering::SeqCst);
+}
+
+/// Does not return once secrets have been wiped: what was computed since then was computed with zeros.
+#[inline]
+pub(crate) fn stop_if_wiped() {
+    // Whoever read a wiped key sees the flag that was set before.
+    fence(Ordering::Acquire);
+    if WIPED.load(Ordering::Relaxed) {
+        stop();
+    }
+}
+
+#[cold]
+fn stop() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+struct Region {
+    start: AtomicPtr<u8>,
+    bytes: AtomicUsize,
+}
+
+impl Region {
+    const fn none() -> Self {
+        Self { start: AtomicPtr::new(null_mut()), bytes: AtomicUsize::new(0) }
+    }
+
+    fn wipe(&self) {
+        let start = self.start.load(Ordering::SeqCst).cast::<u64>();
+        let words = self.bytes.load(Ordering::SeqCst) / size_of::<u64>();
+        if start.is_null() || start != self.start.load(Ordering::SeqCst).cast() {
+            return;
+        }
+        for index in 0..words {
+            // SAFETY: the region is mapped and writable from `add` to `remove`, whole pages long and page-aligned. Nobody is
+            // given what is written here: the process is about to end, and whoever computes with it meets `stop_if_wiped`.
+            unsafe { start.add(index).write_volatile(0) }
+        }
+    }
+}
+
+/// Some regions, and where the list goes on.
+struct Block {
+    regions: [Region; REGIONS],
+    next: AtomicPtr<Block>,
+}
+
+impl Block {
+    const fn empty() -> Self {
+        Self { regions: [const { Region::none() }; REGIONS], next: AtomicPtr::new(null_mut()) }
+    }
+
+    fn next(&self) -> Option<&'static Self> {
+        // SAFETY: null, or a leaked box, which lives for ever.
+        unsafe { self.next.load(Ordering::Acquire).as_ref() }
+    }
+
+    fn next_or_new(&self) -> &'static Self {
+        if let Some(next) = self.next() {
+            return next;
+        }
+        let fresh = Box::into_raw(Box::new(Self::empty()));
+        let added = self.next.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire);
+        let next = added.map_or_else(
+            |theirs| {
+                // SAFETY: nobody has seen `fresh`, which came from a box.
+                drop(unsafe { Box::from_raw(fresh) });
+                theirs
+            },
+            |_| fresh,
+        );
+        // SAFETY: a leaked box, as in `next`.
+        unsafe { &*next }
+    }
+}
+
+static FIRST: Block = Block::empty();
+static WIPED: AtomicBool = AtomicBool::new(false);
+
+/// A volume takes a handful.
+const REGIONS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_listed(start: NonNull<u8>) -> bool {
+        let blocks = core::iter::successors(Some(&FIRST), |block| block.next());
+        let mut regions = blocks.flat_map(|block| &block.regions);
+        regions.any(|region| region.start.load(Ordering::SeqCst) == start.as_ptr())
+    }
+
+    #[test]
+    fn more_regions_than_a_block_holds() {
+        let pages: Vec<_> = (0..3 * REGIONS).map(|_| super::super::Pages::locked(1)).collect();
+        let starts: Vec<_> = pages.iter().map(|page| NonNull::from(&page.as_slice()[0])).collect();
+        assert!(starts.iter().all(|start| is_listed(*start)));
+        drop(pages);
+        assert!(starts.iter().all(|start| !is_listed(*start)));
+    }
+}
