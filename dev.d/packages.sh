@@ -21,6 +21,7 @@ declare -A package_of=(
     [busybox]=busybox-static
     [cpio]=cpio
     [modprobe]=kmod
+    [dmsetup]=dmsetup [keyctl]=keyutils
     [make]=make
     [xz]=xz-utils
     [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
@@ -36,7 +37,7 @@ demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
-vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe"
+vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"

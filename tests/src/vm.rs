@@ -21,6 +21,11 @@ pub fn has_module(name: &str) -> bool {
     directory().join(format!("root/modules/{name}.ko")).exists()
 }
 
+/// Whether the machine can have udev.
+pub fn has_udev() -> bool {
+    directory().join("udev.cpio.gz").exists()
+}
+
 /// A machine about to boot. The disks appear in it as `/dev/vda`, `/dev/vdb`, … in the order given.
 #[derive(Debug, Default)]
 #[must_use]
@@ -28,6 +33,7 @@ pub struct Machine {
     disks: Vec<PathBuf>,
     files: Vec<(String, Vec<u8>)>,
     limit: Option<Duration>,
+    udev: bool,
 }
 
 impl Machine {
@@ -52,6 +58,12 @@ impl Machine {
     pub fn with_keyway(self) -> Self {
         let binary = fs::read(program()).expect("the program under test can be read");
         self.file("bin/keyway", binary)
+    }
+
+    /// With udev and device-mapper's rules, which make the links below `/dev`.
+    pub fn with_udev(mut self) -> Self {
+        self.udev = true;
+        self
     }
 
     /// How long the scenario may take. Five minutes if not said.
@@ -88,10 +100,13 @@ impl Machine {
     }
 
     fn initramfs(&self) -> Vec<u8> {
-        let mut archive =
-            fs::read(directory().join("initramfs.cpio.gz")).expect("prepared by tests/vm/prepare");
-        // The kernel wants each archive to begin at a multiple of four.
-        archive.resize(archive.len().next_multiple_of(4), 0);
+        let mut archive = Vec::new();
+        let udev = self.udev.then_some("udev.cpio.gz");
+        for part in ["initramfs.cpio.gz"].into_iter().chain(udev) {
+            archive.extend(fs::read(directory().join(part)).expect("prepared by tests/vm/prepare"));
+            // The kernel wants each archive to begin at a multiple of four.
+            archive.resize(archive.len().next_multiple_of(4), 0);
+        }
         for (number, (name, content)) in self.files.iter().enumerate() {
             append_cpio(&mut archive, number + 1, name, 0o100_755, content);
         }
