@@ -4,6 +4,7 @@ mod block_device;
 mod ciphers;
 mod combinations;
 mod detached;
+mod device_mapper;
 mod foreign;
 mod from_kernel;
 mod to_kernel;
