@@ -119,6 +119,8 @@ layer_vm() {
     want_packages $vm_programs
     # Package lists may be absent or out of date. Without the kernel the tests leave themselves out, by name.
     tests/vm/prepare "$vm" || { may_install && apt_get update -q && tests/vm/prepare "$vm"; } || true
+    # A kernel with user-space block devices; the tests that need it say so when it cannot be had.
+    tests/vm/prepare "$vm/6.12" 6.12 || true
     KEYWAY_VM=$vm proofs vm
 }
 

@@ -16,6 +16,11 @@ pub fn is_prepared() -> bool {
     directory().join("vmlinuz").exists() && directory().join("initramfs.cpio.gz").exists()
 }
 
+/// Whether `./dev` has fetched this kernel ("6.12") beside Debian's usual one.
+pub fn has_kernel(version: &str) -> bool {
+    directory().join(version).join("initramfs.cpio.gz").exists()
+}
+
 /// Whether the machine loads this kernel module.
 pub fn has_module(name: &str) -> bool {
     directory().join(format!("root/modules/{name}.ko")).exists()
@@ -34,6 +39,7 @@ pub struct Machine {
     files: Vec<(String, Vec<u8>)>,
     limit: Option<Duration>,
     udev: bool,
+    kernel: Option<&'static str>,
 }
 
 impl Machine {
@@ -66,6 +72,12 @@ impl Machine {
         self
     }
 
+    /// Another kernel than Debian's usual one: "6.12". Ask [`has_kernel`] first.
+    pub fn kernel(mut self, version: &'static str) -> Self {
+        self.kernel = Some(version);
+        self
+    }
+
     /// How long the scenario may take. Five minutes if not said.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
@@ -84,7 +96,7 @@ impl Machine {
             .args("-serial stdio -serial")
             .arg(format!("file:{}", results.display()))
             .arg("-kernel")
-            .arg(directory().join("vmlinuz"))
+            .arg(self.directory().join("vmlinuz"))
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
@@ -99,11 +111,15 @@ impl Machine {
         report
     }
 
+    fn directory(&self) -> PathBuf {
+        self.kernel.map_or_else(directory, |version| directory().join(version))
+    }
+
     fn initramfs(&self) -> Vec<u8> {
         let mut archive = Vec::new();
         let udev = self.udev.then_some("udev.cpio.gz");
         for part in ["initramfs.cpio.gz"].into_iter().chain(udev) {
-            archive.extend(fs::read(directory().join(part)).expect("prepared by tests/vm/prepare"));
+            archive.extend(fs::read(self.directory().join(part)).expect("prepared by tests/vm/prepare"));
             // The kernel wants each archive to begin at a multiple of four.
             archive.resize(archive.len().next_multiple_of(4), 0);
         }

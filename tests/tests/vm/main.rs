@@ -7,6 +7,7 @@ mod detached;
 mod device_mapper;
 mod foreign;
 mod from_kernel;
+mod plain;
 mod to_kernel;
 
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
