@@ -1,6 +1,7 @@
 //! Network block devices: volumes served to NBD clients, and volumes that live behind NBD servers.
 
 pub mod protocol;
+pub mod server;
 pub mod uri;
 
 pub use uri::Uri;

@@ -1,0 +1,214 @@
+//! "Request types": what each request does to the storage, and its reply.
+
+use super::connection::Connection;
+use super::handshake::ALLOCATION_CONTEXT;
+use super::replies::{Replies, SPACE};
+use crate::nbd::protocol::transmission::{command, command_flags, state};
+use crate::nbd::protocol::{Errno, Headers, MAX_PAYLOAD, Request};
+use std::io;
+use std::sync::atomic::Ordering;
+
+impl Connection<'_> {
+    /// Answers a request. What a storage says is the client's business; an error here ends the connection.
+    pub(super) fn perform(
+        &self,
+        request: &Request,
+        payload: &mut [u8],
+        replies: &mut Replies<'_>,
+    ) -> io::Result<()> {
+        if let Some((errno, message)) = self.refusal(request) {
+            replies.error(request, errno, message);
+            return Ok(());
+        }
+        let done = match request.kind {
+            command::READ => return self.read(request, replies),
+            command::BLOCK_STATUS => self.block_status(request).map(Some),
+            _ => self.change(request, payload).map(|()| None),
+        };
+        match done {
+            Ok(Some(extents)) => replies.block_status(request, ALLOCATION_CONTEXT, &extents),
+            Ok(None) => replies.done(request),
+            Err(e) => replies.error(request, Errno::from(&e), &e.to_string()),
+        }
+        Ok(())
+    }
+
+    /// As [`Connection::perform`], with the payload in the room of `replies`.
+    pub(super) fn perform_in_room(
+        &self,
+        request: &Request,
+        payload: usize,
+        replies: &mut Replies<'_>,
+    ) -> io::Result<()> {
+        match self.change(request, replies.room(payload)?) {
+            Ok(()) => replies.done(request),
+            Err(e) => replies.error(request, Errno::from(&e), &e.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Why a request is not even tried.
+    pub(super) fn refusal(&self, request: &Request) -> Option<(Errno, &'static str)> {
+        if self.stopping.load(Ordering::Relaxed) {
+            return Some((Errno::SHUTDOWN, "the server is shutting down"));
+        }
+        let writes = matches!(request.kind, command::WRITE | command::TRIM | command::WRITE_ZEROES);
+        if request.flags & !allowed_flags(request.kind, self.headers) != 0 {
+            return Some((Errno::INVAL, "a flag that this command does not have"));
+        }
+        if writes && (self.export.read_only || self.export.storage.is_read_only()) {
+            return Some((Errno::PERM, "the export is read-only"));
+        }
+        let end = request.offset.checked_add(request.length);
+        let inside = end.is_some_and(|end| end <= self.export.storage.len());
+        match request.kind {
+            command::FLUSH => None,
+            command::WRITE | command::WRITE_ZEROES if !inside => {
+                Some((Errno::NOSPC, "the export ends before"))
+            }
+            command::READ | command::TRIM | command::CACHE | command::BLOCK_STATUS if !inside => {
+                Some((Errno::INVAL, "the export ends before"))
+            }
+            command::WRITE_ZEROES if request.has(command_flags::FAST_ZERO) => {
+                Some((Errno::NOTSUP, "zeros have to be encrypted and written as other data"))
+            }
+            command::READ => self.refused_read(request),
+            command::BLOCK_STATUS if !self.allocation => {
+                Some((Errno::INVAL, "no metadata context was agreed upon"))
+            }
+            command::BLOCK_STATUS if request.length == 0 => Some((Errno::INVAL, "the state of nothing")),
+            command::WRITE
+            | command::WRITE_ZEROES
+            | command::TRIM
+            | command::CACHE
+            | command::BLOCK_STATUS => None,
+            _ => Some((Errno::INVAL, "unknown command")),
+        }
+    }
+
+    fn refused_read(&self, request: &Request) -> Option<(Errno, &'static str)> {
+        let most = if request.has(command_flags::DF) { SPACE as u64 } else { MAX_PAYLOAD };
+        (request.length > most).then_some((Errno::OVERFLOW, "too long for one reply"))
+    }
+
+    fn read(&self, request: &Request, replies: &mut Replies<'_>) -> io::Result<()> {
+        let len = request.length as usize;
+        let whole = request.has(command_flags::DF) || self.headers == Headers::Simple;
+        match len {
+            0 => replies.done(request),
+            _ if len <= PIECE || (whole && len <= SPACE) => self.read_whole(request, len, replies)?,
+            _ if whole => self.read_twice(request, replies)?,
+            _ => self.read_pieces(request, replies)?,
+        }
+        Ok(())
+    }
+
+    fn read_whole(&self, request: &Request, len: usize, replies: &mut Replies<'_>) -> io::Result<()> {
+        match self.export.storage.read_at(replies.room(len)?, request.offset) {
+            Ok(()) => replies.data(request, request.offset, len, true),
+            Err(e) => replies.error(request, Errno::from(&e), &e.to_string()),
+        }
+        Ok(())
+    }
+
+    /// One chunk after another: each is sent out of the cache that it was decrypted in, and memory stays small.
+    fn read_pieces(&self, request: &Request, replies: &mut Replies<'_>) -> io::Result<()> {
+        for (offset, len, last) in pieces(request) {
+            match self.export.storage.read_at(replies.room(len)?, offset) {
+                Ok(()) => replies.data(request, offset, len, last),
+                Err(e) => {
+                    replies.error(request, Errno::from(&e), &e.to_string());
+                    return Ok(());
+                }
+            }
+            replies.send()?;
+        }
+        Ok(())
+    }
+
+    /// A long simple reply: its header promises success, so that all of it has to be read before; and read again, as
+    /// it shall not be in memory at once.
+    fn read_twice(&self, request: &Request, replies: &mut Replies<'_>) -> io::Result<()> {
+        for (offset, len, _) in pieces(request) {
+            if let Err(e) = self.export.storage.read_at(replies.room(len)?, offset) {
+                replies.error(request, Errno::from(&e), &e.to_string());
+                return Ok(());
+            }
+        }
+        replies.begin_data(request);
+        for (offset, len, _) in pieces(request) {
+            // Failing now ends the connection, as the protocol asks.
+            self.export.storage.read_at(replies.room(len)?, offset)?;
+            replies.more_data(len);
+            replies.send()?;
+        }
+        Ok(())
+    }
+
+    /// Everything that changes the storage, or its caches.
+    fn change(&self, request: &Request, payload: &mut [u8]) -> io::Result<()> {
+        let storage = &self.export.storage;
+        let range = request.offset..request.offset.saturating_add(request.length);
+        match request.kind {
+            command::WRITE => storage.write_from(payload, request.offset)?,
+            command::WRITE_ZEROES if !range.is_empty() => {
+                storage.write_zeroes(range, !request.has(command_flags::NO_HOLE) && self.export.discards)?;
+            }
+            command::TRIM if self.export.discards => storage.discard(range)?,
+            command::FLUSH => return storage.flush(),
+            // CACHE: what was asked for comes when it is read.
+            _ => return Ok(()),
+        }
+        if request.has(command_flags::FUA) { storage.flush() } else { Ok(()) }
+    }
+
+    /// The lengths and states of what lies in the request's range, from its start on. A hole was never written; of an
+    /// encrypted volume it reads as noise, not as zeros.
+    fn block_status(&self, request: &Request) -> io::Result<Vec<(u64, u32)>> {
+        let most = if request.has(command_flags::REQ_ONE) { 1 } else { MOST_EXTENTS };
+        let end = request.offset + request.length;
+        let mut extents = Vec::new();
+        let mut at = request.offset;
+        while at < end && extents.len() < most {
+            let data = self.export.storage.next_data(at)?.unwrap_or(end..end);
+            if data.start > at {
+                let hole_end = data.start.min(end);
+                extents.push((hole_end - at, state::HOLE));
+                at = hole_end;
+            } else {
+                // What ends where it starts would never end.
+                let data_end = if data.end > at { data.end.min(end) } else { end };
+                extents.push((data_end - at, 0));
+                at = data_end;
+            }
+        }
+        Ok(extents)
+    }
+}
+
+fn allowed_flags(kind: u16, headers: Headers) -> u16 {
+    let extended = headers == Headers::Extended;
+    command_flags::FUA
+        | match kind {
+            command::READ if headers >= Headers::Structured => command_flags::DF,
+            command::WRITE if extended => command_flags::PAYLOAD_LEN,
+            command::WRITE_ZEROES => command_flags::NO_HOLE | command_flags::FAST_ZERO,
+            command::BLOCK_STATUS => command_flags::REQ_ONE,
+            _ => 0,
+        }
+}
+
+/// Offset and length of each piece of a read, and whether it is the last.
+fn pieces(request: &Request) -> impl Iterator<Item = (u64, usize, bool)> + use<> {
+    let (start, end) = (request.offset, request.offset + request.length);
+    (start..end).step_by(PIECE).map(move |offset| {
+        let len = (end - offset).min(PIECE as u64);
+        (offset, len as usize, offset + len == end)
+    })
+}
+
+/// Longer reads are answered in pieces of this size, which fits a core's own cache.
+const PIECE: usize = 256 << 10;
+
+/// The most extents in one answer; clients ask again.
+const MOST_EXTENTS: usize = 1024;

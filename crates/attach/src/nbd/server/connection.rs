@@ -1,0 +1,333 @@
+//! The transmission phase of one connection: leader and followers.
+//!
+//! One thread leads: it alone receives. Small requests it answers itself, a batch at a time, while what it has received
+//! lasts: no other thread is woken and a batch costs two system calls. When a request is worth a core of its own, or the
+//! storage keeps its callers waiting, the leader takes the request and its payload and leaves the lead to a follower. So
+//! the data of a request stays on one thread from the storage to the socket, and there are never more threads than ever
+//! had something to do.
+
+use super::handshake::Agreed;
+use super::order::{Order, Turn};
+use super::pace::Pace;
+use super::replies::{Replies, SPACE, Spaces};
+use super::requests::{Requests, SMALL};
+use super::transport::Outgoing;
+use super::{Server, Socket};
+use crate::Export;
+use crate::nbd::protocol::transmission::{command, command_flags};
+use crate::nbd::protocol::{Errno, Headers, MAX_PAYLOAD, Request};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
+use std::time::Instant;
+
+/// Serves a client until it goes or breaks the protocol.
+pub(super) fn serve(
+    server: &Server,
+    socket: &Socket,
+    agreed: Agreed<'_>,
+    stopping: &AtomicBool,
+) -> io::Result<()> {
+    let connection = Connection {
+        export: agreed.export,
+        headers: agreed.headers,
+        allocation: agreed.allocation,
+        stopping,
+        socket,
+        spaces: &server.spaces,
+        requests: Mutex::new(Requests::new(agreed.incoming, agreed.headers)),
+        outgoing: Mutex::new(agreed.outgoing),
+        order: Order::default(),
+        pace: Pace::default(),
+        threads: server.options.threads.max(1),
+        cores: thread::available_parallelism().map_or(1, usize::from),
+        started: AtomicUsize::new(1),
+        waiting: AtomicUsize::new(0),
+        busy: AtomicUsize::new(0),
+        taken: AtomicU64::new(0),
+        end: Mutex::default(),
+    };
+    thread::scope(|scope| connection.work(scope));
+    connection.end.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or(Ok(()))
+}
+
+/// What the threads of a connection share.
+pub(super) struct Connection<'a> {
+    pub(super) export: &'a Export,
+    pub(super) headers: Headers,
+    pub(super) allocation: bool,
+    pub(super) stopping: &'a AtomicBool,
+    socket: &'a Socket,
+    spaces: &'a Spaces,
+    /// Whoever has it leads.
+    requests: Mutex<Requests>,
+    outgoing: Mutex<Outgoing>,
+    order: Order,
+    pace: Pace,
+    threads: usize,
+    cores: usize,
+    /// Threads there are, those that wait for the lead, and those that work without it.
+    started: AtomicUsize,
+    waiting: AtomicUsize,
+    busy: AtomicUsize,
+    /// Requests so far.
+    taken: AtomicU64,
+    /// How the connection ended.
+    end: Mutex<Option<io::Result<()>>>,
+}
+
+impl Connection<'_> {
+    /// A thread's whole life.
+    fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+        let _broken = EndOnPanic(self);
+        loop {
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            if self.has_ended() {
+                return;
+            }
+            if let Err(e) = self.lead(requests, scope) {
+                self.finish(Err(e));
+            }
+        }
+    }
+
+    /// Answers requests, until one is taken along while another thread gets the lead, or the client goes.
+    fn lead<'s>(
+        &'s self,
+        mut requests: MutexGuard<'s, Requests>,
+        scope: &'s Scope<'s, '_>,
+    ) -> io::Result<()> {
+        loop {
+            let Some(request) = requests.next()? else {
+                self.finish(Ok(()));
+                return Ok(());
+            };
+            // Only now: a connection at rest holds no buffer.
+            let mut replies = Replies::new(self.headers, &self.outgoing, self.spaces);
+            let Some(request) = self.answer_small(request, &mut requests, &mut replies)? else { continue };
+            if request.kind == command::DISC {
+                self.finish(Ok(()));
+                return Ok(());
+            }
+            let task = self.receive_payload(request, &mut requests, &mut replies)?;
+            if self.hand_over(&request, &requests, scope) {
+                let turn = self.turn(&request);
+                let _busy = Busy::new(&self.busy);
+                drop(requests);
+                return self.answer_large(task, turn, &mut replies);
+            }
+            let turn = if self.busy.load(Ordering::SeqCst) > 0 { self.turn(&request) } else { None };
+            self.answer_large(task, turn, &mut replies)?;
+        }
+    }
+
+    /// Answers `request`, and those that have come in with it, as long as they are small; returns the first that is not.
+    fn answer_small(
+        &self,
+        first: Request,
+        requests: &mut Requests,
+        replies: &mut Replies<'_>,
+    ) -> io::Result<Option<Request>> {
+        let mut request = first;
+        let mut batch = Batch::new();
+        loop {
+            if !self.is_small(&request) || self.pace.is_slow() {
+                batch.end(&self.pace);
+                replies.send()?;
+                return Ok(Some(request));
+            }
+            let turn = if self.busy.load(Ordering::SeqCst) > 0 { self.turn(&request) } else { None };
+            if let Some(turn) = turn {
+                turn.wait();
+            }
+            let payload = requests.small_payload(request.payload(self.headers) as usize)?;
+            self.perform(&request, payload, replies)?;
+            batch.add(&request);
+            let more = requests.is_next_here();
+            if !more || replies.is_full() {
+                batch.end(&self.pace);
+                replies.send()?;
+                batch = Batch::new();
+            }
+            if !more {
+                return Ok(None);
+            }
+            request = requests.next()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        }
+    }
+
+    /// Answers one request for itself.
+    fn answer_large(&self, task: Task, turn: Option<Turn<'_>>, replies: &mut Replies<'_>) -> io::Result<()> {
+        if let Some(turn) = &turn {
+            turn.wait();
+        }
+        let request = &task.request;
+        let mut batch = Batch::new();
+        batch.add(request);
+        match task.payload {
+            Payload::Refused(errno, message) => replies.error(request, errno, message),
+            Payload::None => self.perform(request, &mut [], replies)?,
+            Payload::Room(len) => self.perform_in_room(request, len, replies)?,
+            Payload::Own(mut payload) => self.perform(request, &mut payload, replies)?,
+        }
+        drop(turn);
+        // Long reads have waited for the client, too, and a flush waits on any storage.
+        if request.kind == command::WRITE {
+            batch.end(&self.pace);
+        }
+        replies.send()
+    }
+
+    /// Receives the payload, into the room of `replies` where it fits.
+    fn receive_payload(
+        &self,
+        request: Request,
+        requests: &mut Requests,
+        replies: &mut Replies<'_>,
+    ) -> io::Result<Task> {
+        let len = request.payload(self.headers);
+        if len > MAX_PAYLOAD {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a payload of more than 32 MiB"));
+        }
+        let payload = if let Some((errno, message)) = self.refusal(&request) {
+            requests.skip_payload(len)?;
+            Payload::Refused(errno, message)
+        } else if len == 0 {
+            Payload::None
+        } else if len <= SPACE as u64 {
+            requests.large_payload(replies.room(len as usize)?)?;
+            Payload::Room(len as usize)
+        } else {
+            let mut own = vec![0; len as usize];
+            requests.large_payload(&mut own)?;
+            Payload::Own(own)
+        };
+        Ok(Task { request, payload })
+    }
+
+    /// Whether the request is answered without the lead. Then there is a follower to take it.
+    fn hand_over<'s>(&'s self, request: &Request, requests: &Requests, scope: &'s Scope<'s, '_>) -> bool {
+        let waits = self.pace.is_slow() || may_wait(request);
+        let most = if waits { self.threads } else { self.threads.min(self.cores) };
+        // Nothing is gained while there is nothing else to do.
+        if self.busy.load(Ordering::SeqCst) + 1 >= most || !(waits || requests.has_more()) {
+            return false;
+        }
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            return true;
+        }
+        let started = self.started.fetch_add(1, Ordering::SeqCst);
+        let follower = thread::Builder::new().name("nbd".to_owned());
+        if started < self.threads && follower.spawn_scoped(scope, || self.work(scope)).is_ok() {
+            return true;
+        }
+        self.started.fetch_sub(1, Ordering::SeqCst);
+        false
+    }
+
+    /// The request's place among the writes.
+    fn turn(&self, request: &Request) -> Option<Turn<'_>> {
+        let writes = matches!(request.kind, command::WRITE | command::WRITE_ZEROES | command::TRIM);
+        let range = request.offset..request.offset.saturating_add(request.length);
+        writes.then(|| self.order.enter(self.taken.fetch_add(1, Ordering::Relaxed), range))
+    }
+
+    fn is_small(&self, request: &Request) -> bool {
+        let len = request.length;
+        match request.kind {
+            command::READ => len <= SMALL as u64,
+            command::WRITE => len <= SMALL as u64 && !request.has(command_flags::FUA),
+            _ => false,
+        }
+    }
+
+    /// Lets all threads end. Only what is said first counts.
+    fn finish(&self, result: io::Result<()>) {
+        let failed = result.is_err();
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(result);
+        if failed {
+            // A thread may still wait for the client.
+            self.socket.end();
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+/// A request on its way to its answer.
+struct Task {
+    request: Request,
+    payload: Payload,
+}
+
+enum Payload {
+    None,
+    /// So many bytes in the room of the replies.
+    Room(usize),
+    /// Too long for that.
+    Own(Vec<u8>),
+    /// Thrown away, and why.
+    Refused(Errno, &'static str),
+}
+
+/// Whether even a fast storage may let this request wait.
+fn may_wait(request: &Request) -> bool {
+    let reads = matches!(request.kind, command::READ | command::CACHE);
+    request.has(command_flags::FUA) || !(reads || request.kind == command::WRITE)
+}
+
+/// Small requests that are answered one after another, and since when.
+struct Batch {
+    started: Instant,
+    requests: u32,
+    bytes: usize,
+}
+
+impl Batch {
+    fn new() -> Self {
+        Self { started: Instant::now(), requests: 0, bytes: 0 }
+    }
+
+    fn add(&mut self, request: &Request) {
+        self.requests += 1;
+        self.bytes += request.length as usize;
+    }
+
+    fn end(self, pace: &Pace) {
+        if self.requests > 0 {
+            pace.note(self.requests, self.bytes, self.started.elapsed());
+        }
+    }
+}
+
+/// A thread that works without the lead.
+struct Busy<'a>(&'a AtomicUsize);
+
+impl<'a> Busy<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A thread that panics takes its connection along, not only itself.
+struct EndOnPanic<'a, 'b>(&'a Connection<'b>);
+
+impl Drop for EndOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.finish(Err(io::Error::other("a thread panicked")));
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! The server's side of the handshake: doc/proto.md, "Fixed newstyle negotiation" and "Option types".
+//!
+//! A client that breaks a rule which the document lets a server answer gets the answer and may go on; others lose the
+//! connection. All of it has to end within a time limit, however slowly the bytes come.
+
+use super::transport::{Incoming, Outgoing};
+use super::{Server, Socket};
+use crate::Export;
+use crate::nbd::protocol::handshake::{
+    BASE_ALLOCATION, IHAVEOPT, MAX_OPTION, NBDMAGIC, export, flags, info, option, put_string, reply,
+    take_string,
+};
+use crate::nbd::protocol::{Headers, MAX_PAYLOAD, OptionHeader, OptionReply};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What a client and the server have agreed upon.
+pub(super) struct Agreed<'a> {
+    pub(super) export: &'a Export,
+    pub(super) headers: Headers,
+    /// Whether the client may ask for the state of blocks.
+    pub(super) allocation: bool,
+    pub(super) incoming: Incoming,
+    pub(super) outgoing: Outgoing,
+}
+
+/// Leads a client through the handshake; `None` when it wants nothing more.
+pub(super) fn shake_hands<'a>(
+    server: &'a Server,
+    socket: &Socket,
+    stopping: &AtomicBool,
+) -> io::Result<Option<Agreed<'a>>> {
+    let mut handshake = Handshake {
+        server,
+        socket,
+        stopping,
+        deadline: Instant::now() + server.options.handshake,
+        incoming: Incoming::Plain(socket.clone()),
+        outgoing: Outgoing::Plain(socket.clone()),
+        encrypted: false,
+        no_zeroes: false,
+        headers: Headers::Simple,
+        allocation_of: None,
+    };
+    let export = handshake.run()?;
+    socket.set_timeout(None)?;
+    Ok(export.map(|export| Agreed {
+        export,
+        headers: handshake.headers,
+        allocation: handshake.allocation_of.as_deref() == Some(export.name.as_str()),
+        incoming: handshake.incoming,
+        outgoing: handshake.outgoing,
+    }))
+}
+
+/// The flags that tell a client what `export` can do.
+fn transmission_flags(export: &Export, headers: Headers) -> u16 {
+    let mut flags = export::HAS_FLAGS
+        | export::SEND_FLUSH
+        | export::SEND_FUA
+        | export::SEND_CACHE
+        | export::CAN_MULTI_CONN;
+    if headers >= Headers::Structured {
+        flags |= export::SEND_DF;
+    }
+    flags
+        | if export.read_only || export.storage.is_read_only() {
+            export::READ_ONLY
+        } else {
+            export::SEND_TRIM | export::SEND_WRITE_ZEROES | export::SEND_FAST_ZERO
+        }
+}
+
+struct Handshake<'a, 's> {
+    server: &'a Server,
+    socket: &'s Socket,
+    stopping: &'s AtomicBool,
+    deadline: Instant,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    encrypted: bool,
+    no_zeroes: bool,
+    headers: Headers,
+    /// The name of the export whose allocation the client wants to ask for.
+    allocation_of: Option<String>,
+}
+
+/// What an option leads to.
+enum Next<'a> {
+    Option,
+    Transmission(&'a Export),
+    End,
+}
+
+impl<'a> Handshake<'a, '_> {
+    fn run(&mut self) -> io::Result<Option<&'a Export>> {
+        self.greet()?;
+        loop {
+            let mut header = [0; OptionHeader::SIZE];
+            self.read_exact(&mut header)?;
+            let header = OptionHeader::parse(&header).ok_or_else(|| broken("this is no option"))?;
+            match self.answer(header)? {
+                Next::Option => {}
+                Next::Transmission(export) => return Ok(Some(export)),
+                Next::End => return Ok(None),
+            }
+        }
+    }
+
+    fn greet(&mut self) -> io::Result<()> {
+        let offered = flags::FIXED_NEWSTYLE | flags::NO_ZEROES;
+        let mut hello = Vec::with_capacity(18);
+        hello.extend_from_slice(&NBDMAGIC.to_be_bytes());
+        hello.extend_from_slice(&IHAVEOPT.to_be_bytes());
+        hello.extend_from_slice(&offered.to_be_bytes());
+        self.send(&hello)?;
+        let mut chosen = [0; 4];
+        self.read_exact(&mut chosen)?;
+        let chosen = u32::from_be_bytes(chosen);
+        if chosen & !u32::from(offered) != 0 {
+            return Err(broken("unknown client flags"));
+        }
+        self.no_zeroes = chosen & u32::from(flags::NO_ZEROES) != 0;
+        Ok(())
+    }
+
+    fn answer(&mut self, header: OptionHeader) -> io::Result<Next<'a>> {
+        let OptionHeader { option, length } = header;
+        let Some(data) = self.data(length)? else {
+            return match option {
+                option::EXPORT_NAME => Err(broken("an export's name that is no name")),
+                _ => self.reply(option, reply::ERR_TOO_BIG, b"too long"),
+            };
+        };
+        let needs_tls = self.server.options.tls.is_some() && !self.encrypted;
+        match option {
+            option::ABORT => {
+                // It may have hung up already.
+                let _ = self.reply(option, reply::ACK, &[]);
+                Ok(Next::End)
+            }
+            option::EXPORT_NAME if needs_tls => Err(broken("an export without TLS")),
+            option::EXPORT_NAME => self.export_name(&data),
+            _ if self.stopping.load(Ordering::Relaxed) => {
+                self.reply(option, reply::ERR_SHUTDOWN, b"shutting down")
+            }
+            option::STARTTLS => self.start_tls(&data),
+            _ if needs_tls => self.reply(option, reply::ERR_TLS_REQD, b"begin TLS first"),
+            option::LIST => self.list(&data),
+            option::INFO | option::GO => self.info(option, &data),
+            option::STRUCTURED_REPLY | option::EXTENDED_HEADERS => self.choose_headers(option, &data),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, &data),
+            _ => self.reply(option, reply::ERR_UNSUP, b"unknown option"),
+        }
+    }
+
+    /// The data of an option; `None` when it is longer than any could be, and was thrown away.
+    fn data(&mut self, length: u32) -> io::Result<Option<Vec<u8>>> {
+        let mut data = vec![0; length.min(MAX_OPTION) as usize];
+        let mut left = length;
+        while left > 0 {
+            let now = left.min(MAX_OPTION);
+            self.read_exact(&mut data[..now as usize])?;
+            left -= now;
+        }
+        Ok((length <= MAX_OPTION).then_some(data))
+    }
+
+    fn export_name(&mut self, name: &[u8]) -> io::Result<Next<'a>> {
+        let export = std::str::from_utf8(name).ok().and_then(|name| self.server.export(name));
+        let export = export.ok_or_else(|| broken("there is no such export"))?;
+        let mut facts = self.facts(export);
+        if !self.no_zeroes {
+            facts.extend_from_slice(&[0; 124]);
+        }
+        self.send(&facts)?;
+        Ok(Next::Transmission(export))
+    }
+
+    /// Size and transmission flags.
+    fn facts(&self, export: &Export) -> Vec<u8> {
+        let mut facts = export.storage.len().to_be_bytes().to_vec();
+        facts.extend_from_slice(&transmission_flags(export, self.headers).to_be_bytes());
+        facts
+    }
+
+    fn list(&mut self, data: &[u8]) -> io::Result<Next<'a>> {
+        if !data.is_empty() {
+            return self.reply(option::LIST, reply::ERR_INVALID, b"a list of what?");
+        }
+        for export in &self.server.exports {
+            let mut entry = Vec::new();
+            put_string(&mut entry, &export.name);
+            entry.extend_from_slice(export.description.as_bytes());
+            self.reply(option::LIST, reply::SERVER, &entry)?;
+        }
+        self.reply(option::LIST, reply::ACK, &[])
+    }
+
+    fn info(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
+        let Some((name, wanted)) = parse_info(data) else {
+            return self.reply(option, reply::ERR_INVALID, b"the lengths do not fit");
+        };
+        let Some(export) = self.server.export(name) else {
+            return self.reply(option, reply::ERR_UNKNOWN, b"there is no such export");
+        };
+        self.tell(option, info::EXPORT, &self.facts(export))?;
+        for wanted in wanted {
+            match wanted {
+                info::NAME => self.tell(option, info::NAME, export.name.as_bytes())?,
+                info::DESCRIPTION => self.tell(option, info::DESCRIPTION, export.description.as_bytes())?,
+                info::BLOCK_SIZE => self.tell(option, info::BLOCK_SIZE, &block_sizes(export))?,
+                _ => {}
+            }
+        }
+        self.reply(option, reply::ACK, &[])?;
+        Ok(if option == option::GO { Next::Transmission(export) } else { Next::Option })
+    }
+
+    fn tell(&mut self, option: u32, kind: u16, fact: &[u8]) -> io::Result<()> {
+        let data = [kind.to_be_bytes().as_slice(), fact].concat();
+        self.reply(option, reply::INFO, &data).map(drop)
+    }
+
+    fn choose_headers(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
+        let wanted = if option == option::EXTENDED_HEADERS { Headers::Extended } else { Headers::Structured };
+        if !data.is_empty() {
+            return self.reply(option, reply::ERR_INVALID, b"nothing belongs here");
+        }
+        if self.headers == Headers::Extended && wanted == Headers::Structured {
+            return self.reply(option, reply::ERR_EXT_HEADER_REQD, b"extended headers were agreed upon");
+        }
+        if self.headers == wanted {
+            return self.reply(option, reply::ERR_INVALID, b"this was agreed upon already");
+        }
+        self.headers = wanted;
+        self.reply(option, reply::ACK, &[])
+    }
+
+    fn contexts(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
+        let set = option == option::SET_META_CONTEXT;
+        if set {
+            self.allocation_of = None;
+        }
+        if self.headers < Headers::Structured {
+            return self.reply(option, reply::ERR_INVALID, b"agree upon structured replies first");
+        }
+        let Some((name, queries)) = parse_contexts(data) else {
+            return self.reply(option, reply::ERR_INVALID, b"the lengths do not fit");
+        };
+        let Some(export) = self.server.export(name) else {
+            return self.reply(option, reply::ERR_UNKNOWN, b"there is no such export");
+        };
+        let everything = !set && queries.is_empty();
+        // "base:" lists a namespace; to be chosen a context has to be named.
+        let meant = |query: &str| query == BASE_ALLOCATION || (!set && query == "base:");
+        if everything || queries.into_iter().any(meant) {
+            if set {
+                self.allocation_of = Some(export.name.clone());
+            }
+            let id = if set { ALLOCATION_CONTEXT } else { 0 };
+            let context = [id.to_be_bytes().as_slice(), BASE_ALLOCATION.as_bytes()].concat();
+            self.reply(option, reply::META_CONTEXT, &context)?;
+        }
+        self.reply(option, reply::ACK, &[])
+    }
+
+    fn start_tls(&mut self, data: &[u8]) -> io::Result<Next<'a>> {
+        let option = option::STARTTLS;
+        let Some(tls) = &self.server.options.tls else {
+            return self.reply(option, reply::ERR_POLICY, b"this server has no certificate");
+        };
+        if self.encrypted || !data.is_empty() {
+            return self.reply(option, reply::ERR_INVALID, b"TLS cannot begin now");
+        }
+        self.reply(option, reply::ACK, &[])?;
+        self.socket.set_timeout(Some(self.server.options.handshake))?;
+        let (incoming, outgoing) = tls.accept(self.socket.clone())?;
+        self.incoming = Incoming::Tls(incoming);
+        self.outgoing = Outgoing::Tls(outgoing);
+        self.encrypted = true;
+        // What was said in the clear anybody may have said.
+        (self.headers, self.allocation_of) = (Headers::Simple, None);
+        Ok(Next::Option)
+    }
+
+    fn reply(&mut self, option: u32, kind: u32, data: &[u8]) -> io::Result<Next<'a>> {
+        let header = OptionReply { option, kind, length: data.len() as u32 };
+        self.send(&[&header.encode(), data].concat())?;
+        Ok(Next::Option)
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.limit_time()?;
+        self.outgoing.send_all(&mut [IoSlice::new(bytes)])
+    }
+
+    fn read_exact(&mut self, mut buf: &mut [u8]) -> io::Result<()> {
+        while !buf.is_empty() {
+            self.limit_time()?;
+            match self.incoming.receive(&mut [IoSliceMut::new(buf)])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                received => buf = &mut buf[received..],
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the next receive or send wait for what is left of the time.
+    fn limit_time(&self) -> io::Result<()> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.socket.set_timeout(Some(left))
+    }
+}
+
+/// Name and wanted facts of INFO and GO.
+fn parse_info(mut data: &[u8]) -> Option<(&str, Vec<u16>)> {
+    let name = take_string(&mut data)?;
+    let (count, wanted) = data.split_first_chunk().map(|(count, rest)| (u16::from_be_bytes(*count), rest))?;
+    let (wanted, rest) = wanted.as_chunks::<2>();
+    let fits = rest.is_empty() && wanted.len() == usize::from(count);
+    fits.then(|| (name, wanted.iter().map(|kind| u16::from_be_bytes(*kind)).collect()))
+}
+
+/// Name and queries of LIST_META_CONTEXT and SET_META_CONTEXT.
+fn parse_contexts(mut data: &[u8]) -> Option<(&str, Vec<&str>)> {
+    let name = take_string(&mut data)?;
+    let (count, mut rest) =
+        data.split_first_chunk().map(|(count, rest)| (u32::from_be_bytes(*count), rest))?;
+    let queries = (0..count).map(|_| take_string(&mut rest)).collect::<Option<Vec<_>>>()?;
+    rest.is_empty().then_some((name, queries))
+}
+
+/// "Block size constraints": any byte may be asked for; whole encryption sectors, and pages of memory, are cheaper.
+fn block_sizes(export: &Export) -> Vec<u8> {
+    let preferred = export.storage.unit().clamp(4096, 64 << 10).next_power_of_two() as u32;
+    [1, preferred, MAX_PAYLOAD as u32].into_iter().flat_map(u32::to_be_bytes).collect()
+}
+
+fn broken(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// The id under which a client gets "base:allocation".
+pub(super) const ALLOCATION_CONTEXT: u32 = 1;

@@ -1,0 +1,281 @@
+//! A listening socket and the connections that came through it.
+
+use super::{Server, Socket};
+use crate::{Door, Error, Result};
+use rustix::fs::Mode;
+use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType};
+use std::collections::HashMap;
+use std::io;
+use std::net::{TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A server that listens. Dropping it does not stop it.
+pub struct Listening {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: Arc<Server>,
+    listener: Listener,
+    place: String,
+    stopping: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+enum Listener {
+    Unix(UnixListener, PathBuf),
+    Tcp(TcpListener),
+}
+
+#[derive(Default)]
+struct State {
+    connections: HashMap<u64, Socket>,
+    next: u64,
+    /// Set by whoever stops it.
+    stopped: bool,
+    /// Why nobody can connect any more, though nobody has stopped it.
+    failed: Option<io::Error>,
+}
+
+impl Listening {
+    pub(super) fn unix(server: Arc<Server>, path: &Path) -> Result<Self> {
+        let at = |source| Error::Io { what: format!("listening on {}", path.display()), source };
+        remove_stale(path)?;
+        // Nobody can connect between bind, which makes the node, and listen: its permissions come in between.
+        let fd =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .map_err(|e| at(e.into()))?;
+        let address = SocketAddrUnix::new(path).map_err(|e| at(e.into()))?;
+        rustix::net::bind(&fd, &address).map_err(|e| match e {
+            rustix::io::Errno::ADDRINUSE => Error::Busy(format!("{} exists already", path.display())),
+            e => at(e.into()),
+        })?;
+        rustix::fs::chmod(path, Mode::RUSR | Mode::WUSR).map_err(|e| at(e.into()))?;
+        rustix::net::listen(&fd, BACKLOG).map_err(|e| at(e.into()))?;
+        let socket = percent_encoded(std::path::absolute(path).map_err(at)?.as_os_str().as_bytes());
+        let scheme = if server.options.tls.is_some() { "nbds+unix" } else { "nbd+unix" };
+        let place = format!("{scheme}:///{}?socket={socket}", only_export(&server));
+        Self::begin(server, Listener::Unix(fd.into(), path.to_owned()), place)
+    }
+
+    pub(super) fn tcp(server: Arc<Server>, address: impl ToSocketAddrs) -> Result<Self> {
+        let at = |source| Error::Io { what: "listening on a TCP port".to_owned(), source };
+        let listener = TcpListener::bind(address).map_err(at)?;
+        let scheme = if server.options.tls.is_some() { "nbds" } else { "nbd" };
+        let place = format!("{scheme}://{}/{}", listener.local_addr().map_err(at)?, only_export(&server));
+        Self::begin(server, Listener::Tcp(listener), place)
+    }
+
+    fn begin(server: Arc<Server>, listener: Listener, place: String) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            server,
+            listener,
+            place,
+            stopping: AtomicBool::new(false),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let accepting = Arc::clone(&shared);
+        thread::Builder::new()
+            .name("nbd-accept".to_owned())
+            .spawn(move || accepting.accept_all())
+            .map_err(|source| Error::Io { what: "starting a thread".to_owned(), source })?;
+        Ok(Self { shared })
+    }
+}
+
+impl Door for Listening {
+    /// Its NBD URI.
+    fn place(&self) -> String {
+        self.shared.place.clone()
+    }
+
+    fn clients(&self) -> usize {
+        self.shared.state().connections.len()
+    }
+
+    fn wait(&self) -> Result<()> {
+        let mut state = self.shared.state();
+        while !state.stopped && state.failed.is_none() {
+            state = self.shared.wait(state);
+        }
+        match state.failed.take() {
+            Some(source) => Err(Error::Io { what: format!("serving {}", self.shared.place), source }),
+            None => Ok(()),
+        }
+    }
+
+    /// Clients that do not take their answers are cut off after some seconds; a storage that does not answer is waited for.
+    fn stop(&self) -> Result<()> {
+        let shared = &*self.shared;
+        if shared.stopping.swap(true, Ordering::SeqCst) {
+            return self.wait();
+        }
+        shared.listener.close();
+        shared.end_connections();
+        let flushed = shared.server.flush();
+        shared.state().stopped = true;
+        shared.changed.notify_all();
+        flushed.map_err(|source| Error::Io { what: "flushing".to_owned(), source })
+    }
+}
+
+impl Shared {
+    fn accept_all(self: Arc<Self>) {
+        loop {
+            match self.listener.accept() {
+                Ok(socket) => self.admit(socket),
+                Err(_) if self.stopping.load(Ordering::SeqCst) => return,
+                Err(e) if is_passing(&e) => thread::sleep(PAUSE),
+                Err(e) => {
+                    self.state().failed = Some(e);
+                    self.changed.notify_all();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Gives a connection its thread, if there is room for it; otherwise it is closed.
+    fn admit(self: &Arc<Self>, socket: Socket) {
+        let mut state = self.state();
+        let connected = self.server.clients().max(state.connections.len());
+        if self.stopping.load(Ordering::SeqCst) || connected >= self.server.options.connections {
+            return;
+        }
+        let (id, shared, mine) = (state.next, Arc::clone(self), socket.clone());
+        let serve = move || {
+            // Why a client went is its own business; a panic must not leave its connection behind.
+            let serving = std::panic::AssertUnwindSafe(|| shared.server.serve_until(&mine, &shared.stopping));
+            let _ = std::panic::catch_unwind(serving);
+            mine.end();
+            shared.state().connections.remove(&id);
+            shared.changed.notify_all();
+        };
+        if thread::Builder::new().name("nbd".to_owned()).spawn(serve).is_ok() {
+            state.connections.insert(id, socket);
+            state.next += 1;
+        }
+    }
+
+    /// Returns when all connections have ended: what has come in is answered.
+    fn end_connections(&self) {
+        let deadline = Instant::now() + GRACE;
+        let mut state = self.state();
+        state.connections.values().for_each(Socket::end_input);
+        while !state.connections.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                state.connections.values().for_each(Socket::end);
+                state = self.wait(state);
+            } else {
+                let waited = self.changed.wait_timeout(state, left);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener {
+    fn accept(&self) -> io::Result<Socket> {
+        Ok(match self {
+            Self::Unix(listener, _) => listener.accept()?.0.into(),
+            Self::Tcp(listener) => listener.accept()?.0.into(),
+        })
+    }
+
+    /// Wakes whoever accepts, and takes the socket's node away.
+    fn close(&self) {
+        let _ = rustix::net::shutdown(self, Shutdown::Both);
+        if let Self::Unix(_, path) = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(listener, _) => listener.as_fd(),
+            Self::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+/// Removes the node of a socket that nobody listens on.
+fn remove_stale(path: &Path) -> Result<()> {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|stat| stat.file_type().is_socket());
+    if !is_socket {
+        return Ok(());
+    }
+    match UnixStream::connect(path) {
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path)
+            .map_err(|source| Error::Io { what: format!("removing {}", path.display()), source }),
+        _ => Err(Error::Busy(format!("somebody listens on {} already", path.display()))),
+    }
+}
+
+/// Whether the next client may have more luck.
+fn is_passing(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let passing = [
+        Errno::CONNABORTED,
+        Errno::INTR,
+        Errno::AGAIN,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOBUFS,
+        Errno::NOMEM,
+        Errno::PROTO,
+        Errno::PERM,
+    ];
+    error.raw_os_error().is_some_and(|code| passing.iter().any(|errno| errno.raw_os_error() == code))
+}
+
+/// The name to put into the URI: a client that names none gets the only export anyway.
+fn only_export(server: &Server) -> String {
+    match server.exports.as_slice() {
+        [only] => percent_encoded(only.name.as_bytes()),
+        _ => String::new(),
+    }
+}
+
+/// RFC 3986, section 2.1; slashes stay, as in a path.
+fn percent_encoded(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            text.push(byte.into());
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+/// How many clients may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// What a client may take to accept its last answers.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Before accepting is tried again.
+const PAUSE: Duration = Duration::from_millis(50);

@@ -1,0 +1,224 @@
+//! What a client gets in the transmission phase: replies are gathered and sent together, their data from where it was
+//! decrypted.
+
+use super::transport::Outgoing;
+use crate::nbd::protocol::transmission::{chunk, chunk_flags, command};
+use crate::nbd::protocol::{Chunk, Errno, Headers, Reply, Request};
+use std::io::{self, IoSlice};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Replies that one thread has ready.
+pub(super) struct Replies<'a> {
+    headers: Headers,
+    outgoing: &'a Mutex<Outgoing>,
+    space: Space<'a>,
+    /// All headers, one behind the other.
+    heads: Vec<u8>,
+    parts: Vec<Part>,
+    /// How much of the space holds data.
+    used: usize,
+}
+
+/// Header bytes, and the data that follows them.
+struct Part {
+    heads: Range<usize>,
+    data: Range<usize>,
+}
+
+impl<'a> Replies<'a> {
+    pub(super) fn new(headers: Headers, outgoing: &'a Mutex<Outgoing>, spaces: &'a Spaces) -> Self {
+        let space = spaces.take();
+        Self { headers, outgoing, space, heads: Vec::new(), parts: Vec::new(), used: 0 }
+    }
+
+    /// Whether these are so many that they should be on their way.
+    pub(super) fn is_full(&self) -> bool {
+        self.parts.len() >= MOST_PARTS || self.used >= BATCH
+    }
+
+    /// Where data of at most [`SPACE`] bytes is prepared; what is gathered goes first if there is no room.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(super) fn room(&mut self, len: usize) -> io::Result<&mut [u8]> {
+        if self.used + len > SPACE {
+            self.send()?;
+        }
+        Ok(&mut self.space.bytes()[self.used..self.used + len])
+    }
+
+    /// Adds a reply with the `len` bytes that were put into the room; of a reply in chunks, only one of them if not
+    /// `last`.
+    pub(super) fn data(&mut self, request: &Request, offset: u64, len: usize, last: bool) {
+        let start = self.heads.len();
+        if self.headers == Headers::Simple {
+            Reply::Simple { cookie: request.cookie, error: None }.put(self.headers, &mut self.heads);
+        } else {
+            let flags = if last { chunk_flags::DONE } else { 0 };
+            self.put_chunk(request, flags, chunk::OFFSET_DATA, 8 + len as u64);
+            self.heads.extend_from_slice(&offset.to_be_bytes());
+        }
+        self.add(start, len);
+    }
+
+    /// Adds `len` bytes from the room to a simple reply whose header has gone.
+    pub(super) fn more_data(&mut self, len: usize) {
+        self.add(self.heads.len(), len);
+    }
+
+    /// Adds the header of a successful simple reply whose data is to follow.
+    pub(super) fn begin_data(&mut self, request: &Request) {
+        self.data(request, request.offset, 0, false);
+    }
+
+    /// Adds a reply that says no more than that it is done.
+    pub(super) fn done(&mut self, request: &Request) {
+        let start = self.heads.len();
+        // A read gets no simple reply once chunks were agreed upon.
+        if self.headers == Headers::Extended
+            || (self.headers == Headers::Structured && request.kind == command::READ)
+        {
+            self.put_chunk(request, chunk_flags::DONE, chunk::NONE, 0);
+        } else {
+            Reply::Simple { cookie: request.cookie, error: None }.put(self.headers, &mut self.heads);
+        }
+        self.add(start, 0);
+    }
+
+    /// Adds a failure, which ends the reply.
+    pub(super) fn error(&mut self, request: &Request, errno: Errno, message: &str) {
+        let start = self.heads.len();
+        if self.headers == Headers::Simple {
+            Reply::Simple { cookie: request.cookie, error: Some(errno) }.put(self.headers, &mut self.heads);
+        } else {
+            let message = &message.as_bytes()[..message.len().min(MOST_MESSAGE)];
+            self.put_chunk(request, chunk_flags::DONE, chunk::ERROR, 6 + message.len() as u64);
+            self.heads.extend_from_slice(&errno.0.to_be_bytes());
+            self.heads.extend_from_slice(&(message.len() as u16).to_be_bytes());
+            self.heads.extend_from_slice(message);
+        }
+        self.add(start, 0);
+    }
+
+    /// Adds the state of some blocks, which ends the reply.
+    pub(super) fn block_status(&mut self, request: &Request, context: u32, extents: &[(u64, u32)]) {
+        let start = self.heads.len();
+        let count = extents.len() as u64;
+        if self.headers == Headers::Extended {
+            self.put_chunk(request, chunk_flags::DONE, chunk::BLOCK_STATUS_EXT, 8 + 16 * count);
+            self.heads.extend_from_slice(&context.to_be_bytes());
+            self.heads.extend_from_slice(&(count as u32).to_be_bytes());
+            for (length, state) in extents {
+                self.heads.extend_from_slice(&length.to_be_bytes());
+                self.heads.extend_from_slice(&u64::from(*state).to_be_bytes());
+            }
+        } else {
+            self.put_chunk(request, chunk_flags::DONE, chunk::BLOCK_STATUS, 4 + 8 * count);
+            self.heads.extend_from_slice(&context.to_be_bytes());
+            for (length, state) in extents {
+                // (The request had 32 bits for its length, and no extent is longer.)
+                self.heads.extend_from_slice(&(*length as u32).to_be_bytes());
+                self.heads.extend_from_slice(&state.to_be_bytes());
+            }
+        }
+        self.add(start, 0);
+    }
+
+    /// Sends what is gathered.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(super) fn send(&mut self) -> io::Result<()> {
+        if self.parts.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.space.bytes();
+        let mut slices = [IoSlice::new(&[]); 2 * (MOST_PARTS + 1)];
+        let mut count = 0;
+        for part in &self.parts {
+            for slice in [&self.heads[part.heads.clone()], &bytes[part.data.clone()]] {
+                if !slice.is_empty() {
+                    slices[count] = IoSlice::new(slice);
+                    count += 1;
+                }
+            }
+        }
+        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = outgoing.send_all(&mut slices[..count]);
+        drop(outgoing);
+        self.heads.clear();
+        self.parts.clear();
+        self.used = 0;
+        sent
+    }
+
+    fn put_chunk(&mut self, request: &Request, flags: u16, kind: u16, length: u64) {
+        let chunk = Chunk { flags, kind, cookie: request.cookie, offset: request.offset, length };
+        chunk.put(self.headers, &mut self.heads);
+    }
+
+    fn add(&mut self, heads_start: usize, len: usize) {
+        let heads = heads_start..self.heads.len();
+        self.parts.push(Part { heads, data: self.used..self.used + len });
+        // Sectors are read, and ciphers run, fastest at multiples of a cache line.
+        self.used += len.next_multiple_of(CACHE_LINE);
+    }
+}
+
+/// Buffers for data, shared by all connections: those used last are used next, while they are in some cache.
+#[derive(Default)]
+pub(super) struct Spaces {
+    free: Mutex<Vec<Box<[u8]>>>,
+}
+
+impl Spaces {
+    pub(super) fn take(&self) -> Space<'_> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // (Memory that nobody touches is not there.)
+        Space { spaces: self, bytes: Some(free.unwrap_or_else(|| vec![0; SPACE + PAGE].into())) }
+    }
+}
+
+/// A buffer of [`SPACE`] bytes, until dropped.
+pub(super) struct Space<'a> {
+    spaces: &'a Spaces,
+    bytes: Option<Box<[u8]>>,
+}
+
+impl Space<'_> {
+    /// It, from the start of a page on.
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
+        let bytes = self.bytes.as_deref_mut().unwrap_or_default();
+        let offset = bytes.as_ptr().align_offset(PAGE).min(bytes.len());
+        let end = bytes.len().min(offset + SPACE);
+        &mut bytes[offset..end]
+    }
+}
+
+impl Drop for Space<'_> {
+    fn drop(&mut self) {
+        let mut free = self.spaces.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = self.bytes.take().filter(|_| free.len() < MOST_FREE) {
+            free.push(bytes);
+        }
+    }
+}
+
+/// The size of a [`Space`]: as much as a kernel asks for in one request.
+pub(super) const SPACE: usize = 2 << 20;
+
+/// So much data is on its way before more is read.
+const BATCH: usize = 64 << 10;
+
+/// So many replies are sent at once.
+const MOST_PARTS: usize = 32;
+
+/// How many unused buffers are kept.
+const MOST_FREE: usize = 4;
+
+/// The longest message with an error, in bytes.
+const MOST_MESSAGE: usize = 512;
+
+const CACHE_LINE: usize = 64;
+const PAGE: usize = 4096;

@@ -1,0 +1,137 @@
+//! A client's socket: whole messages out, whatever has come in, and limits on both.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recvmsg, sendmsg,
+};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connected stream socket. Clones are the same socket.
+#[derive(Debug, Clone)]
+pub struct Socket {
+    fd: Arc<OwnedFd>,
+    is_tcp: bool,
+}
+
+impl Socket {
+    /// Receives into `buffers` what is there, but waits for the first byte; 0 at the end.
+    ///
+    /// # Errors
+    /// The connection is broken, or the receive timeout passed.
+    pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        loop {
+            match recvmsg(&*self.fd, buffers, &mut RecvAncillaryBuffer::default(), RecvFlags::empty()) {
+                Ok(message) => return Ok(message.bytes),
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Sends all of `buffers`.
+    ///
+    /// # Errors
+    /// The connection is broken, or the send timeout passed.
+    pub fn send_all(&self, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
+        while !buffers.is_empty() {
+            // More than this the kernel refuses in one call.
+            let now = &buffers[..buffers.len().min(MOST_BUFFERS)];
+            match sendmsg(&*self.fd, now, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL) {
+                Ok(sent) => IoSlice::advance_slices(&mut buffers, sent),
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something has come in that was not received yet.
+    pub fn is_readable(&self) -> bool {
+        let mut fds = [PollFd::new(&*self.fd, PollFlags::IN)];
+        matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
+    }
+
+    /// How long a single receive and a single send may wait; `None` for ever.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        sockopt::set_socket_timeout(&*self.fd, sockopt::Timeout::Recv, timeout)?;
+        Ok(sockopt::set_socket_timeout(&*self.fd, sockopt::Timeout::Send, timeout)?)
+    }
+
+    /// Asks for what a busy connection wants: room for a few large messages; over TCP, answers that leave at once and an
+    /// end for peers that are gone. What the kernel refuses is done without.
+    pub(super) fn tune(&self) {
+        if self.is_tcp {
+            let _ = sockopt::set_tcp_nodelay(&*self.fd, true);
+            let _ = sockopt::set_socket_keepalive(&*self.fd, true);
+        } else {
+            // (TCP sizes its buffers itself, unless it is told to.)
+            let _ = sockopt::set_socket_send_buffer_size(&*self.fd, BUFFER);
+            let _ = sockopt::set_socket_recv_buffer_size(&*self.fd, BUFFER);
+        }
+    }
+
+    /// Nothing more comes in than what is there.
+    pub(super) fn end_input(&self) {
+        let _ = rustix::net::shutdown(&*self.fd, Shutdown::Read);
+    }
+
+    /// Whoever waits for this socket is told that it has ended.
+    pub(super) fn end(&self) {
+        let _ = rustix::net::shutdown(&*self.fd, Shutdown::Both);
+    }
+}
+
+impl From<UnixStream> for Socket {
+    fn from(stream: UnixStream) -> Self {
+        Self { fd: Arc::new(stream.into()), is_tcp: false }
+    }
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Self {
+        Self { fd: Arc::new(stream.into()), is_tcp: true }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.receive(&mut [IoSliceMut::new(buf)])
+    }
+
+    fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.receive(buffers)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.send_all(&mut [IoSlice::new(buf)])?;
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// IOV_MAX of Linux (uapi/linux/uio.h).
+const MOST_BUFFERS: usize = 1024;
+
+/// What a Unix socket may hold of each direction, in bytes; the kernel takes less where net.core.wmem_max is less.
+const BUFFER: usize = 2 << 20;

@@ -1,0 +1,63 @@
+//! The two directions of a connection: a socket's, or those of TLS over it.
+
+use super::Socket;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+
+/// What a client sends.
+pub(super) enum Incoming {
+    /// In the clear.
+    Plain(Socket),
+    /// Through TLS.
+    Tls(Box<dyn Read + Send>),
+}
+
+/// What a client gets.
+pub(super) enum Outgoing {
+    /// In the clear.
+    Plain(Socket),
+    /// Through TLS.
+    Tls(Box<dyn Write + Send>),
+}
+
+impl Incoming {
+    /// Receives what is there, but waits for the first byte; 0 at the end.
+    pub(super) fn receive(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.receive(buffers),
+            Self::Tls(stream) => loop {
+                match stream.read_vectored(buffers) {
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    other => return other,
+                }
+            },
+        }
+    }
+
+    /// Whether more has come in. TLS keeps that to itself, and is taken for busy.
+    pub(super) fn has_more(&self) -> bool {
+        match self {
+            Self::Plain(socket) => socket.is_readable(),
+            Self::Tls(_) => true,
+        }
+    }
+}
+
+impl Outgoing {
+    /// Sends all of `buffers`.
+    pub(super) fn send_all(&mut self, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
+        match self {
+            Self::Plain(socket) => socket.send_all(buffers),
+            Self::Tls(stream) => {
+                while !buffers.is_empty() {
+                    match stream.write_vectored(buffers) {
+                        Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                        Ok(sent) => IoSlice::advance_slices(&mut buffers, sent),
+                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                stream.flush()
+            }
+        }
+    }
+}
