@@ -17,6 +17,7 @@ mod kdf;
 mod new_volume;
 mod output;
 mod passphrase;
+mod plain;
 mod plaintext;
 mod progress;
 mod question;

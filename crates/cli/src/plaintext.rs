@@ -6,6 +6,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use crate::output;
 use crate::passphrase::Request;
+use crate::plain;
 use crate::unlocking;
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::storage::Claimed;
@@ -35,12 +36,14 @@ pub(crate) enum Format {
     /// LUKS1 or LUKS2.
     Luks {
         /// The header: version, UUID, metadata.
-        luks: Luks,
+        luks: Box<Luks>,
         /// The keyslot that opened; `None` when the volume key was given.
         keyslot: Option<u32>,
         /// The digest that verified the volume key (0 for LUKS1).
         digest: u32,
     },
+    /// Plain dm-crypt: everything that is known stands in the layout.
+    Plain,
 }
 
 impl Display for Format {
@@ -50,6 +53,7 @@ impl Display for Format {
                 write!(f, "LUKS{} volume {}, digest {digest}", luks.version(), luks.uuid())?;
                 keyslot.map_or(Ok(()), |keyslot| write!(f, ", keyslot {keyslot}"))
             }
+            Self::Plain => f.write_str("plain volume"),
         }
     }
 }
@@ -97,12 +101,22 @@ pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bo
 pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Unlocked> {
     let device = args.operand(operand).map(device::resolve).unwrap_or_default();
     let storage = data.open(args, &device)?;
+    if plain::is_meant(args)? {
+        let (layout, volume_key) = plain::unlock(args, &device, &*storage, data, stdin_holds_data)?;
+        return Ok(Unlocked { device, storage, layout, volume_key, format: Format::Plain });
+    }
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
     luks.check_requirements().map_err(|e| hint::on_device(&device, &e))?;
     let layout = luks.layout().map_err(|e| hint::on_volume(&device, &e))?;
     check_length(&device, &layout, storage.len())?;
     let (volume_key, keyslot, digest) = luks_key(args, &luks, &device, stdin_holds_data)?;
-    Ok(Unlocked { device, storage, layout, volume_key, format: Format::Luks { luks, keyslot, digest } })
+    Ok(Unlocked {
+        device,
+        storage,
+        layout,
+        volume_key,
+        format: Format::Luks { luks: Box::new(luks), keyslot, digest },
+    })
 }
 
 /// Refuses a device that ends before its data does, as the kernel does: writing would make the file grow.

@@ -1,4 +1,5 @@
-//! LUKS1 and LUKS2 headers: bytes to types and back. No I/O, no clock, no randomness, no panic.
+//! LUKS1 and LUKS2 headers: bytes to types and back; and the keys of plain volumes, which have no header. No I/O, no
+//! clock, no randomness, no panic.
 //!
 //! A header is held as the bytes it was read from plus a typed view of them. The view can be read, not written:
 //! every edit changes the bytes (or the JSON document) and parses them again, so an invalid header cannot be held,
@@ -22,6 +23,8 @@ pub mod json;
 pub mod luks1;
 #[cfg(feature = "alloc")]
 pub mod luks2;
+#[cfg(feature = "alloc")]
+pub mod plain;
 #[cfg(feature = "alloc")]
 mod text;
 #[cfg(feature = "alloc")]

@@ -144,8 +144,9 @@ pub(crate) static TYPE: Opt = option(
     Some('M'),
     "TYPE",
     Kind::Text,
-    "The format: luks, luks1 or luks2.",
-    "luks means either version; a new volume is LUKS2.",
+    "The format: luks, luks1, luks2; plain where it can be.",
+    "luks means either version; a new volume is LUKS2. Plain volumes have no header: everything about them is said by \
+     options, and a wrong passphrase shows as noise.",
 );
 pub(crate) static DISABLE_LOCKS: Opt = flag(
     "disable-locks",
@@ -214,6 +215,28 @@ pub(crate) static SECTOR_SIZE: Opt =
     option("sector-size", None, "BYTES", U32, "Encryption sector: 512, 1024, 2048 or 4096.", "");
 pub(crate) static OFFSET: Opt =
     option("offset", Some('o'), "SECTORS", U64, "Where the data starts, in 512-byte sectors.", "");
+pub(crate) static SKIP: Opt = option(
+    "skip",
+    Some('p'),
+    "SECTORS",
+    U64,
+    "IV of the first sector (plain).",
+    "In 512-byte sectors. A part of a larger plain volume opens by its offset as both --offset and --skip.",
+);
+pub(crate) static SIZE: Opt =
+    option("size", Some('b'), "SECTORS", U64, "Size of the volume, in 512-byte sectors (plain).", "");
+pub(crate) static DEVICE_SIZE: Opt =
+    option("device-size", None, "SIZE", Kind::Size, "Use so much of the device (plain).", "");
+pub(crate) static DEVICE_OFFSET: Opt = option(
+    "device-offset",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Where the data starts on the device (plain).",
+    "What --offset is to open; here --offset counts in the plaintext.",
+);
+pub(crate) static IV_LARGE_SECTORS: Opt =
+    flag("iv-large-sectors", None, "Let IVs count sectors, not 512-byte units (plain).", "");
 pub(crate) static ALIGN_PAYLOAD: Opt =
     option("align-payload", None, "SECTORS", U32, "Align the data, in 512-byte sectors.", "");
 pub(crate) static LUKS2_METADATA_SIZE: Opt = option(

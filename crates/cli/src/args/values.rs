@@ -36,6 +36,11 @@ impl Args {
         self.command
     }
 
+    /// Whether the command has this very option: another of the same name may mean something else.
+    pub(crate) fn takes(&self, option: &Opt) -> bool {
+        self.command.all_options().any(|own| std::ptr::eq(own, option))
+    }
+
     /// Whether the option was given (flag or value).
     pub(crate) fn given(&self, option: &Opt) -> bool {
         if option.takes_value() {

@@ -59,6 +59,12 @@ impl Request {
         self
     }
 
+    /// Reads exactly so many bytes, whatever `--keyfile-size` says.
+    pub(crate) fn exactly(mut self, bytes: usize) -> Self {
+        self.size = Some(bytes as u64);
+        self
+    }
+
     /// Takes the passphrase from this file (an operand) when `--key-file` did not name one.
     pub(crate) fn or_key_file(mut self, file: Option<&Path>) -> Self {
         self.key_file = self.key_file.or_else(|| file.map(Path::to_owned));

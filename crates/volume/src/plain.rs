@@ -1,0 +1,117 @@
+//! Plain dm-crypt: which bytes of the device are plaintext where, by what the user says alone.
+//!
+//! The rules are cryptsetup's (lib/setup.c `_crypt_format_plain`, lib/utils_device.c `device_block_adjust`, lib/libdevmapper.c)
+//! and the kernel's (drivers/md/dm-crypt.c `crypt_ctr`); messages are cryptsetup's where it has one.
+
+use crate::{Error, Layout, MappedSegment, Mapping, Result};
+use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_format::Sectors;
+
+/// What describes a plain volume. Offsets and sizes are in 512-byte sectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainVolume {
+    /// Cipher, mode and IV.
+    pub spec: CipherSpec,
+    /// Encryption sector size.
+    pub sector_size: SectorSize,
+    /// Whether IVs count sectors and not 512-byte units.
+    pub iv_large_sectors: bool,
+    /// Where the data starts on the device.
+    pub offset: Sectors,
+    /// IV of the first sector.
+    pub skip: Sectors,
+    /// How much of the device is mapped; `None`: all from the offset on.
+    pub size: Option<Sectors>,
+}
+
+impl PlainVolume {
+    /// The layout on a device of `device_len` bytes that `device` names in messages.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: the device is too small, or offset, size and sector size do not go together.
+    pub fn layout(&self, device: &str, device_len: u64) -> Result<Layout> {
+        self.spec.check_sector_size(self.sector_size)?;
+        let units = self.sector_size.units();
+        let device_sectors = device_len / Sectors::SIZE;
+        if self.offset.0 >= device_sectors {
+            return refuse(format!("Requested offset is beyond real size of device {device}."));
+        }
+        let room = device_sectors - self.offset.0;
+        // This is asked of the whole device, however much of it is mapped.
+        if !room.is_multiple_of(units) {
+            return refuse("Device size is not aligned to requested sector size.");
+        }
+        let size = self.size.filter(|size| size.0 > 0).map_or(room, |size| size.0);
+        if size > room {
+            return refuse(format!("Device {device} is too small."));
+        }
+        if !size.is_multiple_of(units) {
+            return refuse("The device size is not multiple of the requested sector size.");
+        }
+        if !self.skip.0.is_multiple_of(units) {
+            return refuse("The IV offset is not multiple of the requested sector size.");
+        }
+        let mapping = Mapping::Crypt {
+            spec: self.spec.clone(),
+            sector_size: self.sector_size,
+            iv_tweak: self.skip.0,
+            iv_large_sectors: self.iv_large_sectors,
+        };
+        let segment = MappedSegment {
+            plaintext_start: 0,
+            length: Some(size * Sectors::SIZE),
+            storage_offset: self.offset.0 * Sectors::SIZE,
+            mapping,
+        };
+        Ok(Layout { segments: vec![segment] })
+    }
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T> {
+    Err(Error::Refused(why.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn volume() -> PlainVolume {
+        PlainVolume {
+            spec: CipherSpec::parse("aes-xts-plain64").unwrap(),
+            sector_size: SectorSize::S4096,
+            iv_large_sectors: false,
+            offset: Sectors(3),
+            skip: Sectors(16),
+            size: None,
+        }
+    }
+
+    fn refusal(volume: &PlainVolume, device_len: u64) -> String {
+        volume.layout("disk", device_len).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_rest_of_the_device_or_what_was_asked_for() {
+        let found = volume().layout("disk", 512 * 19 + 511).unwrap().segments;
+        assert_eq!((found[0].storage_offset, found[0].length), (1536, Some(8192)));
+        let smaller = PlainVolume { size: Some(Sectors(8)), ..volume() };
+        assert_eq!(smaller.layout("disk", 512 * 19).unwrap().segments[0].length, Some(4096));
+        let zero = PlainVolume { size: Some(Sectors(0)), ..volume() };
+        assert_eq!(zero.layout("disk", 512 * 19).unwrap().segments, found);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_in_cryptsetups_words() {
+        assert_eq!(refusal(&volume(), 1536), "Requested offset is beyond real size of device disk.");
+        assert_eq!(refusal(&volume(), 512 * 20), "Device size is not aligned to requested sector size.");
+        let larger = PlainVolume { size: Some(Sectors(17)), ..volume() };
+        assert_eq!(refusal(&larger, 512 * 19), "Device disk is too small.");
+        let odd = PlainVolume { size: Some(Sectors(9)), ..volume() };
+        let why = "The device size is not multiple of the requested sector size.";
+        assert_eq!(refusal(&odd, 512 * 19), why);
+        let skewed = PlainVolume { skip: Sectors(1), ..volume() };
+        assert_eq!(refusal(&skewed, 512 * 19), "The IV offset is not multiple of the requested sector size.");
+        let far = PlainVolume { offset: Sectors(u64::MAX), ..volume() };
+        assert_eq!(refusal(&far, 512 * 19), "Requested offset is beyond real size of device disk.");
+    }
+}
