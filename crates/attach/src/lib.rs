@@ -9,6 +9,7 @@ mod error;
 pub mod fuse;
 pub mod nbd;
 pub mod tls;
+pub mod ublk;
 
 pub use error::{Error, Result};
 
