@@ -93,6 +93,17 @@ pub fn backing_file(device: DeviceNumber) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(text)))
 }
 
+/// Lets a loop device take over the length that its file has now.
+///
+/// # Errors
+/// The kernel's; the device is gone.
+pub fn update_size(device: DeviceNumber) -> Result<()> {
+    let what = || format!("resizing the loop device {device}");
+    let name = device.kernel_name().ok_or_else(|| Error::NotFound(format!("{}: it is gone", what())))?;
+    let device = open(Path::new("/dev").join(name), true).map_err(|error| refused(error, &what()))?;
+    sys::set_capacity(device.as_fd()).map_err(|error| refused(error, &what()))
+}
+
 /// Whether a loop device goes by itself when nobody uses it.
 pub fn is_autoclear(device: DeviceNumber) -> bool {
     let text = fs::read_to_string(format!("/sys/dev/block/{device}/loop/autoclear"));

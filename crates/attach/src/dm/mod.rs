@@ -125,6 +125,16 @@ impl Mapper {
         Ok(found.map(|(_, version)| version))
     }
 
+    /// Whether this machine has the target; its module is loaded if need be.
+    pub fn has_target(&self, target: &str) -> bool {
+        match self.call(Command::GetTargetVersion, &Buffer::named(target), Asked::of(target)) {
+            Ok(_) => true,
+            // Before Linux 5.3 there is no such question: loading a table will tell.
+            Err(_) if self.version().is_ok_and(|version| version < ASKS_FOR_MODULES) => true,
+            Err(_) => self.target_version(target).is_ok_and(|version| version.is_some()),
+        }
+    }
+
     /// A new mapping with this table, in use at once. Its node is there when this returns. If anything fails, nothing of
     /// it remains.
     ///
@@ -334,6 +344,9 @@ impl Mapper {
 /// Bytes for the kernel's answer, at first and at most.
 const ROOM: usize = 4 << 10;
 const MOST_ROOM: usize = 16 << 20;
+
+/// The interface that has `DM_GET_TARGET_VERSION`.
+const ASKS_FOR_MODULES: Version = (4, 41, 0);
 
 /// As libdevmapper's "retry remove": 25 times, a fifth of a second apart.
 const TRIES: u32 = 25;

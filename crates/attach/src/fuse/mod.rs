@@ -105,6 +105,11 @@ impl Mount {
     }
 }
 
+/// Whether this user can mount here: /dev/fuse may be opened, and there are root's rights or the program fusermount3.
+pub fn is_available() -> bool {
+    mounting::may_open_device() && (rustix::process::geteuid().is_root() || mounting::has_helper())
+}
+
 impl Door for Mount {
     fn place(&self) -> String {
         self.directory.join(FILE_NAME).display().to_string()

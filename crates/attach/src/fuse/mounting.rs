@@ -87,6 +87,12 @@ pub(super) fn may_open_device() -> bool {
     fs::File::options().read(true).write(true).open(DEVICE).is_ok()
 }
 
+/// Whether the program that mounts for ordinary users is installed.
+pub(super) fn has_helper() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(FUSERMOUNT).is_file())
+}
+
 /// When to unmount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unmount {

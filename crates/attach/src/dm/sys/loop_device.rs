@@ -57,6 +57,12 @@ pub(in crate::dm) fn set_direct_io(device: BorrowedFd<'_>, on: bool) -> Result<(
     unsafe { ioctl(device, IntegerSetter::<LOOP_SET_DIRECT_IO>::new_usize(usize::from(on))) }
 }
 
+/// Takes over the length that the file has now.
+pub(in crate::dm) fn set_capacity(device: BorrowedFd<'_>) -> Result<()> {
+    // SAFETY: the ioctl takes no argument.
+    unsafe { ioctl(device, NoArg::<LOOP_SET_CAPACITY>::new()) }
+}
+
 /// `LOOP_CLR_FD`: lets go of the file, at the latest when the device is closed.
 pub(in crate::dm) fn clear_fd(device: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: the ioctl takes no argument.
@@ -100,6 +106,7 @@ const NAME_LEN: usize = 64;
 const LOOP_SET_FD: Opcode = 0x4c00;
 const LOOP_CLR_FD: Opcode = 0x4c01;
 const LOOP_SET_STATUS64: Opcode = 0x4c04;
+const LOOP_SET_CAPACITY: Opcode = 0x4c07;
 const LOOP_SET_DIRECT_IO: Opcode = 0x4c08;
 const LOOP_SET_BLOCK_SIZE: Opcode = 0x4c09;
 const LOOP_CONFIGURE: Opcode = 0x4c0a;

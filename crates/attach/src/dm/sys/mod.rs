@@ -6,7 +6,7 @@ mod loop_device;
 mod semaphore;
 
 pub(super) use keyctl::{KEYCTL_LINK, KEYCTL_UNLINK, add_key, keyctl, read_key, request_key};
-pub(super) use loop_device::{clear_fd, configure, free_number, set_direct_io};
+pub(super) use loop_device::{clear_fd, configure, free_number, set_capacity, set_direct_io};
 pub(super) use semaphore::Semaphore;
 
 use keyway_crypto::Secret;
@@ -30,6 +30,7 @@ pub(super) enum Command {
     TableStatus = 12,
     ListVersions = 13,
     TargetMessage = 14,
+    GetTargetVersion = 17,
 }
 
 /// Hands the buffer to device-mapper; its answer is in the same buffer afterwards. The buffer says at byte 12 how long it
