@@ -14,6 +14,7 @@ mod hint;
 mod input;
 mod interrupt;
 mod kdf;
+mod mapping;
 mod new_volume;
 mod output;
 mod passphrase;

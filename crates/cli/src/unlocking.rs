@@ -106,6 +106,21 @@ pub(crate) fn volume_key_len(luks: &Luks) -> Option<usize> {
     }
 }
 
+/// cryptsetup tries tokens before it asks, and says with `-v` when none is bound to a keyslot. Here they open nothing.
+pub(crate) fn note_tokens(args: &Args, luks: &Luks) -> Result<()> {
+    match luks.header() {
+        Header::Luks2 { metadata, .. } if metadata.tokens.values().all(|t| t.keyslots.is_empty()) => {
+            output::verbose(args, "No usable token is available.")?;
+        }
+        _ => {}
+    }
+    if args.given(&shared::TOKEN_ONLY) {
+        let message = "No usable token is available: tokens are not used yet; leave --token-only out.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    Ok(())
+}
+
 /// cryptsetup's usual prompt.
 pub(crate) fn prompt_for(device: &Path) -> String {
     format!("Enter passphrase for {}: ", device.display())

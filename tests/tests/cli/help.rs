@@ -13,6 +13,12 @@ const VERBS: &[&str] = &[
     "ciphers",
     "luksFormat",
     "open",
+    "close",
+    "status",
+    "resize",
+    "refresh",
+    "luksSuspend",
+    "luksResume",
     "luksDump",
     "luksAddKey",
     "luksChangeKey",
@@ -29,15 +35,10 @@ const VERBS: &[&str] = &[
     "convert",
     "repair",
     "benchmark",
-    "close",
-    "resize",
-    "status",
     "reencrypt",
     "tcryptDump",
     "bitlkDump",
     "fvault2Dump",
-    "luksSuspend",
-    "luksResume",
 ];
 
 #[test]

@@ -7,4 +7,5 @@ mod help;
 mod json;
 mod key_input;
 mod limits;
+mod mappings;
 mod prompts;

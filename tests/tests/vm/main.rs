@@ -7,6 +7,7 @@ mod detached;
 mod device_mapper;
 mod foreign;
 mod from_kernel;
+mod open;
 mod plain;
 mod to_kernel;
 

@@ -15,4 +15,4 @@ mod values;
 
 pub(crate) use parser::{Invocation, parse};
 pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Topic};
-pub(crate) use values::Args;
+pub(crate) use values::{Args, Preset};

@@ -144,7 +144,7 @@ pub(crate) static TYPE: Opt = option(
     Some('M'),
     "TYPE",
     Kind::Text,
-    "The format: luks, luks1, luks2; plain where it can be.",
+    "The format: luks, luks1, luks2 or plain.",
     "luks means either version; a new volume is LUKS2. Plain volumes have no header: everything about them is said by \
      options, and a wrong passphrase shows as noise.",
 );
@@ -223,10 +223,22 @@ pub(crate) static SKIP: Opt = option(
     "IV of the first sector (plain).",
     "In 512-byte sectors. A part of a larger plain volume opens by its offset as both --offset and --skip.",
 );
-pub(crate) static SIZE: Opt =
-    option("size", Some('b'), "SECTORS", U64, "Size of the volume, in 512-byte sectors (plain).", "");
-pub(crate) static DEVICE_SIZE: Opt =
-    option("device-size", None, "SIZE", Kind::Size, "Use so much of the device (plain).", "");
+pub(crate) static SIZE: Opt = option(
+    "size",
+    Some('b'),
+    "SECTORS",
+    U64,
+    "Size of the mapping, in 512-byte sectors.",
+    "Without it a mapping reaches to the end of the device.",
+);
+pub(crate) static DEVICE_SIZE: Opt = option(
+    "device-size",
+    None,
+    "SIZE",
+    Kind::Size,
+    "The same in bytes, or with a unit.",
+    "A multiple of 512. Cannot be combined with --size.",
+);
 pub(crate) static DEVICE_OFFSET: Opt = option(
     "device-offset",
     None,
@@ -276,8 +288,13 @@ pub(crate) static VOLUME_KEY_KEYRING: Opt =
     option("volume-key-keyring", None, "KEY", Kind::Text, "Refused: no kernel keyring is used.", "");
 pub(crate) static DISABLE_BLKID: Opt =
     flag("disable-blkid", None, "Accepted; signatures are found without blkid.", "");
-pub(crate) static DISABLE_KEYRING: Opt =
-    flag("disable-keyring", None, "Accepted; no kernel keyring is used.", "");
+pub(crate) static DISABLE_KEYRING: Opt = flag(
+    "disable-keyring",
+    None,
+    "Hand the volume key to dm-crypt itself.",
+    "A LUKS2 volume's key otherwise goes through the kernel's keyring, so that the mapping's table does not show it. \
+     Doors of Keyway's own use no keyring.",
+);
 pub(crate) static SHARED: Opt = flag(
     "shared",
     None,
@@ -285,7 +302,8 @@ pub(crate) static SHARED: Opt = flag(
     "A volume that QEMU or another Keyway writes to is refused, and so is one that is mounted or mapped: two writers that \
      do not know of each other destroy what is on it. With this option they are taken to know.",
 );
-pub(crate) static READONLY: Opt = flag("readonly", Some('r'), "Map read-only.", "");
+pub(crate) static READONLY: Opt =
+    flag("readonly", Some('r'), "Open it read-only: every write is refused.", "");
 pub(crate) static VERACRYPT: Opt = flag("veracrypt", None, "Try VeraCrypt's formats too.", "");
 pub(crate) static ACTIVE_NAME: Opt =
     option("active-name", None, "NAME", Kind::Text, "The device's mapping.", "");

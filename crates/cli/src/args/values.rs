@@ -14,7 +14,12 @@ pub(crate) struct Args {
     matches: ArgMatches,
     operands: Vec<OsString>,
     device_type: Option<&'static str>,
+    /// What stands for options that were not given.
+    presets: Vec<Preset>,
 }
+
+/// An option and its value, which a flag has not.
+pub(crate) type Preset = (&'static Opt, OsString);
 
 impl Args {
     /// Checks each given value against its row.
@@ -24,10 +29,18 @@ impl Args {
         operands: Vec<OsString>,
         device_type: Option<&'static str>,
     ) -> Result<Self> {
-        let args = Self { command, matches, operands, device_type };
+        let args = Self { command, matches, operands, device_type, presets: Vec::new() };
         for option in command.all_options().filter(|o| o.takes_value()) {
             args.check(option)?;
         }
+        Ok(args)
+    }
+
+    /// The same command line with these operands, and these values where it gives none.
+    pub(crate) fn completed(&self, operands: Vec<OsString>, presets: Vec<Preset>) -> Result<Self> {
+        let (command, device_type, matches) = (self.command, self.device_type, self.matches.clone());
+        let args = Self { command, matches, operands, device_type, presets };
+        args.presets.iter().try_for_each(|(option, _)| args.check(option))?;
         Ok(args)
     }
 
@@ -46,7 +59,8 @@ impl Args {
         if option.takes_value() {
             self.raw(option).is_some()
         } else {
-            self.matches.try_get_one::<bool>(option.long).ok().flatten().copied().unwrap_or(false)
+            let typed = self.matches.try_get_one::<bool>(option.long).ok().flatten().copied();
+            typed.unwrap_or(false) || self.preset(option).is_some()
         }
     }
 
@@ -110,7 +124,12 @@ impl Args {
     }
 
     fn raw(&self, option: &Opt) -> Option<&OsStr> {
-        self.matches.try_get_raw(option.long).ok().flatten()?.next_back()
+        let typed = self.matches.try_get_raw(option.long).ok().flatten();
+        typed.and_then(|mut values| values.next_back()).or_else(|| self.preset(option))
+    }
+
+    fn preset(&self, option: &Opt) -> Option<&OsStr> {
+        self.presets.iter().find(|(of, _)| of.long == option.long).map(|(_, value)| value.as_os_str())
     }
 
     fn check(&self, option: &Opt) -> Result<()> {

@@ -1,55 +1,31 @@
 //! cryptsetup's commands that this build lacks: each says so in one line and names what works instead.
 
-use crate::args::{Alias, Args, Command, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Group, Kind, Operand, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
 
-/// Why nothing can be mapped here, for every command that would need a mapping.
-pub(crate) const NO_MAPPING: &str =
-    "mapping devices is not built yet; \"keyway read\" and \"keyway write\" reach the data without one";
-
-const NAME: Operand = Operand { name: "NAME", required: true, help: "The mapping's name." };
 const DEVICE: Operand = Operand { name: "DEVICE", required: true, help: "The encrypted device or file." };
 
 const fn absent(
     name: &'static str,
-    aliases: &'static [Alias],
     operands: &'static [Operand],
     about: &'static str,
     options: &'static [&'static Opt],
 ) -> Command {
-    Command { name, aliases, group: Group::Absent, operands, about, man: "", options, examples: &[], run }
+    Command {
+        name,
+        aliases: &[],
+        group: Group::Absent,
+        operands,
+        about,
+        man: "",
+        options,
+        examples: &[],
+        run,
+    }
 }
 
-const fn old_name(name: &'static str) -> Alias {
-    Alias { name, device_type: None }
-}
-
-pub(crate) static CLOSE: Command = absent(
-    "close",
-    &[
-        old_name("luksClose"),
-        old_name("remove"),
-        old_name("plainClose"),
-        old_name("loopaesClose"),
-        old_name("tcryptClose"),
-        old_name("bitlkClose"),
-        old_name("fvault2Close"),
-    ],
-    &[NAME],
-    "Remove a mapping.",
-    &[&DEFERRED, &CANCEL_DEFERRED],
-);
-pub(crate) static RESIZE: Command = absent(
-    "resize",
-    &[],
-    &[NAME],
-    "Change the size of a mapping.",
-    &[&DEVICE_SIZE, &SIZE, &shared::EXTERNAL_TOKENS_PATH],
-);
-pub(crate) static STATUS: Command = absent("status", &[], &[NAME], "Show a mapping's state.", &[]);
 pub(crate) static REENCRYPT: Command = absent(
     "reencrypt",
-    &[],
     &[Operand { name: "DEVICE", required: false, help: "The volume." }],
     "Change the volume key in place.",
     &[
@@ -68,7 +44,7 @@ pub(crate) static REENCRYPT: Command = absent(
         &USE_FSYNC,
         &WRITE_LOG,
         &FORCE_OFFLINE_REENCRYPT,
-        &DEVICE_SIZE,
+        &shared::DEVICE_SIZE,
         &shared::PROGRESS_JSON,
         &shared::KEY_SIZE,
         &shared::KEY_SLOT,
@@ -91,7 +67,6 @@ pub(crate) static REENCRYPT: Command = absent(
 );
 pub(crate) static TCRYPT_DUMP: Command = absent(
     "tcryptDump",
-    &[],
     &[DEVICE],
     "Show a TrueCrypt or VeraCrypt header.",
     &[
@@ -105,27 +80,16 @@ pub(crate) static TCRYPT_DUMP: Command = absent(
     ],
 );
 pub(crate) static BITLK_DUMP: Command =
-    absent("bitlkDump", &[], &[DEVICE], "Show a BitLocker header.", &[&DUMP_VOLUME_KEY]);
+    absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[&DUMP_VOLUME_KEY]);
 pub(crate) static FVAULT2_DUMP: Command =
-    absent("fvault2Dump", &[], &[DEVICE], "Show a FileVault2 header.", &[&DUMP_VOLUME_KEY]);
-pub(crate) static LUKS_SUSPEND: Command =
-    absent("luksSuspend", &[], &[NAME], "Freeze a mapping and wipe its key.", &[]);
-pub(crate) static LUKS_RESUME: Command = absent(
-    "luksResume",
-    &[],
-    &[NAME],
-    "Thaw a suspended mapping.",
-    &[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH],
-);
-
+    absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[&DUMP_VOLUME_KEY]);
 fn run(args: &Args) -> Result<()> {
     let name = args.command().name;
     let why = match name {
         "reencrypt" => {
             "changing the volume key in place is not built yet; \"keyway copy\" makes a re-encrypted copy"
         }
-        "tcryptDump" | "bitlkDump" | "fvault2Dump" => "this format is not built yet; LUKS1 and LUKS2 are",
-        _ => NO_MAPPING,
+        _ => "this format is not built yet; LUKS1 and LUKS2 are",
     };
     Err(Failure::new(Exit::Parameters, format!("{name}: {why}.")))
 }
@@ -138,17 +102,6 @@ const fn option(long: &'static str, value: &'static str, kind: Kind, help: &'sta
     Opt { long, short: None, value, kind, help, man: "" }
 }
 
-static DEFERRED: Opt = flag("deferred", "Remove when the last user closes.");
-static CANCEL_DEFERRED: Opt = flag("cancel-deferred", "Take back a deferred removal.");
-pub(crate) static DEVICE_SIZE: Opt = option("device-size", "SIZE", Kind::Size, "Use so much of the device.");
-pub(crate) static SIZE: Opt = Opt {
-    long: "size",
-    short: Some('b'),
-    value: "SECTORS",
-    kind: Kind::Number(u64::MAX),
-    help: "Size of the mapping, in 512-byte sectors.",
-    man: "",
-};
 static ENCRYPT: Opt = flag("encrypt", "Encrypt a plain device in place.");
 static NEW: Opt = Opt {
     long: "new",

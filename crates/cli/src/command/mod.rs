@@ -4,6 +4,7 @@ mod absent;
 mod benchmark;
 mod build;
 mod ciphers;
+mod close;
 mod config;
 mod convert;
 mod copy;
@@ -16,11 +17,15 @@ mod luks_dump;
 mod luks_format;
 mod luks_header;
 mod luks_kill_slot;
+mod luks_resume;
+mod luks_suspend;
 mod luks_uuid;
 mod new_keyslot;
-mod open;
+pub(crate) mod open;
 mod packaging;
 mod read;
+mod resize;
+mod status;
 mod token;
 mod write;
 
@@ -37,6 +42,12 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &ciphers::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,
+    &close::COMMAND,
+    &status::COMMAND,
+    &resize::COMMAND,
+    &open::REFRESH_COMMAND,
+    &luks_suspend::COMMAND,
+    &luks_resume::COMMAND,
     &luks_dump::COMMAND,
     &luks_add_key::COMMAND,
     &luks_change_key::COMMAND,
@@ -53,15 +64,10 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &convert::CONVERT,
     &convert::REPAIR,
     &benchmark::COMMAND,
-    &absent::CLOSE,
-    &absent::RESIZE,
-    &absent::STATUS,
     &absent::REENCRYPT,
     &absent::TCRYPT_DUMP,
     &absent::BITLK_DUMP,
     &absent::FVAULT2_DUMP,
-    &absent::LUKS_SUSPEND,
-    &absent::LUKS_RESUME,
     &packaging::MAN,
     &packaging::COMPLETIONS,
 ];

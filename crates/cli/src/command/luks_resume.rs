@@ -1,0 +1,73 @@
+//! `luksResume`: a suspended volume gets its key back, and whoever waits goes on.
+
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::failure::{Exit, Failure, Result};
+use crate::mapping::{self, Mapping, Open};
+use keyway_attach::dm;
+use keyway_attach::dm::crypt::{self, Key};
+use keyway_volume::Access;
+
+/// `keyway luksResume`.
+pub(crate) static COMMAND: Command = Command {
+    name: "luksResume",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
+    about: "Let a suspended volume go on.",
+    man: "Asks for a passphrase as opening does.",
+    options: &[
+        &shared::KEY_FILE,
+        &shared::KEYFILE_OFFSET,
+        &shared::KEYFILE_SIZE,
+        &shared::KEY_SLOT,
+        &shared::VOLUME_KEY_FILE,
+        &shared::HEADER,
+        &shared::DISABLE_KEYRING,
+        &shared::TRIES,
+        &shared::TIMEOUT,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+        &shared::EXTERNAL_TOKENS_PATH,
+    ],
+    examples: &[Example { line: "keyway luksResume home", does: "After the lid has opened." }],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    let name = mapping::name_operand(args, 0)?;
+    match mapping::find_active(name)? {
+        Open::Kernel(found) => resume(args, &found),
+        Open::Session(session) => {
+            if !session.status()?.suspended {
+                return Err(not_suspended(name));
+            }
+            session.resume(&mapping::take_session_key(args, session.facts())?)
+        }
+    }
+}
+
+fn resume(args: &Args, found: &Mapping) -> Result<()> {
+    let name = found.name();
+    let Some((_, line)) = found.line(false)? else { return Err(mapping::no_header(name)) };
+    let luks = mapping::luks(args, found, &line, Access::Read)?.ok_or_else(|| mapping::no_header(name))?;
+    if !found.info.suspended {
+        return Err(not_suspended(name));
+    }
+    let shown = mapping::header_path(args, found, &line).unwrap_or_default();
+    let (volume_key, digest) = mapping::take_volume_key(args, &luks, &shown)?;
+    let features = mapping::features(&found.mapper)?;
+    let luks2 = (luks.version() == 2).then(|| (luks.uuid(), digest));
+    let place = mapping::place_key(args, &volume_key, luks2, &features)?;
+    let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
+    let failed =
+        |error| Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."));
+    found.mapper.message(name, &crypt::message::set_key(&key)).map_err(failed)?;
+    found.mapper.resume(name, dm::Flags::default()).map_err(|error| {
+        let _ = found.mapper.message(name, &crypt::message::wipe_key());
+        failed(error)
+    })
+}
+
+fn not_suspended(name: &str) -> Failure {
+    Failure::new(Exit::Parameters, format!("Volume {name} is not suspended."))
+}

@@ -1,0 +1,118 @@
+//! `refresh`, or `open --refresh`: an open mapping gets other flags without being closed.
+
+use super::options::{
+    ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT, PERSISTENT,
+};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::failure::{Exit, Failure, Result};
+use crate::hint;
+use crate::mapping::{self, Mapping, Open};
+use keyway_attach::dm::crypt::{Key, Line, Options};
+use keyway_attach::dm::{self, Target};
+use keyway_volume::{Access, Luks};
+
+/// `keyway refresh`.
+pub(crate) static COMMAND: Command = Command {
+    name: "refresh",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "NAME", required: true, help: "The mapping's name." }],
+    about: "Give an open mapping other flags.",
+    man: "The mapping stays in use meanwhile. It gets the flags of the command line and those that its LUKS2 header keeps, and \
+          no others. A LUKS volume's passphrase is asked for; a plain volume keeps the key that it has.",
+    options: &[
+        &ALLOW_DISCARDS,
+        &PERF_SAME_CPU,
+        &PERF_SUBMIT,
+        &PERF_NO_READ,
+        &PERF_NO_WRITE,
+        &PERF_HIGH_PRIORITY,
+        &PERSISTENT,
+        &shared::READONLY,
+        &shared::KEY_FILE,
+        &shared::KEYFILE_OFFSET,
+        &shared::KEYFILE_SIZE,
+        &shared::KEY_SLOT,
+        &shared::VOLUME_KEY_FILE,
+        &shared::HEADER,
+        &shared::DISABLE_KEYRING,
+        &shared::TRIES,
+        &shared::TIMEOUT,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+    ],
+    examples: &[Example {
+        line: "keyway refresh --allow-discards --persistent home",
+        does: "Let TRIM through from now on.",
+    }],
+    run,
+};
+
+/// Refreshes the mapping that the last operand names.
+pub(super) fn run(args: &Args) -> Result<()> {
+    let name = mapping::name_operand(args, args.operands().len().min(2) - 1)?;
+    match mapping::find_active(name)? {
+        Open::Kernel(found) => refresh(args, &found),
+        Open::Session(_) => {
+            let message =
+                format!("{name} is open through a door of Keyway's own: close it and open it anew.");
+            Err(Failure::new(Exit::Parameters, message))
+        }
+    }
+}
+
+fn refresh(args: &Args, found: &Mapping) -> Result<()> {
+    found.refuse_suspended()?;
+    let refuse = |line: String| Failure::new(Exit::Parameters, line);
+    let kind = found.kind().map(|(kind, _)| kind.to_owned()).unwrap_or_default();
+    if !["LUKS1", "LUKS2", "PLAIN"].contains(&kind.as_str()) {
+        return Err(refuse(format!("Refresh is not supported for device type {kind}")));
+    }
+    let with_key = kind == "PLAIN";
+    let (target, line) = found
+        .line(with_key)?
+        .ok_or_else(|| refuse(format!("Device {} has a table that cannot be refreshed.", found.name())))?;
+    if kind == "PLAIN" {
+        let key = line.key;
+        return replace(args, found, &target, Line { key, ..line_with(args, found, None, &target)? });
+    }
+    let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Read };
+    let mut luks =
+        mapping::luks(args, found, &line, access)?.ok_or_else(|| mapping::no_header(found.name()))?;
+    let shown = mapping::header_path(args, found, &line).unwrap_or_default();
+    let (volume_key, digest) = mapping::take_volume_key(args, &luks, &shown)?;
+    let features = mapping::features(&found.mapper)?;
+    let luks2 = (luks.version() == 2).then(|| (luks.uuid().to_owned(), digest));
+    let luks2 = luks2.as_ref().map(|(uuid, digest)| (uuid.as_str(), *digest));
+    let place = mapping::place_key(args, &volume_key, luks2, &features)?;
+    let key = if matches!(line.key, Key::Absent) { Key::Absent } else { place.key() };
+    replace(args, found, &target, Line { key, ..line_with(args, found, Some(&luks), &target)? })?;
+    if args.given(&PERSISTENT) && mapping::keep(args, &mut luks).is_err() {
+        eprintln!("Device activated but cannot make flags persistent.");
+    }
+    Ok(())
+}
+
+/// The line that there is, with the flags of the command line and the header in place of its own.
+fn line_with(args: &Args, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
+    let line = target.as_crypt().map_err(|e| hint::door(&e))?;
+    let mut options = Options {
+        sector_size: line.options.sector_size,
+        iv_large_sectors: line.options.iv_large_sectors,
+        integrity: line.options.integrity.clone(),
+        others: line.options.others.clone(),
+        ..Options::default()
+    };
+    mapping::apply_given(args, &mut options);
+    if let Some(luks) = luks {
+        mapping::apply_kept(luks, &mut options);
+    }
+    mapping::drop_unknown(&mut options, &mapping::features(&found.mapper)?);
+    Ok(Line { options, ..line })
+}
+
+fn replace(args: &Args, found: &Mapping, target: &Target, line: Line) -> Result<()> {
+    let read_only = found.info.read_only || args.given(&shared::READONLY);
+    let table = [Target::crypt(target.start, target.length, &line)];
+    found.replace_table(&table, dm::Flags { read_only, ..dm::Flags::default() })
+}

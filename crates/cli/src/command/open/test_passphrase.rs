@@ -1,0 +1,26 @@
+//! `open --test-passphrase`: unlocks, and nothing else happens.
+
+use crate::args::{Args, shared};
+use crate::device::{self, Versions};
+use crate::failure::Result;
+use crate::passphrase::Request;
+use crate::unlocking;
+use keyway_volume::{Access, UnlockOptions};
+
+/// Succeeds when the passphrase or volume key is right.
+pub(super) fn run(args: &Args) -> Result<()> {
+    let device = device::header_path(args, 0)?;
+    let luks = device::load(args, 0, Access::Read, Versions::from_args(args)?)?;
+    if unlocking::given_volume_key(args, &luks)?.is_some() {
+        return Ok(());
+    }
+    unlocking::note_tokens(args, &luks)?;
+    let options = UnlockOptions {
+        keyslot: args.number32(&shared::KEY_SLOT),
+        // A keyslot that is named may be unbound; the others only when asked for.
+        unbound_too: args.given(&shared::UNBOUND) || args.given(&shared::KEY_SLOT),
+        ..unlocking::options(args)
+    };
+    let request = Request::existing(args, unlocking::prompt_for(&device))?;
+    unlocking::unlock(args, &luks, &request, &options).map(drop)
+}

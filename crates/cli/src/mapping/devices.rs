@@ -1,0 +1,69 @@
+//! The device below a mapping: attached where it is a file, named as cryptsetup names it, kept for one user.
+
+use crate::device;
+use crate::failure::Result;
+use crate::hint;
+use keyway_attach::dm::loopback::{self, Loop};
+use keyway_attach::dm::{DeviceNumber, Mapper};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A block device that the kernel can map. A file's loop device goes with this and the mapping, whichever is later.
+pub(crate) struct Data {
+    /// Its number, for table lines.
+    pub(crate) number: DeviceNumber,
+    /// Whether it refuses writes.
+    pub(crate) read_only: bool,
+    _loop: Option<Loop>,
+}
+
+impl Data {
+    /// The device at `path`; a regular file gets a loop device with blocks of `sector_size` bytes, which goes by itself
+    /// when the mapping does.
+    pub(crate) fn attach(path: &Path, read_only: bool, sector_size: u32) -> Result<Self> {
+        if !is_regular_file(path) {
+            let number = DeviceNumber::at(path).map_err(|e| hint::door(&e))?;
+            return Ok(Self { number, read_only: read_only || is_read_only(path), _loop: None });
+        }
+        let block_size = if sector_size > 512 { sector_size } else { 0 };
+        let read_only = read_only || is_read_only(path);
+        let options = loopback::Options { read_only, autoclear: true, block_size, direct_io: false };
+        let attached = Loop::attach(path, options).map_err(|e| hint::door(&e))?;
+        let number = attached.number().map_err(|e| hint::door(&e))?;
+        Ok(Self { number, read_only, _loop: Some(attached) })
+    }
+}
+
+/// Whether the device or file at `path` refuses writes whoever asks.
+pub(crate) fn is_read_only(path: &Path) -> bool {
+    match DeviceNumber::at(path) {
+        Ok(number) => {
+            fs::read_to_string(format!("/sys/dev/block/{number}/ro")).is_ok_and(|ro| ro.trim() == "1")
+        }
+        Err(_) => fs::File::options().write(true).open(path).is_err(),
+    }
+}
+
+/// Whether `path` is a regular file.
+pub(crate) fn is_regular_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| m.is_file())
+}
+
+/// Refuses a device that somebody uses exclusively (a mount, a mapping), and a file that a loop device stands for: a
+/// second one would write behind the first one's back.
+pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
+    device::refuse_if_in_use(path)?;
+    if is_regular_file(path) && !loopback::devices_of(path).is_empty() {
+        return Err(device::in_use_by_others(path));
+    }
+    Ok(())
+}
+
+/// The node of a block device as cryptsetup shows it: `/dev/mapper/NAME` for a mapping, else the kernel's name.
+pub(crate) fn device_path(mapper: &Mapper, number: DeviceNumber) -> Option<PathBuf> {
+    let kernel_name = number.kernel_name()?;
+    match mapper.status_of(number) {
+        Ok(info) if kernel_name.starts_with("dm-") => Some(super::place(&info.name)),
+        _ => Some(Path::new("/dev").join(kernel_name.replace('!', "/"))),
+    }
+}

@@ -1,0 +1,71 @@
+//! The header of a volume that is mapped: at the start of its device, or where `--header` says.
+
+use super::{Mapping, device_path};
+use crate::args::{Args, shared};
+use crate::device;
+use crate::failure::{Exit, Failure, Result};
+use crate::passphrase::Request;
+use crate::session::Facts;
+use crate::{hint, unlocking};
+use keyway_attach::dm::crypt;
+use keyway_crypto::Secret;
+use keyway_volume::{Access, Luks, UnlockOptions};
+use std::path::{Path, PathBuf};
+
+/// Where the header of the mapping should be.
+pub(crate) fn header_path(args: &Args, mapping: &Mapping, line: &crypt::Line) -> Option<PathBuf> {
+    let detached = args.path(&shared::HEADER).map(device::resolve);
+    detached.or_else(|| device_path(&mapping.mapper, line.device))
+}
+
+/// The LUKS header that the mapping was made from; `None` when it is no LUKS volume, or its header is elsewhere.
+pub(crate) fn luks(
+    args: &Args,
+    mapping: &Mapping,
+    line: &crypt::Line,
+    access: Access,
+) -> Result<Option<Luks>> {
+    let Some((kind @ ("LUKS1" | "LUKS2"), uuid)) = mapping.kind() else { return Ok(None) };
+    let Some(path) = header_path(args, mapping, line) else { return Ok(None) };
+    let Ok(storage) = device::storage(&path, access) else { return Ok(None) };
+    let luks = match Luks::open_with(storage, access, device::locking(args)) {
+        Ok(luks) => luks,
+        Err(keyway_volume::Error::Format(_)) => return Ok(None),
+        Err(error) => return Err(hint::on_device(&path, &error)),
+    };
+    let is_same = format!("LUKS{}", luks.version()) == kind && uuid.is_some_and(|uuid| uuid == luks.uuid());
+    Ok(is_same.then_some(luks))
+}
+
+/// Asks for a passphrase until it opens the header, whose path is shown, and gives the volume key and its digest.
+pub(crate) fn take_volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<(Secret, u32)> {
+    if let Some(given) = unlocking::given_volume_key(args, luks)? {
+        return Ok(given);
+    }
+    unlocking::note_tokens(args, luks)?;
+    let request = Request::existing(args, unlocking::prompt_for(shown))?;
+    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlocking::options(args) };
+    let unlocked = unlocking::unlock(args, luks, &request, &options)?;
+    Ok((unlocked.volume_key, unlocked.digest))
+}
+
+/// The volume key of the volume behind a session, from its passphrase.
+pub(crate) fn take_session_key(args: &Args, facts: &Facts) -> Result<Secret> {
+    if !facts.format.starts_with("LUKS") {
+        return Err(Failure::new(Exit::Parameters, "This operation is supported only for LUKS device."));
+    }
+    let path = if facts.header.is_empty() { &facts.device } else { &facts.header };
+    let path = args.path(&shared::HEADER).map_or_else(|| PathBuf::from(path), device::resolve);
+    let luks = Luks::open_with(device::storage(&path, Access::Read)?, Access::Read, device::locking(args));
+    let luks = luks.map_err(|e| hint::on_device(&path, &e))?;
+    if luks.uuid() != facts.uuid {
+        return Err(no_header(&facts.name));
+    }
+    take_volume_key(args, &luks, &path).map(|(volume_key, _)| volume_key)
+}
+
+/// cryptsetup's words for a mapping that is not LUKS, or whose header is elsewhere.
+pub(crate) fn no_header(name: &str) -> Failure {
+    let message = format!("{name} is not active LUKS device name or header is missing.");
+    Failure::new(Exit::Parameters, message)
+}

@@ -1,0 +1,178 @@
+//! Mappings of the kernel's that are open, whoever made them: found by name, their table read, cryptsetup's words where
+//! there is none.
+
+mod activation;
+mod devices;
+mod header;
+mod keyring;
+
+pub(crate) use activation::{apply_given, apply_kept, drop_unknown, keep, shown};
+pub(crate) use devices::{Data, device_path, is_read_only, is_regular_file, refuse_if_mapped};
+pub(crate) use header::{header_path, luks, no_header, take_session_key, take_volume_key};
+pub(crate) use keyring::{KeyPlace, hold_key, place_key};
+
+use crate::args::Args;
+use crate::failure::{Exit, Failure, Result};
+use crate::hint;
+use crate::session::{self, Session};
+use keyway_attach::Error;
+use keyway_attach::dm::crypt::{self, Features};
+use keyway_attach::dm::{self, DeviceNumber, Mapper, Target};
+use std::path::{Path, PathBuf};
+
+/// Something that is open under a name.
+pub(crate) enum Open {
+    /// By the kernel.
+    Kernel(Mapping),
+    /// By a process of the user's.
+    Session(Session),
+}
+
+/// What is open under `name`, which may be a path of a mapping's block device; the kernel's come first.
+pub(crate) fn find(name: &str) -> Result<Option<Open>> {
+    match find_mapping(name)? {
+        Some(mapping) => Ok(Some(Open::Kernel(mapping))),
+        None => Ok(session::find(name).map(Open::Session)),
+    }
+}
+
+/// As [`find`], for commands that need something open.
+pub(crate) fn find_active(name: &str) -> Result<Open> {
+    find(name)?.ok_or_else(|| not_active(name))
+}
+
+/// A mapping of the kernel's, and the way to it.
+pub(crate) struct Mapping {
+    /// The kernel's device-mapper.
+    pub(crate) mapper: Mapper,
+    /// What the kernel says of it.
+    pub(crate) info: dm::Info,
+}
+
+impl Mapping {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// Refuses one that is suspended: its table has no key that could go into another.
+    pub(crate) fn refuse_suspended(&self) -> Result<()> {
+        if !self.info.suspended {
+            return Ok(());
+        }
+        let message = format!("Volume {} is suspended; luksResume lets it go on.", self.name());
+        Err(Failure::new(Exit::Parameters, message))
+    }
+
+    /// Its table; keys in it are zeros unless asked for.
+    pub(crate) fn table(&self, with_keys: bool) -> Result<Vec<Target>> {
+        self.mapper.table(self.name(), with_keys).map_err(|e| hint::door(&e))
+    }
+
+    /// dm-crypt's line, when it is the whole table.
+    pub(crate) fn line(&self, with_key: bool) -> Result<Option<(Target, crypt::Line)>> {
+        let mut targets = self.table(with_key)?;
+        match (targets.pop(), targets.is_empty()) {
+            (Some(target), true) => Ok(target.as_crypt().ok().map(|line| (target, line))),
+            _ => Ok(None),
+        }
+    }
+
+    /// What kind of volume it was made from ("LUKS2", "PLAIN"), and its UUID.
+    pub(crate) fn kind(&self) -> Option<(&str, Option<String>)> {
+        dm::uuid::kind_and_volume(&self.info.uuid)
+    }
+
+    /// Gives it another table while it is in use.
+    pub(crate) fn replace_table(&self, table: &[Target], flags: dm::Flags) -> Result<()> {
+        let (mapper, name) = (&self.mapper, self.name());
+        let failed = |what: &str, error: &Error| {
+            Failure::new(hint::door(error).exit(), format!("Failed to {what} device {name}: {error}."))
+        };
+        self.refuse_suspended()?;
+        mapper.reload(name, table, flags).map_err(|e| failed("reload", &e))?;
+        if let Err(error) = mapper.suspend(name, dm::Suspend::default()) {
+            let _ = mapper.clear(name);
+            return Err(failed("suspend", &error));
+        }
+        mapper.resume(name, flags).map_err(|e| {
+            let _ = mapper.clear(name);
+            let _ = mapper.resume(name, flags);
+            failed("resume", &e)
+        })
+    }
+}
+
+/// The mapping of this name, or at this path.
+pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
+    let mapper = match Mapper::open() {
+        Ok(mapper) => mapper,
+        // Without the module nothing is mapped; without rights it is to be seen whether anything is.
+        Err(Error::Permission(_)) if is_listed(name) => {
+            return Err(no_mapper(&Error::Permission(String::new())));
+        }
+        Err(_) => return Ok(None),
+    };
+    let found = if name.contains('/') {
+        match DeviceNumber::at(Path::new(name)) {
+            Ok(device) => mapper.status_of(device),
+            Err(_) => return Ok(None),
+        }
+    } else {
+        mapper.status(name)
+    };
+    match found {
+        Ok(info) => Ok(Some(Mapping { mapper, info })),
+        Err(Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(hint::door(&error)),
+    }
+}
+
+/// The kernel's device-mapper, or cryptsetup's words for its absence.
+pub(crate) fn mapper() -> Result<Mapper> {
+    Mapper::open().map_err(|error| no_mapper(&error))
+}
+
+/// What this kernel's dm-crypt can do; its module is loaded when a table first needs it.
+pub(crate) fn features(mapper: &Mapper) -> Result<Features> {
+    mapper.target_version("crypt").map(Features::of).map_err(|e| hint::door(&e))
+}
+
+/// Whether this user can have the kernel map volumes.
+pub(crate) fn has_dm_crypt() -> bool {
+    Mapper::open().is_ok_and(|mapper| mapper.has_target("crypt"))
+}
+
+/// The operand that names a mapping, as text.
+pub(crate) fn name_operand(args: &Args, index: usize) -> Result<&str> {
+    let name = args.operand(index).and_then(Path::to_str);
+    name.ok_or_else(|| Failure::new(Exit::Parameters, "The name of a mapping must be valid UTF-8."))
+}
+
+/// Where people find the mapping of this name.
+pub(crate) fn place(name: &str) -> PathBuf {
+    dm::node::path(name).unwrap_or_else(|_| Path::new("/dev/mapper").join(name))
+}
+
+/// cryptsetup's words for a name under which nothing is open.
+pub(crate) fn not_active(name: &str) -> Failure {
+    Failure::new(Exit::Device, format!("Device {name} is not active."))
+}
+
+fn no_mapper(error: &Error) -> Failure {
+    let line = match error {
+        Error::Permission(_) => "Cannot initialize device-mapper, running as non-root user.",
+        _ => "Cannot initialize device-mapper. Is dm_mod kernel module loaded?",
+    };
+    Failure::new(Exit::Parameters, line)
+}
+
+/// Whether sysfs, which anybody may read, shows a mapping of this name.
+fn is_listed(name: &str) -> bool {
+    let name =
+        Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Ok(mangled) = dm::name::mangle(&name) else { return false };
+    let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let mut names = devices.filter_map(|device| std::fs::read_to_string(device.path().join("dm/name")).ok());
+    names.any(|found| found.trim_end() == mangled)
+}

@@ -1,0 +1,232 @@
+//! The kernel's door by the commands that people type, beside cryptsetup's: what either opened the other shows to the
+//! byte, resizes, suspends and closes.
+
+use crate::need_machine;
+use keyway_tests::vm::{Machine, Report};
+use keyway_tests::{Scratch, random};
+
+/// Functions for the scenarios. `same NAME` compares what both say of a mapping, `code KEY COMMAND…` notes an exit code and
+/// the command's last line.
+const FUNCTIONS: &str = r#"
+both() { cryptsetup "$@" >/tmp/theirs 2>&1 && echo 0 >>/tmp/theirs || echo $? >>/tmp/theirs
+         keyway "$@" >/tmp/ours 2>&1 && echo 0 >>/tmp/ours || echo $? >>/tmp/ours; }
+same() { key=$1; shift; both "$@"; if cmp -s /tmp/theirs /tmp/ours; then echo "$key=same"
+         else echo "$key=different"; diff /tmp/theirs /tmp/ours; fi; }
+code() { key=$1; shift; "$@" >/tmp/said 2>&1 && n=0 || n=$?; echo "$key=$n $(tail -n 1 /tmp/said)"; }
+cheap="--pbkdf pbkdf2 --pbkdf-force-iterations 1000"
+"#;
+
+/// A volume of each kind under `volume`, opened by Keyway: NAME, what is done before, and how it is opened.
+const KINDS: &[(&str, &str, &str)] = &[
+    ("LUKS2", "cryptsetup luksFormat -q --type luks2 $cheap /dev/vda /key", "open /dev/vda"),
+    (
+        "LUKS1",
+        "cryptsetup luksFormat -q --type luks1 --pbkdf-force-iterations 1000 /dev/vdb /key",
+        "luksOpen /dev/vdb",
+    ),
+    (
+        "LARGE_SECTORS",
+        "cryptsetup luksFormat -q --type luks2 $cheap --sector-size 4096 /dev/vda /key",
+        "open --type luks2 /dev/vda",
+    ),
+    ("READ_ONLY", ":", "open --readonly /dev/vda"),
+    ("DISCARDS", ":", "open --allow-discards /dev/vda"),
+    (
+        "FLAGS",
+        ":",
+        "open --perf-same_cpu_crypt --perf-submit_from_crypt_cpus --perf-no_read_workqueue --perf-no_write_workqueue \
+         /dev/vdb",
+    ),
+    ("NO_KEYRING", ":", "open --disable-keyring /dev/vda"),
+    ("PERSISTENT", ":", "open --persistent --allow-discards --perf-no_read_workqueue /dev/vda"),
+    ("KEPT", ":", "open /dev/vda"),
+    ("READ_ONLY_DEVICE", "blockdev --setro /dev/vdb", "open /dev/vdb"),
+    (
+        "FILE",
+        "blockdev --setrw /dev/vdb; truncate -s 20M /tmp/file; cryptsetup luksFormat -q $cheap /tmp/file /key",
+        "open /tmp/file",
+    ),
+    (
+        "DETACHED",
+        "truncate -s 16M /tmp/header; cryptsetup luksFormat -q $cheap --header /tmp/header /dev/vdc /key",
+        "open --header /tmp/header /dev/vdc",
+    ),
+];
+
+#[test]
+fn cryptsetup_shows_and_closes_what_keyway_opens_and_the_reverse() {
+    need_machine!();
+    let steps = KINDS.iter().map(|(kind, before, line)| {
+        let header = if *kind == "DETACHED" { "--header /tmp/header" } else { "" };
+        format!(
+            "{before}
+             keyway {line} volume --key-file /key
+             dmsetup table --showkeys volume >/tmp/table.ours; dmsetup info -c --noheadings -o uuid volume >>/tmp/table.ours
+             same STATUS_{kind} status {header} volume
+             same BARE_{kind} status volume
+             same PATH_{kind} status /dev/mapper/volume
+             cryptsetup close volume
+             cryptsetup {line} volume --key-file /key
+             dmsetup table --showkeys volume >/tmp/table.theirs; dmsetup info -c --noheadings -o uuid volume >>/tmp/table.theirs
+             cmp /tmp/table.ours /tmp/table.theirs && echo TABLE_{kind}=same
+             same THEIRS_{kind} status {header} volume
+             keyway close volume
+             same CLOSED_{kind} status volume
+             test ! -e /dev/mapper/volume
+             test -z \"$(losetup | grep /tmp/)\" && echo LOOPS_{kind}=gone\n"
+        )
+    });
+    let report = machine(1, 3).run(&format!("{FUNCTIONS}\n{}", steps.collect::<String>()));
+    for (kind, _, _) in KINDS {
+        for key in ["STATUS", "BARE", "PATH", "TABLE", "THEIRS", "CLOSED"] {
+            report.has(&format!("{key}_{kind}"), "same");
+        }
+        report.has(&format!("LOOPS_{kind}"), "gone");
+    }
+}
+
+#[test]
+fn refusals_have_cryptsetups_words_and_codes() {
+    need_machine!();
+    let report = machine(2, 2).run(&format!(
+        "{FUNCTIONS}
+         cryptsetup luksFormat -q --type luks2 $cheap /dev/vda /key
+         cryptsetup luksFormat -q --type luks2 $cheap --integrity hmac-sha256 --integrity-no-wipe /dev/vdb /key || echo INTEGRITY=absent
+         truncate -s 16M /tmp/short; cryptsetup luksFormat -q $cheap /tmp/short /key || :
+         code WRONG keyway open /dev/vda volume --key-file /plaintext
+         code NOWHERE keyway status volume
+         keyway open /dev/vda volume --key-file /key
+         same TAKEN open /dev/vda volume --key-file /key
+         code MAPPED keyway open /dev/vda other --key-file /key
+         code PLAIN_OVER keyway read /dev/vda --key-file /key -o /tmp/plain
+         code WRITE_UNDER keyway write /dev/vda /plaintext --key-file /key
+         same RESUME_AWAKE luksResume volume --key-file /key
+         keyway luksSuspend volume
+         same SUSPENDED status volume
+         same TWICE luksSuspend volume
+         code RESIZE_ASLEEP keyway resize --size 800 volume --key-file /key
+         code RESUME_WRONG keyway luksResume volume --key-file /plaintext
+         cryptsetup luksResume volume --key-file /key
+         exec 3</dev/mapper/volume
+         code BUSY keyway close volume
+         same DEFERRED close --deferred volume
+         code CANCELLED keyway close --cancel-deferred volume
+         code AGAIN keyway close --deferred volume
+         exec 3<&-
+         same GONE status volume
+         same NO_SUCH close volume
+         same NO_SUCH_RESIZE resize volume
+         same NO_SUCH_SUSPEND luksSuspend volume
+         same NO_SUCH_RESUME luksResume volume
+         code FUSELESS keyway open --backend fuse /dev/vda volume --key-file /key
+         truncate -s 20M /tmp/file; cryptsetup luksFormat -q $cheap /tmp/file /key
+         keyway open /tmp/file one --key-file /key
+         code SECOND keyway open /tmp/file two --key-file /key
+         same LOOP status one
+         keyway close one
+         printf 'tab /tmp/file /key luks,discard\\nother /dev/vdz none\\nscripted /dev/vda none keyscript=/bin/x\\n' >/etc/crypttab
+         keyway open tab && same CRYPTTAB status tab && keyway close tab
+         code CRYPTTAB_OTHER keyway open /tmp/file other --key-file /key; keyway close other
+         code SCRIPTED keyway open scripted\n"
+    ));
+    for key in [
+        "TAKEN",
+        "RESUME_AWAKE",
+        "SUSPENDED",
+        "TWICE",
+        "DEFERRED",
+        "GONE",
+        "NO_SUCH",
+        "NO_SUCH_RESIZE",
+        "LOOP",
+        "CRYPTTAB",
+    ] {
+        report.has(key, "same");
+    }
+    let said = |key: &str, words: &str| {
+        assert!(report.value(key).contains(words), "{key} is {:?}, not {words:?}", report.value(key));
+    };
+    said("WRONG", "2 No key available with this passphrase.");
+    said("NOWHERE", "4 /dev/mapper/volume is inactive.");
+    said("MAPPED", "5 Cannot use device /dev/vda which is in use");
+    said("WRITE_UNDER", "5 Cannot use device /dev/vda which is in use");
+    said("RESIZE_ASLEEP", "1 Volume volume is suspended");
+    said("RESUME_WRONG", "2 No key available with this passphrase.");
+    said("BUSY", "5 Device volume is still in use.");
+    said("CANCELLED", "0");
+    said("AGAIN", "0 Device volume is still active and scheduled for deferred removal.");
+    said("SECOND", "5 Cannot use device /tmp/file which is in use");
+    said("CRYPTTAB_OTHER", "0 WARNING: /etc/crypttab gives the name other to /dev/vdz, not to /tmp/file.");
+    said("SCRIPTED", "1 /etc/crypttab: scripted: keyscript runs a program for the key");
+}
+
+#[test]
+fn a_file_system_in_use_outlives_suspending_refreshing_and_resizing() {
+    need_machine!();
+    let report = machine(3, 1).run(&format!(
+        "{FUNCTIONS}
+         cryptsetup luksFormat -q --type luks2 $cheap --sector-size 4096 /dev/vda /key
+         truncate -s 24M /tmp/file; cryptsetup luksFormat -q --type luks1 --pbkdf-force-iterations 1000 /tmp/file /key
+         for volume in /dev/vda /tmp/file; do
+             name=$(basename $volume)
+             keyway open $volume $name --key-file /key
+             mkfs.ext4 -q /dev/mapper/$name && mount -t ext4 /dev/mapper/$name /mnt
+             ( for i in 1 2 3 4 5 6; do cp /plaintext /mnt/$i; sync; done; touch /tmp/written.$name ) &
+             sleep 0.2
+             keyway luksSuspend $name
+             dmsetup table --showkeys $name | grep -q ' 00000000000000000000000000000000' && echo WIPED_$name=yes
+             sleep 0.5; test ! -e /tmp/written.$name && echo HELD_$name=yes
+             cryptsetup luksResume $name --key-file /key
+             cryptsetup luksSuspend $name
+             keyway luksResume $name --key-file /key
+             keyway refresh --allow-discards --persistent $name --key-file /key || :
+             same REFRESHED_$name status $name
+             wait; for i in 1 2 3 4 5 6; do cmp /plaintext /mnt/$i; done && echo CONTENT_$name=same
+             umount /mnt
+             e2fsck -fn /dev/mapper/$name >/tmp/fsck 2>&1 && echo FSCK_$name=clean
+             [ $volume != /tmp/file ] || truncate -s 30M /tmp/file
+             keyway resize --size 8192 $name --key-file /key; same SMALL_$name status $name
+             both resize --size 8190 $name --key-file /key; cmp -s /tmp/ours /tmp/theirs && echo ODD_$name=same
+             same LARGE_$name resize --size 819200 $name --key-file /key
+             cryptsetup resize --size 4096 $name --key-file /key; same SMALLER_$name status $name
+             keyway resize $name --key-file /key; same ALL_$name status $name
+             e2fsck -fn /dev/mapper/$name >/tmp/fsck 2>&1 && echo FSCK_AGAIN_$name=clean
+             keyway close $name
+         done
+         echo KEPT=$(cryptsetup luksDump /dev/vda | grep Flags: | tr -s '\\t ' ' ')"
+    ));
+    for name in ["vda", "file"] {
+        let has = |key: &str, value: &str| report.has(&format!("{key}_{name}"), value);
+        has("WIPED", "yes");
+        has("HELD", "yes");
+        has("CONTENT", "same");
+        has("FSCK", "clean");
+        has("FSCK_AGAIN", "clean");
+        for key in ["REFRESHED", "SMALL", "ODD", "LARGE", "SMALLER", "ALL"] {
+            has(key, "same");
+        }
+    }
+    report.has("KEPT", "Flags: allow-discards");
+}
+
+/// A machine with empty disks, both programs, a key file and a plaintext.
+fn machine(seed: u64, disks: usize) -> Prepared {
+    let scratch = Scratch::new();
+    let disks = (0..disks).map(|number| scratch.sized(&format!("disk-{number}"), 32 << 20));
+    let machine = disks.fold(Machine::new(), |machine, disk| machine.disk(&disk));
+    let machine = machine.with_keyway().file("key", "secret").file("plaintext", random(seed, 1 << 20));
+    Prepared { machine, _scratch: scratch }
+}
+
+/// A machine, and the directory with its disks.
+struct Prepared {
+    machine: Machine,
+    _scratch: Scratch,
+}
+
+impl Prepared {
+    #[track_caller]
+    fn run(self, script: &str) -> Report {
+        self.machine.run(script)
+    }
+}
