@@ -1,5 +1,6 @@
 //! Network block devices: volumes served to NBD clients, and volumes that live behind NBD servers.
 
+pub mod client;
 pub mod protocol;
 pub mod server;
 pub mod uri;

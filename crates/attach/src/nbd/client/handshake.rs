@@ -1,0 +1,284 @@
+//! The client's side of the handshake: fixed newstyle, with as much as the server offers.
+//!
+//! NetworkBlockDevice/nbd, doc/proto.md, "Fixed newstyle negotiation": STARTTLS where the URI asks for it, then extended
+//! headers or structured replies, the context "base:allocation", and GO with the block sizes.
+
+use super::transport::{Socket, Transport};
+use crate::nbd::protocol::handshake::{
+    BASE_ALLOCATION, IHAVEOPT, NBDMAGIC, OptionHeader, OptionReply, export, flags, info, option, put_string,
+    reply,
+};
+use crate::nbd::protocol::{Headers, LONGEST_STRING, MAX_PAYLOAD};
+use crate::tls;
+use std::io::{self, ErrorKind};
+
+/// What both sides know of each other afterwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Agreed {
+    /// The export's length in bytes.
+    pub(super) size: u64,
+    /// Of [`export`].
+    pub(super) flags: u16,
+    /// Bytes that offsets and lengths are multiples of; a power of two.
+    pub(super) block: u64,
+    /// The longest read or write; a multiple of `block`.
+    pub(super) longest: u64,
+    /// How requests and replies look.
+    pub(super) headers: Headers,
+    /// The id of "base:allocation".
+    pub(super) allocation: Option<u32>,
+}
+
+impl Agreed {
+    pub(super) fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// Goes through the handshake for `name`, encrypted if there is a `tls`.
+pub(super) fn shake_hands(
+    socket: Socket,
+    name: &str,
+    tls: Option<&tls::Client>,
+) -> io::Result<(Transport, Agreed)> {
+    let transport = Transport::Plain(socket);
+    greet(&transport)?;
+    let transport = match tls {
+        Some(tls) => encrypt(transport, tls)?,
+        None => transport,
+    };
+    let peer = Peer { transport: &transport };
+    let headers = if peer.agrees_to(option::EXTENDED_HEADERS)? {
+        Headers::Extended
+    } else if peer.agrees_to(option::STRUCTURED_REPLY)? {
+        Headers::Structured
+    } else {
+        Headers::Simple
+    };
+    let allocation = if headers == Headers::Simple { None } else { peer.choose_allocation(name)? };
+    let export = peer.go(name)?;
+    let agreed = export.agree(headers, allocation)?;
+    Ok((transport, agreed))
+}
+
+/// The first lines of both sides.
+fn greet(transport: &Transport) -> io::Result<()> {
+    let mut hello = [0; 18];
+    transport.read_exact(&mut hello[..16])?;
+    let magic = |at: usize| hello[at..at + 8].iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+    match (magic(0), magic(8)) {
+        (NBDMAGIC, IHAVEOPT) => {}
+        (NBDMAGIC, OLDSTYLE) => {
+            return Err(garbage("the server speaks the old NBD handshake, which knows no exports"));
+        }
+        _ => return Err(garbage("this is no NBD server")),
+    }
+    transport.read_exact(&mut hello[16..])?;
+    let offered = u16::from_be_bytes([hello[16], hello[17]]);
+    if offered & flags::FIXED_NEWSTYLE == 0 {
+        return Err(garbage("the server is too old: it lacks the fixed newstyle handshake"));
+    }
+    let answer = offered & (flags::FIXED_NEWSTYLE | flags::NO_ZEROES);
+    send(transport, &u32::from(answer).to_be_bytes(), &[])
+}
+
+/// STARTTLS. Nothing that was sent in the clear is believed afterwards: there is no buffer that could hold any.
+fn encrypt(transport: Transport, tls: &tls::Client) -> io::Result<Transport> {
+    let peer = Peer { transport: &transport };
+    peer.ask(option::STARTTLS, &[])?;
+    match peer.answer(option::STARTTLS)? {
+        (reply::ACK, _) => {}
+        (kind, message) => return Err(refusal(kind, &message, "the server has no TLS; nbd:// goes without")),
+    }
+    match transport {
+        Transport::Plain(socket) => Ok(Transport::Encrypted(Box::new(tls.connect(socket)?))),
+        encrypted @ Transport::Encrypted(_) => Ok(encrypted),
+    }
+}
+
+/// The server, while options are haggled over.
+struct Peer<'a> {
+    transport: &'a Transport,
+}
+
+impl Peer<'_> {
+    fn ask(&self, option: u32, data: &[u8]) -> io::Result<()> {
+        let header = OptionHeader { option, length: data.len() as u32 };
+        send(self.transport, &header.encode(), data)
+    }
+
+    /// The next reply: its kind and its data.
+    fn answer(&self, option: u32) -> io::Result<(u32, Vec<u8>)> {
+        let mut header = [0; OptionReply::SIZE];
+        self.transport.read_exact(&mut header)?;
+        let header = OptionReply::parse(&header)
+            .ok_or_else(|| garbage("a reply to an option lacks its magic number"))?;
+        if header.option != option {
+            return Err(garbage("the server answers an option that was not asked for"));
+        }
+        if header.length > LONGEST_ANSWER {
+            return Err(garbage("a reply to an option is too long"));
+        }
+        let mut data = vec![0; header.length as usize];
+        self.transport.read_exact(&mut data)?;
+        if header.kind == reply::ERR_TLS_REQD {
+            let text = "the server demands TLS: write nbds:// or nbds+unix://";
+            return Err(io::Error::new(ErrorKind::PermissionDenied, text));
+        }
+        Ok((header.kind, data))
+    }
+
+    /// Asks for an option without data. A server that lacks it says so.
+    fn agrees_to(&self, option: u32) -> io::Result<bool> {
+        self.ask(option, &[])?;
+        match self.answer(option)?.0 {
+            reply::ACK => Ok(true),
+            kind if kind & reply::ERROR != 0 => Ok(false),
+            _ => Err(garbage("an option was answered with something else")),
+        }
+    }
+
+    /// The id of "base:allocation", where the server has it.
+    fn choose_allocation(&self, name: &str) -> io::Result<Option<u32>> {
+        let mut data = Vec::new();
+        put_string(&mut data, name);
+        data.extend_from_slice(&1u32.to_be_bytes());
+        put_string(&mut data, BASE_ALLOCATION);
+        self.ask(option::SET_META_CONTEXT, &data)?;
+        let mut id = None;
+        for _ in 0..MOST_ANSWERS {
+            match self.answer(option::SET_META_CONTEXT)? {
+                (reply::META_CONTEXT, data) => {
+                    let (number, context) = data
+                        .split_first_chunk()
+                        .ok_or_else(|| garbage("a metadata context without its id"))?;
+                    if context == BASE_ALLOCATION.as_bytes() {
+                        id = Some(u32::from_be_bytes(*number));
+                    }
+                }
+                (reply::ACK, _) => return Ok(id),
+                (kind, _) if kind & reply::ERROR != 0 => return Ok(None),
+                _ => return Err(garbage("a metadata context was answered with something else")),
+            }
+        }
+        Err(garbage("the server does not come to an end with its metadata contexts"))
+    }
+
+    /// Chooses the export: what the server says of it.
+    fn go(&self, name: &str) -> io::Result<Described> {
+        let mut data = Vec::new();
+        put_string(&mut data, name);
+        data.extend_from_slice(&1u16.to_be_bytes());
+        data.extend_from_slice(&info::BLOCK_SIZE.to_be_bytes());
+        self.ask(option::GO, &data)?;
+        let mut described = Described::default();
+        for _ in 0..MOST_ANSWERS {
+            match self.answer(option::GO)? {
+                (reply::INFO, data) => described.take(&data)?,
+                (reply::ACK, _) => return Ok(described),
+                (kind, message) => {
+                    let what = match (kind, name) {
+                        (reply::ERR_UNKNOWN, "") => "the server has no default export; name one".to_owned(),
+                        (reply::ERR_UNKNOWN, name) => format!("the server has no export {name:?}"),
+                        (reply::ERR_UNSUP, _) => "the server is too old: it lacks NBD_OPT_GO".to_owned(),
+                        _ => format!("the server refuses the export {name:?}"),
+                    };
+                    return Err(refusal(kind, &message, &what));
+                }
+            }
+        }
+        Err(garbage("the server does not come to an end with the export's description"))
+    }
+}
+
+/// What a server says of an export.
+#[derive(Default)]
+struct Described {
+    export: Option<(u64, u16)>,
+    blocks: Option<(u32, u32)>,
+}
+
+impl Described {
+    /// An item of information. What is not known is passed over, as the protocol asks.
+    fn take(&mut self, data: &[u8]) -> io::Result<()> {
+        let (kind, data) = data
+            .split_first_chunk()
+            .ok_or_else(|| garbage("information about the export without its type"))?;
+        match (u16::from_be_bytes(*kind), data) {
+            (info::EXPORT, [size @ .., f0, f1]) if size.len() == 8 => {
+                let size = size.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+                self.export = Some((size, u16::from_be_bytes([*f0, *f1])));
+            }
+            (info::BLOCK_SIZE, [a, b, c, d, _, _, _, _, e, f, g, h]) => {
+                self.blocks =
+                    Some((u32::from_be_bytes([*a, *b, *c, *d]), u32::from_be_bytes([*e, *f, *g, *h])));
+            }
+            (info::EXPORT | info::BLOCK_SIZE, _) => {
+                return Err(garbage("information about the export of the wrong length"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn agree(&self, headers: Headers, allocation: Option<u32>) -> io::Result<Agreed> {
+        let (size, flags) =
+            self.export.ok_or_else(|| garbage("the server does not say how long the export is"))?;
+        if size > i64::MAX as u64 {
+            return Err(garbage("the export is longer than 2^63 bytes"));
+        }
+        // "A client wanting maximum interoperability SHOULD constrain its requests to a minimum block size of 512".
+        let unsaid = if size.is_multiple_of(512) { 512 } else { 1 };
+        let (block, longest) = self.blocks.unwrap_or((unsaid, MAX_PAYLOAD as u32));
+        if !block.is_power_of_two() || block > LARGEST_BLOCK || longest < block {
+            return Err(garbage("the server's block sizes are impossible"));
+        }
+        let (block, longest) = (u64::from(block), u64::from(longest).min(MAX_PAYLOAD));
+        let flags = if flags & export::HAS_FLAGS == 0 { 0 } else { flags };
+        // What does not fill a block at the end cannot be reached.
+        Ok(Agreed {
+            size: size - size % block,
+            flags,
+            block,
+            longest: longest - longest % block,
+            headers,
+            allocation,
+        })
+    }
+}
+
+fn send(transport: &Transport, header: &[u8], data: &[u8]) -> io::Result<()> {
+    transport.send(header, data, &mut false)
+}
+
+/// A server that breaks the protocol's rules.
+pub(super) fn garbage(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}
+
+/// The server's refusal, with its own words where it gives some.
+fn refusal(kind: u32, message: &[u8], what: &str) -> io::Error {
+    let as_kind = match kind {
+        reply::ERR_UNKNOWN => ErrorKind::NotFound,
+        reply::ERR_POLICY => ErrorKind::PermissionDenied,
+        reply::ERR_SHUTDOWN => ErrorKind::ConnectionAborted,
+        kind if kind & reply::ERROR != 0 => ErrorKind::Unsupported,
+        _ => ErrorKind::InvalidData,
+    };
+    io::Error::new(as_kind, format!("{what}{}", words(message)))
+}
+
+/// What a server says in its own words, as far as it is fit to be printed.
+pub(super) fn words(message: &[u8]) -> String {
+    let message = String::from_utf8_lossy(&message[..message.len().min(LONGEST_STRING)]);
+    if message.is_empty() { String::new() } else { format!(" (it says {message:?})") }
+}
+
+/// "cliserv_magic" of the oldstyle negotiation.
+const OLDSTYLE: u64 = 0x0042_0281_8612_53;
+/// A context or a description has two strings at most.
+const LONGEST_ANSWER: u32 = 16 << 10;
+/// A server that goes on longer means no good.
+const MOST_ANSWERS: usize = 64;
+/// "The minimum block size … SHOULD NOT be larger than 2^16".
+const LARGEST_BLOCK: u32 = 64 << 10;

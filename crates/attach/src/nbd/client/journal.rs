@@ -1,0 +1,96 @@
+//! What a lost connection may have cost: writes that the server had acknowledged, but not flushed.
+//!
+//! A server that was restarted has forgotten what was in its memory, and would flush nothing without an error. So a flush
+//! succeeds only if every write since the one before went through connections that still stand.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The writes of one client, on all its connections.
+#[derive(Debug, Default)]
+pub(super) struct Journal(Mutex<Writes>);
+
+#[derive(Debug, Default)]
+struct Writes {
+    /// How many were sent.
+    sent: u64,
+    /// How many of them were answered.
+    answered: u64,
+    /// As many as had been answered when the last successful flush began.
+    flushed: u64,
+    /// Why some may be lost. There is no way back from here.
+    lost: Option<String>,
+}
+
+impl Journal {
+    /// Refuses when writes may have been lost.
+    pub(super) fn check(&self) -> io::Result<()> {
+        match &self.writes().lost {
+            Some(why) => Err(io::Error::new(io::ErrorKind::ConnectionAborted, why.clone())),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn write_begins(&self) {
+        self.writes().sent += 1;
+    }
+
+    /// The server has answered, or never got it.
+    pub(super) fn write_ends(&self) {
+        self.writes().answered += 1;
+    }
+
+    /// What a flush that begins now will have brought to stable storage.
+    pub(super) fn flush_begins(&self) -> u64 {
+        self.writes().answered
+    }
+
+    pub(super) fn flush_succeeded(&self, answered: u64) {
+        let mut writes = self.writes();
+        writes.flushed = writes.flushed.max(answered);
+    }
+
+    /// A connection was lost.
+    pub(super) fn connection_lost(&self, why: &io::Error) {
+        let mut writes = self.writes();
+        if writes.sent > writes.flushed {
+            writes.lost.get_or_insert_with(|| {
+                format!(
+                    "the connection was lost ({why}), and with it perhaps writes that had not been flushed"
+                )
+            });
+        }
+    }
+
+    fn writes(&self) -> MutexGuard<'_, Writes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_unflushed_writes_can_be_lost() {
+        let lost = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let journal = Journal::default();
+        journal.connection_lost(&lost());
+        journal.check().unwrap();
+
+        journal.write_begins();
+        journal.write_ends();
+        let mark = journal.flush_begins();
+        journal.flush_succeeded(mark);
+        journal.connection_lost(&lost());
+        journal.check().unwrap();
+
+        journal.write_begins();
+        let mark = journal.flush_begins();
+        journal.write_ends();
+        // The flush began before the answer: it need not have covered the write.
+        journal.flush_succeeded(mark);
+        journal.connection_lost(&lost());
+        assert!(journal.check().unwrap_err().to_string().contains("not been flushed"));
+    }
+}

@@ -1,0 +1,358 @@
+//! An NBD client: an export of any server as [`Storage`].
+//!
+//! NetworkBlockDevice/nbd, doc/proto.md. Many threads ask at the same time, over one connection or several
+//! ([`Options::connections`], where the server promises that they see each other's writes).
+//!
+//! **Blocks.** Requests are multiples of the server's smallest block, and no longer than its longest. A write of less
+//! reads, changes and writes back, alone on the export.
+//!
+//! **A connection that is lost** is made again for [`Options::reconnect`]. Reads are repeated. A write that was not
+//! acknowledged fails, and is not sent a second time: nobody knows whether the server has done it, and if it does so
+//! late, it overwrites what was written since. If there were writes that no flush had followed, every later write and
+//! flush fails, too: a server that was restarted has forgotten them, and would flush nothing without an error.
+//!
+//! **Nothing that a server says is believed** before it is held against the request ([`reply`]). A server that breaks the
+//! protocol's rules is one whose connection is lost.
+
+mod connection;
+mod handshake;
+mod journal;
+mod pool;
+mod reply;
+mod transport;
+
+use super::protocol::Request;
+use super::protocol::handshake::export;
+use super::protocol::transmission::{command, command_flags, state};
+use super::uri::{Address, Uri};
+use crate::{Error, Result, tls};
+use handshake::Agreed;
+use keyway_volume::Storage;
+use pool::Pool;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+/// How patient a client is.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The most connections at the same time.
+    pub connections: usize,
+    /// How long connecting and the handshake may take.
+    pub handshake: Duration,
+    /// How long the server may be silent while it has something to answer.
+    pub timeout: Duration,
+    /// How long a lost connection is tried to be made again.
+    pub reconnect: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connections: 4,
+            handshake: Duration::from_secs(15),
+            timeout: Duration::from_secs(120),
+            reconnect: Duration::from_secs(10),
+        }
+    }
+}
+
+/// An export of a server. Clones share their connections.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    read_only: bool,
+}
+
+struct Shared {
+    pool: Pool,
+    /// Writers of whole blocks share it; one that keeps a part of a block has it alone.
+    blocks: RwLock<()>,
+}
+
+impl Client {
+    /// Connects to the export that `uri` names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] without such a host, socket or export, [`Error::Permission`] where the server wants TLS or
+    /// refuses, [`Error::Refused`] for servers that break the protocol's rules, and what [`tls::Client`] says.
+    pub fn connect(uri: &Uri, options: Options) -> Result<Self> {
+        let name = uri.tls_hostname.as_deref().or(match &uri.address {
+            Address::Tcp { host, .. } => Some(host.as_str()),
+            Address::Unix(_) => None,
+        });
+        let directory = uri.tls_certificates.as_deref();
+        let encryption = || tls::Client::from_directory(directory, name, uri.tls_verify_peer);
+        let tls = uri.tls.then(encryption).transpose()?;
+        let pool = Pool::connect(uri, tls, options).map_err(|error| explain(uri, error))?;
+        let read_only = pool.agreed().has(export::READ_ONLY);
+        Ok(Self { shared: Arc::new(Shared { pool, blocks: RwLock::new(()) }), read_only })
+    }
+
+    /// The same export, which refuses writes.
+    pub fn read_only(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), read_only: true }
+    }
+
+    fn agreed(&self) -> &Agreed {
+        self.shared.pool.agreed()
+    }
+
+    /// Has a request without payload answered.
+    fn ask(&self, kind: u16, flags: u16, range: Range<u64>) -> io::Result<reply::Reply> {
+        self.shared.pool.ask(request(kind, flags, &range), &[], &mut [])
+    }
+
+    /// Reads whole blocks.
+    fn read_blocks(&self, buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+        for piece in buf.chunks_mut(self.agreed().longest as usize) {
+            let range = offset..offset + piece.len() as u64;
+            offset = range.end;
+            self.shared.pool.ask(request(command::READ, 0, &range), &[], piece)?;
+        }
+        Ok(())
+    }
+
+    /// Writes whole blocks.
+    fn write_blocks(&self, buf: &[u8], mut offset: u64) -> io::Result<()> {
+        for piece in buf.chunks(self.agreed().longest as usize) {
+            let range = offset..offset + piece.len() as u64;
+            offset = range.end;
+            self.shared.pool.ask(request(command::WRITE, 0, &range), piece, &mut [])?;
+        }
+        Ok(())
+    }
+
+    /// Changes a part of the blocks around `range`, which the caller has for itself.
+    fn merge(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let around = self.around(offset..offset + buf.len() as u64);
+        let mut blocks = vec![0; (around.end - around.start) as usize];
+        self.read_blocks(&mut blocks, around.start)?;
+        let within = (offset - around.start) as usize;
+        blocks[within..within + buf.len()].copy_from_slice(buf);
+        self.write_blocks(&blocks, around.start)
+    }
+
+    /// The whole blocks that hold `range`.
+    fn around(&self, range: Range<u64>) -> Range<u64> {
+        let block = self.agreed().block;
+        range.start - range.start % block..range.end.next_multiple_of(block)
+    }
+
+    /// The whole blocks in `range`; empty when there are none.
+    fn inside(&self, range: &Range<u64>) -> Range<u64> {
+        let block = self.agreed().block;
+        let (start, end) = (range.start.next_multiple_of(block), range.end - range.end % block);
+        start..end.max(start)
+    }
+
+    fn check_range(&self, len: usize, offset: u64, kind: ErrorKind) -> io::Result<()> {
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= self.len() => Ok(()),
+            _ => {
+                let text =
+                    format!("the export ends at byte {}, {len} bytes at {offset} were wanted", self.len());
+                Err(io::Error::new(kind, text))
+            }
+        }
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        if self.read_only { Err(ErrorKind::ReadOnlyFilesystem.into()) } else { Ok(()) }
+    }
+
+    /// Sends a request about whole blocks in pieces that are not too long.
+    fn ask_in_pieces(&self, kind: u16, flags: u16, range: Range<u64>) -> io::Result<()> {
+        let mut at = range.start;
+        while at < range.end {
+            let end = range.end.min(at + LONGEST_RANGE);
+            self.ask(kind, flags, at..end)?;
+            at = end;
+        }
+        Ok(())
+    }
+
+    fn write_zero_blocks(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
+        let flags = if may_discard { 0 } else { command_flags::NO_HOLE };
+        if self.agreed().has(export::SEND_WRITE_ZEROES) {
+            match self.ask_in_pieces(command::WRITE_ZEROES, flags, range.clone()) {
+                Err(error) if error.kind() == ErrorKind::Unsupported => {}
+                done => return done,
+            }
+        }
+        let zeros = vec![0; (range.end - range.start).min(ZEROS) as usize];
+        let mut at = range.start;
+        while at < range.end {
+            let len = (range.end - at).min(ZEROS);
+            self.write_blocks(&zeros[..len as usize], at)?;
+            at += len;
+        }
+        Ok(())
+    }
+}
+
+impl Storage for Client {
+    fn len(&self) -> u64 {
+        self.agreed().size
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.check_range(buf.len(), offset, ErrorKind::UnexpectedEof)?;
+        let range = offset..offset + buf.len() as u64;
+        if self.around(range.clone()) == range {
+            return self.read_blocks(buf, offset);
+        }
+        let inside = self.inside(&range);
+        if inside.is_empty() {
+            return self.read_part(buf, offset);
+        }
+        let (head, rest) = buf.split_at_mut((inside.start - range.start) as usize);
+        let (body, tail) = rest.split_at_mut((inside.end - inside.start) as usize);
+        self.read_part(head, range.start)?;
+        self.read_blocks(body, inside.start)?;
+        self.read_part(tail, inside.end)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.check_range(buf.len(), offset, ErrorKind::StorageFull)?;
+        if buf.is_empty() {
+            return Ok(());
+        }
+        let range = offset..offset + buf.len() as u64;
+        if self.around(range.clone()) == range {
+            let _with_others = self.shared.blocks.read().unwrap_or_else(PoisonError::into_inner);
+            return self.write_blocks(buf, offset);
+        }
+        let _alone = self.shared.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        self.merge(buf, offset)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        if self.read_only || !self.agreed().has(export::SEND_FLUSH) {
+            return Ok(());
+        }
+        self.ask(command::FLUSH, 0, 0..0).map(drop)
+    }
+
+    /// Of the whole blocks in the range, where the server takes it.
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        self.check_writable()?;
+        let inside = self.inside(&(range.start..range.end.min(self.len())));
+        if inside.is_empty() || !self.agreed().has(export::SEND_TRIM) {
+            return Ok(());
+        }
+        let _with_others = self.shared.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        match self.ask_in_pieces(command::TRIM, 0, inside) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+            done => done,
+        }
+    }
+
+    fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
+        self.check_writable()?;
+        let len = usize::try_from(range.end - range.start).map_err(|_| ErrorKind::StorageFull)?;
+        self.check_range(len, range.start, ErrorKind::StorageFull)?;
+        let inside = self.inside(&range);
+        if inside.is_empty() {
+            return self.write_at(&vec![0; len], range.start);
+        }
+        self.write_at(&vec![0; (inside.start - range.start) as usize], range.start)?;
+        {
+            let _with_others = self.shared.blocks.read().unwrap_or_else(PoisonError::into_inner);
+            self.write_zero_blocks(inside.clone(), may_discard)?;
+        }
+        self.write_at(&vec![0; (range.end - inside.end) as usize], inside.end)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// By block status: a hole is what the server does not store and reads as zeros.
+    fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
+        if self.agreed().allocation.is_none() {
+            return Ok((offset < self.len()).then(|| offset..self.len()));
+        }
+        let mut at = offset;
+        while at < self.len() {
+            let asked = self.around(at..self.len().min(at + LONGEST_RANGE));
+            let reply = self.ask(command::BLOCK_STATUS, 0, asked.clone())?;
+            if let Some(data) = first_data(&reply.extents, &asked, at) {
+                return Ok(Some(data));
+            }
+            at = described(&reply.extents, &asked).max(at + 1);
+        }
+        Ok(None)
+    }
+
+    fn unit(&self) -> u64 {
+        self.agreed().block
+    }
+}
+
+impl Client {
+    /// Reads a part of one block or two.
+    fn read_part(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        if buf.is_empty() {
+            return Ok(());
+        }
+        let around = self.around(offset..offset + buf.len() as u64);
+        let mut blocks = vec![0; (around.end - around.start) as usize];
+        self.read_blocks(&mut blocks, around.start)?;
+        let within = (offset - around.start) as usize;
+        buf.copy_from_slice(&blocks[within..within + buf.len()]);
+        Ok(())
+    }
+}
+
+fn request(kind: u16, flags: u16, range: &Range<u64>) -> Request {
+    Request { flags, kind, cookie: 0, offset: range.start, length: range.end - range.start }
+}
+
+/// The first run of data at or behind `from` in what was asked for.
+fn first_data(extents: &[(u64, u64)], asked: &Range<u64>, from: u64) -> Option<Range<u64>> {
+    let hole = u64::from(state::HOLE | state::ZERO);
+    let mut at = asked.start;
+    let mut data: Option<Range<u64>> = None;
+    for (length, state) in extents {
+        let extent = at.max(from)..at.saturating_add(*length).min(asked.end);
+        at = at.saturating_add(*length);
+        if extent.is_empty() {
+            continue;
+        }
+        match &mut data {
+            Some(run) if state & hole != hole => run.end = extent.end,
+            Some(_) => break,
+            None if state & hole != hole => data = Some(extent),
+            None => {}
+        }
+    }
+    data
+}
+
+/// Where the extents end. A server describes at least a part of what was asked for, and may describe more.
+fn described(extents: &[(u64, u64)], asked: &Range<u64>) -> u64 {
+    let lengths = extents.iter().map(|(length, _)| *length);
+    lengths.fold(asked.start, u64::saturating_add).min(asked.end)
+}
+
+/// A failure to connect, as what it means.
+fn explain(uri: &Uri, error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::NotFound(format!("{uri}: {error}")),
+        ErrorKind::PermissionDenied => Error::Permission(format!("{uri}: {error}")),
+        ErrorKind::InvalidData | ErrorKind::Unsupported => Error::Refused(format!("{uri}: {error}")),
+        _ => Error::Io { what: format!("connecting to {uri}"), source: error },
+    }
+}
+
+/// TRIM, WRITE_ZEROES and BLOCK_STATUS about more take several requests: each has to end before the timeout, and
+/// compact headers hold 32 bits.
+const LONGEST_RANGE: u64 = 1 << 30;
+/// So many zeros are sent at once where the server cannot write them itself.
+const ZEROS: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests;

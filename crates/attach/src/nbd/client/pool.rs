@@ -1,0 +1,217 @@
+//! The connections of a client: as many as are busy, up to a limit, where the server can do with several; and a new one
+//! when one is lost.
+
+use super::Options;
+use super::connection::{Connection, Trouble};
+use super::handshake::{self, Agreed};
+use super::journal::Journal;
+use super::reply::Reply;
+use super::transport::Socket;
+use crate::nbd::Uri;
+use crate::nbd::protocol::Request;
+use crate::nbd::protocol::handshake::export;
+use crate::nbd::protocol::transmission::command;
+use crate::tls;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Connections to one export.
+pub(super) struct Pool {
+    uri: Uri,
+    tls: Option<tls::Client>,
+    options: Options,
+    agreed: Agreed,
+    journal: Journal,
+    open: Mutex<Open>,
+    /// Held while a lost connection is replaced.
+    reconnecting: Mutex<()>,
+}
+
+struct Open {
+    connections: Vec<Arc<Connection>>,
+    /// There will be no more of them.
+    most: usize,
+    /// Some thread is opening another.
+    is_opening: bool,
+}
+
+impl Pool {
+    pub(super) fn connect(uri: &Uri, tls: Option<tls::Client>, options: Options) -> io::Result<Self> {
+        let first = dial(uri, tls.as_ref(), &options, options.handshake)?;
+        let agreed = first.agreed().clone();
+        let most = if agreed.has(export::CAN_MULTI_CONN) { options.connections.max(1) } else { 1 };
+        let open = Open { connections: vec![Arc::new(first)], most, is_opening: false };
+        Ok(Self {
+            uri: uri.clone(),
+            tls,
+            options,
+            agreed,
+            journal: Journal::default(),
+            open: Mutex::new(open),
+            reconnecting: Mutex::new(()),
+        })
+    }
+
+    pub(super) fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// Has a request answered. What only asks is asked again over a new connection when one is lost. What changes
+    /// something is sent again only if nothing of it had left: the server may do late what it was told first, and
+    /// would then overwrite what came after.
+    pub(super) fn ask(&self, request: Request, payload: &[u8], buf: &mut [u8]) -> io::Result<Reply> {
+        let mut losses = 0;
+        loop {
+            if changes(request.kind) || request.kind == command::FLUSH {
+                self.journal.check()?;
+            }
+            let connection = self.pick()?;
+            let error = match self.ask_once(&connection, request, payload, buf) {
+                Ok(reply) => return Ok(reply),
+                Err(Trouble::Refused(error)) => return Err(error),
+                Err(Trouble::NotSent(error)) => error,
+                Err(Trouble::Lost(error)) if changes(request.kind) => {
+                    self.drop_broken(&error);
+                    let text = format!("the connection was lost ({error}) before the write was acknowledged");
+                    return Err(io::Error::new(ErrorKind::ConnectionAborted, text));
+                }
+                Err(Trouble::Lost(error)) => error,
+            };
+            self.drop_broken(&error);
+            losses += 1;
+            if losses > MOST_LOSSES {
+                return Err(error);
+            }
+        }
+    }
+
+    fn ask_once(
+        &self,
+        connection: &Connection,
+        request: Request,
+        payload: &[u8],
+        buf: &mut [u8],
+    ) -> Result<Reply, Trouble> {
+        match request.kind {
+            command::FLUSH => {
+                let mark = self.journal.flush_begins();
+                let reply = connection.ask(request, payload, buf)?;
+                self.journal.flush_succeeded(mark);
+                Ok(reply)
+            }
+            kind if changes(kind) => {
+                self.journal.write_begins();
+                let result = connection.ask(request, payload, buf);
+                if !matches!(result, Err(Trouble::Lost(_))) {
+                    self.journal.write_ends();
+                }
+                result
+            }
+            _ => connection.ask(request, payload, buf),
+        }
+    }
+
+    /// The connection with the least to do; another one if all are busy and there may be more.
+    fn pick(&self) -> io::Result<Arc<Connection>> {
+        let mut open = self.open();
+        open.connections.retain(|connection| !connection.is_broken());
+        let Some(idlest) = open.connections.iter().min_by_key(|connection| connection.load()).cloned() else {
+            drop(open);
+            return self.reconnect();
+        };
+        if idlest.load() == 0 || open.is_opening || open.connections.len() >= open.most {
+            return Ok(idlest);
+        }
+        open.is_opening = true;
+        drop(open);
+        // A server that takes no more of them may let one wait for ever.
+        let another = dial(&self.uri, self.tls.as_ref(), &self.options, ANOTHER);
+        let mut open = self.open();
+        open.is_opening = false;
+        match another {
+            Ok(another) if *another.agreed() == self.agreed => {
+                let another = Arc::new(another);
+                open.connections.push(Arc::clone(&another));
+                Ok(another)
+            }
+            _ => {
+                open.most = open.connections.len().max(1);
+                Ok(idlest)
+            }
+        }
+    }
+
+    /// Dials again until it works, the export is another one, or [`Options::reconnect`] is over.
+    fn reconnect(&self) -> io::Result<Arc<Connection>> {
+        let _turn = self.reconnecting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(standing) = self.open().connections.iter().find(|connection| !connection.is_broken()) {
+            return Ok(Arc::clone(standing));
+        }
+        let deadline = Instant::now() + self.options.reconnect;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match dial(&self.uri, self.tls.as_ref(), &self.options, self.options.handshake) {
+                Ok(connection) => {
+                    self.check_unchanged(connection.agreed())?;
+                    let connection = Arc::new(connection);
+                    self.open().connections.push(Arc::clone(&connection));
+                    return Ok(connection);
+                }
+                Err(error) if Instant::now() + pause >= deadline => return Err(error),
+                Err(_) => thread::sleep(pause),
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Requests are cut to what was agreed upon at first.
+    fn check_unchanged(&self, now: &Agreed) -> io::Result<()> {
+        if *now == self.agreed {
+            return Ok(());
+        }
+        let what = if now.size == self.agreed.size {
+            "the server has changed its mind about what it can do".to_owned()
+        } else {
+            format!("the export has {} bytes now, and had {}", now.size, self.agreed.size)
+        };
+        Err(io::Error::new(ErrorKind::InvalidData, what))
+    }
+
+    fn drop_broken(&self, why: &io::Error) {
+        self.journal.connection_lost(why);
+        self.open().connections.retain(|connection| !connection.is_broken());
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Connects and goes through the handshake.
+fn dial(
+    uri: &Uri,
+    tls: Option<&tls::Client>,
+    options: &Options,
+    patience: Duration,
+) -> io::Result<Connection> {
+    let socket = Socket::connect(&uri.address, patience)?;
+    socket.set_timeout(patience)?;
+    let (transport, agreed) = handshake::shake_hands(socket, &uri.export, tls)?;
+    transport.socket().set_timeout(options.timeout)?;
+    Ok(Connection::new(transport, agreed))
+}
+
+/// Whether a request changes what the export holds.
+fn changes(kind: u16) -> bool {
+    matches!(kind, command::WRITE | command::TRIM | command::WRITE_ZEROES)
+}
+
+/// A request that so many connections did not survive is given up.
+const MOST_LOSSES: u32 = 3;
+/// How long one more connection may take to be made.
+const ANOTHER: Duration = Duration::from_secs(1);
+/// Between attempts to reconnect.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
