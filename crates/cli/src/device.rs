@@ -2,7 +2,7 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::{hint, output};
+use crate::{hint, nbd, output};
 use keyway_volume::storage::File;
 use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
 use std::io::ErrorKind;
@@ -55,6 +55,27 @@ pub(crate) fn resolve(spec: &Path) -> PathBuf {
     }
 }
 
+/// The operand as a URL, when it is one. (A file of such a name is `./nbd://…`.)
+fn url(spec: &Path) -> Option<&str> {
+    spec.to_str().filter(|spec| nbd::is_url(spec))
+}
+
+/// Whether an operand is a URL.
+pub(crate) fn is_url(spec: &Path) -> bool {
+    url(spec).is_some()
+}
+
+/// Whether there is something to open; of a URL only its server knows.
+pub(crate) fn exists(spec: &Path) -> bool {
+    url(spec).is_some() || spec.exists()
+}
+
+/// Whether it is written where it stands, and as long as it is: a block device, or what is behind a URL. Anything else is
+/// a file to be made.
+pub(crate) fn is_given(spec: &Path) -> bool {
+    url(spec).is_some() || std::fs::metadata(spec).is_ok_and(|found| found.file_type().is_block_device())
+}
+
 /// Where the header is: `--header`, or the operand.
 pub(crate) fn header_path(args: &Args, operand: usize) -> Result<PathBuf> {
     let path = args.path(&shared::HEADER).or_else(|| args.operand(operand));
@@ -69,6 +90,9 @@ pub(crate) fn locking(args: &Args) -> Locking {
 /// The bytes behind `spec`, for what is going to be done to them: writing, reading (writable where that is allowed, so
 /// that a damaged header copy can be recovered), or looking only.
 pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
+    if let Some(url) = url(spec) {
+        return nbd::storage(url, access);
+    }
     Ok(match access {
         Access::Write => open_writable(spec)?,
         Access::Read => open_readable(spec)?,
@@ -109,8 +133,11 @@ pub(crate) fn in_use_by_others(path: &Path) -> Failure {
     cannot_open(path, &ErrorKind::ResourceBusy.into(), true)
 }
 
-/// Whether both paths name the same file, or the same block device whatever its node.
+/// Whether both name the same file, the same block device whatever its node, or the same URL.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    if url(one).is_some() {
+        return one == other;
+    }
     let identity = |path: &Path| {
         let found = std::fs::metadata(path).ok()?;
         let is_block = found.file_type().is_block_device();

@@ -1,7 +1,7 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use crate::args::Args;
-use crate::{device, hint, output};
+use crate::{device, hint, nbd, output};
 use keyway_volume::Error;
 use std::path::Path;
 use std::process::ExitCode;
@@ -119,6 +119,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let name = args.command().name;
     let announced = output::debug(args, &format!("keyway {} runs {name}.", env!("CARGO_PKG_VERSION")));
     let result = announced.and_then(|()| (args.command().run)(args));
+    nbd::disconnect();
     let device = device_operand(args).and_then(|index| device::header_path(args, index).ok());
     conclude(args, result.map_err(|failure| failure.placed(device.as_deref())))
 }

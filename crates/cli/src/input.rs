@@ -1,14 +1,16 @@
 //! Bytes that a command takes in: a file, a device, a pipe or standard input.
 
+use crate::device;
 use crate::failure::{Exit, Failure, Result};
-use keyway_volume::Storage;
 use keyway_volume::storage::File;
 use keyway_volume::stream::Source;
+use keyway_volume::{Access, Storage};
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An opened input.
 pub(crate) struct Input {
@@ -17,8 +19,8 @@ pub(crate) struct Input {
 }
 
 enum Kind {
-    /// A file or block device from this offset on.
-    Storage(File, u64),
+    /// A file, a block device or an export, from this offset on.
+    Storage(Arc<dyn Storage>, u64),
     Pipe(fs::File),
 }
 
@@ -32,6 +34,10 @@ impl Input {
     /// Opens `path`; without one, or with "-", standard input.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         match path {
+            Some(path) if device::is_url(path) => {
+                let kind = Kind::Storage(device::storage(path, Access::Probe)?, 0);
+                Ok(Self { name: Name::Path(path.to_owned()), kind })
+            }
             Some(path) if path != Path::new("-") => {
                 let file = fs::File::open(path).map_err(|e| cannot_open(path, &e))?;
                 Self::new(file, Name::Path(path.to_owned()), 0)
@@ -59,7 +65,7 @@ impl Input {
         };
         let copy = file.try_clone().map_err(|e| cannot_open(&path, &e))?;
         let kind = match File::from_file(copy, &path) {
-            Ok(storage) => Kind::Storage(storage, start),
+            Ok(storage) => Kind::Storage(Arc::new(storage), start),
             Err(_) if file.metadata().is_ok_and(|m| m.is_dir()) => {
                 return Err(cannot_open(&path, &ErrorKind::IsADirectory.into()));
             }
@@ -84,15 +90,15 @@ impl Input {
     /// Everything in it, once.
     pub(crate) fn source(&mut self) -> Source<'_> {
         match &mut self.kind {
-            Kind::Storage(file, start) => Source::Storage(file, *start..file.len().max(*start)),
+            Kind::Storage(file, start) => Source::Storage(&**file, *start..file.len().max(*start)),
             Kind::Pipe(file) => Source::Pipe(file),
         }
     }
 
     /// The file or device, to be read from its start; `None` for a pipe.
-    pub(crate) fn storage(&self) -> Option<&File> {
+    pub(crate) fn storage(&self) -> Option<&dyn Storage> {
         match &self.kind {
-            Kind::Storage(file, 0) => Some(file),
+            Kind::Storage(file, 0) => Some(&**file),
             _ => None,
         }
     }

@@ -13,8 +13,6 @@ use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
     Access, Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
 };
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -185,7 +183,7 @@ pub(crate) static KEEP_HOLES: Opt = Opt {
 pub(crate) enum Destination {
     /// A file that appears when it is complete.
     New(Creation),
-    /// A block device: its old header is wiped first, the new one written last.
+    /// A block device or an export: its old header is wiped first, the new one written last.
     Device {
         /// Its bytes.
         storage: Arc<dyn Storage>,
@@ -195,11 +193,11 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device, after a question.
+    /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device or export, after a question.
     /// `source` is what will be read meanwhile.
     pub(crate) fn open(args: &Args, path: &Path, source: &Path) -> Result<Self> {
         let path = device::resolve(path);
-        if !fs::metadata(&path).is_ok_and(|found| found.file_type().is_block_device()) {
+        if !device::is_given(&path) {
             return Creation::start(args, &path, BY_UMASK).map(Self::New);
         }
         let storage = device::storage(&path, Access::Write)?;

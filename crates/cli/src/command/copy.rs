@@ -10,8 +10,6 @@ use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::{progress, question, unlocking};
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
 use keyway_volume::{Access, Error, Luks, Storage};
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// `keyway copy`.
@@ -21,7 +19,7 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[
         Operand { name: "SOURCE", required: true, help: "A LUKS volume, or a raw image or device." },
-        Operand { name: "DESTINATION", required: true, help: "A new file, or a block device." },
+        Operand { name: "DESTINATION", required: true, help: "A new file, or a block device or export." },
     ],
     about: "Copy LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key.",
     man: "Whether the source is LUKS shows in its header. The destination is LUKS2 unless --to says otherwise: plaintext \
@@ -131,7 +129,7 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
         return Err(Failure::new(Exit::Parameters, message));
     }
     let plain = plaintext::open(args, 0, Data::Read, false)?;
-    if fs::metadata(to).is_ok_and(|found| found.file_type().is_block_device()) {
+    if device::is_given(to) {
         return to_raw_device(args, &plain, to);
     }
     let creation = Creation::start(args, to, OWNER_ONLY)?;

@@ -177,7 +177,7 @@ impl Target {
         let Some(device) = args.operand(0).map(device::resolve) else {
             return Err(Failure::silent(Exit::Parameters));
         };
-        if !device.exists() {
+        if !device::exists(&device) {
             let path = device.display();
             let way_out = format!("\"truncate -s 1G {path}\" makes a file for a volume");
             let message = format!("Device {path} does not exist or access denied; {way_out}.");
@@ -195,7 +195,7 @@ impl Target {
     }
 
     fn confirm(&self, args: &Args) -> Result<()> {
-        if self.header.as_ref().is_some_and(|h| !h.exists()) {
+        if self.header.as_ref().is_some_and(|h| !device::exists(h)) {
             let question = "Header file does not exist, do you want to create it?";
             return question::confirm(args, question, "Operation aborted.", Exit::Permission);
         }
@@ -231,7 +231,7 @@ impl Target {
     /// The storage for the header; a header file is made when it does not exist.
     fn prepare_header(&self, args: &Args) -> Result<Arc<dyn Storage>> {
         let Some(path) = &self.header else { return Ok(Arc::clone(&self.data)) };
-        if path.exists() {
+        if device::exists(path) {
             return device::storage(path, Access::Write);
         }
         output::debug(args, &format!("Creating header file {}.", path.display()))?;

@@ -6,13 +6,13 @@ use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::progress;
-use keyway_volume::Storage;
-use keyway_volume::storage::File;
 use keyway_volume::stream::{self, Options, Sink, Source};
+use keyway_volume::{Access, Storage};
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Arc;
 
 /// `keyway read`.
 pub(crate) static COMMAND: Command = Command {
@@ -118,8 +118,8 @@ fn refuse_source(args: &Args, output: &Path) -> Result<()> {
 enum Output {
     /// Standard output, a device, a pipe: in order.
     Pipe(fs::File),
-    /// A block device: from its start on.
-    Device(File),
+    /// A block device or an export: from its start on.
+    Device(Arc<dyn Storage>),
     /// A regular file, complete or not at all.
     New(Creation),
 }
@@ -130,12 +130,13 @@ impl Output {
             return Self::stdout();
         };
         refuse_source(args, path)?;
+        if device::is_given(path) {
+            return device::storage(path, Access::Write).map(Self::Device);
+        }
         match fs::metadata(path) {
             Ok(found) if !found.is_file() => {
                 let file = fs::File::options().write(true).open(path);
-                let file = file.map_err(|e| cannot_write(&path.display(), None, &e))?;
-                let shared = file.try_clone().map_err(|e| cannot_write(&path.display(), None, &e))?;
-                Ok(File::from_file(shared, path).map_or(Self::Pipe(file), Self::Device))
+                file.map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
             }
             _ => Creation::start(args, path, OWNER_ONLY).map(Self::New),
         }
@@ -164,7 +165,7 @@ impl Output {
                     pipe = file;
                     Sink::Pipe(&mut pipe)
                 }
-                Self::Device(file) => Sink::Storage(file, 0),
+                Self::Device(device) => Sink::Storage(&**device, 0),
                 Self::New(file) => Sink::Storage(&**file.file(), 0),
             };
             stream::transfer(source, sink, &Options::default(), meter)
@@ -172,7 +173,7 @@ impl Output {
         moved.map_err(|e| plaintext::failed(e, &plain.device.display(), &name))?;
         match self {
             Self::Pipe(_) => Ok(()),
-            Self::Device(file) => file.flush().map_err(|e| cannot_write(&name, None, &e)),
+            Self::Device(device) => device.flush().map_err(|e| cannot_write(&name, None, &e)),
             Self::New(file) => file.complete(),
         }
     }

@@ -344,7 +344,7 @@ fn explain(uri: &Uri, error: io::Error) -> Error {
         ErrorKind::NotFound => Error::NotFound(format!("{uri}: {error}")),
         ErrorKind::PermissionDenied => Error::Permission(format!("{uri}: {error}")),
         ErrorKind::InvalidData | ErrorKind::Unsupported => Error::Refused(format!("{uri}: {error}")),
-        _ => Error::Io { what: format!("connecting to {uri}"), source: error },
+        _ => Error::Io { what: uri.to_string(), source: error },
     }
 }
 
