@@ -69,6 +69,12 @@ impl Args {
         self.raw(option).and_then(OsStr::to_str)
     }
 
+    /// All values of an option that may be given several times, in order.
+    pub(crate) fn texts(&self, option: &Opt) -> Vec<&str> {
+        let raw = self.matches.try_get_raw(option.long).ok().flatten();
+        raw.into_iter().flatten().filter_map(OsStr::to_str).collect()
+    }
+
     /// The value as a file name.
     pub(crate) fn path(&self, option: &Opt) -> Option<&Path> {
         self.raw(option).map(Path::new)

@@ -25,6 +25,7 @@ pub(crate) mod open;
 mod packaging;
 mod read;
 mod resize;
+mod serve;
 mod status;
 mod token;
 mod write;
@@ -38,6 +39,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &write::COMMAND,
     &build::COMMAND,
     &copy::COMMAND,
+    &serve::COMMAND,
     &list::COMMAND,
     &ciphers::COMMAND,
     &luks_format::COMMAND,

@@ -15,8 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door or it is closed from outside.
-pub(crate) fn serve_until_stopped(door: &Arc<dyn Door>, volumes: &[Arc<dyn Storage>]) -> Result<()> {
+/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door or it is closed from outside. From the moment
+/// on that `announce` runs, a signal does so.
+pub(crate) fn serve_until_stopped(
+    door: &Arc<dyn Door>,
+    volumes: &[Arc<dyn Storage>],
+    announce: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let (stopping, behind) = (Arc::clone(door), volumes.to_vec());
     let _watch = interrupt::stop_by(move |_| {
         if let Err(why) = stopping.stop() {
@@ -25,6 +30,11 @@ pub(crate) fn serve_until_stopped(door: &Arc<dyn Door>, volumes: &[Arc<dyn Stora
             hint::door(&why).report();
         }
     });
+    if let Err(failure) = announce() {
+        // Nobody would know where it is.
+        let _ = door.stop();
+        return Err(failure);
+    }
     let ended = door.wait().map_err(|e| hint::door(&e));
     volumes.iter().map(|volume| flush(&**volume)).fold(ended, Result::and)
 }

@@ -14,6 +14,7 @@
 //! | `control`    | the socket through which others ask for status and close           |
 //! | `life`       | serving until told to stop; then waiting, flushing, wiping         |
 //! | `gate`       | the volume behind the door, which can be taken away and put back   |
+//! | `volume`     | from an unlocked volume to its gate and its facts                  |
 
 mod background;
 mod control;
@@ -22,12 +23,14 @@ mod gate;
 mod life;
 mod registry;
 pub(crate) mod runtime;
+mod volume;
 
 pub(crate) use control::Close;
 pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;
 pub(crate) use life::serve_until_stopped;
 pub(crate) use registry::{Name, find, list};
+pub(crate) use volume::behind_gate;
 
 use crate::failure::Result;
 use keyway_attach::Door;

@@ -257,8 +257,8 @@ fn only_export(server: &Server) -> String {
     }
 }
 
-/// RFC 3986, section 2.1; slashes stay, as in a path.
-fn percent_encoded(bytes: &[u8]) -> String {
+/// Bytes as they stand in a URI (RFC 3986, section 2.1); slashes stay, as in a path.
+pub fn percent_encoded(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {

@@ -15,7 +15,7 @@ mod requests;
 mod socket;
 mod transport;
 
-pub use listener::Listening;
+pub use listener::{Listening, percent_encoded};
 pub use socket::Socket;
 
 use crate::{Export, Result};

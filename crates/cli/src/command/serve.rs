@@ -1,0 +1,275 @@
+//! `serve`: volumes as the exports of an NBD server in the foreground.
+
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::failure::{Exit, Failure, Result};
+use crate::plaintext::{self, Data};
+use crate::session::{self, runtime};
+use crate::{device, hint, output};
+use keyway_attach::nbd::server::{Options, Server, percent_encoded};
+use keyway_attach::{Door, Export};
+use keyway_volume::Storage;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `keyway serve`.
+pub(crate) static COMMAND: Command = Command {
+    name: "serve",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand {
+        name: "VOLUME...",
+        required: true,
+        help: "The files or devices with the volumes; each becomes an export.",
+    }],
+    about: "Serve volumes to NBD clients: QEMU, libnbd, the kernel.",
+    man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. Once it listens, it says \
+          where, with the command lines to use it. SIGINT and SIGTERM end it: requests under way are answered, what was \
+          written reaches the device, the keys are wiped, the socket is removed, and the exit status is 0.\n\n\
+          Without --port it listens on a unix socket that its user alone may connect to: the one that --socket names, or \
+          keyway-serve/BASENAME.sock in the user's runtime directory ($XDG_RUNTIME_DIR). A socket that a killed server \
+          left behind is replaced; one that is listened on is refused.\n\n\
+          A single volume is the export with the empty name, which clients take when they name none. Several are named \
+          like their files; --export, once a volume in the same order, names them otherwise.\n\n\
+          Whoever can connect reads the plaintext. On a TCP port that is everybody who reaches the address.",
+    options: &[
+        &SOCKET,
+        &PORT,
+        &ADDRESS,
+        &EXPORT,
+        &shared::READONLY,
+        &THREADS,
+        &ALLOW_DISCARDS,
+        &shared::SHARED,
+        &shared::KEY_FILE,
+        &shared::KEYFILE_OFFSET,
+        &shared::KEYFILE_SIZE,
+        &shared::VOLUME_KEY_FILE,
+        &shared::KEY_SIZE,
+        &shared::KEY_SLOT,
+        &shared::HEADER,
+        &shared::TYPE,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+        &shared::TIMEOUT,
+        &shared::TRIES,
+        &shared::DISABLE_LOCKS,
+    ],
+    examples: &[
+        Example { line: "keyway serve disk.luks", does: "serve on a private socket, and say how to use it" },
+        Example {
+            line: "keyway serve --socket /tmp/vm.sock --export root --export data root.luks data.luks",
+            does: "two disks for a virtual machine",
+        },
+    ],
+    run,
+};
+
+static SOCKET: Opt = Opt {
+    long: "socket",
+    short: None,
+    value: "PATH",
+    kind: Kind::Path,
+    help: "Listen on this unix socket.",
+    man: "",
+};
+
+static PORT: Opt = Opt {
+    long: "port",
+    short: None,
+    value: "N",
+    kind: Kind::Number(u16::MAX as u64),
+    help: "Listen on this TCP port, not on a unix socket.",
+    man: "NBD's own is 10809; 0 takes a free one.",
+};
+
+static ADDRESS: Opt = Opt {
+    long: "address",
+    short: None,
+    value: "ADDRESS",
+    kind: Kind::Text,
+    help: "The TCP port's address (127.0.0.1).",
+    man: "",
+};
+
+static EXPORT: Opt = Opt {
+    long: "export",
+    short: None,
+    value: "NAME",
+    kind: Kind::Text,
+    help: "The export's name; once for each volume.",
+    man: "",
+};
+
+static THREADS: Opt = Opt {
+    long: "threads",
+    short: None,
+    value: "N",
+    kind: Kind::Number(256),
+    help: "Most threads that work for one client.",
+    man: "",
+};
+
+static ALLOW_DISCARDS: Opt = Opt {
+    long: "allow-discards",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Pass clients' discards on to the device.",
+    man: "Which sectors are unused then shows in the encrypted file or device. Without this option discards are accepted \
+          and nothing happens.",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let names = export_names(args)?;
+    let socket = socket(args)?;
+    let exports = (0..).zip(&names).map(|(operand, name)| export(args, operand, name));
+    let exports = exports.collect::<Result<Vec<Export>>>()?;
+    let volumes: Vec<Arc<dyn Storage>> = exports.iter().map(|export| Arc::clone(&export.storage)).collect();
+    let told: Vec<Told> = exports.iter().map(Told::new).collect();
+    let server = Server::new(exports, options(args));
+    let door: Arc<dyn Door> = Arc::new(match &socket {
+        Some(path) => server.unix(path).map_err(|e| hint::door(&e))?,
+        None => server.tcp(tcp_address(args)).map_err(|e| hint::door(&e))?,
+    });
+    let listening = usage(&door.place(), socket.as_deref(), &told);
+    session::serve_until_stopped(&door, &volumes, || output::print(&listening))
+}
+
+/// What clients call each volume.
+fn export_names(args: &Args) -> Result<Vec<String>> {
+    let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
+    let (volumes, given) = (args.operands().len(), args.texts(&EXPORT));
+    if volumes > 1 && args.given(&shared::HEADER) {
+        return refuse("--header goes with one volume, not with several.".into());
+    }
+    if !given.is_empty() && given.len() != volumes {
+        let message = format!("--export: {} names for {volumes} volumes; give one for each.", given.len());
+        return refuse(message);
+    }
+    let base = |index| {
+        let name = args.operand(index).and_then(Path::file_name).unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let names: Vec<String> = match (given.is_empty(), volumes) {
+        (false, _) => given.into_iter().map(str::to_owned).collect(),
+        (true, 1) => vec![String::new()],
+        (true, _) => (0..volumes).map(base).collect(),
+    };
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = names.iter().find(|name| !seen.insert(*name)) {
+        return refuse(format!("Two exports would be called \"{twice}\"; name them with --export."));
+    }
+    match names.iter().find(|name| name.len() > LONGEST_NAME) {
+        Some(long) => refuse(format!("--export {long}: a name has at most {LONGEST_NAME} bytes.")),
+        None => Ok(names),
+    }
+}
+
+/// The unix socket; `None` when a TCP port was asked for.
+fn socket(args: &Args) -> Result<Option<PathBuf>> {
+    match (args.path(&SOCKET), args.given(&PORT)) {
+        (Some(_), true) => {
+            Err(Failure::new(Exit::Parameters, "Options --socket and --port are mutually exclusive."))
+        }
+        (None, false) if args.given(&ADDRESS) => {
+            Err(Failure::new(Exit::Parameters, "Option --address goes with --port."))
+        }
+        (Some(path), false) => Ok(Some(path.to_owned())),
+        (None, true) => Ok(None),
+        (None, false) => {
+            let base = args.operand(0).and_then(Path::file_name).unwrap_or_default();
+            let name = format!("{}.sock", base.to_string_lossy());
+            runtime::directory(SOCKETS).map(|directory| Some(directory.join(name)))
+        }
+    }
+}
+
+fn tcp_address(args: &Args) -> (&str, u16) {
+    let port = args.number(&PORT).and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
+    (args.text(&ADDRESS).unwrap_or("127.0.0.1"), port)
+}
+
+fn options(args: &Args) -> Options {
+    let mut options = Options::default();
+    if let Some(threads) = args.number(&THREADS) {
+        options.threads = (threads as usize).max(1);
+    }
+    options
+}
+
+/// Unlocks one volume.
+fn export(args: &Args, operand: usize, name: &str) -> Result<Export> {
+    let read_only = args.given(&shared::READONLY);
+    let data = if read_only { Data::Show } else { Data::Write };
+    let plain = plaintext::open(args, operand, data, false)?;
+    Ok(Export {
+        name: name.to_owned(),
+        description: args.operand(operand).map(device::resolve).unwrap_or_default().display().to_string(),
+        read_only: read_only || plain.volume.is_read_only(),
+        storage: Arc::new(plain.volume),
+        discards: args.given(&ALLOW_DISCARDS),
+    })
+}
+
+/// What the user is told about an export.
+struct Told {
+    name: String,
+    volume: String,
+    size: u64,
+    read_only: bool,
+}
+
+impl Told {
+    fn new(export: &Export) -> Self {
+        Self {
+            name: export.name.clone(),
+            volume: export.description.clone(),
+            size: export.storage.len(),
+            read_only: export.read_only,
+        }
+    }
+}
+
+/// Where each export is, and the command lines that use it.
+fn usage(place: &str, socket: Option<&Path>, exports: &[Told]) -> String {
+    let mut text = String::new();
+    for export in exports {
+        let uri = if exports.len() == 1 { place.to_owned() } else { with_name(place, &export.name) };
+        let mode = if export.read_only { "read-only" } else { "read/write" };
+        let _ = writeln!(text, "Serving {} ({mode}, {} bytes) at {uri}", export.volume, export.size);
+        let _ = writeln!(text, "  nbdinfo '{uri}'");
+        let _ = writeln!(text, "  nbdcopy '{uri}' copy.img");
+        let read_only = if export.read_only { ",read-only=on" } else { "" };
+        let _ = writeln!(text, "  qemu-system-x86_64 -drive 'file={uri},format=raw,if=virtio{read_only}'");
+        let name = if export.name.is_empty() { String::new() } else { format!(" -N '{}'", export.name) };
+        let at = match socket {
+            Some(path) => format!("-unix '{}'", path.display()),
+            None => host_and_port(place),
+        };
+        let _ = writeln!(text, "  nbd-client {at}{name} /dev/nbd0    (as root)");
+    }
+    text
+}
+
+/// The URI of one export among several.
+fn with_name(place: &str, name: &str) -> String {
+    let name = percent_encoded(name.as_bytes());
+    match place.split_once('?') {
+        Some((server, socket)) => format!("{server}{name}?{socket}"),
+        None => format!("{place}{name}"),
+    }
+}
+
+/// "127.0.0.1 10809" of "nbd://127.0.0.1:10809/".
+fn host_and_port(place: &str) -> String {
+    let authority = place.split('/').nth(2).unwrap_or_default();
+    authority.rsplit_once(':').map_or_else(String::new, |(host, port)| format!("{host} {port}"))
+}
+
+/// Where default sockets are, in the runtime directory.
+const SOCKETS: &str = "keyway-serve";
+
+/// NBD's limit for a string, in bytes (doc/proto.md, "Values").
+const LONGEST_NAME: usize = 4096;
