@@ -8,7 +8,7 @@ use rustls::Connection;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What carries the encrypted bytes: shared references of it read and write, as those of TCP and Unix streams do.
+/// What carries the encrypted bytes, for both directions at the same time.
 pub trait Socket: Send + Sync {
     /// As [`Read::read`].
     ///
@@ -21,21 +21,6 @@ pub trait Socket: Send + Sync {
     /// # Errors
     /// The connection is broken, or its timeout is over.
     fn send(&self, bytes: &[u8]) -> io::Result<()>;
-}
-
-impl<S: Send + Sync> Socket for S
-where
-    for<'a> &'a S: Read + Write,
-{
-    fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
-        let mut socket = self;
-        socket.read(buf)
-    }
-
-    fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut socket = self;
-        socket.write_all(bytes)
-    }
 }
 
 /// A socket and the TLS session over it. Shared references read and write.

@@ -111,6 +111,16 @@ impl Write for &Socket {
     }
 }
 
+impl tls::Socket for Socket {
+    fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
+        (&mut &*self).read(buf)
+    }
+
+    fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        (&mut &*self).write_all(bytes)
+    }
+}
+
 /// A socket as it is, or encrypted.
 pub(super) enum Transport {
     Plain(Socket),

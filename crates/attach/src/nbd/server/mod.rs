@@ -13,6 +13,7 @@ mod pace;
 mod replies;
 mod requests;
 mod socket;
+mod starttls;
 mod transport;
 
 pub use listener::{Listening, percent_encoded};
