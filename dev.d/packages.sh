@@ -9,6 +9,7 @@ declare -A package_of=(
     [aarch64-linux-gnu-gcc]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
     [qemu-system-aarch64]=qemu-system-arm
     [nbdkit]=nbdkit
+    [nbd-client]=nbd-client
     [nbdcopy]=libnbd-bin
     [grub-fstest]=grub-common
     [nbdinfo]=libnbd-bin [nbdfuse]=libnbd-bin
@@ -37,7 +38,7 @@ demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
-vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl"
+vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"

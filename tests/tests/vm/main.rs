@@ -10,6 +10,7 @@ mod from_kernel;
 mod open;
 mod plain;
 mod to_kernel;
+mod ublk;
 
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
 

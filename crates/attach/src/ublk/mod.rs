@@ -86,16 +86,18 @@ impl Device {
     }
 
     fn start(&self) -> Result<()> {
+        // An ordinary user has no right to anything before udev's rule gave the device away.
+        let device = open_when_there(&PathBuf::from(format!("/dev/ublkc{}", self.info.id)))
+            .map_err(|source| self.failed("opening the queues of", source))?;
         let Export { storage, read_only, discards, .. } = &self.export;
         let parameters = protocol::parameters(&**storage, *read_only, *discards, self.info.buffer_len);
         self.control().set_parameters(&self.info, &parameters)?;
-        self.start_queues().map_err(|source| self.failed("serving", source))?;
+        self.start_queues(&device).map_err(|source| self.failed("serving", source))?;
         self.control().start(&self.info)
     }
 
     /// Starts a thread for each queue; returns when the kernel has taken all their offers.
-    fn start_queues(&self) -> io::Result<()> {
-        let device = open_when_there(&PathBuf::from(format!("/dev/ublkc{}", self.info.id)))?;
+    fn start_queues(&self, device: &File) -> io::Result<()> {
         let (ready, readiness) = mpsc::channel();
         for id in 0..self.info.queues {
             let queue =

@@ -1,0 +1,130 @@
+//! The ublk door under a kernel that has it (Linux 6.12): a file system on /dev/ublkbN, discards, a read-only disk, a
+//! server that dies, an ordinary user; and cryptsetup's mapping of what was written.
+
+use crate::need_machine;
+use keyway_tests::vm::{Machine, has_kernel};
+use keyway_tests::{Scratch, need_that, random};
+use std::fs;
+
+/// `serve OPTIONS…` starts a server whose answers come to /tmp/said and whose orders go to descriptor 3; `said N`
+/// waits for its Nth answer.
+const SCENARIO: &str = r#"
+    serve() {
+        rm -f /tmp/orders; mkfifo /tmp/orders; : >/tmp/said
+        $as "exec ublk-disk /dev/vda /key $*" </tmp/orders >/tmp/said &
+        server=$!
+        exec 3>/tmp/orders
+    }
+    said() {
+        tries=0
+        until [ $(wc -l </tmp/said) -ge $1 ] || [ $tries -ge 200 ]; do usleep 50000; tries=$((tries + 1)); done
+        sed -n ${1}p /tmp/said
+    }
+    as="sh -c"
+
+    serve discards
+    disk=$(said 1); echo DISK=$disk
+    echo SIZE=$(blockdev --getsize64 $disk)
+    mkfs.ext4 -q -b 4096 $disk
+    mount -t ext4 -o discard $disk /mnt
+    cp /large /mnt/large; cp /large /mnt/other; sync
+    echo clients >&3; echo CLIENTS=$(said 2)
+    echo stop >&3; echo BUSY=$(said 3)
+    rm /mnt/other; fstrim /mnt
+    cmp /mnt/large /large && echo SERVED=same
+    umount /mnt
+    blkdiscard -o 62914560 -l 1048576 $disk && echo DISCARD=yes
+    dd if=/large of=$disk bs=4k seek=14000 count=100 oflag=direct conv=fsync 2>/dev/null
+    dd if=$disk bs=4k skip=14000 count=100 iflag=direct 2>/dev/null | cmp -n 409600 - /large && echo DIRECT=same
+    echo stop >&3; echo STOPPED=$(said 4)
+    wait $server
+    echo LEFT=$(ls /dev | grep -c ublk[bc])
+
+    cryptsetup open -q --type plain -c aes-xts-plain64 -s 512 --key-file /key /dev/vda volume
+    mount -t ext4 -o ro /dev/mapper/volume /mnt
+    cmp /mnt/large /large && echo MAPPED=same
+    [ -e /mnt/other ] || echo OTHER=gone
+    umount /mnt
+    dd if=/dev/mapper/volume bs=4k skip=14000 count=100 2>/dev/null | cmp -n 409600 - /large && echo BEHIND=same
+    cryptsetup close volume
+
+    serve read-only
+    disk=$(said 1); echo READ_ONLY=$(blockdev --getro $disk)
+    mount -t ext4 -o ro $disk /mnt && cmp /mnt/large /large && echo READ=same
+    umount /mnt
+    dd if=/large of=$disk bs=4k count=1 2>/dev/null || echo WRITE=refused
+    blkdiscard -o 0 -l 4096 $disk 2>/dev/null || echo DISCARD_UNASKED=refused
+    exec 3>&-; echo DROPPED=$(said 2)
+    wait $server
+    echo LEFT_2=$(ls /dev | grep -c ublk[bc])
+
+    serve
+    disk=$(said 1)
+    mount -t ext4 $disk /mnt
+    kill -9 $server; wait $server || echo DIED=$?
+    umount /mnt
+    exec 3>&-
+    tries=0; until [ ! -e $disk ] || [ $tries -ge 100 ]; do usleep 50000; tries=$((tries + 1)); done
+    echo LEFT_3=$(ls /dev | grep ublk[bc])
+    echo REMOVED=$(ublk-disk remove $disk)
+    echo AGAIN=$(ublk-disk remove $disk)
+    echo LEFT_4=$(ls /dev | grep -c ublk[bc])
+
+    mkdir -p /etc; echo user:x:1000:1000::/:/bin/sh >>/etc/passwd
+    chmod 666 /dev/vda; chmod 644 /key
+    as="su user -c"
+    serve; echo USER=$(said 1); wait $server || exec 3>&-
+    chmod 666 /dev/ublk-control
+    serve
+    until [ -e /dev/ublkc0 ]; do usleep 10000; done; chown user /dev/ublkc0
+    disk=$(said 1)
+    dd if=$disk bs=4k skip=14000 count=100 iflag=direct 2>/dev/null | cmp -n 409600 - /large && echo OWN=same
+    echo stop >&3; echo OWN_STOPPED=$(said 2)
+    wait $server
+    rmmod ublk_drv && echo OWN_MODULE=free
+    as="sh -c"
+    serve; echo MISSING=$(said 1)
+"#;
+
+#[test]
+fn a_block_device_that_keyway_serves() {
+    need_machine!();
+    need_that!(has_kernel("6.12"), "there is no kernel with ublk: ./dev test vm fetches it");
+    let scratch = Scratch::new();
+    let image = scratch.random_file("image", 151, 64 << 20);
+    let server = fs::read(env!("CARGO_BIN_EXE_ublk-disk")).unwrap();
+    let machine = Machine::new().kernel("6.12").disk(&image).file("bin/ublk-disk", server);
+    let report = machine.file("key", random(152, 64)).file("large", random(153, 7_654_321)).run(SCENARIO);
+    for (key, value) in [
+        ("DISK", "/dev/ublkb0"),
+        ("SIZE", "67108864"),
+        ("CLIENTS", "clients: 1"),
+        ("BUSY", "Busy: /dev/ublkb0 is in use: unmount it first"),
+        ("SERVED", "same"),
+        ("DISCARD", "yes"),
+        ("DIRECT", "same"),
+        ("STOPPED", "stopped, true"),
+        ("LEFT", "0"),
+        ("MAPPED", "same"),
+        ("OTHER", "gone"),
+        ("BEHIND", "same"),
+        ("READ_ONLY", "1"),
+        ("READ", "same"),
+        ("WRITE", "refused"),
+        ("DISCARD_UNASKED", "refused"),
+        ("DROPPED", "dropped"),
+        ("LEFT_2", "0"),
+        ("DIED", "137"),
+        ("LEFT_3", "ublkc0"),
+        ("REMOVED", "removed: true"),
+        ("AGAIN", "removed: false"),
+        ("LEFT_4", "0"),
+        ("OWN", "same"),
+        ("OWN_STOPPED", "stopped, true"),
+        ("OWN_MODULE", "free"),
+    ] {
+        report.has(key, value);
+    }
+    assert!(report.value("USER").starts_with("Permission: this user may not use /dev/ublk-control"));
+    assert!(report.value("MISSING").contains("modprobe ublk_drv"));
+}
