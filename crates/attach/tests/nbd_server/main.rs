@@ -1,0 +1,7 @@
+//! The NBD server, message by message: a client of a few lines that may break every rule.
+
+mod client;
+mod commands;
+mod faults;
+mod handshake;
+mod listening;
