@@ -20,7 +20,6 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
-use std::time::Instant;
 
 /// Serves a client until it goes or breaks the protocol.
 pub(super) fn serve(
@@ -36,7 +35,7 @@ pub(super) fn serve(
         stopping,
         socket,
         spaces: &server.spaces,
-        requests: Mutex::new(Requests::new(agreed.incoming, agreed.headers)),
+        requests: Mutex::new(Requests::new(agreed.incoming, agreed.headers, &server.patience)),
         outgoing: Mutex::new(agreed.outgoing),
         order: Order::default(),
         pace: Pace::default(),
@@ -61,7 +60,7 @@ pub(super) struct Connection<'a> {
     socket: &'a Socket,
     spaces: &'a Spaces,
     /// Whoever has it leads.
-    requests: Mutex<Requests>,
+    requests: Mutex<Requests<'a>>,
     outgoing: Mutex<Outgoing>,
     order: Order,
     pace: Pace,
@@ -77,7 +76,7 @@ pub(super) struct Connection<'a> {
     end: Mutex<Option<io::Result<()>>>,
 }
 
-impl Connection<'_> {
+impl<'a> Connection<'a> {
     /// A thread's whole life.
     fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         let _broken = EndOnPanic(self);
@@ -97,7 +96,7 @@ impl Connection<'_> {
     /// Answers requests, until one is taken along while another thread gets the lead, or the client goes.
     fn lead<'s>(
         &'s self,
-        mut requests: MutexGuard<'s, Requests>,
+        mut requests: MutexGuard<'s, Requests<'a>>,
         scope: &'s Scope<'s, '_>,
     ) -> io::Result<()> {
         loop {
@@ -128,14 +127,14 @@ impl Connection<'_> {
     fn answer_small(
         &self,
         first: Request,
-        requests: &mut Requests,
+        requests: &mut Requests<'_>,
         replies: &mut Replies<'_>,
     ) -> io::Result<Option<Request>> {
         let mut request = first;
-        let mut batch = Batch::new();
+        let mut look = self.pace.look();
         loop {
             if !self.is_small(&request) || self.pace.is_slow() {
-                batch.end(&self.pace);
+                look.end();
                 replies.send()?;
                 return Ok(Some(request));
             }
@@ -145,12 +144,12 @@ impl Connection<'_> {
             }
             let payload = requests.small_payload(request.payload(self.headers) as usize)?;
             self.perform(&request, payload, replies)?;
-            batch.add(&request);
+            look.add(request.length);
             let more = requests.is_next_here();
             if !more || replies.is_full() {
-                batch.end(&self.pace);
+                look.end();
                 replies.send()?;
-                batch = Batch::new();
+                look = self.pace.look();
             }
             if !more {
                 return Ok(None);
@@ -165,8 +164,8 @@ impl Connection<'_> {
             turn.wait();
         }
         let request = &task.request;
-        let mut batch = Batch::new();
-        batch.add(request);
+        let mut look = self.pace.look();
+        look.add(request.length);
         match task.payload {
             Payload::Refused(errno, message) => replies.error(request, errno, message),
             Payload::None => self.perform(request, &mut [], replies)?,
@@ -176,7 +175,7 @@ impl Connection<'_> {
         drop(turn);
         // Long reads have waited for the client, too, and a flush waits on any storage.
         if request.kind == command::WRITE {
-            batch.end(&self.pace);
+            look.end();
         }
         replies.send()
     }
@@ -185,7 +184,7 @@ impl Connection<'_> {
     fn receive_payload(
         &self,
         request: Request,
-        requests: &mut Requests,
+        requests: &mut Requests<'_>,
         replies: &mut Replies<'_>,
     ) -> io::Result<Task> {
         let len = request.payload(self.headers);
@@ -209,7 +208,7 @@ impl Connection<'_> {
     }
 
     /// Whether the request is answered without the lead. Then there is a follower to take it.
-    fn hand_over<'s>(&'s self, request: &Request, requests: &Requests, scope: &'s Scope<'s, '_>) -> bool {
+    fn hand_over<'s>(&'s self, request: &Request, requests: &Requests<'_>, scope: &'s Scope<'s, '_>) -> bool {
         let waits = self.pace.is_slow() || may_wait(request);
         let most = if waits { self.threads } else { self.threads.min(self.cores) };
         // Nothing is gained while there is nothing else to do.
@@ -279,30 +278,6 @@ enum Payload {
 fn may_wait(request: &Request) -> bool {
     let reads = matches!(request.kind, command::READ | command::CACHE);
     request.has(command_flags::FUA) || !(reads || request.kind == command::WRITE)
-}
-
-/// Small requests that are answered one after another, and since when.
-struct Batch {
-    started: Instant,
-    requests: u32,
-    bytes: usize,
-}
-
-impl Batch {
-    fn new() -> Self {
-        Self { started: Instant::now(), requests: 0, bytes: 0 }
-    }
-
-    fn add(&mut self, request: &Request) {
-        self.requests += 1;
-        self.bytes += request.length as usize;
-    }
-
-    fn end(self, pace: &Pace) {
-        if self.requests > 0 {
-            pace.note(self.requests, self.bytes, self.started.elapsed());
-        }
-    }
 }
 
 /// A thread that works without the lead.

@@ -10,6 +10,7 @@ mod handshake;
 mod listener;
 mod order;
 mod pace;
+mod patience;
 mod replies;
 mod requests;
 mod socket;
@@ -20,6 +21,7 @@ pub use listener::{Listening, percent_encoded};
 pub use socket::Socket;
 
 use crate::{Export, Result};
+use patience::Patience;
 use replies::Spaces;
 use std::io::{self, Read, Write};
 use std::net::ToSocketAddrs;
@@ -34,6 +36,7 @@ pub struct Server {
     options: Options,
     clients: AtomicUsize,
     spaces: Spaces,
+    patience: Patience,
 }
 
 /// What a server allows.
@@ -71,7 +74,8 @@ pub trait StartTls: Send + Sync {
 impl Server {
     /// Serves `exports`, whose names differ. A client that names none gets the one without a name, or the only one.
     pub fn new(exports: Vec<Export>, options: Options) -> Arc<Self> {
-        Arc::new(Self { exports, options, clients: AtomicUsize::new(0), spaces: Spaces::default() })
+        let (clients, spaces) = (AtomicUsize::new(0), Spaces::default());
+        Arc::new(Self { exports, options, clients, spaces, patience: Patience::new() })
     }
 
     /// Listens on a Unix socket that only its owner may connect to. A socket that nobody listens on any more is replaced.

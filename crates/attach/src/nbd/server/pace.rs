@@ -1,9 +1,12 @@
 //! Whether the storage answers at once, as a page cache does, or lets its callers wait, as disks do.
 //!
 //! Only then are there more threads than cores, and small requests are answered side by side instead of one after another.
+//! A thread that was late may have lost its core to somebody else; the kernel knows whether it slept (getrusage(2),
+//! `ru_nvcsw`), and is asked while there is doubt.
 
+use nix::sys::resource::{UsageWho, getrusage};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A running impression of a storage. Threads may overwrite each other's; it is no more than that.
 #[derive(Default)]
@@ -12,48 +15,117 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Notes that `requests` requests over `bytes` bytes took so long.
-    pub(super) fn note(&self, requests: u32, bytes: usize, took: Duration) {
-        let at_once = AT_ONCE * requests + Duration::from_nanos(bytes as u64);
-        let score = self.score.load(Ordering::Relaxed);
-        let next = if took > at_once { (score + UP).min(TOP) } else { score.saturating_sub(DOWN) };
-        if next != score {
-            self.score.store(next, Ordering::Relaxed);
-        }
+    /// Begins to look at some requests that this thread answers one after another.
+    pub(super) fn look(&self) -> Look<'_> {
+        let doubt = self.score.load(Ordering::Relaxed) > 0;
+        let slept = if doubt { times_slept() } else { None };
+        Look { pace: self, slept, started: Instant::now(), requests: 0, bytes: 0 }
     }
 
     /// Whether callers wait.
     pub(super) fn is_slow(&self) -> bool {
         self.score.load(Ordering::Relaxed) >= SLOW
     }
+
+    fn note(&self, finding: Finding) {
+        let score = self.score.load(Ordering::Relaxed);
+        let next = match finding {
+            Finding::InTime | Finding::Displaced => score.saturating_sub(DOWN),
+            Finding::Late => score.max(DOUBT),
+            Finding::Slept => (score + UP).min(TOP),
+        };
+        if next != score {
+            self.score.store(next, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Some requests, and since when.
+pub(super) struct Look<'a> {
+    pace: &'a Pace,
+    slept: Option<i64>,
+    started: Instant,
+    requests: u32,
+    bytes: usize,
+}
+
+impl Look<'_> {
+    /// One more of `bytes` bytes.
+    pub(super) fn add(&mut self, bytes: u64) {
+        self.requests += 1;
+        self.bytes += bytes as usize;
+    }
+
+    /// The last one is answered.
+    pub(super) fn end(self) {
+        if self.requests == 0 {
+            return;
+        }
+        let in_time = AT_ONCE * self.requests + Duration::from_nanos(self.bytes as u64);
+        self.pace.note(match (self.started.elapsed() > in_time, self.slept) {
+            (false, _) => Finding::InTime,
+            (true, None) => Finding::Late,
+            (true, before) if times_slept() > before => Finding::Slept,
+            (true, Some(_)) => Finding::Displaced,
+        });
+    }
+}
+
+/// What a look showed.
+#[derive(Clone, Copy)]
+enum Finding {
+    InTime,
+    /// Nobody knows why.
+    Late,
+    /// This thread waited for something.
+    Slept,
+    /// Others had its core.
+    Displaced,
+}
+
+/// How often this thread has given up its core to wait.
+fn times_slept() -> Option<i64> {
+    getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| i64::from(usage.voluntary_context_switches()))
 }
 
 /// What a request may take besides a nanosecond a byte. (A 4 KiB read out of the page cache takes 1 µs, the fastest
-/// disks 10 µs; whoever loses its core for a moment takes more, but rarely.)
-const AT_ONCE: Duration = Duration::from_micros(40);
+/// disks 10 µs.)
+const AT_ONCE: Duration = Duration::from_micros(20);
 
 /// A late answer weighs more than one in time: a few of them are enough, and a few in a hundred keep it so.
 const UP: u32 = 16;
 const DOWN: u32 = 1;
+const DOUBT: u32 = 8;
 const SLOW: u32 = 64;
 const TOP: u32 = 128;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::hint::spin_loop;
+    use std::thread::sleep;
+
+    fn look(pace: &Pace, work: impl Fn()) {
+        let mut look = pace.look();
+        work();
+        look.add(4096);
+        look.end();
+    }
 
     #[test]
-    fn a_disk_is_recognised_and_a_hiccup_is_none() {
+    fn a_storage_that_waits_is_slow_and_a_busy_machine_is_not() {
         let pace = Pace::default();
-        pace.note(1, 4096, Duration::from_millis(3));
+        let busy = || {
+            let started = Instant::now();
+            while started.elapsed() < 3 * AT_ONCE {
+                spin_loop();
+            }
+        };
+        (0..50).for_each(|_| look(&pace, busy));
         assert!(!pace.is_slow());
-        for _ in 0..3 {
-            pace.note(1, 4096, Duration::from_micros(80));
-        }
+        (0..10).for_each(|_| look(&pace, || sleep(3 * AT_ONCE)));
         assert!(pace.is_slow());
-        for _ in 0..100 {
-            pace.note(32, 32 << 12, Duration::from_micros(60));
-        }
+        (0..200).for_each(|_| look(&pace, || ()));
         assert!(!pace.is_slow());
     }
 }

@@ -42,8 +42,9 @@ impl<'a> Replies<'a> {
     /// # Errors
     /// The connection broke.
     pub(super) fn room(&mut self, len: usize) -> io::Result<&mut [u8]> {
-        if self.used + len > SPACE {
+        if self.used + len > self.space.len() {
             self.send()?;
+            self.space.grow(len);
         }
         Ok(&mut self.space.bytes()[self.used..self.used + len])
     }
@@ -169,44 +170,60 @@ impl<'a> Replies<'a> {
 /// Buffers for data, shared by all connections: those used last are used next, while they are in some cache.
 #[derive(Default)]
 pub(super) struct Spaces {
-    free: Mutex<Vec<Box<[u8]>>>,
+    free: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Spaces {
     pub(super) fn take(&self) -> Space<'_> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // (Memory that nobody touches is not there.)
-        Space { spaces: self, bytes: Some(free.unwrap_or_else(|| vec![0; SPACE + PAGE].into())) }
+        Space { spaces: self, bytes: free.unwrap_or_default() }
     }
 }
 
-/// A buffer of [`SPACE`] bytes, until dropped.
+/// A buffer of up to [`SPACE`] bytes, until dropped. It is as long as was ever needed: memory is not cleared for nothing.
 pub(super) struct Space<'a> {
     spaces: &'a Spaces,
-    bytes: Option<Box<[u8]>>,
+    bytes: Vec<u8>,
 }
 
 impl Space<'_> {
+    /// Makes it at least `len` bytes long; what is in it is lost.
+    fn grow(&mut self, len: usize) {
+        if self.len() < len {
+            // The old one goes before the new one comes.
+            self.bytes = Vec::new();
+            self.bytes = vec![0; (len.max(LEAST) + PAGE).next_multiple_of(GRAIN)];
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len().saturating_sub(PAGE)
+    }
+
     /// It, from the start of a page on.
-    pub(super) fn bytes(&mut self) -> &mut [u8] {
-        let bytes = self.bytes.as_deref_mut().unwrap_or_default();
-        let offset = bytes.as_ptr().align_offset(PAGE).min(bytes.len());
-        let end = bytes.len().min(offset + SPACE);
-        &mut bytes[offset..end]
+    fn bytes(&mut self) -> &mut [u8] {
+        let (offset, len) = (self.bytes.as_ptr().align_offset(PAGE), self.len());
+        self.bytes.get_mut(offset..offset + len).unwrap_or_default()
     }
 }
 
 impl Drop for Space<'_> {
     fn drop(&mut self) {
         let mut free = self.spaces.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = self.bytes.take().filter(|_| free.len() < MOST_FREE) {
-            free.push(bytes);
+        if free.len() < MOST_FREE {
+            free.push(std::mem::take(&mut self.bytes));
         }
     }
 }
 
-/// The size of a [`Space`]: as much as a kernel asks for in one request.
+/// The largest [`Space`]: as much as a kernel asks for in one request.
 pub(super) const SPACE: usize = 2 << 20;
+
+/// The smallest: a batch with one more small reply.
+const LEAST: usize = 128 << 10;
+
+/// In between they grow by this much.
+const GRAIN: usize = 64 << 10;
 
 /// So much data is on its way before more is read.
 const BATCH: usize = 64 << 10;
@@ -215,7 +232,7 @@ const BATCH: usize = 64 << 10;
 const MOST_PARTS: usize = 32;
 
 /// How many unused buffers are kept.
-const MOST_FREE: usize = 4;
+const MOST_FREE: usize = 16;
 
 /// The longest message with an error, in bytes.
 const MOST_MESSAGE: usize = 512;

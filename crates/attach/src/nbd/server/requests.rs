@@ -1,13 +1,16 @@
 //! What a client sends in the transmission phase, through a buffer: one receive fetches many small requests, whose
 //! payloads are worked on where they lie; large payloads go straight to where they are worked on.
 
+use super::patience::{Eagerness, Patience};
 use super::transport::Incoming;
 use crate::nbd::protocol::{Headers, Request};
 use std::io::{self, IoSliceMut};
 
 /// The receiving side of a connection.
-pub(super) struct Requests {
+pub(super) struct Requests<'a> {
     incoming: Incoming,
+    patience: &'a Patience,
+    eagerness: Eagerness,
     headers: Headers,
     buffer: Box<[u8]>,
     /// What was received and not yet taken: `buffer[start..end]`.
@@ -17,9 +20,11 @@ pub(super) struct Requests {
     cautious: bool,
 }
 
-impl Requests {
-    pub(super) fn new(incoming: Incoming, headers: Headers) -> Self {
-        Self { incoming, headers, buffer: vec![0; BUFFER].into(), start: 0, end: 0, cautious: false }
+impl<'a> Requests<'a> {
+    pub(super) fn new(incoming: Incoming, headers: Headers, patience: &'a Patience) -> Self {
+        let buffer = vec![0; BUFFER].into();
+        let eagerness = Eagerness::default();
+        Self { incoming, patience, eagerness, headers, buffer, start: 0, end: 0, cautious: false }
     }
 
     /// Waits for the next request; `None` when the client has gone.
@@ -125,7 +130,8 @@ impl Requests {
             (self.start, self.end) = (0, self.end - self.start);
         }
         let space = self.end..BUFFER.min(self.end.saturating_add(most));
-        let received = self.incoming.receive(&mut [IoSliceMut::new(&mut self.buffer[space])])?;
+        let space = &mut [IoSliceMut::new(&mut self.buffer[space])];
+        let received = self.incoming.receive_soon(space, &mut self.eagerness, self.patience)?;
         self.end += received;
         Ok(received > 0)
     }

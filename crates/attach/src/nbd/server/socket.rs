@@ -26,8 +26,20 @@ impl Socket {
     /// # Errors
     /// The connection is broken, or the receive timeout passed.
     pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.receive_with(buffers, RecvFlags::empty())
+    }
+
+    /// As [`Socket::receive`], but `None` when there is nothing yet.
+    pub(super) fn receive_now(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<Option<usize>> {
+        match self.receive_with(buffers, RecvFlags::DONTWAIT) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            received => received.map(Some),
+        }
+    }
+
+    fn receive_with(&self, buffers: &mut [IoSliceMut<'_>], flags: RecvFlags) -> io::Result<usize> {
         loop {
-            match recvmsg(&*self.fd, buffers, &mut RecvAncillaryBuffer::default(), RecvFlags::empty()) {
+            match recvmsg(&*self.fd, buffers, &mut RecvAncillaryBuffer::default(), flags) {
                 Ok(message) => return Ok(message.bytes),
                 Err(Errno::INTR) => {}
                 Err(e) => return Err(e.into()),

@@ -1,6 +1,8 @@
 //! The two directions of a connection: a socket's, or those of TLS over it.
 
 use super::Socket;
+use super::patience::{Eagerness, Patience};
+use std::cell::RefCell;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 
 /// What a client sends.
@@ -20,6 +22,20 @@ pub(super) enum Outgoing {
 }
 
 impl Incoming {
+    /// As [`Incoming::receive`], without falling asleep at once.
+    pub(super) fn receive_soon(
+        &mut self,
+        buffers: &mut [IoSliceMut<'_>],
+        eagerness: &mut Eagerness,
+        patience: &Patience,
+    ) -> io::Result<usize> {
+        let Self::Plain(socket) = self else { return self.receive(buffers) };
+        // (Both cannot have the buffers at a time.)
+        let buffers = RefCell::new(buffers);
+        let ready = || socket.receive_now(&mut buffers.borrow_mut());
+        eagerness.wait(patience, ready, || socket.receive(&mut buffers.borrow_mut()))
+    }
+
     /// Receives what is there, but waits for the first byte; 0 at the end.
     pub(super) fn receive(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         match self {
