@@ -16,6 +16,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::libc;
 use nix::sys::stat::Mode;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 /// What is done to a volume that is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,19 @@ impl InUse {
     /// for them. Storage that is no file or device, and files on file systems without locks, are not marked.
     ///
     /// # Errors
-    /// [`Error::Busy`] when another process uses it in a way that this use does not go with.
+    /// [`Error::Busy`] when another process uses it in a way that this use does not go with, and still does so half a
+    /// second later.
     pub fn acquire(storage: &dyn Storage, access: Access, shared: bool) -> Result<Self> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match Self::try_acquire(storage, access, shared) {
+                Err(Error::Busy(_)) if Instant::now() < deadline => std::thread::sleep(POLL),
+                result => return result,
+            }
+        }
+    }
+
+    fn try_acquire(storage: &dyn Storage, access: Access, shared: bool) -> Result<Self> {
         let claim = match storage.lock_target() {
             Some(LockTarget::BlockDevice { fd, .. }) if !shared => claim(fd, access)?,
             _ => None,
@@ -145,6 +157,10 @@ fn busy() -> Error {
 fn failed(errno: Errno) -> Error {
     Error::Io { what: "marking the volume as in use".into(), source: errno.into() }
 }
+
+/// Whoever was unmounted or told to end a moment ago is still flushing.
+const PATIENCE: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(20);
 
 const CONSISTENT_READ: u8 = 1 << 0;
 const WRITE: u8 = 1 << 1;

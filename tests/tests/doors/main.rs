@@ -1,1 +1,5 @@
 //! The doors, used by other people's programs: NBD clients, FUSE's users, several processes and several users.
+
+mod fuse;
+mod in_use;
+mod mounted;

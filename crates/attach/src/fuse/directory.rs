@@ -16,7 +16,8 @@ use fuser::{
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// The root directory and its file.
@@ -33,6 +34,7 @@ pub(super) struct Directory {
     written: AtomicU64,
     /// Whether something was written that was not flushed.
     dirty: AtomicBool,
+    open_files: Arc<AtomicUsize>,
 }
 
 impl Directory {
@@ -53,7 +55,13 @@ impl Directory {
             mounted: SystemTime::now(),
             written: AtomicU64::new(0),
             dirty: AtomicBool::new(false),
+            open_files: Arc::default(),
         }
+    }
+
+    /// How often the file is open.
+    pub(super) fn open_files(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.open_files)
     }
 
     fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {
@@ -196,7 +204,22 @@ impl Filesystem for Directory {
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        self.open_files.fetch_add(1, Ordering::Relaxed);
         reply.opened(FileHandle(0), self.open_flags);
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.open_files.fetch_sub(1, Ordering::Relaxed);
+        reply.ok();
     }
 
     fn read(
@@ -276,7 +299,7 @@ impl Filesystem for Directory {
         reply.statfs(blocks, 0, 0, 2, 0, BLOCK, 255, BLOCK);
     }
 
-    // The directory's content is fixed; what is not here, crate fuser refuses in the same way.
+    // The directory's content is fixed; what is not here, crate fuser refuses.
 
     fn create(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
         reply.error(Errno::EPERM);

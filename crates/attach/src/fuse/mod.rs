@@ -19,8 +19,18 @@ use fuser::{Config, Session, SessionACL};
 use mounting::Unmount;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+/// Whether `dir` can be mounted on, as far as can be told without trying.
+///
+/// # Errors
+/// Those of [`Mount::new`].
+pub fn check(dir: &Path) -> Result<()> {
+    mounting::check(dir)?;
+    mounting::open_device().map(drop)
+}
 
 /// How a volume is mounted.
 #[derive(Debug, Clone)]
@@ -58,6 +68,7 @@ impl Default for Options {
 pub struct Mount {
     directory: PathBuf,
     session: Arc<Ended>,
+    open_files: Arc<AtomicUsize>,
 }
 
 impl Mount {
@@ -74,8 +85,10 @@ impl Mount {
         // The kernel decides who may come in; it is told so when mounting.
         config.acl = SessionACL::All;
         config.n_threads = Some(options.threads.max(1));
-        config.clone_fd = mounting::may_open_device();
-        let started = Session::from_fd(Directory::new(export, &options), device, SessionACL::All, config);
+        config.clone_fd = true;
+        let directory = Directory::new(export, &options);
+        let open_files = directory.open_files();
+        let started = Session::from_fd(directory, device, SessionACL::All, config);
         let started =
             started.map_err(|source| Error::Io { what: format!("mounting {}", dir.display()), source });
         let running = started.inspect_err(|_| drop(mounting::unmount(&dir, Unmount::Lazily)))?;
@@ -89,7 +102,8 @@ impl Mount {
             drop(storage);
             ended.tell(served.and(flushed));
         });
-        Ok(Self { directory: dir, session })
+        mounting::read_far_ahead(&dir);
+        Ok(Self { directory: dir, session, open_files })
     }
 
     /// Takes the directory away at once, and keeps serving those who have the file open; [`Door::wait`] returns when
@@ -107,12 +121,16 @@ impl Mount {
 
 /// Whether this user can mount here: /dev/fuse may be opened, and there are root's rights or the program fusermount3.
 pub fn is_available() -> bool {
-    mounting::may_open_device() && (rustix::process::geteuid().is_root() || mounting::has_helper())
+    mounting::open_device().is_ok() && (rustix::process::geteuid().is_root() || mounting::has_helper())
 }
 
 impl Door for Mount {
     fn place(&self) -> String {
         self.directory.join(FILE_NAME).display().to_string()
+    }
+
+    fn clients(&self) -> usize {
+        self.open_files.load(Ordering::Relaxed)
     }
 
     fn wait(&self) -> Result<()> {

@@ -51,19 +51,7 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
 
 /// Mounts, and returns the kernel's end of the conversation.
 pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<OwnedFd> {
-    let device = match fs::File::options().read(true).write(true).open(DEVICE) {
-        Ok(device) => device,
-        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
-            return Err(Error::Permission(format!(
-                "{DEVICE} may not be opened by this user (root can allow it)"
-            )));
-        }
-        Err(e) => {
-            return Err(Error::Unavailable(format!(
-                "no FUSE here: {DEVICE}: {e} (root loads it with \"modprobe fuse\")"
-            )));
-        }
-    };
+    let device = open_device()?;
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
     if read_only {
         flags |= MountFlags::RDONLY;
@@ -82,15 +70,31 @@ pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<Ow
     }
 }
 
-/// Whether more descriptors of the device can be had, one a thread.
-pub(super) fn may_open_device() -> bool {
-    fs::File::options().read(true).write(true).open(DEVICE).is_ok()
+/// The kernel's FUSE device. (fusermount3, too, opens it with the user's rights alone.)
+pub(super) fn open_device() -> Result<fs::File> {
+    fs::File::options().read(true).write(true).open(DEVICE).map_err(|e| match e.kind() {
+        ErrorKind::PermissionDenied => Error::Permission(format!(
+            "{DEVICE} may not be opened by this user; root can allow it (chmod 666)"
+        )),
+        _ => {
+            Error::Unavailable(format!("no FUSE here: {DEVICE}: {e} (root loads it with \"modprobe fuse\")"))
+        }
+    })
 }
 
 /// Whether the program that mounts for ordinary users is installed.
 pub(super) fn has_helper() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(FUSERMOUNT).is_file())
+}
+
+/// Lets the kernel read ahead in the largest requests, not in its usual 128 KiB. That is for root to say; without it
+/// everything goes on as well, in smaller requests.
+pub(super) fn read_far_ahead(mounted: &Path) {
+    let Ok(found) = rustix::fs::stat(mounted) else { return };
+    let (major, minor) = (rustix::fs::major(found.st_dev), rustix::fs::minor(found.st_dev));
+    let _ =
+        fs::write(format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb"), (MAX_REQUEST / 1024).to_string());
 }
 
 /// When to unmount.

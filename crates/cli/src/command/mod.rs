@@ -20,6 +20,7 @@ mod luks_kill_slot;
 mod luks_resume;
 mod luks_suspend;
 mod luks_uuid;
+mod mount;
 mod new_keyslot;
 pub(crate) mod open;
 mod packaging;
@@ -37,6 +38,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &inspect::COMMAND,
     &read::COMMAND,
     &write::COMMAND,
+    &mount::COMMAND,
     &build::COMMAND,
     &copy::COMMAND,
     &serve::COMMAND,

@@ -1,0 +1,115 @@
+//! Who uses a volume says so: QEMU and Keyway refuse each other, two Keyways refuse each other, and cryptsetup edits the
+//! header all the same.
+
+use crate::mounted::Mounted;
+use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::{cryptsetup, need, need_that, peer};
+use std::fs::File;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[test]
+fn two_keyways_and_formatting_are_refused() {
+    need!("fusermount3");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    let m = Mounted::with("");
+    let again = m.scratch.path("again");
+    std::fs::create_dir(&again).unwrap();
+    let mount = |options: &str| m.keyway("mount").args(options).arg(&m.volume).arg(&again);
+    mount("").fails(5).says("in use").says("--shared");
+    mount("--readonly").fails(5).says("in use").says("--shared");
+    m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use").says("--shared");
+    keyway_tests::keyway("luksFormat -q --type luks1").arg(&m.volume).arg(&m.key).fails(5).says("in use");
+    m.keyway("write --shared").arg(&m.volume).arg(&m.key).ok();
+    mount("--shared").ok();
+    peer("fusermount3", "-u").arg(&again).ok();
+    m.unmount();
+    m.keyway("write").arg(&m.volume).arg(&m.key).ok();
+
+    // Readers do not mind each other.
+    m.mount("--readonly").ok();
+    mount("--readonly").ok();
+    m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use");
+    peer("fusermount3", "-u").arg(&again).ok();
+    m.unmount();
+}
+
+#[test]
+fn qemu_refuses_what_keyway_uses() {
+    need!("fusermount3", "qemu-img", "qemu-io");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    let m = Mounted::with("");
+    let write = || peer("qemu-io", "-f raw -c").arg("write 0 512").arg(&m.volume);
+    let read = |options: &str| peer("qemu-img", "info -f raw").args(options).arg(&m.volume);
+    write().fails(1).says("lock");
+    read("").fails(1).says("lock");
+    read("-U").ok();
+    m.unmount();
+    read("").ok();
+    m.mount("--readonly").ok();
+    write().fails(1).says("lock");
+    read("").ok();
+    m.unmount();
+    write().ok();
+}
+
+#[test]
+fn keyway_refuses_what_qemu_uses() {
+    need!("fusermount3", "qemu-nbd");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    let m = Mounted::new();
+    let mut qemu = qemu_nbd(&m, "");
+    let refused = [m.mount(""), m.mount("--readonly"), m.keyway("write").arg(&m.volume).arg(&m.key)];
+    let refused = refused.map(|run| run.outcome());
+    m.mount("--shared").ok();
+    m.unmount();
+    end(&mut qemu);
+    for outcome in refused {
+        assert_eq!(outcome.code, Some(5), "{outcome}");
+        outcome.says("in use").says("QEMU").says("--shared");
+    }
+
+    // Readers do not mind each other.
+    let mut qemu = qemu_nbd(&m, "--read-only");
+    let reading = m.mount("--readonly").outcome();
+    end(&mut qemu);
+    assert_eq!(reading.code, Some(0), "{reading}");
+    m.unmount();
+}
+
+#[test]
+fn cryptsetup_edits_the_keyslots_of_a_volume_in_use() {
+    need!("fusermount3", "cryptsetup");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    let m = Mounted::with("");
+    cryptsetup("luksDump").arg(&m.volume).ok().says("Key Slot 0: ENABLED");
+    let second = m.scratch.file("second", "another passphrase");
+    cryptsetup("luksAddKey -q --key-file").arg(&m.key).args(CHEAP_PBKDF2).arg(&m.volume).arg(&second).ok();
+    cryptsetup("open --test-passphrase --key-file").arg(&second).arg(&m.volume).ok();
+    m.unmount();
+}
+
+/// qemu-nbd, serving the volume's file as it is.
+fn qemu_nbd(m: &Mounted, options: &str) -> Child {
+    let socket = m.scratch.path("qemu.sock");
+    let _ = std::fs::remove_file(&socket);
+    let run =
+        peer("qemu-nbd", "-f raw --persistent").args(options).arg("--socket").arg(&socket).arg(&m.volume);
+    let child = run.spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !socket.exists() {
+        assert!(Instant::now() < deadline, "qemu-nbd does not start");
+        thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn end(child: &mut Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn has_fuse() -> bool {
+    File::options().read(true).write(true).open("/dev/fuse").is_ok()
+}
