@@ -105,15 +105,33 @@ impl FromStr for Link {
             .split_once("::")
             .filter(|(keyring, key)| !keyring.is_empty() && !key.is_empty())
             .ok_or_else(|| Error::Refused(format!("{text:?} is not KEYRING::DESCRIPTION")))?;
-        let (kind, description) = match key.strip_prefix('%').and_then(|key| key.split_once(':')) {
+        let (kind, description) = match key.strip_prefix('%').map(|key| key.split_once(':')) {
             None => (Kind::User, key),
-            Some(("user", description)) => (Kind::User, description),
-            Some(("logon", description)) => (Kind::Logon, description),
-            Some((other, _)) => {
-                return Err(Error::Refused(format!("keys of type {other:?} do not hold volume keys")));
+            Some(Some(("user", description))) => (Kind::User, description),
+            Some(Some(("logon", description))) => (Kind::Logon, description),
+            Some(_) => {
+                return Err(Error::Refused(format!(
+                    "{key:?} is no key that holds a volume key: %user: or %logon:"
+                )));
             }
         };
-        Ok(Self { keyring: keyring.parse()?, kind, description: description.to_owned() })
+        Ok(Self { keyring: to_link_into(keyring)?, kind, description: description.to_owned() })
+    }
+}
+
+/// cryptsetup takes a keyring's bare name here, too, and ignores a type before it.
+fn to_link_into(keyring: &str) -> Result<Keyring> {
+    let is_number = keyring.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    if is_number || keyring.starts_with('@') {
+        return keyring.parse();
+    }
+    let name = match keyring.strip_prefix('%') {
+        Some(typed) => typed.split_once(':').map(|(_, name)| name),
+        None => Some(keyring),
+    };
+    match name.filter(|name| !name.is_empty()) {
+        Some(name) => find_keyring(name).map(Keyring),
+        None => Err(Error::Refused(format!("{keyring:?} is no keyring"))),
     }
 }
 
@@ -285,7 +303,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Link>().unwrap(), expected);
         }
-        for text in ["@u", "@u::", "::mine", "@u::%trusted:mine", "@x::mine"] {
+        for text in
+            ["@u", "@u::", "::mine", "@u::%trusted:mine", "@x::mine", "%::mine", "%user::mine", "@u::%mine"]
+        {
             assert!(text.parse::<Link>().is_err(), "{text}");
         }
     }
@@ -299,14 +319,22 @@ mod tests {
     #[test]
     fn a_key_is_there_until_it_is_dropped() {
         let uuid = "01234567-89ab-cdef-0123-456789abcdef";
-        let Ok(key) = VolumeKey::add(uuid, 3, &Secret::copy_from(&[7; 32])) else {
-            // Containers forbid the calls.
-            return;
+        let key = match VolumeKey::add(uuid, 3, &Secret::copy_from(&[7; 32])) {
+            Ok(key) => key,
+            Err(error) => return left_out(&error),
         };
         assert_eq!(key.reference.to_string(), format!(":32:logon:cryptsetup:{uuid}-d3"));
         let name = description(uuid, 3);
         assert!(Key::find(Kind::Logon, &name).unwrap().read().is_err(), "a logon key is not read back");
         drop(key);
         assert!(matches!(Key::find(Kind::Logon, &name), Err(Error::NotFound(_))));
+    }
+
+    /// Containers and emulators forbid the calls; the test then stands in the list of those left out.
+    fn left_out(reason: &Error) {
+        let Some(list) = std::env::var_os("KEYWAY_SKIPS") else { return };
+        let line = format!("dm::keyring::tests::a_key_is_there_until_it_is_dropped: {reason}\n");
+        let file = fs::OpenOptions::new().create(true).append(true).open(list);
+        file.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes())).unwrap();
     }
 }

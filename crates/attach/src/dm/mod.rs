@@ -17,6 +17,7 @@ pub mod name;
 pub mod node;
 mod reason;
 mod refusal;
+mod reply;
 #[allow(unsafe_code)]
 mod sys;
 mod target;
@@ -27,10 +28,11 @@ pub use device_number::DeviceNumber;
 pub use target::Target;
 
 use crate::{Error, Result};
-use buffer::{Buffer, Reply};
+use buffer::Buffer;
 use keyway_crypto::Secret;
 use reason::Log;
 use refusal::Asked;
+use reply::Reply;
 use rustix::fd::OwnedFd;
 use std::thread;
 use std::time::Duration;
