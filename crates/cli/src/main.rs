@@ -15,6 +15,7 @@ mod input;
 mod interrupt;
 mod kdf;
 mod mapping;
+mod memory_hard;
 mod nbd;
 mod new_volume;
 mod output;

@@ -3,6 +3,7 @@
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
+use crate::memory_hard;
 use crate::output;
 use crate::passphrase::{self, Request};
 use keyway_crypto::Secret;
@@ -53,8 +54,11 @@ pub(crate) fn unlock_keeping_passphrase(
     )?;
     loop {
         let passphrase = request.read()?;
+        let turn = memory_hard::turn(args)?;
         let started = Instant::now();
-        match keyway_volume::unlock(luks, &passphrase, options) {
+        let result = keyway_volume::unlock(luks, &passphrase, options);
+        drop(turn);
+        match result {
             Ok(unlocked) => {
                 output::debug(args, &format!("Unlocking took {:.3} s.", started.elapsed().as_secs_f64()))?;
                 note_unlocked(args, unlocked.keyslot)?;

@@ -62,6 +62,7 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("open --type tcrypt x name", &["tcrypt volumes are not built yet"]),
     ("open --type nosuch x name", &["Unrecognized metadata device type nosuch."]),
     ("open x name --backend floppy", &["--backend floppy", "kernel, nbd, fuse, ublk"]),
+    ("open x name --shared --backend kernel", &["Option --shared is allowed only for open of plain device."]),
     ("open x na/me", &["Cannot use device na/me, name is invalid or still in use."]),
     ("token import x --unbound", &["--unbound is valid only with token add action"]),
     ("--hotzone-size 1M reencrypt x", &["reencrypt: ", "keyway copy"]),

@@ -16,7 +16,6 @@ const REFUSED_ALIKE: &[&str] = &[
     "open --offset 8 volume name",
     "open --skip 3 volume name",
     "open --sector-size 4096 volume name",
-    "open --shared volume name",
     "open --iv-large-sectors volume name",
     "open --tcrypt-hidden volume name",
     "open --size 8 --device-size 4096 volume name",

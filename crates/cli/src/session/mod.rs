@@ -71,6 +71,11 @@ pub(crate) fn run(name: &Name, open: impl FnOnce(&Path) -> Result<Opened>) -> Re
     ended
 }
 
+/// Whether this is the background process, in which the command line runs for the second time.
+pub(crate) fn is_background() -> bool {
+    background::is_inside()
+}
+
 /// A session of this user that is alive.
 #[derive(Debug)]
 pub(crate) struct Session {

@@ -2,9 +2,8 @@
 
 use super::options::BACKEND;
 use crate::args::Args;
-use crate::mapping;
+use crate::{device, mapping};
 use keyway_attach::fuse;
-use std::path::Path;
 
 /// A kind of door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +27,9 @@ impl Backend {
             Some("fuse") => Self::Fuse,
             Some("nbd") => Self::Nbd,
             Some("ublk") => Self::Ublk,
-            _ if !is_url(args.operand(0)) && mapping::has_dm_crypt() => Self::Kernel,
+            _ if !args.operand(0).is_some_and(device::is_url) && mapping::has_dm_crypt() => Self::Kernel,
             _ if fuse::is_available() => Self::Fuse,
             _ => Self::Nbd,
         }
     }
-}
-
-/// Whether the volume is behind something that only this program can reach.
-pub(super) fn is_url(volume: Option<&Path>) -> bool {
-    volume.and_then(Path::to_str).is_some_and(|volume| volume.contains("://"))
 }

@@ -1,5 +1,6 @@
 //! Options that do not go together, refused in cryptsetup's words before anything is opened.
 
+use super::backend::Backend;
 use super::options::{PERSISTENT, REFRESH, TEST_PASSPHRASE};
 use crate::args::{Args, Opt, shared};
 use crate::command::absent;
@@ -84,8 +85,7 @@ fn check_luks(args: &Args) -> Result<()> {
     if args.given(&shared::UNBOUND) && !args.given(&TEST_PASSPHRASE) {
         return refuse("Option --unbound cannot be used without --test-passphrase.");
     }
-    let own_door = args.text(&super::options::BACKEND).is_some_and(|door| door != "kernel");
-    if args.given(&shared::SHARED) && !own_door {
+    if args.given(&shared::SHARED) && Backend::choose(args) == Backend::Kernel {
         return refuse("Option --shared is allowed only for open of plain device.");
     }
     Ok(())

@@ -9,6 +9,7 @@ use super::options::{ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU,
 use crate::args::{Args, Opt, Preset, shared};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
+use crate::session;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -69,7 +70,7 @@ impl Entry {
     }
 
     fn warn_of_another(&self, args: &Args, device: &Path) {
-        if !args.batch_mode() && !device::is_same(&self.path(), device) {
+        if !args.batch_mode() && !session::is_background() && !device::is_same(&self.path(), device) {
             eprintln!(
                 "WARNING: {FILE} gives the name {} to {}, not to {}.",
                 self.name.to_string_lossy(),

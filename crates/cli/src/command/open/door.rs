@@ -1,14 +1,120 @@
 //! Keyway's own doors: a background process of the user's holds the key and serves the plaintext.
 
 use super::backend::Backend;
-use crate::args::Args;
+use super::options::{ALLOW_DISCARDS, LINK_VK};
+use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
+use crate::plaintext::{self, Data, Format};
+use crate::session::{self, Facts, Name, Opened};
+use crate::{device, hint, mapping};
+use keyway_attach::dm::crypt;
+use keyway_attach::nbd::server::Server;
+use keyway_attach::{Door, Export, fuse, nbd, ublk};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Opens the volume as the session `name`.
-pub(super) fn run(_: &Args, backend: Backend, name: &str) -> Result<()> {
+pub(super) fn run(args: &Args, backend: Backend, name: &str) -> Result<()> {
+    if args.given(&LINK_VK) {
+        let message = "--link-vk-to-keyring is for the kernel's door: --backend kernel.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
     super::refuse_taken(name)?;
-    let message = format!(
-        "open: {backend:?} is not built yet; \"keyway read\" and \"keyway write\" reach the data without mapping it."
-    );
-    Err(Failure::new(Exit::Parameters, message))
+    session::run(&Name::Exactly(name.to_owned()), |directory| open(args, backend, name, directory))
+}
+
+fn open(args: &Args, backend: Backend, name: &str, directory: &Path) -> Result<Opened> {
+    let device = args.operand(0).map(device::resolve).unwrap_or_default();
+    let cannot_write = !device::is_url(&device) && mapping::is_read_only(&device);
+    let read_only = args.given(&shared::READONLY) || cannot_write;
+    let data = if read_only { Data::Show } else { Data::Write };
+    let unlocked = plaintext::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
+    super::keep_flags(args, &unlocked.format);
+    let discards = passes_discards(args, &unlocked.format);
+    let (gate, mut facts) = session::behind_gate(unlocked)?;
+    facts.read_only |= read_only;
+    facts.discards = discards;
+    facts.header = args.path(&shared::HEADER).map(absolute).unwrap_or_default();
+    let export = Export {
+        name: String::new(),
+        description: device.display().to_string(),
+        storage: Arc::clone(&gate) as _,
+        read_only: facts.read_only,
+        discards,
+    };
+    let (door, kind) = open_door(export, backend, directory)?;
+    facts.door = kind.to_owned();
+    let message = usage(name, &door.place(), &facts);
+    Ok(Opened { door, gate, facts, message })
+}
+
+/// From the command line, or kept in the header.
+fn passes_discards(args: &Args, format: &Format) -> bool {
+    let mut options = crypt::Options::default();
+    if let Format::Luks { luks, .. } = format {
+        mapping::apply_kept(luks, &mut options);
+    }
+    args.given(&ALLOW_DISCARDS) || options.allow_discards
+}
+
+fn open_door(export: Export, backend: Backend, directory: &Path) -> Result<(Arc<dyn Door>, &'static str)> {
+    let failed = |e| hint::door(&e);
+    match backend {
+        Backend::Nbd => {
+            let server = Server::new(vec![export], nbd::server::Options::default());
+            Ok((Arc::new(server.unix(&directory.join("nbd")).map_err(failed)?), "nbd"))
+        }
+        Backend::Fuse => {
+            let place = directory.join("fuse");
+            fs::create_dir(&place)
+                .map_err(|e| Failure::new(Exit::Device, format!("Cannot make {}: {e}.", place.display())))?;
+            let mut options = fuse::Options::default();
+            options.source = export.description.clone();
+            Ok((Arc::new(fuse::Mount::new(export, &place, options).map_err(failed)?), "fuse"))
+        }
+        Backend::Ublk => {
+            let device = ublk::Device::add(export, ublk::Options::default()).map_err(failed)?;
+            Ok((Arc::new(device), "ublk"))
+        }
+        Backend::Kernel => {
+            Err(Failure::new(Exit::Parameters, "The kernel's door needs no process of the user's."))
+        }
+    }
+}
+
+/// Which door it is, and the command lines that use it.
+fn usage(name: &str, place: &str, facts: &Facts) -> String {
+    let mode = if facts.read_only { "read-only" } else { "read/write" };
+    let mut text =
+        format!("{name} is open through {} ({mode}, {} bytes) at {place}\n", facts.door, facts.size);
+    let read_only = if facts.read_only { ",readonly=on" } else { "" };
+    let qemu = format!("qemu-system-x86_64 -drive 'file={place},format=raw,if=virtio{read_only}'");
+    let lines = match facts.door.as_str() {
+        "fuse" => vec![
+            format!("mount -o loop '{place}' /mnt    (as root)"),
+            format!("fuse2fs '{place}' DIR    (an ext file system, without root)"),
+            qemu,
+        ],
+        "nbd" => vec![
+            format!("nbdinfo '{place}'"),
+            qemu,
+            format!("nbd-client -unix '{}' /dev/nbd0    (as root)", socket_of(place)),
+        ],
+        _ => vec![format!("mount {place} /mnt")],
+    };
+    for line in lines.iter().chain([&format!("keyway close {name}")]) {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}
+
+/// The path in "nbd+unix:///?socket=PATH".
+fn socket_of(place: &str) -> &str {
+    place.split_once("socket=").map_or(place, |(_, path)| path)
+}
+
+fn absolute(path: &Path) -> String {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
