@@ -2,7 +2,7 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::{hint, nbd, output};
+use crate::{hint, nbd, output, remote};
 use keyway_volume::storage::File;
 use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
 use std::io::ErrorKind;
@@ -57,7 +57,7 @@ pub(crate) fn resolve(spec: &Path) -> PathBuf {
 
 /// The operand as a URL, when it is one. (A file of such a name is `./nbd://…`.)
 fn url(spec: &Path) -> Option<&str> {
-    spec.to_str().filter(|spec| nbd::is_url(spec))
+    spec.to_str().filter(|spec| nbd::is_url(spec) || remote::is_url(spec))
 }
 
 /// Whether an operand is a URL.
@@ -91,7 +91,7 @@ pub(crate) fn locking(args: &Args) -> Locking {
 /// that a damaged header copy can be recovered), or looking only.
 pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     if let Some(url) = url(spec) {
-        return nbd::storage(url, access);
+        return if remote::is_url(url) { remote::storage(url, access) } else { nbd::storage(url, access) };
     }
     Ok(match access {
         Access::Write => open_writable(spec)?,

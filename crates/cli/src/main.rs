@@ -24,6 +24,7 @@ mod plain;
 mod plaintext;
 mod progress;
 mod question;
+mod remote;
 mod session;
 mod signature;
 #[allow(unsafe_code)]

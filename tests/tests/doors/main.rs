@@ -3,3 +3,4 @@
 mod fuse;
 mod in_use;
 mod mounted;
+mod remote;

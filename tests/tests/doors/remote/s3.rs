@@ -1,0 +1,90 @@
+//! An S3 store: moto's server, which `tests/moto/prepare` fetches from PyPI.
+
+use super::Volume;
+use keyway_tests::{Run, assert_same_bytes, keyway, need_that};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A server of other people's, until it is dropped.
+pub(super) struct Service(Child);
+
+impl Service {
+    /// Starts it and waits until it listens.
+    pub(super) fn start(run: &Run, address: SocketAddr) -> Self {
+        let mut child = run.spawn().unwrap_or_else(|e| panic!("{run}: {e}"));
+        // Nobody reads what it logs.
+        drop((child.stdout.take(), child.stderr.take()));
+        let service = Self(child);
+        let started = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            assert!(started.elapsed() < Duration::from_secs(60), "{run} does not listen");
+            thread::sleep(Duration::from_millis(50));
+        }
+        service
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_volume_in_a_bucket() {
+    let moto = moto_server();
+    need_that!(moto.exists(), "moto is not installed (tests/moto/prepare)");
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let _moto = Service::start(&Run::new(moto, "-H 127.0.0.1 -p").arg(address.port().to_string()), address);
+    let volume = Volume::new(8);
+    put(address, "/disks", &[]);
+    put(address, "/disks/lab/one.img", &volume.bytes());
+    let at = |run: Run| {
+        let run = run.env("AWS_ENDPOINT_URL", format!("http://{address}")).env("AWS_REGION", "eu-central-1");
+        run.env("AWS_ACCESS_KEY_ID", "AKIDKEYWAY").env("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI")
+    };
+
+    let read = at(volume.read("s3://disks/lab/one.img")).ok().quiet();
+    assert_same_bytes("from S3", &read.stdout, "original", &volume.plain);
+    let dump =
+        at(keyway("luksDump --debug").arg("s3://disks/lab/one.img")).ok().says("LUKS header information");
+    dump.lacks("AKIDKEYWAY").lacks("wJalrXUtnFEMI");
+    let missing = at(keyway("luksDump").arg("s3://disks/lab/two.img")).fails(4);
+    missing.says("Cannot open s3://disks/lab/two.img: there is no such object; check the URL.");
+    let write = at(keyway("luksAddKey").arg("s3://disks/lab/one.img")).fails(1);
+    write.says("objects behind HTTP are read-only");
+}
+
+#[test]
+fn a_bucket_without_credentials() {
+    let dump = keyway("luksDump s3://disks/lab/one.img").fails(4);
+    dump.says("there are no credentials for it; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+    keyway("luksDump s3://disks").fails(4).says("s3://BUCKET/KEY");
+}
+
+fn moto_server() -> PathBuf {
+    let cache = concat!(env!("CARGO_MANIFEST_DIR"), "/../.cache/moto");
+    std::env::var_os("KEYWAY_MOTO")
+        .map_or_else(|| PathBuf::from(cache), PathBuf::from)
+        .join("bin/moto_server")
+}
+
+/// moto takes uploads without a signature.
+fn put(address: SocketAddr, path: &str, body: &[u8]) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "PUT {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    stream.write_all(body).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
