@@ -161,6 +161,10 @@ impl Storage for Volume {
         Ok(None)
     }
 
+    fn is_read_only(&self) -> bool {
+        self.data.is_read_only()
+    }
+
     fn unit(&self) -> u64 {
         self.segments.iter().map(|s| s.sector_size).max().unwrap_or(1)
     }

@@ -1,7 +1,7 @@
 //! Regular files and block devices, read and written at offsets (pread, pwrite): many threads share one descriptor.
 
 use super::{LockTarget, Storage};
-use rustix::fs::{FallocateFlags, FileType, SeekFrom};
+use rustix::fs::{FallocateFlags, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs;
 use std::io;
@@ -18,6 +18,16 @@ pub struct File {
     path: PathBuf,
     kind: Kind,
     len: AtomicU64,
+    read_only: bool,
+}
+
+/// The sectors of a block device, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sectors {
+    /// The smallest that can be addressed.
+    pub logical: u32,
+    /// The smallest that the device writes without reading it first.
+    pub physical: u32,
 }
 
 impl File {
@@ -64,7 +74,9 @@ impl File {
             }
             _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file or a block device")),
         };
-        Ok(Self { file, path: path.into(), kind, len: AtomicU64::new(len) })
+        let access = rustix::fs::fcntl_getfl(&file)? & OFlags::RWMODE;
+        let read_only = access == OFlags::RDONLY || kind.is_write_protected();
+        Ok(Self { file, path: path.into(), kind, len: AtomicU64::new(len), read_only })
     }
 
     /// How it was named when it was opened.
@@ -75,6 +87,13 @@ impl File {
     /// Whether it is a block device, whose length is given.
     pub fn is_block_device(&self) -> bool {
         matches!(self.kind, Kind::BlockDevice { .. })
+    }
+
+    /// The sectors of a block device; `None` for a regular file.
+    pub fn sectors(&self) -> Option<Sectors> {
+        let logical = rustix::fs::ioctl_blksszget(&self.file).ok().filter(|_| self.is_block_device())?;
+        let physical = rustix::fs::ioctl_blkpbszget(&self.file).unwrap_or(logical);
+        Some(Sectors { logical, physical })
     }
 
     /// Cuts or extends a regular file to `len` bytes; what is added is a hole.
@@ -140,6 +159,10 @@ impl Storage for File {
         }
     }
 
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         let len = self.len();
         if offset >= len {
@@ -169,6 +192,15 @@ impl Storage for File {
 enum Kind {
     Regular,
     BlockDevice { major: u32, minor: u32 },
+}
+
+impl Kind {
+    /// Whether a block device refuses writes however it is opened (`blockdev --setro`, write-protected media).
+    fn is_write_protected(self) -> bool {
+        let Self::BlockDevice { major, minor } = self else { return false };
+        let flag = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/ro"));
+        flag.is_ok_and(|flag| flag.trim() == "1")
+    }
 }
 
 #[cfg(test)]

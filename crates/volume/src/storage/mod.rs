@@ -1,14 +1,16 @@
 //! Where bytes live: anything that can be read and written at an offset.
 
 pub mod claimed;
+pub mod direct;
 pub mod faulty;
 pub mod file;
 pub mod memory;
 pub mod new_file;
 
 pub use claimed::Claimed;
+pub use direct::Direct;
 pub use faulty::Faulty;
-pub use file::File;
+pub use file::{File, Sectors};
 pub use memory::Memory;
 pub use new_file::NewFile;
 
