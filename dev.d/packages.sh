@@ -20,6 +20,7 @@ declare -A package_of=(
     [openssl]=openssl
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
     [busybox]=busybox-static
+    [losetup]=mount
     [python3]="python3 python3-venv"
     [cpio]=cpio
     [modprobe]=kmod
@@ -37,7 +38,7 @@ declare -A package_of=(
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
-doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3"
+doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3 losetup"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client"
 # For the kernel modules of ciphers that Debian's kernel leaves out.

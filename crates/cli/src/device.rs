@@ -3,8 +3,9 @@
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, nbd, output, remote};
-use keyway_volume::storage::File;
+use keyway_volume::storage::{Direct, File};
 use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -93,16 +94,43 @@ pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     if let Some(url) = url(spec) {
         return if remote::is_url(url) { remote::storage(url, access) } else { nbd::storage(url, access) };
     }
-    Ok(match access {
-        Access::Write => open_writable(spec)?,
-        Access::Read => open_readable(spec)?,
-        Access::Probe => open_read_only(spec)?,
-    })
+    Ok(open(spec, access)?)
+}
+
+/// As [`storage`], past the page cache: files and block devices only.
+pub(crate) fn storage_direct(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
+    let refused = |why: &dyn Display| {
+        let message = format!(
+            "Device {} cannot be used past the page cache: {why}; leave --direct out.",
+            spec.display()
+        );
+        Failure::new(Exit::Device, message)
+    };
+    if url(spec).is_some() {
+        return Err(refused(&"it is no file or block device"));
+    }
+    match Direct::new(open(spec, access)?) {
+        Ok(direct) => Ok(Arc::new(direct)),
+        Err(error) => Err(refused(&error)),
+    }
+}
+
+fn open(path: &Path, access: Access) -> Result<Arc<File>> {
+    match access {
+        Access::Write => open_writable(path),
+        Access::Read => open_readable(path),
+        Access::Probe => open_read_only(path),
+    }
 }
 
 fn open_writable(path: &Path) -> Result<Arc<File>> {
     check_kind(path)?;
-    File::open_rw(path).map(Arc::new).map_err(|e| cannot_open(path, &e, true))
+    let file = File::open_rw(path).map_err(|e| cannot_open(path, &e, true))?;
+    // A write-protected device is opened, and refuses each write.
+    if file.is_read_only() {
+        return Err(cannot_open(path, &ErrorKind::PermissionDenied.into(), true));
+    }
+    Ok(Arc::new(file))
 }
 
 fn open_readable(path: &Path) -> Result<Arc<File>> {

@@ -146,15 +146,16 @@ pub(crate) enum Data {
 
 impl Data {
     fn open(self, args: &Args, device: &Path) -> Result<Arc<dyn Storage>> {
+        let open = if args.given(&shared::DIRECT) { device::storage_direct } else { device::storage };
         if self == Self::Write {
-            let storage = device::storage(device, Access::Write)?;
+            let storage = open(device, Access::Write)?;
             // Before a passphrase is asked for.
             if !args.given(&shared::SHARED) && device::refuse_if_in_use(device).is_err() {
                 return Err(in_use_by_others(args, device));
             }
             return Ok(storage);
         }
-        device::storage(device, Access::Probe)
+        open(device, Access::Probe)
     }
 
     /// What others are told.

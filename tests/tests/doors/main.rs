@@ -1,5 +1,6 @@
 //! The doors, used by other people's programs: NBD clients, FUSE's users, several processes and several users.
 
+mod block_device;
 mod fuse;
 mod in_use;
 mod mounted;

@@ -302,6 +302,14 @@ pub(crate) static SHARED: Opt = flag(
     "A volume that QEMU or another Keyway writes to is refused, and so is one that is mounted or mapped: two writers that \
      do not know of each other destroy what is on it. With this option they are taken to know.",
 );
+pub(crate) static DIRECT: Opt = flag(
+    "direct",
+    None,
+    "Go past the page cache.",
+    "The volume's file or device is read and written without the page cache (O_DIRECT). That is for volumes whose plaintext is \
+     cached already by whoever uses it, a virtual machine or a file system: the ciphertext then takes no memory beside it, \
+     and a large copy pushes nothing else out. What is not cached is slower.",
+);
 pub(crate) static READONLY: Opt =
     flag("readonly", Some('r'), "Open it read-only: every write is refused.", "");
 pub(crate) static VERACRYPT: Opt = flag("veracrypt", None, "Try VeraCrypt's formats too.", "");

@@ -40,6 +40,7 @@ pub(crate) static COMMAND: Command = Command {
         &WRITEBACK,
         &DIRECT,
         &shared::SHARED,
+        &shared::DIRECT,
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,

@@ -32,6 +32,7 @@ pub(crate) static COMMAND: Command = Command {
         &LENGTH,
         &OUTPUT,
         &shared::FORCE,
+        &shared::DIRECT,
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,

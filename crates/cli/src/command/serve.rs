@@ -42,6 +42,7 @@ pub(crate) static COMMAND: Command = Command {
         &THREADS,
         &ALLOW_DISCARDS,
         &shared::SHARED,
+        &shared::DIRECT,
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
