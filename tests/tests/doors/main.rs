@@ -4,4 +4,5 @@ mod block_device;
 mod fuse;
 mod in_use;
 mod mounted;
+mod nbd;
 mod remote;
