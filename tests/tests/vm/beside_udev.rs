@@ -1,0 +1,105 @@
+//! `keyway open` in a system with udev, beside `cryptsetup open`: the same links when it returns, the key in the keyring
+//! that was named, and how long each takes.
+
+use crate::need_machine;
+use keyway_tests::vm::{Machine, Report, has_udev};
+use keyway_tests::{Scratch, need_that, random};
+
+#[test]
+fn links_are_cryptsetups_when_keyway_returns() {
+    need_machine!();
+    need_that!(has_udev(), "there is no udev for the machine: ./dev test vm fetches it");
+    let report = run(
+        Machine::new().with_udev(),
+        r#"
+        see() {
+            for link in $(find /dev/mapper /dev/disk -name '*' ! -type d | sort); do
+                echo "$link $(readlink -f $link)"
+            done
+        }
+        for program in cryptsetup keyway; do
+            see >/tmp/before
+            $program open --key-file /key /dev/vda volume
+            see >/tmp/$program
+            $program close volume
+            see | cmp - /tmp/before && echo AFTER_$program=nothing
+        done
+        cmp /tmp/cryptsetup /tmp/keyway && echo LINKS=same
+        grep -q '/dev/disk/by-id/dm-uuid-CRYPT-LUKS2-.*-volume /dev/dm-' /tmp/keyway && echo BY_ID=there
+        echo SEMAPHORES=$(grep -vc semid /proc/sysvipc/sem)
+        "#,
+    );
+    for program in ["cryptsetup", "keyway"] {
+        report.has(&format!("AFTER_{program}"), "nothing");
+    }
+    report.has("LINKS", "same");
+    report.has("BY_ID", "there");
+    report.has("SEMAPHORES", "0");
+}
+
+#[test]
+fn a_volume_key_is_left_in_the_keyring_that_was_named() {
+    need_machine!();
+    let report = run(
+        Machine::new(),
+        r#"
+        keyctl newring vaults @u >/dev/null
+        keyctl link @u @s
+        keyway open --key-file /key --link-vk-to-keyring @u::mine /dev/vda one
+        keyctl pipe %user:mine | cmp - /vk && echo USER=same
+        keyway close one
+        keyway open --key-file /key --link-vk-to-keyring %:vaults::%logon:volume:key /dev/vda two
+        echo LOGON=$(keyctl rlist $(keyctl search @u keyring vaults) | wc -w) $(keyctl rdescribe %logon:volume:key ' ' | cut -d' ' -f1)
+        keyway close two
+        grep -c 'cryptsetup:' /proc/keys >/tmp/left || true
+        echo LEFT=$(cat /tmp/left)
+        "#,
+    );
+    report.has("USER", "same");
+    report.has("LOGON", "1 logon");
+    report.has("LEFT", "0");
+}
+
+/// Information, never a gate: an emulated machine's clock says little of a real one's.
+#[test]
+fn how_long_opening_takes() {
+    need_machine!();
+    for (kind, machine) in [("without udev", Machine::new()), ("with udev", Machine::new().with_udev())] {
+        if kind == "with udev" && !has_udev() {
+            continue;
+        }
+        let report = run(
+            machine,
+            r#"
+            hundredths() { cut -d' ' -f1 /proc/uptime | tr -d .; }
+            for program in cryptsetup keyway; do
+                $program open --key-file /key /dev/vda warm && $program close warm
+                total=0
+                for turn in 1 2 3 4 5 6 7 8 9 10; do
+                    start=$(hundredths)
+                    $program open --key-file /key /dev/vda volume
+                    total=$((total + $(hundredths) - start))
+                    $program close volume
+                done
+                echo $program=$total
+            done
+            "#,
+        );
+        let each = |program| report.value(program).parse::<u32>().expect("hundredths of a second");
+        let (theirs, ours) = (each("cryptsetup"), each("keyway"));
+        eprintln!("opening {kind}: cryptsetup {theirs} ms, keyway {ours} ms");
+    }
+}
+
+/// Runs a scenario with a LUKS2 volume of a cheap key derivation: its passphrase in `/key`, its volume key in `/vk`.
+#[track_caller]
+fn run(machine: Machine, script: &str) -> Report {
+    let scratch = Scratch::new();
+    let disk = scratch.sized("disk", 24 << 20);
+    let machine = machine.disk(&disk).with_keyway().file("key", "secret").file("vk", random(83, 64));
+    machine.run(&format!(
+        "cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 -s 512 \
+             --volume-key-file /vk /dev/vda /key
+         {script}"
+    ))
+}
