@@ -17,6 +17,7 @@ declare -A package_of=(
     [certtool]=gnutls-bin
     [fio]=fio
     [fusermount3]=fuse3
+    [bindfs]=bindfs
     [openssl]=openssl
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
     [busybox]=busybox-static
@@ -44,9 +45,10 @@ vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio mo
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
+doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
-all_programs="cc $ct_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $bench_programs $engine_programs"
+all_programs="cc $ct_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $bench_programs $doors_bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.

@@ -1,9 +1,12 @@
-//! `./dev bench engine` and `./dev bench peers`: Keyway and other people's code, measured in turns in one run.
+//! `./dev bench engine`, `./dev bench peers` and `./dev bench doors`: Keyway and other people's code, measured in turns in
+//! one run.
 //!
-//! `engine` is every cipher, mode and KDF in memory; `peers` is also whole programs on whole volumes. Absolute figures
+//! `engine` is every cipher, mode and KDF in memory; `peers` is also whole programs on whole volumes;
+//! `doors` is opened volumes as other programs use them. Absolute figures
 //! belong to one machine and one hour; the ratio of two programs measured in turns carries over. Nothing here decides
 //! whether a test passes.
 
+mod doors;
 mod engine;
 mod foreign;
 mod options;
@@ -25,6 +28,7 @@ fn main() -> ExitCode {
             &engine::SECTIONS
         }
         Some("peers") => &peers::SECTIONS,
+        Some("doors") => &doors::SECTIONS,
         _ => return usage("name a table"),
     };
     let options = match Options::parse(args) {
@@ -44,6 +48,6 @@ fn main() -> ExitCode {
 
 fn usage(message: &str) -> ExitCode {
     eprintln!("keyway-bench: {message}");
-    eprintln!("usage: keyway-bench engine|peers [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE]");
+    eprintln!("usage: keyway-bench engine|peers|doors [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE]");
     ExitCode::FAILURE
 }

@@ -134,6 +134,8 @@ fn label(unit: Unit) -> &'static str {
         Unit::Iterations => ", M iterations/s",
         Unit::Milliseconds => ", ms",
         Unit::Mebibytes => ", MiB",
+        Unit::KiloIops => ", thousand/s",
+        Unit::Microseconds => ", µs",
     }
 }
 

@@ -38,6 +38,10 @@ pub(crate) enum Unit {
     Milliseconds,
     /// Peak resident memory, 2^20 bytes.
     Mebibytes,
+    /// Thousands of requests a second.
+    KiloIops,
+    /// From a request to its answer.
+    Microseconds,
 }
 
 /// What Keyway's median shall be: in relation to the peer that the goal stands beside, or by itself.

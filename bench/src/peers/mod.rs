@@ -4,7 +4,7 @@ mod end_to_end;
 mod kdf;
 mod memory;
 mod sectors;
-mod volumes;
+pub(crate) mod volumes;
 
 use crate::options::Options;
 use crate::rounds::Case;
