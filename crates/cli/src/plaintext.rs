@@ -4,6 +4,7 @@ use crate::args::{Args, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
+use crate::mapping;
 use crate::output;
 use crate::passphrase::Request;
 use crate::plain;
@@ -150,7 +151,7 @@ impl Data {
         if self == Self::Write {
             let storage = open(device, Access::Write)?;
             // Before a passphrase is asked for.
-            if !args.given(&shared::SHARED) && device::refuse_if_in_use(device).is_err() {
+            if !args.given(&shared::SHARED) && mapping::refuse_if_mapped(device).is_err() {
                 return Err(in_use_by_others(args, device));
             }
             return Ok(storage);

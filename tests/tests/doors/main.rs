@@ -5,4 +5,5 @@ mod fuse;
 mod in_use;
 mod mounted;
 mod nbd;
+mod open;
 mod remote;

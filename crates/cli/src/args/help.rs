@@ -12,7 +12,7 @@ const WIDTH: usize = 80;
 /// `keyway --help`: all commands by group, on one screen.
 pub(super) fn overview(program: &str) -> String {
     let mut text = format!(
-        "{}Linux disk encryption without root: LUKS volumes made, opened, edited, read\nand written in user space, in files and on devices.\n\n\
+        "{}Linux disk encryption without root: LUKS volumes in files and on devices.\n\n\
          Usage: {program} [OPTION...] COMMAND [OPERAND...]\n",
         version(program)
     );
@@ -33,8 +33,7 @@ pub(super) fn overview(program: &str) -> String {
     text.push_str(
         "\nExamples\n  \
          keyway luksFormat disk.img              make a LUKS2 volume in a file\n  \
-         keyway read disk.img -o plain.img       get the data out\n  \
-         keyway luksAddKey disk.img              add a passphrase\n\n\
+         keyway open disk.img home               open it, and say where\n\n\
          \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",
     );
     text

@@ -248,7 +248,7 @@ pub(crate) static DEVICE_OFFSET: Opt = option(
     "What --offset is to open; here --offset counts in the plaintext.",
 );
 pub(crate) static IV_LARGE_SECTORS: Opt =
-    flag("iv-large-sectors", None, "Let IVs count sectors, not 512-byte units (plain).", "");
+    flag("iv-large-sectors", None, "IVs count sectors, not 512-byte units (plain).", "");
 pub(crate) static ALIGN_PAYLOAD: Opt =
     option("align-payload", None, "SECTORS", U32, "Align the data, in 512-byte sectors.", "");
 pub(crate) static LUKS2_METADATA_SIZE: Opt = option(
