@@ -21,6 +21,8 @@
 pub mod compare;
 pub mod data;
 pub mod kernel;
+pub mod memory;
+pub mod nbd;
 pub mod peers;
 pub mod pty;
 pub mod run;

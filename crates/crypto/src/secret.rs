@@ -79,6 +79,15 @@ pub fn wipe_all() {
     crate::sys::wipe::wipe_all();
 }
 
+/// Overwrites what the caller's calls have left below it on the stack. Vector code spills round keys there.
+#[inline(never)]
+pub fn wipe_stack() {
+    core::hint::black_box(&mut [0_u64; SPILLED / size_of::<u64>()]);
+}
+
+/// Bytes that the calls of a cipher reach down to; its masks and tweaks are most of it.
+const SPILLED: usize = 8 << 10;
+
 /// Stands behind every run of a cipher: does not return after [`wipe_all`].
 #[inline]
 pub(crate) fn stop_if_wiped() {

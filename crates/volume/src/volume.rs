@@ -9,6 +9,7 @@ use crate::layout::{Layout, MappedSegment, Mapping};
 use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
 use crate::{Error, Result, Storage};
+use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cpu, Secret, SectorCipher};
 use std::cell::Cell;
 use std::io;
@@ -48,6 +49,7 @@ impl Volume {
     }
 
     fn read_run(&self, mut buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let _clean = CleanStack;
         for part in self.parts(offset..offset + buf.len() as u64) {
             let (now, rest) = buf.split_at_mut(part.len());
             part.read(now)?;
@@ -57,6 +59,7 @@ impl Volume {
     }
 
     fn write_run_from(&self, mut buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let _clean = CleanStack;
         let _alone = self.lock(offset..offset + buf.len() as u64);
         for part in self.parts(offset..offset + buf.len() as u64) {
             let (now, rest) = buf.split_at_mut(part.len());
@@ -290,6 +293,7 @@ impl Part<'_> {
         if fragment.is_empty() {
             return Ok(());
         }
+        let _clean = CleanStack;
         let (sector, within, mut buf) = self.sector_of(offset);
         let buf = &mut buf[..self.segment.sector_size as usize];
         self.data.read_at(buf, self.segment.place(sector))?;
@@ -303,6 +307,7 @@ impl Part<'_> {
         if fragment.is_empty() {
             return Ok(());
         }
+        let _clean = CleanStack;
         let (sector, within, mut buf) = self.sector_of(offset);
         let buf = &mut buf[..self.segment.sector_size as usize];
         self.data.read_at(buf, self.segment.place(sector))?;
@@ -344,6 +349,15 @@ impl Part<'_> {
         let (start, size) = (self.segment.start, self.segment.sector_size);
         let first = self.range.start - (self.range.start - start) % size;
         first..start + (self.range.end - start).next_multiple_of(size)
+    }
+}
+
+/// Wipes, when dropped, what a cipher left on the stack: a thread that waits for its next request holds no keys.
+struct CleanStack;
+
+impl Drop for CleanStack {
+    fn drop(&mut self) {
+        wipe_stack();
     }
 }
 

@@ -3,7 +3,12 @@
 mod block_device;
 mod fuse;
 mod in_use;
+mod killed;
+mod memory;
 mod mounted;
 mod nbd;
 mod open;
 mod remote;
+mod serve;
+mod served;
+mod session;

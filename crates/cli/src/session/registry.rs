@@ -116,9 +116,9 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let _ = fs::remove_file(self.directory.join(FACTS));
         // The lock is still held: nobody else can be using the directory.
-        let _ = fs::remove_dir_all(&self.directory);
+        clear(&self.directory);
+        remove(&self.directory);
     }
 }
 
@@ -133,7 +133,7 @@ fn look(directory: &Path) -> Option<Session> {
             drop(shared);
             if let Ok(Some(_alone)) = lock(directory, FlockOperation::NonBlockingLockExclusive) {
                 clear(directory);
-                let _ = fs::remove_dir_all(directory);
+                remove(directory);
             }
             None
         }
@@ -143,7 +143,7 @@ fn look(directory: &Path) -> Option<Session> {
 
 /// The lock of a session's directory; `None` while somebody else holds it, not found when the directory went meanwhile.
 fn lock(directory: &Path, operation: FlockOperation) -> io::Result<Option<OwnedFd>> {
-    let path = directory.join("lock");
+    let path = directory.join(LOCK);
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = open(&path, flags, Mode::RUSR | Mode::WUSR)?;
     match flock(&file, operation) {
@@ -165,10 +165,17 @@ fn clear(directory: &Path) {
         unmount_dead(&Facts::from_text(&facts));
     }
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_name() != "lock" {
-            let _ = fs::remove_file(entry.path());
+        if entry.file_name() != LOCK {
+            // Never into a directory: something may be mounted there still.
+            let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir(entry.path()));
         }
     }
+}
+
+/// Removes a directory that holds nothing but its lock.
+fn remove(directory: &Path) {
+    let _ = fs::remove_file(directory.join(LOCK));
+    let _ = fs::remove_dir(directory);
 }
 
 /// Takes away a FUSE mount whose process is gone ("Transport endpoint is not connected"), and no other.
@@ -218,6 +225,7 @@ fn cannot_use(directory: &Path, why: &io::Error) -> Failure {
 /// The registry's name in a runtime directory.
 const REGISTRY: &str = "keyway";
 const FACTS: &str = "facts";
+const LOCK: &str = "lock";
 
 /// Whoever looks at a session holds its lock for a moment only.
 const PATIENCE: Duration = Duration::from_millis(300);

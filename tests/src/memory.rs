@@ -1,0 +1,135 @@
+//! All the memory of another process, as a debugger or a core dump would show it (proc(5): maps, smaps, mem).
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// One mapping with its bytes.
+pub struct Region {
+    /// Its addresses.
+    pub range: Range<u64>,
+    /// What it is: "[stack]", "[heap]", a file, nothing.
+    pub name: String,
+    /// smaps's two-letter flags: "lo" is locked in memory, "dd" is left out of core dumps.
+    pub flags: Vec<String>,
+    /// KiB that are locked.
+    pub locked: u64,
+    bytes: Vec<u8>,
+}
+
+impl Region {
+    /// What stands around `needle`, in hexadecimal: for messages.
+    pub fn around(&self, needle: &[u8]) -> String {
+        let found = self.bytes.windows(needle.len()).position(|window| window == needle).unwrap_or(0);
+        let nearby = &self.bytes[found.saturating_sub(64)..self.bytes.len().min(found + 128)];
+        let text: String = nearby.chunks(16).map(|line| format!("{line:02x?}\n")).collect();
+        format!("{:#x}:\n{text}", self.range.start + found as u64)
+    }
+
+    /// Whether all of it is locked in memory and left out of core dumps.
+    pub fn is_protected(&self) -> bool {
+        let has = |wanted: &str| self.flags.iter().any(|flag| flag == wanted);
+        has("lo") && has("dd") && self.locked * 1024 == self.range.end - self.range.start
+    }
+}
+
+/// What a process remembers.
+pub struct Memory(Vec<Region>);
+
+impl Memory {
+    /// Reads all mappings of a process that can be read; needs the right to trace it.
+    ///
+    /// # Errors
+    /// The process is not there, or not ours to look into.
+    pub fn of(pid: u32) -> io::Result<Self> {
+        let memory = File::open(format!("/proc/{pid}/mem"))?;
+        let smaps = fs::read_to_string(format!("/proc/{pid}/smaps"))?;
+        let mut regions: Vec<Region> = Vec::new();
+        for line in smaps.lines() {
+            if let Some((range, name)) = header(line) {
+                regions.push(Region { range, name, flags: Vec::new(), locked: 0, bytes: Vec::new() });
+            } else if let (Some(region), Some((key, value))) = (regions.last_mut(), line.split_once(':')) {
+                match key {
+                    "VmFlags" => region.flags = value.split_whitespace().map(str::to_owned).collect(),
+                    "Locked" => region.locked = value.trim().trim_end_matches(" kB").parse().unwrap_or(0),
+                    _ => {}
+                }
+            }
+        }
+        for region in &mut regions {
+            let mut bytes = vec![0; (region.range.end - region.range.start).min(MOST) as usize];
+            // The kernel's own pages cannot be read.
+            if memory.read_exact_at(&mut bytes, region.range.start).is_ok() {
+                region.bytes = bytes;
+            }
+        }
+        Ok(Self(regions))
+    }
+
+    /// How many bytes were read.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|region| region.bytes.len()).sum()
+    }
+
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The mappings that hold `needle`.
+    pub fn holding(&self, needle: &[u8]) -> Vec<&Region> {
+        self.0.iter().filter(|region| contains(&region.bytes, needle)).collect()
+    }
+}
+
+/// Whether `needle` stands somewhere in `bytes`.
+pub fn contains(bytes: &[u8], needle: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (needle.first(), bytes.len().checked_sub(needle.len())) else {
+        return false;
+    };
+    let mut at = 0;
+    while let Some(found) = bytes[at..=last].iter().position(|byte| byte == first) {
+        at += found;
+        if bytes[at..].starts_with(needle) {
+            return true;
+        }
+        at += 1;
+        if at > last {
+            break;
+        }
+    }
+    false
+}
+
+/// "7f12-7f34 rw-p 00000000 00:00 0   [heap]".
+fn header(line: &str) -> Option<(Range<u64>, String)> {
+    let mut words = line.split_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    Some((hex(start)?..hex(end)?, words.nth(4).unwrap_or_default().to_owned()))
+}
+
+/// A reservation of address space is not read to its end.
+const MOST: u64 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_needle_is_found_wherever_it_is() {
+        let bytes = b"aabaabaac";
+        assert!(contains(bytes, b"aabaac") && contains(bytes, b"c") && contains(bytes, bytes));
+        assert!(!contains(bytes, b"aad") && !contains(b"a", b"aa") && !contains(b"", b"a"));
+    }
+
+    #[test]
+    fn this_process_remembers_what_it_holds() {
+        let mut secret = format!("needle {}", std::process::id()).into_bytes();
+        secret.reverse();
+        let memory = Memory::of(std::process::id()).unwrap();
+        assert!(!memory.holding(&secret).is_empty());
+        assert!(memory.holding(&secret).iter().all(|region| !region.is_protected()));
+    }
+}
