@@ -13,11 +13,12 @@ declare -A package_of=(
     [nbdcopy]=libnbd-bin
     [grub-fstest]=grub-common
     [nbdinfo]=libnbd-bin [nbdfuse]=libnbd-bin
-    [qemu-nbd]=qemu-utils
+    [qemu-nbd]=qemu-utils [qemu-io]=qemu-utils
     [certtool]=gnutls-bin
     [fio]=fio
-    [fusermount3]=fuse3
+    [fusermount3]=fuse3 [fuse2fs]=fuse2fs
     [bindfs]=bindfs
+    [setpriv]=util-linux
     [openssl]=openssl
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
     [busybox]=busybox-static
@@ -40,6 +41,7 @@ declare -A package_of=(
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3 losetup"
+doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client"
 # For the kernel modules of ciphers that Debian's kernel leaves out.

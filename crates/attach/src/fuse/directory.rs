@@ -164,14 +164,14 @@ impl Filesystem for Directory {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.attributes(FILE).filter(|_| parent == INodeNo::ROOT && name == FILE_NAME) {
-            Some(attributes) => reply.entry(&FOREVER, &attributes, Generation(0)),
+            Some(attributes) => reply.entry(&FRESH, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.attributes(inode) {
-            Some(attributes) => reply.attr(&FOREVER, &attributes),
+            Some(attributes) => reply.attr(&FRESH, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -200,7 +200,7 @@ impl Filesystem for Directory {
             && uid.is_none_or(|uid| uid == now.uid)
             && gid.is_none_or(|gid| gid == now.gid)
             && size.is_none_or(|size| size == now.size);
-        if kept { reply.attr(&FOREVER, &now) } else { reply.error(Errno::EPERM) }
+        if kept { reply.attr(&FRESH, &now) } else { reply.error(Errno::EPERM) }
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -362,8 +362,9 @@ fn in_buffer(len: usize, work: impl FnOnce(&mut [u8])) {
 
 const FILE: INodeNo = INodeNo(2);
 
-/// How long the kernel may believe what it was told: nothing changes behind its back.
-const FOREVER: Duration = Duration::from_secs(24 * 3600);
+/// How long the kernel believes what it was told. Nothing changes behind its back; but when this process is killed, the
+/// directory is to say so soon.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// Requests that the kernel may have on the way in the background (read-ahead, writing back).
 const IN_FLIGHT: u16 = 64;

@@ -20,15 +20,12 @@ use std::process::{Child, Command, Stdio};
 /// The directory's full path, if it can be mounted on.
 pub(super) fn check(dir: &Path) -> Result<PathBuf> {
     let shown = dir.display();
-    let found = fs::metadata(dir).map_err(|e| match (e.kind(), e.raw_os_error()) {
-        (ErrorKind::NotFound, _) => {
+    let found = fs::metadata(dir).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => {
             Error::NotFound(format!("the directory {shown} does not exist; make it with mkdir"))
         }
-        (_, Some(code)) if code == Errno::NOTCONN.raw_os_error() => Error::Busy(format!(
-            "{shown} is left over from a mount whose process was killed; \"fusermount3 -u {shown}\" (or umount, as root) \
-             clears it"
-        )),
-        (ErrorKind::PermissionDenied, _) => {
+        _ if is_dead(&e) => left_over(dir),
+        ErrorKind::PermissionDenied => {
             Error::Permission(format!("{shown} may not be used by this user, or another user has mounted it"))
         }
         _ => Error::Io { what: format!("looking at {shown}"), source: e },
@@ -38,8 +35,12 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
     }
     let path =
         dir.canonicalize().map_err(|source| Error::Io { what: format!("looking at {shown}"), source })?;
-    // A directory that cannot be listed may be mounted on all the same.
-    let is_empty = fs::read_dir(&path).map_or(true, |mut entries| entries.next().is_none());
+    let is_empty = match fs::read_dir(&path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(e) if is_dead(&e) => return Err(left_over(dir)),
+        // A directory that cannot be listed may be mounted on all the same.
+        Err(_) => true,
+    };
     match is_empty {
         true => Ok(path),
         false if is_mount_point(&path) => {
@@ -47,6 +48,19 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
         }
         false => Err(Error::Refused(format!("{shown} is not empty: its files would be out of reach"))),
     }
+}
+
+/// Whether a mount answers because nobody serves it any longer.
+fn is_dead(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
+}
+
+fn left_over(dir: &Path) -> Error {
+    let shown = dir.display();
+    Error::Busy(format!(
+        "{shown} is left over from a mount whose process was killed; \"fusermount3 -u {shown}\" (or umount, as root) \
+         clears it"
+    ))
 }
 
 /// Mounts, and returns the kernel's end of the conversation.

@@ -182,7 +182,8 @@ fn remove(directory: &Path) {
 fn unmount_dead(facts: &Facts) {
     let file = Path::new(&facts.place);
     let Some(mount) = file.parent().filter(|_| facts.door == "fuse") else { return };
-    let is_dead = matches!(stat(file), Err(Errno::NOTCONN)) || matches!(stat(mount), Err(Errno::NOTCONN));
+    // What stat says may still be from before its death.
+    let is_dead = fs::read_dir(mount).is_err_and(|e| e.raw_os_error() == Some(Errno::NOTCONN.raw_os_error()));
     if is_dead && unmount(mount, UnmountFlags::DETACH).is_err() {
         let mut helper = Command::new("fusermount3");
         let helper = helper.arg("-uz").arg("--").arg(mount).stdin(Stdio::null());
