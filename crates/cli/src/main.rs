@@ -29,6 +29,7 @@ mod session;
 mod signature;
 #[allow(unsafe_code)]
 mod sys;
+mod tls;
 mod unlocking;
 
 use std::process::ExitCode;

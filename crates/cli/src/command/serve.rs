@@ -4,12 +4,13 @@ use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data};
 use crate::session::{self, runtime};
+use crate::tls::{self, Tls};
 use crate::{device, hint, output};
 use keyway_attach::nbd::server::{Options, Server, percent_encoded};
 use keyway_attach::{Door, Export};
 use keyway_volume::Storage;
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ pub(crate) static COMMAND: Command = Command {
           left behind is replaced; one that is listened on is refused.\n\n\
           A single volume is the export with the empty name, which clients take when they name none. Several are named \
           like their files; --export, once a volume in the same order, names them otherwise.\n\n\
-          Whoever can connect reads the plaintext. On a TCP port that is everybody who reaches the address.",
+          Whoever can connect reads the plaintext. On a TCP port that is everybody who reaches the address, unless \
+          --tls-verify-peer asks them for a certificate; without --tls-certificates it also passes unencrypted.",
     options: &[
         &SOCKET,
         &PORT,
@@ -41,6 +43,10 @@ pub(crate) static COMMAND: Command = Command {
         &shared::READONLY,
         &THREADS,
         &ALLOW_DISCARDS,
+        &tls::TLS,
+        &tls::TLS_CERTIFICATES,
+        &tls::TLS_VERIFY_PEER,
+        &tls::TLS_PSK,
         &shared::SHARED,
         &shared::DIRECT,
         &shared::KEY_FILE,
@@ -62,6 +68,10 @@ pub(crate) static COMMAND: Command = Command {
         Example {
             line: "keyway serve --socket /tmp/vm.sock --export root --export data root.luks data.luks",
             does: "two disks for a virtual machine",
+        },
+        Example {
+            line: "keyway serve --port 10809 --address :: --tls-certificates pki --tls-verify-peer disk.luks",
+            does: "over the network: encrypted, to clients with a certificate",
         },
     ],
     run,
@@ -125,16 +135,22 @@ static ALLOW_DISCARDS: Opt = Opt {
 fn run(args: &Args) -> Result<()> {
     let names = export_names(args)?;
     let socket = socket(args)?;
+    let tls = tls::from_args(args)?;
+    let encrypted = tls.is_some();
     let exports = (0..).zip(&names).map(|(operand, name)| export(args, operand, name));
     let exports = exports.collect::<Result<Vec<Export>>>()?;
     let volumes: Vec<Arc<dyn Storage>> = exports.iter().map(|export| Arc::clone(&export.storage)).collect();
     let told: Vec<Told> = exports.iter().map(Told::new).collect();
-    let server = Server::new(exports, options(args));
+    let server = Server::new(exports, options(args, tls));
     let door: Arc<dyn Door> = Arc::new(match &socket {
         Some(path) => server.unix(path).map_err(|e| hint::door(&e))?,
         None => server.tcp(tcp_address(args)).map_err(|e| hint::door(&e))?,
     });
-    let listening = usage(&door.place(), socket.as_deref(), &told);
+    let listening = if encrypted {
+        usage_with_tls(&door.place(), &told)
+    } else {
+        usage(&door.place(), socket.as_deref(), &told)
+    };
     session::serve_until_stopped(&door, &volumes, || output::print(&listening))
 }
 
@@ -192,8 +208,12 @@ fn tcp_address(args: &Args) -> (&str, u16) {
     (args.text(&ADDRESS).unwrap_or("127.0.0.1"), port)
 }
 
-fn options(args: &Args) -> Options {
+fn options(args: &Args, tls: Option<Tls>) -> Options {
     let mut options = Options::default();
+    if let Some(tls) = tls {
+        options.tls_required = tls.required;
+        options.tls = Some(tls.server);
+    }
     if let Some(threads) = args.number(&THREADS) {
         options.threads = (threads as usize).max(1);
     }
@@ -233,13 +253,19 @@ impl Told {
     }
 }
 
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mode = if self.read_only { "read-only" } else { "read/write" };
+        write!(f, "Serving {} ({mode}, {} bytes)", self.volume, self.size)
+    }
+}
+
 /// Where each export is, and the command lines that use it.
 fn usage(place: &str, socket: Option<&Path>, exports: &[Told]) -> String {
     let mut text = String::new();
     for export in exports {
         let uri = if exports.len() == 1 { place.to_owned() } else { with_name(place, &export.name) };
-        let mode = if export.read_only { "read-only" } else { "read/write" };
-        let _ = writeln!(text, "Serving {} ({mode}, {} bytes) at {uri}", export.volume, export.size);
+        let _ = writeln!(text, "{export} at {uri}");
         let _ = writeln!(text, "  nbdinfo '{uri}'");
         let _ = writeln!(text, "  nbdcopy '{uri}' copy.img");
         let read_only = if export.read_only { ",read-only=on" } else { "" };
@@ -250,6 +276,19 @@ fn usage(place: &str, socket: Option<&Path>, exports: &[Told]) -> String {
             None => host_and_port(place),
         };
         let _ = writeln!(text, "  nbd-client {at}{name} /dev/nbd0    (as root)");
+    }
+    text
+}
+
+/// The same for encrypted connections, with the clients' own directory of certificates.
+fn usage_with_tls(place: &str, exports: &[Told]) -> String {
+    let mut text = String::new();
+    for export in exports {
+        let uri = if exports.len() == 1 { place.to_owned() } else { with_name(place, &export.name) };
+        let separator = if uri.contains('?') { '&' } else { '?' };
+        let _ = writeln!(text, "{export} at {uri}");
+        let _ = writeln!(text, "  nbdinfo '{uri}{separator}tls-certificates=DIR'");
+        let _ = writeln!(text, "  nbdcopy '{uri}{separator}tls-certificates=DIR' copy.img");
     }
     text
 }

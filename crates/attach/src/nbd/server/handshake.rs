@@ -133,7 +133,8 @@ impl<'a> Handshake<'a, '_> {
                 _ => self.reply(option, reply::ERR_TOO_BIG, b"too long"),
             };
         };
-        let needs_tls = self.server.options.tls.is_some() && !self.encrypted;
+        let options = &self.server.options;
+        let needs_tls = options.tls.is_some() && options.tls_required && !self.encrypted;
         match option {
             option::ABORT => {
                 // It may have hung up already.

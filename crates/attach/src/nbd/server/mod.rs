@@ -49,13 +49,21 @@ pub struct Options {
     pub connections: usize,
     /// How long a client may take to choose its export.
     pub handshake: Duration,
-    /// When given, clients have to begin TLS before they learn or get anything.
+    /// When given, clients can begin TLS.
     pub tls: Option<Arc<dyn StartTls>>,
+    /// Whether they then have to, before they learn or get anything.
+    pub tls_required: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threads: 16, connections: 128, handshake: Duration::from_secs(20), tls: None }
+        Self {
+            threads: 16,
+            connections: 128,
+            handshake: Duration::from_secs(20),
+            tls: None,
+            tls_required: true,
+        }
     }
 }
 

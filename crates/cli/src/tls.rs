@@ -1,0 +1,86 @@
+//! The options by which a server encrypts its connections, in nbdkit's words.
+
+use crate::args::{Args, Kind, Opt};
+use crate::failure::{Exit, Failure, Result};
+use crate::hint;
+use keyway_attach::tls::Server;
+use std::sync::Arc;
+
+/// What clients have to do.
+pub(crate) struct Tls {
+    /// The server's side of it.
+    pub(crate) server: Arc<Server>,
+    /// Whether clients that go without are refused.
+    pub(crate) required: bool,
+}
+
+/// What `--tls` and its companions ask for; nothing without them.
+pub(crate) fn from_args(args: &Args) -> Result<Option<Tls>> {
+    let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
+    if args.given(&TLS_PSK) {
+        return refuse(
+            "--tls-psk: keys shared beforehand are not possible with this TLS library; use certificates \
+             (--tls-certificates).",
+        );
+    }
+    let required = match (args.text(&TLS), args.given(&TLS_CERTIFICATES)) {
+        (Some("off"), _) | (None, false) => {
+            return match args.given(&TLS_VERIFY_PEER) && args.text(&TLS).is_none() {
+                true => refuse("--tls-verify-peer needs --tls-certificates: whom should it believe?"),
+                false => Ok(None),
+            };
+        }
+        (Some("on"), _) => false,
+        _ => true,
+    };
+    let Some(directory) = args.path(&TLS_CERTIFICATES) else {
+        return refuse(
+            "--tls needs --tls-certificates, the directory with server-cert.pem and server-key.pem.",
+        );
+    };
+    let server = Server::from_directory(directory, args.given(&TLS_VERIFY_PEER));
+    Ok(Some(Tls { server: Arc::new(server.map_err(|e| hint::door(&e))?), required }))
+}
+
+/// `--tls`.
+pub(crate) static TLS: Opt = Opt {
+    long: "tls",
+    short: None,
+    value: "MODE",
+    kind: Kind::Choice(&["off", "on", "require"]),
+    help: "Encrypt connections: off, on or require.",
+    man: "With \"on\" clients may go without; whoever stands between them and the server can make them. \"require\" is what \
+          --tls-certificates alone means.",
+};
+
+/// `--tls-certificates`.
+pub(crate) static TLS_CERTIFICATES: Opt = Opt {
+    long: "tls-certificates",
+    short: None,
+    value: "DIR",
+    kind: Kind::Path,
+    help: "Certificates, laid out as for nbdkit and QEMU.",
+    man: "server-cert.pem and server-key.pem are the server's own; ca-cert.pem, and ca-crl.pem where it exists, tell with \
+          --tls-verify-peer which clients are believed. certtool(1) and openssl(1) make such files. Clients check the \
+          server's name among the certificate's alternative names (dns_name and ip_address in certtool's templates).",
+};
+
+/// `--tls-verify-peer`.
+pub(crate) static TLS_VERIFY_PEER: Opt = Opt {
+    long: "tls-verify-peer",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Refuse clients without a certificate that ca-cert.pem has signed.",
+    man: "",
+};
+
+/// `--tls-psk`.
+pub(crate) static TLS_PSK: Opt = Opt {
+    long: "tls-psk",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "Refused: use certificates.",
+    man: "",
+};
