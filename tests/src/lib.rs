@@ -18,6 +18,7 @@
 //! Environment: `KEYWAY_BIN` is the program under test (without it, this workspace's debug build is made and used);
 //! `KEYWAY_SKIPS` is a file that collects the tests left out; `KEYWAY_SCRATCH` is where scratch directories go.
 
+pub mod background;
 pub mod compare;
 pub mod data;
 pub mod kernel;
@@ -30,6 +31,7 @@ pub mod scratch;
 pub mod skip;
 pub mod vm;
 
+pub use background::Background;
 pub use compare::{assert_same_bytes, assert_same_lines};
 pub use data::random;
 pub use peers::{cryptsetup, keyway, peer};

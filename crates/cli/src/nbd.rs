@@ -4,7 +4,7 @@
 //! when it has gone (`qemu-nbd` does both).
 
 use crate::failure::{Exit, Failure, Result};
-use crate::hint;
+use keyway_attach::Error;
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};
 use keyway_volume::{Access, Storage};
@@ -38,11 +38,17 @@ fn connect(url: &str) -> Result<Client> {
     if let Some((_, client)) = connected.iter().find(|(known, _)| known == url) {
         return Ok(client.clone());
     }
-    let failed = |error| hint::door(&error).about("Cannot open device");
-    let uri = Uri::parse(url).map_err(failed)?;
-    let client = Client::connect(&uri, Options::default()).map_err(failed)?;
+    let uri = Uri::parse(url).map_err(|error| cannot_open(url, &error, Exit::Parameters))?;
+    let client = Client::connect(&uri, Options::default());
+    let client = client.map_err(|error| cannot_open(url, &error, Exit::Device))?;
     connected.push((url.to_owned(), client.clone()));
     Ok(client)
+}
+
+fn cannot_open(url: &str, error: &Error, exit: Exit) -> Failure {
+    let text = error.to_string();
+    let text = text.strip_prefix(url).map_or(text.as_str(), |text| text.trim_start_matches(": "));
+    Failure::new(exit, format!("Cannot open device {url}: {text}."))
 }
 
 fn connected() -> MutexGuard<'static, Vec<(String, Client)>> {

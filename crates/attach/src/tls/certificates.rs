@@ -11,7 +11,7 @@
 use crate::{Error, Result};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivateSec1KeyDer};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) fn identity(directory: &Path, who: &str) -> Result<Option<Identity>> 
     }
     let chain = all(&chain)?;
     let key = PrivateKeyDer::from_pem_file(&key).map_err(|why| cannot_read(&key, why))?;
-    Ok(Some(Identity { chain, key }))
+    Ok(Some(Identity { chain, key: repaired(key) }))
 }
 
 /// `directory`, or the first of [`DIRECTORIES`] that is there.
@@ -72,6 +72,22 @@ pub(super) fn find(directory: Option<&Path>) -> Result<PathBuf> {
             "certificates for TLS: none in {places}; name their directory with ?tls-certificates=DIR"
         ))
     })
+}
+
+/// certtool (GnuTLS 3.7) writes an elliptic key whose first bit is set with a zero in front, as an integer; RFC 5915,
+/// section 3, and ring want exactly as many bytes as the curve has.
+fn repaired(key: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
+    let PrivateKeyDer::Sec1(sec1) = &key else { return key };
+    let (front, rest) = match sec1.secret_sec1_der() {
+        // P-256: a sequence of version 1, an octet string, and more.
+        [0x30, len, 2, 1, 1, 4, 33, 0, rest @ ..] => (vec![0x30, len.wrapping_sub(1), 2, 1, 1, 4, 32], rest),
+        // P-384, whose sequence has a length of two bytes.
+        [0x30, 0x81, len, 2, 1, 1, 4, 49, 0, rest @ ..] => {
+            (vec![0x30, 0x81, len.wrapping_sub(1), 2, 1, 1, 4, 48], rest)
+        }
+        _ => return key,
+    };
+    PrivateKeyDer::Sec1(PrivateSec1KeyDer::from([front.as_slice(), rest].concat()))
 }
 
 /// What rustls makes of a file, in words.

@@ -47,7 +47,7 @@ impl Client {
         let mut config = match certificates::identity(&directory, "client")? {
             Some(identity) => builder
                 .with_client_auth_cert(identity.chain, identity.key)
-                .map_err(|why| refused(&directory.join("client-cert.pem"), &why))?,
+                .map_err(|why| refused(&directory.join("client-key.pem"), &why))?,
             None => builder.with_no_client_auth(),
         };
         config.enable_sni = name.is_some();

@@ -41,7 +41,7 @@ impl Server {
             .ok_or_else(|| Error::NotFound(format!("{} does not exist", certificate.display())))?;
         let config = builder
             .with_single_cert(identity.chain, identity.key)
-            .map_err(|why| refused(&certificate, &why))?;
+            .map_err(|why| refused(&directory.join("server-key.pem"), &why))?;
         Ok(Self { config: Arc::new(config) })
     }
 

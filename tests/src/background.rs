@@ -1,0 +1,55 @@
+//! Programs that run while a test does, and end with it.
+
+use crate::run::Run;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A program in the background.
+#[derive(Debug)]
+pub struct Background(Child);
+
+impl Background {
+    /// Starts it and returns when `is_ready`, within ten seconds.
+    #[track_caller]
+    pub fn start(run: &Run, is_ready: impl Fn() -> bool) -> Self {
+        let child = run.spawn().unwrap_or_else(|e| panic!("{run}: {e}"));
+        let mut started = Self(child);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_ready() {
+            let ended = started.0.try_wait().unwrap_or_else(|e| panic!("{run}: {e}"));
+            assert!(ended.is_none(), "{run} ended before it was ready: {ended:?}");
+            assert!(Instant::now() < deadline, "{run} is not ready after ten seconds");
+            thread::sleep(Duration::from_millis(10));
+        }
+        started
+    }
+
+    /// Kills it, as nothing that it could prepare for.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    /// Whether it ends by itself within five seconds.
+    pub fn ends(&mut self) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < deadline {
+            if self.0.try_wait().is_ok_and(|status| status.is_some()) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        false
+    }
+
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
