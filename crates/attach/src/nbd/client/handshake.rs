@@ -275,7 +275,7 @@ pub(super) fn words(message: &[u8]) -> String {
 }
 
 /// "cliserv_magic" of the oldstyle negotiation.
-const OLDSTYLE: u64 = 0x0042_0281_8612_53;
+const OLDSTYLE: u64 = 0x0000_4202_8186_1253;
 /// A context or a description has two strings at most.
 const LONGEST_ANSWER: u32 = 16 << 10;
 /// A server that goes on longer means no good.

@@ -85,7 +85,7 @@ enum Finding {
 
 /// How often this thread has given up its core to wait.
 fn times_slept() -> Option<i64> {
-    getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| i64::from(usage.voluntary_context_switches()))
+    getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.voluntary_context_switches())
 }
 
 /// What a request may take besides a nanosecond a byte. (A 4 KiB read out of the page cache takes 1 µs, the fastest
