@@ -37,6 +37,8 @@ fn overview() -> String {
     }
     options(&mut text, "OPTIONS OF EVERY COMMAND", shared::EVERYWHERE.iter().copied());
     options(&mut text, "OPTIONS OF CRYPTSETUP'S COMMANDS", shared::CRYPTSETUP_EVERYWHERE.iter().copied());
+    text.push_str(".SH \"DEVICES BEHIND URLS\"\n");
+    paragraphs(&mut text, URLS);
     text.push_str(".SH PASSPHRASES\n");
     paragraphs(&mut text, PASSPHRASES);
     text.push_str(".SH EXIT STATUS\n");
@@ -123,6 +125,16 @@ const OVERVIEW: &str = "Keyway makes, opens, edits, reads and writes LUKS1 and L
 and on block devices, without root, without loop devices and without the kernel's device mapper.\n\nIt takes \
 cryptsetup's commands and options as they are and behaves as cryptsetup when it is called by that name. Options may \
 stand anywhere on the line; -- ends them.";
+
+const URLS: &str = "Where a device, volume or image is asked for, --header included, a URL may stand. \
+nbd://HOST:PORT/EXPORT and nbd+unix:///EXPORT?socket=PATH are exports of NBD servers: nbdkit, qemu-nbd (with qcow2 images \
+and Ceph's rbd behind it), or keyway serve. nbds:// and nbds+unix:// are the same through TLS, with the certificates in \
+the directory of ?tls-certificates=DIR, or of libnbd (~/.pki/libnbd, ~/.config/pki/libnbd, /etc/pki/libnbd); \
+tls-hostname=NAME and tls-verify-peer=0 say whom to believe. https://, http:// and s3:// are files on web servers and in \
+object stores; they can only be read.\n\nNothing locks an export: two programs that write to one destroy what it holds, \
+and only its server can tell. A connection that is lost is made again for ten seconds. Reads then go on; a write that was not \
+acknowledged fails, and so does every later one when the server may have forgotten writes that no flush had \
+followed.\n\nA file whose name looks like a URL is ./nbd://NAME.";
 
 const PASSPHRASES: &str = "On a terminal a passphrase is asked for without echo and has at most 512 bytes.\n\nWhen \
 standard input is no terminal, the passphrase is read from it up to the first newline, which is left out. With \
