@@ -63,7 +63,7 @@ fn nothing_is_left_of_it_at_the_end() {
         let memory = at_its_end(&served, signal);
         assert!(memory.len() > 100_000, "{signal}: {} bytes of memory are no process", memory.len());
         for key in round_keys() {
-            for place in memory.holding(&key) {
+            if let Some(place) = memory.holding(&key).first() {
                 panic!("{signal}: key bytes in {:x?} {}, {}", place.range, place.name, place.around(&key));
             }
         }

@@ -10,7 +10,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// A LUKS2 volume whose volume key is known.
-pub struct Volume {
+pub(crate) struct Volume {
     path: PathBuf,
     key_file: PathBuf,
     data: u64,
@@ -18,7 +18,7 @@ pub struct Volume {
 
 impl Volume {
     /// A new one with `mib` MiB of data. All of a test's volumes have the same key, in the file "volume.key".
-    pub fn new(scratch: &Scratch, name: &str, mib: u64) -> Self {
+    pub(crate) fn new(scratch: &Scratch, name: &str, mib: u64) -> Self {
         let key_file = scratch.file("volume.key", Self::key());
         let path = scratch.sized(name, HEADER + (mib << 20));
         let costs = "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --luks2-keyslots-size 256K --offset 1024";
@@ -33,66 +33,66 @@ impl Volume {
     }
 
     /// The volume key: two of AES-256.
-    pub fn key() -> Vec<u8> {
+    pub(crate) fn key() -> Vec<u8> {
         random(0x6b65_7977, 64)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub fn key_file(&self) -> &Path {
+    pub(crate) fn key_file(&self) -> &Path {
         &self.key_file
     }
 
     /// Bytes of plaintext.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.data
     }
 
     /// `keyway serve` of it.
-    pub fn serve(&self) -> Run {
+    pub(crate) fn serve(&self) -> Run {
         keyway("serve").arg(&self.path).arg("--volume-key-file").arg(&self.key_file)
     }
 
     /// `keyway read` of a range.
-    pub fn read(&self, offset: u64, len: usize) -> Vec<u8> {
+    pub(crate) fn read(&self, offset: u64, len: usize) -> Vec<u8> {
         let run = keyway("read").arg(&self.path).arg("--volume-key-file").arg(&self.key_file);
         run.args(&format!("--offset {offset} --length {len}")).ok().stdout
     }
 
     /// `keyway write` at an offset.
-    pub fn write(&self, offset: u64, data: &[u8]) {
+    pub(crate) fn write(&self, offset: u64, data: &[u8]) {
         let run = keyway("write").arg(&self.path).arg("--volume-key-file").arg(&self.key_file);
         run.args(&format!("--offset {offset}")).stdin(data).ok();
     }
 }
 
 /// A server that runs until the test is over.
-pub struct Served {
+pub(crate) struct Served {
     child: Child,
     stdout: Option<BufReader<std::process::ChildStdout>>,
 }
 
 impl Served {
-    pub fn start(run: &Run) -> Self {
+    pub(crate) fn start(run: &Run) -> Self {
         Self::start_with(run, b"")
     }
 
     /// With something on standard input.
-    pub fn start_with(run: &Run, stdin: &[u8]) -> Self {
+    pub(crate) fn start_with(run: &Run, stdin: &[u8]) -> Self {
         let mut child = run.spawn().unwrap_or_else(|e| panic!("{run}: {e}"));
         child.stdin.take().expect("a pipe").write_all(stdin).expect("a reader");
         let stdout = child.stdout.take().map(BufReader::new);
         Self { child, stdout }
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// What it says when it listens, up to the last line for the first export.
-    pub fn ready(&mut self) -> String {
+    pub(crate) fn ready(&mut self) -> String {
         let mut said = String::new();
         let stdout = self.stdout.as_mut().expect("its standard output");
         while !said.contains("nbd-client") || !said.ends_with('\n') {
@@ -104,17 +104,17 @@ impl Served {
         said
     }
 
-    pub fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         self.signal(Signal::SIGTERM);
     }
 
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
         self.wait();
     }
 
     /// The exit code; `None` after a signal.
-    pub fn wait(&mut self) -> Option<i32> {
+    pub(crate) fn wait(&mut self) -> Option<i32> {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {

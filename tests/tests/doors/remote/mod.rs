@@ -63,7 +63,8 @@ fn no_more_than_needed_is_asked_for() {
     let dump = keyway("luksDump").arg(server.url()).ok().quiet();
     let of_file = keyway("luksDump").arg(&volume.path).ok();
     assert_eq!(dump.stdout, of_file.stdout);
-    assert_eq!(server.asked(), [0..256 << 10]);
+    let header = 0..256 << 10;
+    assert_eq!(server.asked(), [header]);
     keyway("inspect").arg(server.url()).ok().says("LUKS2");
 
     let server = volume.served(|_| Manner::Proper);
