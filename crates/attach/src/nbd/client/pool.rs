@@ -11,8 +11,10 @@ use crate::nbd::Uri;
 use crate::nbd::protocol::Request;
 use crate::nbd::protocol::handshake::export;
 use crate::nbd::protocol::transmission::command;
+use crate::nbd::uri::Address;
 use crate::tls;
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,12 +41,13 @@ struct Open {
 
 impl Pool {
     pub(super) fn connect(uri: &Uri, tls: Option<tls::Client>, options: Options) -> io::Result<Self> {
-        let first = dial(uri, tls.as_ref(), &options, options.handshake)?;
+        let uri = anchored(uri)?;
+        let first = dial(&uri, tls.as_ref(), &options, options.handshake)?;
         let agreed = first.agreed().clone();
         let most = if agreed.has(export::CAN_MULTI_CONN) { options.connections.max(1) } else { 1 };
         let open = Open { connections: vec![Arc::new(first)], most, is_opening: false };
         Ok(Self {
-            uri: uri.clone(),
+            uri,
             tls,
             options,
             agreed,
@@ -187,6 +190,17 @@ impl Pool {
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A socket's path from the root: a process may leave its directory, and connect again.
+fn anchored(uri: &Uri) -> io::Result<Uri> {
+    let mut uri = uri.clone();
+    if let Address::Unix(path) = &mut uri.address
+        && !path.as_os_str().as_bytes().starts_with(b"\0")
+    {
+        *path = std::path::absolute(&*path)?;
+    }
+    Ok(uri)
 }
 
 /// Connects and goes through the handshake.

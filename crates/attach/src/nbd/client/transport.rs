@@ -2,7 +2,7 @@
 
 use crate::nbd::uri::Address;
 use crate::tls;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
@@ -93,17 +93,13 @@ impl Read for &Socket {
 
 impl Write for &Socket {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(socket) => (&mut &*socket).write(buf),
-            Socket::Unix(socket) => (&mut &*socket).write(buf),
-        }
+        self.write_vectored(&[IoSlice::new(buf)])
     }
 
+    /// Without the signal that a broken connection would mean to programs that did not ask for none.
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(socket) => (&mut &*socket).write_vectored(bufs),
-            Socket::Unix(socket) => (&mut &*socket).write_vectored(bufs),
-        }
+        let sent = sendmsg(*self, bufs, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL);
+        sent.map_err(io::Error::from)
     }
 
     fn flush(&mut self) -> io::Result<()> {
