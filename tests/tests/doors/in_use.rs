@@ -37,20 +37,16 @@ fn two_keyways_and_formatting_are_refused() {
 
 #[test]
 fn qemu_refuses_what_keyway_uses() {
-    need!("fusermount3", "qemu-img", "qemu-io");
+    need!("fusermount3", "qemu-io");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");
     let m = Mounted::with("");
     let write = || peer("qemu-io", "-f raw -c").arg("write 0 512").arg(&m.volume);
-    let read = |options: &str| peer("qemu-img", "info -f raw").args(options).arg(&m.volume);
     write().fails(1).says("lock");
-    read("").fails(1).says("lock");
-    read("-U").ok();
     m.unmount();
-    read("").ok();
     m.mount("--readonly").ok();
     write().fails(1).says("lock");
-    read("").ok();
     m.unmount();
+    // Zeros where the header's magic is: the last thing that is done to this volume.
     write().ok();
 }
 

@@ -19,6 +19,7 @@ use std::process::{Child, Command, Stdio};
 
 /// The directory's full path, if it can be mounted on.
 pub(super) fn check(dir: &Path) -> Result<PathBuf> {
+    let dir = &std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let shown = dir.display();
     let found = fs::metadata(dir).map_err(|e| match e.kind() {
         ErrorKind::NotFound => {
