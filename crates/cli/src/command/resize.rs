@@ -27,7 +27,6 @@ pub(crate) static COMMAND: Command = Command {
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
-        &shared::KEY_SLOT,
         &shared::VOLUME_KEY_FILE,
         &shared::HEADER,
         &shared::DISABLE_KEYRING,

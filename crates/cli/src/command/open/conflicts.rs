@@ -29,15 +29,21 @@ impl Kind {
     }
 }
 
-/// Refuses what cannot be meant together.
-pub(super) fn check(args: &Args, kind: Kind) -> Result<()> {
-    let (testing, refreshing) = (args.given(&TEST_PASSPHRASE), args.given(&REFRESH));
+/// Refuses two things to be done at once.
+pub(super) fn check_task(args: &Args) -> Result<()> {
+    let testing = args.given(&TEST_PASSPHRASE);
     if testing && args.given(&PERSISTENT) {
         return refuse("Option --persistent is not allowed with --test-passphrase.");
     }
-    if testing && refreshing {
+    if testing && args.given(&REFRESH) {
         return refuse("Options --refresh and --test-passphrase are mutually exclusive.");
     }
+    Ok(())
+}
+
+/// Refuses what cannot be meant together.
+pub(super) fn check(args: &Args, kind: Kind) -> Result<()> {
+    let testing = args.given(&TEST_PASSPHRASE);
     if let Some((_, line)) = OF_OTHER_FORMATS.iter().find(|(option, _)| args.given(option)) {
         return refuse(*line);
     }
@@ -61,7 +67,7 @@ pub(super) fn check(args: &Args, kind: Kind) -> Result<()> {
     }
     check_size(args)?;
     match args.operand(1) {
-        None if !testing && !refreshing => refuse("Command requires device and mapped name as arguments."),
+        None if !testing => refuse("Command requires device and mapped name as arguments."),
         _ => Ok(()),
     }
 }

@@ -122,6 +122,7 @@ fn run(args: &Args) -> Result<()> {
 }
 
 fn open(args: &Args) -> Result<()> {
+    conflicts::check_task(args)?;
     if args.given(&REFRESH) {
         return refresh::run(args);
     }
