@@ -35,9 +35,14 @@ impl Journal {
         self.writes().sent += 1;
     }
 
-    /// The server has answered, or never got it.
+    /// The server has answered.
     pub(super) fn write_ends(&self) {
         self.writes().answered += 1;
+    }
+
+    /// The server never got it.
+    pub(super) fn write_stays(&self) {
+        self.writes().sent -= 1;
     }
 
     /// What a flush that begins now will have brought to stable storage.
@@ -75,6 +80,11 @@ mod tests {
     fn only_unflushed_writes_can_be_lost() {
         let lost = || io::Error::from(io::ErrorKind::BrokenPipe);
         let journal = Journal::default();
+        journal.connection_lost(&lost());
+        journal.check().unwrap();
+
+        journal.write_begins();
+        journal.write_stays();
         journal.connection_lost(&lost());
         journal.check().unwrap();
 

@@ -107,8 +107,10 @@ impl Pool {
             kind if changes(kind) => {
                 self.journal.write_begins();
                 let result = connection.ask(request, payload, buf);
-                if !matches!(result, Err(Trouble::Lost(_))) {
-                    self.journal.write_ends();
+                match &result {
+                    Ok(_) | Err(Trouble::Refused(_)) => self.journal.write_ends(),
+                    Err(Trouble::NotSent(_)) => self.journal.write_stays(),
+                    Err(Trouble::Lost(_)) => {}
                 }
                 result
             }
