@@ -8,6 +8,7 @@ mod detached;
 mod device_mapper;
 mod foreign;
 mod from_kernel;
+mod nbd;
 mod open;
 mod plain;
 mod to_kernel;
