@@ -41,7 +41,7 @@ const SCENARIO: &str = r#"
     for at in 3000 4000 5000 6000; do
         dd if=/dev/mapper/volume bs=4k skip=$at count=500 2>/dev/null | cmp -n 2048000 - /large && echo WRITTEN_$at=same
     done
-    mkfs.ext4 -q -b 4096 /dev/mapper/volume
+    mkfs.ext4 -qF -b 4096 /dev/mapper/volume
     mount -t ext4 /dev/mapper/volume /mnt; cp /large /mnt/large; umount /mnt
     cryptsetup close volume
 
