@@ -103,7 +103,7 @@ fn refusals_have_cryptsetups_words_and_codes() {
          cryptsetup luksFormat -q --type luks2 $cheap /dev/vda /key
          truncate -s 16M /tmp/short; cryptsetup luksFormat -q $cheap /tmp/short /key
          same SHORT open /tmp/short short --key-file /key
-         same OTHER_TYPE luksOpen --type luks1 /dev/vda volume --key-file /key
+         same OTHER_TYPE open --type luks1 /dev/vda volume --key-file /key
          same NO_FILE open /tmp/nowhere volume --key-file /key
          code WRONG keyway open /dev/vda volume --key-file /plaintext
          code NOWHERE keyway status volume
@@ -219,12 +219,15 @@ fn a_file_system_in_use_outlives_suspending_refreshing_and_resizing() {
     report.has("KEPT", "Flags: allow-discards");
 }
 
+/// Repeated, long enough to be a plain volume's key.
+const KEY: &str = "secret";
+
 /// A machine with empty disks, both programs, a key file and a plaintext.
 fn machine(seed: u64, disks: usize) -> Prepared {
     let scratch = Scratch::new();
     let disks = (0..disks).map(|number| scratch.sized(&format!("disk-{number}"), 32 << 20));
     let machine = disks.fold(Machine::new(), |machine, disk| machine.disk(&disk));
-    let machine = machine.with_keyway().file("key", "secret").file("plaintext", random(seed, 1 << 20));
+    let machine = machine.with_keyway().file("key", KEY.repeat(11)).file("plaintext", random(seed, 1 << 20));
     Prepared { machine, _scratch: scratch }
 }
 
