@@ -8,4 +8,5 @@ mod json;
 mod key_input;
 mod limits;
 mod mappings;
+mod plain;
 mod prompts;

@@ -70,6 +70,20 @@ const SCENARIO: &str = r#"
     echo AGAIN=$(ublk-disk remove $disk)
     echo LEFT_4=$(ls /dev | grep -c ublk[bc])
 
+    keyway_open() {
+        keyway open -q --type plain -c aes-xts-plain64 -s 512 --key-file /key --backend ublk /dev/vda session
+    }
+    echo OPENED=$(keyway_open | head -1)
+    echo LISTED=$(keyway list | grep -c ublkb0)
+    mount /dev/ublkb0 /mnt
+    keyway close session 2>/dev/null || echo SESSION_BUSY=$?
+    cmp /mnt/large /large && echo SESSION=same
+    umount /mnt
+    keyway close session && echo CLOSED=$(ls /dev | grep -c ublk[bc])
+    keyway_open >/dev/null
+    kill -9 $(pgrep -f ^keyway-session)
+    keyway close session 2>/dev/null || echo CLEARED=$(ls /dev | grep -c ublk[bc])
+
     mkdir -p /etc; echo user:x:1000:1000::/:/bin/sh >>/etc/passwd
     chmod 666 /dev/vda; chmod 644 /key
     as="su user -c"
@@ -93,7 +107,7 @@ fn a_block_device_that_keyway_serves() {
     let scratch = Scratch::new();
     let image = scratch.random_file("image", 151, 64 << 20);
     let server = fs::read(env!("CARGO_BIN_EXE_ublk-disk")).unwrap();
-    let machine = Machine::new().kernel("6.12").disk(&image).file("bin/ublk-disk", server);
+    let machine = Machine::new().kernel("6.12").disk(&image).with_keyway().file("bin/ublk-disk", server);
     let report = machine.file("key", random(152, 64)).file("large", random(153, 7_654_321)).run(SCENARIO);
     for (key, value) in [
         ("DISK", "/dev/ublkb0"),
@@ -119,6 +133,12 @@ fn a_block_device_that_keyway_serves() {
         ("REMOVED", "removed: true"),
         ("AGAIN", "removed: false"),
         ("LEFT_4", "0"),
+        ("OPENED", "session is open through ublk (read/write, 67108864 bytes) at /dev/ublkb0"),
+        ("LISTED", "1"),
+        ("SESSION_BUSY", "5"),
+        ("SESSION", "same"),
+        ("CLOSED", "0"),
+        ("CLEARED", "0"),
         ("OWN", "same"),
         ("OWN_STOPPED", "stopped, true"),
         ("OWN_MODULE", "free"),

@@ -23,7 +23,7 @@ impl ControlDevice {
     /// Adds a device of any number; it gets a disk by [`ControlDevice::start`].
     pub(super) fn add(&mut self, queues: u16, depth: u16, buffer_len: u32) -> Result<DeviceInfo> {
         let flags = FLAG_IOCTL_ENCODE | FLAG_UNPRIVILEGED;
-        let wanted = DeviceInfo { queues, depth, buffer_len, id: ANY_DEVICE, flags, live: false };
+        let wanted = DeviceInfo { queues, depth, buffer_len, id: ANY_DEVICE, flags, live: false, pid: 0 };
         let mut info = wanted.to_bytes();
         self.ring.command(&self.file, Control::AddDevice, ANY_DEVICE, &mut info, 0, 0).map_err(cannot_add)?;
         Ok(DeviceInfo::from_bytes(&info))

@@ -26,6 +26,7 @@ use control::ControlDevice;
 use protocol::DeviceInfo;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -197,10 +198,20 @@ pub fn remove_dead(disk: &Path) -> Result<bool> {
     let number = disk.to_str().and_then(|path| path.strip_prefix("/dev/ublkb")).and_then(|n| n.parse().ok());
     let Some(id) = number else { return Ok(false) };
     let mut control = ControlDevice::open()?;
-    match control.info(id)? {
-        Some(info) if !info.live => control.delete(&info).map(|()| true),
-        _ => Ok(false),
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match control.info(id)? {
+            Some(info) if !info.live => return control.delete(&info).map(|()| true),
+            // The kernel is about to take the disk away.
+            Some(info) if !is_alive(info.pid) && Instant::now() < until => thread::sleep(POLL),
+            _ => return Ok(false),
+        }
     }
+}
+
+fn is_alive(pid: i32) -> bool {
+    let pid = Pid::from_raw(pid.max(0));
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
 /// How many queues are being served.
@@ -250,7 +261,7 @@ fn open_when_there(path: &Path) -> io::Result<File> {
     let until = Instant::now() + PATIENCE;
     loop {
         match File::options().read(true).write(true).open(path) {
-            Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+            Err(_) if Instant::now() < until => thread::sleep(POLL),
             opened => return opened,
         }
     }
@@ -262,3 +273,4 @@ fn panicked() -> io::Error {
 
 const MOST_QUEUES: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(5);

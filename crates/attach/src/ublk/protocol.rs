@@ -84,6 +84,8 @@ pub(super) struct DeviceInfo {
     pub(super) flags: u64,
     /// Whether the disk is there.
     pub(super) live: bool,
+    /// Who serves it; not positive when nobody does.
+    pub(super) pid: i32,
 }
 
 impl DeviceInfo {
@@ -93,6 +95,7 @@ impl DeviceInfo {
         info[2..4].copy_from_slice(&self.depth.to_ne_bytes());
         info[8..12].copy_from_slice(&self.buffer_len.to_ne_bytes());
         info[12..16].copy_from_slice(&self.id.to_ne_bytes());
+        info[16..20].copy_from_slice(&self.pid.to_ne_bytes());
         info[24..32].copy_from_slice(&self.flags.to_ne_bytes());
         info
     }
@@ -104,6 +107,7 @@ impl DeviceInfo {
             live: u16::from_ne_bytes(part(info, 4)) != STATE_DEAD,
             buffer_len: u32::from_ne_bytes(part(info, 8)),
             id: u32::from_ne_bytes(part(info, 12)),
+            pid: i32::from_ne_bytes(part(info, 16)),
             flags: u64::from_ne_bytes(part(info, 24)),
         }
     }
@@ -251,7 +255,8 @@ mod tests {
 
     #[test]
     fn a_device_is_read_as_it_is_written() {
-        let info = DeviceInfo { queues: 2, depth: 64, buffer_len: 1 << 19, id: 7, flags: 96, live: false };
+        let info =
+            DeviceInfo { queues: 2, depth: 64, buffer_len: 1 << 19, id: 7, flags: 96, live: false, pid: 5 };
         assert_eq!(DeviceInfo::from_bytes(&info.to_bytes()), info);
         assert!(info.is_unprivileged());
     }

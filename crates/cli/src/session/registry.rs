@@ -5,11 +5,13 @@
 //! facts     what it is; appears when it is open
 //! control   the socket that it listens on
 //! ```
-//! A session that was killed leaves its directory, and maybe a mount that answers nothing: both go when somebody finds it.
+//! A session that was killed leaves its directory, and maybe a mount that answers nothing or a block device's number: they
+//! go when somebody finds it.
 
 use super::facts::Facts;
 use super::{Session, runtime};
 use crate::failure::{Exit, Failure, Result};
+use keyway_attach::ublk;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, stat};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
@@ -162,7 +164,12 @@ fn lock(directory: &Path, operation: FlockOperation) -> io::Result<Option<OwnedF
 /// Removes what a dead session left, but for the lock that the caller holds.
 fn clear(directory: &Path) {
     if let Ok(facts) = fs::read_to_string(directory.join(FACTS)) {
-        unmount_dead(&Facts::from_text(&facts));
+        let facts = Facts::from_text(&facts);
+        unmount_dead(&facts);
+        if facts.door == "ublk" {
+            // Without the right to it, it stays: a number and no more.
+            let _ = ublk::remove_dead(Path::new(&facts.place));
+        }
     }
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_name() != LOCK {
