@@ -2,7 +2,10 @@
 
 use crate::args::{Args, Command, Example, Group, shared};
 use crate::failure::Result;
-use crate::{output, session};
+use crate::mapping::{self, Mapping};
+use crate::output;
+use crate::session::{self, Facts, Status};
+use keyway_attach::dm::{Mapper, loopback};
 use keyway_format::json::{Object, Value};
 use std::fmt::Write;
 
@@ -15,7 +18,7 @@ pub(crate) static COMMAND: Command = Command {
     about: "Show what is open, and where.",
     man: "A line for each volume that this user has opened: its name, the door (nbd, fuse, ublk, kernel), whether it is \
           writable, its size, where it is to be found, and the file or device that holds it. A session whose \
-          process was killed is not open: what it left behind is cleared away.\n\n\
+          process was killed is not open: what it left behind is cleared away. Root sees the kernel's mappings too.\n\n\
           With --json an array of objects: name, door, place, device, format, cipher, key_bits, size (bytes), \
           read_only, suspended, closing, clients, pid; null where a door cannot tell.",
     options: &[&shared::JSON],
@@ -31,23 +34,49 @@ fn run(args: &Args) -> Result<()> {
     output::print(&if args.given(&shared::JSON) { json(&rows) } else { table(&rows) })
 }
 
-/// What is open.
-struct Row {
-    status: session::Status,
-}
-
-fn rows() -> Vec<Row> {
+/// Sessions of this user, then mappings of the kernel's where this user may ask for them.
+fn rows() -> Vec<Status> {
     // One that closes at this moment answers no more.
-    let statuses = session::list().into_iter().filter_map(|session| session.status().ok());
-    statuses.map(|status| Row { status }).collect()
+    let sessions = session::list().into_iter().filter_map(|session| session.status().ok());
+    sessions.chain(mappings()).collect()
 }
 
-fn table(rows: &[Row]) -> String {
+/// dm-crypt's mappings, whoever made them.
+fn mappings() -> Vec<Status> {
+    let names = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
+    let found = names.iter().filter_map(|(name, _)| mapping::find_mapping(name).ok().flatten());
+    found.filter_map(|mapping| of_mapping(&mapping)).collect()
+}
+
+fn of_mapping(mapping: &Mapping) -> Option<Status> {
+    let (target, line) = mapping.line(false).ok().flatten()?;
+    let (format, uuid) = mapping.kind().unwrap_or_default();
+    let device = mapping::device_path(&mapping.mapper, line.device).unwrap_or_default();
+    let facts = Facts {
+        name: mapping.name().to_owned(),
+        door: "kernel".to_owned(),
+        place: mapping::place(mapping.name()).display().to_string(),
+        device: loopback::backing_file(line.device).unwrap_or(device).display().to_string(),
+        format: format.to_owned(),
+        uuid: uuid.unwrap_or_default(),
+        cipher: line.cipher.to_string(),
+        key_bits: 8 * line.key.len() as u64,
+        sector_size: u64::from(line.options.sector_size.unwrap_or(SECTOR as u32)),
+        offset: line.offset * SECTOR,
+        size: target.length * SECTOR,
+        read_only: mapping.info.read_only,
+        ..Facts::default()
+    };
+    let (suspended, closing) = (mapping.info.suspended, mapping.info.removed_on_close);
+    Some(Status { facts, clients: u64::from(mapping.info.open_count), suspended, closing })
+}
+
+fn table(rows: &[Status]) -> String {
     let mut cells = vec![["NAME", "DOOR", "MODE", "SIZE", "PLACE", "VOLUME"].map(str::to_owned)];
     cells.extend(rows.iter().map(|row| {
-        let facts = &row.status.facts;
+        let facts = &row.facts;
         let mode = if facts.read_only { "read-only" } else { "read/write" };
-        let mode = if row.status.suspended { "suspended" } else { mode };
+        let mode = if row.suspended { "suspended" } else { mode };
         [&facts.name, &facts.door, mode, &facts.size.to_string(), &facts.place, &facts.device]
             .map(|cell| cell.escape_debug().to_string())
     }));
@@ -66,9 +95,9 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-fn json(rows: &[Row]) -> String {
-    let objects = rows.iter().map(|row| {
-        let (status, facts) = (&row.status, &row.status.facts);
+fn json(rows: &[Status]) -> String {
+    let objects = rows.iter().map(|status| {
+        let facts = &status.facts;
         let object = Object::new()
             .with("name", facts.name.as_str())
             .with("door", facts.door.as_str())
@@ -85,7 +114,10 @@ fn json(rows: &[Row]) -> String {
             .with("suspended", Value::Bool(status.suspended))
             .with("closing", Value::Bool(status.closing))
             .with("clients", number(status.clients))
-            .with("pid", number(u64::from(facts.pid)));
+            .with(
+                "pid",
+                Some(facts.pid).filter(|pid| *pid != 0).map_or(Value::Null, |pid| number(pid.into())),
+            );
         Value::from(object)
     });
     Value::Array(objects.collect()).to_pretty()
@@ -100,3 +132,6 @@ fn optional(text: &str) -> Value {
 }
 
 const COLUMNS: usize = 6;
+
+/// The device mapper's unit, in bytes.
+const SECTOR: u64 = 512;
