@@ -5,8 +5,8 @@ use crate::nbd::protocol::handshake::{OptionHeader, OptionReply, info, option, r
 use crate::nbd::protocol::transmission::{self, chunk, chunk_flags};
 use crate::nbd::protocol::{Chunk, Errno, Headers};
 use std::io::{Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
@@ -267,17 +267,15 @@ impl Fake {
     }
 }
 
-/// Runs `serve` for every connection to the URI.
+/// Runs `serve` for every connection to the URI. (A name in the abstract namespace leaves no file behind.)
 fn listen(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Uri {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("keyway-client-{}-{number}", std::process::id()));
-    let listener = UnixListener::bind(&path).unwrap();
-    let socket = Socket(path);
-    let uri = Uri::parse(&format!("nbd+unix:///?socket={}", socket.0.display())).unwrap();
+    let name = format!("keyway-client-{}-{number}", std::process::id());
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let uri = Uri::parse(&format!("nbd+unix:///?socket=%00{name}")).unwrap();
     let serve = Arc::new(serve);
     thread::spawn(move || {
-        let _removed_at_the_end = socket;
         // As many as a request is tried on, and some.
         for stream in listener.incoming().take(8) {
             let serve = Arc::clone(&serve);
@@ -285,14 +283,6 @@ fn listen(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Uri {
         }
     });
     uri
-}
-
-struct Socket(PathBuf);
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 fn send_chunk(
