@@ -66,6 +66,11 @@ pub(crate) fn is_url(spec: &Path) -> bool {
     url(spec).is_some()
 }
 
+/// Whether an operand can be read only: a door shows it so without being told.
+pub(crate) fn is_read_only(spec: &Path) -> bool {
+    spec.to_str().is_some_and(remote::is_url)
+}
+
 /// Whether there is something to open; of a URL only its server knows.
 pub(crate) fn exists(spec: &Path) -> bool {
     url(spec).is_some() || spec.exists()
@@ -101,7 +106,7 @@ pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
 pub(crate) fn storage_direct(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     let refused = |why: &dyn Display| {
         let message = format!(
-            "Device {} cannot be used past the page cache: {why}; leave --direct out.",
+            "Device {} cannot be used past the page cache: {why}; leave --direct-io out.",
             spec.display()
         );
         Failure::new(Exit::Device, message)

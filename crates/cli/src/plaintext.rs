@@ -147,7 +147,7 @@ pub(crate) enum Data {
 
 impl Data {
     fn open(self, args: &Args, device: &Path) -> Result<Arc<dyn Storage>> {
-        let open = if args.given(&shared::DIRECT) { device::storage_direct } else { device::storage };
+        let open = if args.given(&shared::DIRECT_IO) { device::storage_direct } else { device::storage };
         if self == Self::Write {
             let storage = open(device, Access::Write)?;
             // Before a passphrase is asked for.

@@ -39,13 +39,13 @@ fn a_volume_on_a_block_device_past_the_page_cache() {
         let mut plain = keyway("read -d").arg(&key).arg(device).ok().stdout;
         assert_eq!(plain.len(), 8 << 20);
         for (direct, at, len) in
-            [("--direct", 1000, 1_300_001), ("", 1_000_001, 4096), ("--direct", 4096, 1 << 20)]
+            [("--direct-io", 1000, 1_300_001), ("", 1_000_001, 4096), ("--direct-io", 4096, 1 << 20)]
         {
             let new = random(at as u64, len);
             let write = keyway("write").args(direct).arg("--offset").arg(at.to_string()).arg("-d").arg(&key);
             write.arg(device).stdin(&new).ok().quiet();
             plain[at..at + len].copy_from_slice(&new);
-            for direct in ["--direct", ""] {
+            for direct in ["--direct-io", ""] {
                 let read = keyway("read").args(direct).arg("-d").arg(&key).arg(device).ok().quiet();
                 assert!(read.stdout == plain, "sectors of {sector}, {len} bytes at {at}, read {direct}");
             }
@@ -78,7 +78,7 @@ fn direct_is_for_files_and_block_devices() {
     let key = scratch.file("key", "secret");
     let odd = scratch.sized("odd", (20 << 20) + 7);
     keyway("luksFormat -q").args(CHEAP_LUKS2_PBKDF2).arg(&odd).arg(&key).ok();
-    let read = keyway("read --direct -d").arg(&key).arg(&odd).fails(4);
-    read.says("cannot be used past the page cache").says("leave --direct out");
-    keyway("read --direct http://127.0.0.1:1/x").fails(4).says("it is no file or block device");
+    let read = keyway("read --direct-io -d").arg(&key).arg(&odd).fails(4);
+    read.says("cannot be used past the page cache").says("leave --direct-io out");
+    keyway("read --direct-io http://127.0.0.1:1/x").fails(4).says("it is no file or block device");
 }

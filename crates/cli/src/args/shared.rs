@@ -302,8 +302,8 @@ pub(crate) static SHARED: Opt = flag(
     "A volume that QEMU or another Keyway writes to is refused, and so is one that is mounted or mapped: two writers that \
      do not know of each other destroy what is on it. With this option they are taken to know.",
 );
-pub(crate) static DIRECT: Opt = flag(
-    "direct",
+pub(crate) static DIRECT_IO: Opt = flag(
+    "direct-io",
     None,
     "Go past the page cache.",
     "The volume's file or device is read and written without the page cache (O_DIRECT). That is for volumes whose plaintext is \

@@ -40,7 +40,7 @@ pub(crate) static COMMAND: Command = Command {
         &WRITEBACK,
         &DIRECT,
         &shared::SHARED,
-        &shared::DIRECT,
+        &shared::DIRECT_IO,
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
@@ -113,7 +113,7 @@ fn run(args: &Args) -> Result<()> {
 fn open(args: &Args, dir: &Path) -> Result<Opened> {
     // Before a passphrase is asked for.
     fuse::check(dir).map_err(|e| hint::door(&e))?;
-    let read_only = args.given(&shared::READONLY);
+    let read_only = args.given(&shared::READONLY) || args.operand(0).is_some_and(device::is_read_only);
     let data = if read_only { Data::Show } else { Data::Write };
     let unlocked = plaintext::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
     let (gate, mut facts) = session::behind_gate(unlocked)?;

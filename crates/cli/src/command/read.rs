@@ -32,7 +32,7 @@ pub(crate) static COMMAND: Command = Command {
         &LENGTH,
         &OUTPUT,
         &shared::FORCE,
-        &shared::DIRECT,
+        &shared::DIRECT_IO,
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,

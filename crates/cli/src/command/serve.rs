@@ -48,7 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         &tls::TLS_VERIFY_PEER,
         &tls::TLS_PSK,
         &shared::SHARED,
-        &shared::DIRECT,
+        &shared::DIRECT_IO,
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
@@ -230,7 +230,7 @@ fn options(args: &Args, tls: Option<Tls>) -> Options {
 
 /// Unlocks one volume.
 fn export(args: &Args, operand: usize, name: &str) -> Result<Export> {
-    let read_only = args.given(&shared::READONLY);
+    let read_only = args.given(&shared::READONLY) || args.operand(operand).is_some_and(device::is_read_only);
     let data = if read_only { Data::Show } else { Data::Write };
     let plain = plaintext::open(args, operand, data, false)?;
     Ok(Export {

@@ -46,7 +46,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::TIMEOUT,
         &shared::TRIES,
         &shared::SHARED,
-        &shared::DIRECT,
+        &shared::DIRECT_IO,
         &shared::DISABLE_LOCKS,
         &shared::PROGRESS_FREQUENCY,
         &shared::PROGRESS_JSON,

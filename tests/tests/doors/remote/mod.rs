@@ -179,6 +179,20 @@ fn certificate(scratch: &Scratch) {
     );
 }
 
+#[test]
+fn a_door_shows_it_read_only() {
+    need!("nbdcopy", "nbdinfo");
+    let volume = Volume::new(8);
+    let server = volume.served(|_| Manner::Proper);
+    let socket = volume.scratch.path("socket");
+    let serve = keyway("serve -d").arg(&volume.key).arg("--socket").arg(&socket).arg(server.url());
+    let _serving = s3::Service::start_at(&serve, &socket);
+    let uri = format!("nbd+unix:///?socket={}", socket.display());
+    let copied = peer("nbdcopy", "").arg(&uri).arg("-").ok();
+    assert_same_bytes("by NBD", &copied.stdout, "original", &volume.plain);
+    peer("nbdinfo", "--is read-only").arg(&uri).ok();
+}
+
 /// A web server of other people's.
 #[test]
 fn busybox_serves_a_volume() {

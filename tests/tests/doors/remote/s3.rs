@@ -2,9 +2,12 @@
 
 use super::Volume;
 use keyway_tests::{Run, assert_same_bytes, keyway, need_that};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,12 +18,24 @@ pub(super) struct Service(Child);
 impl Service {
     /// Starts it and waits until it listens.
     pub(super) fn start(run: &Run, address: SocketAddr) -> Self {
+        Self::start_until(run, || TcpStream::connect(address).is_ok())
+    }
+
+    /// The same for one that listens at a path.
+    pub(super) fn start_at(run: &Run, socket: &Path) -> Self {
+        Self::start_until(run, || UnixStream::connect(socket).is_ok())
+    }
+
+    fn start_until(run: &Run, listens: impl Fn() -> bool) -> Self {
         let mut child = run.spawn().unwrap_or_else(|e| panic!("{run}: {e}"));
         // Nobody reads what it logs.
-        drop((child.stdout.take(), child.stderr.take()));
+        for stream in [child.stdout.take().map(Into::into), child.stderr.take().map(Into::into)] {
+            let stream: Option<OwnedFd> = stream;
+            thread::spawn(move || io::copy(&mut File::from(stream?), &mut io::sink()).ok());
+        }
         let service = Self(child);
         let started = Instant::now();
-        while TcpStream::connect(address).is_err() {
+        while !listens() {
             assert!(started.elapsed() < Duration::from_secs(60), "{run} does not listen");
             thread::sleep(Duration::from_millis(50));
         }

@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, backend: Backend, name: &str) -> Result<()> {
 fn open(args: &Args, backend: Backend, name: &str, directory: &Path) -> Result<Opened> {
     let device = args.operand(0).map(device::resolve).unwrap_or_default();
     let cannot_write = !device::is_url(&device) && mapping::is_read_only(&device);
-    let read_only = args.given(&shared::READONLY) || cannot_write;
+    let read_only = args.given(&shared::READONLY) || cannot_write || device::is_read_only(&device);
     let data = if read_only { Data::Show } else { Data::Write };
     let unlocked = plaintext::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
     super::keep_flags(args, &unlocked.format);
