@@ -74,7 +74,8 @@ pub(crate) static COMMAND: Command = Command {
     run,
 };
 
-static FOREGROUND: Opt = flag("foreground", "Stay in the foreground; SIGINT and SIGTERM unmount.", "");
+static FOREGROUND: Opt =
+    flag("foreground", "Stay in the foreground.", "SIGINT and SIGTERM unmount, as umount does.");
 
 static ALLOW_OTHER: Opt = flag(
     "allow-other",
