@@ -1,7 +1,7 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
 all_layers="check unit engine ct cli interop doors faults aarch64 vm fuzz"
-fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-60}
+fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-30}
 moto=$PWD/.cache/moto
 
 # run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by

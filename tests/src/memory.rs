@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 pub struct Region {
     /// Its addresses.
     pub range: Range<u64>,
-    /// What it is: "[stack]", "[heap]", a file, nothing.
+    /// What it is: "\[stack\]", "\[heap\]", a file, nothing.
     pub name: String,
     /// smaps's two-letter flags: "lo" is locked in memory, "dd" is left out of core dumps.
     pub flags: Vec<String>,
@@ -102,7 +102,7 @@ pub fn contains(bytes: &[u8], needle: &[u8]) -> bool {
     false
 }
 
-/// "7f12-7f34 rw-p 00000000 00:00 0   [heap]".
+/// "7f12-7f34 rw-p 00000000 00:00 0   \[heap\]".
 fn header(line: &str) -> Option<(Range<u64>, String)> {
     let mut words = line.split_whitespace();
     let (start, end) = words.next()?.split_once('-')?;

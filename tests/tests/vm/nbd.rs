@@ -47,6 +47,7 @@ const SCENARIO: &str = r#"
 
     serve --readonly
     nbd-client -nonetlink -unix /tmp/socket /dev/nbd0 >/dev/null
+    tries=0; until [ -e /sys/block/nbd0/pid ] || [ $tries -ge 200 ]; do usleep 50000; tries=$((tries + 1)); done
     echo READ_ONLY=$(blockdev --getro /dev/nbd0)
     mount -t ext4 -o ro /dev/nbd0 /mnt && cmp /mnt/large /large && echo READ=same
     umount /mnt

@@ -81,7 +81,7 @@ const SCENARIO: &str = r#"
     umount /mnt
     keyway close session && echo CLOSED=$(ls /dev | grep -c ublk[bc])
     keyway_open >/dev/null
-    kill -9 $(pgrep -f ^keyway-session)
+    kill -9 $(grep -l ^keyway-session /proc/[0-9]*/cmdline | cut -d/ -f3)
     keyway close session 2>/dev/null || echo CLEARED=$(ls /dev | grep -c ublk[bc])
 
     mkdir -p /etc; echo user:x:1000:1000::/:/bin/sh >>/etc/passwd
