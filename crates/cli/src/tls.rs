@@ -71,8 +71,8 @@ pub(crate) static TLS_VERIFY_PEER: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Refuse clients without a certificate that ca-cert.pem has signed.",
-    man: "",
+    help: "Refuse clients without a certificate.",
+    man: "Clients have to show a certificate that ca-cert.pem has signed.",
 };
 
 /// `--tls-psk`.

@@ -42,7 +42,7 @@ pub(crate) static PERF_NO_READ: Opt =
 pub(crate) static PERF_NO_WRITE: Opt =
     flag("perf-no_write_workqueue", "Encrypt without a work queue (dm-crypt).", "");
 pub(crate) static PERF_HIGH_PRIORITY: Opt =
-    flag("perf-high_priority", "Work queues of high priority (dm-crypt, Linux 6.10).", "");
+    flag("perf-high_priority", "Work queues of high priority (dm-crypt).", "Needs Linux 6.10.");
 pub(crate) static LINK_VK: Opt = Opt {
     long: "link-vk-to-keyring",
     short: None,
