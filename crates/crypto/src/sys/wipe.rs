@@ -13,34 +13,12 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 
 /// Adds a region. It must stay mapped until [`remove`].
 pub(super) fn add(start: NonNull<u8>, bytes: usize) {
-    let mut block = &FIRST;
-    loop {
-        for region in &block.regions {
-            let free = region.start.load(Ordering::Relaxed).is_null();
-            let taken = Ordering::AcqRel;
-            if free
-                && region.start.compare_exchange(null_mut(), start.as_ptr(), taken, Ordering::Relaxed).is_ok()
-            {
-                region.bytes.store(bytes, Ordering::Release);
-                return;
-            }
-        }
-        block = block.next_or_new();
-    }
+    FIRST.add(start, bytes);
 }
 
 /// Takes a region out, before it is unmapped.
 pub(super) fn remove(start: NonNull<u8>) {
-    let mut block = Some(&FIRST);
-    while let Some(now) = block {
-        let found = now.regions.iter().find(|region| region.start.load(Ordering::Relaxed) == start.as_ptr());
-        if let Some(region) = found {
-            region.bytes.store(0, Ordering::SeqCst);
-            region.start.store(null_mut(), Ordering::SeqCst);
-            return;
-        }
-        block = now.next();
-    }
+    FIRST.remove(start);
 }
 
 /// Overwrites every region. A signal handler may call it.
@@ -107,6 +85,40 @@ impl Block {
         Self { regions: [const { Region::none() }; REGIONS], next: AtomicPtr::new(null_mut()) }
     }
 
+    fn add(&'static self, start: NonNull<u8>, bytes: usize) {
+        let mut block = self;
+        loop {
+            for region in &block.regions {
+                let free = region.start.load(Ordering::Relaxed).is_null();
+                let taken = Ordering::AcqRel;
+                if free
+                    && region
+                        .start
+                        .compare_exchange(null_mut(), start.as_ptr(), taken, Ordering::Relaxed)
+                        .is_ok()
+                {
+                    region.bytes.store(bytes, Ordering::Release);
+                    return;
+                }
+            }
+            block = block.next_or_new();
+        }
+    }
+
+    fn remove(&'static self, start: NonNull<u8>) {
+        let mut block = Some(self);
+        while let Some(now) = block {
+            let found =
+                now.regions.iter().find(|region| region.start.load(Ordering::Relaxed) == start.as_ptr());
+            if let Some(region) = found {
+                region.bytes.store(0, Ordering::SeqCst);
+                region.start.store(null_mut(), Ordering::SeqCst);
+                return;
+            }
+            block = now.next();
+        }
+    }
+
     fn next(&self) -> Option<&'static Self> {
         // SAFETY: null, or a leaked box, which lives for ever.
         unsafe { self.next.load(Ordering::Acquire).as_ref() }
@@ -141,18 +153,22 @@ const REGIONS: usize = 256;
 mod tests {
     use super::*;
 
+    /// A list of the test's own: in the process's, other tests' secrets come and go.
+    static LIST: Block = Block::empty();
+
     fn is_listed(start: NonNull<u8>) -> bool {
-        let blocks = core::iter::successors(Some(&FIRST), |block| block.next());
+        let blocks = core::iter::successors(Some(&LIST), |block| block.next());
         let mut regions = blocks.flat_map(|block| &block.regions);
         regions.any(|region| region.start.load(Ordering::SeqCst) == start.as_ptr())
     }
 
     #[test]
     fn more_regions_than_a_block_holds() {
-        let pages: Vec<_> = (0..3 * REGIONS).map(|_| super::super::Pages::locked(1)).collect();
-        let starts: Vec<_> = pages.iter().map(|page| NonNull::from(&page.as_slice()[0])).collect();
+        let mut bytes = vec![0; 3 * REGIONS];
+        let starts: Vec<_> = bytes.iter_mut().map(NonNull::from).collect();
+        starts.iter().for_each(|start| LIST.add(*start, 1));
         assert!(starts.iter().all(|start| is_listed(*start)));
-        drop(pages);
+        starts.iter().for_each(|start| LIST.remove(*start));
         assert!(starts.iter().all(|start| !is_listed(*start)));
     }
 }
