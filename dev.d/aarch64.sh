@@ -68,7 +68,7 @@ without_cryptography() {
 # Whether an AES instruction ends a program on cortex-a53 (and on no other core).
 is_core() {
     local probe=$cores_at/aes_instruction status=0
-    with_rust_lld rustc -O --edition 2024 --target $aarch64_linux -C linker=rust-lld -o "$probe" tests/aarch64/aes_instruction.rs
+    with_rust_lld rustc -O --edition 2024 --target $aarch64_linux -C linker=rust-lld -o "$probe" tests/aarch64/sys/aes_instruction.rs
     ("$cores_at/$1/run" "$probe" || exit) &>"$logs/aes_instruction.log" || status=$?
     case $1 in
         cortex-a53) [ $status = $((128 + 4)) ] ;;

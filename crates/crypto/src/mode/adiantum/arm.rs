@@ -5,7 +5,7 @@ use crate::Cpu;
 use crate::cpu::Feature;
 use core::arch::aarch64::*;
 
-super::code::define_code!("neon", "neon", Quad);
+super::sys::define_code!("neon", "neon", Quad);
 
 /// The code for `cpu`, unless it is to do without.
 pub(super) fn choose(cpu: Cpu) -> Option<&'static Code> {

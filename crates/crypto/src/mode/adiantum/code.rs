@@ -25,46 +25,6 @@ pub(super) struct StreamKey {
     pub(super) nonce_end: u32,
 }
 
-/// Defines `CODE`, the [`Code`] of the instruction set named by `$features`, over [`Words`] of the type `$words`.
-///
-/// The module that calls this keeps `CODE` behind a check of [`Cpu`].
-///
-/// [`Words`]: super::words::Words
-#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
-macro_rules! define_code {
-    ($name:literal, $features:literal, $words:ty) => {
-        use crate::block::Block;
-        use crate::mode::adiantum::code::{Code, StreamKey};
-        use crate::mode::adiantum::nh::HashKey;
-        use crate::mode::adiantum::{chacha, nh};
-
-        /// To be called only on a CPU that has the features this module is compiled for.
-        pub(in crate::mode::adiantum) static CODE: Code = Code {
-            name: $name,
-            hash: |key, sector, data, hashes| {
-                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-                unsafe { hash(key, sector, data, hashes) }
-            },
-            stream: |key, nonces, sector, data| {
-                // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-                unsafe { stream(key, nonces, sector, data) }
-            },
-        };
-
-        #[target_feature(enable = $features)]
-        fn hash(key: &HashKey, sector: usize, data: &[u8], hashes: &mut [u128]) {
-            nh::hash::<$words>(Proof::inside(), key, sector, data, hashes);
-        }
-
-        #[target_feature(enable = $features)]
-        fn stream(key: &StreamKey, nonces: &[Block], sector: usize, data: &mut [u8]) {
-            chacha::xor_stream::<$words>(Proof::inside(), key, nonces, sector, data);
-        }
-    };
-}
-#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
-pub(super) use define_code;
-
 /// The readable reference, for every CPU.
 pub(super) static PORTABLE: Code = Code {
     name: "portable",

@@ -18,6 +18,8 @@ mod code;
 mod nh;
 mod poly1305;
 mod portable;
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+mod sys;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -9,7 +9,7 @@ use crate::Cpu;
 use crate::cpu::Feature;
 use core::arch::aarch64::*;
 
-super::code::define_code!("neon,aes", Quad);
+super::sys::define_code!("neon,aes", Quad);
 
 /// The code for `cpu`, if it has the extension.
 pub(super) fn choose(cpu: Cpu) -> Option<&'static Code> {

@@ -19,6 +19,8 @@ mod code;
 mod lanes;
 mod polyval;
 mod portable;
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+mod sys;
 #[cfg(test)]
 mod tests;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

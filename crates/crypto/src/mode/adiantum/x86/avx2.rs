@@ -3,7 +3,7 @@
 use crate::mode::adiantum::words::Words;
 use core::arch::x86_64::*;
 
-crate::mode::adiantum::code::define_code!("avx2", "avx2", Ymm);
+crate::mode::adiantum::sys::define_code!("avx2", "avx2", Ymm);
 
 /// Eight words.
 #[derive(Clone, Copy)]

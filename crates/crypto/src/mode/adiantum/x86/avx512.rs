@@ -3,7 +3,7 @@
 use crate::mode::adiantum::words::Words;
 use core::arch::x86_64::*;
 
-crate::mode::adiantum::code::define_code!("avx512", "avx512f,avx512bw,avx512dq,avx512vl", Zmm);
+crate::mode::adiantum::sys::define_code!("avx512", "avx512f,avx512bw,avx512dq,avx512vl", Zmm);
 
 /// Sixteen words.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use crate::mode::hctr2::lanes::{Lanes, Product};
 use core::arch::x86_64::*;
 
-crate::mode::hctr2::code::define_code!("sse4.1,ssse3,pclmulqdq", Xmm);
+crate::mode::hctr2::sys::define_code!("sse4.1,ssse3,pclmulqdq", Xmm);
 
 /// One element.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use crate::mode::hctr2::lanes::{Lanes, Product};
 use core::arch::x86_64::*;
 
-crate::mode::hctr2::code::define_code!("avx2,pclmulqdq,vpclmulqdq", Ymm);
+crate::mode::hctr2::sys::define_code!("avx2,pclmulqdq,vpclmulqdq", Ymm);
 
 /// Two elements.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use crate::mode::hctr2::lanes::{Lanes, Product};
 use core::arch::x86_64::*;
 
-crate::mode::hctr2::code::define_code!("avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq", Zmm);
+crate::mode::hctr2::sys::define_code!("avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq", Zmm);
 
 /// Four elements.
 #[derive(Clone, Copy)]
