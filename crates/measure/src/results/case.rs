@@ -1,0 +1,260 @@
+//! What can be measured. A case says everything that its figure depends on, apart from the machine.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One thing to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Case {
+    /// A cipher in memory.
+    Cipher(CipherCase),
+    /// A key derivation.
+    Kdf(KdfCase),
+    /// Storage, plain or encrypted.
+    Disk(DiskCase),
+    /// One driver of the kernel's crypto API, by its name.
+    Driver(DriverCase),
+}
+
+/// A cipher over messages in memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CipherCase {
+    /// Whose code runs.
+    pub by: By,
+    /// The specification, as dm-crypt would be given it: "aes-xts-plain64".
+    pub spec: String,
+    /// Size of the volume key in bits.
+    pub key_bits: u32,
+    /// Bytes under one IV.
+    pub sector_size: u32,
+    /// Bytes that one call is given: a sector, or a run of several.
+    pub message: u32,
+    /// Which way.
+    pub direction: Direction,
+    /// How many threads work at once, each on its own messages.
+    pub threads: u32,
+    /// Whether this is what the tool uses when nothing is chosen.
+    pub default: bool,
+}
+
+/// A key derivation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KdfCase {
+    /// Whose code runs.
+    pub by: By,
+    /// "pbkdf2", "argon2i" or "argon2id".
+    pub kdf: String,
+    /// PBKDF2's hash.
+    pub hash: Option<String>,
+    /// Argon2's memory.
+    pub memory_kib: Option<u32>,
+    /// Argon2's lanes, on as many threads; passwords that PBKDF2 tries side by side.
+    pub lanes: u32,
+    /// Size of the derived key in bits.
+    pub key_bits: u32,
+    /// The time for which a cost is sought ([`super::Unit::Cost`]), in milliseconds; null when a rate is measured.
+    pub iter_time_ms: Option<u32>,
+    /// Whether this is what the tool uses when nothing is chosen.
+    pub default: bool,
+}
+
+/// Reads or writes of storage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskCase {
+    /// Through what: [`By::Plain`], Keyway's own path, or the kernel's dm-crypt.
+    pub by: By,
+    /// On what: "file", "loop", "brd", "null_blk", "block device".
+    pub medium: String,
+    /// The specification; null when nothing is encrypted.
+    pub spec: Option<String>,
+    /// Size of the volume key in bits; null when nothing is encrypted.
+    pub key_bits: Option<u32>,
+    /// Encryption sector size; null when nothing is encrypted.
+    pub sector_size: Option<u32>,
+    /// Order and direction.
+    pub pattern: Pattern,
+    /// Bytes of one request.
+    pub block: u32,
+    /// Requests under way at once.
+    pub depth: u32,
+    /// Bytes that are read or written in all; null where a time bounds the run instead.
+    pub total: Option<u64>,
+    /// dm-crypt's options, "no_read_workqueue" …, and what else sets this case apart; sorted.
+    pub flags: Vec<String>,
+    /// What made the requests: "fio" or "keyway".
+    pub engine: String,
+}
+
+/// One driver of the kernel's, by its name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriverCase {
+    /// The algorithm in the crypto API's words: "xts(aes)".
+    pub algorithm: String,
+    /// The driver: "xts-aes-aesni".
+    pub driver: String,
+    /// Its priority in /proc/crypto.
+    pub priority: i64,
+    /// Size of the key in bits.
+    pub key_bits: u32,
+    /// Bytes of one request.
+    pub message: u32,
+    /// Which way.
+    pub direction: Direction,
+}
+
+/// Whose code does the work. As text: "keyway", "plain", "dm-crypt", "kernel" (whatever it picks), "kernel:xts-aes-aesni", or a peer's
+/// name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum By {
+    /// This program.
+    Keyway,
+    /// Nobody's: storage without encryption.
+    Plain,
+    /// The kernel's block layer.
+    DmCrypt,
+    /// The kernel's crypto API through AF_ALG, by the driver's name or, without one, the driver that it picks.
+    Kernel(Option<String>),
+    /// Another program or library: "openssl", "cryptsetup" …
+    Peer(String),
+}
+
+/// Encryption or decryption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // They are what they are called.
+pub enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+/// Order and direction of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // They are what they are called.
+pub enum Pattern {
+    SequentialRead,
+    SequentialWrite,
+    RandomRead,
+    RandomWrite,
+    /// Seven reads to three writes, at random.
+    RandomMixed,
+}
+
+impl Case {
+    /// The case's name: the same for the same case on every machine and in every version of this schema.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Cipher(case) => format!(
+                "cipher/{}/{}/key{}/sector{}/message{}/{}/threads{}",
+                case.by,
+                case.spec,
+                case.key_bits,
+                case.sector_size,
+                case.message,
+                case.direction,
+                case.threads
+            ),
+            Self::Kdf(case) => case.id(),
+            Self::Disk(case) => case.id(),
+            Self::Driver(case) => format!(
+                "driver/{}/{}/key{}/message{}/{}",
+                case.algorithm, case.driver, case.key_bits, case.message, case.direction
+            ),
+        }
+    }
+
+    /// Whether this is what the tool uses when nothing is chosen.
+    pub fn is_default(&self) -> bool {
+        match self {
+            Self::Cipher(case) => case.default,
+            Self::Kdf(case) => case.default,
+            Self::Disk(_) | Self::Driver(_) => false,
+        }
+    }
+}
+
+impl KdfCase {
+    fn id(&self) -> String {
+        let hash = self.hash.as_ref().map_or_else(String::new, |hash| format!("-{hash}"));
+        let memory = self.memory_kib.map_or_else(String::new, |kib| format!("/memory{kib}"));
+        let time = self.iter_time_ms.map_or_else(String::new, |ms| format!("/time{ms}"));
+        format!("kdf/{}/{}{hash}{memory}/lanes{}/key{}{time}", self.by, self.kdf, self.lanes, self.key_bits)
+    }
+}
+
+impl DiskCase {
+    fn id(&self) -> String {
+        let mut id = format!("disk/{}/{}", self.by, self.medium);
+        id += &self.spec.as_ref().map_or_else(String::new, |spec| format!("/{spec}"));
+        for (name, value) in [("key", self.key_bits), ("sector", self.sector_size)] {
+            id += &value.map_or_else(String::new, |value| format!("/{name}{value}"));
+        }
+        id += &format!("/{}/block{}/depth{}", self.pattern, self.block, self.depth);
+        id += &self.total.map_or_else(String::new, |bytes| format!("/total{bytes}"));
+        for flag in &self.flags {
+            id += &format!("/{flag}");
+        }
+        id + &format!("/{}", self.engine)
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keyway => f.write_str("keyway"),
+            Self::Plain => f.write_str("plain"),
+            Self::DmCrypt => f.write_str("dm-crypt"),
+            Self::Kernel(None) => f.write_str("kernel"),
+            Self::Kernel(Some(driver)) => write!(f, "kernel:{driver}"),
+            Self::Peer(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<By> for String {
+    fn from(by: By) -> Self {
+        by.to_string()
+    }
+}
+
+impl From<String> for By {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "keyway" => Self::Keyway,
+            "plain" => Self::Plain,
+            "dm-crypt" => Self::DmCrypt,
+            "kernel" => Self::Kernel(None),
+            _ => match text.strip_prefix("kernel:") {
+                Some(driver) => Self::Kernel(Some(driver.to_owned())),
+                None => Self::Peer(text),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Encrypt => "encrypt",
+            Self::Decrypt => "decrypt",
+        })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SequentialRead => "sequential-read",
+            Self::SequentialWrite => "sequential-write",
+            Self::RandomRead => "random-read",
+            Self::RandomWrite => "random-write",
+            Self::RandomMixed => "random-mixed",
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! What came of a case: figures, or the reason why there are none.
+
+use serde::{Deserialize, Serialize};
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Figures, of work whose output was right each time.
+    Measured(Measured),
+    /// The case cannot exist.
+    Impossible {
+        /// The rule that forbids it.
+        reason: String,
+    },
+    /// The case exists and could not be measured here.
+    NotMeasured {
+        /// Why.
+        reason: String,
+        /// The right that is missing, when that is why: "CAP_SYS_ADMIN".
+        missing_right: Option<String>,
+    },
+    /// It ran, and its output was not right. There are no figures of wrong work.
+    Wrong(Wrong),
+}
+
+/// Figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// What a sample counts.
+    pub unit: Unit,
+    /// The raw samples in the order in which they were taken.
+    pub samples: Vec<f64>,
+    /// How long a sample took, in seconds; the median of them.
+    pub sample_seconds: f64,
+    /// What says that the output was right: "portable code, before and after each sample".
+    pub checked: String,
+    /// The code that ran: "vaes-avx512", "xts-aes-aesni"; null where it is not known.
+    pub code: Option<String>,
+    /// How long single requests took, where there were such.
+    pub latency: Option<Vec<Latency>>,
+    /// Processor time of the whole machine, or of all that took part, for 10⁹ bytes.
+    pub cpu_seconds_per_gb: Option<f64>,
+    /// What a reader of this row must know: "the disk is the limit", "stopped before the interval was narrow enough".
+    pub notes: Vec<String>,
+}
+
+/// A point of the curve of latencies.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// The part of all requests, in percent: 50, 99, 99.9 …
+    pub percent: f64,
+    /// They took no longer than this.
+    pub microseconds: f64,
+}
+
+/// What a sample counts. More is better, except of [`Unit::Seconds`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes a second, of all threads together.
+    BytesPerSecond,
+    /// PBKDF2's iterations a second, of all passwords together.
+    IterationsPerSecond,
+    /// Argon2's passes over its memory a second.
+    PassesPerSecond,
+    /// The cost that takes a given time: iterations of PBKDF2, passes of Argon2.
+    Cost,
+    /// Requests a second.
+    RequestsPerSecond,
+    /// Seconds.
+    Seconds,
+}
+
+/// Output that was not right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wrong {
+    /// Where in the output the first wrong byte stands.
+    pub at: u64,
+    /// The byte that should stand there, and some that follow, in hexadecimal.
+    pub expected: String,
+    /// What stood there.
+    pub found: String,
+    /// What was being done: "sample 3", "chained IV", "split at 17 bytes".
+    pub during: String,
+    /// How to keep this code from being used: "blacklist caam_jr".
+    pub remedy: Option<String>,
+}
+
+impl Wrong {
+    /// Compares; `None` when the output is right.
+    pub fn first_difference(expected: &[u8], found: &[u8], during: &str) -> Option<Self> {
+        let same_length = expected.len() == found.len();
+        let at = expected.iter().zip(found).position(|(a, b)| a != b);
+        let at = at.or_else(|| (!same_length).then(|| expected.len().min(found.len())))?;
+        let from =
+            |bytes: &[u8]| bytes.iter().skip(at).take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
+        Some(Self {
+            at: at as u64,
+            expected: from(expected),
+            found: from(found),
+            during: during.to_owned(),
+            remedy: None,
+        })
+    }
+}
+
+/// How many bytes of a difference are kept.
+const SHOWN: usize = 8;
+
+impl Unit {
+    /// Whether more is better.
+    pub fn more_is_better(self) -> bool {
+        self != Self::Seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_wrong_byte_is_named() {
+        assert_eq!(Wrong::first_difference(b"same", b"same", ""), None);
+        let wrong = Wrong::first_difference(&[1, 2, 3, 4], &[1, 2, 0xf3, 4], "sample 2").unwrap();
+        assert_eq!((wrong.at, &wrong.expected[..], &wrong.found[..]), (2, "0304", "f304"));
+        let short = Wrong::first_difference(&[1, 2], &[1], "").unwrap();
+        assert_eq!((short.at, &short.expected[..], &short.found[..]), (1, "02", ""));
+    }
+}

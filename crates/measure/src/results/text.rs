@@ -1,0 +1,187 @@
+//! Results as JSON text, a row a line, and back.
+
+use super::{Outcome, Results, SCHEMA};
+use std::fmt;
+
+/// A results document that is not one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Corrupt {
+    /// The line at which it stops making sense, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl fmt::Display for Corrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for Corrupt {}
+
+impl Results {
+    /// Reads a document. Refused are other schemas, unknown members, rows under a wrong name or twice, and figures that are none.
+    pub fn parse(text: &str) -> Result<Self, Corrupt> {
+        let results: Self = serde_json::from_str(text).map_err(|error| {
+            let reason = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            Corrupt { line: error.line(), reason: reason.strip_suffix(&place).unwrap_or(&reason).to_owned() }
+        })?;
+        let at = |needle: &str, reason: String| {
+            let line = text.lines().position(|line| line.contains(needle)).map_or(1, |line| line + 1);
+            Err(Corrupt { line, reason })
+        };
+        if results.schema != SCHEMA {
+            return at(
+                "\"schema\"",
+                format!("the schema is {:?}, this version reads {SCHEMA:?}", results.schema),
+            );
+        }
+        let mut seen = std::collections::HashSet::new();
+        for row in &results.rows {
+            let quoted = format!("\"id\":{}", serde_json::Value::from(row.id.as_str()));
+            let id = row.case.id();
+            if row.id != id {
+                return at(&quoted, format!("the row {:?} holds the case {id:?}", row.id));
+            }
+            if let Outcome::Measured(measured) = &row.outcome
+                && (measured.samples.is_empty() || measured.samples.iter().any(|sample| *sample <= 0.0))
+            {
+                return at(&quoted, format!("the row {id:?} has samples that measure nothing"));
+            }
+            if !seen.insert(id.clone()) {
+                return at(&quoted, format!("the row {id:?} stands there twice"));
+            }
+        }
+        Ok(results)
+    }
+
+    /// The document, a row a line.
+    pub fn to_json(&self) -> String {
+        let mut head = self.clone();
+        head.rows.clear();
+        let head = serde_json::to_string(&head).unwrap_or_default();
+        let rows: Vec<String> =
+            self.rows.iter().map(|row| serde_json::to_string(row).unwrap_or_default()).collect();
+        let rows = if rows.is_empty() { String::new() } else { format!("\n{}\n", rows.join(",\n")) };
+        // Members keep the order of the type, so the head ends in the empty rows and what follows them.
+        let (before, after) = head.rsplit_once(EMPTY_ROWS).unwrap_or((&head, ""));
+        format!("{before}\"rows\":[{rows}],\n{}\n", after.trim_start_matches(','))
+    }
+}
+
+/// Where the rows go.
+const EMPTY_ROWS: &str = "\"rows\":[]";
+
+#[cfg(test)]
+mod tests {
+    use super::super::*;
+
+    fn results() -> Results {
+        let case = Case::Cipher(CipherCase {
+            by: By::Kernel(Some("xts-aes-aesni".into())),
+            spec: "aes-xts-plain64".into(),
+            key_bits: 512,
+            sector_size: 512,
+            message: 512,
+            direction: Direction::Encrypt,
+            threads: 1,
+            default: true,
+        });
+        let measured = Measured {
+            unit: Unit::BytesPerSecond,
+            samples: vec![1.0e9, 1.1e9 + 0.1],
+            sample_seconds: 0.01,
+            checked: "portable code".into(),
+            code: None,
+            latency: Some(vec![Latency { percent: 99.9, microseconds: 17.5 }]),
+            cpu_seconds_per_gb: None,
+            notes: vec!["says \"rows\":[] itself".into()],
+        };
+        let kdf = Case::Kdf(KdfCase {
+            by: By::Keyway,
+            kdf: "pbkdf2".into(),
+            hash: Some("sha256".into()),
+            memory_kib: None,
+            lanes: 1,
+            key_bits: 512,
+            iter_time_ms: None,
+            default: false,
+        });
+        let disk = Case::Disk(DiskCase {
+            by: By::DmCrypt,
+            medium: "brd".into(),
+            spec: Some("aes-xts-plain64".into()),
+            key_bits: Some(512),
+            sector_size: Some(4096),
+            pattern: Pattern::RandomMixed,
+            block: 4096,
+            depth: 32,
+            total: None,
+            flags: vec!["no_read_workqueue".into()],
+            engine: "fio".into(),
+        });
+        Results {
+            schema: SCHEMA.into(),
+            started: "2026-11-22T02:49:15Z".into(),
+            versions: [("keyway".to_owned(), "0.1.0".to_owned())].into(),
+            machine: Machine { name: "says \"rows\":[]".into(), ..Machine::default() },
+            settings: Settings { suite: "quick".into(), ..Settings::default() },
+            rows: vec![
+                Row::new(case, Outcome::Measured(measured)),
+                Row::new(kdf, Outcome::Impossible { reason: "no such hash".into() }),
+                Row::new(
+                    disk,
+                    Outcome::NotMeasured {
+                        reason: "no brd".into(),
+                        missing_right: Some("CAP_SYS_ADMIN".into()),
+                    },
+                ),
+            ],
+            warnings: Vec::new(),
+            complete: true,
+        }
+    }
+
+    #[test]
+    fn a_document_is_read_as_it_was_written_and_has_a_row_a_line() {
+        let text = results().to_json();
+        assert_eq!(Results::parse(&text).unwrap(), results());
+        assert_eq!(text.lines().filter(|line| line.starts_with("{\"id\":")).count(), 3, "{text}");
+        let none = Results { rows: Vec::new(), ..results() };
+        assert_eq!(Results::parse(&none.to_json()).unwrap(), none);
+    }
+
+    #[test]
+    fn names_of_cases_stay_as_they_are() {
+        let ids: Vec<String> = results().rows.into_iter().map(|row| row.id).collect();
+        assert_eq!(
+            ids,
+            [
+                "cipher/kernel:xts-aes-aesni/aes-xts-plain64/key512/sector512/message512/encrypt/threads1",
+                "kdf/keyway/pbkdf2-sha256/lanes1/key512",
+                "disk/dm-crypt/brd/aes-xts-plain64/key512/sector4096/random-mixed/block4096/depth32/no_read_workqueue/fio",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_corrupt_document_is_refused_with_its_line() {
+        let good = results().to_json();
+        let row = good.lines().position(|line| line.starts_with("{\"id\":\"kdf")).unwrap() + 1;
+        let refused = |from: &str, to: &str| {
+            assert!(good.contains(from), "{from} is not in\n{good}");
+            Results::parse(&good.replacen(from, to, 1)).unwrap_err()
+        };
+        let wrong = refused("\"lanes\":1", "\"lanes\":1,\"cores\":2");
+        assert_eq!(wrong.line, row);
+        assert!(wrong.reason.contains("unknown field `cores`"), "{wrong}");
+        assert_eq!(refused("\"kdf\":\"pbkdf2\"", "\"kdf\":2").line, row);
+        assert!(refused("keyway-bench/1", "keyway-bench/2").reason.contains("this version reads"));
+        assert!(refused("\"lanes\":1", "\"lanes\":2").reason.contains("holds the case"));
+        assert!(refused("1000000000.0", "0.0").reason.contains("measure nothing"));
+        let cut = Results::parse(&good[..good.len() / 2]).unwrap_err();
+        assert_eq!(cut.line, good[..good.len() / 2].lines().count());
+    }
+}
