@@ -1,0 +1,113 @@
+//! What a row's samples say: the middle, how far they spread, and how sure the middle is.
+//!
+//! Times on a computer follow no bell curve: they have a wall on one side and a tail on the other. Nothing here assumes one.
+//! The interval of the median comes from order statistics alone: of n independent samples, the number below the true median is
+//! binomial(n, ½), whatever the distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.)
+
+mod compare;
+
+pub use compare::{Change, compare};
+
+use crate::results::Measured;
+
+/// What samples say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// How many there are.
+    pub count: usize,
+    /// The middle sample, or the mean of the two in the middle.
+    pub median: f64,
+    /// Median of the absolute distances from the median.
+    pub mad: f64,
+    /// Below it lie five percent of the samples.
+    pub p5: f64,
+    /// Below it lie ninety-five percent of the samples.
+    pub p95: f64,
+    /// Where the true median lies in 95 of 100 runs; `None` for fewer than six samples, from which nothing follows.
+    pub interval: Option<(f64, f64)>,
+    /// Which samples lie far outside: positions in the order of measuring.
+    pub outliers: Vec<usize>,
+}
+
+impl Summary {
+    /// Of a row's samples; `None` when there are none.
+    pub fn of(measured: &Measured) -> Option<Self> {
+        summarise(&measured.samples)
+    }
+
+    /// Half the interval's width as a part of the median; `None` without an interval.
+    pub fn precision(&self) -> Option<f64> {
+        self.interval.map(|(low, high)| (high - low) / 2.0 / self.median)
+    }
+}
+
+/// What samples say; `None` when there are none.
+pub fn summarise(samples: &[f64]) -> Option<Summary> {
+    let sorted = sorted(samples);
+    let median = quantile(&sorted, 0.5)?;
+    let mad = median_distance(&sorted, median);
+    // Half of the samples may be equal to the last bit; then any other would be infinitely far away.
+    let scale = (mad * MAD_TO_SIGMA).max(median.abs() * FINEST);
+    let far = |(_, sample): &(usize, &f64)| (**sample - median).abs() > OUTLIER_SIGMAS * scale;
+    Some(Summary {
+        count: samples.len(),
+        median,
+        mad,
+        p5: quantile(&sorted, 0.05)?,
+        p95: quantile(&sorted, 0.95)?,
+        interval: interval_ranks(samples.len()).map(|(low, high)| (sorted[low], sorted[high])),
+        outliers: samples.iter().enumerate().filter(far).map(|(place, _)| place).collect(),
+    })
+}
+
+/// The middle of some figures; `None` when there are none.
+pub fn median(samples: &[f64]) -> Option<f64> {
+    quantile(&sorted(samples), 0.5)
+}
+
+/// Positions, from 0, of the order statistics between which the median lies with at least 95 %: the narrowest such pair that is
+/// symmetric. `None` for fewer than six samples: even the smallest and the largest do not enclose it so often.
+pub fn interval_ranks(count: usize) -> Option<(usize, usize)> {
+    // The chance that exactly k of them lie below, for k from 0 up, in logarithms: 2^-count underflows.
+    let log_half = count as f64 * 0.5_f64.ln();
+    let (mut log_choose, mut below, mut rank) = (0.0_f64, 0.0_f64, None);
+    for k in 0..count / 2 {
+        below += (log_choose + log_half).exp();
+        if 2.0 * below > 1.0 - CONFIDENCE {
+            break;
+        }
+        rank = Some((k, count - 1 - k));
+        log_choose += ((count - k) as f64).ln() - ((k + 1) as f64).ln();
+    }
+    rank
+}
+
+fn sorted(samples: &[f64]) -> Vec<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+fn median_distance(sorted_samples: &[f64], median: f64) -> f64 {
+    let distances: Vec<f64> = sorted_samples.iter().map(|sample| (sample - median).abs()).collect();
+    quantile(&sorted(&distances), 0.5).unwrap_or(0.0)
+}
+
+/// Between two neighbours where it falls between them (Hyndman and Fan's type 7).
+pub(crate) fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+    let place = part * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(below + (above - below) * place.fract())
+}
+
+/// How often the interval shall hold the true median.
+const CONFIDENCE: f64 = 0.95;
+/// A normal distribution's standard deviation in units of its MAD.
+const MAD_TO_SIGMA: f64 = 1.4826;
+/// From here on a sample is named: one in two thousand of a normal distribution's.
+const OUTLIER_SIGMAS: f64 = 3.5;
+/// No clock is finer than this part of a sample.
+const FINEST: f64 = 1e-4;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! Against distributions whose median, quantiles and MAD are known, and tables of order statistics.
+
+use super::*;
+
+/// Numbers in 0..1 from a generator that is the same everywhere (xorshift64*).
+fn uniform(seed: u64, count: usize) -> Vec<f64> {
+    let mut state = seed | 1;
+    (0..count)
+        .map(|_| {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+        })
+        .collect()
+}
+
+/// Box and Muller.
+fn normal(seed: u64, count: usize) -> Vec<f64> {
+    let uniform = uniform(seed, 2 * count);
+    uniform
+        .chunks_exact(2)
+        .map(|u| (-2.0 * (1.0 - u[0]).ln()).sqrt() * (2.0 * std::f64::consts::PI * u[1]).cos())
+        .collect()
+}
+
+fn close(found: f64, expected: f64, by: f64) {
+    assert!((found - expected).abs() <= by, "{found} is not {expected} ± {by}");
+}
+
+#[test]
+fn a_few_numbers_by_hand() {
+    let it = summarise(&[1.0, 3.0, 2.0, 100.0, 4.0, 5.0, 6.0]).unwrap();
+    assert_eq!((it.count, it.median, it.mad), (7, 4.0, 2.0));
+    assert_eq!(it.interval, Some((1.0, 100.0)));
+    assert_eq!(it.outliers, [3]);
+    close(it.p5, 1.3, 1e-12);
+    close(it.p95, 71.8, 1e-12);
+    assert_eq!(median(&[1.0, 2.0]), Some(1.5));
+    assert_eq!(summarise(&[]), None);
+}
+
+#[test]
+fn samples_that_are_all_the_same_have_no_outliers_and_one_that_is_not_is_one() {
+    let same = summarise(&[5.0; 20]).unwrap();
+    assert_eq!((same.mad, same.interval, same.outliers.len()), (0.0, Some((5.0, 5.0)), 0));
+    let mut one = vec![5.0; 20];
+    one[7] = 5.1;
+    assert_eq!(summarise(&one).unwrap().outliers, [7]);
+}
+
+/// The ranks that R's `qbinom(0.025, n, 0.5)` gives, counted from 0.
+#[test]
+fn ranks_are_those_of_the_binomial_distribution() {
+    for (count, ranks) in [
+        (5, None),
+        (6, Some((0, 5))),
+        (8, Some((0, 7))),
+        (9, Some((1, 7))),
+        (11, Some((1, 9))),
+        (12, Some((2, 9))),
+        (20, Some((5, 14))),
+        (25, Some((7, 17))),
+        (50, Some((17, 32))),
+        (100, Some((39, 60))),
+    ] {
+        assert_eq!(interval_ranks(count), ranks, "{count}");
+    }
+    let (low, high) = interval_ranks(100_000).unwrap();
+    close(low as f64, 50_000.0 - 1.96 * 100_000_f64.sqrt() / 2.0, 2.0);
+    assert_eq!(low + high, 99_999);
+}
+
+#[test]
+fn the_normal_distribution_is_found_again() {
+    let samples: Vec<f64> = normal(1, 100_000).iter().map(|z| 100.0 + 15.0 * z).collect();
+    let it = summarise(&samples).unwrap();
+    close(it.median, 100.0, 0.2);
+    close(it.mad, 15.0 * 0.6745, 0.15);
+    close(it.p5, 100.0 - 15.0 * 1.6449, 0.3);
+    close(it.p95, 100.0 + 15.0 * 1.6449, 0.3);
+    // 3.5 standard deviations to either side: 0.0465 %.
+    close(it.outliers.len() as f64, 46.5, 25.0);
+}
+
+#[test]
+fn the_exponential_distribution_is_found_again() {
+    let samples: Vec<f64> = uniform(2, 100_000).iter().map(|u| -(1.0 - u).ln()).collect();
+    let it = summarise(&samples).unwrap();
+    close(it.median, std::f64::consts::LN_2, 0.01);
+    close(it.p5, -(0.95_f64.ln()), 0.003);
+    close(it.p95, 20_f64.ln(), 0.04);
+    // The distance from the median: sinh(m) = ½.
+    close(it.mad, 0.481_212, 0.01);
+}
+
+/// What the interval promises, on a skewed distribution with a known median: 95 of 100, and no distribution assumed.
+#[test]
+fn the_interval_holds_the_median_as_often_as_it_says() {
+    for count in [7, 15, 40] {
+        let holds = (0..4000).filter(|run| {
+            let samples: Vec<f64> =
+                uniform(1000 + 7919 * run, count).iter().map(|u| -(1.0 - u).ln()).collect();
+            let (low, high) = summarise(&samples).unwrap().interval.unwrap();
+            low <= std::f64::consts::LN_2 && std::f64::consts::LN_2 <= high
+        });
+        let part = holds.count() as f64 / 4000.0;
+        assert!((0.94..=1.0).contains(&part), "{count} samples: {part}");
+    }
+}
+
+#[test]
+fn noise_is_not_a_difference_and_a_difference_is() {
+    let of = |seed, middle: f64| {
+        let samples: Vec<f64> = normal(seed, 30).iter().map(|z| middle + z).collect();
+        summarise(&samples).unwrap()
+    };
+    let false_alarms =
+        (0..1000).filter(|i| compare(&of(3 + i, 100.0), &of(90_000 + i, 100.0), 0.0) != Change::Noise);
+    assert!(false_alarms.count() <= 20);
+    let missed =
+        (0..200).filter(|i| compare(&of(3 + i, 100.0), &of(90_000 + i, 103.0), 0.0) == Change::Noise);
+    assert_eq!(missed.count(), 0);
+    let Change::By(by) = compare(&of(1, 100.0), &of(2, 80.0), 0.02) else { panic!("a fifth less is seen") };
+    close(by, -0.2, 0.02);
+    assert_eq!(compare(&of(1, 100.0), &of(2, 103.0), 0.05), Change::Noise);
+    let few = summarise(&[1.0, 2.0]).unwrap();
+    assert_eq!(compare(&few, &few, 0.0), Change::TooFewSamples);
+}
