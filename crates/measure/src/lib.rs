@@ -6,12 +6,16 @@
 //! [`results`] is the data model that everything here reads and writes; [`stats`] what samples say; [`machine`] where they come from;
 //! [`kernel`] the kernel's crypto API.
 #![deny(unsafe_code)]
+#![allow(clippy::result_large_err, reason = "what keeps a case from being measured is passed up once a case")]
 
 pub mod clock;
 pub mod kernel;
 pub mod machine;
+pub mod memory;
 pub mod results;
+pub mod rounds;
 pub mod stats;
+pub mod suite;
 
 pub use clock::Clock;
 pub use results::{Results, Row};

@@ -1,0 +1,190 @@
+//! Key derivations: iterations or passes a second, or the cost that takes a given time. Each derived key is compared with the one that
+//! the portable code derives.
+
+use super::pattern;
+use crate::Clock;
+use crate::results::{KdfCase, Outcome, Settings, Unit, Wrong};
+use crate::rounds::{Sample, Subject, passes};
+use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2_on, pbkdf2_on, pbkdf2_side_by_side};
+use keyway_crypto::{Cpu, Error, Hash, Secret, Stop};
+use std::sync::Mutex;
+
+const PASSWORD: &[u8] = b"correct horse battery staple";
+
+/// A derivation that can be run with any cost.
+enum Kdf {
+    Pbkdf2 { hash: Hash, passwords: usize },
+    Argon2 { variant: Argon2Variant, memory_kib: u32, lanes: u32 },
+}
+
+struct Derive {
+    kdf: Kdf,
+    key_len: usize,
+    /// Iterations of PBKDF2, passes of Argon2, of one sample.
+    cost: u32,
+    expected: Vec<u8>,
+    /// When a cost is sought: how long it shall take.
+    target: Option<f64>,
+    slow: bool,
+}
+
+pub(super) fn prepare(
+    case: &KdfCase,
+    settings: &Settings,
+    clock: &dyn Clock,
+) -> Result<Box<dyn Subject>, Outcome> {
+    let kdf = Kdf::of(case)?;
+    let key_len = case.key_bits as usize / 8;
+    let probe = kdf.smallest();
+    let mut key = vec![0; key_len];
+    // Once to warm up and to see that it is right, once to see how long it takes.
+    kdf.derive(Cpu::detect(), probe, &mut key)?;
+    let before = clock.now();
+    kdf.derive(Cpu::detect(), probe, &mut key)?;
+    let once = clock.now().saturating_sub(before);
+    let wanted =
+        case.iter_time_ms.map_or(settings.sample_seconds, |ms| (f64::from(ms) / 1000.0).min(LONGEST));
+    let cost = passes(once, wanted).saturating_mul(probe).max(kdf.smallest());
+    let mut expected = vec![0; key_len];
+    kdf.derive_portably(cost, &mut expected)?;
+    let slow = once.as_secs_f64() > SLOW;
+    let target = case.iter_time_ms.map(|ms| f64::from(ms) / 1000.0);
+    Ok(Box::new(Derive { kdf, key_len, cost, expected, target, slow }))
+}
+
+/// Costs for a time are extrapolated from samples no longer than this, in seconds: both KDFs take time in proportion to their cost.
+const LONGEST: f64 = 0.2;
+/// A derivation that takes longer, in seconds, is repeated less often.
+const SLOW: f64 = 0.2;
+/// How often that is: the fewest from which an interval follows.
+const FEWEST: u32 = 6;
+
+impl Kdf {
+    fn of(case: &KdfCase) -> Result<Self, Outcome> {
+        let lanes = case.lanes;
+        let variant = match case.kdf.as_str() {
+            "pbkdf2" => {
+                let name = case.hash.as_deref().unwrap_or("sha256");
+                let hash = Hash::parse(name).map_err(failed)?;
+                let passwords = lanes as usize;
+                if passwords > 1 && !Derivation::fits(hash, 1, case.key_bits as usize / 8) {
+                    let reason = format!("{name} has no code that derives several keys side by side");
+                    return Err(Outcome::NotMeasured { reason, missing_right: None });
+                }
+                return Ok(Self::Pbkdf2 { hash, passwords });
+            }
+            "argon2i" => Argon2Variant::Argon2i,
+            _ => Argon2Variant::Argon2id,
+        };
+        Ok(Self::Argon2 { variant, memory_kib: case.memory_kib.unwrap_or(1 << 20), lanes })
+    }
+
+    /// The cost of a first try.
+    fn smallest(&self) -> u32 {
+        match self {
+            Self::Pbkdf2 { .. } => 1000,
+            Self::Argon2 { .. } => 1,
+        }
+    }
+
+    /// Derives; of several passwords all keys must be the same, because the passwords are.
+    fn derive(&self, cpu: Cpu, cost: u32, key: &mut [u8]) -> Result<(), Outcome> {
+        let salt = salt();
+        match *self {
+            Self::Pbkdf2 { hash, passwords: 1 } => {
+                pbkdf2_on(cpu, hash, PASSWORD, &salt, cost, key, &Stop::new()).map_err(failed)
+            }
+            Self::Pbkdf2 { hash, passwords } => side_by_side(hash, passwords, cost, &salt, key),
+            Self::Argon2 { variant, memory_kib, lanes } => {
+                let cost = Argon2Cost { time: cost, memory_kib, lanes };
+                argon2_on(cpu, variant, cost, PASSWORD, &salt, key, lanes as usize, &Stop::new())
+                    .map_err(failed)
+            }
+        }
+    }
+
+    /// With the portable code, one password at a time.
+    fn derive_portably(&self, cost: u32, key: &mut [u8]) -> Result<(), Outcome> {
+        match *self {
+            Self::Pbkdf2 { hash, .. } => {
+                Self::Pbkdf2 { hash, passwords: 1 }.derive(Cpu::portable(), cost, key)
+            }
+            Self::Argon2 { .. } => self.derive(Cpu::portable(), cost, key),
+        }
+    }
+
+    fn at_once(&self) -> f64 {
+        match self {
+            Self::Pbkdf2 { passwords, .. } => *passwords as f64,
+            Self::Argon2 { .. } => 1.0,
+        }
+    }
+}
+
+fn side_by_side(hash: Hash, passwords: usize, cost: u32, salt: &[u8], key: &mut [u8]) -> Result<(), Outcome> {
+    let stop = Stop::new();
+    let derivations: Option<Vec<Derivation<'_>>> =
+        (0..passwords).map(|_| Derivation::new(hash, PASSWORD, salt, cost, key.len(), &stop)).collect();
+    let Some(derivations) = derivations else { return Err(failed(Error::Cost("no such derivation"))) };
+    let keys: Mutex<Vec<Result<Secret, Error>>> = Mutex::new(Vec::new());
+    pbkdf2_side_by_side(derivations, passwords, &|_, result| {
+        keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(result);
+        None
+    });
+    let keys = keys.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for derived in keys {
+        let derived = derived.map_err(failed)?;
+        key.copy_from_slice(derived.expose());
+    }
+    Ok(())
+}
+
+impl Subject for Derive {
+    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
+        let mut key = vec![0; self.key_len];
+        let before = clock.now();
+        self.kdf.derive(Cpu::detect(), self.cost, &mut key)?;
+        let seconds = clock.now().saturating_sub(before).as_secs_f64().max(1e-9);
+        if let Some(wrong) = Wrong::first_difference(&self.expected, &key, "the timed derivation") {
+            return Err(Outcome::Wrong(wrong));
+        }
+        let rate = f64::from(self.cost) / seconds;
+        let value = match self.target {
+            Some(target) => (rate * target).max(1.0),
+            None => rate * self.kdf.at_once(),
+        };
+        Ok(Sample { value, seconds })
+    }
+
+    fn unit(&self) -> Unit {
+        match (&self.kdf, self.target) {
+            (_, Some(_)) => Unit::Cost,
+            (Kdf::Pbkdf2 { .. }, None) => Unit::IterationsPerSecond,
+            (Kdf::Argon2 { .. }, None) => Unit::PassesPerSecond,
+        }
+    }
+
+    fn checked(&self) -> String {
+        "the portable code: the key of each timed derivation".to_owned()
+    }
+
+    fn least_samples(&self) -> Option<u32> {
+        self.slow.then_some(FEWEST)
+    }
+}
+
+fn salt() -> [u8; 32] {
+    let mut salt = [0; 32];
+    pattern(3, &mut salt);
+    salt
+}
+
+fn failed(error: Error) -> Outcome {
+    let reason = error.to_string();
+    match error {
+        Error::NoMemory { .. } | Error::Unsupported(_) => {
+            Outcome::NotMeasured { reason, missing_right: None }
+        }
+        _ => Outcome::Impossible { reason },
+    }
+}

@@ -1,0 +1,38 @@
+//! Ciphers and key derivations in memory, by Keyway's own code, with every output checked.
+
+mod cipher;
+mod kdf;
+mod threads;
+
+use crate::Clock;
+use crate::results::{By, Case, Outcome, Settings};
+use crate::rounds::Subject;
+
+/// Makes a case ready that Keyway's own code runs.
+pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Box<dyn Subject>, Outcome> {
+    match case {
+        Case::Cipher(case) if case.by == By::Keyway => cipher::prepare(case, settings, clock),
+        Case::Kdf(case) if case.by == By::Keyway => kdf::prepare(case, settings, clock),
+        _ => Err(not_measured(format!("{} is not measured in memory", case.id()))),
+    }
+}
+
+pub(crate) fn not_measured(reason: impl Into<String>) -> Outcome {
+    Outcome::NotMeasured { reason: reason.into(), missing_right: None }
+}
+
+/// Bytes that look random and are the same each time: keys and data of a benchmark are no secrets.
+pub(crate) fn pattern(seed: u64, bytes: &mut [u8]) {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    for chunk in bytes.chunks_mut(8) {
+        // xorshift64* (Marsaglia, Vigna).
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        let word = state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes();
+        chunk.copy_from_slice(&word[..chunk.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! The real thing, for a short time.
+
+use super::*;
+use crate::clock::Machine;
+use crate::results::{CipherCase, Direction, KdfCase, Unit};
+use crate::rounds;
+
+fn cipher(spec: &str, key_bits: u32, threads: u32, direction: Direction) -> Case {
+    Case::Cipher(CipherCase {
+        by: By::Keyway,
+        spec: spec.into(),
+        key_bits,
+        sector_size: 512,
+        message: 512,
+        direction,
+        threads,
+        default: false,
+    })
+}
+
+fn short() -> Settings {
+    Settings { sample_seconds: 0.000_2, ..rounds::settings(Some(0.1), 1, 0.0) }
+}
+
+#[test]
+fn ciphers_are_measured_and_found_right() {
+    let clock = Machine::start();
+    for (spec, bits) in [("aes-xts-plain64", 512), ("serpent-cbc-essiv:sha256", 256), ("des-ecb", 64)] {
+        for direction in [Direction::Encrypt, Direction::Decrypt] {
+            for threads in [1, 2] {
+                let case = cipher(spec, bits, threads, direction);
+                let mut subject = prepare(&case, &short(), &clock).unwrap();
+                for _ in 0..3 {
+                    let sample = subject.sample(&clock).unwrap();
+                    assert!(sample.value > 1e5 && sample.seconds > 0.0, "{spec}: {sample:?}");
+                }
+                assert_eq!(subject.unit(), Unit::BytesPerSecond);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_is_one_call_of_many_sectors() {
+    let clock = Machine::start();
+    let Case::Cipher(case) = cipher("aes-xts-plain64", 512, 1, Direction::Decrypt) else { panic!() };
+    for message in [1024, 65_536, 131_072] {
+        let case = Case::Cipher(CipherCase { message, ..case.clone() });
+        prepare(&case, &short(), &clock).unwrap().sample(&clock).unwrap();
+    }
+    let odd = prepare(&Case::Cipher(CipherCase { message: 700, ..case }), &short(), &clock);
+    assert!(matches!(odd.err(), Some(Outcome::NotMeasured { .. })));
+}
+
+#[test]
+fn derivations_are_measured_and_found_right() {
+    let clock = Machine::start();
+    let kdf = |kdf: &str, hash: Option<&str>, lanes, iter_time_ms| {
+        Case::Kdf(KdfCase {
+            by: By::Keyway,
+            kdf: kdf.into(),
+            hash: hash.map(str::to_owned),
+            memory_kib: hash.is_none().then_some(64),
+            lanes,
+            key_bits: 512,
+            iter_time_ms,
+            default: false,
+        })
+    };
+    for (case, unit) in [
+        (kdf("pbkdf2", Some("sha256"), 1, None), Unit::IterationsPerSecond),
+        (kdf("pbkdf2", Some("sha512"), 2, None), Unit::IterationsPerSecond),
+        (kdf("argon2i", None, 1, None), Unit::PassesPerSecond),
+        (kdf("argon2id", None, 4, Some(10)), Unit::Cost),
+    ] {
+        let mut subject = prepare(&case, &short(), &clock).unwrap();
+        assert!(subject.sample(&clock).unwrap().value >= 1.0);
+        assert_eq!(subject.unit(), unit);
+    }
+    let none = prepare(&kdf("pbkdf2", Some("sha3-256"), 2, None), &short(), &clock);
+    assert!(matches!(none.err(), Some(Outcome::NotMeasured { .. })));
+    let impossible = prepare(&kdf("argon2i", None, 1000, None), &short(), &clock);
+    assert!(matches!(impossible.err(), Some(Outcome::Impossible { .. })));
+}

@@ -1,0 +1,267 @@
+//! Rounds: every case of a batch once, then every case again. What disturbs the machine for a while disturbs all of them, and a slow
+//! drift of the clock does not look like a difference between two ciphers.
+//!
+//! A case is measured until the 95 % interval of its median is narrow enough, or its share of the time is used up. It is looked at only
+//! every few rounds: who looks after each sample and stops at the first good look deceives himself.
+
+use crate::Clock;
+use crate::results::{Case, Measured, Outcome, Row, Settings, Unit, Wrong};
+use crate::stats::{self, summarise};
+use crate::suite::Listed;
+use std::time::Duration;
+
+/// One sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// In the subject's unit.
+    pub value: f64,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+/// Something that samples can be taken of.
+pub trait Subject {
+    /// Checks the output, takes a sample, checks again. Wrong output, or whatever keeps it from being measured, ends the case.
+    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome>;
+
+    /// What a sample counts.
+    fn unit(&self) -> Unit;
+
+    /// What says that the output is right.
+    fn checked(&self) -> String;
+
+    /// The code that runs.
+    fn code(&self) -> Option<String> {
+        None
+    }
+
+    /// Fewest samples, where one takes so long that the usual number is out of the question.
+    fn least_samples(&self) -> Option<u32> {
+        None
+    }
+
+    /// What a reader must know.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Makes a case ready: keys, warm-up, how many passes a sample has. Or says why there is nothing to measure.
+pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock) -> Result<Box<dyn Subject>, Outcome> + 'a;
+
+/// Who watches a run.
+pub trait Watcher {
+    /// A case has its row.
+    fn row(&mut self, row: &Row);
+
+    /// After each round: how many of all cases have their rows, and what is being measured.
+    fn progress(&mut self, done: usize, total: usize, batch: &str);
+
+    /// Whether to stop now.
+    fn stopped(&self) -> bool;
+}
+
+/// Measures everything in the list, batch by batch, in the list's order. Ends early when the watcher says so: cases without a row
+/// were not measured well enough to have one.
+pub fn run(
+    listed: &[Listed],
+    settings: &Settings,
+    clock: &dyn Clock,
+    prepare: &Prepare<'_>,
+    watcher: &mut dyn Watcher,
+) {
+    let start = clock.now();
+    let mut done = 0;
+    for batch in listed.chunks(BATCH) {
+        if watcher.stopped() {
+            return;
+        }
+        // What earlier batches did not use is for those that follow.
+        let left = settings.time_seconds.map(|all| all - (clock.now() - start).as_secs_f64());
+        let share = left.map(|left| left.max(0.0) * batch.len() as f64 / (listed.len() - done) as f64);
+        let limit = share.unwrap_or(CASE_SECONDS * batch.len() as f64);
+        let batch = Batch::prepare(batch, settings, clock, prepare, watcher);
+        batch.measure(settings, clock, limit, (done, listed.len()), watcher);
+        done += BATCH;
+    }
+}
+
+/// How many cases take turns. More spread a disturbance wider, fewer give rows sooner.
+const BATCH: usize = 24;
+/// The time that a case may take when no bound was given, in seconds.
+const CASE_SECONDS: f64 = 0.5;
+/// After this many rounds intervals are looked at again.
+const ROUNDS_A_LOOK: usize = 10;
+
+/// Cases that take turns.
+struct Batch<'a> {
+    lanes: Vec<Lane<'a>>,
+}
+
+/// A case with its samples.
+struct Lane<'a> {
+    case: &'a Case,
+    subject: Option<Box<dyn Subject>>,
+    samples: Vec<Sample>,
+    outcome: Option<Outcome>,
+    least: usize,
+}
+
+impl<'a> Batch<'a> {
+    fn prepare(
+        listed: &'a [Listed],
+        settings: &Settings,
+        clock: &dyn Clock,
+        prepare: &Prepare<'_>,
+        watcher: &dyn Watcher,
+    ) -> Self {
+        let lanes = listed.iter().map(|Listed { case, outcome }| {
+            let usual = settings.least_samples as usize;
+            let mut lane =
+                Lane { case, subject: None, samples: Vec::new(), outcome: outcome.clone(), least: usual };
+            if outcome.is_none() && !watcher.stopped() {
+                match prepare(case, settings, clock) {
+                    Ok(subject) => {
+                        lane.least = subject.least_samples().map_or(usual, |least| least as usize);
+                        lane.subject = Some(subject);
+                    }
+                    Err(outcome) => lane.outcome = Some(outcome),
+                }
+            }
+            lane
+        });
+        Self { lanes: lanes.collect() }
+    }
+
+    fn measure(
+        mut self,
+        settings: &Settings,
+        clock: &dyn Clock,
+        limit: f64,
+        (done, total): (usize, usize),
+        watcher: &mut dyn Watcher,
+    ) {
+        let start = clock.now();
+        for round in 1..=settings.most_samples as usize {
+            let late = (clock.now() - start).as_secs_f64() > limit;
+            let mut active = 0;
+            for lane in self.lanes.iter_mut().filter(|lane| lane.wants_more(round, late, settings)) {
+                if watcher.stopped() {
+                    break;
+                }
+                lane.sample(clock);
+                active += 1;
+            }
+            if active == 0 || watcher.stopped() {
+                break;
+            }
+            watcher.progress(done, total, &self.lanes[0].case.id());
+        }
+        let stopped = watcher.stopped();
+        for lane in self.lanes {
+            if let Some(row) = lane.row(settings, stopped) {
+                watcher.row(&row);
+            }
+        }
+    }
+}
+
+impl Lane<'_> {
+    fn wants_more(&self, round: usize, late: bool, settings: &Settings) -> bool {
+        if self.outcome.is_some() || self.subject.is_none() {
+            return false;
+        }
+        let count = self.samples.len();
+        if count < self.least {
+            return true;
+        }
+        let look = (round - 1).is_multiple_of(ROUNDS_A_LOOK) || count == self.least;
+        !(late || look && self.is_precise(settings))
+    }
+
+    fn is_precise(&self, settings: &Settings) -> bool {
+        let precision = summarise(&self.values()).and_then(|summary| summary.precision());
+        precision.is_some_and(|precision| precision <= settings.precision)
+    }
+
+    fn sample(&mut self, clock: &dyn Clock) {
+        let Some(subject) = &mut self.subject else { return };
+        match subject.sample(clock) {
+            Ok(sample) => self.samples.push(sample),
+            Err(Outcome::Wrong(wrong)) => {
+                let during = format!("sample {}: {}", self.samples.len() + 1, wrong.during);
+                self.outcome = Some(Outcome::Wrong(Wrong { during, ..wrong }));
+            }
+            Err(outcome) => self.outcome = Some(outcome),
+        }
+    }
+
+    fn values(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.value).collect()
+    }
+
+    /// The row; none when the run was stopped before there were samples enough.
+    fn row(self, settings: &Settings, stopped: bool) -> Option<Row> {
+        if let Some(outcome) = self.outcome {
+            return Some(Row::new(self.case.clone(), outcome));
+        }
+        if self.samples.len() < self.least && (stopped || self.samples.is_empty()) {
+            return None;
+        }
+        let subject = self.subject.as_ref()?;
+        let mut notes = subject.notes();
+        if !self.is_precise(settings) {
+            notes.push(format!(
+                "the median is not known to ±{:.0} %: the machine was too noisy, or the time too short",
+                100.0 * settings.precision
+            ));
+        }
+        let seconds: Vec<f64> = self.samples.iter().map(|sample| sample.seconds).collect();
+        let measured = Measured {
+            unit: subject.unit(),
+            samples: self.values(),
+            sample_seconds: stats::median(&seconds).unwrap_or(0.0),
+            checked: subject.checked(),
+            code: subject.code(),
+            latency: None,
+            cpu_seconds_per_gb: None,
+            notes,
+        };
+        Some(Row::new(self.case.clone(), Outcome::Measured(measured)))
+    }
+}
+
+/// How many times work is done in a sample, from how long it took once.
+pub fn passes(once: Duration, sample_seconds: f64) -> u32 {
+    let passes = sample_seconds / once.as_secs_f64().max(1e-9);
+    passes.ceil().clamp(1.0, f64::from(1 << 20)) as u32
+}
+
+/// The settings of a run over `cases` cases: shorter samples, and fewer, when the time is short.
+pub fn settings(time_seconds: Option<f64>, cases: usize, clock_seconds: f64) -> Settings {
+    let share = time_seconds.map_or(CASE_SECONDS, |all| all / cases.max(1) as f64);
+    let least = if share < CASE_SECONDS / 2.0 { FEWEST } else { USUAL };
+    // Checking takes about as long as measuring.
+    let sample = share / (2.0 * f64::from(least));
+    Settings {
+        time_seconds,
+        precision: 0.01,
+        least_samples: least,
+        most_samples: 301,
+        sample_seconds: sample.clamp(SHORTEST, LONGEST),
+        clock_seconds,
+        ..Settings::default()
+    }
+}
+
+/// From fewer samples no interval of 95 % follows.
+const FEWEST: u32 = 6;
+/// The interval then leaves out the three smallest and the three largest.
+const USUAL: u32 = 15;
+/// A sample shorter than this would measure the clock too.
+const SHORTEST: f64 = 0.000_2;
+/// A longer one would rather be two.
+const LONGEST: f64 = 0.005;
+
+#[cfg(test)]
+mod tests;

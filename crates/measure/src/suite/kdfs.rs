@@ -1,0 +1,99 @@
+//! Key derivations: rates of each hash and of Argon2, and the costs that take a given time.
+
+use super::{Asked, Listed, Suite, Unknown, or};
+use crate::results::{By, Case, KdfCase};
+use keyway_crypto::Hash;
+
+/// Every KDF case.
+pub(super) fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
+    let named = !(asked.kdfs.is_empty() && asked.hashes.is_empty());
+    let ciphers_named = !(asked.ciphers.is_empty() && asked.key_bits.is_empty());
+    if ciphers_named && !named {
+        return Ok(Vec::new());
+    }
+    check(asked)?;
+    let mut cases = Vec::new();
+    for kdf in ALL.into_iter().filter(|kdf| wanted(asked, kdf)) {
+        match kdf {
+            "pbkdf2" => pbkdf2(asked, &mut cases),
+            argon => argon2(asked, argon, &mut cases),
+        }
+    }
+    Ok(cases.into_iter().map(|case| Listed { case: Case::Kdf(case), outcome: None }).collect())
+}
+
+/// A hash alone means PBKDF2.
+fn wanted(asked: &Asked, kdf: &str) -> bool {
+    match (asked.kdfs.is_empty(), asked.hashes.is_empty()) {
+        (true, true) => true,
+        (true, false) => kdf == "pbkdf2",
+        (false, _) => asked.kdfs.iter().any(|name| name == kdf),
+    }
+}
+
+fn check(asked: &Asked) -> Result<(), Unknown> {
+    if let Some(name) = asked.hashes.iter().find(|name| Hash::find(name).is_none()) {
+        let known = Hash::ALL.iter().map(|hash| hash.name().to_owned()).collect();
+        return Err(Unknown { what: "hash", name: name.clone(), known });
+    }
+    if let Some(name) = asked.kdfs.iter().find(|name| !ALL.contains(&name.as_str())) {
+        return Err(Unknown {
+            what: "key derivation",
+            name: name.clone(),
+            known: ALL.map(str::to_owned).into(),
+        });
+    }
+    Ok(())
+}
+
+fn pbkdf2(asked: &Asked, cases: &mut Vec<KdfCase>) {
+    let usual: Vec<String> = match asked.suite {
+        Some(Suite::Quick) => ["sha256", "sha512"].map(str::to_owned).into(),
+        Some(Suite::All) => Hash::ALL.iter().map(|hash| hash.name().to_owned()).collect(),
+        _ => ["sha1", "sha256", "sha512", "ripemd160", "whirlpool"].map(str::to_owned).into(),
+    };
+    for hash in or(&asked.hashes, &usual) {
+        let one = KdfCase { hash: Some(hash), ..case("pbkdf2", 1) };
+        cases.push(one.clone());
+        if asked.cpus > 1 && asked.suite != Some(Suite::Quick) {
+            cases.push(KdfCase { lanes: asked.cpus, ..one.clone() });
+        }
+        cases.extend(timed(asked, one));
+    }
+}
+
+fn argon2(asked: &Asked, kdf: &str, cases: &mut Vec<KdfCase>) {
+    let (usual_memory, usual_lanes): (&[u32], &[u32]) = match asked.suite {
+        Some(Suite::Quick) => (&[64 << 10], &[1, 4]),
+        Some(Suite::Article) => (&[1 << 20], &[4]),
+        _ => (&[64 << 10, 1 << 20], &[1, 4]),
+    };
+    for memory in or(asked.memory_kib.as_slice(), usual_memory) {
+        for lanes in or(asked.lanes.as_slice(), usual_lanes) {
+            let default = kdf == "argon2id" && (memory, lanes) == (1 << 20, 4);
+            let one = KdfCase { memory_kib: Some(memory), default, ..case(kdf, lanes) };
+            cases.push(one.clone());
+            cases.extend(timed(asked, one));
+        }
+    }
+}
+
+/// The same, with the cost sought that takes so long.
+fn timed(asked: &Asked, one: KdfCase) -> Option<KdfCase> {
+    Some(KdfCase { iter_time_ms: Some(asked.iter_time_ms?), ..one })
+}
+
+fn case(kdf: &str, lanes: u32) -> KdfCase {
+    KdfCase {
+        by: By::Keyway,
+        kdf: kdf.to_owned(),
+        hash: None,
+        memory_kib: None,
+        lanes,
+        key_bits: 512,
+        iter_time_ms: None,
+        default: false,
+    }
+}
+
+const ALL: [&str; 3] = ["pbkdf2", "argon2i", "argon2id"];

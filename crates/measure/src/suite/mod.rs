@@ -1,0 +1,159 @@
+//! Which cases a run has: a suite, or a slice of everything that exists. A combination that cannot exist is a case too, with the rule that
+//! forbids it in the place of figures.
+//!
+//! | suite     | ciphers                                                          |
+//! |-----------|------------------------------------------------------------------|
+//! | `quick`   | what people choose between: AES, Adiantum, Serpent, Twofish      |
+//! | `default` | cryptsetup's list, the wide modes, CBC with ESSIV, Camellia      |
+//! | `article` | every combination of the cipher benchmark that everybody cites   |
+//! | `all`     | every combination, key size and sector size that dm-crypt names  |
+
+mod article;
+mod ciphers;
+mod glob;
+mod kdfs;
+
+use crate::results::{By, Case, Direction, Outcome};
+use std::fmt;
+
+/// A named set of cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // Described above.
+pub enum Suite {
+    Quick,
+    Default,
+    Article,
+    All,
+}
+
+impl Suite {
+    /// All of them, by name.
+    pub const NAMES: [(&'static str, Self); 4] =
+        [("quick", Self::Quick), ("default", Self::Default), ("article", Self::Article), ("all", Self::All)];
+
+    /// A suite by its name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, suite)| suite)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, suite)| *suite == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What is to be measured. An empty list means whatever the suite has.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The suite; without one, everything that the other fields name.
+    pub suite: Option<Suite>,
+    /// Specifications, or patterns with `*` and `?`.
+    pub ciphers: Vec<String>,
+    /// Sizes of the volume key in bits.
+    pub key_bits: Vec<u32>,
+    /// Encryption sector sizes.
+    pub sector_sizes: Vec<u32>,
+    /// Bytes that one call is given.
+    pub messages: Vec<u32>,
+    /// Which way.
+    pub directions: Vec<Direction>,
+    /// Threads at once.
+    pub threads: Vec<u32>,
+    /// "pbkdf2", "argon2i", "argon2id".
+    pub kdfs: Vec<String>,
+    /// PBKDF2's hashes.
+    pub hashes: Vec<String>,
+    /// Argon2's memory.
+    pub memory_kib: Option<u32>,
+    /// Argon2's lanes.
+    pub lanes: Option<u32>,
+    /// Find the costs that take this long.
+    pub iter_time_ms: Option<u32>,
+    /// Who else measures the same cases: "kernel", "openssl", "cryptsetup".
+    pub compare: Vec<String>,
+    /// Logical CPUs of the machine.
+    pub cpus: u32,
+}
+
+/// A case, and its outcome where that is known without measuring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The case.
+    pub case: Case,
+    /// Why there is nothing to measure.
+    pub outcome: Option<Outcome>,
+}
+
+/// A name that nothing has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// "cipher", "hash" …
+    pub what: &'static str,
+    /// What was typed.
+    pub name: String,
+    /// What could have been meant.
+    pub known: Vec<String>,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} is called \"{}\"", self.what, self.name)
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+/// The specification that is used when nothing is chosen, and its key size.
+pub const DEFAULT: (&str, u32) = ("aes-xts-plain64", 512);
+
+/// All cases, the default first, each followed by the same case of those it is compared with.
+pub fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
+    for name in &asked.compare {
+        if !PEERS.contains(&name.as_str()) {
+            let known = PEERS.map(str::to_owned).into();
+            return Err(Unknown { what: "peer", name: name.clone(), known });
+        }
+    }
+    let mut listed = ciphers::list(asked)?;
+    listed.extend(kdfs::list(asked)?);
+    let mut all = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for own in listed {
+        let others = asked.compare.iter().filter_map(|peer| beside(&own, peer));
+        for one in std::iter::once(own.clone()).chain(others) {
+            if seen.insert(one.case.id()) {
+                all.push(one);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Who can be compared with.
+pub const PEERS: [&str; 3] = ["kernel", "openssl", "cryptsetup"];
+
+/// The same case by somebody else; what cannot exist needs to be said once only.
+fn beside(own: &Listed, peer: &str) -> Option<Listed> {
+    if own.outcome.is_some() {
+        return None;
+    }
+    let mut case = own.case.clone();
+    let by = match peer {
+        "kernel" => By::Kernel(None),
+        other => By::Peer(other.to_owned()),
+    };
+    match &mut case {
+        Case::Cipher(cipher) => cipher.by = by,
+        Case::Kdf(kdf) if by != By::Kernel(None) => kdf.by = by,
+        _ => return None,
+    }
+    Some(Listed { case, outcome: None })
+}
+
+/// What an empty list stands for.
+fn or<T: Clone>(asked: &[T], otherwise: &[T]) -> Vec<T> {
+    if asked.is_empty() { otherwise.to_vec() } else { asked.to_vec() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! What suites and slices hold.
+
+use super::*;
+use crate::results::CipherCase;
+
+fn asked(suite: Option<Suite>, ciphers: &[&str]) -> Asked {
+    Asked { suite, ciphers: ciphers.iter().map(ToString::to_string).collect(), cpus: 2, ..Asked::default() }
+}
+
+fn ciphers(listed: &[Listed]) -> impl Iterator<Item = (&CipherCase, Option<&Outcome>)> {
+    listed.iter().filter_map(|it| match &it.case {
+        Case::Cipher(case) => Some((case, it.outcome.as_ref())),
+        _ => None,
+    })
+}
+
+fn reason<'a>(listed: &'a [Listed], spec: &str, key_bits: u32) -> &'a str {
+    let found = ciphers(listed).find(|(case, _)| case.spec == spec && case.key_bits == key_bits);
+    match found {
+        Some((_, Some(Outcome::Impossible { reason }))) => reason,
+        other => panic!("{spec} {key_bits}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_default_is_always_there_and_marked() {
+    for asked in [
+        asked(Some(Suite::Quick), &[]),
+        asked(Some(Suite::Article), &["serpent*"]),
+        asked(None, &["twofish-cbc-plain64"]),
+        Asked { hashes: vec!["sha256".into()], ..asked(None, &[]) },
+    ] {
+        let listed = list(&asked).unwrap();
+        let (first, _) = ciphers(&listed).next().unwrap();
+        assert_eq!((first.spec.as_str(), first.key_bits, first.default), ("aes-xts-plain64", 512, true));
+        let marked = ciphers(&listed).filter(|(case, _)| case.default);
+        assert!(marked.into_iter().all(|(case, _)| case.spec == "aes-xts-plain64"));
+    }
+}
+
+#[test]
+fn the_article_is_whole_and_its_impossible_rows_have_reasons() {
+    let listed = list(&asked(Some(Suite::Article), &[])).unwrap();
+    for (text, sizes) in article::TYPED {
+        for size in sizes.split(' ') {
+            let bits = if size == "-" { article::SIZE_UNTYPED } else { size.parse().unwrap_or(0) };
+            assert!(
+                ciphers(&listed).any(|(case, _)| (case.spec.as_str(), case.key_bits) == (*text, bits)),
+                "{text} {size}"
+            );
+        }
+    }
+    // What the commenter found out years later.
+    assert!(reason(&listed, "aes-xts-plain", 128).contains("256, 384 or 512 bits"));
+    assert!(reason(&listed, "blowfish-xts-plain", 128).contains("block"));
+    assert!(reason(&listed, "cast5-xts-plain", 128).contains("block"));
+    assert!(reason(&listed, "salsa20-cbc-essiv:sha256", 128).contains("stream"));
+    assert!(reason(&listed, "arc4-xts-plain", 0).contains("no key size"));
+    assert!(reason(&listed, "aes-cbc-essiv:sha256", 196).contains("128, 192 or 256"));
+    // Both sector sizes, both ways, on one core and all.
+    let of =
+        |spec: &str| ciphers(&listed).filter(|(case, _)| case.spec == spec && case.key_bits == 256).count();
+    assert_eq!(of("aes-cbc-benbi"), 8);
+}
+
+#[test]
+fn slices_take_exact_names_patterns_and_sizes() {
+    let one = Asked {
+        key_bits: vec![512],
+        sector_sizes: vec![4096],
+        threads: vec![1],
+        directions: vec![Direction::Encrypt],
+        messages: vec![4096],
+        ..asked(None, &["aes-xts-plain64"])
+    };
+    let listed = list(&one).unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(
+        listed[0].case.id(),
+        "cipher/keyway/aes-xts-plain64/key512/sector4096/message4096/encrypt/threads1"
+    );
+    let serpents = list(&asked(None, &["serpent-*-plain64"])).unwrap();
+    assert!(ciphers(&serpents).all(|(case, _)| case.default || case.spec.starts_with("serpent-")));
+    assert!(ciphers(&serpents).any(|(case, _)| case.spec == "serpent-lrw-plain64"));
+    assert!(serpents.iter().all(|it| matches!(it.case, Case::Cipher(_))), "no key derivation");
+    let lmk = list(&asked(None, &["aes:64-cbc-lmk"])).unwrap();
+    assert!(ciphers(&lmk).any(|(case, outcome)| case.sector_size == 4096 && outcome.is_some()));
+    assert!(ciphers(&lmk).any(|(case, outcome)| case.sector_size == 512 && outcome.is_none()));
+}
+
+#[test]
+fn unknown_names_are_refused_with_what_could_be_meant() {
+    let wrong = list(&asked(None, &["aes-xts-plain65"])).unwrap_err();
+    assert_eq!((wrong.what, wrong.name.as_str()), ("cipher", "aes-xts-plain65"));
+    assert!(wrong.known.iter().any(|name| name == "aes-xts-plain64"));
+    assert!(list(&asked(Some(Suite::Quick), &["camellia*"])).is_err());
+    assert_eq!(list(&Asked { hashes: vec!["sha257".into()], ..asked(None, &[]) }).unwrap_err().what, "hash");
+    assert_eq!(list(&Asked { kdfs: vec!["scrypt".into()], ..asked(None, &[]) }).unwrap_err().name, "scrypt");
+    assert_eq!(
+        list(&Asked { compare: vec!["libressl".into()], ..asked(None, &[]) }).unwrap_err().what,
+        "peer"
+    );
+}
+
+#[test]
+fn peers_stand_beside_each_case_that_exists() {
+    let with = Asked { compare: vec!["kernel".into(), "openssl".into()], ..asked(None, &["aes-xts-plain"]) };
+    let listed = list(&with).unwrap();
+    let by = |by: &str| ciphers(&listed).filter(|(case, _)| case.by.to_string() == by).count();
+    assert_eq!((by("keyway"), by("kernel")), (by("openssl"), by("openssl")));
+    assert!(by("openssl") > 0);
+}
+
+#[test]
+fn everything_is_everything() {
+    let all = list(&Asked { threads: vec![1], ..asked(Some(Suite::All), &["aes-*"]) }).unwrap();
+    let existing = ciphers(&all).filter(|(_, outcome)| outcome.is_none()).count();
+    let impossible = ciphers(&all).filter(|(_, outcome)| outcome.is_some()).count();
+    assert!(existing > 1000 && impossible > 50, "{existing} {impossible}");
+}
