@@ -12,6 +12,7 @@ pub mod clock;
 pub mod kernel;
 pub mod machine;
 pub mod memory;
+pub mod report;
 pub mod results;
 pub mod rounds;
 pub mod stats;

@@ -5,11 +5,13 @@
 //! overlooked is a wrong figure. `docs/bench.schema.json` is the same for other programs.
 
 mod case;
+mod file;
 mod machine;
 mod outcome;
 mod text;
 
 pub use case::{By, Case, CipherCase, Direction, DiskCase, DriverCase, KdfCase, Pattern};
+pub use file::Growing;
 pub use machine::{Frequency, Machine};
 pub use outcome::{Latency, Measured, Outcome, Unit, Wrong};
 pub use text::Corrupt;

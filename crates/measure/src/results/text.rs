@@ -59,26 +59,21 @@ impl Results {
 
     /// The document, a row a line.
     pub fn to_json(&self) -> String {
-        let mut head = self.clone();
-        head.rows.clear();
-        let head = serde_json::to_string(&head).unwrap_or_default();
-        let rows: Vec<String> =
-            self.rows.iter().map(|row| serde_json::to_string(row).unwrap_or_default()).collect();
-        let rows = if rows.is_empty() { String::new() } else { format!("\n{}\n", rows.join(",\n")) };
-        // Members keep the order of the type, so the head ends in the empty rows and what follows them.
-        let (before, after) = head.rsplit_once(EMPTY_ROWS).unwrap_or((&head, ""));
-        format!("{before}\"rows\":[{rows}],\n{}\n", after.trim_start_matches(','))
+        let rows: Vec<String> = self
+            .rows
+            .iter()
+            .map(|row| format!("\n{}", serde_json::to_string(row).unwrap_or_default()))
+            .collect();
+        let (before, after) = super::file::ends(self);
+        format!("{before}{}{after}", rows.join(","))
     }
 }
 
-/// Where the rows go.
-const EMPTY_ROWS: &str = "\"rows\":[]";
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::*;
 
-    fn results() -> Results {
+    pub(in super::super) fn results() -> Results {
         let case = Case::Cipher(CipherCase {
             by: By::Kernel(Some("xts-aes-aesni".into())),
             spec: "aes-xts-plain64".into(),

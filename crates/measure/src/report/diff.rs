@@ -1,0 +1,156 @@
+//! Two runs side by side: what changed beyond noise.
+
+use super::{figure, label};
+use crate::results::{Case, Outcome, Results, Row};
+use crate::stats::{Change, Summary, compare};
+use std::fmt::Write;
+
+/// What lies between two runs.
+#[derive(Debug, Default)]
+pub struct Diff {
+    /// Rows that are worse in the second: a lower figure, or none where there was one.
+    pub worse: Vec<String>,
+    /// Rows that are better.
+    pub better: Vec<String>,
+    /// Rows that one of them has only.
+    pub unmatched: Vec<String>,
+    /// How many rows both have without a difference beyond noise.
+    pub same: usize,
+    /// What else differs, so that the figures may not be comparable.
+    pub circumstances: Vec<String>,
+}
+
+impl Diff {
+    /// Compares by the cases' names; `least` is the part of the first figure below which a difference does not count.
+    pub fn between(before: &Results, after: &Results, least: f64) -> Self {
+        let mut diff = Self { circumstances: circumstances(before, after), ..Self::default() };
+        for old in &before.rows {
+            match after.row(&old.id) {
+                Some(new) => diff.rows(old, new, least),
+                None => diff.unmatched.push(format!("only in the first: {}", old.id)),
+            }
+        }
+        let added = after.rows.iter().filter(|new| before.row(&new.id).is_none());
+        diff.unmatched.extend(added.map(|new| format!("only in the second: {}", new.id)));
+        diff
+    }
+
+    /// Whether something got worse.
+    pub fn is_regression(&self) -> bool {
+        !self.worse.is_empty()
+    }
+
+    fn rows(&mut self, old: &Row, new: &Row, least: f64) {
+        let name = name(&old.case);
+        match (&old.outcome, &new.outcome) {
+            (Outcome::Measured(a), Outcome::Measured(b)) if a.unit == b.unit => {
+                let (Some(x), Some(y)) = (Summary::of(a), Summary::of(b)) else { return };
+                match compare(&x, &y, least) {
+                    Change::By(by) => {
+                        let line = format!(
+                            "{:+6.1} %  {name}: {} → {}",
+                            100.0 * by,
+                            figure(x.median, a.unit),
+                            figure(y.median, b.unit)
+                        );
+                        let better = (by > 0.0) == a.unit.more_is_better();
+                        if better { self.better.push(line) } else { self.worse.push(line) }
+                    }
+                    Change::Noise => self.same += 1,
+                    Change::TooFewSamples => {
+                        self.unmatched.push(format!("too few samples to compare: {name}"));
+                    }
+                }
+            }
+            (a, Outcome::Wrong(wrong)) if !matches!(a, Outcome::Wrong(_)) => {
+                self.worse.push(format!("{name}: its output is wrong now, from byte {} on", wrong.at));
+            }
+            (Outcome::Measured(_), Outcome::NotMeasured { reason, .. } | Outcome::Impossible { reason }) => {
+                self.worse.push(format!("{name}: no figure any more: {reason}"));
+            }
+            (a, Outcome::Measured(b)) => {
+                let _ = a;
+                let median =
+                    Summary::of(b).map_or_else(String::new, |summary| figure(summary.median, b.unit));
+                self.better.push(format!("{name}: has a figure now: {median}"));
+            }
+            _ => self.same += 1,
+        }
+    }
+
+    /// To be read on a terminal.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for line in &self.circumstances {
+            let _ = writeln!(text, "WARNING: {line}");
+        }
+        for (title, lines) in
+            [("Worse", &self.worse), ("Better", &self.better), ("Not compared", &self.unmatched)]
+        {
+            if !lines.is_empty() {
+                let _ = writeln!(text, "{title}");
+            }
+            for line in lines {
+                let _ = writeln!(text, "  {line}");
+            }
+        }
+        let _ = writeln!(
+            text,
+            "{} worse, {} better, {} without a difference beyond noise, {} not compared",
+            self.worse.len(),
+            self.better.len(),
+            self.same,
+            self.unmatched.len()
+        );
+        text
+    }
+}
+
+fn name(case: &Case) -> String {
+    match case {
+        Case::Cipher(cipher) => format!(
+            "{} {} {} ({}, {})",
+            cipher.spec,
+            cipher.key_bits,
+            cipher.direction,
+            super::circumstances(cipher),
+            cipher.by
+        ),
+        other => label(other),
+    }
+}
+
+fn circumstances(before: &Results, after: &Results) -> Vec<String> {
+    let (a, b) = (&before.machine, &after.machine);
+    let frequency = |it: &crate::results::Machine| {
+        it.frequency.map(|seen| format!("{:.0} to {:.0} MHz", seen.lowest_mhz, seen.highest_mhz))
+    };
+    let moved = |x: &Option<String>, y: &Option<String>| {
+        let show = |it: &Option<String>| it.clone().unwrap_or_else(|| "unknown".to_owned());
+        (show(x), show(y))
+    };
+    let governors = moved(&a.governor, &b.governor);
+    let pairs = [
+        ("CPU", (a.cpu.clone(), b.cpu.clone())),
+        ("number of CPUs", (a.cpus.to_string(), b.cpus.to_string())),
+        ("kernel", (a.kernel.clone(), b.kernel.clone())),
+        ("governor", governors),
+    ];
+    let mut lines: Vec<String> = pairs
+        .iter()
+        .filter(|(_, (x, y))| x != y)
+        .map(|(what, (x, y))| format!("the {what} differs: {x}, then {y}"))
+        .collect();
+    let middle =
+        |it: &crate::results::Machine| it.frequency.map(|seen| (seen.lowest_mhz + seen.highest_mhz) / 2.0);
+    if let (Some(x), Some(y)) = (middle(a), middle(b))
+        && (x / y - 1.0).abs() > CLOCKS_DIFFER
+    {
+        let (x, y) = (frequency(a).unwrap_or_default(), frequency(b).unwrap_or_default());
+        lines.push(format!("the clock frequency differs: {x}, then {y}"));
+    }
+    lines
+}
+
+/// Clocks that differ by more than this part of one another explain a difference between figures.
+const CLOCKS_DIFFER: f64 = 0.02;

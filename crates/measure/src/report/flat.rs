@@ -1,0 +1,147 @@
+//! A row a line with everything beside it that a query over many machines asks for: CSV for spreadsheets, JSON lines for databases.
+//! Both have the same columns; what a kind of case does not have is empty, or null.
+
+use crate::results::{Case, Measured, Outcome, Results, Row};
+use crate::stats::Summary;
+use serde_json::{Map, Value, json};
+
+/// The columns, in CSV's order. `docs/METHOD.md` says what each is.
+pub const COLUMNS: [&str; 43] = [
+    "schema",
+    "started",
+    "keyway",
+    "machine",
+    "cpu",
+    "architecture",
+    "cpus",
+    "governor",
+    "kernel",
+    "virtualisation",
+    "suite",
+    "id",
+    "kind",
+    "by",
+    "spec",
+    "key_bits",
+    "sector_size",
+    "message",
+    "direction",
+    "threads",
+    "kdf",
+    "hash",
+    "memory_kib",
+    "lanes",
+    "iter_time_ms",
+    "pattern",
+    "block",
+    "depth",
+    "total",
+    "default",
+    "result",
+    "reason",
+    "unit",
+    "samples",
+    "median",
+    "low",
+    "high",
+    "mad",
+    "p5",
+    "p95",
+    "outliers",
+    "precise",
+    "code",
+];
+
+/// What stands in `schema`.
+const ROW_SCHEMA: &str = "keyway-bench-row/1";
+
+/// Comma-separated values (RFC 4180, with plain line ends) under their names.
+pub fn csv(results: &Results) -> String {
+    let mut text = COLUMNS.join(",") + "\n";
+    for row in &results.rows {
+        let record = record(results, row);
+        let cells = COLUMNS.map(|column| quoted(&text_of(&record[column])));
+        text += &cells.join(",");
+        text.push('\n');
+    }
+    text
+}
+
+/// An object a line.
+pub fn json_lines(results: &Results) -> String {
+    results.rows.iter().map(|row| Value::Object(record(results, row)).to_string() + "\n").collect()
+}
+
+fn record(results: &Results, row: &Row) -> Map<String, Value> {
+    let machine = &results.machine;
+    let mut record: Map<String, Value> =
+        COLUMNS.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
+    let mut put = |fields: Value| {
+        if let Value::Object(fields) = fields {
+            // Columns that there are not would be a mistake here, and are seen in the tests.
+            record.extend(fields);
+        }
+    };
+    put(json!({
+        "schema": ROW_SCHEMA, "started": results.started, "keyway": results.versions.get("keyway"),
+        "machine": machine.name, "cpu": machine.cpu, "architecture": machine.architecture, "cpus": machine.cpus,
+        "governor": machine.governor, "kernel": machine.kernel, "virtualisation": machine.virtualisation,
+        "suite": results.settings.suite, "id": row.id, "default": row.case.is_default(),
+    }));
+    put(case(&row.case));
+    put(match &row.outcome {
+        Outcome::Measured(measured) => figures(measured, results.settings.precision),
+        Outcome::Impossible { reason } => json!({"result": "impossible", "reason": reason}),
+        Outcome::NotMeasured { reason, .. } => json!({"result": "not-measured", "reason": reason}),
+        Outcome::Wrong(wrong) => {
+            json!({"result": "wrong", "reason": format!("byte {} differs: {}", wrong.at, wrong.during)})
+        }
+    });
+    record
+}
+
+fn case(case: &Case) -> Value {
+    match case {
+        Case::Cipher(it) => json!({
+            "kind": "cipher", "by": it.by, "spec": it.spec, "key_bits": it.key_bits, "sector_size": it.sector_size,
+            "message": it.message, "direction": it.direction, "threads": it.threads,
+        }),
+        Case::Kdf(it) => json!({
+            "kind": "kdf", "by": it.by, "kdf": it.kdf, "hash": it.hash, "memory_kib": it.memory_kib, "lanes": it.lanes,
+            "key_bits": it.key_bits, "iter_time_ms": it.iter_time_ms,
+        }),
+        Case::Disk(it) => json!({
+            "kind": "disk", "by": it.by, "spec": it.spec, "key_bits": it.key_bits, "sector_size": it.sector_size,
+            "pattern": it.pattern, "block": it.block, "depth": it.depth, "total": it.total,
+        }),
+        Case::Driver(it) => json!({
+            "kind": "driver", "by": format!("kernel:{}", it.driver), "spec": it.algorithm, "key_bits": it.key_bits,
+            "message": it.message, "direction": it.direction,
+        }),
+    }
+}
+
+fn figures(measured: &Measured, precision: f64) -> Value {
+    let Some(it) = Summary::of(measured) else { return json!({"result": "measured"}) };
+    json!({
+        "result": "measured", "unit": measured.unit, "samples": it.count, "median": it.median,
+        "low": it.interval.map(|interval| interval.0), "high": it.interval.map(|interval| interval.1),
+        "mad": it.mad, "p5": it.p5, "p95": it.p95, "outliers": it.outliers.len(),
+        "precise": it.precision().is_some_and(|found| found <= precision), "code": measured.code,
+    })
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn quoted(cell: &str) -> String {
+    match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    }
+}

@@ -1,0 +1,75 @@
+//! The tables of the terminal for a README or an issue.
+
+use super::ranking::groups;
+use super::{circumstances, figure, label, machine_lines, precision, reasons, wrong};
+use crate::results::{Case, Results};
+use crate::stats::Summary;
+use std::fmt::Write;
+
+/// GitHub's Markdown.
+pub fn markdown(results: &Results) -> String {
+    let mut text = String::from("# Disk encryption, measured\n\n");
+    for line in machine_lines(results) {
+        let _ = writeln!(text, "- {}", cell(&line));
+    }
+    for warning in &results.warnings {
+        let _ = writeln!(text, "\n> **Warning:** {}", cell(warning));
+    }
+    for group in groups(results) {
+        let _ = writeln!(text, "\n## {}\n", circumstances(group.like));
+        text.push_str(
+            "| | cipher | key | encrypt MiB/s | | decrypt MiB/s | |\n|--:|---|--:|--:|--:|--:|--:|\n",
+        );
+        for entry in &group.entries {
+            let mark = if entry.case.default { " **(default)**" } else { "" };
+            let _ = writeln!(
+                text,
+                "| {} | {}{mark} | {} | {} | {} |",
+                entry.place,
+                cell(&entry.name()),
+                entry.case.key_bits,
+                mib(&entry.encrypt),
+                mib(&entry.decrypt)
+            );
+        }
+    }
+    others(&mut text, results);
+    for (title, impossible) in [("Cannot exist", true), ("Not measured", false)] {
+        let reasons = reasons(results, impossible);
+        if !reasons.is_empty() {
+            let _ = writeln!(text, "\n## {title}\n\n| | why |\n|---|---|");
+        }
+        for (reason, names) in reasons {
+            let _ = writeln!(text, "| {} | {} |", cell(&names.join(", ")), cell(&reason));
+        }
+    }
+    for line in wrong(results) {
+        let _ = writeln!(text, "\n**Wrong output:** {}", cell(&line));
+    }
+    text
+}
+
+fn others(text: &mut String, results: &Results) {
+    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_)));
+    let rows: Vec<_> = rows.filter_map(|row| Some((row, row.measured()?))).collect();
+    if !rows.is_empty() {
+        text.push_str("\n## Key derivation and the rest\n\n| | median | |\n|---|--:|--:|\n");
+    }
+    for (row, measured) in rows {
+        let Some(summary) = Summary::of(measured) else { continue };
+        let figure = figure(summary.median, measured.unit);
+        let _ = writeln!(text, "| {} | {figure} | {} |", cell(&label(&row.case)), precision(&summary));
+    }
+}
+
+fn mib(summary: &Option<Summary>) -> String {
+    match summary {
+        Some(summary) => format!("{:.1} | {}", summary.median / f64::from(1 << 20), precision(summary)),
+        None => "- | ".to_owned(),
+    }
+}
+
+/// What would end a cell, or start something else in it, is escaped.
+fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;")
+}

@@ -1,0 +1,131 @@
+//! The same results as text: for a terminal, for a README, for a spreadsheet, for a fleet's database, and beside another run's.
+
+pub mod diff;
+mod flat;
+mod markdown;
+mod ranking;
+mod terminal;
+
+pub use flat::{COLUMNS, csv, json_lines};
+pub use markdown::markdown;
+pub use terminal::terminal;
+
+use crate::results::{Case, CipherCase, KdfCase, Outcome, Results, Row, Unit};
+use crate::stats::Summary;
+
+/// A figure with its unit: "3421.7 MiB/s", "1.52 M/s", "17".
+pub(crate) fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::BytesPerSecond => format!("{:.1} MiB/s", value / f64::from(1 << 20)),
+        Unit::IterationsPerSecond => format!("{value:.0} iterations/s"),
+        Unit::PassesPerSecond => format!("{value:.2} passes/s"),
+        Unit::Cost => format!("{value:.0}"),
+        Unit::RequestsPerSecond => format!("{value:.0} requests/s"),
+        Unit::Seconds => format!("{value:.4} s"),
+    }
+}
+
+/// "±0.4 %", or why there is none.
+pub(crate) fn precision(summary: &Summary) -> String {
+    summary.precision().map_or_else(|| "±?".to_owned(), |part| format!("±{:.1} %", 100.0 * part))
+}
+
+/// What a case is called in a table, whoever's code it is.
+pub(crate) fn label(case: &Case) -> String {
+    match case {
+        Case::Cipher(case) => case.spec.clone(),
+        Case::Kdf(case) => kdf_label(case),
+        other => other.id(),
+    }
+}
+
+fn kdf_label(case: &KdfCase) -> String {
+    let hash = case.hash.as_ref().map_or_else(String::new, |hash| format!("-{hash}"));
+    let memory = case.memory_kib.map_or_else(String::new, |kib| format!(" {} MiB", kib / 1024));
+    let what = if case.hash.is_some() { "at once" } else { "lanes" };
+    let time = case.iter_time_ms.map_or_else(String::new, |ms| format!(" for {ms} ms"));
+    format!("{}{hash}{memory}, {} {what}{time}", case.kdf, case.lanes)
+}
+
+/// "1 thread, messages of 512 bytes"; a run of sectors says so.
+pub(crate) fn circumstances(case: &CipherCase) -> String {
+    let threads = if case.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", case.threads) };
+    match case.message == case.sector_size {
+        true => format!("{threads}, one sector of {} bytes a call", case.sector_size),
+        false => {
+            let sectors = case.message / case.sector_size.max(1);
+            format!("{threads}, {sectors} sectors of {} bytes a call", case.sector_size)
+        }
+    }
+}
+
+/// Reasons for rows without figures, each once with the cases that it holds for: what cannot exist, and what could not be
+/// measured.
+pub(crate) fn reasons(results: &Results, impossible: bool) -> Vec<(String, Vec<String>)> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for row in &results.rows {
+        let reason = match (&row.outcome, impossible) {
+            (Outcome::Impossible { reason }, true) => reason.clone(),
+            (Outcome::NotMeasured { reason, missing_right: None }, false) => reason.clone(),
+            (Outcome::NotMeasured { reason, missing_right: Some(right) }, false) => {
+                format!("{reason} (missing: {right})")
+            }
+            _ => continue,
+        };
+        let name = name_without_figures(&row.case);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    reasons
+}
+
+fn name_without_figures(case: &Case) -> String {
+    match case {
+        Case::Cipher(cipher) => {
+            let key = if cipher.key_bits == 0 { String::new() } else { format!(" {}", cipher.key_bits) };
+            let by = if cipher.by == crate::results::By::Keyway {
+                String::new()
+            } else {
+                format!(" by {}", cipher.by)
+            };
+            format!("{}{key}{by}", cipher.spec)
+        }
+        other => label(other),
+    }
+}
+
+/// Rows whose output was wrong.
+pub(crate) fn wrong(results: &Results) -> Vec<String> {
+    let line = |row: &Row| match &row.outcome {
+        Outcome::Wrong(wrong) => {
+            let remedy = wrong.remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
+            Some(format!(
+                "{}: byte {} is {} and should be {} ({}){remedy}",
+                row.id, wrong.at, wrong.found, wrong.expected, wrong.during
+            ))
+        }
+        _ => None,
+    };
+    results.rows.iter().filter_map(line).collect()
+}
+
+/// The machine in a few lines.
+pub(crate) fn machine_lines(results: &Results) -> Vec<String> {
+    let machine = &results.machine;
+    let mut lines = vec![format!(
+        "{} × {} ({}), AES by {}",
+        machine.cpus, machine.cpu, machine.architecture, machine.aes_code
+    )];
+    let system = machine.system.as_ref().map_or_else(String::new, |system| format!(", {system}"));
+    lines.push(format!("{}{system}", machine.kernel));
+    let versions: Vec<String> =
+        results.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    lines.push(format!("{}; {}", results.started, versions.join(", ")));
+    lines
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Ciphers under the same circumstances, the fastest first. Those that noise alone could have put in another order share a place.
+
+use crate::results::{By, Case, CipherCase, Direction, Results};
+use crate::stats::{Change, Summary, compare};
+
+/// Ciphers that may be compared: as many threads, as large messages and sectors.
+pub(crate) struct Group<'a> {
+    /// One of them, for its circumstances.
+    pub(crate) like: &'a CipherCase,
+    /// The fastest first.
+    pub(crate) entries: Vec<Entry<'a>>,
+}
+
+/// One cipher, both ways.
+pub(crate) struct Entry<'a> {
+    /// Its case.
+    pub(crate) case: &'a CipherCase,
+    /// From 1; shared where noise could have decided.
+    pub(crate) place: usize,
+    /// Encryption, when it was measured.
+    pub(crate) encrypt: Option<Summary>,
+    /// Decryption, when it was measured.
+    pub(crate) decrypt: Option<Summary>,
+}
+
+impl Entry<'_> {
+    /// What places go by: encryption, or decryption where that alone was measured.
+    pub(crate) fn figure(&self) -> Option<&Summary> {
+        self.encrypt.as_ref().or(self.decrypt.as_ref())
+    }
+
+    /// "aes-xts-plain64", with whose code it is unless it is Keyway's.
+    pub(crate) fn name(&self) -> String {
+        match &self.case.by {
+            By::Keyway => self.case.spec.clone(),
+            by => format!("{} ({by})", self.case.spec),
+        }
+    }
+}
+
+/// All groups, in the order in which they first stand in the results.
+pub(crate) fn groups(results: &Results) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for row in &results.rows {
+        let (Case::Cipher(case), Some(measured)) = (&row.case, row.measured()) else { continue };
+        let Some(summary) = Summary::of(measured) else { continue };
+        let alike = |other: &CipherCase| {
+            (other.threads, other.sector_size, other.message)
+                == (case.threads, case.sector_size, case.message)
+        };
+        if !groups.iter().any(|group| alike(group.like)) {
+            groups.push(Group { like: case, entries: Vec::new() });
+        }
+        let Some(group) = groups.iter_mut().find(|group| alike(group.like)) else { continue };
+        let same = |other: &Entry<'_>| {
+            (&other.case.by, &other.case.spec, other.case.key_bits) == (&case.by, &case.spec, case.key_bits)
+        };
+        if !group.entries.iter().any(same) {
+            group.entries.push(Entry { case, place: 0, encrypt: None, decrypt: None });
+        }
+        let Some(entry) = group.entries.iter_mut().find(|entry| same(entry)) else { continue };
+        match case.direction {
+            Direction::Encrypt => entry.encrypt = Some(summary),
+            Direction::Decrypt => entry.decrypt = Some(summary),
+        }
+    }
+    groups.iter_mut().for_each(Group::rank);
+    groups
+}
+
+impl Group<'_> {
+    fn rank(&mut self) {
+        let median = |entry: &Entry<'_>| entry.figure().map_or(0.0, |summary| summary.median);
+        self.entries.sort_by(|a, b| median(b).total_cmp(&median(a)));
+        let mut first_of_its_place = 0;
+        for at in 0..self.entries.len() {
+            let (leader, own) = (self.entries[first_of_its_place].figure(), self.entries[at].figure());
+            let differ = match (leader, own) {
+                (Some(leader), Some(own)) => matches!(compare(leader, own, 0.0), Change::By(_)),
+                _ => true,
+            };
+            if differ {
+                first_of_its_place = at;
+            }
+            self.entries[at].place = first_of_its_place + 1;
+        }
+    }
+
+    /// The highest median: what a full bar stands for.
+    pub(crate) fn highest(&self) -> f64 {
+        let medians = self.entries.iter().flat_map(|entry| [&entry.encrypt, &entry.decrypt]).flatten();
+        medians.map(|summary| summary.median).fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,136 @@
+//! Tables with bars, eighty columns wide.
+
+use super::ranking::{Entry, Group, groups};
+use super::{circumstances, figure, label, machine_lines, precision, reasons, wrong};
+use crate::results::{Case, Results};
+use crate::stats::Summary;
+use std::fmt::Write;
+
+/// Everything that a run found, to be read on a terminal.
+pub fn terminal(results: &Results) -> String {
+    let mut text = String::new();
+    for line in machine_lines(results) {
+        let _ = writeln!(text, "{line}");
+    }
+    for warning in &results.warnings {
+        let _ = writeln!(text, "WARNING: {warning}");
+    }
+    for group in groups(results) {
+        ciphers(&mut text, &group);
+    }
+    others(&mut text, results);
+    without_figures(&mut text, results);
+    footer(&mut text, results);
+    text
+}
+
+fn ciphers(text: &mut String, group: &Group<'_>) {
+    let _ = writeln!(text, "\n{}, MiB/s", circumstances(group.like));
+    let width = group.entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).max(11);
+    let _ = writeln!(
+        text,
+        "     {:width$}  {:>5}  {:>8} {:>6}  {:>8} {:>6}",
+        "", "key", "encrypt", "", "decrypt", ""
+    );
+    for entry in &group.entries {
+        let mark = if entry.case.default { '*' } else { ' ' };
+        let (encrypt, decrypt) = (mib(&entry.encrypt), mib(&entry.decrypt));
+        let _ = writeln!(
+            text,
+            "{:>3}{mark} {:width$}  {:>5}  {encrypt}  {decrypt} {}",
+            entry.place,
+            entry.name(),
+            entry.case.key_bits,
+            bar(entry, group.highest())
+        );
+    }
+}
+
+fn mib(summary: &Option<Summary>) -> String {
+    match summary {
+        Some(summary) => {
+            format!("{:>8.1} {:>6}", summary.median / f64::from(1 << 20), precision(summary).replace(' ', ""))
+        }
+        None => format!("{:>8} {:>6}", "-", ""),
+    }
+}
+
+/// Eighths of a column: the width follows the median.
+fn bar(entry: &Entry<'_>, highest: f64) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let part = entry.figure().map_or(0.0, |summary| summary.median) / highest.max(1.0);
+    let eighths = (part * BAR as f64 * 8.0).round() as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+/// Columns of a full bar.
+const BAR: usize = 12;
+
+/// Whatever is no cipher in memory: a line each.
+fn others(text: &mut String, results: &Results) {
+    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_)));
+    let rows: Vec<_> = rows.filter_map(|row| Some((row, row.measured()?))).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let width = rows.iter().map(|(row, _)| name(&row.case).chars().count()).max().unwrap_or(0);
+    text.push('\n');
+    for (row, measured) in rows {
+        let Some(summary) = Summary::of(measured) else { continue };
+        let mark = if row.case.is_default() { '*' } else { ' ' };
+        let figure = figure(summary.median, measured.unit);
+        let _ = writeln!(text, "{mark} {:width$}  {figure:>22} {}", name(&row.case), precision(&summary));
+    }
+}
+
+fn name(case: &Case) -> String {
+    match case {
+        Case::Kdf(kdf) if kdf.by != crate::results::By::Keyway => format!("{} ({})", label(case), kdf.by),
+        other => label(other),
+    }
+}
+
+fn without_figures(text: &mut String, results: &Results) {
+    for (title, impossible) in [("Cannot exist", true), ("Not measured", false)] {
+        let reasons = reasons(results, impossible);
+        if !reasons.is_empty() {
+            let _ = writeln!(text, "\n{title}");
+        }
+        for (reason, names) in reasons {
+            let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+            let more = match names.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let _ = writeln!(text, "  {shown}{more}:\n      {reason}");
+        }
+    }
+    for line in wrong(results) {
+        let _ = writeln!(text, "\nWRONG OUTPUT: {line}");
+    }
+}
+
+/// How many cases are named beside a reason.
+const SHOWN: usize = 4;
+
+fn footer(text: &mut String, results: &Results) {
+    let measured: Vec<_> = results.rows.iter().filter_map(|row| row.measured()).collect();
+    let summaries = measured.iter().filter_map(|measured| Summary::of(measured));
+    let outliers: usize = summaries.map(|summary| summary.outliers.len()).sum();
+    let samples: usize = measured.iter().map(|measured| measured.samples.len()).sum();
+    let shortest = measured.iter().map(|measured| measured.sample_seconds).fold(f64::INFINITY, f64::min);
+    let clock = 2.0 * results.settings.clock_seconds;
+    if samples > 0 {
+        let _ = writeln!(
+            text,
+            "\nMedians with their 95 % intervals of {samples} samples, {outliers} of them outliers. Every output was right.\n\
+             Same place: no difference beyond noise. * is the default. The clock took {:.4} % of the\n\
+             shortest sample ({:.2} ms).",
+            100.0 * clock / shortest,
+            1000.0 * shortest
+        );
+    }
+    if !results.complete {
+        let _ = writeln!(text, "The run was stopped: {} rows are there.", results.rows.len());
+    }
+}

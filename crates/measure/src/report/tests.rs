@@ -1,0 +1,173 @@
+//! Reports of a run whose clock is a script: the same bytes on every machine, kept as files in `snapshots/`. `KEYWAY_BLESS=1` writes
+//! them anew.
+
+use super::diff::Diff;
+use super::*;
+use crate::clock::{Clock, Scripted};
+use crate::results::{Frequency, Machine, SCHEMA, Settings, Wrong};
+use crate::rounds::{self, Watcher};
+use crate::suite::{self, Asked};
+use std::time::Duration;
+
+struct Collect(Vec<Row>);
+
+impl Watcher for Collect {
+    fn row(&mut self, row: &Row) {
+        self.0.push(row.clone());
+    }
+    fn progress(&mut self, _: usize, _: usize, _: &str) {}
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Real ciphers, whose passes seem to take what the script says.
+fn run(steps_us: &[u64]) -> Results {
+    let steps: Vec<Duration> = steps_us.iter().map(|us| Duration::from_micros(*us)).collect();
+    // The script goes round a few thousand times.
+    let steps: Vec<Duration> = steps.iter().cycle().take(20_011).copied().collect();
+    let clock = Scripted::new(1_795_315_755, &steps);
+    let asked = Asked {
+        ciphers: ["aes-xts-plain64", "serpent-cbc-plain64", "blowfish-xts-plain64"].map(str::to_owned).into(),
+        key_bits: vec![256],
+        sector_sizes: vec![512, 4096],
+        messages: vec![4096],
+        threads: vec![1],
+        cpus: 2,
+        ..Asked::default()
+    };
+    let mut listed = suite::list(&asked).unwrap();
+    let kdfs =
+        Asked { kdfs: vec!["pbkdf2".into()], hashes: vec!["sha256".into()], cpus: 1, ..Asked::default() };
+    listed.extend(suite::list(&kdfs).unwrap().into_iter().filter(|it| matches!(it.case, Case::Kdf(_))));
+    let settings = Settings { suite: "slice".into(), ..rounds::settings(None, listed.len(), 2.5e-8) };
+    let mut rows = Collect(Vec::new());
+    rounds::run(&listed, &settings, &clock, &crate::memory::prepare, &mut rows);
+    for row in &mut rows.0 {
+        if let Outcome::Measured(measured) = &mut row.outcome {
+            // Which code runs depends on the CPU.
+            measured.code = Some("code".into());
+            measured.checked = "checked".into();
+        }
+    }
+    Results {
+        schema: SCHEMA.into(),
+        started: clock.date(),
+        versions: [("keyway".to_owned(), "0.1.0".to_owned())].into(),
+        machine: machine(),
+        settings,
+        rows: rows.0,
+        warnings: vec!["Other work ran on this machine.".into()],
+        complete: true,
+    }
+}
+
+fn machine() -> Machine {
+    Machine {
+        name: "snapshot".into(),
+        cpu: "A CPU, \"fast\" | 2 GHz".into(),
+        architecture: "x86_64".into(),
+        cpus: 2,
+        features: vec!["aes".into()],
+        aes_code: "aes-ni".into(),
+        governor: Some("performance".into()),
+        frequency: Some(Frequency { lowest_mhz: 2000.0, highest_mhz: 2010.0 }),
+        load: [0.0; 3],
+        memory_mib: 1024,
+        kernel: "Linux 6.1".into(),
+        system: None,
+        virtualisation: None,
+    }
+}
+
+fn same_as_the_snapshot(name: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/snapshots").join(name);
+    if std::env::var_os("KEYWAY_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == text, "{} differs; now it is:\n{text}", path.display());
+}
+
+#[test]
+fn reports_are_the_same_to_the_byte() {
+    let steps = [2000, 2020, 1980, 2000, 2040, 1960, 2000, 3600, 2010];
+    let results = run(&steps);
+    assert_eq!(results, run(&steps), "a scripted run repeats itself");
+    for (name, text) in [
+        ("run.txt", terminal(&results)),
+        ("run.md", markdown(&results)),
+        ("run.csv", csv(&results)),
+        ("run.jsonl", json_lines(&results)),
+        ("run.json", results.to_json()),
+    ] {
+        same_as_the_snapshot(name, &text);
+    }
+}
+
+#[test]
+fn lines_of_the_terminal_fit() {
+    for line in terminal(&run(&[5000])).lines().filter(|line| line.contains('█')) {
+        assert!(line.chars().count() <= 90, "{line}");
+    }
+}
+
+#[test]
+fn every_row_has_all_columns_and_no_others() {
+    let results = run(&[5000]);
+    for line in json_lines(&results).lines() {
+        let serde_json::Value::Object(object) = serde_json::from_str(line).unwrap() else { panic!("{line}") };
+        assert_eq!(object.len(), COLUMNS.len());
+        assert!(COLUMNS.iter().all(|column| object.contains_key(*column)));
+    }
+    let csv = csv(&results);
+    assert_eq!(csv.lines().count(), 1 + results.rows.len());
+    assert!(csv.contains("\"A CPU, \"\"fast\"\" | 2 GHz\""), "{csv}");
+}
+
+#[test]
+fn places_are_shared_where_noise_could_decide() {
+    let mut results = run(&[5000]);
+    let mut factor = 1.0;
+    for row in &mut results.rows {
+        let Outcome::Measured(measured) = &mut row.outcome else { continue };
+        // Two that overlap, then one that is clearly slower.
+        measured.samples = (0..20).map(|i| 1e9 * factor + f64::from(i) * 1e7).collect();
+        factor *= if factor > 0.9 { 0.95 } else { 0.5 };
+    }
+    let places: Vec<usize> = ranking::groups(&results)[0].entries.iter().map(|entry| entry.place).collect();
+    assert_eq!(places[0], 1);
+    assert!(places.windows(2).all(|pair| pair[0] <= pair[1]), "{places:?}");
+}
+
+#[test]
+fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
+    let before = run(&[2000, 2100, 1900, 2050, 1950]);
+    let again = run(&[2100, 1900, 2050, 1950, 2000]);
+    let same = Diff::between(&before, &again, 0.0);
+    assert!(!same.is_regression() && same.better.is_empty(), "{}", same.text());
+    assert_eq!(same.same, before.rows.len());
+
+    let mut after = before.clone();
+    let scale = |row: &mut Row, by: f64| {
+        let Outcome::Measured(measured) = &mut row.outcome else { panic!() };
+        measured.samples.iter_mut().for_each(|sample| *sample *= by);
+    };
+    scale(&mut after.rows[0], 0.8);
+    scale(&mut after.rows[1], 1.5);
+    let wrong = Wrong::first_difference(&[0], &[1], "sample 1").unwrap();
+    after.rows[2].outcome = Outcome::Wrong(wrong);
+    after.rows.pop();
+    after.machine.kernel = "Linux 6.2".into();
+    let diff = Diff::between(&before, &after, 0.0);
+    assert!(diff.is_regression());
+    assert_eq!((diff.worse.len(), diff.better.len(), diff.unmatched.len()), (2, 1, 1));
+    let text = diff.text();
+    assert!(text.contains(" -20.0 %  aes-xts-plain64 512 encrypt"), "{text}");
+    assert!(text.contains("+50.0 %"), "{text}");
+    assert!(text.contains("the kernel differs: Linux 6.1, then Linux 6.2"), "{text}");
+    assert!(
+        !Diff::between(&before, &Results { rows: vec![after.rows[0].clone()], ..before.clone() }, 0.3)
+            .is_regression()
+    );
+}

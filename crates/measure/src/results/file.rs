@@ -1,0 +1,105 @@
+//! A results file that grows a row at a time and is a whole document after each: the new row and what follows the rows are written
+//! in one go over the old end.
+
+use super::{Results, Row};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// A results file that is being written.
+#[derive(Debug)]
+pub struct Growing {
+    file: File,
+    /// Where the last row ends.
+    end: u64,
+    any: bool,
+}
+
+impl Growing {
+    /// Makes the file, with the rows that the results have already. It must not exist yet, unless `replace`.
+    pub fn create(path: &Path, results: &Results, replace: bool) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).create_new(!replace);
+        let mut growing = Self { file: options.open(path)?, end: 0, any: false };
+        growing.rewrite(results)?;
+        Ok(growing)
+    }
+
+    /// One more row; the document says of itself what `results` says.
+    pub fn append(&mut self, row: &Row, results: &Results) -> io::Result<()> {
+        let (_, after) = ends(results);
+        let comma = if self.any { "," } else { "" };
+        let row = format!("{comma}\n{}", serde_json::to_string(row).unwrap_or_default());
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(format!("{row}{after}").as_bytes())?;
+        self.end += row.len() as u64;
+        self.any = true;
+        self.cut()
+    }
+
+    /// The whole document anew: at the end, when warnings and machine facts are complete.
+    pub fn rewrite(&mut self, results: &Results) -> io::Result<()> {
+        let text = results.to_json();
+        let (_, after) = ends(results);
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(text.as_bytes())?;
+        self.any = !results.rows.is_empty();
+        self.end = (text.len() - after.len()) as u64;
+        self.cut()
+    }
+
+    /// What an earlier, longer end has left behind goes.
+    fn cut(&mut self) -> io::Result<()> {
+        let here = self.file.stream_position()?;
+        self.file.set_len(here)
+    }
+}
+
+/// The document before and after its rows.
+pub(super) fn ends(results: &Results) -> (String, String) {
+    let head = Results { rows: Vec::new(), ..results.clone() };
+    let head = serde_json::to_string(&head).unwrap_or_default();
+    // Members keep the order of the type. Quotes inside of texts are escaped, so this stands there once.
+    let (before, after) = head.split_once(EMPTY_ROWS).unwrap_or((&head, ""));
+    (format!("{before}\"rows\":["), format!("\n]{after}\n"))
+}
+
+/// Where the rows go.
+const EMPTY_ROWS: &str = "\"rows\":[]";
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outcome, text};
+    use super::*;
+
+    #[test]
+    fn the_file_is_a_whole_document_after_each_row() {
+        let all = text::tests::results();
+        let path = std::env::temp_dir().join(format!("keyway-measure-{}", std::process::id()));
+        let mut so_far = Results {
+            rows: Vec::new(),
+            complete: false,
+            warnings: vec!["a long warning".into()],
+            ..all.clone()
+        };
+        let mut file = Growing::create(&path, &so_far, false).unwrap();
+        let read = || Results::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(read(), so_far);
+        for row in &all.rows {
+            so_far.rows.push(row.clone());
+            so_far.warnings.clear();
+            file.append(row, &so_far).unwrap();
+            assert_eq!(read(), so_far);
+        }
+        file.rewrite(&all).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), all.to_json());
+        assert!(Growing::create(&path, &all, false).is_err(), "it exists");
+        let mut again = Growing::create(&path, &so_far, true).unwrap();
+        let mut last = all.rows[0].clone();
+        last.outcome = Outcome::Impossible { reason: "anew".into() };
+        so_far.rows = vec![last];
+        again.rewrite(&so_far).unwrap();
+        assert_eq!(read(), so_far);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
