@@ -1,11 +1,11 @@
 # ./dev bench: measurements beside other people's code. Never part of the tests.
 
-# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` also --rounds N, of `peers` and `doors` --mib SIZE.
+# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` also --rounds N, of `peers`, `doors` and `storage` --mib SIZE.
 bench() {
     case "$1" in
         aarch64) bench_aarch64 && return ;;
         engine) want_packages $engine_programs ;;
-        peers | doors)
+        peers | doors | storage)
             if [ "$1" = doors ]; then want_packages $doors_bench_programs; else want_packages $bench_programs; fi
             build_static
             # Volumes of gigabytes in memory must not outlive an interrupted run.
@@ -13,9 +13,9 @@ bench() {
             export KEYWAY_SCRATCH
             trap 'rm -rf "$KEYWAY_SCRATCH"' EXIT
             ;;
-        *) fail "no such benchmark: $1 (there are: aarch64, doors, engine, peers)" ;;
+        *) fail "no such benchmark: $1 (there are: aarch64, doors, engine, peers, storage)" ;;
     esac
-    [ "$1" = doors ] || bench_peers "$1"
+    case "$1" in engine | peers) bench_peers "$1" ;; esac
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench
     machine
     KEYWAY_PEERS=$PWD/target/peers KEYWAY_BIN=$PWD/target/keyway target/bench/release/keyway-bench "$@"

@@ -1,9 +1,7 @@
-//! `./dev bench engine`, `./dev bench peers` and `./dev bench doors`: Keyway and other people's code, measured in turns in
-//! one run.
+//! `./dev bench engine|peers|doors|storage`: Keyway and other people's code, measured in turns in one run.
 //!
-//! `engine` is every cipher, mode and KDF in memory; `peers` is also whole programs on whole volumes;
-//! `doors` is opened volumes as other programs use them. Absolute figures
-//! belong to one machine and one hour; the ratio of two programs measured in turns carries over. Nothing here decides
+//! `engine` is every cipher, mode and KDF in memory; `peers` is also whole programs on whole volumes; `doors` is opened
+//! volumes as other programs use them; `storage` is ways to read the image below them. Absolute figures belong to one machine and one hour; the ratio of two programs measured in turns carries over. Nothing here decides
 //! whether a test passes.
 
 mod doors;
@@ -14,6 +12,7 @@ mod peers;
 mod report;
 mod rounds;
 mod samples;
+mod storage;
 
 use options::Options;
 use rounds::Case;
@@ -29,6 +28,7 @@ fn main() -> ExitCode {
         }
         Some("peers") => &peers::SECTIONS,
         Some("doors") => &doors::SECTIONS,
+        Some("storage") => &storage::SECTIONS,
         _ => return usage("name a table"),
     };
     let options = match Options::parse(args) {
@@ -48,6 +48,8 @@ fn main() -> ExitCode {
 
 fn usage(message: &str) -> ExitCode {
     eprintln!("keyway-bench: {message}");
-    eprintln!("usage: keyway-bench engine|peers|doors [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE]");
+    eprintln!(
+        "usage: keyway-bench engine|peers|doors|storage [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE]"
+    );
     ExitCode::FAILURE
 }
