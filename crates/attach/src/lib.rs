@@ -41,6 +41,26 @@ pub trait Door: Send + Sync {
         0
     }
 
+    /// Whether the storage may get another length while the door is open.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where users would not see it.
+    fn check_resizable(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Passes clients' discards on from now on, or no longer.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where users were told once for all.
+    fn pass_discards(&self, pass: bool) -> Result<()> {
+        let _ = pass;
+        Ok(())
+    }
+
+    /// Lets users see that the storage has another length, or has become read-only.
+    fn refresh(&self) {}
+
     /// Returns when the door is closed, by [`Door::stop`] or from outside (`umount`).
     ///
     /// # Errors

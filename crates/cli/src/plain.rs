@@ -46,7 +46,7 @@ pub(crate) fn unlock(
     if data == Data::Write && volume.offset.0 == 0 {
         confirm_signatures(args, device, storage)?;
     }
-    Ok((layout, key(args, device, key_len, stdin_holds_data)?))
+    Ok((layout, key(args, device, key_len, args.text(&shared::HASH), stdin_holds_data)?))
 }
 
 fn refuse_options(args: &Args) -> Result<()> {
@@ -118,8 +118,14 @@ fn key_len(args: &Args) -> Result<usize> {
     Ok(bits as usize / 8)
 }
 
+/// The key of a plain volume that is open and was opened with keys of `bits` by `hash`, from its passphrase or key file.
+pub(crate) fn key_again(args: &Args, device: &Path, bits: u64, hash: &str) -> Result<Secret> {
+    let hash = args.text(&shared::HASH).or((!hash.is_empty()).then_some(hash));
+    key(args, device, (bits / 8) as usize, hash, false)
+}
+
 /// A key file is the key itself; a passphrase, from standard input too, is hashed.
-fn key(args: &Args, device: &Path, len: usize, stdin_holds_data: bool) -> Result<Secret> {
+fn key(args: &Args, device: &Path, len: usize, spec: Option<&str>, stdin_holds_data: bool) -> Result<Secret> {
     if let Some(file) = unlocking::volume_key_file(args) {
         return passphrase::volume_key(file, len);
     }
@@ -131,7 +137,6 @@ fn key(args: &Args, device: &Path, len: usize, stdin_holds_data: bool) -> Result
         note_ignored(args);
         return request.exactly(len).read();
     }
-    let spec = args.text(&shared::HASH);
     let hash = spec.map_or(Ok(PassphraseHash::DEFAULT), PassphraseHash::parse);
     let hash =
         hash.map_err(|_| refusal(format!("Hash algorithm {} not supported.", spec.unwrap_or_default())))?;

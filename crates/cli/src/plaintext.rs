@@ -43,8 +43,9 @@ pub(crate) enum Format {
         /// The digest that verified the volume key (0 for LUKS1).
         digest: u32,
     },
-    /// Plain dm-crypt: everything that is known stands in the layout.
-    Plain,
+    /// Plain dm-crypt: everything that is known stands in the layout, but for the hash that makes the key of a passphrase,
+    /// where one was named.
+    Plain { hash: Option<String> },
 }
 
 impl Display for Format {
@@ -54,7 +55,7 @@ impl Display for Format {
                 write!(f, "LUKS{} volume {}, digest {digest}", luks.version(), luks.uuid())?;
                 keyslot.map_or(Ok(()), |keyslot| write!(f, ", keyslot {keyslot}"))
             }
-            Self::Plain => f.write_str("plain volume"),
+            Self::Plain { .. } => f.write_str("plain volume"),
         }
     }
 }
@@ -104,7 +105,8 @@ pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: 
     let storage = data.open(args, &device)?;
     if plain::is_meant(args)? {
         let (layout, volume_key) = plain::unlock(args, &device, &*storage, data, stdin_holds_data)?;
-        return Ok(Unlocked { device, storage, layout, volume_key, format: Format::Plain });
+        let format = Format::Plain { hash: args.text(&shared::HASH).map(str::to_owned) };
+        return Ok(Unlocked { device, storage, layout, volume_key, format });
     }
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
     luks.check_requirements().map_err(|e| hint::on_device(&device, &e))?;

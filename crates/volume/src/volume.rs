@@ -16,6 +16,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod resized;
+
 /// The plaintext of a volume.
 pub struct Volume {
     data: Arc<dyn Storage>,
@@ -174,6 +176,7 @@ impl Storage for Volume {
 }
 
 /// A segment, bound to its device and key.
+#[derive(Clone)]
 struct Segment {
     /// First plaintext byte.
     start: u64,
@@ -182,7 +185,7 @@ struct Segment {
     storage_offset: u64,
     sector_size: u64,
     /// `None` when linear.
-    crypt: Option<Crypt>,
+    crypt: Option<Arc<Crypt>>,
 }
 
 struct Crypt {
@@ -199,7 +202,7 @@ impl Segment {
                 if *iv_large_sectors {
                     cipher = cipher.with_large_iv_sectors();
                 }
-                (Some(Crypt { cipher, iv_tweak: *iv_tweak }), sector_size.bytes() as u64)
+                (Some(Arc::new(Crypt { cipher, iv_tweak: *iv_tweak })), sector_size.bytes() as u64)
             }
         };
         let length = match mapped.length {

@@ -108,6 +108,74 @@ fn holes_are_refused_or_read_as_zeros() {
 }
 
 #[test]
+fn holes_give_room_back_only_where_somebody_vouches_for_it() {
+    need!("fusermount3");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    let m = Mounted::new();
+    m.mount("--discard-holes").fails(1).says("Option --discard-holes needs --allow-discards");
+    m.mount("--allow-discards --discard-holes").ok();
+    let before = room_of(&m.volume);
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let hole = (1 << 20)..(9 << 20);
+    let file = File::options().read(true).write(true).open(m.file()).unwrap();
+    fallocate(&file, punch, hole.start, hole.end - hole.start).unwrap();
+    drop(file);
+    m.unmount();
+    // What does not fill a block of the image's file system stays.
+    let after = room_of(&m.volume);
+    assert!(after <= before - (8 << 20) + 8192, "{before} bytes, then {after}");
+    let read = m.read();
+    let (start, end) = (hole.start as usize, hole.end as usize);
+    assert!(read[..start] == m.plaintext[..start] && read[end..] == m.plaintext[end..]);
+    assert!(read[start..end] != m.plaintext[start..end]);
+}
+
+/// Loop devices make the same call of a discard and of zeros that ext4 wants. The promise of zeros is kept, at the price of
+/// the room; and room is given back, where the file system was told to write its zeros itself.
+#[test]
+fn trimming_through_a_loop_device_harms_no_file_system() {
+    need!("fusermount3", "losetup", "mke2fs", "e2fsck", "mount", "fstrim");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    need_that!(rustix::process::getuid().is_root(), "only root mounts loop devices");
+    for (options, mounting, gives_back) in [
+        ("", "loop", false),
+        ("--allow-discards", "loop", false),
+        ("--allow-discards --discard-holes", "loop,noinit_itable", true),
+    ] {
+        eprintln!("mount {options}");
+        let m = Mounted::new();
+        let image = m.scratch.sized("ext4", PLAINTEXT as u64);
+        // All inode tables are written now, and none is left for the kernel to clear.
+        peer("mke2fs", "-q -F -t ext4 -E lazy_itable_init=0").arg(&image).ok();
+        m.keyway("write").arg(&m.volume).arg(&image).ok();
+        m.mount(options).ok();
+        let inside = m.scratch.path("inside");
+        fs::create_dir(&inside).unwrap();
+        let tried = peer("mount", "-o").arg(mounting).arg(m.file()).arg(&inside).outcome();
+        need_that!(tried.code == Some(0), "loop devices cannot be mounted here");
+        let content = random(8, 3 << 20);
+        let written = fs::write(inside.join("stays"), &content)
+            .and_then(|()| fs::write(inside.join("goes"), random(9, 6 << 20)))
+            .and_then(|()| fs::remove_file(inside.join("goes")));
+        peer("sync", "-f").arg(&inside).outcome();
+        let before = room_of(&m.volume);
+        let trimmed = peer("fstrim", "").arg(&inside).outcome();
+        peer("umount", "").arg(&inside).ok();
+        written.unwrap();
+        // What is refused is no error to it either.
+        assert_eq!(trimmed.code, Some(0), "{trimmed}");
+        until("the loop device lets go", || !is_open(&m.file()));
+        m.unmount();
+        let after = room_of(&m.volume);
+        assert_eq!(after < before - (8 << 20), gives_back, "{before} bytes, then {after}");
+        let image = m.scratch.file("image", m.read());
+        peer("e2fsck", "-f -n").arg(&image).ok();
+        let found = peer("debugfs", "-R").arg("cat stays").arg(&image).ok().stdout;
+        assert_same_bytes("debugfs", &found, "content", &content);
+    }
+}
+
+#[test]
 fn the_kernel_mounts_a_file_system_in_it() {
     need!("fusermount3", "losetup", "mke2fs", "e2fsck", "mount");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");
@@ -271,6 +339,11 @@ fn in_foreground(m: &Mounted) -> Child {
     let child = m.mount("--foreground").spawn().unwrap();
     until("it is mounted", || m.file().exists());
     child
+}
+
+/// The room that a file takes, in bytes.
+fn room_of(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().blocks() * 512
 }
 
 fn as_nobody(program: &str) -> Run {

@@ -1,11 +1,14 @@
 //! The directory with its one file, as the kernel asks for it: crate fuser's `Filesystem`.
 //!
 //! Holes: `fallocate` with FALLOC_FL_PUNCH_HOLE promises zeros afterwards, and loop devices, mke2fs and QEMU build on
-//! it. The cipher makes noise of a discarded sector, so a hole here is written zeros. Where discards are not asked for
-//! it is refused instead, which makes those programs write the few zeros that they need themselves. For the same reason
-//! SEEK_HOLE (which also promises zeros) is left to the kernel: everything is data.
+//! it: Linux's loop driver makes one and the same call of a discard and of REQ_OP_WRITE_ZEROES that may unmap
+//! (drivers/block/loop.c, `do_req_filebacked`), by which ext4 clears its inode tables. The cipher makes noise of a
+//! discarded sector. So nobody can give room back here and keep the promise: where discards are allowed, a hole is
+//! written zeros; where they are not, it is refused, which makes those programs write the few zeros that they need
+//! themselves; and where somebody vouches for who uses the file ([`Holes::Discarded`]), it is discarded. For the same
+//! reason SEEK_HOLE (which also promises zeros) is left to the kernel: everything is data.
 
-use super::{FILE_NAME, MAX_REQUEST, Options};
+use super::{FILE_NAME, Holes, MAX_REQUEST, Options};
 use crate::Export;
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -23,7 +26,8 @@ use std::time::{Duration, SystemTime};
 /// The root directory and its file.
 pub(super) struct Directory {
     export: Export,
-    len: u64,
+    holes: Holes,
+    punches_holes: Arc<AtomicBool>,
     owner: (u32, u32),
     /// Whether others get in, too.
     shared: bool,
@@ -41,7 +45,8 @@ impl Directory {
     pub(super) fn new(export: Export, options: &Options) -> Self {
         let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         Self {
-            len: export.storage.len(),
+            holes: options.holes,
+            punches_holes: Arc::new(AtomicBool::new(export.discards)),
             export,
             owner,
             shared: options.allow_other,
@@ -64,11 +69,24 @@ impl Directory {
         Arc::clone(&self.open_files)
     }
 
+    /// Whether holes may be punched.
+    pub(super) fn punches_holes(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.punches_holes)
+    }
+
+    fn len(&self) -> u64 {
+        self.export.storage.len()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.export.read_only || self.export.storage.is_read_only()
+    }
+
     fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {
-        let writable = if self.export.read_only { 0o444 } else { 0o666 };
+        let writable = if self.is_read_only() { 0o444 } else { 0o666 };
         let (kind, size, perm) = match inode {
             INodeNo::ROOT => (FileType::Directory, 0, 0o555),
-            FILE => (FileType::RegularFile, self.len, writable),
+            FILE => (FileType::RegularFile, self.len(), writable),
             _ => return None,
         };
         let perm = if self.shared { perm } else { perm & 0o700 };
@@ -94,7 +112,7 @@ impl Directory {
 
     /// A range of the file; `None` where it leaves the file.
     fn range(&self, offset: u64, len: u64) -> Option<std::ops::Range<u64>> {
-        let end = offset.checked_add(len).filter(|end| *end <= self.len)?;
+        let end = offset.checked_add(len).filter(|end| *end <= self.len())?;
         Some(offset..end)
     }
 
@@ -110,25 +128,33 @@ impl Directory {
         let keeps_size = mode & FALLOC_FL_KEEP_SIZE != 0;
         let range = match self.range(offset, len) {
             Some(range) => range,
-            None if keeps_size => offset.min(self.len)..self.len,
+            None if keeps_size => offset.min(self.len())..self.len(),
             None => return Err(Errno::EPERM),
         };
         match mode & !FALLOC_FL_KEEP_SIZE {
             // The volume has room for all of itself.
             0 => Ok(()),
             FALLOC_FL_ZERO_RANGE => self.write_zeroes(range),
-            FALLOC_FL_PUNCH_HOLE if self.export.discards => self.write_zeroes(range),
+            FALLOC_FL_PUNCH_HOLE if self.punches_holes.load(Ordering::Relaxed) => match self.holes {
+                Holes::Zeros => self.write_zeroes(range),
+                Holes::Discarded => self.discard(range),
+            },
             _ => Err(Errno::EOPNOTSUPP),
         }
     }
 
     fn write_zeroes(&self, range: std::ops::Range<u64>) -> Result<(), Errno> {
         self.note_write();
-        self.export.storage.write_zeroes(range, self.export.discards).map_err(|e| errno(&e))
+        self.export.storage.write_zeroes(range, false).map_err(|e| errno(&e))
+    }
+
+    fn discard(&self, range: std::ops::Range<u64>) -> Result<(), Errno> {
+        self.note_write();
+        self.export.storage.discard(range).map_err(|e| errno(&e))
     }
 
     fn check_writable(&self) -> Result<(), Errno> {
-        if self.export.read_only { Err(Errno::EROFS) } else { Ok(()) }
+        if self.is_read_only() { Err(Errno::EROFS) } else { Ok(()) }
     }
 
     fn note_write(&self) {
@@ -233,7 +259,7 @@ impl Filesystem for Directory {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let len = self.len.saturating_sub(offset).min(size.into()) as usize;
+        let len = self.len().saturating_sub(offset).min(size.into()) as usize;
         in_buffer(len, |buf| match self.export.storage.read_at(buf, offset) {
             Ok(()) => reply.data(buf),
             Err(e) => reply.error(errno(&e)),
@@ -295,7 +321,7 @@ impl Filesystem for Directory {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        let blocks = self.len / u64::from(BLOCK);
+        let blocks = self.len() / u64::from(BLOCK);
         reply.statfs(blocks, 0, 0, 2, 0, BLOCK, 255, BLOCK);
     }
 
@@ -360,7 +386,7 @@ fn in_buffer(len: usize, work: impl FnOnce(&mut [u8])) {
     });
 }
 
-const FILE: INodeNo = INodeNo(2);
+pub(super) const FILE: INodeNo = INodeNo(2);
 
 /// How long the kernel believes what it was told. Nothing changes behind its back; but when this process is killed, the
 /// directory is to say so soon.

@@ -15,11 +15,11 @@ mod mounting;
 
 use crate::{Door, Error, Export, Result};
 use directory::Directory;
-use fuser::{Config, Session, SessionACL};
+use fuser::{Config, Notifier, Session, SessionACL};
 use mounting::Unmount;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -46,8 +46,19 @@ pub struct Options {
     pub writeback: bool,
     /// Whether the kernel keeps no copy of what is read and written.
     pub direct: bool,
+    /// What a punched hole is, where the export's discards allow any.
+    pub holes: Holes,
     /// How many requests are worked on at the same time.
     pub threads: usize,
+}
+
+/// What becomes of a hole that is punched into the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holes {
+    /// It is written with zeros, as everybody expects who punches one. Encrypted zeros take room as other data does.
+    Zeros,
+    /// It is discarded: the storage gets its room back, and the hole reads as noise.
+    Discarded,
 }
 
 impl Default for Options {
@@ -58,6 +69,7 @@ impl Default for Options {
             allow_other: false,
             writeback: false,
             direct: false,
+            holes: Holes::Zeros,
             threads: cores.clamp(2, MAX_THREADS),
         }
     }
@@ -69,6 +81,7 @@ pub struct Mount {
     directory: PathBuf,
     session: Arc<Ended>,
     open_files: Arc<AtomicUsize>,
+    punches_holes: Arc<AtomicBool>,
 }
 
 impl Mount {
@@ -87,23 +100,26 @@ impl Mount {
         config.n_threads = Some(options.threads.max(1));
         config.clone_fd = true;
         let directory = Directory::new(export, &options);
-        let open_files = directory.open_files();
+        let (open_files, punches_holes) = (directory.open_files(), directory.punches_holes());
         let started = Session::from_fd(directory, device, SessionACL::All, config);
         let started =
             started.map_err(|source| Error::Io { what: format!("mounting {}", dir.display()), source });
         let running = started.inspect_err(|_| drop(mounting::unmount(&dir, Unmount::Lazily)))?;
 
         let session = Arc::new(Ended::default());
+        *session.notifier() = Some(running.notifier());
         let ended = Arc::clone(&session);
         thread::spawn(move || {
             let served = running.run();
             // The key goes with the storage, before anybody is told that this is over.
             let flushed = storage.flush();
             drop(storage);
+            // It holds on to the kernel's end of the conversation.
+            drop(ended.notifier().take());
             ended.tell(served.and(flushed));
         });
         mounting::read_far_ahead(&dir);
-        Ok(Self { directory: dir, session, open_files })
+        Ok(Self { directory: dir, session, open_files, punches_holes })
     }
 
     /// Takes the directory away at once, and keeps serving those who have the file open; [`Door::wait`] returns when
@@ -133,6 +149,18 @@ impl Door for Mount {
         self.open_files.load(Ordering::Relaxed)
     }
 
+    fn pass_discards(&self, pass: bool) -> Result<()> {
+        self.punches_holes.store(pass, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn refresh(&self) {
+        if let Some(notifier) = &*self.session.notifier() {
+            // Without it the kernel asks by itself, a second later.
+            let _ = notifier.inval_inode(directory::FILE, -1, 0);
+        }
+    }
+
     fn wait(&self) -> Result<()> {
         self.session.wait()
     }
@@ -158,6 +186,8 @@ impl Drop for Mount {
 struct Ended {
     result: Mutex<Option<std::result::Result<(), String>>>,
     told: Condvar,
+    /// While it is not over.
+    notifier: Mutex<Option<Notifier>>,
 }
 
 impl Ended {
@@ -178,6 +208,10 @@ impl Ended {
                 None => result = self.told.wait(result).unwrap_or_else(PoisonError::into_inner),
             }
         }
+    }
+
+    fn notifier(&self) -> MutexGuard<'_, Option<Notifier>> {
+        self.notifier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn result(&self) -> MutexGuard<'_, Option<std::result::Result<(), String>>> {

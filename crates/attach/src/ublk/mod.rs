@@ -156,6 +156,23 @@ impl Door for Device {
         usize::from(matches!(claim(&self.place()), Err(Errno::BUSY)))
     }
 
+    fn check_resizable(&self) -> Result<()> {
+        Err(Error::Refused(format!(
+            "{} keeps the size that it was made with: close it and open it anew",
+            self.place()
+        )))
+    }
+
+    fn pass_discards(&self, pass: bool) -> Result<()> {
+        match pass && !self.export.discards {
+            false => Ok(()),
+            true => Err(Error::Refused(format!(
+                "{} was made without discards: close it and open it anew",
+                self.place()
+            ))),
+        }
+    }
+
     fn wait(&self) -> Result<()> {
         self.running.wait_for_none();
         self.conclude()

@@ -14,7 +14,9 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
     about: "Let a suspended volume go on.",
-    man: "Asks for a passphrase as opening does.",
+    man: "Asks for a passphrase as opening does. A plain volume has no header that would tell a wrong one: what is compared is \
+          a digest of the key that it was opened with, which its process keeps. Hash and key size are those that it was \
+          opened with.",
     options: &[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,

@@ -13,7 +13,9 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
     about: "Freeze an open volume and wipe its key.",
     man: "What was written reaches the device first; from then on reads and writes wait for luksResume, which asks for a \
-          passphrase. Never suspend the volume that this program or its libraries are on.",
+          passphrase. Never suspend the volume that this program or its libraries are on.\n\n\
+          A plain volume can be suspended behind a door of Keyway's own; the kernel's mappings of plain volumes cannot, as \
+          with cryptsetup.",
     options: &[&shared::HEADER],
     examples: &[Example { line: "keyway luksSuspend home", does: "Before the lid closes." }],
     run,
@@ -23,7 +25,6 @@ fn run(args: &Args) -> Result<()> {
     let name = mapping::name_operand(args, 0)?;
     match mapping::find_active(name)? {
         Open::Kernel(found) => suspend(&found),
-        Open::Session(session) if !session.facts().format.starts_with("LUKS") => Err(only_luks()),
         Open::Session(session) => match session.status()?.suspended {
             true => Err(already(name)),
             false => session.suspend(),

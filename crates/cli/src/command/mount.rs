@@ -1,9 +1,9 @@
 //! `mount`: a volume as a file in a directory, through FUSE.
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
-use crate::failure::Result;
+use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data};
-use crate::session::{self, Facts, Name, Opened};
+use crate::session::{self, Facts, Name, Opened, Rights};
 use crate::{device, hint, output};
 use keyway_attach::fuse::{self, Mount};
 use keyway_attach::{Door, Export};
@@ -28,8 +28,9 @@ pub(crate) static COMMAND: Command = Command {
           \"fusermount3 -u DIR\" or \"keyway close\" ends it: what was written reaches the device, and the key is wiped. \
           \"keyway list\" shows it.\n\n\
           Holes: a file's hole reads as zeros, and what is discarded from an encrypted volume does not. Punching holes is \
-          therefore refused, or with --allow-discards done by writing zeros. A volume gives room back through \"keyway \
-          serve\" or the kernel's door.\n\n\
+          therefore refused, or with --allow-discards done by writing zeros, which take room; an fstrim through a loop device \
+          then fills the image. A volume gives room back through the doors that tell a discard from zeros: \"keyway serve\" \
+          and \"keyway open\" with --backend nbd, ublk or kernel. Or see --discard-holes.\n\n\
           A process that was killed leaves a directory that says \"Transport endpoint is not connected\": fusermount3 -u DIR \
           clears it.",
     options: &[
@@ -37,6 +38,7 @@ pub(crate) static COMMAND: Command = Command {
         &FOREGROUND,
         &ALLOW_OTHER,
         &ALLOW_DISCARDS,
+        &DISCARD_HOLES,
         &WRITEBACK,
         &DIRECT,
         &shared::SHARED,
@@ -87,6 +89,15 @@ static ALLOW_OTHER: Opt = flag(
 
 static ALLOW_DISCARDS: Opt = flag("allow-discards", "Punch holes by writing zeros.", "");
 
+static DISCARD_HOLES: Opt = flag(
+    "discard-holes",
+    "Punched holes give room back and read as noise.",
+    "With --allow-discards. Only for users of the file that punch holes where they will not read again: QEMU with \
+     discard=unmap and a virtio-blk device that has write-zeroes=off, or fstrim on a file system that was made elsewhere \
+     and writes its zeros itself. Never make a file system in such a file, nor mount ext4 without noinit_itable: a loop \
+     device, mke2fs and fuse2fs punch holes where they want zeros, and get noise.",
+);
+
 static WRITEBACK: Opt = flag(
     "writeback",
     "Let the kernel collect what is written.",
@@ -103,6 +114,10 @@ const fn flag(long: &'static str, help: &'static str, man: &'static str) -> Opt 
 
 fn run(args: &Args) -> Result<()> {
     let dir = args.operand(1).unwrap_or(Path::new("."));
+    if args.given(&DISCARD_HOLES) && !args.given(&ALLOW_DISCARDS) {
+        let message = "Option --discard-holes needs --allow-discards: the device shows what is unused.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
     if !args.given(&FOREGROUND) {
         return session::run(&Name::Like(name(args)), |_| open(args, dir));
     }
@@ -117,9 +132,8 @@ fn open(args: &Args, dir: &Path) -> Result<Opened> {
     let read_only = args.given(&shared::READONLY) || args.operand(0).is_some_and(device::is_read_only);
     let data = if read_only { Data::Show } else { Data::Write };
     let unlocked = plaintext::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
-    let (gate, mut facts) = session::behind_gate(unlocked)?;
-    facts.read_only |= read_only;
-    facts.discards = args.given(&ALLOW_DISCARDS);
+    let rights = Rights { read_only, discards: args.given(&ALLOW_DISCARDS) };
+    let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
     facts.door = "fuse".to_owned();
     let export = Export {
         name: String::new(),
@@ -140,6 +154,9 @@ fn options(args: &Args, facts: &Facts) -> fuse::Options {
     options.allow_other = args.given(&ALLOW_OTHER);
     options.writeback = args.given(&WRITEBACK);
     options.direct = args.given(&DIRECT);
+    if args.given(&DISCARD_HOLES) {
+        options.holes = fuse::Holes::Discarded;
+    }
     options
 }
 

@@ -19,8 +19,9 @@ pub(crate) static COMMAND: Command = Command {
     about: "Change the size of an open volume.",
     man: "Without a size it reaches to the end of its device, or of the file behind its loop device, as that is now. The header is \
           not changed: the next opening takes all there is. A file system on it is to be shrunk before and grown after.\n\n\
-          Where the volume key is in the kernel's keyring, the passphrase is asked for, as cryptsetup does it; so it is for a \
-          volume behind a door of Keyway's own, which takes over the device's size.",
+          Where the volume key is in the kernel's keyring, the passphrase is asked for, as cryptsetup does it. A volume behind \
+          a door of Keyway's own needs none. An NBD client sees the new size when it connects anew, and is refused what lies \
+          beyond a smaller one; a ublk device keeps the size that it was made with.",
     options: &[
         &shared::SIZE,
         &shared::DEVICE_SIZE,
@@ -124,16 +125,11 @@ fn sysfs_number(device: DeviceNumber, file: &str) -> Option<u64> {
 }
 
 fn resize_session(args: &Args, session: &Session) -> Result<()> {
-    if args.given(&shared::SIZE) || args.given(&shared::DEVICE_SIZE) {
-        let message = format!(
-            "{} is open through {}, which takes its device's size: leave the size out, or open it with --backend kernel.",
-            session.facts().name,
-            session.facts().door
-        );
-        return Err(refused(message));
+    if session.status()?.suspended {
+        return Err(mapping::suspended(&session.facts().name));
     }
-    let volume_key = mapping::take_session_key(args, session.facts())?;
-    session.resize(&volume_key)
+    let bytes = args.number(&shared::SIZE).map(|sectors| sectors.saturating_mul(SECTOR));
+    session.resize(args.number(&shared::DEVICE_SIZE).or(bytes).filter(|size| *size > 0))
 }
 
 fn refused(message: String) -> Failure {

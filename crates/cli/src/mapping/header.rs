@@ -6,7 +6,7 @@ use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
 use crate::session::Facts;
-use crate::{hint, unlocking};
+use crate::{hint, plain, unlocking};
 use keyway_attach::dm::crypt;
 use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks, UnlockOptions};
@@ -51,17 +51,25 @@ pub(crate) fn take_volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<
 
 /// The volume key of the volume behind a session, from its passphrase.
 pub(crate) fn take_session_key(args: &Args, facts: &Facts) -> Result<Secret> {
+    match session_header(args, facts, Access::Read)? {
+        Some((luks, path)) => take_volume_key(args, &luks, &path).map(|(volume_key, _)| volume_key),
+        None => plain::key_again(args, Path::new(&facts.device), facts.key_bits, &facts.hash),
+    }
+}
+
+/// The header of the volume behind a session, and its path; a plain volume has none.
+pub(crate) fn session_header(args: &Args, facts: &Facts, access: Access) -> Result<Option<(Luks, PathBuf)>> {
     if !facts.format.starts_with("LUKS") {
-        return Err(Failure::new(Exit::Parameters, "This operation is supported only for LUKS device."));
+        return Ok(None);
     }
     let path = if facts.header.is_empty() { &facts.device } else { &facts.header };
     let path = args.path(&shared::HEADER).map_or_else(|| PathBuf::from(path), device::resolve);
-    let luks = Luks::open_with(device::storage(&path, Access::Read)?, Access::Read, device::locking(args));
+    let luks = Luks::open_with(device::storage(&path, access)?, access, device::locking(args));
     let luks = luks.map_err(|e| hint::on_device(&path, &e))?;
     if luks.uuid() != facts.uuid {
         return Err(no_header(&facts.name));
     }
-    take_volume_key(args, &luks, &path).map(|(volume_key, _)| volume_key)
+    Ok(Some((luks, path)))
 }
 
 /// cryptsetup's words for a mapping that is not LUKS, or whose header is elsewhere.

@@ -8,7 +8,7 @@ mod keyring;
 
 pub(crate) use activation::{apply_given, apply_kept, drop_unknown, keep, shown};
 pub(crate) use devices::{Data, device_path, is_read_only, is_regular_file, refuse_if_mapped};
-pub(crate) use header::{header_path, luks, no_header, take_session_key, take_volume_key};
+pub(crate) use header::{header_path, luks, no_header, session_header, take_session_key, take_volume_key};
 pub(crate) use keyring::{KeyPlace, hold_key, place_key};
 
 use crate::args::Args;
@@ -60,8 +60,7 @@ impl Mapping {
         if !self.info.suspended {
             return Ok(());
         }
-        let message = format!("Volume {} is suspended; luksResume lets it go on.", self.name());
-        Err(Failure::new(Exit::Parameters, message))
+        Err(suspended(self.name()))
     }
 
     /// Its table; keys in it are zeros unless asked for.
@@ -157,6 +156,12 @@ pub(crate) fn place(name: &str) -> PathBuf {
 /// cryptsetup's words for a name under which nothing is open.
 pub(crate) fn not_active(name: &str) -> Failure {
     Failure::new(Exit::Device, format!("Device {name} is not active."))
+}
+
+/// The line for what cannot be done while the key is away.
+pub(crate) fn suspended(name: &str) -> Failure {
+    let message = format!("Volume {name} is suspended; luksResume lets it go on.");
+    Failure::new(Exit::Parameters, message)
 }
 
 fn no_mapper(error: &Error) -> Failure {

@@ -1,16 +1,17 @@
 //! How other processes of the user ask a session: the socket `control` in its directory.
 //!
-//! A question is a line, `resume` and `resize` followed by as many key bytes as they say; the answer starts with `ok` or
+//! A question is a line, `resume` followed by as many key bytes as it says; the answer starts with `ok` or
 //! with `failed`, an exit code and a sentence, and ends with the connection. After a `close` that is when the
 //! process has ended.
 //!
 //! ```text
-//! status | close | close deferred | close cancel | suspend | resume 64 | resize 64
+//! status | close | close deferred | close cancel | suspend | resume 64
+//! size all | size 1073741824 | rights DISCARDS READ-ONLY        (true or false each)
 //! ```
 
-use super::Session;
 use super::facts::{Facts, Status};
 use super::life::Life;
+use super::{Rights, Session};
 use crate::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use rustix::net::sockopt::socket_peercred;
@@ -59,9 +60,15 @@ impl Session {
         self.ask("resume", Some(volume_key)).map(drop)
     }
 
-    /// Lets it take over the length that its device has now.
-    pub(crate) fn resize(&self, volume_key: &Secret) -> Result<()> {
-        self.ask("resize", Some(volume_key)).map(drop)
+    /// Gives it `size` bytes, or without it all that there are.
+    pub(crate) fn resize(&self, size: Option<u64>) -> Result<()> {
+        let size = size.map_or("all".to_owned(), |size| size.to_string());
+        self.ask(&format!("size {size}"), None).map(drop)
+    }
+
+    /// Lets discards through or no longer; makes it read-only, for good.
+    pub(crate) fn set_rights(&self, rights: Rights) -> Result<()> {
+        self.ask(&format!("rights {} {}", rights.discards, rights.read_only), None).map(drop)
     }
 
     fn ask(&self, question: &str, key: Option<&Secret>) -> Result<String> {
@@ -154,7 +161,12 @@ fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
         ["status"] => Ok(life.status().to_text()),
         ["suspend"] => life.suspend().map(|()| String::new()),
         ["resume", len] => life.resume(&read_key(&mut stream, len)?).map(|()| String::new()),
-        ["resize", len] => life.resize(&read_key(&mut stream, len)?).map(|()| String::new()),
+        ["size", "all"] => life.resize(None).map(|()| String::new()),
+        ["size", size] => life.resize(Some(size.parse().ok()?)).map(|()| String::new()),
+        ["rights", discards, read_only] => {
+            let rights = Rights { discards: discards.parse().ok()?, read_only: read_only.parse().ok()? };
+            life.set_rights(rights).map(|()| String::new())
+        }
         _ => Err(Failure::new(Exit::Parameters, "The session is of another version.")),
     };
     say(&mut stream, answer);

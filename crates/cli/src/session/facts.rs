@@ -25,6 +25,8 @@ pub(crate) struct Facts {
     pub(crate) uuid: String,
     /// As dm-crypt writes it: "aes-xts-plain64".
     pub(crate) cipher: String,
+    /// Of a plain volume: the hash that makes its key of a passphrase, where one was named.
+    pub(crate) hash: String,
     /// Size of the volume key in bits.
     pub(crate) key_bits: u64,
     /// Bytes of an encryption sector.
@@ -66,6 +68,7 @@ impl Facts {
         lines.put("format", &self.format);
         lines.put("uuid", &self.uuid);
         lines.put("cipher", &self.cipher);
+        lines.put("hash", &self.hash);
         lines.put("key-bits", &self.key_bits.to_string());
         lines.put("sector-size", &self.sector_size.to_string());
         lines.put("offset", &self.offset.to_string());
@@ -86,6 +89,7 @@ impl Facts {
             format: text(map, "format"),
             uuid: text(map, "uuid"),
             cipher: text(map, "cipher"),
+            hash: text(map, "hash"),
             key_bits: number(map, "key-bits"),
             sector_size: number(map, "sector-size"),
             offset: number(map, "offset"),

@@ -3,7 +3,7 @@
 
 use super::control::{Close, Control};
 use super::facts::Status;
-use super::{Gate, Opened};
+use super::{Gate, Opened, Rights};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, interrupt};
 use keyway_attach::Door;
@@ -76,6 +76,8 @@ impl Life {
     pub(super) fn status(&self) -> Status {
         let mut facts = self.opened.facts.clone();
         facts.size = self.gate().len();
+        facts.read_only = self.gate().is_read_only();
+        facts.discards = self.gate().passes_discards();
         Status {
             facts,
             clients: self.opened.door.clients() as u64,
@@ -113,9 +115,25 @@ impl Life {
         self.gate().resume(key)
     }
 
-    /// Takes over the length that the device has now.
-    pub(super) fn resize(&self, key: &Secret) -> Result<()> {
-        self.gate().replace(key)
+    /// Takes `size` bytes of the device, or all that it has now.
+    pub(super) fn resize(&self, size: Option<u64>) -> Result<()> {
+        let door = &self.opened.door;
+        door.check_resizable().map_err(|e| hint::door(&e))?;
+        self.gate().resize(size)?;
+        door.refresh();
+        Ok(())
+    }
+
+    /// Takes other rights. What is read-only stays so.
+    pub(super) fn set_rights(&self, rights: Rights) -> Result<()> {
+        let door = &self.opened.door;
+        door.pass_discards(rights.discards).map_err(|e| hint::door(&e))?;
+        self.gate().pass_discards(rights.discards);
+        if rights.read_only {
+            self.gate().make_read_only();
+        }
+        door.refresh();
+        Ok(())
     }
 
     fn gate(&self) -> &Gate {

@@ -14,6 +14,7 @@
 //! | `control`    | the socket through which others ask for status and close           |
 //! | `life`       | serving until told to stop; then waiting, flushing, wiping         |
 //! | `gate`       | the volume behind the door, which can be taken away and put back   |
+//! | `source`     | what the volume is made of again, and which key is the right one    |
 //! | `volume`     | from an unlocked volume to its gate and its facts                  |
 
 mod background;
@@ -23,6 +24,7 @@ mod gate;
 mod life;
 mod registry;
 pub(crate) mod runtime;
+mod source;
 mod volume;
 
 pub(crate) use control::Close;
@@ -30,7 +32,7 @@ pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;
 pub(crate) use life::serve_until_stopped;
 pub(crate) use registry::{Name, find, list};
-pub(crate) use volume::behind_gate;
+pub(crate) use volume::{Rights, behind_gate};
 
 use crate::failure::Result;
 use keyway_attach::Door;

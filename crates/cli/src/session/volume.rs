@@ -1,51 +1,60 @@
 //! From an unlocked volume to what a session keeps of it: the gate before its plaintext, and the public facts.
 
 use super::Facts;
-use super::gate::{Gate, Rebuild};
+use super::gate::Gate;
+use super::source::{Check, Source};
 use crate::failure::Result;
-use crate::hint;
 use crate::plaintext::{Format, Unlocked};
-use keyway_crypto::Cpu;
-use keyway_volume::{Layout, Mapping, Storage, Volume};
+use keyway_volume::{Layout, Mapping, Storage};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+/// What a door lets through.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Rights {
+    /// Whether writes are refused.
+    pub(crate) read_only: bool,
+    /// Whether discards reach the device.
+    pub(crate) discards: bool,
+}
+
 /// Puts the plaintext of `unlocked` behind a gate; the volume key is gone when this returns.
-pub(crate) fn behind_gate(unlocked: Unlocked) -> Result<(Arc<Gate>, Facts)> {
+pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Arc<Gate>, Facts)> {
     let mut facts = facts(&unlocked);
     let Unlocked { device, storage, layout, volume_key, format } = unlocked;
-    let volume = Volume::new(Arc::clone(&storage), &layout, &volume_key, Cpu::detect());
-    let volume = volume.map_err(|e| hint::on_volume(&device, &e))?;
-    facts.size = volume.len();
-    let rebuild: Option<Rebuild> = match format {
-        Format::Luks { luks, .. } => Some(Box::new(move |key| {
-            let failed = |e| hint::on_volume(&device, &e);
-            keyway_volume::verify_volume_key(&luks, key).map_err(failed)?;
-            let volume = Volume::new(Arc::clone(&storage), &layout, key, Cpu::detect()).map_err(failed)?;
-            Ok(Arc::new(volume) as Arc<dyn Storage>)
-        })),
-        // Nothing tells a wrong key from the right one.
-        Format::Plain => None,
+    let check = match format {
+        Format::Luks { luks, .. } => Check::Luks(luks),
+        Format::Plain { .. } => Check::of_key(&volume_key)?,
     };
-    Ok((Arc::new(Gate::new(Arc::new(volume), rebuild)), facts))
+    let gate = Gate::open(Source { device, storage, layout, check }, &volume_key)?;
+    if rights.read_only {
+        gate.make_read_only();
+    }
+    gate.pass_discards(rights.discards);
+    facts.size = gate.len();
+    facts.read_only = gate.is_read_only();
+    facts.discards = rights.discards;
+    Ok((Arc::new(gate), facts))
 }
 
 fn facts(unlocked: &Unlocked) -> Facts {
     let (cipher, sector_size) = cipher(&unlocked.layout);
-    let (format, uuid) = match &unlocked.format {
-        Format::Luks { luks, .. } => (format!("LUKS{}", luks.version()), luks.uuid().to_owned()),
-        Format::Plain => ("PLAIN".to_owned(), String::new()),
+    let (format, uuid, hash) = match &unlocked.format {
+        Format::Luks { luks, .. } => {
+            (format!("LUKS{}", luks.version()), luks.uuid().to_owned(), String::new())
+        }
+        Format::Plain { hash } => ("PLAIN".to_owned(), String::new(), hash.clone().unwrap_or_default()),
     };
     Facts {
         device: absolute(&unlocked.device),
         format,
         uuid,
         cipher,
+        hash,
         sector_size,
         key_bits: 8 * unlocked.volume_key.len() as u64,
         offset: unlocked.layout.segments.first().map_or(0, |segment| segment.storage_offset),
-        read_only: unlocked.storage.is_read_only(),
         ..Facts::default()
     }
 }

@@ -24,6 +24,10 @@ impl Storage for Claimed {
         self.storage.len()
     }
 
+    fn refresh_len(&self) -> io::Result<u64> {
+        self.storage.refresh_len()
+    }
+
     fn can_grow(&self) -> bool {
         self.storage.can_grow()
     }

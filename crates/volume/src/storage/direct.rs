@@ -69,8 +69,14 @@ impl Direct {
 }
 
 impl Storage for Direct {
+    /// Whole blocks: what others may have added behind them cannot be reached.
     fn len(&self) -> u64 {
-        self.file.len()
+        let len = self.file.len();
+        len - len % self.block
+    }
+
+    fn refresh_len(&self) -> io::Result<u64> {
+        self.file.refresh_len().map(|_| self.len())
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {

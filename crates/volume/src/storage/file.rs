@@ -124,6 +124,12 @@ impl Storage for File {
         self.len.load(Ordering::Acquire)
     }
 
+    fn refresh_len(&self) -> io::Result<u64> {
+        let len = rustix::fs::seek(&self.file, SeekFrom::End(0))?;
+        self.len.store(len, Ordering::Release);
+        Ok(len)
+    }
+
     fn can_grow(&self) -> bool {
         matches!(self.kind, Kind::Regular)
     }

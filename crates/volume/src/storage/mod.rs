@@ -28,6 +28,14 @@ pub trait Storage: Send + Sync {
         self.len() == 0
     }
 
+    /// Looks up how long it is now, which others may have changed; [`Storage::len`] says so from then on.
+    ///
+    /// # Errors
+    /// The storage does not say.
+    fn refresh_len(&self) -> io::Result<u64> {
+        Ok(self.len())
+    }
+
     /// Whether a write behind the end makes it longer, as it does a regular file.
     fn can_grow(&self) -> bool {
         false

@@ -94,6 +94,26 @@ fn a_device_that_ends_before_the_data_is_refused_and_one_that_shrank_gives_an_er
 }
 
 #[test]
+fn a_volume_of_another_length_needs_no_key() {
+    let layout = one_segment("aes-xts-plain64", 4096, 4096, 7);
+    let (volume, data) = volume(&layout, noise(4096 * 11 + 100, 5));
+    let all = read(&volume, 0, 40960);
+    let small = volume.resized(Some(8192)).unwrap();
+    assert_eq!(small.len(), 8192);
+    assert_eq!(read(&small, 0, 8192), all[..8192]);
+    assert!(small.read_at(&mut [0], 8192).is_err() && small.write_at(&[0], 8192).is_err());
+    assert_eq!(read(&small.resized(None).unwrap(), 0, 40960), all);
+    data.set_len(4096 * 13);
+    assert_eq!(volume.resized(None).unwrap().len(), 4096 * 12);
+    for (length, why) in [(0, "starts at"), (4097, "no multiple of 4096"), (4096 * 13, "room for 49152")] {
+        let error = volume.resized(Some(length)).err().unwrap().to_string();
+        assert!(error.contains(why), "{length}: {error}");
+    }
+    data.set_len(4096);
+    assert!(volume.resized(None).is_err());
+}
+
+#[test]
 fn holes_of_the_device_are_holes_and_only_whole_sectors_are_discarded() {
     let layout = one_segment("aes-xts-plain64", 4096, 4096, 0);
     let (volume, data) = volume(&layout, noise(4096 * 11, 4));

@@ -5,7 +5,7 @@ use super::options::{ALLOW_DISCARDS, LINK_VK};
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data, Format};
-use crate::session::{self, Facts, Name, Opened};
+use crate::session::{self, Facts, Name, Opened, Rights};
 use crate::{device, hint, mapping};
 use keyway_attach::dm::crypt;
 use keyway_attach::nbd::server::Server;
@@ -33,16 +33,15 @@ fn open(args: &Args, backend: Backend, name: &str, directory: &Path) -> Result<O
     let unlocked = plaintext::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
     super::keep_flags(args, &unlocked.format);
     let discards = passes_discards(args, &unlocked.format);
-    let (gate, mut facts) = session::behind_gate(unlocked)?;
-    facts.read_only |= read_only;
-    facts.discards = discards;
+    let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
     facts.header = args.path(&shared::HEADER).map(absolute).unwrap_or_default();
     let export = Export {
         name: String::new(),
         description: device.display().to_string(),
         storage: Arc::clone(&gate) as _,
         read_only: facts.read_only,
-        discards,
+        // To NBD clients the gate alone says what goes through, as `refresh` may allow it later.
+        discards: discards || backend == Backend::Nbd,
     };
     let (door, kind) = open_door(export, backend, directory)?;
     facts.door = kind.to_owned();

@@ -16,7 +16,18 @@ use std::path::Path;
 
 /// Maps the volume under `name`.
 pub(super) fn run(args: &Args, kind: Kind, name: &str) -> Result<()> {
+    if args.given(&shared::DIRECT_IO) {
+        let message = "--direct-io is for doors of Keyway's own (--backend nbd, fuse or ublk): dm-crypt has no page cache below it.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
     let device = args.operand(0).map(device::resolve).unwrap_or_default();
+    if device::is_url(&device) {
+        let message = format!(
+            "The kernel maps block devices and files, not {}: use --backend nbd, fuse or ublk.",
+            device.display()
+        );
+        return Err(Failure::new(Exit::Parameters, message));
+    }
     let mapper = mapping::mapper()?;
     super::refuse_taken(name)?;
     if !args.given(&shared::SHARED) {
@@ -155,7 +166,7 @@ fn sector_size(segments: &[MappedSegment]) -> u32 {
 
 fn uuid(format: &Format, name: &str) -> String {
     match format {
-        Format::Plain => dm::uuid::of_mapping("PLAIN", None, name),
+        Format::Plain { .. } => dm::uuid::of_mapping("PLAIN", None, name),
         Format::Luks { luks, .. } => {
             dm::uuid::of_mapping(&format!("LUKS{}", luks.version()), Some(luks.uuid()), name)
         }

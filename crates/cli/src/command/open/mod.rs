@@ -62,6 +62,7 @@ pub(crate) static COMMAND: Command = Command {
         &TEST_PASSPHRASE,
         &shared::READONLY,
         &shared::SHARED,
+        &shared::DIRECT_IO,
         &ALLOW_DISCARDS,
         &PERSISTENT,
         &REFRESH,

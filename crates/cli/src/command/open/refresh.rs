@@ -7,6 +7,7 @@ use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use crate::mapping::{self, Mapping, Open};
+use crate::session::{Rights, Session};
 use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
 use keyway_volume::{Access, Luks};
@@ -19,7 +20,10 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand { name: "NAME", required: true, help: "The mapping's name." }],
     about: "Give an open mapping other flags.",
     man: "The mapping stays in use meanwhile. It gets the flags of the command line and those that its LUKS2 header keeps, and \
-          no others. A LUKS volume's passphrase is asked for; a plain volume keeps the key that it has.",
+          no others. A LUKS volume's passphrase is asked for; a plain volume keeps the key that it has.\n\n\
+          A volume behind a door of Keyway's own needs no passphrase, and takes --allow-discards and --readonly; clients that \
+          are connected get what is allowed from then on. A ublk device that was opened without --allow-discards cannot get \
+          it later.",
     options: &[
         &ALLOW_DISCARDS,
         &PERF_SAME_CPU,
@@ -53,11 +57,36 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let name = mapping::name_operand(args, args.operands().len().min(2) - 1)?;
     match mapping::find_active(name)? {
         Open::Kernel(found) => refresh(args, &found),
-        Open::Session(_) => {
-            let message =
-                format!("{name} is open through a door of Keyway's own: close it and open it anew.");
-            Err(Failure::new(Exit::Parameters, message))
-        }
+        Open::Session(session) => refresh_session(args, &session),
+    }
+}
+
+/// Its process has the key: no passphrase is needed. Flags that are about the kernel's work queues say nothing to it, but
+/// can be kept.
+fn refresh_session(args: &Args, session: &Session) -> Result<()> {
+    let facts = session.facts();
+    if session.status()?.suspended {
+        return Err(mapping::suspended(&facts.name));
+    }
+    let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Probe };
+    let header = mapping::session_header(args, facts, access)?;
+    let mut options = Options::default();
+    mapping::apply_given(args, &mut options);
+    if let Some((luks, _)) = &header {
+        mapping::apply_kept(luks, &mut options);
+    }
+    let rights = Rights { discards: options.allow_discards, read_only: args.given(&shared::READONLY) };
+    session.set_rights(rights)?;
+    match header {
+        Some((mut luks, _)) if args.given(&PERSISTENT) => keep(args, &mut luks),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn keep(args: &Args, luks: &mut Luks) {
+    if mapping::keep(args, luks).is_err() {
+        eprintln!("Device activated but cannot make flags persistent.");
     }
 }
 
@@ -87,8 +116,8 @@ fn refresh(args: &Args, found: &Mapping) -> Result<()> {
     let place = mapping::place_key(args, &volume_key, luks2, &features)?;
     let key = if matches!(line.key, Key::Absent) { Key::Absent } else { place.key() };
     replace(args, found, &target, Line { key, ..line_with(args, found, Some(&luks), &target)? })?;
-    if args.given(&PERSISTENT) && mapping::keep(args, &mut luks).is_err() {
-        eprintln!("Device activated but cannot make flags persistent.");
+    if args.given(&PERSISTENT) {
+        keep(args, &mut luks);
     }
     Ok(())
 }

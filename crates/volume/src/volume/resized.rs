@@ -1,0 +1,37 @@
+//! The same volume with another length. The ciphers go over to it: no key is needed.
+
+use super::{RangeLocks, Volume};
+use crate::{Error, Result};
+use std::sync::Arc;
+
+impl Volume {
+    /// The volume with `length` bytes; `None`: all that its device has room for, as long as that is now. Nobody may be
+    /// writing to the old one when the new one is first written to.
+    ///
+    /// # Errors
+    /// The length is not a number of whole sectors, the device has no room for it, or it ends before the last segment
+    /// starts.
+    pub fn resized(&self, length: Option<u64>) -> Result<Self> {
+        let refused = |why: String| Err(Error::Refused(why));
+        let mut segments = self.segments.clone();
+        let Some(last) = segments.last_mut() else { return refused("it has no segments".into()) };
+        let has = self.data.len();
+        let room = has.saturating_sub(last.storage_offset);
+        let room = room - room % last.sector_size;
+        let wanted = match length {
+            None => room,
+            Some(length) if length <= last.start => {
+                return refused(format!("its last segment starts at byte {}", last.start));
+            }
+            Some(length) => length - last.start,
+        };
+        if wanted == 0 || wanted > room {
+            return refused(format!("the device ends at byte {has}, which leaves room for {room} bytes"));
+        }
+        if wanted % last.sector_size != 0 {
+            return refused(format!("{wanted} bytes are no multiple of {}", last.sector_size));
+        }
+        last.end = last.start + wanted;
+        Ok(Self { data: Arc::clone(&self.data), segments, writers: RangeLocks::default() })
+    }
+}
