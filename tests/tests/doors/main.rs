@@ -1,6 +1,7 @@
 //! The doors, used by other people's programs: NBD clients, FUSE's users, several processes and several users.
 
 mod block_device;
+mod elsewhere;
 mod fuse;
 mod in_use;
 mod killed;
@@ -9,6 +10,7 @@ mod mounted;
 mod nbd;
 mod nbd_client;
 mod open;
+mod options;
 mod remote;
 mod serve;
 mod served;
