@@ -91,7 +91,7 @@ static ALLOW_DISCARDS: Opt = flag("allow-discards", "Punch holes by writing zero
 
 static DISCARD_HOLES: Opt = flag(
     "discard-holes",
-    "Punched holes give room back and read as noise.",
+    "Punched holes give room back and are noise.",
     "With --allow-discards. Only for users of the file that punch holes where they will not read again: QEMU with \
      discard=unmap and a virtio-blk device that has write-zeroes=off, or fstrim on a file system that was made elsewhere \
      and writes its zeros itself. Never make a file system in such a file, nor mount ext4 without noinit_itable: a loop \
