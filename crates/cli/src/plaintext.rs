@@ -174,7 +174,7 @@ impl Data {
 /// The line for a volume that somebody else uses, with the way out where the command has one.
 fn in_use_by_others(args: &Args, device: &Path) -> Failure {
     let failure = device::in_use_by_others(device);
-    let takes_it = args.command().options.iter().any(|option| option.long == shared::SHARED.long);
+    let takes_it = args.command().own_options().any(|option| option.long == shared::SHARED.long);
     if takes_it { failure.adding("--shared uses it all the same.") } else { failure }
 }
 

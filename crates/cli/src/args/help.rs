@@ -98,7 +98,7 @@ pub(super) fn command(program: &str, command: &Command) -> String {
         }
     }
     text.push_str("\nOptions\n");
-    for option in command.options {
+    for option in command.own_options() {
         row(&mut text, &names(option), option.help);
     }
     for option in super::shared::EVERYWHERE {

@@ -63,8 +63,8 @@ fn page(command: &'static Command) -> String {
             let _ = writeln!(text, ".TP\n.I {}\n{}", escape(operand.name), escape(operand.help));
         }
     }
-    options(&mut text, "OPTIONS", command.options.iter().copied());
-    let unlisted = |o: &&Opt| !command.options.iter().any(|own| own.long == o.long);
+    options(&mut text, "OPTIONS", command.own_options());
+    let unlisted = |o: &&Opt| !command.own_options().any(|own| own.long == o.long);
     options(&mut text, "COMMON OPTIONS", shared::EVERYWHERE.iter().copied().filter(|o| unlisted(o)));
     let accepted =
         shared::accepted_by(command.group).iter().filter(|o| unlisted(o)).map(|o| format!("--{}", o.long));

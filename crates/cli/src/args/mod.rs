@@ -4,6 +4,7 @@
 //! [`Args`], `help`, `man` and `completion` print the same tables for people and shells.
 
 pub(crate) mod completion;
+pub(crate) mod groups;
 mod help;
 pub(crate) mod man;
 mod parser;

@@ -118,8 +118,9 @@ pub(crate) struct Command {
     pub(crate) about: &'static str,
     /// Paragraphs for the man page, separated by empty lines.
     pub(crate) man: &'static str,
-    /// Its options in the order of help. Those that every command takes (`shared::EVERYWHERE`) are not repeated.
-    pub(crate) options: &'static [&'static Opt],
+    /// Its options in the order of help, in one list or several. Those that every command takes (`shared::EVERYWHERE`) are not
+    /// repeated.
+    pub(crate) options: &'static [&'static [&'static Opt]],
     /// Examples, at most a few.
     pub(crate) examples: &'static [Example],
     /// What it does.
@@ -132,12 +133,17 @@ impl Command {
         self.name == name || self.aliases.iter().any(|a| a.name == name)
     }
 
+    /// The options of its table.
+    pub(crate) fn own_options(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
+        self.options.iter().copied().flatten().copied()
+    }
+
     /// Its own options and those that every command of its kind takes.
     pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
-        let own = self.options;
-        let shared = super::shared::accepted_by(self.group);
-        let unrepeated = move |o: &&&Opt| !own.iter().any(|mine| mine.long == o.long);
-        own.iter().chain(shared.iter().chain(super::shared::EVERYWHERE).filter(unrepeated)).copied()
+        let own = self.own_options();
+        let shared = super::shared::accepted_by(self.group).iter().chain(super::shared::EVERYWHERE).copied();
+        let listed = own.clone();
+        own.chain(shared.filter(move |o| !listed.clone().any(|mine| mine.long == o.long)))
     }
 }
 

@@ -9,7 +9,7 @@ const fn absent(
     name: &'static str,
     operands: &'static [Operand],
     about: &'static str,
-    options: &'static [&'static Opt],
+    options: &'static [&'static [&'static Opt]],
 ) -> Command {
     Command {
         name,
@@ -28,7 +28,7 @@ pub(crate) static REENCRYPT: Command = absent(
     "reencrypt",
     &[Operand { name: "DEVICE", required: false, help: "The volume." }],
     "Change the volume key in place.",
-    &[
+    &[&[
         &ENCRYPT,
         &DECRYPT,
         &NEW,
@@ -63,13 +63,13 @@ pub(crate) static REENCRYPT: Command = absent(
         &shared::LUKS2_KEYSLOTS_SIZE,
         &shared::USE_RANDOM,
         &shared::USE_URANDOM,
-    ],
+    ]],
 );
 pub(crate) static TCRYPT_DUMP: Command = absent(
     "tcryptDump",
     &[DEVICE],
     "Show a TrueCrypt or VeraCrypt header.",
-    &[
+    &[&[
         &TCRYPT_HIDDEN,
         &TCRYPT_SYSTEM,
         &TCRYPT_BACKUP,
@@ -77,12 +77,12 @@ pub(crate) static TCRYPT_DUMP: Command = absent(
         &VERACRYPT_QUERY_PIM,
         &DISABLE_VERACRYPT,
         &DUMP_VOLUME_KEY,
-    ],
+    ]],
 );
 pub(crate) static BITLK_DUMP: Command =
-    absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[&DUMP_VOLUME_KEY]);
+    absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[&[&DUMP_VOLUME_KEY]]);
 pub(crate) static FVAULT2_DUMP: Command =
-    absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[&DUMP_VOLUME_KEY]);
+    absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[&[&DUMP_VOLUME_KEY]]);
 fn run(args: &Args) -> Result<()> {
     let name = args.command().name;
     let why = match name {

@@ -20,7 +20,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "Everything runs in this process on one thread (Argon2 on as many as it has lanes), in memory, on the largest \
           sectors that the IV takes (4096 bytes, or 512 for lmk and tcw): no kernel, no storage. Alone, the usual hashes \
           and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with --key-size one cipher.",
-    options: &[
+    options: &[&[
         &shared::CIPHER,
         &shared::KEY_SIZE,
         &shared::HASH,
@@ -29,7 +29,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::PBKDF_MEMORY,
         &shared::PBKDF_PARALLEL,
         &shared::JSON,
-    ],
+    ]],
     examples: &[
         Example { line: "keyway benchmark", does: "The usual hashes and ciphers." },
         Example { line: "keyway benchmark -c aes-xts-plain64 -s 512", does: "One cipher." },

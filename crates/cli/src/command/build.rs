@@ -1,7 +1,7 @@
 //! `build`: an image, a disk or standard input becomes a LUKS volume of exactly the needed size, in one pass.
 
 use crate::args::size::human;
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::device::Versions;
 use crate::failure::{Exit, Failure, Result};
 use crate::input::Input;
@@ -49,40 +49,21 @@ pub(crate) static COMMAND: Command = Command {
           are the same. The cost of the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
           iterations of PBKDF2, unless --pbkdf-force-iterations names another.",
     options: &[
-        &SIZE,
-        &HEADROOM,
-        &FILL,
-        &KEEP_HOLES,
-        &REPRODUCIBLE,
-        &shared::FORCE,
-        &shared::TYPE,
-        &shared::CIPHER,
-        &shared::KEY_SIZE,
-        &shared::HASH,
-        &shared::SECTOR_SIZE,
-        &shared::PBKDF,
-        &shared::ITER_TIME,
-        &shared::PBKDF_MEMORY,
-        &shared::PBKDF_PARALLEL,
-        &shared::PBKDF_FORCE_ITERATIONS,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::KEY_SLOT,
-        &shared::VOLUME_KEY_FILE,
-        &shared::OFFSET,
-        &shared::ALIGN_PAYLOAD,
-        &shared::LUKS2_METADATA_SIZE,
-        &shared::LUKS2_KEYSLOTS_SIZE,
-        &shared::KEYSLOT_CIPHER,
-        &shared::KEYSLOT_KEY_SIZE,
-        &shared::UUID,
-        &shared::LABEL,
-        &shared::SUBSYSTEM,
-        &shared::VERIFY_PASSPHRASE,
-        &shared::TIMEOUT,
-        &shared::PROGRESS_FREQUENCY,
-        &shared::PROGRESS_JSON,
+        &[
+            &SIZE,
+            &HEADROOM,
+            &FILL,
+            &KEEP_HOLES,
+            &REPRODUCIBLE,
+            &shared::FORCE,
+            &shared::KEY_FILE,
+            &shared::KEYFILE_OFFSET,
+            &shared::KEYFILE_SIZE,
+            &shared::KEY_SLOT,
+            &shared::VOLUME_KEY_FILE,
+        ],
+        groups::NEW_VOLUME,
+        groups::PROGRESS,
     ],
     examples: &[
         Example { line: "keyway build rootfs.ext4 rootfs.luks", does: "encrypt a file-system image" },

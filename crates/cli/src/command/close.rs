@@ -31,7 +31,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "Works on what \"keyway open\" or cryptsetup opened. Everything written reaches the device first. A volume that is in \
           use stays open (exit status 5), unless --deferred lets it go with its last user. A loop device that was made for \
           the volume goes with it.",
-    options: &[&DEFERRED, &CANCEL_DEFERRED],
+    options: &[&[&DEFERRED, &CANCEL_DEFERRED]],
     examples: &[Example {
         line: "keyway close --deferred home",
         does: "Close it as soon as nobody uses it.",

@@ -17,7 +17,7 @@ pub(crate) static COMMAND: Command = Command {
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names them. \
           Label and subsystem are set together: the one that is not named becomes empty.",
-    options: &[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER],
+    options: &[&[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER]],
     examples: &[Example {
         line: "keyway config --priority prefer --key-slot 1 disk.img",
         does: "Keyslot 1 is tried before the others.",

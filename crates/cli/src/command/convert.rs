@@ -18,7 +18,7 @@ pub(crate) static CONVERT: Command = Command {
     man: "The data stays where it is. LUKS1 becomes LUKS2 when there is room before the data for the second header. LUKS2 \
           becomes LUKS1 only when LUKS1 can say the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no tokens. Make a \
           header backup first.",
-    options: &[&shared::TYPE, &shared::HEADER],
+    options: &[&[&shared::TYPE, &shared::HEADER]],
     examples: &[Example {
         line: "keyway convert --type luks2 disk.img",
         does: "Asks for the word YES first.",
@@ -35,7 +35,7 @@ pub(crate) static REPAIR: Command = Command {
     about: "Mend a damaged header.",
     man: "LUKS2 keeps its header twice: a damaged copy is written again from the good one. Of LUKS1, only damage with one \
           right answer is mended. What would be changed is shown before the word YES is asked for.",
-    options: &[&shared::TYPE, &shared::HEADER],
+    options: &[&[&shared::TYPE, &shared::HEADER]],
     examples: &[Example { line: "keyway repair disk.img", does: "Says so when nothing is wrong." }],
     run: run_repair,
 };

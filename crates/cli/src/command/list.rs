@@ -21,7 +21,7 @@ pub(crate) static COMMAND: Command = Command {
           process was killed is not open: what it left behind is cleared away. Root sees the kernel's mappings too.\n\n\
           With --json an array of objects: name, door, place, device, format, cipher, key_bits, size (bytes), \
           read_only, suspended, closing, clients, pid; null where a door cannot tell.",
-    options: &[&shared::JSON],
+    options: &[&[&shared::JSON]],
     examples: &[
         Example { line: "keyway list", does: "what have I left open?" },
         Example { line: "keyway list --json | jq -r '.[].place'", does: "the places, for a script" },

@@ -26,7 +26,7 @@ pub(crate) static COMMAND: Command = Command {
           too, else that of the new one.\n\n\
           With --unbound (LUKS2) the keyslot holds a random key of --key-size bits, or the one in --volume-key-file, that \
           opens no data.",
-    options: &[
+    options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
@@ -55,7 +55,7 @@ pub(crate) static COMMAND: Command = Command {
         &NEW_TOKEN_ID,
         &shared::EXTERNAL_TOKENS_PATH,
         &shared::VOLUME_KEY_KEYRING,
-    ],
+    ]],
     examples: &[
         Example {
             line: "keyway luksAddKey disk.img",

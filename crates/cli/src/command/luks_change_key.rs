@@ -22,7 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "The keyslot that the existing passphrase opens gets the new one. A crash in between leaves the old or the new \
           passphrase working, never neither. So the new key material needs room beside the old one: where no area (LUKS2) \
           or keyslot (LUKS1) is free, remove a keyslot that is no longer needed first.",
-    options: &[
+    options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
@@ -43,7 +43,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::TIMEOUT,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
-    ],
+    ]],
     examples: &[Example {
         line: "keyway luksChangeKey disk.img",
         does: "Asks for the old one, then for the new one twice.",

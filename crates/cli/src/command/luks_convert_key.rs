@@ -18,7 +18,7 @@ pub(crate) static COMMAND: Command = Command {
     about: "Give a keyslot another key derivation.",
     man: "The passphrase stays; --pbkdf and its companions, or the defaults of this machine, give the new cost. A boot loader \
           that knows no Argon2 wants --pbkdf pbkdf2.",
-    options: &[
+    options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
@@ -35,7 +35,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::TIMEOUT,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
-    ],
+    ]],
     examples: &[Example {
         line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time 500 disk.img",
         does: "A keyslot that GRUB opens in bearable time.",

@@ -17,7 +17,7 @@ pub(crate) static BACKUP: Command = Command {
     about: "Copy header and keyslots to a file.",
     man: "The file must not exist. Keep it as safe as the volume: it opens with every passphrase that works today, even after \
           that passphrase was removed from the volume. A damaged header without a backup is the end of the data.",
-    options: &[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE],
+    options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
     examples: &[Example {
         line: "keyway luksHeaderBackup disk.img --header-backup-file disk.header",
         does: "The file can be given to luksHeaderRestore, or to --header.",
@@ -33,7 +33,7 @@ pub(crate) static RESTORE: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Put a header backup back.",
     man: "The keyslots of the backup replace those of the volume. The word YES is asked for, with what differs.",
-    options: &[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE],
+    options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
     examples: &[Example {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",
         does: "Asks for the word YES first.",

@@ -22,7 +22,7 @@ pub(crate) static KILL_SLOT: Command = Command {
     man: "The key material is overwritten before the header forgets it. A passphrase of another keyslot is asked for, so \
           that nobody is locked out; with --batch-mode and no key file nothing is asked. Removing the last keyslot \
           makes the data unreadable for good.",
-    options: &[
+    options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
@@ -31,7 +31,7 @@ pub(crate) static KILL_SLOT: Command = Command {
         &shared::TIMEOUT,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
-    ],
+    ]],
     examples: &[Example {
         line: "keyway luksKillSlot disk.img 0",
         does: "Asks for a passphrase of another keyslot.",
@@ -50,7 +50,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
     ],
     about: "Remove a passphrase.",
     man: "Removes the keyslot that the passphrase opens. Removing the last one makes the data unreadable for good.",
-    options: &[
+    options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
         &shared::KEYFILE_SIZE,
@@ -59,7 +59,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
         &shared::TIMEOUT,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
-    ],
+    ]],
     examples: &[Example {
         line: "keyway luksRemoveKey disk.img",
         does: "Asks for the passphrase that shall go.",
@@ -75,7 +75,7 @@ pub(crate) static ERASE: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Remove every keyslot; the data is gone for good.",
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can bring the keys back.",
-    options: &[&shared::HEADER, &shared::TYPE, &FACTORY_RESET],
+    options: &[&[&shared::HEADER, &shared::TYPE, &FACTORY_RESET]],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
     run: run_erase,
 };

@@ -1,6 +1,6 @@
 //! `luksResume`: a suspended volume gets its key back, and whoever waits goes on.
 
-use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, groups, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::mapping::{self, Mapping, Open};
 use keyway_attach::dm;
@@ -17,20 +17,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "Asks for a passphrase as opening does. A plain volume has no header that would tell a wrong one: what is compared is \
           a digest of the key that it was opened with, which its process keeps. Hash and key size are those that it was \
           opened with.",
-    options: &[
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::KEY_SLOT,
-        &shared::VOLUME_KEY_FILE,
-        &shared::HEADER,
-        &shared::DISABLE_KEYRING,
-        &shared::TRIES,
-        &shared::TIMEOUT,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::EXTERNAL_TOKENS_PATH,
-    ],
+    options: &[&[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN],
     examples: &[Example { line: "keyway luksResume home", does: "After the lid has opened." }],
     run,
 };

@@ -16,7 +16,7 @@ pub(crate) static COMMAND: Command = Command {
           passphrase. Never suspend the volume that this program or its libraries are on.\n\n\
           A plain volume can be suspended behind a door of Keyway's own; the kernel's mappings of plain volumes cannot, as \
           with cryptsetup.",
-    options: &[&shared::HEADER],
+    options: &[&[&shared::HEADER]],
     examples: &[Example { line: "keyway luksSuspend home", does: "Before the lid closes." }],
     run,
 };

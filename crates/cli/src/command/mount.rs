@@ -1,6 +1,6 @@
 //! `mount`: a volume as a file in a directory, through FUSE.
 
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data};
 use crate::session::{self, Facts, Name, Opened, Rights};
@@ -34,36 +34,19 @@ pub(crate) static COMMAND: Command = Command {
           A process that was killed leaves a directory that says \"Transport endpoint is not connected\": fusermount3 -u DIR \
           clears it.",
     options: &[
-        &shared::READONLY,
-        &FOREGROUND,
-        &ALLOW_OTHER,
-        &ALLOW_DISCARDS,
-        &DISCARD_HOLES,
-        &WRITEBACK,
-        &DIRECT,
-        &shared::SHARED,
-        &shared::DIRECT_IO,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::VOLUME_KEY_FILE,
-        &shared::KEY_SIZE,
-        &shared::KEY_SLOT,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::CIPHER,
-        &shared::HASH,
-        &shared::DEVICE_OFFSET,
-        &shared::SKIP,
-        &shared::SIZE,
-        &shared::DEVICE_SIZE,
-        &shared::SECTOR_SIZE,
-        &shared::IV_LARGE_SECTORS,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::TIMEOUT,
-        &shared::TRIES,
-        &shared::DISABLE_LOCKS,
+        &[
+            &shared::READONLY,
+            &FOREGROUND,
+            &ALLOW_OTHER,
+            &ALLOW_DISCARDS,
+            &DISCARD_HOLES,
+            &WRITEBACK,
+            &DIRECT,
+            &shared::SHARED,
+            &shared::DIRECT_IO,
+        ],
+        groups::UNLOCKING,
+        groups::PLAIN,
     ],
     examples: &[
         Example { line: "keyway mount disk.luks ~/disk", does: "the plaintext is ~/disk/plain" },

@@ -1,6 +1,6 @@
 //! `read`: a volume's plaintext to a file or standard output, any range of it.
 
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::creation::{Creation, OWNER_ONLY};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
@@ -28,34 +28,10 @@ pub(crate) static COMMAND: Command = Command {
           Parts of the volume that were never written (holes of its file) read as noise here as through the kernel; \
           \"copy --to raw\" leaves them out.",
     options: &[
-        &OFFSET,
-        &LENGTH,
-        &OUTPUT,
-        &shared::FORCE,
-        &shared::DIRECT_IO,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::VOLUME_KEY_FILE,
-        &shared::KEY_SIZE,
-        &shared::KEY_SLOT,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::CIPHER,
-        &shared::HASH,
-        &shared::DEVICE_OFFSET,
-        &shared::SKIP,
-        &shared::SIZE,
-        &shared::DEVICE_SIZE,
-        &shared::SECTOR_SIZE,
-        &shared::IV_LARGE_SECTORS,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::TIMEOUT,
-        &shared::TRIES,
-        &shared::DISABLE_LOCKS,
-        &shared::PROGRESS_FREQUENCY,
-        &shared::PROGRESS_JSON,
+        &[&OFFSET, &LENGTH, &OUTPUT, &shared::FORCE, &shared::DIRECT_IO],
+        groups::UNLOCKING,
+        groups::PLAIN,
+        groups::PROGRESS,
     ],
     examples: &[
         Example { line: "keyway read disk.luks -o disk.img", does: "decrypt a whole volume" },

@@ -1,7 +1,7 @@
 //! `resize`: an open mapping grows or shrinks; what is on it is left to its owner.
 
 use super::open::check_size;
-use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, groups, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::mapping::{self, KeyPlace, Mapping, Open};
 use crate::session::Session;
@@ -22,21 +22,7 @@ pub(crate) static COMMAND: Command = Command {
           Where the volume key is in the kernel's keyring, the passphrase is asked for, as cryptsetup does it. A volume behind \
           a door of Keyway's own needs none. An NBD client sees the new size when it connects anew, and is refused what lies \
           beyond a smaller one; a ublk device keeps the size that it was made with.",
-    options: &[
-        &shared::SIZE,
-        &shared::DEVICE_SIZE,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::VOLUME_KEY_FILE,
-        &shared::HEADER,
-        &shared::DISABLE_KEYRING,
-        &shared::TRIES,
-        &shared::TIMEOUT,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::EXTERNAL_TOKENS_PATH,
-    ],
+    options: &[&[&shared::SIZE, &shared::DEVICE_SIZE, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN],
     examples: &[
         Example { line: "keyway resize home", does: "Take all of the device, which has grown." },
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },

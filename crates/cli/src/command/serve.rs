@@ -1,6 +1,6 @@
 //! `serve`: volumes as the exports of an NBD server in the foreground.
 
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data};
 use crate::session::{self, runtime};
@@ -36,40 +36,23 @@ pub(crate) static COMMAND: Command = Command {
           Whoever can connect reads the plaintext. On a TCP port that is everybody who reaches the address, unless \
           --tls-verify-peer asks them for a certificate; without --tls-certificates it also passes unencrypted.",
     options: &[
-        &SOCKET,
-        &PORT,
-        &ADDRESS,
-        &EXPORT,
-        &shared::READONLY,
-        &THREADS,
-        &ALLOW_DISCARDS,
-        &tls::TLS,
-        &tls::TLS_CERTIFICATES,
-        &tls::TLS_VERIFY_PEER,
-        &tls::TLS_PSK,
-        &shared::SHARED,
-        &shared::DIRECT_IO,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::VOLUME_KEY_FILE,
-        &shared::KEY_SIZE,
-        &shared::KEY_SLOT,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::CIPHER,
-        &shared::HASH,
-        &shared::DEVICE_OFFSET,
-        &shared::SKIP,
-        &shared::SIZE,
-        &shared::DEVICE_SIZE,
-        &shared::SECTOR_SIZE,
-        &shared::IV_LARGE_SECTORS,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::TIMEOUT,
-        &shared::TRIES,
-        &shared::DISABLE_LOCKS,
+        &[
+            &SOCKET,
+            &PORT,
+            &ADDRESS,
+            &EXPORT,
+            &shared::READONLY,
+            &THREADS,
+            &ALLOW_DISCARDS,
+            &tls::TLS,
+            &tls::TLS_CERTIFICATES,
+            &tls::TLS_VERIFY_PEER,
+            &tls::TLS_PSK,
+            &shared::SHARED,
+            &shared::DIRECT_IO,
+        ],
+        groups::UNLOCKING,
+        groups::PLAIN,
     ],
     examples: &[
         Example { line: "keyway serve disk.luks", does: "serve on a private socket, and say how to use it" },

@@ -25,7 +25,7 @@ pub(crate) static COMMAND: Command = Command {
     about: "Show what is open under a name.",
     man: "Exit status 4 says that nothing is open under this name. For a volume behind a door of Keyway's own two lines more \
           tell the door and where it is. A mapping whose header is detached is of type n/a unless --header names the header.",
-    options: &[&shared::HEADER],
+    options: &[&[&shared::HEADER]],
     examples: &[Example { line: "keyway status home", does: "Is it open, from where, with what?" }],
     run,
 };

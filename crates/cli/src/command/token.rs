@@ -25,7 +25,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "A token is a note in the header that says where a keyslot's passphrase comes from. add writes one that names a key \
           in the kernel's keyring; import and export take any token as JSON, from and to --json-file or standard input and \
           output. unassign takes a token off a keyslot.",
-    options: &[
+    options: &[&[
         &shared::TOKEN_ID,
         &shared::KEY_SLOT,
         &KEY_DESCRIPTION,
@@ -34,7 +34,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::UNBOUND,
         &shared::HEADER,
         &shared::EXTERNAL_TOKENS_PATH,
-    ],
+    ]],
     examples: &[
         Example {
             line: "keyway token add --key-description backup --key-slot 1 disk.img",

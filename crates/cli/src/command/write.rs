@@ -1,6 +1,6 @@
 //! `write`: plaintext from a file or standard input into a volume, at any offset.
 
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::failure::Result;
 use crate::input::Input;
 use crate::plaintext::{self, Data, cannot_write};
@@ -24,32 +24,10 @@ pub(crate) static COMMAND: Command = Command {
           has been written then, and what does not is an error.\n\n\
           A volume that is mapped or mounted must not be written to: the kernel's cache would know nothing of it.",
     options: &[
-        &OFFSET,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::VOLUME_KEY_FILE,
-        &shared::KEY_SIZE,
-        &shared::KEY_SLOT,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::CIPHER,
-        &shared::HASH,
-        &shared::DEVICE_OFFSET,
-        &shared::SKIP,
-        &shared::SIZE,
-        &shared::DEVICE_SIZE,
-        &shared::SECTOR_SIZE,
-        &shared::IV_LARGE_SECTORS,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::TIMEOUT,
-        &shared::TRIES,
-        &shared::SHARED,
-        &shared::DIRECT_IO,
-        &shared::DISABLE_LOCKS,
-        &shared::PROGRESS_FREQUENCY,
-        &shared::PROGRESS_JSON,
+        &[&OFFSET, &shared::SHARED, &shared::DIRECT_IO],
+        groups::UNLOCKING,
+        groups::PLAIN,
+        groups::PROGRESS,
     ],
     examples: &[
         Example { line: "keyway write disk.luks rootfs.ext4", does: "put a file system into a volume" },

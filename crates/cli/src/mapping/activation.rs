@@ -8,61 +8,35 @@ use crate::command::open::options::{
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_volume::{Header, Luks, OsRandom};
 
-/// One flag by its names.
+/// One flag by its names: its option; in the header (LUKS2 on-disk format, section 3.5, "config"); in `status`, with the
+/// space that cryptsetup writes behind it. Then its place, and which dm-crypt knows it.
 struct Flag {
     option: &'static Opt,
-    /// In the header (LUKS2 on-disk format, section 3.5, "config").
     kept: &'static str,
-    /// In `status`, with the space that cryptsetup writes behind it.
     shown: &'static str,
     of: fn(&mut Options) -> &mut bool,
     is_known: fn(&Features) -> bool,
 }
 
+const fn flag(
+    option: &'static Opt,
+    kept: &'static str,
+    shown: &'static str,
+    of: fn(&mut Options) -> &mut bool,
+    is_known: fn(&Features) -> bool,
+) -> Flag {
+    Flag { option, kept, shown, of, is_known }
+}
+
 /// In the order in which cryptsetup shows and keeps them.
+#[rustfmt::skip]
 static FLAGS: [Flag; 6] = [
-    Flag {
-        option: &ALLOW_DISCARDS,
-        kept: "allow-discards",
-        shown: "discards ",
-        of: |o| &mut o.allow_discards,
-        is_known: |f| f.discards,
-    },
-    Flag {
-        option: &PERF_SAME_CPU,
-        kept: "same-cpu-crypt",
-        shown: "same_cpu_crypt ",
-        of: |o| &mut o.same_cpu_crypt,
-        is_known: |f| f.cpu_options,
-    },
-    Flag {
-        option: &PERF_SUBMIT,
-        kept: "submit-from-crypt-cpus",
-        shown: "submit_from_crypt_cpus ",
-        of: |o| &mut o.submit_from_crypt_cpus,
-        is_known: |f| f.cpu_options,
-    },
-    Flag {
-        option: &PERF_NO_READ,
-        kept: "no-read-workqueue",
-        shown: "no_read_workqueue ",
-        of: |o| &mut o.no_read_workqueue,
-        is_known: |f| f.no_workqueue,
-    },
-    Flag {
-        option: &PERF_NO_WRITE,
-        kept: "no-write-workqueue",
-        shown: "no_write_workqueue",
-        of: |o| &mut o.no_write_workqueue,
-        is_known: |f| f.no_workqueue,
-    },
-    Flag {
-        option: &PERF_HIGH_PRIORITY,
-        kept: "high_priority",
-        shown: "high_priority",
-        of: |o| &mut o.high_priority,
-        is_known: |f| f.high_priority,
-    },
+    flag(&ALLOW_DISCARDS, "allow-discards", "discards ", |o| &mut o.allow_discards, |f| f.discards),
+    flag(&PERF_SAME_CPU, "same-cpu-crypt", "same_cpu_crypt ", |o| &mut o.same_cpu_crypt, |f| f.cpu_options),
+    flag(&PERF_SUBMIT, "submit-from-crypt-cpus", "submit_from_crypt_cpus ", |o| &mut o.submit_from_crypt_cpus, |f| f.cpu_options),
+    flag(&PERF_NO_READ, "no-read-workqueue", "no_read_workqueue ", |o| &mut o.no_read_workqueue, |f| f.no_workqueue),
+    flag(&PERF_NO_WRITE, "no-write-workqueue", "no_write_workqueue", |o| &mut o.no_write_workqueue, |f| f.no_workqueue),
+    flag(&PERF_HIGH_PRIORITY, "high_priority", "high_priority", |o| &mut o.high_priority, |f| f.high_priority),
 ];
 
 /// Sets the flags that the command line gives.

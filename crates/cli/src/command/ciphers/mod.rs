@@ -34,7 +34,7 @@ pub(crate) static COMMAND: Command = Command {
           \"exists\". Those that exist have \"block_bits\", \"iv_bytes\", \"key_bits\" and \"sector_sizes\" (arrays of \
           numbers), \"code\" (what runs it here; null when this build does not) and \"kernel\" (as above); those that \
           do not have \"reason\".",
-    options: &[&CIPHER, &ALL, &shared::JSON],
+    options: &[&[&CIPHER, &ALL, &shared::JSON]],
     examples: &[
         Example { line: "keyway ciphers", does: "What there is, as two tables." },
         Example { line: "keyway ciphers serpent-xts", does: "All combinations of a cipher and a mode." },

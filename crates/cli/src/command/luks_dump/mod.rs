@@ -29,7 +29,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "No passphrase is needed. Salts, digests and the encrypted keys that are shown open nothing by themselves.\n\n\
           With --dump-volume-key the passphrase is asked for and the volume key is shown, or written to the new file \
           --volume-key-file. Whoever has it can read the data whatever passphrases are changed later.",
-    options: &[
+    options: &[&[
         &DUMP_JSON,
         &shared::JSON,
         &DUMP_VOLUME_KEY,
@@ -46,7 +46,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
         &shared::EXTERNAL_TOKENS_PATH,
-    ],
+    ]],
     examples: &[
         Example { line: "keyway luksDump disk.img", does: "Format, cipher, keyslots and their cost." },
         Example {

@@ -57,7 +57,7 @@ pub(crate) static COMMAND: Command = Command {
           With --test-passphrase the volume is unlocked and nothing else happens: exit status 0 says that the passphrase is \
           right, 2 that it is wrong. Keyslots are derived side by side, those with priority \"prefer\" first; those with \
           priority \"ignore\" only when --key-slot names them.",
-    options: &[
+    options: &[&[
         &BACKEND,
         &TEST_PASSPHRASE,
         &shared::READONLY,
@@ -106,7 +106,7 @@ pub(crate) static COMMAND: Command = Command {
         &absent::DISABLE_VERACRYPT,
         &shared::VOLUME_KEY_KEYRING,
         &shared::EXTERNAL_TOKENS_PATH,
-    ],
+    ]],
     examples: &[
         Example { line: "keyway open disk.img home", does: "Open it the best way that this machine has." },
         Example { line: "keyway open --backend nbd disk.img home", does: "A socket for QEMU or libguestfs." },

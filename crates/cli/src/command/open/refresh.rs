@@ -3,7 +3,7 @@
 use super::options::{
     ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT, PERSISTENT,
 };
-use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::args::{Args, Command, Example, Group, Operand, Topic, groups, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use crate::mapping::{self, Mapping, Open};
@@ -25,25 +25,18 @@ pub(crate) static COMMAND: Command = Command {
           are connected get what is allowed from then on. A ublk device that was opened without --allow-discards cannot get \
           it later.",
     options: &[
-        &ALLOW_DISCARDS,
-        &PERF_SAME_CPU,
-        &PERF_SUBMIT,
-        &PERF_NO_READ,
-        &PERF_NO_WRITE,
-        &PERF_HIGH_PRIORITY,
-        &PERSISTENT,
-        &shared::READONLY,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::KEY_SLOT,
-        &shared::VOLUME_KEY_FILE,
-        &shared::HEADER,
-        &shared::DISABLE_KEYRING,
-        &shared::TRIES,
-        &shared::TIMEOUT,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
+        &[
+            &ALLOW_DISCARDS,
+            &PERF_SAME_CPU,
+            &PERF_SUBMIT,
+            &PERF_NO_READ,
+            &PERF_NO_WRITE,
+            &PERF_HIGH_PRIORITY,
+            &PERSISTENT,
+            &shared::READONLY,
+            &shared::KEY_SLOT,
+        ],
+        groups::KEY_AGAIN,
     ],
     examples: &[Example {
         line: "keyway refresh --allow-discards --persistent home",
