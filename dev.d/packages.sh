@@ -36,14 +36,14 @@ declare -A package_of=(
     [libgcrypt.so.20]=libgcrypt20
     [libbotan-2.so.19]=libbotan-2-19
     [libargon2.so.1]=libargon2-1
-    [valgrind]=valgrind
+    [valgrind]=valgrind [gdb]=gdb
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3 losetup"
-doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv"
+doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv gdb perl"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
-vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client"
+vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client fio fusermount3"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"

@@ -1,6 +1,7 @@
 //! Programs that run while a test does, and end with it.
 
 use crate::run::Run;
+use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,9 +31,28 @@ impl Background {
         self.end();
     }
 
+    /// SIGTERM, upon which it ends well, within half a minute.
+    #[track_caller]
+    pub fn asked_to_end(&mut self) {
+        kill_process(Pid::from_child(&self.0), Signal::TERM).expect("our child");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            match self.0.try_wait().expect("our child") {
+                Some(status) => return assert!(status.success(), "{status}"),
+                None => assert!(Instant::now() < deadline, "it does not end"),
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Whether it ends by itself within five seconds.
     pub fn ends(&mut self) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(5);
+        self.ends_within(Duration::from_secs(5))
+    }
+
+    /// Whether it ends by itself so soon.
+    pub fn ends_within(&mut self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
         while Instant::now() < deadline {
             if self.0.try_wait().is_ok_and(|status| status.is_some()) {
                 return true;

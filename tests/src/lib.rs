@@ -21,6 +21,7 @@
 pub mod background;
 pub mod compare;
 pub mod data;
+pub mod fio;
 pub mod kernel;
 pub mod memory;
 pub mod nbd;

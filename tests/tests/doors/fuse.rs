@@ -229,7 +229,7 @@ fn qemu_and_fio_work_on_it() {
     assert_same_bytes("the file", &fs::read(m.file()).unwrap(), "expected", &expected);
     for engine in ["--ioengine=psync --fsync=64", "--ioengine=libaio --iodepth=16 --direct=1"] {
         peer("fio", "--name=verify --rw=randrw --bsrange=512-64k --blockalign=512 --size=16m --verify=crc32c --verify_fatal=1")
-            .args("--allow_file_create=0 --randseed=9 --overwrite=1 --output-format=terse")
+            .args("--allow_file_create=0 --verify_state_save=0 --randseed=9 --overwrite=1 --output-format=terse")
             .args(engine)
             .arg(format!("--filename={}", m.file().display()))
             .ok();

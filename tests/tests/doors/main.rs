@@ -1,7 +1,10 @@
 //! The doors, used by other people's programs: NBD clients, FUSE's users, several processes and several users.
 
 mod block_device;
+mod broken_storage;
+mod core_file;
 mod elsewhere;
+mod fio;
 mod fuse;
 mod in_use;
 mod killed;
@@ -16,3 +19,4 @@ mod serve;
 mod served;
 mod session;
 mod tls;
+mod users;

@@ -10,12 +10,12 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 /// The volume key's blocks of 16 bytes. AES-256's first two round keys are the key itself: an expanded key holds them too.
-fn round_keys() -> Vec<Vec<u8>> {
+pub(crate) fn round_keys() -> Vec<Vec<u8>> {
     Volume::key().chunks(16).map(<[u8]>::to_vec).collect()
 }
 
 /// A server that has worked and is idle.
-fn idle(scratch: &Scratch) -> Served {
+pub(crate) fn idle(scratch: &Scratch) -> Served {
     let volume = Volume::new(scratch, "disk.luks", 1);
     let socket = scratch.path("nbd.sock");
     let run = keyway_tests::keyway("serve --socket").arg(&socket).arg(volume.path());

@@ -13,38 +13,38 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// A user's runtime directory; sessions that are still open when the test ends are killed.
-struct Runtime(Scratch);
+pub(crate) struct Runtime(pub(crate) Scratch);
 
 impl Runtime {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let scratch = Scratch::new();
         fs::set_permissions(scratch.root(), fs::Permissions::from_mode(0o700)).unwrap();
         Self(scratch)
     }
 
-    fn keyway(&self, line: &str) -> Run {
+    pub(crate) fn keyway(&self, line: &str) -> Run {
         keyway(line).env("XDG_RUNTIME_DIR", self.0.root())
     }
 
-    fn open(&self, volume: &Volume, options: &str, name: &str) -> Run {
+    pub(crate) fn open(&self, volume: &Volume, options: &str, name: &str) -> Run {
         let run = self.keyway("open").args(options).arg("--volume-key-file").arg(volume.key_file());
         run.arg(volume.path()).arg(name)
     }
 
-    fn directory(&self, name: &str) -> PathBuf {
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
         self.0.path("keyway").join(name)
     }
 
-    fn connect(&self, name: &str) -> Nbd {
+    pub(crate) fn connect(&self, name: &str) -> Nbd {
         Nbd::connect(&self.directory(name).join("nbd"), "").expect("an open session")
     }
 
-    fn pid(&self, name: &str) -> u32 {
+    pub(crate) fn pid(&self, name: &str) -> u32 {
         let facts = fs::read_to_string(self.directory(name).join("facts")).expect("an open session");
         facts.lines().find_map(|line| line.strip_prefix("pid ")?.parse().ok()).expect("its process")
     }
 
-    fn kill(&self, name: &str) {
+    pub(crate) fn kill(&self, name: &str) {
         let pid = self.pid(name);
         kill(Pid::from_raw(pid as i32), Signal::SIGKILL).expect("a process of ours");
         wait_until("the process is gone", || !is_running(pid));

@@ -122,10 +122,10 @@ impl Served {
 }
 
 /// An authority, and certificates that it has signed for a server on this machine and for a client.
-struct Pki(PathBuf);
+pub(crate) struct Pki(PathBuf);
 
 impl Pki {
-    fn new(scratch: &Scratch, name: &str) -> Self {
+    pub(crate) fn new(scratch: &Scratch, name: &str) -> Self {
         let pki = Self(scratch.path(name));
         fs::create_dir(pki.path()).unwrap();
         pki.certificate("ca", "cn = Keyway tests\nca\ncert_signing_key\n");
@@ -137,7 +137,7 @@ impl Pki {
         pki
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
@@ -164,6 +164,6 @@ impl Pki {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }

@@ -6,6 +6,7 @@ mod ciphers;
 mod combinations;
 mod detached;
 mod device_mapper;
+mod fio;
 mod foreign;
 mod from_kernel;
 mod nbd;

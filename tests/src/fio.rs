@@ -1,0 +1,192 @@
+//! fio's own verification of a volume behind a door: random writes of any length at any place, trims beside them, flushes
+//! between them; every block says where it belongs and carries a CRC32C of its random content. Another fio, elsewhere,
+//! makes up the same blocks once more and looks for them.
+//!
+//! The volume's beginning is cut into stripes, each with a job of its own: all run at once, over NBD each through a
+//! connection of its own. No stripe and no block begins at a sector, so that jobs share sectors with their neighbours.
+
+use crate::peers::peer;
+use crate::run::Run;
+use crate::scratch::Scratch;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+
+/// What fio works on.
+#[derive(Debug, Clone, Copy)]
+pub enum Target<'a> {
+    /// An export, by its URI.
+    Nbd(&'a str),
+    /// A file, or a block device.
+    File(&'a Path),
+}
+
+/// The jobs that filled a volume: what has to be known to find their blocks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// Trims are NBD_CMD_TRIM; what was trimmed is undefined until it is written again.
+    Nbd,
+    /// Trims are fallocate(2)'s FALLOC_FL_PUNCH_HOLE; what was trimmed reads as zeros.
+    Fuse,
+}
+
+/// What happens to a stripe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Job {
+    Write,
+    /// Each block is trimmed, then written.
+    TrimAndWrite,
+    Trim,
+}
+
+/// What was written before must not be taken for what was written last: a block says which checksum it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Round {
+    /// With xxhash.
+    First,
+    /// Other blocks, of other lengths, with CRC32C.
+    Second,
+}
+
+/// Bytes that [`write`] touches, from the beginning.
+pub const LEN: u64 = STRIPES * STRIPE;
+
+/// Writes, trims and flushes; then fio reads back what it wrote.
+pub fn write(scratch: &Scratch, target: Target<'_>, round: Round) -> Run {
+    let door = match target {
+        Target::Nbd(_) => Door::Nbd,
+        Target::File(_) => Door::Fuse,
+    };
+    run(scratch, "write.fio", jobs(door, target, round, false))
+}
+
+/// Only reads: every block that [`write`] of that round wrote through `door` must be there.
+pub fn verify(scratch: &Scratch, door: Door, target: Target<'_>, round: Round) -> Run {
+    run(scratch, "verify.fio", jobs(door, target, round, true))
+}
+
+/// The jobs of [`verify`], as a file for fio.
+pub fn verifying_jobs(door: Door, target: Target<'_>, round: Round) -> String {
+    jobs(door, target, round, true)
+}
+
+/// The stripes that a round trims.
+pub fn trimmed(door: Door, round: Round) -> impl Iterator<Item = Range<usize>> {
+    let trimmed = (0..STRIPES).filter(move |number| job(door, round, *number) == Job::Trim);
+    trimmed.map(|number| (number * STRIPE) as usize..((number + 1) * STRIPE) as usize)
+}
+
+fn run(scratch: &Scratch, name: &str, jobs: String) -> Run {
+    peer("fio", "").arg(scratch.file(name, jobs)).directory(scratch.root())
+}
+
+/// What one round trims the other writes, mostly.
+fn job(door: Door, round: Round, stripe: u64) -> Job {
+    let trims = match (door, round) {
+        (Door::Nbd, Round::First) => stripe % 4 == 3,
+        (Door::Nbd, Round::Second) => stripe % 4 == 1,
+        (Door::Fuse, Round::First) => stripe.is_multiple_of(2),
+        (Door::Fuse, Round::Second) => stripe % 2 == 1,
+    };
+    match (door, stripe) {
+        _ if trims => Job::Trim,
+        // Of a file fio only knows how to trim without writing; at an offset (3.33) too.
+        (Door::Nbd, 0) => Job::TrimAndWrite,
+        _ => Job::Write,
+    }
+}
+
+fn jobs(door: Door, target: Target<'_>, round: Round, only_verify: bool) -> String {
+    let (checksum, seed) = match round {
+        Round::First => ("xxhash", 100),
+        Round::Second => ("crc32c", 200),
+    };
+    let mut text = String::from(ALL);
+    for number in 0..STRIPES {
+        let job = job(door, round, number);
+        if job == Job::Trim && only_verify {
+            continue;
+        }
+        write!(text, "\n[stripe-{number}]\n{}", medium(target, job)).expect("writing to a String");
+        write!(text, "offset={}\nsize={STRIPE}\nrandseed={}\n", number * STRIPE, seed + number)
+            .expect("writing to a String");
+        text.push_str(match job {
+            Job::Write => WRITE,
+            Job::TrimAndWrite => TRIM_AND_WRITE,
+            Job::Trim => TRIM,
+        });
+        if job != Job::Trim {
+            writeln!(text, "verify={checksum}").expect("writing to a String");
+        }
+        // To NBD both are NBD_CMD_FLUSH.
+        text.push_str(match (job, target, number % 4) {
+            (Job::Trim, ..) => "",
+            (_, Target::File(_), 2 | 3) => "fdatasync=16\n",
+            _ => "fsync=16\n",
+        });
+        if only_verify {
+            text.push_str("verify_only=1\n");
+        }
+    }
+    text
+}
+
+fn medium(target: Target<'_>, job: Job) -> String {
+    match (target, job) {
+        (Target::Nbd(uri), _) => format!("ioengine=nbd\nuri={uri}\n"),
+        (Target::File(path), Job::Trim) => format!("ioengine=falloc\nfilename={}\n", path.display()),
+        (Target::File(path), _) => format!("ioengine=psync\nfilename={}\n", path.display()),
+    }
+}
+
+/// A prime: no multiple of it but the first lies at a sector's beginning before 512 of them.
+const BLOCK: u64 = 601;
+const STRIPE: u64 = 1745 * BLOCK;
+const STRIPES: u64 = 16;
+
+const ALL: &str = "\
+[global]
+thread=1
+allow_file_create=0
+verify_state_save=0
+refill_buffers=1
+group_reporting=1
+";
+
+const WRITE: &str = "\
+rw=randwrite
+bsrange=601-60100
+blockalign=601
+iodepth=8
+verify_fatal=1
+";
+
+/// One at a time: a trim that is answered after the write behind it was sent would be a mistake of fio's.
+const TRIM_AND_WRITE: &str = "\
+rw=randtrimwrite
+bsrange=601-60100
+blockalign=601
+iodepth=1
+verify_fatal=1
+";
+
+const TRIM: &str = "\
+rw=randtrim
+bsrange=601-60100
+blockalign=601
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stripes_share_sectors_and_only_trims_are_left_out_when_verifying() {
+        assert!((1..STRIPES).all(|number| !(number * STRIPE).is_multiple_of(512)));
+        let text = verifying_jobs(Door::Nbd, Target::File(Path::new("/dev/x")), Round::Second);
+        assert_eq!(text.matches("[stripe-").count(), 12);
+        assert_eq!(text.matches("verify_only=1").count(), 12);
+        assert_eq!(trimmed(Door::Nbd, Round::Second).count(), 4);
+        assert_eq!(trimmed(Door::Fuse, Round::Second).count(), 8);
+    }
+}
