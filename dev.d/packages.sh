@@ -11,7 +11,8 @@ declare -A package_of=(
     [nbdkit]=nbdkit
     [nbd-client]=nbd-client
     [nbdcopy]=libnbd-bin
-    [grub-fstest]=grub-common
+    [grub-fstest]=grub-common [grub-mkimage]=grub-common
+    [/usr/lib/grub/i386-pc/boot.img]=grub-pc-bin
     [nbdinfo]=libnbd-bin [nbdfuse]=libnbd-bin
     [qemu-nbd]=qemu-utils [qemu-io]=qemu-utils
     [certtool]=gnutls-bin
@@ -44,6 +45,7 @@ doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybo
 doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv gdb perl"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client fio fusermount3"
+vm_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"

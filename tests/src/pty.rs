@@ -17,6 +17,7 @@ pub struct Terminal {
     program: OwnedFd,
     seen: String,
     answered: usize,
+    patience: Duration,
 }
 
 /// How it ended.
@@ -29,7 +30,7 @@ pub struct Ending {
     pub screen: String,
 }
 
-/// Longest wait for a prompt or the end.
+/// Longest wait for a prompt or the end, if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Terminal {
@@ -46,13 +47,19 @@ impl Terminal {
             command.current_dir(directory);
         }
         let child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("setsid starts");
-        Self { child, person, program, seen: String::new(), answered: 0 }
+        Self { child, person, program, seen: String::new(), answered: 0, patience: PATIENCE }
+    }
+
+    /// How long to wait from here on. Half a minute if not said.
+    pub fn limit(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Waits until `text` appears behind what was answered before.
     #[track_caller]
     pub fn expect(mut self, text: &str) -> Self {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         loop {
             if let Some(at) = self.seen[self.answered..].find(text) {
                 self.answered += at + text.len();
@@ -66,7 +73,7 @@ impl Terminal {
     /// Waits until the program has turned echo off, then types a passphrase and the return key.
     #[track_caller]
     pub fn type_secretly(self, passphrase: &str) -> Self {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         while self.echoes() {
             assert!(Instant::now() < deadline, "echo stays on:\n{}", self.seen);
             std::thread::sleep(Duration::from_millis(2));
@@ -94,7 +101,7 @@ impl Terminal {
     /// Waits for the end.
     #[track_caller]
     pub fn finish(mut self) -> Ending {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         loop {
             let ended = self.child.try_wait().expect("a child").map(|s| (s.code(), s.signal()));
             while self.read_within(Duration::from_millis(10)) {}

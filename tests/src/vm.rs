@@ -111,6 +111,12 @@ impl Machine {
         report
     }
 
+    /// The kernel that it would boot, and the RAM disk: for machines that boot them from a disk.
+    pub fn into_boot_files(self) -> (Vec<u8>, Vec<u8>) {
+        let kernel = fs::read(self.directory().join("vmlinuz")).expect("prepared by tests/vm/prepare");
+        (kernel, self.initramfs())
+    }
+
     fn directory(&self) -> PathBuf {
         self.kernel.map_or_else(directory, |version| directory().join(version))
     }

@@ -2,6 +2,7 @@
 
 mod beside_udev;
 mod block_device;
+mod boot;
 mod ciphers;
 mod combinations;
 mod detached;
