@@ -2,11 +2,13 @@
 
 pub mod diff;
 mod flat;
+mod html;
 mod markdown;
 mod ranking;
 mod terminal;
 
 pub use flat::{COLUMNS, csv, json_lines};
+pub use html::page as html;
 pub use markdown::markdown;
 pub use terminal::terminal;
 

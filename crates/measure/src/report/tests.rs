@@ -80,7 +80,7 @@ fn machine() -> Machine {
     }
 }
 
-fn same_as_the_snapshot(name: &str, text: &str) {
+pub(super) fn same_as_the_snapshot(name: &str, text: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/snapshots").join(name);
     if std::env::var_os("KEYWAY_BLESS").is_some() {
         std::fs::write(&path, text).unwrap();

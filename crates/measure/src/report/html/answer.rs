@@ -1,0 +1,244 @@
+//! The answer before the charts: what is fastest, how the default does, what cannot be told apart.
+
+use super::super::ranking::{Entry, Group};
+use super::run::{Run, default_of, full_name, requests, short_name, threads};
+use super::{advice, disk, words};
+use crate::results::{By, Case, Pattern, Unit};
+use crate::stats::{Change, Summary, compare};
+use maud::{Markup, html};
+
+/// A large figure with what it is.
+struct Tile {
+    what: &'static str,
+    figure: String,
+    about: String,
+}
+
+/// The answer in large figures and in sentences.
+pub(super) fn answer(run: &Run<'_>) -> Markup {
+    let (tiles, sentences) = (tiles(run), sentences(run));
+    html! {
+        @if !tiles.is_empty() {
+            ul.tiles { @for tile in tiles {
+                li { span.what { (tile.what) } " " span.figure { (tile.figure) } " " span.about { (tile.about) } }
+            } }
+        }
+        @if !sentences.is_empty() { ul.answer { @for sentence in sentences { li { (sentence) } } } }
+    }
+}
+
+fn tiles(run: &Run<'_>) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    if let Some(group) = run.main_group() {
+        let tile = |what, entry: &Entry<'_>, threads_: u32| {
+            let figure = words::throughput(entry.figure()?.median);
+            Some(Tile { what, figure, about: format!("{}, {}", short_name(entry.case), threads(threads_)) })
+        };
+        let default = default_of(group);
+        let count = group.like.threads;
+        tiles.extend(fastest(group).and_then(|entry| tile("fastest fit for a disk", entry, count)));
+        tiles.extend(default.and_then(|entry| tile("the default", entry, count)));
+        let all = run.all_cores();
+        let everywhere = run.group_like(group.like, all).filter(|_| all > count).and_then(default_of);
+        tiles.extend(everywhere.and_then(|entry| tile("the default, all cores", entry, all)));
+    }
+    if let Some((plain, encrypted)) = pairs(run).into_iter().next() {
+        let part = encrypted.summary.median / plain.summary.median;
+        tiles.push(Tile {
+            what: "of plain storage",
+            figure: words::percent(part.min(9.99)),
+            about: format!("{} through {}", disk::pattern_name(encrypted.case.pattern), encrypted.path),
+        });
+    }
+    tiles
+}
+
+/// The fastest of those that protect a disk.
+pub(super) fn fastest<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
+    group.entries.iter().find(|entry| advice::against(&entry.case.spec).is_none())
+}
+
+fn sentences(run: &Run<'_>) -> Vec<Markup> {
+    let mut sentences = Vec::new();
+    if let Some(group) = run.main_group() {
+        sentences.extend(of_the_fastest(group));
+        sentences.extend(of_the_default(group));
+        sentences.extend(of_the_peers(group));
+        sentences.extend(of_all_cores(run, group));
+    }
+    sentences
+        .extend(pairs(run).iter().take(MOST_PAIRS).map(|(plain, encrypted)| of_a_pair(plain, encrypted)));
+    sentences.extend(of_kdfs(run));
+    sentences.extend(of_noise(run));
+    sentences
+}
+
+const MOST_PAIRS: usize = 4;
+
+fn of_the_fastest(group: &Group<'_>) -> Option<Markup> {
+    let best = fastest(group)?;
+    let summary = best.figure()?;
+    let tied: Vec<String> = group
+        .entries
+        .iter()
+        .filter(|other| other.place == best.place && !std::ptr::eq(*other, best))
+        .filter(|other| advice::against(&other.case.spec).is_none())
+        .map(|other| full_name(other.case))
+        .collect();
+    let unfit = group.entries.first().filter(|first| !std::ptr::eq(*first, best));
+    let unfit = unfit.and_then(|first| Some((first, advice::against(&first.case.spec)?)));
+    Some(html! {
+        b { (full_name(best.case)) } " is the fastest cipher here that protects a disk: "
+        (words::throughput(summary.median)) " " (words::precision(summary)) " with " (threads(group.like.threads)) " and "
+        (requests(group.like)) "."
+        @if !tied.is_empty() { " Not distinguishable from it beyond noise: " (words::list(&tied)) "." }
+        @if let Some((first, reason)) = unfit {
+            " " (full_name(first.case)) " is ahead of it, but is not fit for a disk: " (reason) "."
+        }
+    })
+}
+
+fn of_the_default(group: &Group<'_>) -> Option<Markup> {
+    let (default, best) = (default_of(group)?, fastest(group)?);
+    let (own, highest) = (default.figure()?, best.figure()?);
+    Some(html! {
+        "What is used when nothing is chosen, " b { (full_name(default.case)) } ", "
+        @if std::ptr::eq(default, best) {
+            "is that fastest one."
+        } @else if default.place == best.place {
+            "makes " (words::throughput(own.median)) ": no difference from the fastest beyond noise."
+        } @else {
+            "makes " (words::throughput(own.median)) " " (words::precision(own)) "; the fastest is "
+            (words::times(highest.median / own.median)) " as fast."
+        }
+    })
+}
+
+/// Keyway's default beside the same by others.
+fn of_the_peers(group: &Group<'_>) -> Vec<Markup> {
+    let Some(own) = default_of(group) else { return Vec::new() };
+    let same = |entry: &&Entry<'_>| {
+        entry.case.by != By::Keyway
+            && (&entry.case.spec, entry.case.key_bits) == (&own.case.spec, own.case.key_bits)
+    };
+    let sentence = |peer: &Entry<'_>| {
+        let (a, b) = (own.figure()?, peer.figure()?);
+        let verdict = match compare(b, a, 0.0) {
+            Change::By(_) => format!("Keyway's code is {} as fast as", words::times(a.median / b.median)),
+            _ => "there is no difference beyond noise between Keyway's code and".to_owned(),
+        };
+        Some(html! {
+            "At " (own.case.spec) " " (verdict) " that of " (peer.case.by) " (" (words::throughput(a.median)) " and "
+            (words::throughput(b.median)) ")."
+        })
+    };
+    group.entries.iter().filter(same).filter_map(sentence).collect()
+}
+
+fn of_all_cores(run: &Run<'_>, group: &Group<'_>) -> Option<Markup> {
+    let all = run.all_cores();
+    let alone = default_of(group).filter(|entry| entry.case.threads == 1)?.figure()?;
+    let together = default_of(run.group_like(group.like, all).filter(|_| all > 1)?)?.figure()?;
+    Some(html! {
+        "On all " (all) " cores the default makes " (words::throughput(together.median)) ", "
+        (words::times(together.median / alone.median)) " what one does."
+    })
+}
+
+/// Plain and encrypted storage under the same load: the most data in order first, reading before writing.
+pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<'a>)> {
+    let (plain, encrypted): (Vec<_>, Vec<_>) =
+        disk::figured(run).into_iter().partition(|it| it.case.by == By::Plain);
+    let mut pairs: Vec<(disk::Figured<'a>, disk::Figured<'a>)> = Vec::new();
+    for it in encrypted {
+        let alike = |other: &&disk::Figured<'_>| {
+            let load = |it: &disk::Figured<'_>| {
+                (
+                    it.case.medium.clone(),
+                    it.case.pattern,
+                    it.case.block,
+                    it.case.depth,
+                    it.case.total,
+                    it.measured.unit,
+                )
+            };
+            load(other) == load(&it)
+        };
+        let Some(beside) = plain.iter().find(alike) else { continue };
+        let beside = disk::Figured { summary: beside.summary.clone(), path: beside.path.clone(), ..*beside };
+        pairs.push((beside, it));
+    }
+    let order = |pattern| match pattern {
+        Pattern::SequentialRead => 0,
+        Pattern::SequentialWrite => 1,
+        Pattern::RandomRead => 2,
+        Pattern::RandomWrite => 3,
+        Pattern::RandomMixed => 4,
+    };
+    let by = |it: &disk::Figured<'_>| it.case.by != By::Keyway;
+    pairs.sort_by_key(|(_, it)| (order(it.case.pattern), std::cmp::Reverse(it.case.total), by(it)));
+    // One amount of data is enough.
+    let mut seen: Vec<(Pattern, u32, u32, String)> = Vec::new();
+    pairs.retain(|(_, it)| {
+        let kind = (it.case.pattern, it.case.block, it.case.depth, it.path.clone());
+        let new = !seen.contains(&kind);
+        seen.push(kind);
+        new
+    });
+    pairs
+}
+
+fn of_a_pair(plain: &disk::Figured<'_>, encrypted: &disk::Figured<'_>) -> Markup {
+    let (a, b) = (&plain.summary, &encrypted.summary);
+    let show = |it: &Summary| words::value(it.median, plain.measured.unit);
+    let what = disk::capital(disk::pattern_name(encrypted.case.pattern));
+    html! {
+        (what) " (" (disk::load(encrypted.case)) ") through " b { (encrypted.path) } ": "
+        @match compare(a, b, 0.0) {
+            Change::By(_) => { (words::percent(b.median / a.median)) " of plain, " }
+            Change::Noise => { "no difference from plain beyond noise, " }
+            Change::TooFewSamples => { "too few samples to compare, " }
+        }
+        (show(b)) " beside " (show(a)) "."
+    }
+}
+
+fn of_kdfs(run: &Run<'_>) -> Option<Markup> {
+    let figures: Vec<String> = run
+        .results
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let (Case::Kdf(case), Some(measured)) = (&row.case, row.measured()) else { return None };
+            let usual = case.default || case.hash.as_deref() == Some("sha256") && case.lanes == 1;
+            let rate = measured.unit != Unit::Cost && case.by == By::Keyway;
+            let summary = Summary::of(measured).filter(|_| usual && rate)?;
+            Some(format!(
+                "{}: {}",
+                super::super::label(&row.case),
+                words::value(summary.median, measured.unit)
+            ))
+        })
+        .collect();
+    (!figures.is_empty()).then(|| html! { "Key derivation: " (figures.join("; ")) "." })
+}
+
+/// Rows whose interval is wider than was asked for.
+fn of_noise(run: &Run<'_>) -> Option<Markup> {
+    let wanted = run.results.settings.precision;
+    let precisions: Vec<Option<f64>> =
+        run.results.rows.iter().filter_map(|row| Some(Summary::of(row.measured()?)?.precision())).collect();
+    let vague = precisions.iter().filter(|found| found.is_none_or(|found| found > wanted)).count();
+    if precisions.is_empty() {
+        return None;
+    }
+    let all = precisions.len();
+    Some(html! {
+        @if vague == 0 {
+            "All " (all) " medians are known to ±" (words::percent(wanted)) " or better."
+        } @else {
+            (vague) " of " (all) " medians are not known to ±" (words::percent(wanted))
+            ": what differs by less than its intervals is not ranked."
+        }
+    })
+}

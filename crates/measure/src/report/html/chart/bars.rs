@@ -1,0 +1,175 @@
+//! Bars from nought, with whiskers where the median lies in 95 of 100 runs, and the figure at the end of each.
+
+use super::super::palette::{Ink, SERIES};
+use super::pen::{self, Pen, Side, fit, width_of};
+use super::{Chart, Width, legend, place, plausible, ticks};
+
+/// Lying bars, some to a row.
+#[derive(Debug, Default)]
+pub(in super::super) struct Bars {
+    /// What the bars of a row are; one alone needs no legend.
+    pub(in super::super) series: Vec<String>,
+    /// From the top.
+    pub(in super::super) rows: Vec<BarRow>,
+    /// How much one of the axis's unit is.
+    pub(in super::super) per: f64,
+    /// The axis's unit.
+    pub(in super::super) unit: String,
+}
+
+/// A row.
+#[derive(Debug)]
+pub(in super::super) struct BarRow {
+    /// Its place in a ranking.
+    pub(in super::super) place: Option<usize>,
+    /// What it is.
+    pub(in super::super) label: String,
+    /// Whether it is what the tool uses when nothing is chosen.
+    pub(in super::super) default: bool,
+    /// Its bars.
+    pub(in super::super) bars: Vec<Bar>,
+}
+
+/// A bar.
+#[derive(Debug)]
+pub(in super::super) struct Bar {
+    /// Which of the series.
+    pub(in super::super) series: usize,
+    /// How long it is.
+    pub(in super::super) value: f64,
+    /// Where its whiskers are.
+    pub(in super::super) interval: Option<(f64, f64)>,
+    /// What stands at its end.
+    pub(in super::super) text: String,
+}
+
+/// Where things are.
+struct Layout {
+    /// A label's own line above the bars; 0 where it stands beside them.
+    above: i32,
+    /// Bars begin here …
+    left: i32,
+    /// … and the longest ends here.
+    right: i32,
+    /// The drawing ends here.
+    whole: i32,
+    highest: f64,
+}
+
+const BAR: i32 = 10;
+const PITCH: i32 = 14;
+const AXIS: i32 = 34;
+const LABELS: i32 = 280;
+
+impl Bars {
+    fn layout(&self, width: Width) -> Layout {
+        let bars = || self.rows.iter().flat_map(|row| &row.bars);
+        let highest = bars().map(|bar| bar.interval.map_or(bar.value, |it| it.1.max(bar.value)));
+        let highest = plausible(highest.fold(0.0, f64::max));
+        let texts = bars().map(|bar| width_of(&bar.text, pen::SMALL)).max().unwrap_or(0);
+        let right = width.pixels() - texts - 10;
+        let labels = self.rows.iter().map(|row| width_of(&row.label, row.letters())).max().unwrap_or(0);
+        // Beside the bars where there is room, else above them.
+        let beside = width == Width::Wide && labels <= LABELS;
+        let (above, left) = if beside { (0, labels + self.places() + 10) } else { (17, 0) };
+        Layout { above, left, right, whole: width.pixels(), highest }
+    }
+
+    /// Room for places.
+    fn places(&self) -> i32 {
+        if self.rows.iter().any(|row| row.place.is_some()) { 26 } else { 0 }
+    }
+
+    fn axis(&self, pen: &Pen<'_>, layout: &Layout, top: i32, bottom: i32) {
+        let mut free = i32::MIN;
+        for tick in ticks(layout.highest / self.per) {
+            let x = layout.x(tick * self.per);
+            pen.line((x, top), (x, bottom), Ink::Grid, 1);
+            let text = axis_figure(tick);
+            let half = width_of(&text, pen::SMALL) / 2;
+            if x - half > free {
+                pen.text((x.max(half), bottom + 9), &text, Side::Middle, Ink::Quiet, pen::SMALL);
+                free = x + half + 8;
+            }
+        }
+        pen.text((layout.left, bottom + 25), &self.unit, Side::Left, Ink::Quiet, pen::SMALL);
+    }
+
+    fn row(&self, pen: &Pen<'_>, layout: &Layout, row: &BarRow, top: i32) {
+        let middle = if layout.above > 0 { top + 8 } else { top + row.height() / 2 };
+        let room = if layout.above > 0 { layout.whole } else { layout.left - 10 };
+        let mut x = 0;
+        if let Some(place) = row.place {
+            pen.text((18, middle), &place.to_string(), Side::Right, Ink::Quiet, pen::TEXT);
+            x = self.places();
+        }
+        let label = fit(&row.label, room - x, row.letters());
+        pen.text((x, middle), &label, Side::Left, Ink::Text, row.letters());
+        for (number, bar) in row.bars.iter().enumerate() {
+            self.bar(pen, layout, bar, top + layout.above + number as i32 * PITCH + 2);
+        }
+    }
+
+    fn bar(&self, pen: &Pen<'_>, layout: &Layout, bar: &Bar, top: i32) {
+        let end = layout.x(bar.value).max(layout.left + 1);
+        pen.block((layout.left, top), (end, top + BAR), Ink::Series(bar.series % SERIES));
+        let middle = top + BAR / 2;
+        let mut free = end;
+        if let Some((low, high)) = bar.interval {
+            let (low, high) = (layout.x(low), layout.x(high));
+            // Narrower than the line it is drawn with, it would only look like an end of the bar.
+            if high - low > 1 {
+                pen.whiskers((low, middle), (high, middle));
+            }
+            free = free.max(high);
+        }
+        pen.text((free + 6, middle), &bar.text, Side::Left, Ink::Text, pen::SMALL);
+    }
+}
+
+impl BarRow {
+    fn letters(&self) -> i32 {
+        if self.default { pen::BOLD } else { pen::TEXT }
+    }
+
+    fn height(&self) -> i32 {
+        self.bars.len() as i32 * PITCH
+    }
+}
+
+impl Layout {
+    fn x(&self, value: f64) -> i32 {
+        place(plausible(value), (0.0, self.highest), (self.left, self.right))
+    }
+
+    fn gap(&self) -> i32 {
+        if self.above > 0 { 7 } else { 9 }
+    }
+}
+
+impl Chart for Bars {
+    fn height(&self, width: Width) -> i32 {
+        let layout = self.layout(width);
+        let rows: i32 = self.rows.iter().map(|row| row.height() + layout.above + layout.gap()).sum();
+        legend(None, &self.series, width.pixels()) + rows + AXIS
+    }
+
+    fn paint(&self, pen: &Pen<'_>, width: Width) {
+        let layout = self.layout(width);
+        let mut top = legend(Some(pen), &self.series, width.pixels());
+        self.axis(pen, &layout, top, self.height(width) - AXIS);
+        for row in &self.rows {
+            self.row(pen, &layout, row, top);
+            top += row.height() + layout.above + layout.gap();
+        }
+    }
+}
+
+/// A round figure, without the noughts that a computer adds.
+pub(super) fn axis_figure(tick: f64) -> String {
+    if tick >= 1e6 {
+        return super::super::words::count(tick);
+    }
+    let text = format!("{tick:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

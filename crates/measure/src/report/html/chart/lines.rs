@@ -1,0 +1,195 @@
+//! Lines over an ordered axis: sizes, cores, parts of all requests.
+
+use super::super::palette::{Ink, SERIES};
+use super::bars::axis_figure;
+use super::pen::{self, Pen, Side, fit, width_of};
+use super::{Chart, Width, legend, place, plausible, ticks};
+
+/// Some lines. More than [`SERIES`] cannot be told apart, so there should not be more.
+#[derive(Debug, Default)]
+pub(in super::super) struct Lines {
+    /// What the horizontal axis is.
+    pub(in super::super) across: String,
+    /// Its marks: where, and what stands there.
+    pub(in super::super) marks: Vec<(f64, String)>,
+    /// How much one of the vertical axis's unit is.
+    pub(in super::super) per: f64,
+    /// The vertical axis's unit.
+    pub(in super::super) unit: String,
+    /// Whether each step upwards is ten times the one before, not as much again.
+    pub(in super::super) by_tens: bool,
+    /// The lines.
+    pub(in super::super) lines: Vec<Line>,
+}
+
+/// A line.
+#[derive(Debug)]
+pub(in super::super) struct Line {
+    /// What it is.
+    pub(in super::super) name: String,
+    /// From left to right.
+    pub(in super::super) points: Vec<Point>,
+}
+
+/// A point.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Point {
+    /// Where on the horizontal axis.
+    pub(in super::super) at: f64,
+    /// How high.
+    pub(in super::super) value: f64,
+    /// Where its whiskers are.
+    pub(in super::super) interval: Option<(f64, f64)>,
+}
+
+struct Layout {
+    left: i32,
+    right: i32,
+    top: i32,
+    bottom: i32,
+    across: (f64, f64),
+    up: (f64, f64),
+    by_tens: bool,
+}
+
+const PLOT: i32 = 240;
+const BELOW: i32 = 40;
+const LETTER: i32 = 15;
+
+impl Lines {
+    fn names(&self) -> Vec<String> {
+        self.lines.iter().map(|line| line.name.clone()).collect()
+    }
+
+    /// Names stand at the ends of lines where there is room, above where there is none.
+    fn legend(&self, pen: Option<&Pen<'_>>, width: Width) -> i32 {
+        match width {
+            Width::Wide => 0,
+            Width::Narrow => legend(pen, &self.names(), width.pixels()),
+        }
+    }
+
+    fn layout(&self, width: Width) -> Layout {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let high = |point: &Point| point.interval.map_or(point.value, |it| it.1.max(point.value));
+        let highest = plausible(points().map(high).fold(0.0, f64::max)) / self.per;
+        let lowest = plausible(points().map(|point| point.value).fold(f64::INFINITY, f64::min)) / self.per;
+        let up = match self.by_tens {
+            true => (lowest.log10().floor(), highest.log10().ceil().max(lowest.log10().floor() + 1.0)),
+            false => (0.0, rounded_up(highest)),
+        };
+        let marks = || self.marks.iter().map(|(at, _)| *at);
+        let (first, last) =
+            (marks().fold(f64::INFINITY, f64::min), marks().fold(f64::NEG_INFINITY, f64::max));
+        let names = self.names().iter().map(|name| width_of(name, pen::TEXT) + 24).max().unwrap_or(0);
+        let right = match width {
+            Width::Wide => width.pixels() - names.min(270),
+            Width::Narrow => width.pixels() - 14,
+        };
+        let top = self.legend(None, width) + 20;
+        let across = if first < last { (first, last) } else { (first - 1.0, first + 1.0) };
+        Layout { left: 52, right, top, bottom: top + PLOT, across, up, by_tens: self.by_tens }
+    }
+
+    fn axes(&self, pen: &Pen<'_>, layout: &Layout, width: i32) {
+        let levels: Vec<(i32, String)> = match self.by_tens {
+            true => (layout.up.0 as i32..=layout.up.1 as i32)
+                .map(|power| 10_f64.powi(power))
+                .map(|value| (layout.y(value), axis_figure(value)))
+                .collect(),
+            false => ticks(layout.up.1).iter().map(|tick| (layout.y(*tick), axis_figure(*tick))).collect(),
+        };
+        for (y, text) in levels {
+            pen.line((layout.left, y), (layout.right, y), Ink::Grid, 1);
+            pen.text((layout.left - 8, y), &text, Side::Right, Ink::Quiet, pen::SMALL);
+        }
+        pen.text((0, layout.top - 12), &self.unit, Side::Left, Ink::Quiet, pen::SMALL);
+        let mut free = i32::MIN;
+        for (at, text) in &self.marks {
+            let x = layout.x(*at);
+            pen.line((x, layout.bottom), (x, layout.bottom + 4), Ink::Quiet, 1);
+            let half = width_of(text, pen::SMALL) / 2;
+            if x - half > free {
+                let x = x.min(width - half);
+                pen.text((x, layout.bottom + 13), text, Side::Middle, Ink::Quiet, pen::SMALL);
+                free = x + half + 6;
+            }
+        }
+        let middle = (layout.left + layout.right) / 2;
+        pen.text((middle, layout.bottom + 30), &self.across, Side::Middle, Ink::Quiet, pen::SMALL);
+    }
+
+    fn line(&self, pen: &Pen<'_>, layout: &Layout, number: usize, line: &Line) {
+        let ink = Ink::Series(number % SERIES);
+        let spot = |point: &Point| (layout.x(point.at), layout.y(point.value / self.per));
+        if line.points.len() > 1 {
+            pen.path(line.points.iter().map(spot).collect(), ink, 2);
+        }
+        for point in &line.points {
+            let (x, y) = spot(point);
+            if let Some((low, high)) = point.interval {
+                let (low, high) = (layout.y(low / self.per), layout.y(high / self.per));
+                // The mark covers anything shorter.
+                if low - high > 10 {
+                    pen.whiskers((x, low), (x, high));
+                }
+            }
+            pen.mark((x, y), number, ink);
+        }
+    }
+
+    /// At the lines' ends, moved apart where they would stand upon each other.
+    fn at_the_ends(&self, pen: &Pen<'_>, layout: &Layout) {
+        let last = |(number, line): (usize, &Line)| {
+            line.points.last().map(|point| (layout.y(point.value / self.per), number))
+        };
+        let mut ends: Vec<(i32, usize)> = self.lines.iter().enumerate().filter_map(last).collect();
+        ends.sort_unstable();
+        let mut free = i32::MIN;
+        let overfull = ends.len() as i32 * LETTER > layout.bottom - layout.top;
+        for (at, (y, number)) in ends.iter().enumerate() {
+            let below = (ends.len() - 1 - at) as i32 * LETTER;
+            let wanted = if overfull { *y } else { (*y).min(layout.bottom - below) };
+            let y = wanted.max(free);
+            free = y + LETTER;
+            let room = Width::Wide.pixels() - layout.right - 20;
+            let name = fit(&self.lines[*number].name, room, pen::TEXT);
+            pen.text((layout.right + 14, y), &name, Side::Left, Ink::Series(number % SERIES), pen::TEXT);
+        }
+    }
+}
+
+/// To the next mark, so that the axis ends with one.
+fn rounded_up(highest: f64) -> f64 {
+    let step = ticks(highest).get(1).copied().unwrap_or(highest);
+    (highest / step).ceil() * step
+}
+
+impl Layout {
+    fn x(&self, at: f64) -> i32 {
+        place(at, self.across, (self.left + 8, self.right - 4))
+    }
+
+    fn y(&self, value: f64) -> i32 {
+        let value = plausible(value);
+        place(if self.by_tens { value.log10() } else { value }, self.up, (self.bottom, self.top))
+    }
+}
+
+impl Chart for Lines {
+    fn height(&self, width: Width) -> i32 {
+        self.layout(width).bottom + BELOW
+    }
+
+    fn paint(&self, pen: &Pen<'_>, width: Width) {
+        self.legend(Some(pen), width);
+        let layout = self.layout(width);
+        self.axes(pen, &layout, width.pixels());
+        for (number, line) in self.lines.iter().enumerate() {
+            self.line(pen, &layout, number, line);
+        }
+        if width == Width::Wide {
+            self.at_the_ends(pen, &layout);
+        }
+    }
+}

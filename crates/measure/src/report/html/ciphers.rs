@@ -1,0 +1,232 @@
+//! Ciphers in memory: the ranking, and what more cores bring.
+
+use super::super::ranking::{Entry, Group};
+use super::advice;
+use super::chart::{Bar, BarRow, Bars, Line, Lines, Point};
+use super::figure::{Figure, Table};
+use super::palette::SERIES;
+use super::run::{Run, full_name, requests, short_name, threads};
+use super::words;
+use crate::results::{By, Direction};
+use crate::stats::Summary;
+use maud::{Markup, html};
+
+/// The ranking under the main circumstances, and under all others behind a line that opens.
+pub(super) fn ranking(run: &Run<'_>) -> Markup {
+    let Some(main) = run.main_group() else { return html! {} };
+    let others: Vec<&Group<'_>> = run.groups.iter().filter(|group| !std::ptr::eq(*group, main)).collect();
+    html! {
+        h2 { "Ciphers in memory" }
+        p {
+            "How fast ciphers are where the disk is not the limit. Thin lines across the ends of bars are the 95 % intervals of "
+            "the medians. Places go by encryption; ciphers that noise alone could have put in another order share one. "
+            b { "Bold" } " is what the tool uses when nothing is chosen."
+        }
+        (group(main).markup())
+        @for other in others {
+            details.more {
+                summary { "Ranking: " (title(other)) }
+                (group(other).markup())
+            }
+        }
+    }
+}
+
+fn title(group: &Group<'_>) -> String {
+    format!("{}, {}", threads(group.like.threads), requests(group.like))
+}
+
+/// A chart that owns what it draws.
+pub(super) struct Owned<C> {
+    title: String,
+    text: String,
+    chart: C,
+    table: Table,
+}
+
+impl<C: super::chart::Chart> Owned<C> {
+    pub(super) fn new(title: impl Into<String>, text: impl Into<String>, chart: C, table: Table) -> Self {
+        Self { title: title.into(), text: text.into(), chart, table }
+    }
+
+    pub(super) fn markup(self) -> Markup {
+        let Self { title, text, chart, table } = self;
+        Figure { title, text, chart: &chart, table }.markup()
+    }
+}
+
+fn group(group: &Group<'_>) -> Owned<Bars> {
+    let shown = shown(group);
+    let left = group.entries.len() - shown.len();
+    let mut text = String::new();
+    if left > 0 {
+        text = format!("The fastest {} and the default; {left} more are in the table.", shown.len());
+    }
+    let (per, unit) = words::throughput_unit(group.highest());
+    let both = shown.iter().any(|entry| entry.encrypt.is_some() && entry.decrypt.is_some());
+    let series: &[&str] = if both { &["encrypt", "decrypt"] } else { &[] };
+    let rows = shown.into_iter().map(row).collect();
+    let series = series.iter().map(|name| (*name).to_owned()).collect();
+    Owned::new(title(group), text, Bars { series, rows, per, unit: unit.to_owned() }, table(group))
+}
+
+/// Those that a chart has room for, the default always.
+fn shown<'g, 'a>(group: &'g Group<'a>) -> Vec<&'g Entry<'a>> {
+    let wanted = |(number, entry): &(usize, &Entry<'_>)| *number < MOST || is_default(entry);
+    group.entries.iter().enumerate().filter(wanted).map(|(_, entry)| entry).collect()
+}
+
+const MOST: usize = 24;
+
+/// What the tool uses when nothing is chosen; the same by others is there to be compared with.
+fn is_default(entry: &Entry<'_>) -> bool {
+    entry.case.default && entry.case.by == By::Keyway
+}
+
+fn row(entry: &Entry<'_>) -> BarRow {
+    let directions = [&entry.encrypt, &entry.decrypt].into_iter().enumerate();
+    let bars = directions.filter_map(|(series, summary)| Some(bar(series, summary.as_ref()?)));
+    let mark = if advice::against(&entry.case.spec).is_some() { " †" } else { "" };
+    BarRow {
+        place: Some(entry.place),
+        label: format!("{}{mark}", short_name(entry.case)),
+        default: is_default(entry),
+        bars: bars.collect(),
+    }
+}
+
+/// A bar of so many bytes a second.
+pub(super) fn bar(series: usize, summary: &Summary) -> Bar {
+    let text = format!("{} {}", words::throughput(summary.median), words::precision(summary));
+    Bar { series, value: summary.median, interval: summary.interval, text: text.trim_end().to_owned() }
+}
+
+fn table(group: &Group<'_>) -> Table {
+    let head = [
+        "Place",
+        "Cipher",
+        "Key",
+        "Encrypt, MiB/s",
+        "95 % interval",
+        "Decrypt, MiB/s",
+        "95 % interval",
+        "Samples",
+        "Outliers",
+        "Remark",
+    ];
+    let mut table = Table::new(&head, 1);
+    for entry in &group.entries {
+        let summaries = [&entry.encrypt, &entry.decrypt];
+        let count =
+            |of: fn(&Summary) -> usize| summaries.iter().filter_map(|it| it.as_ref()).map(of).sum::<usize>();
+        let mut cells = vec![entry.place.to_string(), entry.name(), entry.case.key_bits.to_string()];
+        for summary in summaries {
+            cells.push(summary.as_ref().map_or_else(String::new, |it| words::mib(it.median)));
+            cells.push(summary.as_ref().map_or_else(String::new, interval));
+        }
+        cells.push(count(|it| it.count).to_string());
+        cells.push(count(|it| it.outliers.len()).to_string());
+        cells.push(remark(entry));
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// "5.19–5.24"; nothing where too few samples say nothing.
+pub(super) fn interval(summary: &Summary) -> String {
+    let show = |(low, high)| format!("{}–{}", words::mib(low), words::mib(high));
+    summary.interval.map_or_else(String::new, show)
+}
+
+fn remark(entry: &Entry<'_>) -> String {
+    let default = is_default(entry).then_some("default");
+    let parts: Vec<&str> = default.into_iter().chain(advice::against(&entry.case.spec)).collect();
+    parts.join("; ")
+}
+
+/// What the marks in the ranking mean, where there are any.
+pub(super) fn not_for_disks(run: &Run<'_>) -> Markup {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for entry in run.groups.iter().flat_map(|group| &group.entries) {
+        let Some(reason) = advice::against(&entry.case.spec) else { continue };
+        let spec = entry.case.spec.clone();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, specs)) if specs.contains(&spec) => {}
+            Some((_, specs)) => specs.push(spec),
+            None => reasons.push((reason, vec![spec])),
+        }
+    }
+    html! {
+        @if !reasons.is_empty() {
+            details.more {
+                summary { "† Fast, but not fit for a disk" }
+                dl { @for (reason, specs) in reasons { dt { (reason) } dd { (specs.join(", ")) } } }
+            }
+        }
+    }
+}
+
+/// What more cores bring, for the default and the fastest.
+pub(super) fn scaling(run: &Run<'_>) -> Markup {
+    let Some(main) = run.main_group() else { return html! {} };
+    let like = main.like;
+    let mut counts: Vec<u32> = run.groups.iter().map(|group| group.like.threads).collect();
+    counts.retain(|count| run.group_like(like, *count).is_some());
+    counts.sort_unstable();
+    counts.dedup();
+    if counts.len() < 2 {
+        return html! {};
+    }
+    let own = |entry: &&Entry<'_>| entry.case.by == By::Keyway && entry.encrypt.is_some();
+    let mut chosen: Vec<&Entry<'_>> = main.entries.iter().filter(own).collect();
+    chosen.sort_by_key(|entry| !entry.case.default);
+    chosen.truncate(SERIES);
+    let mut table =
+        Table::new(&["Cipher", "Threads", "Encrypt, MiB/s", "95 % interval", "Times one thread"], 0);
+    let lines = chosen.iter().map(|entry| line(run, entry, &counts, &mut table)).collect::<Vec<_>>();
+    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.value).fold(0.0, f64::max);
+    let (per, unit) = words::throughput_unit(highest);
+    let marks = counts.iter().map(|count| (f64::from(*count), count.to_string())).collect();
+    let chart = Lines { across: "threads".into(), marks, per, unit: unit.into(), by_tens: false, lines };
+    let text =
+        format!("Encryption by all threads together, {}. The default and the fastest.", requests(like));
+    html! {
+        h2 { "More cores" }
+        (Owned::new("Throughput over threads", text, chart, table).markup())
+    }
+}
+
+fn line(run: &Run<'_>, entry: &Entry<'_>, counts: &[u32], table: &mut Table) -> Line {
+    let same = |other: &&Entry<'_>| {
+        (&other.case.by, &other.case.spec, other.case.key_bits)
+            == (&entry.case.by, &entry.case.spec, entry.case.key_bits)
+    };
+    let mut points = Vec::new();
+    let mut alone = None;
+    for &count in counts {
+        let group = run.group_like(entry.case, count);
+        let found = group.and_then(|group| group.entries.iter().find(same));
+        let Some(summary) = found.and_then(|other| other.encrypt.as_ref()) else { continue };
+        if count == 1 {
+            alone = Some(summary.median);
+        }
+        let times = alone.map_or_else(String::new, |alone| format!("×{:.2}", summary.median / alone));
+        table.rows.push(vec![
+            full_name(entry.case),
+            count.to_string(),
+            words::mib(summary.median),
+            interval(summary),
+            times,
+        ]);
+        points.push(Point { at: f64::from(count), value: summary.median, interval: summary.interval });
+    }
+    Line { name: short_name(entry.case), points }
+}
+
+/// A direction, for a sentence.
+pub(super) fn doing(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Encrypt => "encrypt",
+        Direction::Decrypt => "decrypt",
+    }
+}

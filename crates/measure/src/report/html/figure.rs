@@ -1,0 +1,80 @@
+//! A chart with what it shows in words, and the same figures as a table.
+
+use super::chart::{Chart, drawings};
+use maud::{Markup, html};
+
+/// A chart and its table.
+pub(super) struct Figure<'a> {
+    /// What it shows, in a few words.
+    pub(super) title: String,
+    /// How to read it.
+    pub(super) text: String,
+    /// The drawing.
+    pub(super) chart: &'a dyn Chart,
+    /// The same as a table.
+    pub(super) table: Table,
+}
+
+/// A table.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Names of columns.
+    pub(super) head: Vec<String>,
+    /// Which column says what the row is.
+    pub(super) label: usize,
+    /// Rows.
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// No rows yet.
+    pub(super) fn new(head: &[&str], label: usize) -> Self {
+        Self { head: head.iter().map(|name| (*name).to_owned()).collect(), label, rows: Vec::new() }
+    }
+
+    /// To be scrolled where it is too wide for the page, also with the keyboard.
+    pub(super) fn markup(&self, title: &str) -> Markup {
+        let numeric: Vec<bool> = (0..self.head.len()).map(|column| self.is_numeric(column)).collect();
+        html! {
+            div.scroll tabindex="0" role="region" aria-label=(title) {
+                table {
+                    thead { tr {
+                        @for (column, name) in self.head.iter().enumerate() {
+                            th scope="col" class=[numeric[column].then_some("n")] { (name) }
+                        }
+                    } }
+                    tbody {
+                        @for row in &self.rows {
+                            tr { @for (column, text) in row.iter().enumerate() {
+                                @if column == self.label { th scope="row" { (text) } }
+                                @else { td class=[numeric.get(column).is_some_and(|it| *it).then_some("n")] { (text) } }
+                            } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_numeric(&self, column: usize) -> bool {
+        let cells = || self.rows.iter().filter_map(|row| row.get(column)).filter(|text| !text.is_empty());
+        column != self.label
+            && cells().next().is_some()
+            && cells().all(|text| text.starts_with(|c: char| c.is_ascii_digit() || "±×–+-".contains(c)))
+    }
+}
+
+impl Figure<'_> {
+    pub(super) fn markup(&self) -> Markup {
+        html! {
+            figure {
+                figcaption { strong { (self.title) } @if !self.text.is_empty() { " " (self.text) } }
+                (drawings(self.chart, &self.title, &self.text))
+                details {
+                    summary { "Table: " (self.title) }
+                    (self.table.markup(&self.title))
+                }
+            }
+        }
+    }
+}

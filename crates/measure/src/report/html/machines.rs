@@ -1,0 +1,80 @@
+//! Where the figures come from.
+
+use super::figure::Table;
+use super::run::Run;
+use super::words;
+use crate::results::Machine;
+use maud::{Markup, html};
+
+/// A machine's facts.
+pub(super) fn facts(run: &Run<'_>) -> Markup {
+    html! {
+        h2 { "The machine" }
+        dl.facts { @for (name, value) in list(run) { div { dt { (name) } dd { (value) } } } }
+    }
+}
+
+/// All machines, one beside the other.
+pub(super) fn fleet(runs: &[Run<'_>]) -> Markup {
+    let mut table = Table::new(&[""], 0);
+    let lists: Vec<Vec<(&str, String)>> = runs.iter().map(list).collect();
+    table.head.extend(runs.iter().map(|run| run.name.clone()));
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in lists.iter().flatten() {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    for name in names {
+        let value = |list: &Vec<(&str, String)>| {
+            list.iter().find(|(known, _)| *known == name).map_or_else(String::new, |(_, value)| value.clone())
+        };
+        table.rows.push(std::iter::once(name.to_owned()).chain(lists.iter().map(value)).collect());
+    }
+    html! {
+        h2 { "The machines" }
+        (table.markup("Facts of the machines"))
+    }
+}
+
+fn list(run: &Run<'_>) -> Vec<(&'static str, String)> {
+    let machine = &run.results.machine;
+    let mut list = vec![
+        ("CPU", machine.cpu.clone()),
+        ("CPUs used", format!("{} ({})", machine.cpus, machine.architecture)),
+        ("Code for AES", machine.aes_code.clone()),
+        ("Instructions", machine.features.join(" ")),
+    ];
+    let optional = [
+        ("Governor", machine.governor.clone()),
+        ("Clock", frequency(machine)),
+        ("Runs in", machine.virtualisation.clone()),
+        ("System", machine.system.clone()),
+    ];
+    list.extend([("Load before", machine.load.map(|load| format!("{load:.2}")).join(", "))]);
+    list.push(("Memory", memory(machine.memory_mib)));
+    list.push(("Kernel", machine.kernel.clone()));
+    list.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    let versions: Vec<String> =
+        run.results.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    list.push(("Versions", versions.join(", ")));
+    list.push(("Begun", run.results.started.replace('T', " ").replace('Z', " UTC")));
+    list.retain(|(_, value)| !value.is_empty());
+    list
+}
+
+fn memory(mib: u64) -> String {
+    match mib {
+        0 => String::new(),
+        mib if mib < 2048 => format!("{mib} MiB"),
+        mib => format!("{} GiB", words::digits(mib as f64 / 1024.0)),
+    }
+}
+
+fn frequency(machine: &Machine) -> Option<String> {
+    let seen = machine.frequency?;
+    Some(match (seen.lowest_mhz.round(), seen.highest_mhz.round()) {
+        (low, high) if low == high => format!("{low:.0} MHz"),
+        (low, high) => format!("{low:.0} to {high:.0} MHz"),
+    })
+}

@@ -1,0 +1,139 @@
+//! The page: one file that needs nothing else, for a desk, a phone and paper, in the light and in the dark, for eyes, screen readers and
+//! keyboards.
+//!
+//! It has no script and may load nothing: its own policy (Content-Security-Policy) forbids both, also to whatever a results file from
+//! elsewhere tries to bring in. Such a file's texts are escaped where they are written ([`maud`] and [`plotters`] do that), and characters
+//! that turn lines around or are none are replaced at the end.
+
+mod advice;
+mod answer;
+mod chart;
+mod ciphers;
+mod disk;
+mod drivers;
+mod figure;
+mod fleet;
+mod kdf;
+mod latency;
+mod machines;
+mod matrix;
+mod palette;
+mod remarks;
+mod run;
+mod words;
+
+use crate::results::Results;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use run::Run;
+
+/// The page of one run, or of many machines'.
+pub fn page(results: &[Results]) -> String {
+    let runs = run::runs(results);
+    let title = title(&runs);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(palette::style_sheet())) (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (title) } (dates(&runs)) (switch()) }
+                main {
+                    @match runs.as_slice() {
+                        [] => p { "There are no results." },
+                        [run] => { h2 { "The answer" } (report(run)) (remarks::method(&runs)) },
+                        many => {
+                            h2 { "The answer" }
+                            (fleet::overview(many))
+                            (machines::fleet(many))
+                            @for run in many {
+                                details.machine {
+                                    summary { "Everything about " (run.name) }
+                                    (report(run))
+                                }
+                            }
+                            (remarks::method(many))
+                        }
+                    }
+                }
+                footer { p { "Made by " code { "keyway bench" } ". The results file has every sample." } }
+            }
+        }
+    };
+    page.into_string().chars().map(shown).collect()
+}
+
+const STYLE: &str = include_str!("style.css");
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// Everything about one run.
+fn report(run: &Run<'_>) -> Markup {
+    html! {
+        (remarks::warnings(run))
+        (answer::answer(run))
+        (ciphers::ranking(run))
+        (ciphers::not_for_disks(run))
+        (disk::storage(run))
+        (ciphers::scaling(run))
+        (matrix::matrix(run))
+        (kdf::kdfs(run))
+        (drivers::drivers(run))
+        (machines::facts(run))
+        (remarks::without_figures(run))
+    }
+}
+
+fn title(runs: &[Run<'_>]) -> String {
+    match runs {
+        [run] => format!("Disk encryption on {}", run.name),
+        many => format!("Disk encryption on {}", words::plural(many.len(), "machine", "machines")),
+    }
+}
+
+fn dates(runs: &[Run<'_>]) -> Markup {
+    let mut days: Vec<&str> = runs.iter().filter_map(|run| run.results.started.split('T').next()).collect();
+    days.sort_unstable();
+    days.dedup();
+    html! {
+        p.dates {
+            @match days.as_slice() {
+                [] => {},
+                [day] => { "Measured on " (day) },
+                [first, .., last] => { "Measured from " (first) " to " (last) },
+            }
+        }
+    }
+}
+
+/// Light or dark, without a script: the style sheet looks which one is chosen.
+fn switch() -> Markup {
+    html! {
+        fieldset.theme {
+            legend { "Colours" }
+            @for (id, name) in [("auto", "as the system"), ("light", "light"), ("dark", "dark")] {
+                span { input id=(id) type="radio" name="theme" checked[id == "auto"]; label for=(id) { (name) } }
+            }
+        }
+    }
+}
+
+/// Control characters and those that turn the direction of text around are shown as what they are: nothing to be read.
+fn shown(letter: char) -> char {
+    match letter {
+        '\n' => letter,
+        letter if letter.is_control() => REPLACED,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}' => REPLACED,
+        letter => letter,
+    }
+}
+
+const REPLACED: char = char::REPLACEMENT_CHARACTER;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! What a reader must know: warnings above the figures, what could not be measured below them, and how everything was measured.
+
+use super::super::{reasons, wrong};
+use super::run::Run;
+use super::words;
+use crate::results::{Case, Results};
+use crate::stats::Summary;
+use maud::{Markup, html};
+
+/// Above the figures.
+pub(super) fn warnings(run: &Run<'_>) -> Markup {
+    let wrong = wrong(run.results);
+    html! {
+        @if !wrong.is_empty() {
+            div.bad role="note" {
+                h3 { "Wrong output" }
+                p { "This code computed something else than it should. It has no figures, and nobody should use it." }
+                ul { @for line in wrong { li { (line) } } }
+            }
+        }
+        @if !run.results.complete {
+            p.warn role="note" { "The run was stopped: " (run.results.rows.len()) " rows are there, others are missing." }
+        }
+        @if !run.results.warnings.is_empty() {
+            div.warn role="note" {
+                h3 { "Before believing a figure" }
+                ul { @for warning in &run.results.warnings { li { (warning) } } }
+            }
+        }
+    }
+}
+
+/// What has no figures, by reason.
+pub(super) fn without_figures(run: &Run<'_>) -> Markup {
+    let impossible = reasons(run.results, true);
+    let not_measured = reasons(run.results, false);
+    html! {
+        @for (title, about, reasons) in [
+            ("What cannot exist", "Combinations that the kernel refuses, with the rule that forbids each. Figures for them, \
+                wherever they stand, come from something else than what they are called.", impossible),
+            ("What could not be measured here", "", not_measured),
+        ] {
+            @if !reasons.is_empty() {
+                h2 { (title) }
+                @if !about.is_empty() { p { (about) } }
+                dl { @for (reason, names) in reasons {
+                    dt { (reason) }
+                    dd { (names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "))
+                        @if names.len() > NAMED {
+                            details.more {
+                                summary { (names.len() - NAMED) " more" }
+                                p { (names[NAMED..].join(", ")) }
+                            }
+                        }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+const NAMED: usize = 12;
+
+/// How it was measured, in plain words, with this run's own numbers.
+pub(super) fn method(runs: &[Run<'_>]) -> Markup {
+    let kinds = |kind: fn(&Case) -> bool| runs.iter().any(|run| run.has(kind));
+    html! {
+        h2 #method { "How it was measured" }
+        ul.method {
+            li { "Everything takes turns: each case is sampled once, then each again, so that what disturbs the machine for a while "
+                "disturbs all of them alike." }
+            li { "A case is sampled until its median is known well enough or its time is up. “Known” means the 95 % interval from "
+                "order statistics, which assumes nothing about how times are distributed; it needs six samples at least." }
+            li { "A difference counts when intervals do not overlap. What noise could have put in another order shares a place." }
+            li { "Outliers are counted and kept: the median does not follow them." }
+            @if kinds(|case| matches!(case, Case::Cipher(_))) {
+                li { "Output is checked before and after each sample, against other code than the one that is measured. A wrong byte is "
+                    "reported, never timed." }
+                li { "“In memory” means that the data is in the processor's caches or in memory already: it is what the cipher can do, "
+                    "not what a disk will do." }
+            }
+            @if kinds(|case| matches!(case, Case::Disk(_))) {
+                li { "Storage is written before it is measured, read past the page cache, and measured plain and encrypted in turn." }
+            }
+            @for run in runs { (numbers(run, runs.len() > 1)) }
+        }
+    }
+}
+
+fn numbers(run: &Run<'_>, named: bool) -> Markup {
+    let results: &Results = run.results;
+    let settings = &results.settings;
+    let measured: Vec<_> = results.rows.iter().filter_map(|row| row.measured()).collect();
+    let samples: usize = measured.iter().map(|it| it.samples.len()).sum();
+    let outliers: usize = measured.iter().filter_map(|it| Summary::of(it)).map(|it| it.outliers.len()).sum();
+    let shortest = measured.iter().map(|it| it.sample_seconds).fold(f64::INFINITY, f64::min);
+    html! {
+        li {
+            @if named { b { (run.name) } ": " }
+            "suite “" (settings.suite) "”"
+            @for filter in &settings.filters { " " code { (filter) } }
+            "; " (words::plural(results.rows.len(), "row", "rows")) ", " (words::plural(samples, "sample", "samples")) ", "
+            (words::plural(outliers, "outlier", "outliers")) "; wanted: ±" (words::percent(settings.precision)) " from "
+            (settings.least_samples) " to " (settings.most_samples) " samples"
+            @if let Some(seconds) = settings.time_seconds { " within " (words::count(seconds)) " seconds" }
+            @if shortest.is_finite() && shortest > 0.0 {
+                "; looking at the clock took " (format!("{:.4}", 200.0 * settings.clock_seconds / shortest))
+                " % of the shortest sample (" (words::microseconds(shortest * 1e6)) ")"
+            }
+            "."
+        }
+    }
+}
