@@ -70,6 +70,15 @@ impl Nbd {
         self.reply()
     }
 
+    /// Tells that the range is not used any more.
+    ///
+    /// # Errors
+    /// As [`Nbd::read`].
+    pub fn trim(&mut self, offset: u64, len: usize) -> io::Result<()> {
+        self.request(TRIM, 0, offset, len)?;
+        self.reply()
+    }
+
     /// Returns when everything acknowledged is on stable storage.
     ///
     /// # Errors
@@ -149,3 +158,4 @@ const SIMPLE_REPLY: u32 = 0x6744_6698;
 const READ: u16 = 0;
 const WRITE: u16 = 1;
 const FLUSH: u16 = 3;
+const TRIM: u16 = 4;

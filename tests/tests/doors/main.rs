@@ -18,5 +18,6 @@ mod remote;
 mod serve;
 mod served;
 mod session;
+mod session_changes;
 mod tls;
 mod users;
