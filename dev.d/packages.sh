@@ -17,6 +17,7 @@ declare -A package_of=(
     [qemu-nbd]=qemu-utils [qemu-io]=qemu-utils
     [certtool]=gnutls-bin
     [fio]=fio
+    [chromium]=chromium [chromedriver]=chromium-driver
     [fusermount3]=fuse3 [fuse2fs]=fuse2fs
     [bindfs]=bindfs
     [setpriv]=util-linux
@@ -52,7 +53,8 @@ engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 li
 doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
-all_programs="cc $ct_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $bench_programs $doors_bench_programs $engine_programs"
+measure_programs="chromium chromedriver"
+all_programs="cc $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $bench_programs $doors_bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.

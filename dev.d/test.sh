@@ -1,6 +1,6 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit engine ct cli interop doors faults aarch64 vm fuzz"
+all_layers="check unit engine ct measure cli interop doors faults aarch64 vm fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-30}
 moto=$PWD/.cache/moto
 
@@ -94,6 +94,12 @@ layer_ct() {
     else
         left_out ct::constant_time "valgrind on x86-64 is needed"
     fi
+}
+
+# The report page in a browser.
+layer_measure() {
+    want_packages $measure_programs
+    proofs measure
 }
 
 layer_cli() {

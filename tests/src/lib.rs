@@ -19,6 +19,7 @@
 //! `KEYWAY_SKIPS` is a file that collects the tests left out; `KEYWAY_SCRATCH` is where scratch directories go.
 
 pub mod background;
+pub mod browser;
 pub mod compare;
 pub mod data;
 pub mod fio;

@@ -57,6 +57,11 @@ fn figured<'a>(run: &Run<'a>) -> Vec<Figured<'a>> {
 }
 
 fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Owned<Bars> {
+    let counted = match (unit, all.iter().all(|it| it.case.kdf == "pbkdf2")) {
+        (Unit::Cost, true) => "iterations",
+        (Unit::Cost, false) => "passes",
+        _ => unit_name(unit),
+    };
     let mut by: Vec<&By> = Vec::new();
     for it in all {
         if !by.contains(&&it.case.by) && by.len() < SERIES {
@@ -64,7 +69,7 @@ fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Owned<Bars> {
         }
     }
     let mut rows: Vec<(f64, BarRow)> = Vec::new();
-    let mut table = Table::new(&["", "By", unit_name(unit), "", "Samples", "Remarks"], 0);
+    let mut table = Table::new(&["", "By", counted, "", "Samples", "Remarks"], 0);
     for it in all {
         let name = label(&Case::Kdf(KdfCase { by: By::Keyway, ..it.case.clone() }));
         table.rows.push(vec![
@@ -90,7 +95,7 @@ fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Owned<Bars> {
     }
     rows.sort_by(|a, b| b.0.total_cmp(&a.0));
     let highest = rows.first().map_or(1.0, |(highest, _)| *highest);
-    let (per, unit) = axis(highest, unit_name(unit));
+    let (per, unit) = axis(highest, counted);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     let bars = Bars { series: by.iter().map(ToString::to_string).collect(), rows, per, unit };
     Owned::new(title, "", bars, table)
@@ -117,7 +122,7 @@ pub(super) fn unit_name(unit: Unit) -> &'static str {
         Unit::BytesPerSecond => "bytes/s",
         Unit::IterationsPerSecond => "iterations/s",
         Unit::PassesPerSecond => "passes/s",
-        Unit::Cost => "cost: iterations or passes",
+        Unit::Cost => "iterations or passes",
         Unit::RequestsPerSecond => "requests/s",
         Unit::Seconds => "s",
     }

@@ -28,7 +28,7 @@ pub(super) fn matrix(run: &Run<'_>) -> Markup {
         return html! {};
     }
     let text = format!(
-        "MiB/s of encryption, {}, the longest requests measured. Each step of colour is the same ratio. × cannot exist: the \
+        "MiB/s of encryption, {}, the longest requests measured; columns are keys in bits. Each step of colour is the same ratio. × cannot exist: the \
          reasons are below.",
         threads(main.like.threads)
     );
@@ -131,7 +131,7 @@ fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Owned<Hea
         }
     });
     let chart = Heat {
-        groups: sectors.iter().map(|sector| format!("{sector}-byte sectors, key in bits")).collect(),
+        groups: sectors.iter().map(|sector| format!("{sector}-byte sectors")).collect(),
         columns: keys.iter().map(ToString::to_string).collect(),
         rows: rows.collect(),
         unit: "MiB/s".to_owned(),

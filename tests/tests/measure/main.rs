@@ -1,0 +1,3 @@
+//! The report page, in a browser.
+
+mod page;

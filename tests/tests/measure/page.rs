@@ -1,0 +1,124 @@
+//! The report page in a real browser: whether it can be read, on a desk and on a phone, in the light and in the dark, with a keyboard.
+//!
+//! The pages are those of `crates/measure/src/report/snapshots`, whose tests hold them equal to what the program makes.
+
+use keyway_tests::browser::Browser;
+use keyway_tests::need;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// One machine with everything, and two beside each other.
+const PAGES: [&str; 2] = ["workstation.html", "machines.html"];
+/// A desk, a phone, and the narrowest that there is.
+const WIDTHS: [u32; 3] = [1280, 360, 320];
+
+fn snapshot(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/measure/src/report/snapshots").join(name)
+}
+
+/// What the function `checks.js` finds wrong.
+fn found(browser: &Browser, check: &str) -> Vec<String> {
+    let found = browser.script(&format!("{}\nreturn {check}", include_str!("checks.js")));
+    let texts = found.as_array().expect("a list").iter();
+    texts.map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn pages_can_be_read_at_every_width_in_the_light_and_in_the_dark() {
+    need!("chromium", "chromedriver");
+    let browser = Browser::start();
+    for page in PAGES {
+        for scheme in ["light", "dark"] {
+            browser.prefers(scheme, "screen");
+            for width in WIDTHS {
+                browser.size(width, 900);
+                browser.open(&snapshot(page));
+                let place = format!("{page}, {scheme}, {width} wide");
+                assert_eq!(browser.script("return innerWidth"), width, "{place}");
+                // As it comes, and with everything open that opens.
+                for open in ["", "document.querySelectorAll('details').forEach(it => it.open = true)"] {
+                    browser.script(open);
+                    for check in ["overflow()", "contrast()", "drawings()"] {
+                        let found = found(&browser, check);
+                        assert!(found.is_empty(), "{place}, {check}:\n{}", found.join("\n"));
+                    }
+                }
+                assert_eq!(browser.console(), [] as [Value; 0], "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_switch_decides_the_colours_and_paper_is_light() {
+    need!("chromium", "chromedriver");
+    let browser = Browser::start();
+    let page = || browser.script("return getComputedStyle(document.body).backgroundColor");
+    let (light, dark) = ("rgb(255, 255, 255)", "rgb(18, 22, 27)");
+    for (system, by_itself) in [("light", light), ("dark", dark)] {
+        browser.prefers(system, "screen");
+        browser.open(&snapshot(PAGES[0]));
+        assert_eq!(page(), by_itself);
+        for (choice, colour) in [("dark", dark), ("light", light), ("auto", by_itself)] {
+            browser.script(&format!("document.querySelector('#{choice}').click()"));
+            assert_eq!(page(), colour, "{system}, {choice}");
+        }
+        browser.script("document.querySelector('#dark').click()");
+        browser.prefers(system, "print");
+        assert_eq!(page(), light, "{system}, printed");
+        assert_eq!(found(&browser, "contrast()"), [] as [&str; 0], "{system}, printed");
+    }
+}
+
+#[test]
+fn a_keyboard_reaches_everything() {
+    need!("chromium", "chromedriver");
+    let browser = Browser::start();
+    browser.prefers("light", "screen");
+    browser.size(1280, 900);
+    browser.open(&snapshot(PAGES[0]));
+    let focused = || {
+        let who =
+            browser.script("const it = document.activeElement; return it.id || it.className || it.tagName");
+        who.as_str().unwrap_or_default().to_owned()
+    };
+    browser.press("Tab");
+    assert_eq!(focused(), "auto", "the switch comes first");
+    let outline = browser.script("return getComputedStyle(document.activeElement).outlineStyle");
+    assert_eq!(outline, "solid", "the focus is seen");
+    browser.press("ArrowRight");
+    browser.press("ArrowRight");
+    assert_eq!(focused(), "dark");
+    assert_eq!(browser.script("return getComputedStyle(document.body).backgroundColor"), "rgb(18, 22, 27)");
+    browser.press("Tab");
+    assert_eq!(focused(), "SUMMARY", "then the first table");
+    assert_eq!(browser.script("return document.querySelector('details').open"), false);
+    browser.press("Enter");
+    assert_eq!(browser.script("return document.querySelector('details').open"), true);
+    browser.press("Tab");
+    assert_eq!(focused(), "scroll", "which can be scrolled");
+
+    let all = browser.script("return document.querySelectorAll('main summary, main .scroll').length");
+    let all = all.as_u64().unwrap();
+    browser.script(
+        "document.querySelectorAll('details').forEach(it => it.open = true); document.activeElement.blur()",
+    );
+    browser.script("getSelection().removeAllRanges(); window.seen = new Set()");
+    // Round by way of the switch, and of the window itself.
+    for _ in 0..all + 8 {
+        browser.press("Tab");
+        browser.script("window.seen.add(document.activeElement)");
+    }
+    let reached = "return [...document.querySelectorAll('main summary, main .scroll')].filter(it => !window.seen.has(it)).length";
+    let missed = browser.script(reached).as_u64().unwrap();
+    assert_eq!(missed, 0, "of {all}");
+}
+
+#[test]
+fn a_screen_reader_has_names_for_everything() {
+    need!("chromium", "chromedriver");
+    let browser = Browser::start();
+    browser.open(&snapshot(PAGES[1]));
+    assert_eq!(found(&browser, "names()"), [] as [&str; 0]);
+    assert_eq!(browser.script("return document.title"), "Disk encryption on 2 machines");
+}
