@@ -19,6 +19,7 @@ mod memory_hard;
 mod nbd;
 mod new_volume;
 mod output;
+mod paint;
 mod passphrase;
 mod plain;
 mod plaintext;

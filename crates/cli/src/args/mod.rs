@@ -15,5 +15,6 @@ mod table;
 mod values;
 
 pub(crate) use parser::{Invocation, parse};
+pub(crate) use suggest::nearest;
 pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Topic};
 pub(crate) use values::{Args, Preset};

@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest known name to a mistyped one.
 
 /// The candidate with the fewest edits to `typed`, when that is few for its length.
-pub(super) fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = 1 + typed.chars().count() / 4;
     candidates
         .map(|c| (edits(&typed.to_lowercase(), &c.to_lowercase()), c))

@@ -30,6 +30,7 @@ mod serve;
 mod status;
 mod token;
 mod write;
+mod xray;
 
 use crate::args::Command;
 
@@ -44,6 +45,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &serve::COMMAND,
     &list::COMMAND,
     &ciphers::COMMAND,
+    &xray::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,
     &close::COMMAND,

@@ -1,1 +1,44 @@
 //! The kernel's crypto API: which drivers it has, which one it picks, how fast they are and whether they are right.
+//!
+//! ```text
+//! proc_crypto, netlink   what the kernel has, and the flags of it
+//! algorithm, pick        what dm-crypt asks for, and what it gets
+//! engines                which drivers are no code of the CPU's
+//! af_alg, check, speed   each driver by its name: its output beside Keyway's, its speed
+//! system, xray, verdict  one specification on one kernel, and what that means
+//! needs, modules         what a volume needs, and whether a system or an initramfs image has it
+//! ```
+
+pub mod af_alg;
+mod algorithm;
+mod check;
+mod engines;
+mod flags;
+pub mod initramfs;
+mod missing;
+pub mod modules;
+mod needs;
+pub mod netlink;
+mod pick;
+pub mod proc_crypto;
+mod random;
+mod reference;
+mod speed;
+mod system;
+mod verdict;
+mod version;
+mod xray;
+
+pub use algorithm::Algorithm;
+pub use check::{Checked, check};
+pub use engines::{Engine, all as engines};
+pub use flags::Flags;
+pub use missing::Missing;
+pub use needs::{Need, Running, accelerators, needs};
+pub use pick::{Choice, Registry, User};
+pub use proc_crypto::Driver;
+pub use speed::{Speed, of_driver, of_keyway, speed};
+pub use system::{SelfTests, System};
+pub use verdict::{CpuFacts, Line, Severity, in_words, verdict};
+pub use version::Version;
+pub use xray::{Row, Xray};

@@ -9,6 +9,7 @@ use crate::args::{Alias, Args, Command, Example, Group, Operand, shared};
 use crate::device::{self, Versions};
 use crate::failure::Result;
 use crate::output;
+use crate::paint::Paint;
 use facts::Facts;
 use keyway_volume::Access;
 
@@ -40,5 +41,5 @@ fn run(args: &Args) -> Result<()> {
     if args.given(&shared::JSON) {
         return output::print(&format!("{}\n", json::show(&facts)));
     }
-    output::print(&text::show(&facts, text::Paint::for_stdout()))
+    output::print(&text::show(&facts, Paint::for_stdout()))
 }

@@ -2,48 +2,10 @@
 
 use super::facts::{Facts, HeaderState, Keyslot};
 use crate::args::size::human;
+use crate::paint::{Paint, printable};
 use keyway_format::luks2::{Copy, Kdf, Priority};
-use std::env;
 use std::fmt::Write;
-use std::io::{IsTerminal, stdout};
 use std::time::Duration;
-
-/// Whether to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Paint(pub(super) bool);
-
-impl Paint {
-    /// On a terminal that has some, unless NO_COLOR says otherwise.
-    pub(super) fn for_stdout() -> Self {
-        let refused = env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let dumb = env::var_os("TERM").is_none_or(|t| t == "dumb");
-        Self(stdout().is_terminal() && !refused && !dumb)
-    }
-
-    fn with(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-
-    fn strong(self, text: &str) -> String {
-        self.with("1", text)
-    }
-
-    fn faint(self, text: &str) -> String {
-        self.with("2", text)
-    }
-
-    fn good(self, text: &str) -> String {
-        self.with("32", text)
-    }
-
-    fn bad(self, text: &str) -> String {
-        self.with("31", text)
-    }
-
-    fn warning(self, text: &str) -> String {
-        self.with("33", text)
-    }
-}
 
 /// The whole page.
 pub(super) fn show(facts: &Facts, paint: Paint) -> String {
@@ -142,12 +104,6 @@ fn derivation(kdf: &Kdf) -> String {
     }
 }
 
-/// Text from a header, which may be anybody's: nothing in it reaches the terminal as a command.
-fn printable(text: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
-    text.chars().map(escaped).collect()
-}
-
 /// "1,234,567".
 fn grouped(number: u32) -> String {
     let digits = number.to_string();
@@ -225,6 +181,5 @@ mod tests {
             page,
             "\n  No  Name          C  Time\n  0   a long entry  x  1 s\n  11  b             y\n"
         );
-        assert_eq!(Paint(true).bad("x"), "\x1b[31mx\x1b[0m");
     }
 }

@@ -1,0 +1,157 @@
+//! The kernel's ciphers from user space (Linux, Documentation/crypto/userspace-if.rst; crypto/algif_skcipher.c).
+//!
+//! A socket is bound to an algorithm or to one driver by its name, gets a key, and is accepted from: what that gives takes
+//! messages and returns them encrypted. One message is one request; the kernel works on it while it is read back.
+//!
+//! Kernels of 2026 and later reach drivers of the CPU only, and from 7.3 on a short list of algorithms unless
+//! /proc/sys/crypto/af_alg_restrict is 0; what they hide is "not found" (ENOENT).
+
+use super::{Engine, Missing};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType, bind, sendmsg, setsockopt, socket,
+    sockopt,
+};
+use rustix::net::{SocketFlags, accept_with};
+use std::fs;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Plaintext to ciphertext.
+    Encrypt,
+    /// Ciphertext to plaintext.
+    Decrypt,
+}
+
+impl Direction {
+    /// "encrypting".
+    pub const fn doing(self) -> &'static str {
+        match self {
+            Self::Encrypt => "encrypting",
+            Self::Decrypt => "decrypting",
+        }
+    }
+}
+
+/// A driver that was found, without a key.
+#[derive(Debug)]
+pub struct Algorithm {
+    socket: OwnedFd,
+}
+
+/// A driver with a key.
+#[derive(Debug)]
+pub struct Cipher {
+    /// Kept open: the key belongs to it.
+    _bound: OwnedFd,
+    operation: OwnedFd,
+}
+
+impl Algorithm {
+    /// Finds a sector cipher by its algorithm's or its driver's name. Asking makes the kernel load what it needs, and make
+    /// instances of templates.
+    pub fn find(name: &str) -> Result<Self, Missing> {
+        if name.len() >= LONGEST_NAME {
+            return Err(Missing::new(format!("AF_ALG takes names of up to {} characters", LONGEST_NAME - 1)));
+        }
+        let socket = socket(AddressFamily::Alg, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)
+            .map_err(no_socket)?;
+        match bind(socket.as_raw_fd(), &AlgAddr::new(KIND, name)) {
+            Ok(()) => Ok(Self { socket }),
+            Err(errno) => Err(not_found(name, errno)),
+        }
+    }
+
+    /// Gives it a key.
+    pub fn key(self, key: &[u8]) -> io::Result<Cipher> {
+        setsockopt(&self.socket, sockopt::AlgSetKey::default(), &key)?;
+        let operation = accept_with(&self.socket, SocketFlags::CLOEXEC)?;
+        Ok(Cipher { _bound: self.socket, operation })
+    }
+}
+
+impl Cipher {
+    /// Hands over a request, in one piece or in several. An algorithm without IVs takes an empty one.
+    pub fn send(&self, direction: Direction, iv: &[u8], pieces: &[&[u8]]) -> io::Result<()> {
+        let operation = match direction {
+            Direction::Encrypt => nix::libc::ALG_OP_ENCRYPT,
+            Direction::Decrypt => nix::libc::ALG_OP_DECRYPT,
+        };
+        let start = [ControlMessage::AlgSetOp(&operation), ControlMessage::AlgSetIv(iv)];
+        let start = if iv.is_empty() { &start[..1] } else { &start[..] };
+        for (number, piece) in pieces.iter().enumerate() {
+            let control = if number == 0 { start } else { &[] };
+            let more = if number + 1 < pieces.len() { MORE } else { MsgFlags::empty() };
+            let sent =
+                sendmsg::<()>(self.operation.as_raw_fd(), &[IoSlice::new(piece)], control, more, None)?;
+            if sent != piece.len() {
+                return Err(io::Error::other("the kernel took a part of the request only"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes results, into buffers of any sizes: they are one request's when they have room for all of it.
+    pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<()> {
+        let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        match rustix::io::readv(&self.operation, buffers)? {
+            length if length == wanted => Ok(()),
+            length => Err(io::Error::other(format!("the kernel returned {length} bytes of {wanted}"))),
+        }
+    }
+
+    /// A whole request in place.
+    pub fn run(&self, direction: Direction, iv: &[u8], data: &mut [u8]) -> io::Result<()> {
+        self.send(direction, iv, &[data])?;
+        self.receive(&mut [IoSliceMut::new(data)])
+    }
+}
+
+fn no_socket(errno: Errno) -> Missing {
+    match errno {
+        Errno::EAFNOSUPPORT if restriction() == Some(2) => Missing::right(
+            "AF_ALG is switched off (sysctl crypto.af_alg_restrict is 2)",
+            "sysctl crypto.af_alg_restrict=0",
+        ),
+        Errno::EAFNOSUPPORT => Missing::module("af_alg"),
+        Errno::EPERM | Errno::EACCES => {
+            Missing::right("this process may not open AF_ALG sockets", "AF_ALG sockets (seccomp)")
+        }
+        errno => Missing::new(format!("AF_ALG: {}", errno.desc())),
+    }
+}
+
+/// The kernel says ENOENT for a driver that is not there, for one that it hides, and where it lacks its own module.
+fn not_found(name: &str, errno: Errno) -> Missing {
+    match errno {
+        Errno::ENOENT if name != PROBE && Algorithm::find(PROBE).is_err() => match restriction() {
+            Some(1) => Missing::right(
+                "AF_ALG shows a short list of algorithms only (sysctl crypto.af_alg_restrict is 1)",
+                "sysctl crypto.af_alg_restrict=0",
+            ),
+            _ => Missing::module("algif_skcipher"),
+        },
+        Errno::ENOENT if Engine::of(name).is_some() => {
+            Missing::new("AF_ALG of this kernel does not show engines that are off the CPU")
+        }
+        Errno::ENOENT => Missing::new("AF_ALG does not find it"),
+        Errno::ELIBBAD => Missing::new("it failed its self-test"),
+        errno => Missing::new(errno.desc()),
+    }
+}
+
+/// The setting that kernels from 7.3 on have.
+fn restriction() -> Option<u32> {
+    fs::read_to_string("/proc/sys/crypto/af_alg_restrict").ok()?.trim().parse().ok()
+}
+
+/// The request goes on; nix has no name for it.
+const MORE: MsgFlags = MsgFlags::from_bits_retain(nix::libc::MSG_MORE);
+/// What every kernel with AF_ALG's ciphers has or can load.
+const PROBE: &str = "ecb(aes)";
+const KIND: &str = "skcipher";
+/// `salg_name` with its zero.
+const LONGEST_NAME: usize = 64;

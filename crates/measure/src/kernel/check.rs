@@ -1,0 +1,258 @@
+//! Whether a driver's output is right: it is compared with Keyway's on random data.
+//!
+//! Keys of every size that the driver takes, sectors of 512 and 4096 bytes with random numbers, both directions; then what
+//! the kernel's own self-tests were seen to miss: results in buffers of odd sizes and at odd addresses, requests handed
+//! over in odd pieces, and for modes that chain, a request continued with the IV that the driver left behind.
+
+use super::af_alg::{self, Direction};
+use super::random::Random;
+use super::{Algorithm, Missing, reference};
+use crate::results::Wrong;
+use keyway_crypto::{CipherSpec, SectorCipher, SectorSize};
+use std::io::{self, IoSliceMut};
+
+/// What came of checking one driver.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Checked {
+    /// All outputs were right; how many there were.
+    Right(usize),
+    /// The first that was not.
+    Wrong(Box<Wrong>),
+    /// It could not be reached, or there is nothing to compare it with.
+    NotChecked(Missing),
+    /// It answered a request with an error.
+    Failed(String),
+}
+
+/// Checks the driver called `name`, which implements `algorithm`.
+pub fn check(name: &str, algorithm: &Algorithm, key_bytes: (usize, usize)) -> Checked {
+    let Some(spec) = reference::spec(algorithm) else {
+        return Checked::NotChecked(Missing::new(format!("Keyway has no {algorithm} to compare it with")));
+    };
+    if spec.cipher_name() == "arc4" {
+        // The kernel's arc4 goes on where the last request ended, whoever asked.
+        return Checked::NotChecked(Missing::new("its requests depend on those before them"));
+    }
+    let fits = |bytes: &usize| key_bytes == (0, 0) || (key_bytes.0..=key_bytes.1).contains(bytes);
+    let sizes: Vec<usize> = spec.key_bits().into_iter().map(|bits| bits / 8).filter(fits).collect();
+    let mut checker = Checker { spec, algorithm, random: Random::new(), checked: 0 };
+    for bytes in thinned(&sizes) {
+        match checker.key_size(name, bytes) {
+            Ok(None) => {}
+            Ok(Some(wrong)) => return Checked::Wrong(Box::new(wrong)),
+            Err(stopped) => return stopped,
+        }
+    }
+    match checker.checked {
+        0 => Checked::NotChecked(Missing::new("no key size is common to it and Keyway")),
+        checked => Checked::Right(checked),
+    }
+}
+
+/// The first, the last and some between: Blowfish has 53 sizes.
+fn thinned(sizes: &[usize]) -> Vec<usize> {
+    let step = sizes.len().div_ceil(4).max(1);
+    let mut thin: Vec<usize> = sizes.iter().copied().step_by(step).collect();
+    thin.extend(sizes.last().filter(|last| !thin.contains(last)));
+    thin
+}
+
+struct Checker<'a> {
+    spec: CipherSpec,
+    algorithm: &'a Algorithm,
+    random: Random,
+    checked: usize,
+}
+
+/// What is compared, and the words for it.
+struct Case<'a> {
+    kernel: &'a af_alg::Cipher,
+    expected: &'a [u8],
+    input: &'a [u8],
+    direction: Direction,
+    iv: Vec<u8>,
+    key_bits: usize,
+    sector: u64,
+}
+
+impl Checker<'_> {
+    fn key_size(&mut self, name: &str, bytes: usize) -> Result<Option<Wrong>, Checked> {
+        let key = self.random.bytes(bytes);
+        let kernel = af_alg::Algorithm::find(name).map_err(Checked::NotChecked)?;
+        let failed = |why: io::Error, doing: &str| {
+            Checked::Failed(format!("{doing} with a key of {} bits: {why}", 8 * bytes))
+        };
+        let kernel = kernel.key(&key).map_err(|why| failed(why, "setting up"))?;
+        for size in [SectorSize::S512, SectorSize::S4096] {
+            if self.spec.check_sector_size(size).is_err() {
+                continue;
+            }
+            let ours = reference::cipher(&self.spec, &key, size)
+                .map_err(|why| Checked::NotChecked(Missing::new(why.to_string())))?;
+            for _ in 0..SECTORS {
+                for direction in [Direction::Encrypt, Direction::Decrypt] {
+                    let doing = format!("{} {} bytes", direction.doing(), size.bytes());
+                    let wrong = self
+                        .sector(&kernel, &ours, direction, 8 * bytes)
+                        .map_err(|why| failed(why, &doing))?;
+                    if wrong.is_some() {
+                        return Ok(wrong);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// One random sector in one direction, in all the ways.
+    fn sector(
+        &mut self,
+        kernel: &af_alg::Cipher,
+        ours: &SectorCipher,
+        direction: Direction,
+        key_bits: usize,
+    ) -> io::Result<Option<Wrong>> {
+        let length = ours.sector_size().bytes();
+        let sector = self.random.number() >> self.random.up_to(60);
+        let input = self.random.bytes(length);
+        let mut expected = input.clone();
+        match direction {
+            Direction::Encrypt => ours.encrypt(sector, &mut expected),
+            Direction::Decrypt => ours.decrypt(sector, &mut expected),
+        }
+        let iv = reference::iv(&self.spec, sector);
+        let case = Case { kernel, expected: &expected, input: &input, direction, iv, key_bits, sector };
+        let mut ways: Vec<(Vec<usize>, Vec<usize>, bool)> = vec![
+            (vec![length], vec![length], false),
+            (vec![length], self.pieces(length), false),
+            (self.pieces(length), vec![length], false),
+        ];
+        if self.chains() {
+            ways.push((vec![length], self.blocks(length), true));
+        }
+        for (sent, received, chained) in ways {
+            self.checked += 1;
+            if let Some(wrong) = case.run(&sent, &received, chained)? {
+                return Ok(Some(wrong));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a driver leaves the next block's IV behind.
+    fn chains(&self) -> bool {
+        matches!(&self.algorithm.name[..], "cbc" | "ctr" | "pcbc" | "cfb" | "ofb" | "ecb")
+    }
+
+    /// Odd sizes that add up.
+    fn pieces(&mut self, length: usize) -> Vec<usize> {
+        let mut pieces = Vec::new();
+        let mut left = length;
+        while left > 0 && pieces.len() < MOST_PIECES {
+            let piece = (self.random.up_to(length / 3) | 1).min(left);
+            pieces.push(piece);
+            left -= piece;
+        }
+        pieces.extend(Some(left).filter(|left| *left > 0));
+        pieces
+    }
+
+    /// Whole blocks that add up.
+    fn blocks(&mut self, length: usize) -> Vec<usize> {
+        let mut pieces = Vec::new();
+        let mut left = length;
+        while left > 0 {
+            let piece = (self.random.up_to(length / 48) * 16).min(left);
+            pieces.push(piece);
+            left -= piece;
+        }
+        pieces
+    }
+}
+
+impl Case<'_> {
+    /// `chained`: each result is asked for on its own, so that the driver works on a part at a time.
+    fn run(&self, sent: &[usize], received: &[usize], chained: bool) -> io::Result<Option<Wrong>> {
+        let mut found = vec![0; self.expected.len() + 1];
+        // An odd address.
+        let output = &mut found[1..];
+        self.kernel.send(self.direction, &self.iv, &cut(self.input, sent))?;
+        let mut slices = cut_mut(output, received);
+        if chained {
+            slices.iter_mut().try_for_each(|slice| self.kernel.receive(&mut [IoSliceMut::new(slice)]))?;
+        } else {
+            self.kernel.receive(&mut slices)?;
+        }
+        let how = match (sent, received, chained) {
+            (_, _, true) => format!(", continued {} times with the IV left behind", received.len() - 1),
+            ([_], [_], _) => String::new(),
+            ([_], _, _) => {
+                format!(", into {} buffers of odd sizes, the first of {}", received.len(), received[0])
+            }
+            _ => format!(", handed over in {} pieces, the first of {}", sent.len(), sent[0]),
+        };
+        let during = format!(
+            "{} sector {} of {} bytes under a key of {} bits{how}",
+            self.direction.doing(),
+            self.sector,
+            self.input.len(),
+            self.key_bits,
+        );
+        Ok(Wrong::first_difference(self.expected, &found[1..], &during))
+    }
+}
+
+fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
+    let piece = |size: &usize| {
+        let (piece, rest) = bytes.split_at(*size);
+        bytes = rest;
+        piece
+    };
+    sizes.iter().map(piece).collect()
+}
+
+fn cut_mut<'a>(bytes: &'a mut [u8], sizes: &[usize]) -> Vec<IoSliceMut<'a>> {
+    let mut rest = bytes;
+    let mut slices = Vec::new();
+    for size in sizes {
+        let (piece, after) = std::mem::take(&mut rest).split_at_mut(*size);
+        slices.push(IoSliceMut::new(piece));
+        rest = after;
+    }
+    slices
+}
+
+/// Of each size.
+const SECTORS: usize = 4;
+/// The kernel takes at most sixteen buffers of results at a time (ALG_MAX_PAGES).
+const MOST_PIECES: usize = 7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_add_up() {
+        let algorithm = Algorithm::parse("cbc(aes)");
+        let spec = reference::spec(&algorithm).unwrap();
+        let mut checker = Checker { spec, algorithm: &algorithm, random: Random::new(), checked: 0 };
+        for length in [512, 4096] {
+            for _ in 0..100 {
+                let (pieces, blocks) = (checker.pieces(length), checker.blocks(length));
+                assert_eq!((pieces.iter().sum::<usize>(), blocks.iter().sum::<usize>()), (length, length));
+                assert!(pieces.len() <= 8 && pieces.iter().all(|piece| *piece > 0), "{pieces:?}");
+                assert!(blocks.iter().all(|block| block % 16 == 0 && *block > 0), "{blocks:?}");
+            }
+        }
+        assert_eq!(cut(b"abcd", &[1, 3]), [&b"a"[..], b"bcd"]);
+        assert_eq!(thinned(&[4, 5, 6, 7, 8, 9, 10, 11, 12]), [4, 7, 10, 12]);
+        assert_eq!(thinned(&[16]), [16]);
+    }
+
+    #[test]
+    fn what_nobody_can_compare_is_said() {
+        let checked = check("cts-cbc-aes-nosuch", &Algorithm::parse("cts(cbc(aes))"), (16, 32));
+        let Checked::NotChecked(missing) = checked else { panic!("{checked:?}") };
+        assert_eq!(missing.to_string(), "Keyway has no cts(cbc(aes)) to compare it with");
+    }
+}

@@ -1,0 +1,91 @@
+//! The properties of a driver that decide who uses it (Linux, include/linux/crypto.h, CRYPTO_ALG_…).
+
+use std::fmt;
+use std::ops::BitOr;
+
+/// A set of CRYPTO_ALG_… flags, of those that matter here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// It may answer later than it is asked: engines, and code that leaves the work to another thread.
+    pub const ASYNC: Self = Self(0x80);
+    /// It needs another driver for what it cannot do itself.
+    pub const NEED_FALLBACK: Self = Self(0x100);
+    /// It is an instance of a template: "xts(ecb(aes-generic))".
+    pub const INSTANCE: Self = Self(0x800);
+    /// It has no instructions that programs could use: an engine off the CPU.
+    pub const KERN_DRIVER_ONLY: Self = Self(0x1000);
+    /// For other drivers only.
+    pub const INTERNAL: Self = Self(0x2000);
+    /// It may allocate memory for a request, which dm-crypt cannot have while memory is being written out.
+    pub const ALLOCATES_MEMORY: Self = Self(0x1_0000);
+    /// An entry that still waits for its driver.
+    pub(super) const LARVAL: Self = Self(0x10);
+    /// Being removed.
+    pub(super) const GOING: Self = Self(0x20 | 0x40);
+    /// What an instance has when one of its parts has it (CRYPTO_ALG_INHERITED_FLAGS).
+    pub(super) const INHERITED: Self = Self(Self::ASYNC.0 | Self::NEED_FALLBACK.0 | Self::ALLOCATES_MEMORY.0);
+
+    /// The flags in the kernel's word; its low four bits are the type.
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits & !TYPE_MASK)
+    }
+
+    /// Both.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What is in both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Whether it has one of the others.
+    pub const fn has_any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.with(other)
+    }
+}
+
+/// The kernel's names of what it refuses, with commas: "ASYNC, ALLOCATES_MEMORY".
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = NAMES.iter().filter(|(flag, _)| self.has_any(*flag)).map(|(_, name)| *name);
+        f.write_str(&names.collect::<Vec<_>>().join(", "))
+    }
+}
+
+const NAMES: &[(Flags, &str)] = &[
+    (Flags::ALLOCATES_MEMORY, "ALLOCATES_MEMORY"),
+    (Flags::KERN_DRIVER_ONLY, "KERN_DRIVER_ONLY"),
+    (Flags::ASYNC, "ASYNC"),
+    (Flags::NEED_FALLBACK, "NEED_FALLBACK"),
+    (Flags::INTERNAL, "INTERNAL"),
+    (Flags::INSTANCE, "INSTANCE"),
+];
+const TYPE_MASK: u32 = 0xf;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_kernel() {
+        let caam = Flags::from_bits(0x0001_1585);
+        assert_eq!(caam.to_string(), "ALLOCATES_MEMORY, KERN_DRIVER_ONLY, ASYNC, NEED_FALLBACK");
+        assert!(!caam.has_any(Flags::INTERNAL | Flags::GOING));
+        assert_eq!(caam.and(Flags::INHERITED).to_string(), "ALLOCATES_MEMORY, ASYNC, NEED_FALLBACK");
+        assert_eq!(Flags::NONE.to_string(), "");
+    }
+}

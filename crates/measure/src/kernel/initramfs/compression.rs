@@ -1,0 +1,87 @@
+//! What images and modules are packed with, by their first bytes; all of it in Rust, read as a stream.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+/// A way of packing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// RFC 1952.
+    Gzip,
+    /// RFC 8878.
+    Zstd,
+    /// .xz.
+    Xz,
+    /// .lzma, of older kernels.
+    Lzma,
+    /// The older framing of LZ4 (`lz4 -l`), which kernels read.
+    Lz4,
+    /// Not read here.
+    Bzip2,
+    /// Not read here.
+    Lzo,
+}
+
+impl Compression {
+    /// By the first bytes; `None` when they are none of these.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let found = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic));
+        found.map(|(_, compression)| *compression)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Lzma => "lzma",
+            Self::Lz4 => "lz4",
+            Self::Bzip2 => "bzip2",
+            Self::Lzo => "lzo",
+        }
+    }
+
+    /// The unpacked bytes of `packed`. The readers of one stream leave what follows it in `packed`.
+    pub fn unpack<'a>(self, packed: &'a mut &[u8]) -> io::Result<Box<dyn BufRead + 'a>> {
+        Ok(match self {
+            Self::Gzip => Box::new(BufReader::new(flate2::bufread::GzDecoder::new(packed))),
+            Self::Zstd => {
+                let stream = ruzstd::decoding::StreamingDecoder::new(packed).map_err(io::Error::other)?;
+                Box::new(BufReader::new(stream))
+            }
+            Self::Xz => {
+                Box::new(BufReader::new(lzma_rust2::XzReader::new_mem_limit(packed, false, LZMA_MEMORY_KIB)))
+            }
+            Self::Lzma => {
+                let reader = lzma_rust2::LzmaReader::new_mem_limit(packed, LZMA_MEMORY_KIB, None)?;
+                Box::new(BufReader::new(reader))
+            }
+            Self::Lz4 => Box::new(BufReader::new(super::lz4::Reader::new(packed))),
+            Self::Bzip2 | Self::Lzo => {
+                return Err(io::Error::other(format!(
+                    "it is packed with {}, which this build does not read; unpack it first",
+                    self.name()
+                )));
+            }
+        })
+    }
+
+    /// All of `packed`, at most `most` bytes.
+    pub fn unpack_all(self, mut packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
+        let mut unpacked = Vec::new();
+        self.unpack(&mut packed)?.take(most).read_to_end(&mut unpacked)?;
+        Ok(unpacked)
+    }
+}
+
+#[rustfmt::skip]
+const MAGICS: &[(&[u8], Compression)] = &[
+    (&[0x1f, 0x8b], Compression::Gzip),
+    (&[0x28, 0xb5, 0x2f, 0xfd], Compression::Zstd),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], Compression::Xz),
+    (&[0x5d, 0, 0], Compression::Lzma),
+    (super::lz4::MAGIC, Compression::Lz4),
+    (b"BZh", Compression::Bzip2),
+    (&[0x89, b'L', b'Z', b'O'], Compression::Lzo),
+];
+const LZMA_MEMORY_KIB: u32 = 1 << 18;

@@ -1,0 +1,90 @@
+//! LZ4's legacy frames, the only ones that the kernel reads (lib/decompress_unlz4.c; LZ4 Frame Format, "Legacy frame").
+//!
+//! ```text
+//! 0   4   02 21 4c 18
+//! then for each block: 4 bytes little-endian its length; so much of LZ4, which unpacks to at most 8 MiB
+//! ```
+//!
+//! Nothing says where it ends: with the input, with a length of zero (padding), or with the next frame's magic.
+
+use std::io::{self, Read};
+
+/// The first bytes.
+pub(super) const MAGIC: &[u8] = &[0x02, 0x21, 0x4c, 0x18];
+
+/// Unpacks one frame.
+pub(super) struct Reader<'a, 'b> {
+    packed: &'a mut &'b [u8],
+    block: Vec<u8>,
+    read: usize,
+    started: bool,
+}
+
+impl<'a, 'b> Reader<'a, 'b> {
+    pub(super) fn new(packed: &'a mut &'b [u8]) -> Self {
+        Self { packed, block: Vec::new(), read: 0, started: false }
+    }
+
+    /// Unpacks the next block. Whether there was one.
+    fn next_block(&mut self) -> io::Result<bool> {
+        while let Some((word, rest)) = self.packed.split_first_chunk::<4>() {
+            if word == MAGIC {
+                (self.started, *self.packed) = (true, rest);
+                continue;
+            }
+            let length = u32::from_le_bytes(*word) as usize;
+            if !self.started || length == 0 {
+                break;
+            }
+            let Some((block, after)) = rest.split_at_checked(length) else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            self.block.resize(LARGEST_BLOCK, 0);
+            let unpacked = lz4_flex::block::decompress_into(block, &mut self.block)
+                .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+            self.block.truncate(unpacked);
+            (self.read, *self.packed) = (0, after);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
+
+impl Read for Reader<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.read == self.block.len() {
+            if !self.next_block()? {
+                return Ok(0);
+            }
+        }
+        let length = buffer.len().min(self.block.len() - self.read);
+        buffer[..length].copy_from_slice(&self.block[self.read..self.read + length]);
+        self.read += length;
+        Ok(length)
+    }
+}
+
+const LARGEST_BLOCK: usize = 8 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_until_the_padding() {
+        let mut packed = Vec::from(MAGIC);
+        for text in ["first ", "second"] {
+            let block = lz4_flex::block::compress(text.as_bytes());
+            packed.extend((block.len() as u32).to_le_bytes());
+            packed.extend(block);
+        }
+        packed.extend([0; 4]);
+        let mut rest = &packed[..];
+        let mut text = String::new();
+        Reader::new(&mut rest).read_to_string(&mut text).unwrap();
+        assert_eq!((&text[..], rest), ("first second", &[0; 4][..]));
+        for length in 4..packed.len() - 4 {
+            let _ = Reader::new(&mut &packed[..length]).read_to_end(&mut Vec::new());
+        }
+    }
+}

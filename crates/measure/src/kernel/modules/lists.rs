@@ -1,0 +1,61 @@
+//! The lists that depmod and the kernel's build leave beside the modules (modules.dep(5), kmod's depmod.c).
+//!
+//! ```text
+//! modules.alias            alias crypto-xts xts
+//! modules.dep              kernel/crypto/xts.ko: kernel/crypto/ecb.ko
+//! modules.builtin          kernel/crypto/xts.ko
+//! modules.builtin.modinfo  xts.alias=crypto-xts\0…
+//! ```
+
+use super::{Inventory, module_of, normal};
+
+impl Inventory {
+    /// Whether a file of this name is one of the lists.
+    pub(super) fn is_list(name: &str) -> bool {
+        LISTS.contains(&name)
+    }
+
+    /// Reads a list by its file name.
+    pub(super) fn add_list(&mut self, name: &str, content: &[u8]) {
+        let text = String::from_utf8_lossy(content);
+        match name {
+            "modules.alias" => text.lines().for_each(|line| self.alias(line)),
+            "modules.dep" => text.lines().for_each(|line| self.dependencies(line)),
+            "modules.builtin" => {
+                self.knows_built_in = true;
+                self.built_in.extend(text.lines().filter_map(module_of));
+            }
+            "modules.builtin.modinfo" => {
+                self.knows_built_in = true;
+                text.split('\0').for_each(|entry| self.built_in_alias(entry));
+            }
+            _ => {}
+        }
+    }
+
+    fn alias(&mut self, line: &str) {
+        let words = line.strip_prefix("alias crypto-").and_then(|rest| rest.split_once(' '));
+        if let Some((name, module)) = words {
+            self.crypto.entry(name.to_owned()).or_default().insert(normal(module.trim()));
+        }
+    }
+
+    fn dependencies(&mut self, line: &str) {
+        let Some((module, before)) = line.split_once(':') else { return };
+        if let Some(module) = module_of(module) {
+            let before = before.split_ascii_whitespace().filter_map(module_of);
+            self.depends.entry(module).or_default().extend(before);
+        }
+    }
+
+    fn built_in_alias(&mut self, entry: &str) {
+        if let Some((module, rest)) = entry.split_once('.') {
+            if let Some(name) = rest.strip_prefix("alias=crypto-") {
+                self.built_in_crypto.insert(name.to_owned(), normal(module));
+            }
+            self.built_in.insert(normal(module));
+        }
+    }
+}
+
+const LISTS: [&str; 4] = ["modules.alias", "modules.dep", "modules.builtin", "modules.builtin.modinfo"];

@@ -1,0 +1,233 @@
+//! Which driver the kernel gives to whoever asks for an algorithm (Linux, crypto/api.c `__crypto_alg_lookup`, crypto/algapi.c).
+//!
+//! Of all drivers with the name, those fall out that have a flag the caller refuses, that are internal, or that have not
+//! passed their self-test; of the rest the highest priority wins, and the one that stands first in /proc/crypto among
+//! equals. When none is left, the kernel makes an instance of a template out of the best of its parts, with the same refusals.
+
+use super::proc_crypto::Kind;
+use super::{Algorithm, Driver, Engine, Flags, Version};
+
+/// The drivers of a kernel.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    /// As /proc/crypto lists them.
+    pub drivers: Vec<Driver>,
+    /// Which rules it has; `None` means the newest.
+    pub version: Option<Version>,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum User {
+    /// drivers/md/dm-crypt.c.
+    DmCrypt,
+    /// fs/crypto: ext4's, F2FS's, UBIFS's and Ceph's encryption of files.
+    Fscrypt,
+}
+
+/// What the kernel would give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The driver's name.
+    pub driver: String,
+    /// Its priority.
+    pub priority: i64,
+    /// Its flags as far as they are known.
+    pub flags: Flags,
+    /// Whether it exists, or would be made of its parts when somebody asks.
+    pub exists: bool,
+}
+
+impl User {
+    /// What it refuses in this kernel, and since when.
+    pub fn refuses(self, version: Option<Version>) -> (Flags, &'static str) {
+        let from = |major, minor| version.is_none_or(|version| version.is_from(major, minor));
+        match self {
+            Self::DmCrypt if from(5, 10) => (Flags::ALLOCATES_MEMORY, "since Linux 5.10"),
+            Self::Fscrypt if from(6, 17) => {
+                (Flags::ASYNC | Flags::ALLOCATES_MEMORY | Flags::KERN_DRIVER_ONLY, "since Linux 6.17")
+            }
+            Self::Fscrypt if version.is_some_and(has_backport) => (
+                Flags::ALLOCATES_MEMORY | Flags::KERN_DRIVER_ONLY,
+                "since 6.17, and in this series since August 2025; 6.17 refuses ASYNC too",
+            ),
+            Self::DmCrypt => (Flags::NONE, "it takes any before Linux 5.10"),
+            Self::Fscrypt => (Flags::NONE, "it takes any before Linux 6.17"),
+        }
+    }
+
+    /// "dm-crypt", "fscrypt".
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DmCrypt => "dm-crypt",
+            Self::Fscrypt => "fscrypt",
+        }
+    }
+
+    /// Whether it ever asks for this algorithm (fs/crypto/keysetup.c, `fscrypt_modes`).
+    pub fn uses(self, algorithm: &Algorithm) -> bool {
+        self == Self::DmCrypt || FSCRYPT_ALGORITHMS.contains(&&algorithm.to_string()[..])
+    }
+}
+
+/// Linux commit b41c1d8d07 in the stable series; seen in the sources of 6.1 and 6.12.
+fn has_backport(version: Version) -> bool {
+    [((6, 1), 149), ((6, 6), 103), ((6, 12), 44), ((6, 16), 4)]
+        .iter()
+        .any(|(series, patch)| version.is_in(*series, *patch))
+}
+
+impl Driver {
+    /// What is known of its flags: from the kernel, or from the table of engines and what /proc/crypto says.
+    pub fn known_flags(&self) -> Flags {
+        if let Some(flags) = self.flags {
+            return flags;
+        }
+        let is_async = if self.is_async == Some(true) { Flags::ASYNC } else { Flags::NONE };
+        let of_engine = Engine::of(&self.driver).map_or(Flags::NONE, |engine| {
+            // A template over an engine's driver has what instances inherit.
+            match self.driver.contains('(')
+                && !self.driver.starts_with("n5_")
+                && !self.driver.starts_with("hisi_")
+            {
+                true => engine.flags.and(Flags::INHERITED),
+                false => engine.flags,
+            }
+        });
+        is_async | of_engine
+    }
+
+    /// Whether it may be given to anybody.
+    fn is_ready(&self) -> bool {
+        !self.internal && matches!(&self.selftest[..], "passed" | "")
+    }
+}
+
+impl Registry {
+    /// All drivers of an algorithm, or the one of that name, the highest priority first. Internal ones are not among them.
+    pub fn candidates(&self, algorithm: &Algorithm) -> Vec<&Driver> {
+        let name = algorithm.to_string();
+        let mut found: Vec<&Driver> = self
+            .drivers
+            .iter()
+            .filter(|driver| driver.kind == Kind::Skcipher && !driver.internal)
+            .filter(|driver| driver.name == name || driver.driver == name)
+            .collect();
+        // Stable: among equals the first stays first.
+        found.sort_by_key(|driver| -driver.priority);
+        found
+    }
+
+    /// What `user` would get. `Err` names the parts that no driver is there for.
+    pub fn choice(&self, user: User, algorithm: &Algorithm) -> Result<Choice, Vec<String>> {
+        self.resolve(algorithm, Kind::Skcipher, user.refuses(self.version).0)
+    }
+
+    fn resolve(&self, algorithm: &Algorithm, kind: Kind, refused: Flags) -> Result<Choice, Vec<String>> {
+        match self.best(&algorithm.to_string(), kind, refused) {
+            Some(driver) => Ok(Choice {
+                driver: driver.driver.clone(),
+                priority: driver.priority,
+                flags: driver.known_flags(),
+                exists: true,
+            }),
+            None => self.instance(algorithm, refused),
+        }
+    }
+
+    fn best(&self, name: &str, kind: Kind, refused: Flags) -> Option<&Driver> {
+        let fits = |driver: &&Driver| {
+            driver.kind == kind && driver.is_ready() && !driver.known_flags().has_any(refused)
+        };
+        if let Some(exact) = self.drivers.iter().filter(fits).find(|driver| driver.driver == name) {
+            return Some(exact);
+        }
+        let named = self.drivers.iter().filter(fits).filter(|driver| driver.name == name);
+        // The first of the highest: max_by_key would take the last.
+        named.reduce(|best, driver| if driver.priority > best.priority { driver } else { best })
+    }
+
+    /// What the template would make of its parts.
+    fn instance(&self, algorithm: &Algorithm, refused: Flags) -> Result<Choice, Vec<String>> {
+        // What a template passes on to its parts.
+        let refused = refused.and(Flags::INHERITED);
+        let part = |of: &Algorithm, kind| self.resolve(of, kind, refused);
+        let over =
+            |template: &str, of: &Algorithm| Algorithm { name: template.to_owned(), of: vec![of.clone()] };
+        let (name, of) = (&algorithm.name[..], &algorithm.of[..]);
+        let (parts, weights): (Vec<Result<Choice, Vec<String>>>, &[i64]) = match (name, of) {
+            ("xts" | "lrw", [cipher]) => {
+                let direct = self.best(&cipher.to_string(), Kind::Skcipher, refused).is_some();
+                let inner = if direct { cipher.clone() } else { over("ecb", cipher) };
+                (vec![part(&inner, Kind::Skcipher)], &[1])
+            }
+            ("cbc", [cipher]) if self.version.is_some_and(|version| version.is_from(6, 7)) => {
+                (vec![part(&over("ecb", cipher), Kind::Skcipher)], &[1])
+            }
+            ("cbc" | "ecb" | "ctr" | "pcbc" | "cfb" | "ofb" | "xctr", [cipher]) => {
+                (vec![part(cipher, Kind::Cipher)], &[1])
+            }
+            ("essiv", [inner, hash]) => (vec![part(inner, Kind::Skcipher), part(hash, Kind::Hash)], &[1, 0]),
+            ("adiantum", [stream, cipher]) => (
+                vec![
+                    part(stream, Kind::Skcipher),
+                    part(cipher, Kind::Cipher),
+                    part(&Algorithm::parse("nhpoly1305"), Kind::Hash),
+                ],
+                &[4, 1, 2],
+            ),
+            ("hctr2", [cipher]) => (
+                vec![
+                    part(&over("xctr", cipher), Kind::Skcipher),
+                    part(&Algorithm::parse("polyval"), Kind::Hash),
+                    part(cipher, Kind::Cipher),
+                ],
+                &[2, 4, 1],
+            ),
+            _ => return Err(vec![algorithm.to_string()]),
+        };
+        let template = if name == "hctr2" { "hctr2_base" } else { name };
+        compose(template, parts, weights)
+    }
+}
+
+/// An instance's name, priority and flags, or all that is missing for it.
+fn compose(
+    template: &str,
+    parts: Vec<Result<Choice, Vec<String>>>,
+    weights: &[i64],
+) -> Result<Choice, Vec<String>> {
+    let mut missing = Vec::new();
+    let mut chosen = Vec::new();
+    for part in parts {
+        match part {
+            Ok(choice) => chosen.push(choice),
+            Err(names) => missing.extend(names),
+        }
+    }
+    if !missing.is_empty() {
+        missing.dedup();
+        return Err(missing);
+    }
+    // HCTR2's block cipher counts, but stands inside its xctr's name.
+    let shown = if template == "hctr2_base" { 2 } else { chosen.len() };
+    let drivers: Vec<&str> = chosen.iter().take(shown).map(|choice| &choice.driver[..]).collect();
+    let sum: i64 =
+        chosen.iter().zip(weights).map(|(choice, weight)| choice.priority.saturating_mul(*weight)).sum();
+    // The kernel divides Adiantum's and HCTR2's by seven, with the block cipher's share in it.
+    let priority = if weights.len() > 1 && weights[1] > 0 { sum / 7 } else { sum };
+    let inherited =
+        chosen.iter().fold(Flags::NONE, |flags, choice| flags | choice.flags.and(Flags::INHERITED));
+    Ok(Choice {
+        driver: format!("{template}({})", drivers.join(",")),
+        priority,
+        flags: inherited | Flags::INSTANCE,
+        exists: false,
+    })
+}
+
+const FSCRYPT_ALGORITHMS: &[&str] =
+    &["xts(aes)", "essiv(cbc(aes),sha256)", "adiantum(xchacha12,aes)", "hctr2(aes)", "xts(sm4)"];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! How fast a driver is: synchronous requests through AF_ALG, one after the other, on one thread.
+//!
+//! A request of 512 or 4096 bytes is what dm-crypt and fscrypt make of a sector or a page. Two system calls go with each,
+//! which dm-crypt has not: for the fastest code they are most of the time, and 4096 bytes tell more than 512.
+
+use super::af_alg::{self, Direction};
+use super::random::Random;
+use super::{Algorithm, Missing, reference};
+use keyway_crypto::{CipherSpec, SectorSize};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Bytes a second of one driver.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speed {
+    /// Length of a request.
+    pub bytes: usize,
+    /// Bytes a second.
+    pub encrypt: f64,
+    /// Bytes a second.
+    pub decrypt: f64,
+}
+
+/// What dm-crypt would see of the kernel for a specification, in bytes a second: requests of 64 KiB, as cryptsetup's
+/// benchmark makes them.
+pub fn speed(spec: &CipherSpec, key_bits: usize, direction: Direction) -> Result<f64, Missing> {
+    let algorithm = Algorithm::of_spec(spec);
+    let kernel = af_alg::Algorithm::find(&algorithm.to_string())?;
+    let failed = |why: io::Error| Missing::new(format!("the kernel's {algorithm}: {why}"));
+    let kernel = kernel.key(&Random::new().bytes(key_bits / 8)).map_err(failed)?;
+    let iv = reference::iv(spec, 1);
+    rate(CRYPTSETUP_REQUEST, |data| kernel.run(direction, &iv, data)).map_err(failed)
+}
+
+/// The speed of the driver called `name`, at the largest key that it takes.
+pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Vec<Speed>, Missing> {
+    let spec = reference::spec(algorithm)
+        .ok_or_else(|| Missing::new(format!("Keyway does not know {algorithm}")))?;
+    let keys = spec.key_bits().into_iter().map(|bits| bits / 8);
+    let key = keys.filter(|bytes| max_key == 0 || *bytes <= max_key).max().unwrap_or(max_key);
+    let kernel = af_alg::Algorithm::find(name)?;
+    let failed = |why: io::Error| Missing::new(why.to_string());
+    let kernel = kernel.key(&Random::new().bytes(key)).map_err(failed)?;
+    let iv = reference::iv(&spec, 1);
+    let measure = |bytes: usize| {
+        let encrypt = rate(bytes, |data| kernel.run(Direction::Encrypt, &iv, data)).map_err(failed)?;
+        let decrypt = rate(bytes, |data| kernel.run(Direction::Decrypt, &iv, data)).map_err(failed)?;
+        Ok(Speed { bytes, encrypt, decrypt })
+    };
+    [512, 4096].into_iter().map(measure).collect()
+}
+
+/// Keyway's own code on this CPU and one thread, a run of 4096-byte sectors at a time, with the code's name.
+pub fn of_keyway(spec: &CipherSpec, key_bits: usize) -> Option<(Speed, &'static str)> {
+    let size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
+    let cipher = reference::cipher(spec, &Random::new().bytes(key_bits / 8), size).ok()?;
+    let bytes = RUN;
+    let encrypt = rate(bytes, |data| {
+        cipher.encrypt(0, data);
+        Ok(())
+    })
+    .ok()?;
+    let decrypt = rate(bytes, |data| {
+        cipher.decrypt(0, data);
+        Ok(())
+    })
+    .ok()?;
+    Some((Speed { bytes, encrypt, decrypt }, cipher.code()))
+}
+
+/// Bytes a second: the median of slices, so that neighbours on the machine spoil few of them.
+fn rate(bytes: usize, mut work: impl FnMut(&mut [u8]) -> io::Result<()>) -> io::Result<f64> {
+    let mut data = Random::new().bytes(bytes);
+    for _ in 0..2 {
+        work(&mut data)?;
+    }
+    let mut rates = Vec::with_capacity(SLICES);
+    for _ in 0..SLICES {
+        let start = Instant::now();
+        let mut done = 0;
+        while start.elapsed() < SLICE {
+            work(&mut data)?;
+            done += bytes;
+        }
+        rates.push(done as f64 / start.elapsed().as_secs_f64());
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok(rates[SLICES / 2])
+}
+
+const CRYPTSETUP_REQUEST: usize = 1 << 16;
+const RUN: usize = 1 << 18;
+const SLICES: usize = 7;
+const SLICE: Duration = Duration::from_millis(10);

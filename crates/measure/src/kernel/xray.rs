@@ -1,0 +1,153 @@
+//! One specification on one kernel: every driver that could run it, with what it does when it is tried.
+
+use super::pick::{Choice, User};
+use super::{
+    Algorithm, Checked, Driver, Engine, Flags, Missing, Speed, System, af_alg, check, of_driver, of_keyway,
+};
+use keyway_crypto::CipherSpec;
+use std::path::Path;
+
+/// All that was found.
+#[derive(Debug, Clone)]
+pub struct Xray {
+    /// The specification, as it was written.
+    pub spec: String,
+    /// What dm-crypt asks the crypto API for.
+    pub algorithm: Algorithm,
+    /// The drivers, the highest priority first.
+    pub rows: Vec<Row>,
+    /// What dm-crypt would get; or the parts that nothing is there for.
+    pub dm_crypt: Result<Choice, Vec<String>>,
+    /// The same for fscrypt; `None` when it never asks for this algorithm.
+    pub fscrypt: Option<Result<Choice, Vec<String>>>,
+    /// Why nothing could be measured.
+    pub unmeasured: Option<Missing>,
+    /// Keyway's own code for it on this CPU, with the code's name.
+    pub keyway: Option<(Speed, &'static str)>,
+}
+
+/// One driver.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// As /proc/crypto has it.
+    pub driver: Driver,
+    /// The engine off the CPU that it is.
+    pub engine: Option<&'static Engine>,
+    /// Its flags; where the kernel does not tell them, the table of engines' and what /proc/crypto shows.
+    pub flags: Flags,
+    /// Who would not take it, though its priority were the highest.
+    pub refused_by: Vec<User>,
+    /// What came of comparing its output; `None` when nothing was tried.
+    pub checked: Option<Checked>,
+    /// Its speed, of output that was right.
+    pub speeds: Result<Vec<Speed>, Missing>,
+}
+
+impl Xray {
+    /// Looks, and tries nothing.
+    pub fn look(system: &System, spec: &CipherSpec) -> Self {
+        let algorithm = Algorithm::of_spec(spec);
+        let mut xray = Self::of_algorithm(system, algorithm);
+        xray.spec = spec.to_string();
+        xray
+    }
+
+    /// The same of an algorithm by the kernel's name.
+    pub fn of_algorithm(system: &System, algorithm: Algorithm) -> Self {
+        let registry = &system.registry;
+        let row = |driver: &Driver| {
+            let flags = driver.known_flags();
+            let refuses =
+                |user: &User| user.uses(&algorithm) && flags.has_any(user.refuses(registry.version).0);
+            Row {
+                engine: Engine::of(&driver.driver),
+                flags,
+                refused_by: [User::DmCrypt, User::Fscrypt].into_iter().filter(refuses).collect(),
+                checked: None,
+                speeds: Err(Missing::new("not measured")),
+                driver: driver.clone(),
+            }
+        };
+        Self {
+            spec: algorithm.to_string(),
+            rows: registry.candidates(&algorithm).into_iter().map(row).collect(),
+            dm_crypt: registry.choice(User::DmCrypt, &algorithm),
+            fscrypt: User::Fscrypt.uses(&algorithm).then(|| registry.choice(User::Fscrypt, &algorithm)),
+            unmeasured: None,
+            keyway: None,
+            algorithm,
+        }
+    }
+
+    /// Asks the running kernel for the specification, so that it loads and makes what it needs, looks, and tries each
+    /// driver: its output, and then its speed.
+    pub fn measure(system: &mut System, spec: &CipherSpec) -> Self {
+        let asked = ask(system, &Algorithm::of_spec(spec));
+        let mut xray = Self::look(system, spec);
+        let reached = xray.try_drivers(true);
+        xray.unmeasured = asked.err().filter(|_| !reached);
+        let key_bits = spec.key_bits().last().copied().unwrap_or_default();
+        xray.keyway = of_keyway(spec, key_bits);
+        xray
+    }
+
+    /// Tries each driver. Whether any could be reached.
+    pub fn try_drivers(&mut self, with_speed: bool) -> bool {
+        let mut reached = false;
+        for row in &mut self.rows {
+            let driver = &row.driver;
+            let checked = check(&driver.driver, &self.algorithm, (driver.min_key, driver.max_key));
+            reached |= !matches!(checked, Checked::NotChecked(_));
+            row.speeds = match &checked {
+                Checked::Right(_) if with_speed => of_driver(&driver.driver, &self.algorithm, driver.max_key),
+                Checked::Right(_) => Err(Missing::new("not measured")),
+                Checked::NotChecked(missing) => Err(missing.clone()),
+                Checked::Wrong(_) => Err(Missing::new("wrong work has no speed")),
+                Checked::Failed(why) => Err(Missing::new(why.clone())),
+            };
+            row.checked = Some(checked);
+        }
+        reached
+    }
+
+    /// The row that dm-crypt would use.
+    pub fn chosen(&self) -> Option<&Row> {
+        let choice = self.dm_crypt.as_ref().ok()?;
+        self.rows.iter().find(|row| row.driver.driver == choice.driver)
+    }
+}
+
+impl Row {
+    /// Bytes a second, encrypting 4096 at a time.
+    pub fn rate(&self) -> Option<f64> {
+        let speeds = self.speeds.as_ref().ok()?;
+        speeds.iter().find(|speed| speed.bytes == 4096).map(|speed| speed.encrypt)
+    }
+
+    /// How to keep the kernel from using this driver.
+    pub fn remedy(&self) -> String {
+        let module = &self.driver.module;
+        match self.engine {
+            Some(engine) if module == "kernel" || module.is_empty() => format!(
+                "it is built into the kernel: disable the device in the device tree, or build without CONFIG_{}",
+                engine.config
+            ),
+            Some(engine) if engine.modules.len() > 2 => {
+                format!("blacklist the module of its device ({})", engine.modules.join(", "))
+            }
+            None if module == "kernel" || module.is_empty() => {
+                "it is built into the kernel: report it, and use another kernel".to_owned()
+            }
+            _ => format!("blacklist {module}"),
+        }
+    }
+}
+
+/// Asks for an algorithm, and looks again at what the kernel has.
+pub(super) fn ask(system: &mut System, algorithm: &Algorithm) -> Result<(), Missing> {
+    af_alg::Algorithm::find(&algorithm.to_string())?;
+    if let Ok(now) = System::look(Path::new("/")) {
+        *system = now;
+    }
+    Ok(())
+}
