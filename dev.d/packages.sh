@@ -30,7 +30,7 @@ declare -A package_of=(
     [modprobe]=kmod
     [dmsetup]=dmsetup [keyctl]=keyutils
     [make]=make
-    [xz]=xz-utils
+    [xz]=xz-utils [zstd]=zstd [lz4]=lz4
     [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
     [script]=bsdutils
     [perl]=perl [make]=make
@@ -47,6 +47,8 @@ doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fs
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client fio fusermount3"
 vm_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img"
+# Initramfs images come packed with these, too.
+vm_programs+=" zstd lz4"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"

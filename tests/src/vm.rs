@@ -26,6 +26,18 @@ pub fn has_module(name: &str) -> bool {
     directory().join(format!("root/modules/{name}.ko")).exists()
 }
 
+/// A file that `tests/vm/prepare` left: the kernel's modules below `kernel`, `initramfs.cpio.gz`.
+pub fn prepared(path: &str) -> PathBuf {
+    directory().join(path)
+}
+
+/// The module with drivers that are wrong on purpose, which only those load who ask for it.
+pub fn wrong_drivers() -> Option<Vec<u8>> {
+    let releases = fs::read_dir(prepared("kernel/lib/modules")).ok()?.flatten();
+    let mut files = releases.map(|release| release.path().join("extra/keyway/keyway_wrong.ko"));
+    fs::read(files.find(|file| file.exists())?).ok()
+}
+
 /// Whether the machine can have udev.
 pub fn has_udev() -> bool {
     directory().join("udev.cpio.gz").exists()
