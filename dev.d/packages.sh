@@ -39,6 +39,7 @@ declare -A package_of=(
     [libbotan-2.so.19]=libbotan-2-19
     [libargon2.so.1]=libargon2-1
     [valgrind]=valgrind [gdb]=gdb
+    [jsonschema]=python3-jsonschema
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
@@ -55,7 +56,7 @@ engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 li
 doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
-measure_programs="chromium chromedriver"
+measure_programs="jsonschema python3 openssl chromium chromedriver"
 all_programs="cc $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $bench_programs $doors_bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever

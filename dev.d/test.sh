@@ -71,7 +71,7 @@ format_check() {
 }
 
 layer_unit() {
-    cargo_test --workspace --exclude keyway-tests --exclude keyway-crypto
+    cargo_test --workspace --exclude keyway-tests --exclude keyway-crypto --exclude keyway-measure
     cargo_test --package keyway-tests --lib --test harness
 }
 
@@ -96,9 +96,11 @@ layer_ct() {
     fi
 }
 
-# The report page in a browser.
+# Statistics against known distributions, reports under a scripted clock to the byte; then real runs of every suite with
+# next to no time, their files read by other people's parsers, the page by a browser.
 layer_measure() {
     want_packages $measure_programs
+    cargo_test --package keyway-measure
     proofs measure
 }
 

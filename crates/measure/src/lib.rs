@@ -12,6 +12,8 @@ pub mod clock;
 pub mod kernel;
 pub mod machine;
 pub mod memory;
+pub mod peers;
+mod prepare;
 pub mod report;
 pub mod results;
 pub mod rounds;
@@ -19,4 +21,5 @@ pub mod stats;
 pub mod suite;
 
 pub use clock::Clock;
+pub use prepare::prepare;
 pub use results::{Results, Row};

@@ -5,7 +5,7 @@
 //! every few rounds: who looks after each sample and stops at the first good look deceives himself.
 
 use crate::Clock;
-use crate::results::{Case, Measured, Outcome, Row, Settings, Unit, Wrong};
+use crate::results::{Case, Measured, Outcome, Results, Row, Settings, Unit, Wrong};
 use crate::stats::{self, summarise};
 use crate::suite::Listed;
 use std::time::Duration;
@@ -54,8 +54,8 @@ pub trait Watcher {
     /// A case has its row.
     fn row(&mut self, row: &Row);
 
-    /// After each round: how many of all cases have their rows, and what is being measured.
-    fn progress(&mut self, done: usize, total: usize, batch: &str);
+    /// After each round: which part of everything is done, and where it is.
+    fn progress(&mut self, part: f64, case: &str);
 
     /// Whether to stop now.
     fn stopped(&self) -> bool;
@@ -155,7 +155,11 @@ impl<'a> Batch<'a> {
             if active == 0 || watcher.stopped() {
                 break;
             }
-            watcher.progress(done, total, &self.lanes[0].case.id());
+            let lanes = self.lanes.len() as f64;
+            let known = self.lanes.iter().map(|lane| lane.progress()).sum::<f64>() / lanes;
+            let spent = (clock.now() - start).as_secs_f64() / limit.max(1e-9);
+            let part = (done as f64 + lanes * known.max(spent).min(1.0)) / total as f64;
+            watcher.progress(part, &self.lanes[0].case.id());
         }
         let stopped = watcher.stopped();
         for lane in self.lanes {
@@ -177,6 +181,12 @@ impl Lane<'_> {
         }
         let look = (round - 1).is_multiple_of(ROUNDS_A_LOOK) || count == self.least;
         !(late || look && self.is_precise(settings))
+    }
+
+    /// How much of the fewest samples is there.
+    fn progress(&self) -> f64 {
+        let there = self.samples.len() as f64 / self.least as f64;
+        if self.outcome.is_some() { 1.0 } else { there.min(1.0) }
     }
 
     fn is_precise(&self, settings: &Settings) -> bool {
@@ -230,6 +240,26 @@ impl Lane<'_> {
         Some(Row::new(self.case.clone(), Outcome::Measured(measured)))
     }
 }
+
+/// What is to be said when the machine was too noisy to conclude.
+pub fn noise(results: &Results) -> Option<String> {
+    let summaries = results.rows.iter().filter_map(|row| summarise(&row.measured()?.samples));
+    let (mut all, mut vague) = (0, 0);
+    for summary in summaries {
+        all += 1;
+        vague += usize::from(summary.precision().is_none_or(|found| found > results.settings.precision));
+    }
+    let percent = 100.0 * results.settings.precision;
+    (vague * MOST_VAGUE > all).then(|| {
+        format!(
+            "{vague} of {all} medians are not known to ±{percent:.0} %: the machine was too noisy, or the time too short. \
+             Rows that share a place are not told apart."
+        )
+    })
+}
+
+/// One row in so many may be known badly.
+const MOST_VAGUE: usize = 20;
 
 /// How many times work is done in a sample, from how long it took once.
 pub fn passes(once: Duration, sample_seconds: f64) -> u32 {

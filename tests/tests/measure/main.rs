@@ -1,3 +1,17 @@
-//! The report page, in a browser.
+//! `keyway bench`: real runs of every suite, with next to no time; what it writes is read by other people's
+//! parsers, and the page by a browser.
 
+mod files;
 mod page;
+mod runs;
+
+use keyway_tests::{Scratch, keyway};
+use std::path::PathBuf;
+
+/// The results file of a short run.
+#[track_caller]
+fn saved(scratch: &Scratch, name: &str, options: &str) -> PathBuf {
+    let path = scratch.path(name);
+    keyway("bench --time 1").args(options).args("--save").arg(&path).ok();
+    path
+}

@@ -1,6 +1,7 @@
 //! The commands, one file a verb: its table and what it does.
 
 mod absent;
+mod bench;
 mod benchmark;
 mod build;
 mod ciphers;
@@ -45,6 +46,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &serve::COMMAND,
     &list::COMMAND,
     &ciphers::COMMAND,
+    &bench::COMMAND,
     &xray::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,

@@ -56,9 +56,9 @@ pub const COLUMNS: [&str; 43] = [
 const ROW_SCHEMA: &str = "keyway-bench-row/1";
 
 /// Comma-separated values (RFC 4180, with plain line ends) under their names.
-pub fn csv(results: &Results) -> String {
+pub fn csv(all: &[Results]) -> String {
     let mut text = COLUMNS.join(",") + "\n";
-    for row in &results.rows {
+    for (results, row) in rows(all) {
         let record = record(results, row);
         let cells = COLUMNS.map(|column| quoted(&text_of(&record[column])));
         text += &cells.join(",");
@@ -68,8 +68,12 @@ pub fn csv(results: &Results) -> String {
 }
 
 /// An object a line.
-pub fn json_lines(results: &Results) -> String {
-    results.rows.iter().map(|row| Value::Object(record(results, row)).to_string() + "\n").collect()
+pub fn json_lines(all: &[Results]) -> String {
+    rows(all).map(|(results, row)| Value::Object(record(results, row)).to_string() + "\n").collect()
+}
+
+fn rows(all: &[Results]) -> impl Iterator<Item = (&Results, &Row)> {
+    all.iter().flat_map(|results| results.rows.iter().map(move |row| (results, row)))
 }
 
 fn record(results: &Results, row: &Row) -> Map<String, Value> {

@@ -3,12 +3,14 @@
 pub mod diff;
 mod flat;
 mod html;
+mod machines;
 mod markdown;
 mod ranking;
 mod terminal;
 
 pub use flat::{COLUMNS, csv, json_lines};
 pub use html::page as html;
+pub use machines::machines;
 pub use markdown::markdown;
 pub use terminal::terminal;
 
@@ -44,7 +46,11 @@ pub(crate) fn label(case: &Case) -> String {
 fn kdf_label(case: &KdfCase) -> String {
     let hash = case.hash.as_ref().map_or_else(String::new, |hash| format!("-{hash}"));
     let memory = case.memory_kib.map_or_else(String::new, |kib| format!(" {} MiB", kib / 1024));
-    let what = if case.hash.is_some() { "at once" } else { "lanes" };
+    let what = match (case.hash.is_some(), case.lanes) {
+        (true, _) => "at once",
+        (false, 1) => "lane",
+        (false, _) => "lanes",
+    };
     let time = case.iter_time_ms.map_or_else(String::new, |ms| format!(" for {ms} ms"));
     format!("{}{hash}{memory}, {} {what}{time}", case.kdf, case.lanes)
 }

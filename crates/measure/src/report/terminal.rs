@@ -27,11 +27,7 @@ pub fn terminal(results: &Results) -> String {
 fn ciphers(text: &mut String, group: &Group<'_>) {
     let _ = writeln!(text, "\n{}, MiB/s", circumstances(group.like));
     let width = group.entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).max(11);
-    let _ = writeln!(
-        text,
-        "     {:width$}  {:>5}  {:>8} {:>6}  {:>8} {:>6}",
-        "", "key", "encrypt", "", "decrypt", ""
-    );
+    let _ = writeln!(text, "     {:width$}  {:>5}  {:>8} {:>7}  {:>8}", "", "key", "encrypt", "", "decrypt");
     for entry in &group.entries {
         let mark = if entry.case.default { '*' } else { ' ' };
         let (encrypt, decrypt) = (mib(&entry.encrypt), mib(&entry.decrypt));
@@ -49,9 +45,9 @@ fn ciphers(text: &mut String, group: &Group<'_>) {
 fn mib(summary: &Option<Summary>) -> String {
     match summary {
         Some(summary) => {
-            format!("{:>8.1} {:>6}", summary.median / f64::from(1 << 20), precision(summary).replace(' ', ""))
+            format!("{:>8.1} {:>7}", summary.median / f64::from(1 << 20), precision(summary).replace(' ', ""))
         }
-        None => format!("{:>8} {:>6}", "-", ""),
+        None => format!("{:>8} {:>7}", "-", ""),
     }
 }
 

@@ -15,7 +15,7 @@ impl Watcher for Collect {
     fn row(&mut self, row: &Row) {
         self.0.push(row.clone());
     }
-    fn progress(&mut self, _: usize, _: usize, _: &str) {}
+    fn progress(&mut self, _: f64, _: &str) {}
     fn stopped(&self) -> bool {
         false
     }
@@ -97,9 +97,10 @@ fn reports_are_the_same_to_the_byte() {
     for (name, text) in [
         ("run.txt", terminal(&results)),
         ("run.md", markdown(&results)),
-        ("run.csv", csv(&results)),
-        ("run.jsonl", json_lines(&results)),
+        ("run.csv", csv(std::slice::from_ref(&results))),
+        ("run.jsonl", json_lines(std::slice::from_ref(&results))),
         ("run.json", results.to_json()),
+        ("machines.txt", machines(&[results.clone(), run(&[4000])])),
     ] {
         same_as_the_snapshot(name, &text);
     }
@@ -115,12 +116,12 @@ fn lines_of_the_terminal_fit() {
 #[test]
 fn every_row_has_all_columns_and_no_others() {
     let results = run(&[5000]);
-    for line in json_lines(&results).lines() {
+    for line in json_lines(std::slice::from_ref(&results)).lines() {
         let serde_json::Value::Object(object) = serde_json::from_str(line).unwrap() else { panic!("{line}") };
         assert_eq!(object.len(), COLUMNS.len());
         assert!(COLUMNS.iter().all(|column| object.contains_key(*column)));
     }
-    let csv = csv(&results);
+    let csv = csv(std::slice::from_ref(&results));
     assert_eq!(csv.lines().count(), 1 + results.rows.len());
     assert!(csv.contains("\"A CPU, \"\"fast\"\" | 2 GHz\""), "{csv}");
 }

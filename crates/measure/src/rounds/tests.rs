@@ -47,7 +47,7 @@ impl Watcher for Watch {
     fn row(&mut self, row: &Row) {
         self.rows.push(row.clone());
     }
-    fn progress(&mut self, _: usize, _: usize, _: &str) {
+    fn progress(&mut self, _: f64, _: &str) {
         self.rounds += 1;
     }
     fn stopped(&self) -> bool {

@@ -9,6 +9,7 @@
 //! | `all`     | every combination, key size and sector size that dm-crypt names  |
 
 mod article;
+mod asked;
 mod ciphers;
 mod glob;
 mod kdfs;
@@ -129,7 +130,7 @@ pub fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
     Ok(all)
 }
 
-/// Who can be compared with.
+/// Who can be compared with: "kernel" and "openssl" in ciphers, "cryptsetup" in PBKDF2.
 pub const PEERS: [&str; 3] = ["kernel", "openssl", "cryptsetup"];
 
 /// The same case by somebody else; what cannot exist needs to be said once only.
@@ -142,9 +143,9 @@ fn beside(own: &Listed, peer: &str) -> Option<Listed> {
         "kernel" => By::Kernel(None),
         other => By::Peer(other.to_owned()),
     };
-    match &mut case {
-        Case::Cipher(cipher) => cipher.by = by,
-        Case::Kdf(kdf) if by != By::Kernel(None) => kdf.by = by,
+    match (&mut case, peer) {
+        (Case::Cipher(cipher), "kernel" | "openssl") => cipher.by = by,
+        (Case::Kdf(kdf), "cryptsetup") if kdf.hash.is_some() && kdf.lanes == 1 => kdf.by = by,
         _ => return None,
     }
     Some(Listed { case, outcome: None })

@@ -1,0 +1,67 @@
+//! `bench`: measures ciphers and key derivation in memory, and compares what was measured.
+//!
+//! `options` is the table's options, `asked` makes a list of cases of them, `run` measures it while `live` watches, `outputs` writes reports,
+//! `files` reads results and compares them.
+
+mod asked;
+mod files;
+mod live;
+mod options;
+mod outputs;
+mod run;
+
+use crate::args::{Args, Command, Example, Group, Operand, nearest};
+use crate::failure::{Exit, Failure, Result};
+
+/// `keyway bench`.
+pub(crate) static COMMAND: Command = Command {
+    name: "bench",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[
+        Operand { name: "VERB", required: false, help: "diff or merge; nothing measures." },
+        Operand { name: "FILE...", required: false, help: "Results files, as --save writes them." },
+    ],
+    about: "Measure ciphers and key derivation; compare measurements.",
+    man: "Measures in memory, in this process, on one core and on all. Around every sample the output is compared with the portable \
+          code's: wrong work has no figure. Cases take turns, and each is measured until the 95 % interval of its median lies \
+          within one percent, or its share of --time is used up. Combinations that cannot exist are rows with the rule that forbids \
+          them. What is used when nothing is chosen (aes-xts-plain64 with 512 bits) is always there, and marked. docs/METHOD.md in \
+          the source says how all of this is done, and why.\n\n\
+          Suites: quick (what people choose between), default (cryptsetup's list and more), article (every combination of \"Cipher \
+          benchmark for dm-crypt / LUKS\"), all (everything that dm-crypt names; hours). Without one, --cipher, --key-size, --hash \
+          and --pbkdf choose from everything that exists; alone it is the suite default.\n\n\
+          A message is what one call is given: a sector, or a run of sectors of 64 KiB, as large requests are.\n\n\
+          --save keeps raw samples and everything about the machine in a JSON file, which is a whole document after each row. --resume \
+          goes on with it, with the options that it was begun with. Ctrl-C prints what there is.\n\n\
+          keyway bench diff OLD NEW says what changed beyond noise, and exits with 1 when something became slower or wrong, or lost \
+          its figure. keyway bench merge FILE... puts machines side by side; with --html it makes one page, with --json-lines or \
+          --csv one table of all of them.\n\n\
+          --compare measures others in turn with Keyway: openssl (its program \"openssl speed\", whose output nobody can check and which \
+          sets no IV), cryptsetup (PBKDF2 by \"cryptsetup benchmark\").",
+    options: &[options::ALL],
+    examples: &[
+        Example { line: "keyway bench --suite quick", does: "The ciphers that people choose between." },
+        Example {
+            line: "keyway bench -c 'serpent*' --save s.json",
+            does: "All of Serpent; keep the samples.",
+        },
+        Example { line: "keyway bench diff before.json after.json", does: "What changed beyond noise?" },
+    ],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
+        None => run::run(args),
+        Some("diff") => files::diff(args),
+        Some("merge") => files::merge(args),
+        Some(other) => {
+            let hint = match nearest(other, ["diff", "merge"].into_iter()) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => "There are diff and merge; without one, bench measures.".to_owned(),
+            };
+            Err(Failure::new(Exit::Parameters, format!("bench: unknown verb \"{other}\"; {hint}")))
+        }
+    }
+}

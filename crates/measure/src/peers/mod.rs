@@ -1,0 +1,126 @@
+//! Other people's code beside ours, by the programs that they install: a static program cannot load a shared library, and what cannot be
+//! loaded is not guessed. What a program does with its output is its own affair: their figures are not checked, and their rows say so.
+
+mod cryptsetup;
+mod openssl;
+
+use crate::Clock;
+use crate::memory::not_measured;
+use crate::results::{By, Case, Outcome};
+use crate::rounds::{Sample, Subject};
+use std::process::{Command, Stdio};
+
+/// Makes a case ready that a peer measures.
+pub fn prepare(case: &Case) -> Result<Box<dyn Subject>, Outcome> {
+    match case {
+        Case::Cipher(cipher) if cipher.by == By::Peer("openssl".into()) => openssl::prepare(cipher),
+        Case::Kdf(kdf) if kdf.by == By::Peer("cryptsetup".into()) => cryptsetup::prepare(kdf),
+        other => Err(not_measured(format!("{} measures no such thing", by(other)))),
+    }
+}
+
+/// The version of a peer's program, in its own words; `None` where it is not installed.
+pub fn version(peer: &str) -> Option<String> {
+    let argument = if peer == "openssl" { "version" } else { "--version" };
+    let output = Command::new(peer).arg(argument).stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next()?.trim();
+    let name = |word: &str| word.eq_ignore_ascii_case(peer);
+    Some(line.split_once(' ').filter(|(word, _)| name(word)).map_or(line, |(_, rest)| rest).to_owned())
+}
+
+fn by(case: &Case) -> String {
+    match case {
+        Case::Cipher(case) => case.by.to_string(),
+        Case::Kdf(case) => case.by.to_string(),
+        Case::Disk(case) => case.by.to_string(),
+        Case::Driver(case) => case.driver.clone(),
+    }
+}
+
+/// A program that prints one figure when it is run.
+struct Printed {
+    program: &'static str,
+    arguments: Vec<String>,
+    unit: crate::results::Unit,
+    checked: &'static str,
+    read: fn(&str) -> Option<f64>,
+    notes: Vec<String>,
+}
+
+impl Printed {
+    fn run(&self) -> Result<f64, Outcome> {
+        let line = format!("{} {}", self.program, self.arguments.join(" "));
+        let output = Command::new(self.program).args(&self.arguments).stdin(Stdio::null()).output();
+        let output =
+            output.map_err(|error| not_measured(format!("{} cannot be run: {error}", self.program)))?;
+        let (text, errors) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let figure = (self.read)(&text).filter(|figure| *figure > 0.0);
+        figure.ok_or_else(|| {
+            let last = errors.lines().chain(text.lines()).rfind(|line| !line.trim().is_empty());
+            not_measured(format!("\"{line}\" gave no figure: {}", last.unwrap_or("it said nothing").trim()))
+        })
+    }
+}
+
+impl Subject for Printed {
+    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
+        let before = clock.now();
+        let value = self.run()?;
+        Ok(Sample { value, seconds: clock.now().saturating_sub(before).as_secs_f64() })
+    }
+
+    fn unit(&self) -> crate::results::Unit {
+        self.unit
+    }
+
+    fn checked(&self) -> String {
+        self.checked.to_owned()
+    }
+
+    fn least_samples(&self) -> Option<u32> {
+        Some(FEWEST)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}
+
+/// Each sample takes a second or more: no more than an interval needs.
+const FEWEST: u32 = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_installed_is_not_measured() {
+        let none = Printed {
+            program: "no-such-program-anywhere",
+            arguments: Vec::new(),
+            unit: crate::results::Unit::BytesPerSecond,
+            checked: "",
+            read: |_| None,
+            notes: Vec::new(),
+        };
+        let Err(Outcome::NotMeasured { reason, .. }) = none.run() else { panic!("it ran") };
+        assert!(reason.starts_with("no-such-program-anywhere cannot be run"), "{reason}");
+        assert_eq!(version("no-such-program-anywhere"), None);
+    }
+
+    #[test]
+    fn a_program_that_prints_none_is_quoted() {
+        let echo = Printed {
+            program: "echo",
+            arguments: vec!["sorry".into()],
+            unit: crate::results::Unit::BytesPerSecond,
+            checked: "",
+            read: |_| None,
+            notes: Vec::new(),
+        };
+        let Err(Outcome::NotMeasured { reason, .. }) = echo.run() else { panic!("a figure") };
+        assert_eq!(reason, "\"echo sorry\" gave no figure: sorry");
+    }
+}

@@ -1,0 +1,21 @@
+//! Who measures a case: by whose code it is to run.
+
+use crate::Clock;
+use crate::memory::{self, not_measured};
+use crate::peers;
+use crate::results::{By, Case, Outcome, Settings};
+use crate::rounds::Subject;
+
+/// Makes any case of a suite ready, or says why there is nothing to measure.
+pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Box<dyn Subject>, Outcome> {
+    let by = match case {
+        Case::Cipher(case) => &case.by,
+        Case::Kdf(case) => &case.by,
+        other => return Err(not_measured(format!("{} is not measured in memory", other.id()))),
+    };
+    match by {
+        By::Keyway => memory::prepare(case, settings, clock),
+        By::Peer(_) => peers::prepare(case),
+        other => Err(not_measured(format!("{other} is not measured by this version"))),
+    }
+}

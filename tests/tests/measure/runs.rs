@@ -1,0 +1,153 @@
+//! Suites and slices that really run.
+
+use super::saved;
+use keyway_tests::{Run, Scratch, Terminal, keyway, need, peer};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// By somebody else's implementation of JSON Schema.
+#[track_caller]
+fn follows_the_schema(file: &Path) {
+    peer("jsonschema", "-i").arg(file).arg(repository("docs/bench.schema.json")).ok();
+}
+
+#[test]
+fn every_suite_runs_and_follows_the_schema() {
+    need!("jsonschema");
+    let scratch = Scratch::new();
+    for options in [
+        "--suite quick --pbkdf pbkdf2",
+        "--suite default --hash sha256 --threads 1",
+        "--suite article --threads 1 --sector-size 512 --hash sha1",
+        "--suite all -c aes-xts-* -s 512 --direction decrypt --threads 1",
+        "-c no-such-thing-* -c aes-lrw-benbi",
+    ] {
+        let path = scratch.path("results.json");
+        let run = keyway("bench --time 1 --force --save").arg(&path).args(options);
+        if options.contains("no-such") {
+            run.fails(1).says("no cipher is called \"no-such-thing-*\"");
+            continue;
+        }
+        let shown = run.limit(Duration::from_secs(300)).ok();
+        assert!(shown.text().contains("Every output was right."), "{}", shown.text());
+        assert!(
+            shown.text().contains("1* ") || shown.text().contains("* aes-xts-plain64"),
+            "{}",
+            shown.text()
+        );
+        follows_the_schema(&path);
+    }
+}
+
+/// What the commenters of the article found out: these had figures, and cannot exist.
+#[test]
+fn the_article_s_impossible_rows_have_reasons_and_no_figures() {
+    let scratch = Scratch::new();
+    let path = scratch.path("article.json");
+    let options = "--suite article -c *xts-plain -c salsa20* -c arc4* --threads 1 --direction encrypt";
+    let shown = keyway("bench --time 1 --save").arg(&path).args(options).limit(Duration::from_secs(300)).ok();
+    let text = shown.text();
+    let (_, impossible) = text.split_once("Cannot exist").expect(&text);
+    for what in [
+        "des-xts-plain 128",
+        "aes-xts-plain 128",
+        "64 bits",
+        "256, 384 or 512 bits",
+        "\"arc4\" is no key size",
+    ] {
+        assert!(impossible.contains(what), "{what} is missing in {impossible}");
+    }
+}
+
+#[test]
+fn derivations_and_costs_are_measured() {
+    let shown = keyway("bench --time 2 --hash sha256 --hash sha512 --iter-time 50 --threads 1").ok();
+    for line in ["pbkdf2-sha256, 1 at once ", "pbkdf2-sha512, 1 at once for 50 ms "] {
+        assert!(shown.text().contains(line), "{}", shown.text());
+    }
+    let argon2 = "bench --time 2 --pbkdf argon2id --pbkdf-memory 1024 --pbkdf-parallel 4 --threads 1";
+    keyway(argon2).ok().says("argon2id 1 MiB, 4 lanes ").says("passes/s");
+}
+
+#[test]
+fn peers_stand_beside_or_say_that_they_are_not_there() {
+    need!("openssl");
+    let one = "-c aes-cbc-plain64 -s 256 --threads 1 --sector-size 4096 --message 4096 --direction decrypt";
+    let line = format!("bench --time 1 --compare openssl {one}");
+    let shown = keyway(&line).ok();
+    assert!(shown.text().contains("aes-cbc-plain64 (openssl)"), "{}", shown.text());
+    let none = keyway(&line).env("PATH", "/nonexistent").ok();
+    assert!(none.text().contains("openssl cannot be run"), "{}", none.text());
+    keyway("bench --compare libgcrypt").fails(1).says("cannot load it");
+    keyway("bench --compare opensl").fails(1).says("did you mean \"openssl\"?");
+}
+
+#[test]
+fn names_that_nothing_has_suggest_the_nearest() {
+    for (options, hint) in [
+        ("-c aes-xts-plain65", "did you mean \"aes-xts-plain64\"?"),
+        ("--suite artcle", "did you mean \"article\"?"),
+        ("--hash sha265", "did you mean \"sha256\"?"),
+        ("--pbkdf argon2idd", "did you mean \"argon2id\"?"),
+        ("dif", "did you mean \"diff\"?"),
+        ("--sector-size 513", "one of 512, 1024, 2048, 4096 is needed"),
+        ("--threads 0", "numbers from 1 to 1024"),
+        ("--message 100", "whole sectors are needed"),
+        ("--csv - --json", "Standard output can take one report"),
+    ] {
+        keyway("bench").args(options).fails(1).says(hint);
+    }
+}
+
+#[test]
+fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
+    let scratch = Scratch::new();
+    let path = scratch.path("stopped.json");
+    // The first batch has been kept when the second is under way.
+    let run: Run = keyway("bench --suite default --threads 1 --hash sha256 --time 60 --save").arg(&path);
+    let terminal = Terminal::start(&run);
+    let rows = || {
+        fs::read_to_string(&path).unwrap_or_default().lines().filter(|l| l.starts_with("{\"id\":")).count()
+    };
+    while rows() == 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ending = terminal.interrupt().finish();
+    assert_eq!(ending.code, Some(1), "{}", ending.screen);
+    assert!(ending.screen.contains("The run was stopped"), "{}", ending.screen);
+    assert!(ending.screen.contains("goes on."), "{}", ending.screen);
+    let before = fs::read_to_string(&path).unwrap();
+    assert!(before.contains("\"complete\":false"));
+
+    keyway("bench --suite quick --resume").arg(&path).fails(1).says("began with other options");
+    // The rest in little time: the settings are the file's.
+    let shorter = before.replace("\"time_seconds\":60.0", "\"time_seconds\":2.0");
+    fs::write(&path, &shorter).unwrap();
+    keyway("bench --resume").arg(&path).limit(Duration::from_secs(300)).ok();
+    let after = fs::read_to_string(&path).unwrap();
+    assert!(after.contains("\"complete\":true"));
+    let kept =
+        before.lines().filter(|line| line.starts_with("{\"id\":")).map(|line| line.trim_end_matches(','));
+    for row in kept {
+        assert!(after.contains(row), "a row was measured again: {row}");
+    }
+    fs::write(&path, after.replace("\"keyway\":\"", "\"keyway\":\"9.")).unwrap();
+    keyway("bench --resume").arg(&path).fails(1).says("another version of Keyway");
+}
+
+#[test]
+fn no_file_is_replaced_unasked_and_an_hour_is_not_lost_to_a_bad_name() {
+    let scratch = Scratch::new();
+    let path = saved(&scratch, "one.json", "-c aes-xts-plain64 -s 512 --threads 1");
+    let again = || keyway("bench --time 1 -c aes-xts-plain64 -s 512 --threads 1 --save").arg(&path);
+    again().fails(1).says("exists already; --force replaces it.");
+    again().args("--force").ok();
+    keyway("bench --csv /nonexistent/directory/file")
+        .fails(1)
+        .says("Cannot write /nonexistent/directory/file");
+}
