@@ -141,7 +141,10 @@ fn of_all_cores(run: &Run<'_>, group: &Group<'_>) -> Option<Markup> {
     let together = default_of(run.group_like(group.like, all).filter(|_| all > 1)?)?.figure()?;
     Some(html! {
         "On all " (all) " cores the default makes " (words::throughput(together.median)) ", "
-        (words::times(together.median / alone.median)) " what one does."
+        @match compare(alone, together, 0.0) {
+            Change::By(_) => { (words::times(together.median / alone.median)) " what one does." }
+            _ => { "no difference from one beyond noise." }
+        }
     })
 }
 

@@ -177,7 +177,10 @@ pub(super) fn scaling(run: &Run<'_>) -> Markup {
     if counts.len() < 2 {
         return html! {};
     }
-    let own = |entry: &&Entry<'_>| entry.case.by == By::Keyway && entry.encrypt.is_some();
+    let own = |entry: &&Entry<'_>| {
+        let fit = is_default(entry) || advice::against(&entry.case.spec).is_none();
+        entry.case.by == By::Keyway && entry.encrypt.is_some() && fit
+    };
     let mut chosen: Vec<&Entry<'_>> = main.entries.iter().filter(own).collect();
     chosen.sort_by_key(|entry| !entry.case.default);
     chosen.truncate(SERIES);
@@ -188,8 +191,10 @@ pub(super) fn scaling(run: &Run<'_>) -> Markup {
     let (per, unit) = words::throughput_unit(highest);
     let marks = counts.iter().map(|count| (f64::from(*count), count.to_string())).collect();
     let chart = Lines { across: "threads".into(), marks, per, unit: unit.into(), by_tens: false, lines };
-    let text =
-        format!("Encryption by all threads together, {}. The default and the fastest.", requests(like));
+    let text = format!(
+        "Encryption by all threads together, {}. The default and the fastest that are fit for a disk.",
+        requests(like)
+    );
     html! {
         h2 { "More cores" }
         (Owned::new("Throughput over threads", text, chart, table).markup())
