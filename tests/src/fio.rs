@@ -48,7 +48,7 @@ pub enum Round {
     Second,
 }
 
-/// Bytes that [`write`] touches, from the beginning.
+/// Bytes that [`write()`] touches, from the beginning.
 pub const LEN: u64 = STRIPES * STRIPE;
 
 /// Writes, trims and flushes; then fio reads back what it wrote.
@@ -60,7 +60,7 @@ pub fn write(scratch: &Scratch, target: Target<'_>, round: Round) -> Run {
     run(scratch, "write.fio", jobs(door, target, round, false))
 }
 
-/// Only reads: every block that [`write`] of that round wrote through `door` must be there.
+/// Only reads: every block that [`write()`] of that round wrote through `door` must be there.
 pub fn verify(scratch: &Scratch, door: Door, target: Target<'_>, round: Round) -> Run {
     run(scratch, "verify.fio", jobs(door, target, round, true))
 }
