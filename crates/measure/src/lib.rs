@@ -9,6 +9,7 @@
 #![allow(clippy::result_large_err, reason = "what keeps a case from being measured is passed up once a case")]
 
 pub mod clock;
+pub mod disk;
 pub mod kernel;
 pub mod machine;
 pub mod memory;

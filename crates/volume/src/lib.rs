@@ -42,6 +42,7 @@ pub use lock::Locking;
 pub use luks::{Access, Header, Luks};
 pub use plain::PlainVolume;
 pub use random::{OsRandom, Random, SeededRandom};
+pub use signature::foreign_signature;
 pub use storage::Storage;
 pub use unlock::{UnlockOptions, Unlocked, unlock, verify_volume_key};
 pub use unlock_time::UnlockTimes;

@@ -11,7 +11,7 @@ struct Signature {
 }
 
 /// The name of the first foreign format found on `storage`; LUKS itself does not count.
-pub(crate) fn foreign_signature(storage: &dyn Storage) -> Option<&'static str> {
+pub fn foreign_signature(storage: &dyn Storage) -> Option<&'static str> {
     let found = SIGNATURES.iter().find(|signature| holds(storage, signature.offset, signature.magic));
     found
         .map(|signature| signature.name)

@@ -1,6 +1,7 @@
 //! `keyway bench`: real runs of every suite, with next to no time; what it writes is read by other people's
 //! parsers, and the page by a browser.
 
+mod disk;
 mod files;
 mod page;
 mod runs;

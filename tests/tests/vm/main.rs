@@ -1,5 +1,6 @@
 //! The real kernel: Debian's dm-crypt maps what Keyway made, and Keyway reads what the kernel wrote.
 
+mod bench_disk;
 mod beside_udev;
 mod block_device;
 mod boot;

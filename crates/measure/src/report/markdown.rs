@@ -33,6 +33,9 @@ pub fn markdown(results: &Results) -> String {
             );
         }
     }
+    for table in super::disk::tables(results) {
+        text += &table.markdown();
+    }
     others(&mut text, results);
     for (title, impossible) in [("Cannot exist", true), ("Not measured", false)] {
         let reasons = reasons(results, impossible);
@@ -50,7 +53,7 @@ pub fn markdown(results: &Results) -> String {
 }
 
 fn others(text: &mut String, results: &Results) {
-    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_)));
+    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_) | Case::Disk(_)));
     let rows: Vec<_> = rows.filter_map(|row| Some((row, row.measured()?))).collect();
     if !rows.is_empty() {
         text.push_str("\n## Key derivation and the rest\n\n| | median | |\n|---|--:|--:|\n");

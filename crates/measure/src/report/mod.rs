@@ -1,6 +1,7 @@
 //! The same results as text: for a terminal, for a README, for a spreadsheet, for a fleet's database, and beside another run's.
 
 pub mod diff;
+mod disk;
 mod flat;
 mod html;
 mod machines;
@@ -101,6 +102,7 @@ fn name_without_figures(case: &Case) -> String {
             };
             format!("{}{key}{by}", cipher.spec)
         }
+        Case::Disk(case) => disk::without_figures(case),
         other => label(other),
     }
 }

@@ -18,6 +18,9 @@ pub fn terminal(results: &Results) -> String {
     for group in groups(results) {
         ciphers(&mut text, &group);
     }
+    for table in super::disk::tables(results) {
+        text += &table.terminal();
+    }
     others(&mut text, results);
     without_figures(&mut text, results);
     footer(&mut text, results);
@@ -64,7 +67,7 @@ const BAR: usize = 12;
 
 /// Whatever is no cipher in memory: a line each.
 fn others(text: &mut String, results: &Results) {
-    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_)));
+    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_) | Case::Disk(_)));
     let rows: Vec<_> = rows.filter_map(|row| Some((row, row.measured()?))).collect();
     if rows.is_empty() {
         return;

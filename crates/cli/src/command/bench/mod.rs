@@ -4,6 +4,7 @@
 //! `files` reads results and compares them.
 
 mod asked;
+mod disk;
 mod files;
 mod live;
 mod options;
@@ -19,7 +20,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Rootless,
     operands: &[
-        Operand { name: "VERB", required: false, help: "diff or merge; nothing measures." },
+        Operand { name: "VERB", required: false, help: "disk, diff or merge; nothing measures in memory." },
         Operand { name: "FILE...", required: false, help: "Results files, as --save writes them." },
     ],
     about: "Measure ciphers and key derivation; compare measurements.",
@@ -34,6 +35,11 @@ pub(crate) static COMMAND: Command = Command {
           A message is what one call is given: a sector, or a run of sectors of 64 KiB, as large requests are.\n\n\
           --save keeps raw samples and everything about the machine in a JSON file, which is a whole document after each row. --resume \
           goes on with it, with the options that it was begun with. Ctrl-C prints what there is.\n\n\
+          keyway bench disk TARGET measures storage: plain, through Keyway and, with root and dm-crypt, through the kernel, in turn on the \
+          same bytes. TARGET is a directory (a scratch file without a name is made in it), or a file or block device, which is written \
+          over after a question; without a terminal --batch-mode must say so. What is mounted, in use or holds a known signature is \
+          refused. --cipher, --key-size and --sector-size choose one encryption, --time (300) bounds the run. fio makes the \
+          requests to devices where it is installed. Nothing is left, however it ends.\n\n\
           keyway bench diff OLD NEW says what changed beyond noise, and exits with 1 when something became slower or wrong, or lost \
           its figure. keyway bench merge FILE... puts machines side by side; with --html it makes one page, with --json-lines or \
           --csv one table of all of them.\n\n\
@@ -42,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
     options: &[options::ALL],
     examples: &[
         Example { line: "keyway bench --suite quick", does: "The ciphers that people choose between." },
+        Example { line: "keyway bench disk .", does: "What does encryption cost on this disk?" },
         Example {
             line: "keyway bench -c 'serpent*' --save s.json",
             does: "All of Serpent; keep the samples.",
@@ -54,12 +61,13 @@ pub(crate) static COMMAND: Command = Command {
 fn run(args: &Args) -> Result<()> {
     match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
         None => run::run(args),
+        Some("disk") => disk::run(args),
         Some("diff") => files::diff(args),
         Some("merge") => files::merge(args),
         Some(other) => {
-            let hint = match nearest(other, ["diff", "merge"].into_iter()) {
+            let hint = match nearest(other, ["disk", "diff", "merge"].into_iter()) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => "There are diff and merge; without one, bench measures.".to_owned(),
+                None => "There are disk, diff and merge; without one, bench measures in memory.".to_owned(),
             };
             Err(Failure::new(Exit::Parameters, format!("bench: unknown verb \"{other}\"; {hint}")))
         }

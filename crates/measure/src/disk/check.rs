@@ -1,0 +1,178 @@
+//! What says that a path did what it was to do. Around every sample some places are read through the path and below it: below must stand
+//! exactly what the portable code makes of what the path shows, or the same bytes where the path encrypts nothing. That holds
+//! whatever was written last, and by whom, so that plain and encrypted paths take turns on the same bytes of the same disk.
+
+use super::Encryption;
+use super::engine::Aligned;
+use crate::memory::{not_measured, pattern};
+use crate::results::{Outcome, Wrong};
+use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
+use keyway_volume::Storage;
+use std::io;
+
+/// Knows what must stand below a path.
+pub struct Check {
+    cipher: Option<SectorCipher>,
+    code: Option<String>,
+}
+
+impl Check {
+    /// Of a path that encrypts so, or not at all.
+    ///
+    /// # Errors
+    /// [`Outcome::Impossible`]: there is no such combination.
+    pub fn new(encryption: Option<&Encryption>) -> Result<Self, Outcome> {
+        let impossible = |error: keyway_crypto::Error| Outcome::Impossible { reason: error.to_string() };
+        let keyed = |cpu| {
+            let cipher = encryption.map(|it| {
+                let spec = CipherSpec::parse(&it.spec)?;
+                SectorCipher::new(&spec, &it.key(), SectorSize::new(it.sector_size)?, cpu)
+            });
+            cipher.transpose().map_err(impossible)
+        };
+        let code = keyed(Cpu::detect())?.map(|cipher| cipher.code().to_owned());
+        Ok(Self { cipher: keyed(Cpu::portable())?, code })
+    }
+
+    /// Writes known bytes through the path and looks below. Once, before the first sample.
+    ///
+    /// # Errors
+    /// [`Outcome::Wrong`]; [`Outcome::NotMeasured`] when the storage fails.
+    pub fn witness(&self, path: &dyn Storage, below: &dyn Storage, region: u64) -> Result<(), Outcome> {
+        let mut memory = Aligned::new(PLACE);
+        for offset in places(0, region) {
+            let mut known = [0; PLACE];
+            pattern(offset, &mut known);
+            memory.bytes().copy_from_slice(&known);
+            path.write_from(memory.bytes(), offset).map_err(failed)?;
+            path.flush().map_err(failed)?;
+            let during = format!("the first write, at byte {offset}");
+            path.read_at(memory.bytes(), offset).map_err(failed)?;
+            right(&known, memory.bytes(), &during)?;
+            self.compare(&mut known, below, offset, &during)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at some places, others each time.
+    ///
+    /// # Errors
+    /// As [`Check::witness`].
+    pub fn look(
+        &self,
+        path: &dyn Storage,
+        below: &dyn Storage,
+        region: u64,
+        sample: u64,
+    ) -> Result<(), Outcome> {
+        let mut memory = Aligned::new(PLACE);
+        places(sample, region).try_for_each(|offset| {
+            path.read_at(memory.bytes(), offset).map_err(failed)?;
+            let mut shown = [0; PLACE];
+            shown.copy_from_slice(memory.bytes());
+            self.compare(&mut shown, below, offset, &format!("sample {sample}, at byte {offset}"))
+        })
+    }
+
+    fn compare(
+        &self,
+        shown: &mut [u8],
+        below: &dyn Storage,
+        offset: u64,
+        during: &str,
+    ) -> Result<(), Outcome> {
+        if let Some(cipher) = &self.cipher {
+            cipher.encrypt(offset / 512, shown);
+        }
+        let mut memory = Aligned::new(PLACE);
+        below.read_at(memory.bytes(), offset).map_err(failed)?;
+        right(shown, memory.bytes(), during)
+    }
+
+    /// The code that Keyway's own path runs.
+    pub fn code(&self) -> Option<String> {
+        self.code.clone()
+    }
+
+    /// What it says of itself.
+    pub fn words(&self) -> String {
+        let what = match self.cipher {
+            Some(_) => "what lies on the storage is what the portable code makes of what is read",
+            None => "what is read is what lies on the storage",
+        };
+        format!(
+            "{what}: {PLACES} places of {PLACE} bytes after each sample, and known bytes before the first"
+        )
+    }
+}
+
+/// Where is looked, by the sample's number.
+fn places(sample: u64, region: u64) -> impl Iterator<Item = u64> {
+    let blocks = region / PLACE as u64;
+    let mut random = [0; 8 * PLACES];
+    pattern(sample + 1, &mut random);
+    let all: Vec<u64> = random
+        .chunks_exact(8)
+        .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()) % blocks.max(1) * PLACE as u64)
+        .collect();
+    all.into_iter()
+}
+
+fn right(expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
+    Wrong::first_difference(expected, found, during).map_or(Ok(()), |wrong| Err(Outcome::Wrong(wrong)))
+}
+
+pub(super) fn failed(error: io::Error) -> Outcome {
+    not_measured(format!("the storage failed: {error}"))
+}
+
+/// The largest encryption sector.
+const PLACE: usize = 4096;
+const PLACES: usize = 8;
+
+/// The key of all encrypted paths: what is on the storage afterwards is no secret, and random bytes to everybody.
+pub(super) fn key(bits: u32) -> Secret {
+    let mut key = Secret::zeroed(bits as usize / 8);
+    pattern(u64::from(bits), key.expose_mut());
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::path::keyway;
+    use keyway_volume::storage::Memory;
+    use std::sync::Arc;
+
+    fn encryption(sector_size: u32) -> Encryption {
+        Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size }
+    }
+
+    #[test]
+    fn an_encrypted_path_is_right_and_another_key_is_not() {
+        const REGION: u64 = 1 << 20;
+        for sector_size in [512, 4096] {
+            let below: Arc<dyn Storage> = Arc::new(Memory::zeroed(REGION as usize));
+            let path = keyway(below.clone(), &encryption(sector_size), REGION).unwrap();
+            let check = Check::new(Some(&encryption(sector_size))).unwrap();
+            check.witness(&*path, &*below, REGION).unwrap();
+            check.look(&*path, &*below, REGION, 7).unwrap();
+            let other = Check::new(Some(&encryption(4608 - sector_size))).unwrap();
+            assert!(matches!(other.look(&*path, &*below, REGION, 7), Err(Outcome::Wrong(_))));
+            let none = Check::new(None).unwrap();
+            assert!(matches!(none.look(&*path, &*below, REGION, 7), Err(Outcome::Wrong(_))));
+            none.witness(&*below, &*below, REGION).unwrap();
+        }
+    }
+
+    #[test]
+    fn storage_that_forgets_is_seen() {
+        let path = Memory::zeroed(1 << 20);
+        let below = Memory::zeroed(1 << 20);
+        let wrong = Check::new(None).unwrap().witness(&path, &below, 1 << 20).unwrap_err();
+        assert!(matches!(wrong, Outcome::Wrong(_)), "{wrong:?}");
+        let short = Memory::zeroed(4096);
+        let failed = Check::new(None).unwrap().look(&short, &short, 1 << 20, 3).unwrap_err();
+        assert!(matches!(failed, Outcome::NotMeasured { .. }), "{failed:?}");
+    }
+}

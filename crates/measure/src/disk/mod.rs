@@ -1,0 +1,54 @@
+//! Storage, plain and encrypted, in one run and in turn: what encryption costs on this disk.
+//!
+//! All [`path`]s lead to the same bytes: the storage as it is, a Keyway volume over it, the kernel's dm-crypt over it. A sample is a
+//! [`workload`] on a path; [`turns`] go round the paths. Requests are made by the built-in [`engine`] or by [`fio`]; a row says by
+//! which, and is compared only with rows of the same. Before anything is measured everything is [`fill`]ed with random bytes; around every
+//! sample a [`check`] looks at what lies on the storage. The [`model`] tells what to expect.
+
+pub mod check;
+pub mod cpu;
+pub mod engine;
+pub mod fill;
+pub mod fio;
+mod lane;
+pub mod latency;
+pub mod model;
+pub mod path;
+pub mod scratch;
+pub mod turns;
+pub mod workload;
+
+pub use fio::Fio;
+pub use path::{Access, Encryption, Engine, Path};
+pub use scratch::Scratch;
+pub use turns::Turns;
+
+use crate::results::{By, Case, CipherCase, Direction};
+use crate::suite::{DEFAULT, Listed};
+
+/// The cases in memory that the [`model`] needs of these encryptions.
+pub fn ciphers(encryptions: &[Encryption]) -> Vec<Listed> {
+    let blocks = [workload::SEQUENTIAL_BLOCK, workload::RANDOM_BLOCK];
+    let mut all = Vec::new();
+    for it in encryptions {
+        for message in blocks {
+            for direction in [Direction::Encrypt, Direction::Decrypt] {
+                let case = CipherCase {
+                    by: By::Keyway,
+                    spec: it.spec.clone(),
+                    key_bits: it.key_bits,
+                    sector_size: it.sector_size,
+                    message,
+                    direction,
+                    threads: 1,
+                    default: (it.spec.as_str(), it.key_bits) == DEFAULT,
+                };
+                all.push(Listed { case: Case::Cipher(case), outcome: None });
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! What to expect of an encrypted disk: a byte first comes from the disk, at d bytes a second, then through the cipher, at c. Together that takes
+//! 1/d + 1/c, so the whole does c·d/(c+d). Where disk and cipher work at the same time it can be faster, up to the slower of the
+//! two; where the path itself costs something, slower. Beside the measurement it shows whether a faster disk or a faster cipher would
+//! help.
+
+use crate::results::{By, Case, CipherCase, Direction, DiskCase, Pattern, Row, Unit};
+use crate::stats::Summary;
+use std::fmt;
+
+/// The expectation for a row. All in bytes a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model {
+    /// The same requests without encryption, in the same run.
+    pub disk: f64,
+    /// The cipher in memory, in the same run, on as many cores as there are requests at once.
+    pub cipher: f64,
+    /// What was measured.
+    pub measured: f64,
+}
+
+/// What keeps a path from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Two thirds of the time at least go to the disk.
+    Disk,
+    /// Two thirds of the time at least go to the cipher.
+    Cipher,
+    /// Neither alone.
+    Both,
+}
+
+impl Model {
+    /// c·d/(c+d).
+    pub fn expected(&self) -> f64 {
+        self.cipher * self.disk / (self.cipher + self.disk)
+    }
+
+    /// What keeps it from being faster.
+    pub fn limit(&self) -> Limit {
+        match self.disk / (self.cipher + self.disk) {
+            cipher if cipher >= 2.0 / 3.0 => Limit::Cipher,
+            cipher if cipher <= 1.0 / 3.0 => Limit::Disk,
+            _ => Limit::Both,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disk => "the disk is the limit",
+            Self::Cipher => "the cipher is the limit",
+            Self::Both => "disk and cipher take about as long",
+        })
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |speed: f64| speed / f64::from(1 << 20);
+        write!(
+            f,
+            "c·d/(c+d) = {:.1} MiB/s of c = {:.1} (Keyway's cipher in memory) and d = {:.1} (plain): measured is {:+.0} % of it off; {}",
+            mib(self.expected()),
+            mib(self.cipher),
+            mib(self.disk),
+            100.0 * (self.measured / self.expected() - 1.0),
+            self.limit()
+        )
+    }
+}
+
+/// The expectation for an encrypted row, from the plain row and the cipher's rows of the same run; `None` where one of them is missing.
+pub fn beside(rows: &[Row], cpus: u32, row: &Row) -> Option<Model> {
+    let Case::Disk(case) = &row.case else { return None };
+    let encrypted = case.spec.is_some();
+    let plain = rows.iter().find(|other| is_plain(other, case, true));
+    let plain = plain.or_else(|| rows.iter().find(|other| is_plain(other, case, false)));
+    let model = Model {
+        disk: bytes_per_second(plain?)?,
+        cipher: cipher(rows, case)? * f64::from(case.depth.min(cpus.max(1))),
+        measured: bytes_per_second(row)?,
+    };
+    encrypted.then_some(model)
+}
+
+/// Whether the row is the same without encryption.
+fn is_plain(other: &Row, case: &DiskCase, same_engine: bool) -> bool {
+    let Case::Disk(plain) = &other.case else { return false };
+    let lasting = |case: &DiskCase| case.flags.iter().any(|flag| flag == super::path::SUSTAINED);
+    plain.by == By::Plain
+        && (plain.engine == case.engine) >= same_engine
+        && plain.medium == case.medium
+        && plain.pattern == case.pattern
+        && (plain.block, plain.depth, plain.total) == (case.block, case.depth, case.total)
+        && lasting(plain) == lasting(case)
+}
+
+/// The cipher in memory over requests of that size, on one core.
+fn cipher(rows: &[Row], case: &DiskCase) -> Option<f64> {
+    let speed = |direction| {
+        rows.iter().find_map(|row| match &row.case {
+            Case::Cipher(cipher) if is_cipher(cipher, case, direction) => bytes_per_second(row),
+            _ => None,
+        })
+    };
+    match case.pattern {
+        Pattern::SequentialRead | Pattern::RandomRead => speed(Direction::Decrypt),
+        Pattern::SequentialWrite | Pattern::RandomWrite => speed(Direction::Encrypt),
+        Pattern::RandomMixed => {
+            Some(1.0 / (0.7 / speed(Direction::Decrypt)? + 0.3 / speed(Direction::Encrypt)?))
+        }
+    }
+}
+
+fn is_cipher(cipher: &CipherCase, case: &DiskCase, direction: Direction) -> bool {
+    cipher.by == By::Keyway
+        && cipher.threads == 1
+        && cipher.direction == direction
+        && cipher.message == case.block
+        && Some(&cipher.spec) == case.spec.as_ref()
+        && (Some(cipher.key_bits), Some(cipher.sector_size)) == (case.key_bits, case.sector_size)
+}
+
+/// The median.
+fn bytes_per_second(row: &Row) -> Option<f64> {
+    let measured = row.measured()?;
+    let median = Summary::of(measured)?.median;
+    match (measured.unit, &row.case) {
+        (Unit::RequestsPerSecond, Case::Disk(case)) => Some(median * f64::from(case.block)),
+        (Unit::BytesPerSecond, _) => Some(median),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

@@ -1,0 +1,93 @@
+use super::super::workload::{self, Workload};
+use super::super::{Encryption, Engine, Path, ciphers};
+use super::*;
+use crate::results::{Measured, Outcome};
+
+fn row(case: Case, unit: Unit, value: f64) -> Row {
+    let measured = Measured {
+        unit,
+        samples: vec![value],
+        sample_seconds: 1.0,
+        checked: String::new(),
+        code: None,
+        latency: None,
+        cpu_seconds_per_gb: None,
+        notes: Vec::new(),
+    };
+    Row::new(case, Outcome::Measured(measured))
+}
+
+fn encryption() -> Encryption {
+    Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size: 4096 }
+}
+
+fn path(encryption: Option<Encryption>, engine: Engine) -> Path {
+    let by = if encryption.is_some() { By::Keyway } else { By::Plain };
+    let access = Err(Outcome::NotMeasured { reason: String::new(), missing_right: None });
+    Path { by, medium: "file".into(), encryption, flags: Vec::new(), engine, access }
+}
+
+fn find(pattern: Pattern, depth: u32) -> Workload {
+    workload::all().into_iter().find(|one| one.pattern == pattern && one.depth == depth).unwrap()
+}
+
+#[test]
+fn disk_and_cipher_add_up() {
+    let model = |disk, cipher| Model { disk, cipher, measured: 1.0 };
+    assert_eq!(model(300.0, 600.0).expected(), 200.0);
+    for (disk, cipher, limit) in [
+        (100.0, 5000.0, Limit::Disk),
+        (5000.0, 100.0, Limit::Cipher),
+        (1000.0, 1000.0, Limit::Both),
+        (1000.0, 1999.0, Limit::Both),
+        (1999.0, 1000.0, Limit::Both),
+        (2001.0, 1000.0, Limit::Cipher),
+        (1000.0, 2001.0, Limit::Disk),
+    ] {
+        assert_eq!(model(disk, cipher).limit(), limit, "{disk} {cipher}");
+    }
+    let mib = f64::from(1 << 20);
+    let words = Model { disk: 300.0 * mib, cipher: 600.0 * mib, measured: 190.0 * mib }.to_string();
+    assert_eq!(
+        words,
+        "c·d/(c+d) = 200.0 MiB/s of c = 600.0 (Keyway's cipher in memory) and d = 300.0 (plain): measured is -5 % of it off; \
+         the disk is the limit"
+    );
+}
+
+#[test]
+fn figures_are_those_of_the_same_requests() {
+    let mut rows: Vec<Row> = ciphers(&[encryption()])
+        .into_iter()
+        .map(|listed| {
+            let Case::Cipher(case) = &listed.case else { unreachable!() };
+            let faster = if case.direction == Direction::Decrypt { 2.0 } else { 1.0 };
+            let value = f64::from(case.message) * faster;
+            row(listed.case, Unit::BytesPerSecond, value)
+        })
+        .collect();
+    let reads = find(Pattern::RandomRead, 1);
+    rows.push(row(path(None, Engine::Fio("x".into())).case(&reads), Unit::RequestsPerSecond, 5.0));
+    let encrypted = row(path(Some(encryption()), Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 1.0);
+    let model = beside(&rows, 2, &encrypted).unwrap();
+    // Another engine's plain row serves when there is no other.
+    assert_eq!(model, Model { disk: 5.0 * 4096.0, cipher: 2.0 * 4096.0, measured: 4096.0 });
+    rows.push(row(path(None, Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 7.0));
+    assert_eq!(beside(&rows, 2, &encrypted).unwrap().disk, 7.0 * 4096.0);
+
+    let mixed = find(Pattern::RandomMixed, 32);
+    assert_eq!(
+        beside(
+            &rows,
+            2,
+            &row(path(Some(encryption()), Engine::BuiltIn).case(&mixed), Unit::RequestsPerSecond, 1.0)
+        ),
+        None
+    );
+    rows.push(row(path(None, Engine::BuiltIn).case(&mixed), Unit::RequestsPerSecond, 1.0));
+    let encrypted = row(path(Some(encryption()), Engine::BuiltIn).case(&mixed), Unit::RequestsPerSecond, 1.0);
+    let cipher = beside(&rows, 2, &encrypted).unwrap().cipher;
+    assert!((cipher / (2.0 * 4096.0 / (0.35 + 0.3)) - 1.0).abs() < 1e-9, "{cipher}");
+    // The plain row itself has no model.
+    assert_eq!(beside(&rows, 2, rows.last().unwrap()), None);
+}

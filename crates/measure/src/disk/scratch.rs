@@ -1,0 +1,206 @@
+//! Storage that is written over: a file without a name, or a file or device that was given.
+//!
+//! A file of our own is made without a name (O_TMPFILE) or loses it at once: whatever ends the program, a crash and `kill -9` too, it goes with
+//! the last process that has it open.
+
+use super::workload::SIZES_MIB;
+use keyway_volume::Storage;
+use keyway_volume::storage::{Direct, File};
+use rustix::fs::{Advice, CWD, FallocateFlags, Mode, OFlags, StatVfs};
+use rustix::io::Errno;
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The storage of a run.
+pub struct Scratch {
+    file: Arc<File>,
+    /// Past the page cache, where that can be.
+    direct: Option<Arc<Direct>>,
+    /// Why it cannot.
+    buffered_because: Option<String>,
+}
+
+impl Scratch {
+    /// A file of `len` bytes in this directory, all of it allocated. It has no name.
+    ///
+    /// # Errors
+    /// The directory's: no permission, read-only, no space.
+    pub fn in_directory(directory: &Path, len: u64) -> io::Result<Self> {
+        Self::of_new(nameless(directory)?, directory, len)
+    }
+
+    /// A new, empty file, which becomes `len` bytes long; `path` is how errors name it.
+    ///
+    /// # Errors
+    /// There is no space.
+    pub fn of_new(file: fs::File, path: &Path, len: u64) -> io::Result<Self> {
+        match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len) {
+            Ok(()) => {}
+            // Not every file system allocates ahead; filling does it then.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(len)?,
+            Err(error) => return Err(error.into()),
+        }
+        Self::of(File::from_file(file, path)?)
+    }
+
+    /// A file or block device that is there.
+    ///
+    /// # Errors
+    /// [`fs::File`]'s.
+    pub fn of(file: File) -> io::Result<Self> {
+        let file = Arc::new(file);
+        let (direct, buffered_because) = match Direct::new(file.clone()).and_then(tried) {
+            Ok(direct) => (Some(Arc::new(direct)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Ok(Self { file, direct, buffered_because })
+    }
+
+    /// Its bytes, past the page cache where that can be.
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        match &self.direct {
+            Some(direct) => direct.clone(),
+            None => self.file.clone(),
+        }
+    }
+
+    /// Why its bytes go through the page cache; `None` when they do not.
+    pub fn buffered_because(&self) -> Option<&str> {
+        self.buffered_because.as_deref()
+    }
+
+    /// A path by which another process of this user's can open it, as long as this one lives.
+    pub fn node(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_file().as_raw_fd()))
+    }
+
+    /// Forgets what the page cache has of it, and, with the right to do so, everything else that the kernel keeps. What has not been
+    /// written yet is written first.
+    pub fn drop_caches(&self) -> io::Result<Dropped> {
+        self.file.flush()?;
+        rustix::fs::fadvise(self.file.as_file(), 0, None, Advice::DontNeed)?;
+        let all = self.buffered_because.is_some() && fs::write("/proc/sys/vm/drop_caches", "3\n").is_ok();
+        Ok(if all { Dropped::All } else { Dropped::Own })
+    }
+}
+
+/// What caches were dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dropped {
+    /// This file's pages (posix_fadvise).
+    Own,
+    /// All that the kernel has (drop_caches).
+    All,
+}
+
+/// Some file systems take the flag and refuse the requests.
+fn tried(direct: Direct) -> io::Result<Direct> {
+    let mut first = super::engine::Aligned::new(4096);
+    let undo = |error| {
+        let file = direct.file().as_file();
+        if let Ok(flags) = rustix::fs::fcntl_getfl(file) {
+            let _ = rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT);
+        }
+        error
+    };
+    match direct.len() {
+        0 => Ok(direct),
+        _ => match direct.read_at(first.bytes(), 0) {
+            Ok(()) => Ok(direct),
+            Err(error) => Err(undo(error)),
+        },
+    }
+}
+
+fn nameless(directory: &Path) -> io::Result<fs::File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::openat(CWD, directory, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => Ok(file.into()),
+        // A file system (overlayfs before 6.3, NFS, FAT, FUSE) or a kernel without them.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT | Errno::NOSYS)
+            if directory.is_dir() =>
+        {
+            unlinked(&directory.join(format!(".keyway-bench-{}", std::process::id())))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A new file under this name, which it loses at once.
+///
+/// # Errors
+/// The name is taken, or the directory refuses.
+pub fn unlinked(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::File::options();
+    let file = options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
+    fs::remove_file(path)?;
+    Ok(file)
+}
+
+/// How many bytes a new file in this directory may have: what this user may use, less a reserve that keeps the machine alive.
+///
+/// # Errors
+/// The directory's.
+pub fn room(directory: &Path) -> io::Result<u64> {
+    let StatVfs { f_bavail, f_frsize, f_blocks, .. } = rustix::fs::statvfs(directory)?;
+    let reserve = (f_blocks.saturating_mul(f_frsize) / RESERVE_PART).clamp(LEAST_RESERVE, MOST_RESERVE);
+    Ok(f_bavail.saturating_mul(f_frsize).saturating_sub(reserve))
+}
+
+/// The bytes that are used of storage that has so many: as many as the largest size needs, a whole number of requests. `None` when not even
+/// the smallest size fits.
+pub fn region(has: u64, wanted: Option<u64>) -> Option<u64> {
+    let [smallest, .., largest] = SIZES_MIB;
+    let region = has.min(wanted.unwrap_or(largest << 20)) & !((1 << 20) - 1);
+    (region >= smallest << 20).then_some(region)
+}
+
+/// A fiftieth of the file system stays free …
+const RESERVE_PART: u64 = 50;
+/// … but no less than this …
+const LEAST_RESERVE: u64 = 16 << 20;
+/// … and no more.
+const MOST_RESERVE: u64 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_a_whole_number_of_requests() {
+        const MIB: u64 = 1 << 20;
+        assert_eq!(region(10 * MIB, None), Some(10 * MIB));
+        assert_eq!(region(10 * MIB - 1, None), None);
+        assert_eq!(region(11 * MIB + 12345, None), Some(11 * MIB));
+        assert_eq!(region(u64::MAX, None), Some(2000 * MIB));
+        assert_eq!(region(u64::MAX, Some(64 * MIB + 1)), Some(64 * MIB));
+    }
+
+    #[test]
+    fn a_scratch_file_has_no_name_and_can_be_opened_by_others() {
+        let directory = std::env::temp_dir().join(format!("keyway-scratch-{}", std::process::id()));
+        fs::create_dir(&directory).unwrap();
+        let scratch = Scratch::in_directory(&directory, 1 << 20).unwrap();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        fs::remove_dir(&directory).unwrap();
+        assert_eq!(scratch.storage().len(), 1 << 20);
+        scratch.storage().write_at(&[7; 4096], 8192).unwrap();
+        scratch.storage().flush().unwrap();
+        assert_eq!(fs::read(scratch.node()).unwrap()[8192..8200], [7; 8]);
+        assert!(scratch.drop_caches().is_ok());
+        assert!(Scratch::in_directory(&directory, 1 << 20).is_err(), "it is gone");
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_left_alone() {
+        let path = std::env::temp_dir().join(format!("keyway-taken-{}", std::process::id()));
+        fs::write(&path, "mine").unwrap();
+        assert!(unlinked(&path).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+        fs::remove_file(&path).unwrap();
+    }
+}

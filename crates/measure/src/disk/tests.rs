@@ -1,0 +1,188 @@
+//! Whole runs over a file of a few megabytes: every row, its reason or its figures.
+
+use super::cpu::Whose;
+use super::workload::Bound;
+use super::*;
+use crate::clock::Machine;
+use crate::memory::not_measured;
+use crate::results::{Outcome, Row, Settings};
+use crate::rounds::Watcher;
+use keyway_volume::Storage;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Counts rows; stops after so many.
+#[derive(Default)]
+struct Counting {
+    rows: usize,
+    stop_after: Option<usize>,
+}
+
+impl Watcher for Counting {
+    fn row(&mut self, _: &Row) {
+        self.rows += 1;
+    }
+
+    fn progress(&mut self, part: f64, _: &str) {
+        assert!((0.0..1.0).contains(&part), "{part}");
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop_after.is_some_and(|after| self.rows >= after)
+    }
+}
+
+/// A disk that was pulled out.
+struct Gone;
+
+impl Storage for Gone {
+    fn len(&self) -> u64 {
+        REGION
+    }
+
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(NO_SUCH_DEVICE))
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(NO_SUCH_DEVICE))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn discard(&self, _: Range<u64>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// ENODEV.
+const NO_SUCH_DEVICE: i32 = 19;
+
+const REGION: u64 = 12 << 20;
+
+fn scratch() -> Scratch {
+    let directory = std::env::current_exe().unwrap();
+    let scratch = Scratch::in_directory(directory.parent().unwrap(), REGION).unwrap();
+    let stop = AtomicBool::new(false);
+    let filled =
+        fill::fill(&*scratch.storage(), REGION, 60.0, &Machine::start(), &stop, &mut |_| {}).unwrap();
+    assert_eq!(filled.bytes, REGION);
+    scratch
+}
+
+fn paths(scratch: &Scratch) -> Vec<Path> {
+    let below = scratch.storage();
+    let path = |by, encryption, access| Path {
+        by,
+        medium: "file".into(),
+        encryption,
+        flags: Vec::new(),
+        engine: Engine::BuiltIn,
+        access,
+    };
+    let access = |view| Access { view, below: below.clone(), cpu: Whose::Own, notes: Vec::new() };
+    let mut all = vec![path(By::Plain, None, Ok(access(below.clone())))];
+    for sector_size in [512, 4096] {
+        let it = Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size };
+        let view = path::keyway(below.clone(), &it, REGION);
+        all.push(path(By::Keyway, Some(it), view.map(access)));
+    }
+    let it = Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size: 512 };
+    all.push(path(By::DmCrypt, Some(it), Err(not_measured("there is no dm-crypt"))));
+    all
+}
+
+fn run(paths: &[Path], scratch: &Scratch, seconds: u64, watcher: &mut Counting) -> Vec<Row> {
+    let (clock, stop) = (Machine::start(), AtomicBool::new(false));
+    let turns = Turns {
+        paths,
+        scratch,
+        region: REGION,
+        region_because: "the target has room for 12 MiB".into(),
+        keeps_data: true,
+        fill_speed: 1e9,
+        fio: None,
+        cpus: 2,
+        clock: &clock,
+        began: Duration::ZERO,
+        deadline: Duration::from_secs(seconds),
+        stop: &stop,
+    };
+    let settings = Settings { precision: 0.5, most_samples: 7, ..Settings::default() };
+    turns.run(&workload::all(), &settings, Vec::new(), watcher)
+}
+
+#[test]
+fn every_path_and_workload_has_its_row() {
+    let scratch = scratch();
+    let paths = paths(&scratch);
+    let rows = run(&paths, &scratch, 12, &mut Counting::default());
+    assert_eq!(rows.len(), paths.len() * workload::all().len());
+    let mut ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), rows.len());
+    for row in &rows {
+        let Case::Disk(case) = &row.case else { panic!("{row:?}") };
+        match &row.outcome {
+            Outcome::NotMeasured { reason, .. } if case.by == By::DmCrypt => {
+                assert_eq!(reason, "there is no dm-crypt");
+            }
+            Outcome::NotMeasured { reason, .. } if case.total.is_some_and(|total| total > REGION) => {
+                assert_eq!(reason, "the target has room for 12 MiB");
+            }
+            Outcome::Measured(measured) => {
+                assert!(!measured.samples.is_empty() && measured.samples.iter().all(|sample| *sample > 0.0));
+                assert!(measured.latency.is_some() && measured.cpu_seconds_per_gb.is_some(), "{row:?}");
+                assert_eq!(measured.code.is_some(), case.by == By::Keyway);
+            }
+            other => panic!("{}: {other:?}", row.id),
+        }
+    }
+}
+
+#[test]
+fn a_path_that_lies_is_a_wrong_row_and_the_others_go_on() {
+    let scratch = scratch();
+    let mut paths = paths(&scratch);
+    // Says that it encrypts, and does not.
+    let honest = paths[0].access.clone();
+    paths[1].access = honest;
+    let rows = run(&paths, &scratch, 6, &mut Counting::default());
+    for row in rows.iter().filter(|row| row.id.contains("keyway/file")) {
+        let lies = row.id.contains("sector512");
+        assert_eq!(lies, matches!(row.outcome, Outcome::Wrong(_)), "{row:?}");
+    }
+}
+
+#[test]
+fn a_stopped_run_has_the_rows_that_were_measured() {
+    let scratch = scratch();
+    let paths = paths(&scratch);
+    let rows = run(&paths, &scratch, 12, &mut Counting { rows: 0, stop_after: Some(1) });
+    assert!((1..=4).contains(&rows.len()), "{}", rows.len());
+}
+
+#[test]
+fn storage_that_vanishes_is_a_row_for_each_case() {
+    let scratch = scratch();
+    let mut paths = paths(&scratch);
+    let gone: Arc<dyn Storage> = Arc::new(Gone);
+    paths[2].access = Ok(Access { view: gone.clone(), below: gone, cpu: Whose::Own, notes: Vec::new() });
+    let rows = run(&paths, &scratch, 6, &mut Counting::default());
+    assert_eq!(rows.len(), paths.len() * workload::all().len());
+    let of_path = |row: &&Row| row.id.contains("keyway/file") && row.id.contains("sector4096");
+    for row in rows.iter().filter(of_path) {
+        let Outcome::NotMeasured { reason, .. } = &row.outcome else { panic!("{row:?}") };
+        assert!(reason.starts_with("the storage failed: No such device"), "{reason}");
+    }
+    assert!(rows.iter().any(|row| row.measured().is_some()));
+    assert!(rows.iter().filter_map(Row::measured).all(|measured| !measured.checked.is_empty()));
+    let lasting = rows.iter().find(|row| row.id.contains("sustained")).unwrap();
+    assert!(workload::all().iter().any(|one| one.bound == Bound::Sustained) && lasting.measured().is_some());
+}

@@ -1,0 +1,263 @@
+//! Turns: a round of a workload is one sample on each path, in another order each time. All paths lead to the same bytes of the same disk, so
+//! that neither the place on it nor what else the machine does while they are measured tells one from another.
+//!
+//! Disks are slow, and how slow is known only after a while. A workload is measured when a round of it fits into the time that is left; what
+//! does not fit has a row that says so.
+
+use super::check::Check;
+use super::fio::Fio;
+use super::lane::{LEAST_SAMPLES, Lane};
+use super::model;
+use super::path::Path;
+use super::scratch::Scratch;
+use super::workload::{Bound, Workload};
+use crate::Clock;
+use crate::memory::not_measured;
+use crate::results::{Outcome, Row, Settings};
+use crate::rounds::Watcher;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What is measured, and with what.
+pub struct Turns<'a> {
+    /// The ways to the storage.
+    pub paths: &'a [Path],
+    /// The storage itself, whose caches are dropped.
+    pub scratch: &'a Scratch,
+    /// Its first so many bytes are used: they were all written.
+    pub region: u64,
+    /// Why there are no more of them.
+    pub region_because: String,
+    /// Whether what is written can be read again. null_blk forgets it; there is nothing to check then.
+    pub keeps_data: bool,
+    /// How fast filling was, in bytes a second.
+    pub fill_speed: f64,
+    /// fio, for the paths that want it.
+    pub fio: Option<&'a Fio>,
+    /// CPUs that this process may use.
+    pub cpus: u32,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// When the whole run began, by that clock.
+    pub began: Duration,
+    /// When it must be over.
+    pub deadline: Duration,
+    /// Ends a sample that is being taken.
+    pub stop: &'a AtomicBool,
+}
+
+impl Turns<'_> {
+    /// Measures all workloads. `rows` are those that were measured in memory; every new one goes to the watcher and to their end.
+    pub fn run(
+        &self,
+        workloads: &[Workload],
+        settings: &Settings,
+        mut rows: Vec<Row>,
+        watcher: &mut dyn Watcher,
+    ) -> Vec<Row> {
+        let mut speeds = Speeds::new(self.paths.len(), self.fill_speed);
+        let mut checks: Vec<Result<Check, Outcome>> = Vec::new();
+        for path in self.paths {
+            checks.push(if watcher.stopped() { Err(stopped()) } else { self.first_look(path) });
+        }
+        for (done, workload) in workloads.iter().enumerate() {
+            if watcher.stopped() {
+                break;
+            }
+            let total: f64 = workloads[done..].iter().map(weight).sum();
+            let left = self.deadline.saturating_sub(self.clock.now()).as_secs_f64();
+            let plan = Plan { left, share: left * weight(workload) / total };
+            let group = Group { turns: self, workload: *workload, lanes: self.lanes(&checks) };
+            let mut new = group.measure(plan, settings, &mut speeds, watcher);
+            let first = rows.len();
+            rows.append(&mut new);
+            for i in first..rows.len() {
+                let model = model::beside(&rows, self.cpus, &rows[i]);
+                if let (Some(model), Outcome::Measured(measured)) = (model, &mut rows[i].outcome) {
+                    measured.notes.push(model.to_string());
+                }
+                watcher.row(&rows[i]);
+            }
+        }
+        rows
+    }
+
+    /// The part of the time that is over.
+    fn part(&self) -> f64 {
+        let over = self.clock.now().saturating_sub(self.began).as_secs_f64();
+        (over / self.deadline.saturating_sub(self.began).as_secs_f64().max(1e-9)).min(0.999)
+    }
+
+    fn lanes<'l>(&'l self, checks: &'l [Result<Check, Outcome>]) -> Vec<Lane<'l>> {
+        let lane = |(path, check): (&'l Path, &'l Result<Check, Outcome>)| {
+            let ready = match (&path.access, check) {
+                (Err(outcome), _) | (_, Err(outcome)) => Err(outcome.clone()),
+                (Ok(access), Ok(check)) => Ok((access, check)),
+            };
+            Lane::new(path, ready)
+        };
+        self.paths.iter().zip(checks).map(lane).collect()
+    }
+
+    /// Before the first sample: known bytes go through the path and are looked for below.
+    fn first_look(&self, path: &Path) -> Result<Check, Outcome> {
+        let access = path.access.as_ref().map_err(Clone::clone)?;
+        let check = Check::new(path.encryption.as_ref())?;
+        if self.keeps_data {
+            check.witness(&*access.view, &*access.below, self.region)?;
+        }
+        Ok(check)
+    }
+}
+
+/// How much of the time a workload gets.
+fn weight(workload: &Workload) -> f64 {
+    if workload.bound == Bound::Sustained { 3.0 } else { 1.0 }
+}
+
+fn stopped() -> Outcome {
+    not_measured("it was stopped")
+}
+
+/// The time that a workload has, in seconds.
+#[derive(Clone, Copy)]
+struct Plan {
+    left: f64,
+    share: f64,
+}
+
+/// How fast the paths are, as far as is known.
+struct Speeds(Vec<[f64; 2]>);
+
+impl Speeds {
+    fn new(paths: usize, first_guess: f64) -> Self {
+        Self(vec![[first_guess; 2]; paths])
+    }
+
+    /// Seconds that a sample of so many bytes takes.
+    fn seconds(&self, path: usize, workload: &Workload, bytes: u64) -> f64 {
+        bytes as f64 / self.0[path][usize::from(workload.writes())]
+    }
+
+    fn seen(&mut self, path: usize, workload: &Workload, bytes_per_second: f64) {
+        if workload.is_sequential() {
+            self.0[path][usize::from(workload.writes())] = bytes_per_second.max(1.0);
+        }
+    }
+}
+
+/// A workload on all paths.
+struct Group<'a> {
+    turns: &'a Turns<'a>,
+    workload: Workload,
+    lanes: Vec<Lane<'a>>,
+}
+
+impl Group<'_> {
+    fn measure(
+        mut self,
+        plan: Plan,
+        settings: &Settings,
+        speeds: &mut Speeds,
+        watcher: &mut dyn Watcher,
+    ) -> Vec<Row> {
+        let start = self.turns.clock.now();
+        let elapsed = |turns: &Turns<'_>| (turns.clock.now() - start).as_secs_f64();
+        let length = self.length(plan);
+        if let Err(outcome) = self.fits(plan, speeds) {
+            for lane in self.lanes.iter_mut().filter(|lane| lane.ready.is_ok()) {
+                lane.ready = Err(outcome.clone());
+            }
+        }
+        for round in 0..self.most_rounds(settings) {
+            let active = self.round(round, length, speeds, settings, watcher);
+            watcher.progress(self.turns.part(), &words(&self.workload));
+            let next = elapsed(self.turns) / (round + 1) as f64;
+            if active == 0 || watcher.stopped() || elapsed(self.turns) + next > plan.share {
+                break;
+            }
+        }
+        let stopped = watcher.stopped();
+        let turns = self.turns;
+        self.lanes.into_iter().filter_map(|lane| lane.row(turns, &self.workload, settings, stopped)).collect()
+    }
+
+    /// Seconds of a sample that no bytes end.
+    fn length(&self, plan: Plan) -> f64 {
+        let ready = self.lanes.iter().filter(|lane| lane.ready.is_ok()).count().max(1) as f64;
+        match self.workload.bound {
+            Bound::Sustained => (plan.share / ready).clamp(SUSTAINED_SECONDS.0, SUSTAINED_SECONDS.1),
+            _ => (plan.share / ready / LEAST_SAMPLES as f64 - FIO_START)
+                .clamp(SAMPLE_SECONDS.0, SAMPLE_SECONDS.1),
+        }
+    }
+
+    fn fits(&self, plan: Plan, speeds: &Speeds) -> Result<(), Outcome> {
+        let total = self.workload.total().unwrap_or(0);
+        if total > self.turns.region {
+            return Err(not_measured(self.turns.region_because.clone()));
+        }
+        if plan.left <= 0.0 {
+            return Err(not_measured("--time was over"));
+        }
+        let ready = self.lanes.iter().enumerate().filter(|(_, lane)| lane.ready.is_ok());
+        let round: f64 = ready.map(|(i, _)| speeds.seconds(i, &self.workload, total)).sum();
+        // A round that takes more than its share takes it from those that follow.
+        let may_take = plan.share.max(plan.left / 2.0);
+        if round > may_take {
+            return Err(not_measured(format!(
+                "a round of {} would take about {round:.0} s, of the {:.0} s that --time leaves",
+                words(&self.workload),
+                plan.left.max(0.0)
+            )));
+        }
+        Ok(())
+    }
+
+    fn most_rounds(&self, settings: &Settings) -> usize {
+        if self.workload.bound == Bound::Sustained { 1 } else { settings.most_samples as usize }
+    }
+
+    /// One sample on each path that wants one; how many there were.
+    fn round(
+        &mut self,
+        round: usize,
+        length: f64,
+        speeds: &mut Speeds,
+        settings: &Settings,
+        watcher: &dyn Watcher,
+    ) -> usize {
+        let count = self.lanes.len();
+        let mut active = 0;
+        for i in (0..count).map(|i| (i + round) % count) {
+            let lane = &mut self.lanes[i];
+            if watcher.stopped() || lane.is_precise(settings) {
+                continue;
+            }
+            let Ok((access, check)) = lane.ready else { continue };
+            active += 1;
+            match lane.sample(self.turns, &self.workload, access, check, (round, length)) {
+                Ok(bytes_per_second) => speeds.seen(i, &self.workload, bytes_per_second),
+                Err(outcome) => lane.ready = Err(outcome),
+            }
+        }
+        active
+    }
+}
+
+/// "a sequential write of 50 MiB", "random reads of 4 KiB, 32 at once".
+pub(super) fn words(workload: &Workload) -> String {
+    let pattern = workload.pattern.to_string().replace('-', " ");
+    match workload.bound {
+        Bound::Bytes(bytes) => format!("{pattern} of {} MiB", bytes >> 20),
+        Bound::Sustained => format!("sustained {pattern}"),
+        Bound::Time => format!("{pattern} of {} KiB at depth {}", workload.block >> 10, workload.depth),
+    }
+}
+
+/// Seconds of a sample that time ends: shorter ones would measure how threads and fio start.
+const SAMPLE_SECONDS: (f64, f64) = (0.1, 2.0);
+/// Seconds of a sustained run.
+const SUSTAINED_SECONDS: (f64, f64) = (1.0, 120.0);
+/// What fio takes to start and to end, in seconds.
+const FIO_START: f64 = 0.2;

@@ -1,0 +1,206 @@
+//! Storage: a line for each path under the sizes, as people who measure with `dd` write them down, and under it what disk and cipher together
+//! should give; a line for each path with its latencies at random places.
+
+use crate::disk::model::{self, Model};
+use crate::results::{By, Case, DiskCase, Pattern, Results, Row};
+use crate::stats::Summary;
+
+/// A table, whatever it is written as.
+pub(super) struct Table {
+    pub(super) title: String,
+    /// Names of the columns; the first is the lines'.
+    pub(super) head: Vec<String>,
+    pub(super) lines: Vec<Vec<String>>,
+    /// Sentences below it.
+    pub(super) below: Vec<String>,
+}
+
+/// All tables of a run over storage; none when it has no such rows.
+pub(super) fn tables(results: &Results) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for (medium, engine) in distinct(results, |case| (case.medium.clone(), case.engine.clone())) {
+        let rows = disk_rows(results).filter(|(case, _)| (&case.medium, &case.engine) == (&medium, &engine));
+        let rows: Vec<Entry<'_>> = rows.collect();
+        let by = format!("{medium}, requests by {engine}");
+        for pattern in [Pattern::SequentialWrite, Pattern::SequentialRead] {
+            tables.extend(sequential(results, &rows, pattern, &by));
+        }
+        tables.extend(random(results, &rows, &by));
+    }
+    tables
+}
+
+type Entry<'a> = (&'a DiskCase, &'a Row);
+
+fn disk_rows(results: &Results) -> impl Iterator<Item = Entry<'_>> {
+    results.rows.iter().filter_map(|row| match &row.case {
+        Case::Disk(case) if row.measured().is_some() => Some((case, row)),
+        _ => None,
+    })
+}
+
+fn distinct<T: PartialEq>(results: &Results, of: impl Fn(&DiskCase) -> T) -> Vec<T> {
+    let mut all = Vec::new();
+    for (case, _) in disk_rows(results) {
+        let one = of(case);
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str) -> Option<Table> {
+    let rows: Vec<&Entry<'_>> = rows.iter().filter(|(case, _)| case.pattern == pattern).collect();
+    let mut sizes: Vec<Option<u64>> = rows.iter().map(|(case, _)| case.total).collect();
+    // The sustained run is longer than any size.
+    sizes.sort_by_key(|size| size.unwrap_or(u64::MAX));
+    sizes.dedup();
+    let mut head = vec!["MiB".to_owned()];
+    head.extend(
+        sizes.iter().map(|size| size.map_or_else(|| "long".to_owned(), |size| (size >> 20).to_string())),
+    );
+    let (mut lines, mut below) = (Vec::new(), Vec::new());
+    for path in paths(&rows) {
+        let of_path =
+            |size: &Option<u64>| rows.iter().find(|(case, _)| name(case) == path && case.total == *size);
+        let mut line = vec![path.clone()];
+        line.extend(sizes.iter().map(|size| of_path(size).map_or_else(none, |(_, row)| speed(median(row)))));
+        lines.push(line);
+        let models: Vec<Option<Model>> =
+            sizes.iter().map(|size| expected(results, of_path(size)?.1)).collect();
+        if models.iter().any(Option::is_some) {
+            let cells = models.iter().map(|model| model.map_or_else(none, |model| speed(model.expected())));
+            lines.push(std::iter::once("  c·d/(c+d)".to_owned()).chain(cells).collect());
+        }
+        if let Some(last) = models.iter().flatten().next_back() {
+            let way = if pattern == Pattern::SequentialRead { "read" } else { "write" };
+            below.push(format!("{path}, {way}: {} ({} of the model)", last.limit(), percent(last)));
+        }
+    }
+    let title = format!("{by}: {}, MiB/s", pattern.to_string().replace('-', " "));
+    (!lines.is_empty()).then_some(Table { title, head, lines, below })
+}
+
+fn random(results: &Results, rows: &[Entry<'_>], by: &str) -> Option<Table> {
+    let rows: Vec<&Entry<'_>> = rows.iter().filter(|(case, _)| !is_sequential(case)).collect();
+    let mut lines = Vec::new();
+    for depth in [1, 32] {
+        for (pattern, way) in
+            [(Pattern::RandomRead, "read"), (Pattern::RandomWrite, "write"), (Pattern::RandomMixed, "mixed")]
+        {
+            for (case, row) in rows.iter().filter(|(case, _)| (case.depth, case.pattern) == (depth, pattern))
+            {
+                lines.push(random_line(results, &format!("{way} ×{depth} {}", name(case)), row));
+            }
+        }
+    }
+    let head = ["", "requests/s", "c·d/(c+d)", "p50 µs", "p99", "p99.9", "CPU s/GB"].map(str::to_owned);
+    let title = format!("{by}: 4 KiB at random");
+    (!lines.is_empty()).then_some(Table { title, head: head.into(), lines, below: Vec::new() })
+}
+
+fn random_line(results: &Results, name: &str, row: &Row) -> Vec<String> {
+    let measured = row.measured();
+    let latency = |percent: f64| {
+        let points = measured.and_then(|measured| measured.latency.as_deref()).unwrap_or_default();
+        let point = points.iter().find(|point| point.percent == percent);
+        point.map_or_else(none, |point| format!("{:.0}", point.microseconds))
+    };
+    let model = expected(results, row).map_or_else(none, |model| format!("{:.0}", model.expected() / 4096.0));
+    let cpu = measured.and_then(|measured| measured.cpu_seconds_per_gb);
+    vec![
+        name.to_owned(),
+        format!("{:.0}", median(row)),
+        model,
+        latency(50.0),
+        latency(99.0),
+        latency(99.9),
+        cpu.map_or_else(none, |cpu| format!("{cpu:.2}")),
+    ]
+}
+
+fn expected(results: &Results, row: &Row) -> Option<Model> {
+    model::beside(&results.rows, results.machine.cpus, row)
+}
+
+fn percent(model: &Model) -> String {
+    format!("{:.0} %", 100.0 * model.measured / model.expected())
+}
+
+fn is_sequential(case: &DiskCase) -> bool {
+    matches!(case.pattern, Pattern::SequentialRead | Pattern::SequentialWrite)
+}
+
+fn paths(rows: &[&Entry<'_>]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for (case, _) in rows {
+        if !all.contains(&name(case)) {
+            all.push(name(case));
+        }
+    }
+    all
+}
+
+/// "plain", "keyway 512", "dm-crypt 4096 nq": without queues.
+fn name(case: &DiskCase) -> String {
+    let sector = case.sector_size.map_or_else(String::new, |size| format!(" {size}"));
+    let queues = if case.flags.iter().any(|flag| flag == "no_read_workqueue") { " nq" } else { "" };
+    format!("{}{sector}{queues}", case.by)
+}
+
+/// What stands beside a reason: a path that there is not, or a size that did not fit.
+pub(super) fn without_figures(case: &DiskCase) -> String {
+    let size = case.total.filter(|_| case.by != By::DmCrypt);
+    let size = size.map_or_else(String::new, |total| format!(", {} MiB", total >> 20));
+    format!("{} on {}{size}", case.by, case.medium)
+}
+
+fn median(row: &Row) -> f64 {
+    row.measured().and_then(Summary::of).map_or(0.0, |summary| summary.median)
+}
+
+/// MiB/s in at most six columns.
+fn speed(bytes_per_second: f64) -> String {
+    let mib = bytes_per_second / f64::from(1 << 20);
+    if mib < 99.95 { format!("{mib:.1}") } else { format!("{mib:.0}") }
+}
+
+fn none() -> String {
+    "-".to_owned()
+}
+
+impl Table {
+    /// With columns under one another.
+    pub(super) fn terminal(&self) -> String {
+        let all = || std::iter::once(&self.head).chain(&self.lines);
+        let width = |column: usize| {
+            all().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let mut text = format!("\n{}\n", self.title);
+        for line in all() {
+            let cells = line.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i {
+                0 => format!("{cell:width$}"),
+                _ => format!("  {cell:>width$}"),
+            });
+            text += &(cells.collect::<String>().trim_end().to_owned() + "\n");
+        }
+        for sentence in &self.below {
+            text += &format!("{sentence}\n");
+        }
+        text
+    }
+
+    /// As Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let mut text = format!("\n## {}\n\n", self.title);
+        text += &line(&self.head);
+        text += &format!("|---|{}\n", "---:|".repeat(self.head.len() - 1));
+        text += &self.lines.iter().map(|cells| line(cells)).collect::<String>();
+        text += "\n";
+        text += &self.below.iter().map(|sentence| format!("- {sentence}\n")).collect::<String>();
+        text
+    }
+}

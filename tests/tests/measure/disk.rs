@@ -1,0 +1,201 @@
+//! `bench disk` on real storage: rows and reasons, what it refuses, and that nothing of it is left however it ends.
+
+use keyway_measure::Results;
+use keyway_measure::results::{By, Case, DiskCase, Measured, Outcome, Row};
+use keyway_tests::peers::program;
+use keyway_tests::{Scratch, keyway, need, need_that, peer};
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn results(file: &Path) -> Results {
+    Results::parse(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn disk(row: &Row) -> Option<(&DiskCase, &Row)> {
+    match &row.case {
+        Case::Disk(case) => Some((case, row)),
+        _ => None,
+    }
+}
+
+fn measured(results: &Results) -> Vec<(&DiskCase, &Measured)> {
+    let rows = results.rows.iter().filter_map(disk);
+    rows.filter_map(|(case, row)| Some((case, row.measured()?))).collect()
+}
+
+#[test]
+fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
+    let scratch = Scratch::new();
+    let place = scratch.path("place");
+    fs::create_dir(&place).unwrap();
+    let (saved, tables, csv) = (scratch.path("r.json"), scratch.path("r.md"), scratch.path("r.csv"));
+    let run = keyway("bench disk --time 20 --save").arg(&saved).args("--markdown").arg(&tables);
+    let shown = run.args("--csv").arg(&csv).arg(&place).limit(LONG).ok();
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+
+    let results = results(&saved);
+    assert_eq!((results.complete, &results.settings.suite[..]), (true, "disk"));
+    for by in [By::Plain, By::Keyway] {
+        let of_path: Vec<_> = measured(&results).into_iter().filter(|(case, _)| case.by == by).collect();
+        assert!(of_path.len() >= 4, "{by}: {} rows", of_path.len());
+        for (case, figures) in of_path {
+            assert!(
+                !figures.samples.is_empty() && figures.samples.iter().all(|sample| *sample > 0.0),
+                "{case:?}"
+            );
+            assert!(figures.latency.is_some() && figures.cpu_seconds_per_gb.is_some(), "{case:?}");
+            assert!(figures.checked.contains("8 places"), "{case:?}");
+            let model = figures.notes.iter().any(|note| note.starts_with("c·d/(c+d) = "));
+            assert_eq!(model, by == By::Keyway, "{case:?} {figures:?}");
+        }
+    }
+    // Every case has its row: figures, or the reason why there are none.
+    let all: Vec<_> = results.rows.iter().filter_map(disk).collect();
+    assert!(all.len() >= 24 * 7 && all.len().is_multiple_of(24), "{}", all.len());
+    for (_, row) in all {
+        match &row.outcome {
+            Outcome::Measured(_) => {}
+            Outcome::NotMeasured { reason, .. } => assert!(reason.len() > 10, "{row:?}"),
+            other => panic!("{}: {other:?}", row.id),
+        }
+    }
+    let text = shown.text();
+    assert!(text.contains("file, requests by keyway: sequential write, MiB/s"), "{text}");
+    assert!(text.contains("  c·d/(c+d)"), "{text}");
+    assert!(fs::read_to_string(tables).unwrap().contains("## file, requests by keyway: 4 KiB at random"));
+    assert_eq!(fs::read_to_string(csv).unwrap().lines().count(), results.rows.len() + 1);
+}
+
+/// For a run of some seconds on a busy machine.
+const LONG: Duration = Duration::from_secs(180);
+
+#[test]
+fn fio_makes_the_requests_where_it_is_installed() {
+    need!("fio");
+    let scratch = Scratch::new();
+    let saved = scratch.path("r.json");
+    keyway("bench disk --time 20 --save").arg(&saved).arg(scratch.root()).limit(LONG).ok();
+    let results = results(&saved);
+    let buffered = results.warnings.iter().any(|warning| warning.contains("page cache"));
+    need_that!(!buffered, "there is no direct access here");
+    assert!(results.versions.contains_key("fio"));
+    let by_fio = measured(&results).iter().filter(|(case, _)| case.engine == "fio").count();
+    assert!(by_fio >= 4, "{by_fio}");
+}
+
+#[test]
+fn nothing_is_left_when_it_is_stopped_or_killed() {
+    let scratch = Scratch::new();
+    for signal in ["INT", "TERM", "KILL"] {
+        let place = scratch.path(signal);
+        fs::create_dir(&place).unwrap();
+        let run = peer("env", "--default-signal=INT,TERM").arg(program()).args("bench disk --time 100");
+        let mut child = run.arg(&place).spawn().unwrap();
+        until_it_writes(child.id());
+        thread::sleep(Duration::from_millis(1500));
+        peer("kill", &format!("-{signal} {}", child.id())).ok();
+        let start = Instant::now();
+        let status = child.wait().unwrap();
+        assert!(!status.success() && start.elapsed() < Duration::from_secs(20), "{signal}: {status}");
+        assert_eq!(status.code(), (signal != "KILL").then_some(1), "{signal}: it ends by itself");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "{signal}");
+        assert!(!fs::read_to_string("/proc/mounts").unwrap().contains("keyway-bench"));
+        let loops = fs::read_dir("/sys/block").unwrap().flatten();
+        for device in loops {
+            let file = fs::read_to_string(device.path().join("loop/backing_file")).unwrap_or_default();
+            assert!(!file.starts_with(place.to_str().unwrap()), "{signal}: {file}");
+        }
+    }
+}
+
+/// Waits until the process has its scratch file.
+#[track_caller]
+fn until_it_writes(process: u32) {
+    let start = Instant::now();
+    let has_scratch = || {
+        let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        let names = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        names.into_iter().any(|name| name.to_string_lossy().ends_with("(deleted)"))
+    };
+    while !has_scratch() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it never began");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_may_still_be_wanted_is_not_written_over() {
+    need!("mke2fs", "cryptsetup");
+    let scratch = Scratch::new();
+    let (key, ext4) = (scratch.file("key", "secret"), scratch.sized("ext4", 16 << 20));
+    peer("mke2fs", "-q -t ext4").arg(&ext4).ok();
+    let luks = scratch.sized("luks", 20 << 20);
+    peer("cryptsetup", "luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000")
+        .arg(&luks)
+        .arg(&key)
+        .ok();
+    let partitions = scratch.sized("partitions", 16 << 20);
+    let mut table = [0; 512];
+    table[450..466].copy_from_slice(&[0x83, 0, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0]);
+    table[510..].copy_from_slice(&[0x55, 0xaa]);
+    fs::write(&partitions, [&table[..], &vec![0; (16 << 20) - 512]].concat()).unwrap();
+    for (file, what) in [
+        (&ext4, "already contains a 'ext4' superblock signature"),
+        (&luks, "already contains a 'crypto_LUKS' superblock signature"),
+        (&partitions, "holds a signature of DOS partition table"),
+    ] {
+        let before = fs::read(file).unwrap();
+        let failed = keyway("bench disk -q").arg(file).fails(4);
+        failed.says(what).says("Nothing was written");
+        assert!(fs::read(file).unwrap() == before, "{what}");
+    }
+    let empty = scratch.sized("empty", 16 << 20);
+    keyway("bench disk").arg(&empty).fails(1).says("--batch-mode says that this is meant");
+    assert!(fs::read(&empty).unwrap().iter().all(|byte| *byte == 0));
+    // A lock of QEMU's kind, held by another Keyway that measures it.
+    let mut other = keyway("bench disk -q --time 100").arg(&empty).spawn().unwrap();
+    let start = Instant::now();
+    while fs::read(&empty).unwrap().iter().all(|byte| *byte == 0) {
+        assert!(start.elapsed() < Duration::from_secs(30), "it never began");
+    }
+    keyway("bench disk -q").arg(&empty).fails(5).says("in use");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
+fn a_file_is_used_from_its_first_byte_to_its_last_and_keeps_its_length() {
+    let scratch = Scratch::new();
+    let file = scratch.sized("file", (12 << 20) + 512);
+    let saved = scratch.path("r.json");
+    keyway("bench disk -q --time 6 --save").arg(&saved).arg(&file).limit(LONG).ok();
+    assert_eq!(fs::metadata(&file).unwrap().len(), (12 << 20) + 512);
+    let text = fs::read_to_string(&saved).unwrap();
+    assert!(text.contains(&format!("{} has room for 12 MiB", file.display())), "{text}");
+    // A name that is not there yet is made, and gone afterwards.
+    let new = scratch.path("new");
+    keyway("bench disk --time 5").arg(&new).limit(LONG).ok();
+    assert!(!new.exists());
+}
+
+#[test]
+fn targets_that_cannot_be_used_are_told_in_one_line() {
+    let scratch = Scratch::new();
+    let small = scratch.sized("small", 5 << 20);
+    let read_only = Path::new("/proc");
+    for (target, code, words) in [
+        (small.as_path(), 4, "has 5 MiB; 10 are needed"),
+        (Path::new("/nowhere/at/all"), 4, "does not exist"),
+        (Path::new("/dev/no-such-disk"), 4, "does not exist"),
+        (Path::new("/dev/null"), 4, "a directory, a regular file or a block device is needed"),
+        (read_only, 4, "/proc"),
+    ] {
+        let failed = keyway("bench disk -q").arg(target).fails(code);
+        assert_eq!(failed.says(words).errors().lines().count(), 1);
+    }
+    keyway("bench disk").fails(1).says("takes one TARGET");
+    keyway("bench disk -c aes-foo .").fails(1).says("aes-foo");
+    keyway("bench dsik .").fails(1).says("did you mean \"disk\"?");
+}

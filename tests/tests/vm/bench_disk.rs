@@ -1,0 +1,107 @@
+//! `bench disk` under Debian's kernel: dm-crypt beside plain on a RAM disk (brd) and on a loop device, with and without its queues, at both
+//! sector sizes. Nothing of it is left, and what is in use is refused.
+
+use crate::need_machine;
+use keyway_tests::Scratch;
+use keyway_tests::vm::Machine;
+use std::time::Duration;
+
+/// `rows FILE PATTERN` counts the rows with figures whose name begins so, `left` what is left of mappings, nodes and loop devices.
+const SCENARIO: &str = r#"
+    rows() { grep -o '"id":"disk/[^"]*","case":{[^}]*},"outcome":{"result":"measured"' $1 | grep -c "$2" || true; }
+    left() { echo $(dmsetup ls | grep -c keyway-bench) $(ls /dev/mapper | grep -c keyway-bench) $(losetup -a | wc -l); }
+    mkdir /tmp/place
+    mkfs.ext4 -q /dev/vda && mount -t ext4 /dev/vda /tmp/place && rmdir /tmp/place/lost+found
+
+    keyway bench disk -q --time 40 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
+    echo BRD_LEFT=$(left)
+    echo BRD_PLAIN=$(rows /tmp/brd.json disk/plain/brd/sequential-read)
+    echo BRD_KEYWAY=$(rows /tmp/brd.json disk/keyway/brd)
+    for size in 512 4096; do
+        echo BRD_$size=$(rows /tmp/brd.json "disk/dm-crypt/brd/aes-xts-plain64/key512/sector$size/.*/depth[0-9]*\(/total[0-9]*\)*/keyway")
+        echo BRD_INLINE_$size=$(rows /tmp/brd.json "disk/dm-crypt/brd/aes-xts-plain64/key512/sector$size/.*/no_read_workqueue/no_write_workqueue")
+    done
+    echo BRD_WRONG=$(grep -c '"result":"wrong"' /tmp/brd.json)
+    echo BRD_TABLE=$(grep -c 'dm-crypt 4096 nq' /tmp/shown)
+    sed 's/^/TABLE /' /tmp/shown
+
+    keyway bench disk --time 30 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
+    echo LOOP_LEFT=$(left)
+    echo LOOP_FILES=$(ls -A /tmp/place | wc -l)
+    echo LOOP_PLAIN=$(rows /tmp/loop.json disk/plain/loop)
+    echo LOOP_DM_CRYPT=$(rows /tmp/loop.json disk/dm-crypt/loop)
+    echo LOOP_WRONG=$(grep -c '"result":"wrong"' /tmp/loop.json)
+
+    for signal in TERM KILL; do
+        keyway bench disk --time 100 /tmp/place >/dev/null 2>&1 &
+        running=$!
+        tries=0
+        until dmsetup ls | grep -q keyway-bench || [ $tries -ge 300 ]; do usleep 100000; tries=$((tries + 1)); done
+        echo ${signal}_RUNS=$(dmsetup ls | grep -c keyway-bench)
+        kill -$signal $running
+        wait $running || true
+        # The kernel removes what its last user has closed in its own time.
+        tries=0
+        until [ "$(dmsetup ls | grep -c keyway-bench) $(losetup -a | wc -l)" = "0 0" ] || [ $tries -ge 50 ]; do
+            usleep 100000; tries=$((tries + 1))
+        done
+        echo ${signal}_LEFT=$(dmsetup ls | grep -c keyway-bench) $(losetup -a | wc -l)
+    done
+
+    mkfs.ext4 -q /dev/ram1
+    keyway bench disk -q /dev/ram1 2>/tmp/errors && echo EXT4=measured || echo EXT4=$?
+    echo EXT4_SAID=$(cat /tmp/errors)
+    mount -t ext4 /dev/ram1 /mnt
+    keyway bench disk -q /dev/ram1 2>/tmp/errors && echo MOUNTED=measured || echo MOUNTED=$?
+    echo MOUNTED_SAID=$(cat /tmp/errors)
+    umount /mnt
+    e2fsck -fn /dev/ram1 >/dev/null && echo UNHARMED=yes
+    mount -t tmpfs -o ro none /mnt
+    keyway bench disk /mnt 2>/tmp/errors && echo READ_ONLY=measured || echo READ_ONLY=$?
+    echo READ_ONLY_SAID=$(cat /tmp/errors)
+"#;
+
+#[test]
+fn dm_crypt_beside_plain() {
+    need_machine!();
+    let scratch = Scratch::new();
+    let disk = scratch.sized("disk", 128 << 20);
+    let machine = Machine::new().disk(&disk).with_keyway().limit(Duration::from_secs(600));
+    let report = machine.run(SCENARIO);
+    for line in report.lines().filter_map(|line| line.strip_prefix("TABLE ")) {
+        println!("{line}");
+    }
+    for key in ["BRD_LEFT", "LOOP_LEFT"] {
+        report.has(key, "0 0 0");
+    }
+    let figures = |key: &str, least: u32| {
+        let count: u32 = report.value(key).parse().unwrap();
+        assert!(count >= least, "{key}: {count} rows\n{report:?}");
+    };
+    figures("BRD_PLAIN", 1);
+    figures("BRD_KEYWAY", 10);
+    for size in [512, 4096] {
+        figures(&format!("BRD_{size}"), 5);
+        figures(&format!("BRD_INLINE_{size}"), 5);
+    }
+    figures("LOOP_PLAIN", 5);
+    figures("LOOP_DM_CRYPT", 20);
+    figures("BRD_TABLE", 1);
+    for key in ["BRD_WRONG", "LOOP_WRONG", "LOOP_FILES"] {
+        report.has(key, "0");
+    }
+    for signal in ["TERM", "KILL"] {
+        figures(&format!("{signal}_RUNS"), 1);
+        report.has(&format!("{signal}_LEFT"), "0 0");
+    }
+    for (key, code, words) in [
+        ("EXT4", "4", "already contains a 'ext4' superblock signature"),
+        ("MOUNTED", "5", "in use"),
+        ("READ_ONLY", "4", "read-only"),
+    ] {
+        report.has(key, code);
+        let said = report.value(&format!("{key}_SAID"));
+        assert!(said.contains(words), "{said}");
+    }
+    report.has("UNHARMED", "yes");
+}
