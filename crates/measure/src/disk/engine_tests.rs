@@ -1,3 +1,5 @@
+//! The built-in engine: what it reads and writes, and what it says of failures.
+
 use super::super::workload;
 use super::*;
 use crate::clock::Machine;

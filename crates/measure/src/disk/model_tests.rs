@@ -1,3 +1,5 @@
+//! The model beside the measurement.
+
 use super::super::workload::{self, Workload};
 use super::super::{Encryption, Engine, Path, ciphers};
 use super::*;
