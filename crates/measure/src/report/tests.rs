@@ -43,6 +43,7 @@ fn run(steps_us: &[u64]) -> Results {
     let settings = Settings { suite: "slice".into(), ..rounds::settings(None, listed.len(), 2.5e-8) };
     let mut rows = Collect(Vec::new());
     rounds::run(&listed, &settings, &clock, &crate::memory::prepare, &mut rows);
+    rows.0.sort_by_key(|row| listed.iter().position(|it| it.case.id() == row.id));
     for row in &mut rows.0 {
         if let Outcome::Measured(measured) = &mut row.outcome {
             // Which code runs depends on the CPU.

@@ -2,9 +2,11 @@
 //!
 //! Times on a computer follow no bell curve: they have a wall on one side and a tail on the other. Nothing here assumes one.
 //! The interval of the median comes from order statistics alone: of n independent samples, the number below the true median is
-//! binomial(n, ½), whatever the distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.)
+//! binomial(n, ½), whatever the distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.) Samples that
+//! resemble the one before are worth fewer ([`turns`]).
 
 mod compare;
+mod turns;
 
 pub use compare::{Change, compare};
 
@@ -55,7 +57,7 @@ pub fn summarise(samples: &[f64]) -> Option<Summary> {
         mad,
         p5: quantile(&sorted, 0.05)?,
         p95: quantile(&sorted, 0.95)?,
-        interval: interval_ranks(samples.len()).map(|(low, high)| (sorted[low], sorted[high])),
+        interval: interval(&sorted, turns::independent(samples, median)),
         outliers: samples.iter().enumerate().filter(far).map(|(place, _)| place).collect(),
     })
 }
@@ -63,6 +65,14 @@ pub fn summarise(samples: &[f64]) -> Option<Summary> {
 /// The middle of some figures; `None` when there are none.
 pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(&sorted(samples), 0.5)
+}
+
+/// Between which samples the median lies, when they are worth `independent` ones: at the same quantiles as among so many.
+fn interval(sorted: &[f64], independent: usize) -> Option<(f64, f64)> {
+    let (rank, _) = interval_ranks(independent)?;
+    let quantile = (rank + 1) as f64 / (independent + 1) as f64;
+    let low = ((quantile * (sorted.len() + 1) as f64 + ROUNDING) as usize).saturating_sub(1);
+    Some((sorted[low], sorted[sorted.len() - 1 - low]))
 }
 
 /// Positions, from 0, of the order statistics between which the median lies with at least 95 %: the narrowest such pair that is
@@ -106,6 +116,8 @@ const CONFIDENCE: f64 = 0.95;
 const MAD_TO_SIGMA: f64 = 1.4826;
 /// From here on a sample is named: one in two thousand of a normal distribution's.
 const OUTLIER_SIGMAS: f64 = 3.5;
+/// A rank that is whole stays whole.
+const ROUNDING: f64 = 1e-9;
 /// No clock is finer than this part of a sample.
 const FINEST: f64 = 1e-4;
 

@@ -109,6 +109,27 @@ fn the_interval_holds_the_median_as_often_as_it_says() {
     }
 }
 
+/// Samples that resemble the one before, about a known median: an interval that takes each for news holds it much too seldom.
+#[test]
+fn the_interval_knows_what_samples_in_turn_are_worth() {
+    for (kept, least) in [(0.0_f64, 0.945), (0.5, 0.91), (0.8, 0.88)] {
+        let runs = 2000;
+        let holds = (0..runs).filter(|run| {
+            let steps = normal(77 + 7919 * run, 100);
+            let mut last = normal(5 + 104_729 * run, 1)[0];
+            let follows = |step: &f64| {
+                last = kept * last + (1.0 - kept * kept).sqrt() * step;
+                last
+            };
+            let samples: Vec<f64> = steps.iter().map(follows).collect();
+            let (low, high) = summarise(&samples).unwrap().interval.unwrap();
+            low <= 0.0 && 0.0 <= high
+        });
+        let part = holds.count() as f64 / runs as f64;
+        assert!(part >= least, "{kept}: {part}");
+    }
+}
+
 #[test]
 fn noise_is_not_a_difference_and_a_difference_is() {
     let of = |seed, middle: f64| {

@@ -1,0 +1,42 @@
+//! How many of a row's samples are news. A neighbour that keeps the machine busy for a second spoils samples that follow one another: they
+//! resemble each other, and a hundred of them say less about the median than a hundred that were taken on different days.
+//!
+//! The interval of a median rests on how many samples lie below it. The variance of that number grows by the factor
+//! τ = 1 + 2·Σ ρₖ, where ρₖ is the correlation, k samples apart, of "above" and "below"; n samples are worth n / τ. The sum ends at the first
+//! ρₖ that chance could explain. (A. Sokal, *Monte Carlo Methods in Statistical Mechanics*, 3, for the factor.)
+
+/// How many independent samples these are worth, in the order in which they were taken: at most their number.
+pub(super) fn independent(samples: &[f64], median: f64) -> usize {
+    let count = samples.len();
+    if count < FEWEST {
+        return count;
+    }
+    let sides: Vec<f64> = samples.iter().map(|sample| side(*sample, median)).collect();
+    let whole: f64 = sides.iter().map(|side| side * side).sum();
+    if whole == 0.0 {
+        return count;
+    }
+    let chance = 1.0 / (count as f64).sqrt();
+    let together = |apart: usize| {
+        let products = sides.iter().zip(&sides[apart..]).map(|(one, other)| one * other);
+        products.sum::<f64>() / whole
+    };
+    let sum: f64 = (1..count / 4).map(together).take_while(|found| *found > chance).sum();
+    let worth = count as f64 / (1.0 + 2.0 * sum);
+    (worth as usize).clamp(SMALLEST, count)
+}
+
+fn side(sample: f64, median: f64) -> f64 {
+    if sample > median {
+        1.0
+    } else if sample < median {
+        -1.0
+    } else {
+        0.0
+    }
+}
+
+/// From fewer samples no correlation can be read.
+const FEWEST: usize = 15;
+/// The fewest for which there is an interval: from the smallest sample to the largest.
+const SMALLEST: usize = 6;
