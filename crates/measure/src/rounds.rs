@@ -151,10 +151,16 @@ impl<'a> Batch<'a> {
         watcher: &mut dyn Watcher,
     ) {
         let start = clock.now();
-        for round in 1..=settings.most_samples as usize {
-            let late = (clock.now() - start).as_secs_f64() > limit;
+        let spent = |clock: &dyn Clock| (clock.now() - start).as_secs_f64() / limit.max(1e-9);
+        for round in 1.. {
+            let part = spent(clock);
+            let nobody_is_due =
+                !self.lanes.iter().any(|lane| lane.wants_more(round, part, settings) && lane.is_due(part));
             let mut active = 0;
-            for lane in self.lanes.iter_mut().filter(|lane| lane.wants_more(round, late, settings)) {
+            for lane in &mut self.lanes {
+                if !lane.wants_more(round, part, settings) || !(nobody_is_due || lane.is_due(part)) {
+                    continue;
+                }
                 if watcher.stopped() {
                     break;
                 }
@@ -164,13 +170,12 @@ impl<'a> Batch<'a> {
             if active == 0 || watcher.stopped() {
                 break;
             }
-            for lane in self.lanes.iter_mut().filter(|lane| !lane.wants_more(round + 1, late, settings)) {
+            for lane in self.lanes.iter_mut().filter(|lane| !lane.wants_more(round + 1, part, settings)) {
                 lane.close(settings, false, watcher);
             }
             let lanes = self.lanes.len() as f64;
             let known = self.lanes.iter().map(|lane| lane.progress()).sum::<f64>() / lanes;
-            let spent = (clock.now() - start).as_secs_f64() / limit.max(1e-9);
-            let part = (done as f64 + lanes * known.max(spent).min(1.0)) / total as f64;
+            let part = (done as f64 + lanes * known.max(spent(clock)).min(1.0)) / total as f64;
             watcher.progress(part, &self.lanes[0].case.id());
         }
         let stopped = watcher.stopped();
@@ -181,7 +186,8 @@ impl<'a> Batch<'a> {
 }
 
 impl Lane<'_> {
-    fn wants_more(&self, round: usize, late: bool, settings: &Settings) -> bool {
+    /// Whether it goes on, when this part of the time is spent.
+    fn wants_more(&self, round: usize, spent: f64, settings: &Settings) -> bool {
         if self.closed || self.outcome.is_some() || self.subject.is_none() {
             return false;
         }
@@ -190,7 +196,14 @@ impl Lane<'_> {
             return true;
         }
         let look = (round - 1).is_multiple_of(ROUNDS_A_LOOK) || count == self.least;
-        !(late || look && self.is_precise(settings))
+        let enough = count >= settings.most_samples as usize;
+        !(spent > 1.0 || enough || look && self.is_precise(settings))
+    }
+
+    /// Whether it is its turn. One whose samples take seconds would leave the others no time: its few are spread over the run.
+    fn is_due(&self, spent: f64) -> bool {
+        let slow = self.subject.as_ref().is_some_and(|subject| subject.least_samples().is_some());
+        !slow || self.samples.len() as f64 <= spent * self.least as f64
     }
 
     /// How much of the fewest samples is there.

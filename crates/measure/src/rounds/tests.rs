@@ -9,6 +9,8 @@ use std::rc::Rc;
 /// Gives its samples in order, the last one for ever; writes down when it was asked.
 struct Known {
     name: char,
+    /// Takes a thousand times as long as the others.
+    slow: bool,
     values: Vec<f64>,
     taken: usize,
     log: Rc<RefCell<String>>,
@@ -17,7 +19,9 @@ struct Known {
 impl Subject for Known {
     fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
         self.log.borrow_mut().push(self.name);
-        clock.now();
+        for _ in 0..if self.slow { 1000 } else { 1 } {
+            clock.now();
+        }
         let value = self.values[self.taken.min(self.values.len() - 1)];
         self.taken += 1;
         if value < 0.0 {
@@ -33,6 +37,10 @@ impl Subject for Known {
 
     fn checked(&self) -> String {
         "by hand".into()
+    }
+
+    fn least_samples(&self) -> Option<u32> {
+        self.slow.then_some(6)
     }
 }
 
@@ -83,7 +91,8 @@ fn go(subjects: &[(&str, &[f64])], settings: &Settings, step_ms: u64, watch: &mu
         let Case::Cipher(case) = case else { panic!() };
         let (name, values) = subjects.iter().find(|(name, _)| *name == case.spec).unwrap();
         let name = name.chars().next().unwrap();
-        let known = Known { name, values: values.to_vec(), taken: 0, log: Rc::clone(&log) };
+        let slow = name.is_uppercase();
+        let known = Known { name, slow, values: values.to_vec(), taken: 0, log: Rc::clone(&log) };
         Ok(Box::new(known) as Box<dyn Subject>)
     };
     run(&listed(&names), settings, &clock, &prepare, watch);
@@ -110,6 +119,17 @@ fn time_ends_what_is_never_known_well_enough() {
     let log = go(&[("a", &noisy)], &settings, 5, &mut watch);
     assert!((6..25).contains(&log.len()), "{}", log.len());
     assert_eq!(watch.rows.len(), 1);
+}
+
+#[test]
+fn what_is_slow_leaves_the_others_time_and_comes_in_all_of_the_run() {
+    let noisy: Vec<f64> = (0..10_000).map(|i| if i % 2 == 0 { 100.0 } else { 200.0 }).collect();
+    let mut watch = Watch::default();
+    let settings = Settings { time_seconds: Some(10.0), ..settings_of(6, 10_000) };
+    let log = go(&[("a", &noisy), ("S", &noisy)], &settings, 1, &mut watch);
+    assert_eq!(log.matches('S').count(), 6, "{log}");
+    let between: Vec<usize> = log.split('S').map(str::len).skip(1).take(5).collect();
+    assert!(between.iter().all(|fast| (50..1000).contains(fast)), "{between:?}");
 }
 
 #[test]
