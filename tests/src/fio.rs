@@ -8,9 +8,11 @@
 use crate::peers::peer;
 use crate::run::Run;
 use crate::scratch::Scratch;
+use crate::skip;
 use std::fmt::Write as _;
+use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What fio works on.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +76,23 @@ pub fn verifying_jobs(door: Door, target: Target<'_>, round: Round) -> String {
 pub fn trimmed(door: Door, round: Round) -> impl Iterator<Item = Range<usize>> {
     let trimmed = (0..STRIPES).filter(move |number| job(door, round, *number) == Job::Trim);
     trimmed.map(|number| (number * STRIPE) as usize..((number + 1) * STRIPE) as usize)
+}
+
+/// An ext4 with fio and all libraries that it loads, for machines that have neither: `LD_LIBRARY_PATH=/mnt/lib /mnt/fio`.
+#[track_caller]
+pub fn disk(scratch: &Scratch) -> PathBuf {
+    let program = skip::find("fio").expect("need!(\"fio\") first");
+    let files = scratch.path("fio-files");
+    fs::create_dir_all(files.join("lib")).expect("a scratch directory can be written");
+    let copy = |from: &Path, to: &Path| assert!(fs::copy(from, to).is_ok(), "{} can be read", from.display());
+    copy(&program, &files.join("fio"));
+    let libraries = peer("ldd", "").arg(&program).ok().text();
+    for library in libraries.split_whitespace().filter(|word| word.starts_with('/')).map(Path::new) {
+        copy(library, &files.join("lib").join(library.file_name().unwrap_or_default()));
+    }
+    let image = scratch.path("fio-disk");
+    peer("mke2fs", "-q -t ext4 -d").arg(&files).arg(&image).arg("200M").ok();
+    image
 }
 
 fn run(scratch: &Scratch, name: &str, jobs: String) -> Run {

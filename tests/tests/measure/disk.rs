@@ -1,5 +1,6 @@
 //! `bench disk` on real storage: rows and reasons, what it refuses, and that nothing of it is left however it ends.
 
+use super::runs::{follows_the_schema, lines_follow_the_schema};
 use keyway_measure::Results;
 use keyway_measure::results::{By, Case, DiskCase, Measured, Outcome, Row};
 use keyway_tests::peers::program;
@@ -68,6 +69,80 @@ fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
     assert_eq!(fs::read_to_string(csv).unwrap().lines().count(), results.rows.len() + 1);
 }
 
+#[test]
+fn rows_over_storage_follow_the_schemas() {
+    need!("jsonschema");
+    let scratch = Scratch::new();
+    let (file, saved, lines) =
+        (scratch.sized("file", 12 << 20), scratch.path("r.json"), scratch.path("r.jsonl"));
+    let run = keyway("bench disk -q --time 6 --save").arg(&saved).args("--json-lines").arg(&lines);
+    run.arg(&file).limit(LONG).ok();
+    follows_the_schema(&saved);
+    lines_follow_the_schema(&scratch, &lines);
+    let rows: Vec<serde_json::Value> =
+        fs::read_to_string(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let plain = rows.iter().find(|row| row["by"] == "plain" && row["pattern"] == "random-read").unwrap();
+    assert_eq!((&plain["medium"], &plain["engine"]), (&"file".into(), &"keyway".into()));
+    for column in ["p50_us", "p99_us", "p999_us", "cpu_seconds_per_gb"] {
+        assert!(plain[column].as_f64().is_some_and(|figure| figure > 0.0), "{column}: {plain}");
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_and_measures_no_row_twice() {
+    let scratch = Scratch::new();
+    let (file, saved) = (scratch.sized("file", 12 << 20), scratch.path("r.json"));
+    let ids = || -> Vec<String> {
+        let text = fs::read_to_string(&saved).unwrap_or_default();
+        let lines = text.lines().filter(|line| line.starts_with("{\"id\":\"disk/"));
+        lines.map(|line| line.trim_end_matches(',').to_owned()).collect()
+    };
+    let mut killed = keyway("bench disk -q --time 60 --save").arg(&saved).arg(&file).spawn().unwrap();
+    let start = Instant::now();
+    while ids().is_empty() {
+        assert!(start.elapsed() < LONG, "no row came");
+        thread::sleep(Duration::from_millis(20));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let before = results(&saved);
+    assert!(!before.complete && before.rows.len() < 24 * 3);
+
+    let resume = |line: &str| keyway(line).arg(&saved);
+    resume("bench --resume").fails(1).says("over storage; \"keyway bench disk --resume");
+    resume("bench disk -q --resume").arg(scratch.root()).fails(1).says("leave TARGET out to go on there");
+    resume("bench disk -q -c aes-cbc-plain64 --resume").fails(1).says("the run began with other options");
+    resume("bench disk --resume").fails(1).says("--batch-mode says that this is meant");
+    let other = scratch.path("memory.json");
+    keyway("bench --time 1 -c aes-xts-plain64 -s 512 --threads 1 --save").arg(&other).ok();
+    keyway("bench disk --resume").arg(&other).fails(1).says("this run was not over storage");
+    // The rest in little time: the settings are the file's.
+    let shorter =
+        fs::read_to_string(&saved).unwrap().replace("\"time_seconds\":60.0", "\"time_seconds\":6.0");
+    fs::write(&saved, shorter).unwrap();
+    let kept = ids();
+    let shown = resume("bench disk -q --resume").limit(LONG).ok().text();
+    assert!(shown.contains("requests by keyway: sequential write"), "{shown}");
+
+    let after = results(&saved);
+    assert!(after.complete && after.settings.filters == before.settings.filters);
+    for row in kept {
+        assert!(ids().contains(&row), "a row was measured again: {row}");
+    }
+    // As a run that nobody stopped: every case once, in the same order.
+    let fresh = scratch.path("fresh.json");
+    keyway("bench disk -q --time 6 --save").arg(&fresh).arg(&file).limit(LONG).ok();
+    let names = |results: &Results| results.rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+    let by_keyway = |names: Vec<String>| {
+        names.into_iter().filter(|id| id.contains("/file/") && id.ends_with("/keyway")).collect::<Vec<_>>()
+    };
+    assert_eq!(by_keyway(names(&after)), by_keyway(names(&results(&fresh))));
+
+    // What there is no more cannot be gone on with.
+    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(11 << 20).unwrap();
+    resume("bench disk -q --resume").fails(4).says("has 11 MiB; the run began with 12");
+}
+
 /// For a run of some seconds on a busy machine.
 const LONG: Duration = Duration::from_secs(180);
 
@@ -76,7 +151,7 @@ fn fio_makes_the_requests_where_it_is_installed() {
     need!("fio");
     let scratch = Scratch::new();
     let saved = scratch.path("r.json");
-    keyway("bench disk --time 20 --save").arg(&saved).arg(scratch.root()).limit(LONG).ok();
+    keyway("bench disk --time 60 --save").arg(&saved).arg(scratch.root()).limit(LONG).ok();
     let results = results(&saved);
     let buffered = results.warnings.iter().any(|warning| warning.contains("page cache"));
     need_that!(!buffered, "there is no direct access here");

@@ -3,12 +3,13 @@
 //! The pages are those of `crates/measure/src/report/snapshots`, whose tests hold them equal to what the program makes.
 
 use keyway_tests::browser::Browser;
-use keyway_tests::need;
+use keyway_tests::{Scratch, keyway, need};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// One machine with everything, and two beside each other.
-const PAGES: [&str; 2] = ["workstation.html", "machines.html"];
+/// One machine with everything, two beside each other, and storage in every way that there is.
+const PAGES: [&str; 3] = ["workstation.html", "machines.html", "storage.html"];
 /// A desk, a phone, and the narrowest that there is.
 const WIDTHS: [u32; 3] = [1280, 360, 320];
 
@@ -28,26 +29,85 @@ fn pages_can_be_read_at_every_width_in_the_light_and_in_the_dark() {
     need!("chromium", "chromedriver");
     let browser = Browser::start();
     for page in PAGES {
-        for scheme in ["light", "dark"] {
-            browser.prefers(scheme, "screen");
-            for width in WIDTHS {
-                browser.size(width, 900);
-                browser.open(&snapshot(page));
-                let place = format!("{page}, {scheme}, {width} wide");
-                assert_eq!(browser.script("return innerWidth"), width, "{place}");
-                // As it comes, and with everything open that opens.
-                for open in ["", "document.querySelectorAll('details').forEach(it => it.open = true)"] {
-                    browser.script(open);
-                    for check in ["overflow()", "contrast()", "drawings()"] {
-                        let found = found(&browser, check);
-                        assert!(found.is_empty(), "{place}, {check}:\n{}", found.join("\n"));
-                    }
-                }
-                assert_eq!(browser.console(), [] as [Value; 0], "{place}");
-            }
-        }
+        can_be_read(&browser, &snapshot(page));
     }
 }
+
+/// At every width, in the light, in the dark and on paper, as it comes and with everything open that opens; and it has nothing to say to the
+/// console.
+#[track_caller]
+fn can_be_read(browser: &Browser, page: &Path) {
+    let screens = ["light", "dark"].iter().flat_map(|scheme| WIDTHS.map(|width| (*scheme, "screen", width)));
+    for (scheme, medium, width) in screens.chain([("dark", "print", PAPER)]) {
+        browser.prefers(scheme, medium);
+        browser.size(width, 900);
+        browser.open(page);
+        let place = format!("{}, {scheme}, {medium}, {width} wide", page.display());
+        assert_eq!(browser.script("return innerWidth"), width, "{place}");
+        for open in ["", "document.querySelectorAll('details').forEach(it => it.open = true)"] {
+            browser.script(open);
+            for check in ["overflow()", "contrast()", "drawings()"] {
+                let found = found(browser, check);
+                assert!(found.is_empty(), "{place}, {check}:\n{}", found.join("\n"));
+            }
+        }
+        assert_eq!(browser.console(), [] as [Value; 0], "{place}");
+    }
+    browser.prefers("light", "screen");
+}
+
+/// A4 between its margins, in pixels of CSS.
+const PAPER: u32 = 718;
+
+/// From the program's command line to the browser's window: no snapshot stands between them.
+#[test]
+fn pages_that_the_program_writes_can_be_read() {
+    need!("chromium", "chromedriver");
+    let scratch = Scratch::new();
+    let (memory, disk, all) =
+        (scratch.path("memory.html"), scratch.path("disk.html"), scratch.path("all.html"));
+    let (of_memory, of_disk) = (scratch.path("memory.json"), scratch.path("disk.json"));
+    let run = keyway("bench --suite quick --pbkdf pbkdf2 --time 3 --html").arg(&memory);
+    run.args("--save").arg(&of_memory).limit(LONG).ok();
+    let file = scratch.sized("file", 24 << 20);
+    let run = keyway("bench disk -q --time 10 --html").arg(&disk).args("--save").arg(&of_disk);
+    run.arg(&file).limit(LONG).ok();
+    keyway("bench merge").arg(&of_memory).arg(&of_disk).args("--html").arg(&all).ok();
+
+    let browser = Browser::start();
+    let texts = |selector: &str| -> Vec<String> {
+        let texts = browser.script(&format!(
+            "return [...document.querySelectorAll('{selector}')].map(it => it.textContent)"
+        ));
+        texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    for (page, titles, charts) in [
+        (&memory, ["The answer", "Ciphers in memory"], ["1 thread", "PBKDF2: iterations a second"]),
+        (
+            &disk,
+            ["The answer", "Storage, plain and encrypted"],
+            ["Sequential read, over the amount of data", "Disk or cipher"],
+        ),
+        (&all, ["Machine beside machine", "The machines"], ["", "Random read, 4 KiB, depth 32"]),
+    ] {
+        can_be_read(&browser, page);
+        browser.size(1280, 900);
+        browser.open(page);
+        assert_eq!(found(&browser, "names()"), [] as [&str; 0], "{}", page.display());
+        let found = texts("h2");
+        assert!(titles.iter().all(|title| found.iter().any(|it| it == title)), "{found:?}");
+        let figures = texts("figure figcaption strong");
+        let has = |chart: &&str| figures.iter().any(|it| it.contains(*chart));
+        assert!(charts.iter().all(has), "{figures:?}");
+        // Each drawing has its table.
+        let tables =
+            browser.script("return document.querySelectorAll('figure details table tbody tr').length");
+        assert!(tables.as_u64().unwrap() >= figures.len() as u64, "{tables} rows for {figures:?}");
+    }
+}
+
+/// For runs of some seconds on a busy machine.
+const LONG: Duration = Duration::from_secs(180);
 
 #[test]
 fn the_switch_decides_the_colours_and_paper_is_light() {

@@ -12,8 +12,19 @@ fn repository(path: &str) -> PathBuf {
 
 /// By somebody else's implementation of JSON Schema.
 #[track_caller]
-fn follows_the_schema(file: &Path) {
+pub(super) fn follows_the_schema(file: &Path) {
     peer("jsonschema", "-i").arg(file).arg(repository("docs/bench.schema.json")).ok();
+}
+
+/// The same for JSON lines, of which the schema describes one.
+#[track_caller]
+pub(super) fn lines_follow_the_schema(scratch: &Scratch, file: &Path) {
+    let lines = fs::read_to_string(file).unwrap();
+    let row = fs::read_to_string(repository("docs/bench-row.schema.json")).unwrap();
+    let all = scratch.file("rows.json", format!("[{}]", lines.lines().collect::<Vec<_>>().join(",")));
+    let schema =
+        scratch.file("rows.schema.json", format!("{{\"type\":\"array\",\"minItems\":1,\"items\":{row}}}"));
+    peer("jsonschema", "-i").arg(all).arg(schema).ok();
 }
 
 #[test]
@@ -27,8 +38,9 @@ fn every_suite_runs_and_follows_the_schema() {
         "--suite all -c aes-xts-* -s 512 --direction decrypt --threads 1",
         "-c no-such-thing-* -c aes-lrw-benbi",
     ] {
-        let path = scratch.path("results.json");
+        let (path, lines) = (scratch.path("results.json"), scratch.path("results.jsonl"));
         let run = keyway("bench --time 1 --force --save").arg(&path).args(options);
+        let run = run.args("--json-lines").arg(&lines);
         if options.contains("no-such") {
             run.fails(1).says("no cipher is called \"no-such-thing-*\"");
             continue;
@@ -41,6 +53,7 @@ fn every_suite_runs_and_follows_the_schema() {
             shown.text()
         );
         follows_the_schema(&path);
+        lines_follow_the_schema(&scratch, &lines);
     }
 }
 

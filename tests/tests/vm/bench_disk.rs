@@ -1,9 +1,10 @@
 //! `bench disk` under Debian's kernel: dm-crypt beside plain on a RAM disk (brd) and on a loop device, with and without its queues, at both
-//! sector sizes. Nothing of it is left, and what is in use is refused.
+//! sector sizes, with requests by the built-in engine and by fio; on null_blk, which keeps nothing that could be checked. Nothing of it is
+//! left, and what is in use is refused.
 
 use crate::need_machine;
-use keyway_tests::Scratch;
-use keyway_tests::vm::Machine;
+use keyway_tests::vm::{self, Machine};
+use keyway_tests::{Scratch, fio, need, need_that};
 use std::time::Duration;
 
 /// `rows FILE PATTERN` counts the rows with figures whose name begins so, `left` what is left of mappings, nodes and loop devices.
@@ -104,4 +105,80 @@ fn dm_crypt_beside_plain() {
         assert!(said.contains(words), "{said}");
     }
     report.has("UNHARMED", "yes");
+}
+
+/// fio's time to start is seconds in an emulated machine: one sector size, and time for it; then a run too short for it.
+const BY_FIO: &str = r#"
+    rows() { grep -o '"id":"disk/[^"]*","case":{[^}]*},"outcome":{"result":"measured"' $1 | grep -c "$2" || true; }
+    mount -t ext4 -o ro /dev/vda /mnt
+
+    keyway bench disk -q --sector-size 4096 --time 240 --save /tmp/brd.json --csv /tmp/brd.csv /dev/ram0 >/tmp/shown || echo FAILED=$?
+    sed 's/^/TABLE /' /tmp/shown
+    echo VERSION=$(grep -o '"fio":"[0-9.]*"' /tmp/brd.json)
+    echo PLAIN=$(rows /tmp/brd.json 'disk/plain/brd/.*/fio"')
+    echo DM_CRYPT=$(rows /tmp/brd.json 'disk/dm-crypt/brd/.*/fio"')
+    echo INLINE=$(rows /tmp/brd.json 'disk/dm-crypt/brd/.*/no_read_workqueue/no_write_workqueue.*/fio"')
+    echo BUILT_IN=$(rows /tmp/brd.json 'disk/dm-crypt/brd/.*/keyway"')
+    echo WRONG=$(grep -c '"result":"wrong"' /tmp/brd.json)
+    echo CSV=$(grep -c ',brd,fio,no_read_workqueue no_write_workqueue,random-read,' /tmp/brd.csv)
+    echo LEFT=$(dmsetup ls | grep -c keyway-bench) $(ls /dev/mapper | grep -c keyway-bench)
+
+    keyway bench disk -q --sector-size 4096 --time 8 --save /tmp/short.json /dev/ram1 >/tmp/shown || echo FAILED=$?
+    echo SHORT_BY_FIO=$(rows /tmp/short.json '/fio"')
+    echo SHORT_DM_CRYPT=$(rows /tmp/short.json disk/dm-crypt/brd)
+    echo SHORT_SAID=$(grep -o 'fio was left out[^"]*' /tmp/short.json)
+"#;
+
+#[test]
+fn fio_asks_dm_crypt() {
+    need_machine!();
+    need!("fio", "ldd");
+    let scratch = Scratch::new();
+    let machine = Machine::new().disk(&fio::disk(&scratch)).with_keyway().limit(Duration::from_secs(900));
+    let fio = "#!/bin/busybox sh\nLD_LIBRARY_PATH=/mnt/lib exec /mnt/fio \"$@\"\n";
+    let report = machine.file("bin/fio", fio).run(BY_FIO);
+    for line in report.lines().filter_map(|line| line.strip_prefix("TABLE ")) {
+        println!("{line}");
+    }
+    assert!(report.value("VERSION").starts_with("\"fio\":\"3."), "{report:?}");
+    for (key, least) in [("PLAIN", 5), ("DM_CRYPT", 10), ("INLINE", 5), ("CSV", 1), ("SHORT_DM_CRYPT", 2)] {
+        let count: u32 = report.value(key).parse().unwrap();
+        assert!(count >= least, "{key}: {count} rows\n{report:?}");
+    }
+    for key in ["BUILT_IN", "WRONG", "SHORT_BY_FIO"] {
+        report.has(key, "0");
+    }
+    report.has("LEFT", "0 0");
+    let said = report.value("SHORT_SAID");
+    assert!(said.contains("the built-in engine made all requests: it takes"), "{said}");
+}
+
+const NULL_BLK: &str = r#"
+    insmod /configfs.ko 2>/dev/null || true
+    insmod /null_blk.ko nr_devices=1 gb=1
+    keyway bench disk -q --sector-size 4096 --time 40 --save /tmp/null.json /dev/nullb0 >/tmp/shown || echo FAILED=$?
+    sed 's/^/TABLE /' /tmp/shown
+    echo MEASURED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"result":"measured"')
+    echo UNCHECKED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"checked":"nothing: this device keeps no data"')
+    echo DM_CRYPT=$(grep '"id":"disk/dm-crypt/null_blk/' /tmp/null.json | grep -c '"result":"measured"')
+    echo WARNED=$(grep -c 'null_blk keeps no data: ' /tmp/shown)
+    rmmod null_blk && echo FREE=yes
+"#;
+
+#[test]
+fn what_keeps_no_data_is_measured_and_says_that_nothing_could_be_checked() {
+    need_machine!();
+    let (null_blk, configfs) = (vm::module("null_blk"), vm::module("configfs"));
+    need_that!(null_blk.is_some(), "this kernel has no null_blk");
+    let machine = Machine::new().with_keyway().limit(Duration::from_secs(600));
+    let machine = machine.file("null_blk.ko", null_blk.unwrap_or_default());
+    let report = machine.file("configfs.ko", configfs.unwrap_or_default()).run(NULL_BLK);
+    for line in report.lines().filter_map(|line| line.strip_prefix("TABLE ")) {
+        println!("{line}");
+    }
+    let count = |key: &str| report.value(key).parse::<u32>().unwrap();
+    assert!(count("MEASURED") >= 10 && count("DM_CRYPT") >= 4, "{report:?}");
+    assert_eq!(count("MEASURED"), count("UNCHECKED"), "{report:?}");
+    report.has("WARNED", "1");
+    report.has("FREE", "yes");
 }

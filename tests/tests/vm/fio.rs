@@ -7,10 +7,10 @@ use crate::need_machine;
 use keyway_tests::fio::{self, Door, Round, Target};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::vm::Machine;
-use keyway_tests::{Background, Scratch, keyway, need, need_that, peer};
+use keyway_tests::{Background, Scratch, keyway, need, need_that};
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// `verified KEY DISK JOBS` opens, verifies and closes.
 const SCENARIO: &str = r#"
@@ -53,7 +53,7 @@ fn the_kernel_finds_what_fio_wrote_through_the_doors() {
     over_fuse(&scratch, &key, &mounted);
 
     let mapping = Target::File(Path::new("/dev/mapper/volume"));
-    let machine = Machine::new().disk(&served).disk(&mounted).disk(&fio_disk(&scratch));
+    let machine = Machine::new().disk(&served).disk(&mounted).disk(&fio::disk(&scratch));
     let machine = machine
         .file("key", fs::read(&key).unwrap())
         .file("nbd.fio", fio::verifying_jobs(Door::Nbd, mapping, Round::Second))
@@ -91,20 +91,4 @@ fn over_fuse(scratch: &Scratch, key: &Path, volume: &Path) {
         fio::write(scratch, Target::File(&file), round).ok();
     }
     server.asked_to_end();
-}
-
-/// An ext4 with fio and all libraries that it loads.
-fn fio_disk(scratch: &Scratch) -> PathBuf {
-    let program = keyway_tests::skip::find("fio").expect("asked for above");
-    let files = scratch.path("fio-files");
-    fs::create_dir_all(files.join("lib")).unwrap();
-    fs::copy(&program, files.join("fio")).unwrap();
-    let libraries = peer("ldd", "").arg(&program).ok().text();
-    let libraries = libraries.split_whitespace().filter(|word| word.starts_with('/')).map(Path::new);
-    for library in libraries {
-        fs::copy(library, files.join("lib").join(library.file_name().unwrap())).unwrap();
-    }
-    let image = scratch.path("fio-disk");
-    peer("mke2fs", "-q -t ext4 -d").arg(&files).arg(&image).arg("200M").ok();
-    image
 }

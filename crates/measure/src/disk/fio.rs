@@ -6,6 +6,7 @@
 
 use super::engine::Run;
 use super::workload::{Bound, Workload};
+use crate::Clock;
 use crate::results::Pattern;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -32,6 +33,18 @@ impl Fio {
         let version = String::from_utf8(output.stdout).ok()?.trim().strip_prefix("fio-")?.to_owned();
         let major: u32 = version.split('.').next()?.parse().ok()?;
         (output.status.success() && major >= 3).then_some(Self { program, version })
+    }
+
+    /// Seconds that it takes to start and to end: a run of one small request, without that request.
+    ///
+    /// # Errors
+    /// [`Fio::run`]'s.
+    pub fn start_up(&self, device: &Path, clock: &dyn Clock, stop: &AtomicBool) -> io::Result<f64> {
+        let (pattern, block) = (Pattern::SequentialRead, 4096);
+        let workload = Workload { pattern, block, depth: 1, bound: Bound::Bytes(u64::from(block)) };
+        let start = clock.now();
+        let run = self.run(device, workload, Extent { region: 4096, seconds: 0.0, seed: 1 }, stop)?;
+        Ok(((clock.now() - start).as_secs_f64() - run.seconds).max(0.0))
     }
 
     /// Lets it make requests past the page cache.

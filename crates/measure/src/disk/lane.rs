@@ -14,6 +14,8 @@ use std::io;
 
 /// A path with its samples.
 pub(super) struct Lane<'a> {
+    /// Which of the paths.
+    pub(super) number: usize,
     path: &'a Path,
     /// What is measured and checked, or why it is not.
     pub(super) ready: Result<(&'a Access, &'a Check), Outcome>,
@@ -25,8 +27,13 @@ pub(super) struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    pub(super) fn new(path: &'a Path, ready: Result<(&'a Access, &'a Check), Outcome>) -> Self {
+    pub(super) fn new(
+        number: usize,
+        path: &'a Path,
+        ready: Result<(&'a Access, &'a Check), Outcome>,
+    ) -> Self {
         Self {
+            number,
             path,
             ready,
             samples: Vec::new(),
@@ -35,6 +42,12 @@ impl<'a> Lane<'a> {
             bytes: 0,
             latencies: Latencies::new(),
         }
+    }
+
+    /// Seconds that go by before and after each of its runs.
+    pub(super) fn start(&self, turns: &Turns<'_>) -> f64 {
+        let by_fio = turns.fio.is_some() && matches!(self.path.engine, Engine::Fio(_));
+        if by_fio { turns.fio_start } else { 0.0 }
     }
 
     pub(super) fn is_precise(&self, settings: &Settings) -> bool {

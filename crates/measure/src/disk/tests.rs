@@ -98,6 +98,16 @@ fn paths(scratch: &Scratch) -> Vec<Path> {
 }
 
 fn run(paths: &[Path], scratch: &Scratch, seconds: u64, watcher: &mut Counting) -> Vec<Row> {
+    go_on(paths, scratch, seconds, Vec::new(), watcher)
+}
+
+fn go_on(
+    paths: &[Path],
+    scratch: &Scratch,
+    seconds: u64,
+    rows: Vec<Row>,
+    watcher: &mut Counting,
+) -> Vec<Row> {
     let (clock, stop) = (Machine::start(), AtomicBool::new(false));
     let turns = Turns {
         paths,
@@ -107,6 +117,7 @@ fn run(paths: &[Path], scratch: &Scratch, seconds: u64, watcher: &mut Counting) 
         keeps_data: true,
         fill_speed: 1e9,
         fio: None,
+        fio_start: 0.0,
         cpus: 2,
         clock: &clock,
         began: Duration::ZERO,
@@ -114,7 +125,7 @@ fn run(paths: &[Path], scratch: &Scratch, seconds: u64, watcher: &mut Counting) 
         stop: &stop,
     };
     let settings = Settings { precision: 0.5, most_samples: 7, ..Settings::default() };
-    turns.run(&workload::all(), &settings, Vec::new(), watcher)
+    turns.run(&workload::all(), &settings, rows, watcher)
 }
 
 #[test]
@@ -166,6 +177,43 @@ fn a_stopped_run_has_the_rows_that_were_measured() {
     let paths = paths(&scratch);
     let rows = run(&paths, &scratch, 12, &mut Counting { rows: 0, stop_after: Some(1) });
     assert!((1..=4).contains(&rows.len()), "{}", rows.len());
+}
+
+#[test]
+fn rows_that_there_are_stay_as_they_are() {
+    let scratch = scratch();
+    let paths = paths(&scratch);
+    let mut first = run(&paths, &scratch, 12, &mut Counting { rows: 0, stop_after: Some(9) });
+    // Cut between two rows of a workload.
+    first.truncate(7);
+    let mut watcher = Counting::default();
+    let all = go_on(&paths, &scratch, 6, first.clone(), &mut watcher);
+    assert_eq!(all[..7], first[..]);
+    assert_eq!((all.len(), watcher.rows), (paths.len() * workload::all().len(), all.len() - 7));
+    let mut ids: Vec<&str> = all.iter().map(|row| row.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all.len());
+    let mut watcher = Counting::default();
+    assert_eq!(go_on(&paths, &scratch, 6, all.clone(), &mut watcher), all);
+    assert_eq!(watcher.rows, 0);
+}
+
+#[test]
+fn how_long_fio_takes_to_start_counts() {
+    let scratch = scratch();
+    let mut paths = paths(&scratch);
+    let workloads = workload::all();
+    let least = |paths: &[Path], start| turns::least_seconds(paths, &workloads, REGION, start);
+    // Three paths, of six random workloads a tenth of a second, of two sustained ones two.
+    let built_in = least(&paths, 9.0);
+    assert!((built_in - 3.0 * (6.0 * 0.1 + 2.0 * 0.2)).abs() < 1e-9, "{built_in}");
+    for path in &mut paths {
+        path.engine = Engine::Fio("/dev/null".into());
+    }
+    // And ten megabytes twice; a sustained run is six of fio's.
+    let by_fio = least(&paths, 0.5);
+    assert!((by_fio - built_in - 3.0 * 0.5 * (2.0 + 6.0 + 2.0 * 6.0)).abs() < 1e-9, "{by_fio}");
 }
 
 #[test]

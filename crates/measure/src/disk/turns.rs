@@ -8,13 +8,14 @@ use super::check::Check;
 use super::fio::Fio;
 use super::lane::{LEAST_SAMPLES, Lane};
 use super::model;
-use super::path::Path;
+use super::path::{Engine, Path};
 use super::scratch::Scratch;
 use super::workload::{Bound, Workload};
 use crate::Clock;
 use crate::memory::not_measured;
 use crate::results::{Outcome, Row, Settings};
 use crate::rounds::Watcher;
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct Turns<'a> {
     pub fill_speed: f64,
     /// fio, for the paths that want it.
     pub fio: Option<&'a Fio>,
+    /// Seconds that it takes to start and to end.
+    pub fio_start: f64,
     /// CPUs that this process may use.
     pub cpus: u32,
     /// Time.
@@ -47,7 +50,8 @@ pub struct Turns<'a> {
 }
 
 impl Turns<'_> {
-    /// Measures all workloads. `rows` are those that were measured in memory; every new one goes to the watcher and to their end.
+    /// Measures all workloads. `rows` are those that there are: of the cipher in memory, and of an earlier run that was stopped, which are
+    /// not measured again. Every new one goes to the watcher and to their end.
     pub fn run(
         &self,
         workloads: &[Workload],
@@ -55,6 +59,13 @@ impl Turns<'_> {
         mut rows: Vec<Row>,
         watcher: &mut dyn Watcher,
     ) -> Vec<Row> {
+        let known: HashSet<String> = rows.iter().map(|row| row.id.clone()).collect();
+        let is_new =
+            |workload: &Workload| self.paths.iter().any(|path| !known.contains(&path.case(workload).id()));
+        let workloads: Vec<Workload> = workloads.iter().copied().filter(is_new).collect();
+        if workloads.is_empty() {
+            return rows;
+        }
         let mut speeds = Speeds::new(self.paths.len(), self.fill_speed);
         let mut checks: Vec<Result<Check, Outcome>> = Vec::new();
         for path in self.paths {
@@ -64,10 +75,14 @@ impl Turns<'_> {
             if watcher.stopped() {
                 break;
             }
-            let total: f64 = workloads[done..].iter().map(weight).sum();
+            // What there is no room for takes no time from the others.
+            let has_room = |it: &&Workload| it.total().is_none_or(|total| total <= self.region);
+            let total: f64 = workloads[done..].iter().filter(has_room).map(weight).sum();
             let left = self.deadline.saturating_sub(self.clock.now()).as_secs_f64();
-            let plan = Plan { left, share: left * weight(workload) / total };
-            let group = Group { turns: self, workload: *workload, lanes: self.lanes(&checks) };
+            let plan = Plan { left, share: left * weight(workload) / total.max(1.0) };
+            let mut lanes = self.lanes(&checks);
+            lanes.retain(|lane| !known.contains(&self.paths[lane.number].case(workload).id()));
+            let group = Group { turns: self, workload: *workload, lanes };
             let mut new = group.measure(plan, settings, &mut speeds, watcher);
             let first = rows.len();
             rows.append(&mut new);
@@ -89,14 +104,14 @@ impl Turns<'_> {
     }
 
     fn lanes<'l>(&'l self, checks: &'l [Result<Check, Outcome>]) -> Vec<Lane<'l>> {
-        let lane = |(path, check): (&'l Path, &'l Result<Check, Outcome>)| {
+        let lane = |(number, (path, check)): (usize, (&'l Path, &'l Result<Check, Outcome>))| {
             let ready = match (&path.access, check) {
                 (Err(outcome), _) | (_, Err(outcome)) => Err(outcome.clone()),
                 (Ok(access), Ok(check)) => Ok((access, check)),
             };
-            Lane::new(path, ready)
+            Lane::new(number, path, ready)
         };
-        self.paths.iter().zip(checks).map(lane).collect()
+        self.paths.iter().zip(checks).enumerate().map(lane).collect()
     }
 
     /// Before the first sample: known bytes go through the path and are looked for below.
@@ -108,6 +123,32 @@ impl Turns<'_> {
         }
         Ok(check)
     }
+}
+
+/// The seconds that one sample of everything takes at least, when fio takes so long to start.
+pub fn least_seconds(paths: &[Path], workloads: &[Workload], region: u64, fio_start: f64) -> f64 {
+    let fits = |workload: &&Workload| workload.total().is_none_or(|total| total <= region.min(LARGEST_SURE));
+    let paths = || paths.iter().filter(|path| path.access.is_ok());
+    let one = |workload: &Workload| {
+        let start = |path: &Path| {
+            if matches!(path.engine, Engine::Fio(_)) { fio_start * starts(workload) } else { 0.0 }
+        };
+        let runs = match workload.bound {
+            Bound::Bytes(_) => 0.0,
+            Bound::Time => SAMPLE_SECONDS.0,
+            Bound::Sustained => SUSTAINED_SECONDS.0,
+        };
+        paths().map(|path| start(path) + runs).sum::<f64>()
+    };
+    workloads.iter().filter(fits).map(one).sum()
+}
+
+/// What is larger may have to be left out of a short run anyway.
+const LARGEST_SURE: u64 = 200 << 20;
+
+/// How often fio is started for a sample.
+fn starts(workload: &Workload) -> f64 {
+    if workload.bound == Bound::Sustained { LEAST_SAMPLES as f64 } else { 1.0 }
 }
 
 /// How much of the time a workload gets.
@@ -164,7 +205,7 @@ impl Group<'_> {
         let start = self.turns.clock.now();
         let elapsed = |turns: &Turns<'_>| (turns.clock.now() - start).as_secs_f64();
         let length = self.length(plan);
-        if let Err(outcome) = self.fits(plan, speeds) {
+        if let Err(outcome) = self.fits(plan, length, speeds) {
             for lane in self.lanes.iter_mut().filter(|lane| lane.ready.is_ok()) {
                 lane.ready = Err(outcome.clone());
             }
@@ -182,17 +223,26 @@ impl Group<'_> {
         self.lanes.into_iter().filter_map(|lane| lane.row(turns, &self.workload, settings, stopped)).collect()
     }
 
+    fn ready(&self) -> impl Iterator<Item = &Lane<'_>> {
+        self.lanes.iter().filter(|lane| lane.ready.is_ok())
+    }
+
+    /// Seconds of a round in which nothing is measured: fio starts and ends.
+    fn starting(&self) -> f64 {
+        self.ready().map(|lane| lane.start(self.turns)).sum::<f64>() * starts(&self.workload)
+    }
+
     /// Seconds of a sample that no bytes end.
     fn length(&self, plan: Plan) -> f64 {
-        let ready = self.lanes.iter().filter(|lane| lane.ready.is_ok()).count().max(1) as f64;
+        let ready = self.ready().count().max(1) as f64;
+        let seconds = |rounds: f64| (plan.share / rounds - self.starting()) / ready;
         match self.workload.bound {
-            Bound::Sustained => (plan.share / ready).clamp(SUSTAINED_SECONDS.0, SUSTAINED_SECONDS.1),
-            _ => (plan.share / ready / LEAST_SAMPLES as f64 - FIO_START)
-                .clamp(SAMPLE_SECONDS.0, SAMPLE_SECONDS.1),
+            Bound::Sustained => seconds(1.0).clamp(SUSTAINED_SECONDS.0, SUSTAINED_SECONDS.1),
+            _ => seconds(LEAST_SAMPLES as f64).clamp(SAMPLE_SECONDS.0, SAMPLE_SECONDS.1),
         }
     }
 
-    fn fits(&self, plan: Plan, speeds: &Speeds) -> Result<(), Outcome> {
+    fn fits(&self, plan: Plan, length: f64, speeds: &Speeds) -> Result<(), Outcome> {
         let total = self.workload.total().unwrap_or(0);
         if total > self.turns.region {
             return Err(not_measured(self.turns.region_because.clone()));
@@ -200,8 +250,11 @@ impl Group<'_> {
         if plan.left <= 0.0 {
             return Err(not_measured("--time was over"));
         }
-        let ready = self.lanes.iter().enumerate().filter(|(_, lane)| lane.ready.is_ok());
-        let round: f64 = ready.map(|(i, _)| speeds.seconds(i, &self.workload, total)).sum();
+        let sample = |lane: &Lane<'_>| match self.workload.bound {
+            Bound::Bytes(_) => speeds.seconds(lane.number, &self.workload, total),
+            Bound::Time | Bound::Sustained => length,
+        };
+        let round = self.ready().map(sample).sum::<f64>() + self.starting();
         // A round that takes more than its share takes it from those that follow.
         let may_take = plan.share.max(plan.left / 2.0);
         if round > may_take {
@@ -237,7 +290,7 @@ impl Group<'_> {
             let Ok((access, check)) = lane.ready else { continue };
             active += 1;
             match lane.sample(self.turns, &self.workload, access, check, (round, length)) {
-                Ok(bytes_per_second) => speeds.seen(i, &self.workload, bytes_per_second),
+                Ok(bytes_per_second) => speeds.seen(lane.number, &self.workload, bytes_per_second),
                 Err(outcome) => lane.ready = Err(outcome),
             }
         }
@@ -257,7 +310,5 @@ pub(super) fn words(workload: &Workload) -> String {
 
 /// Seconds of a sample that time ends: shorter ones would measure how threads and fio start.
 const SAMPLE_SECONDS: (f64, f64) = (0.1, 2.0);
-/// Seconds of a sustained run.
-const SUSTAINED_SECONDS: (f64, f64) = (1.0, 120.0);
-/// What fio takes to start and to end, in seconds.
-const FIO_START: f64 = 0.2;
+/// Seconds of a sustained run; shorter ones than a few are sustained in name only, in a run that has no time for more.
+const SUSTAINED_SECONDS: (f64, f64) = (0.2, 120.0);

@@ -6,7 +6,7 @@ use crate::stats::Summary;
 use serde_json::{Map, Value, json};
 
 /// The columns, in CSV's order. `docs/METHOD.md` says what each is.
-pub const COLUMNS: [&str; 43] = [
+pub const COLUMNS: [&str; 50] = [
     "schema",
     "started",
     "keyway",
@@ -32,6 +32,9 @@ pub const COLUMNS: [&str; 43] = [
     "memory_kib",
     "lanes",
     "iter_time_ms",
+    "medium",
+    "engine",
+    "flags",
     "pattern",
     "block",
     "depth",
@@ -50,6 +53,10 @@ pub const COLUMNS: [&str; 43] = [
     "outliers",
     "precise",
     "code",
+    "p50_us",
+    "p99_us",
+    "p999_us",
+    "cpu_seconds_per_gb",
 ];
 
 /// What stands in `schema`.
@@ -116,7 +123,7 @@ fn case(case: &Case) -> Value {
         }),
         Case::Disk(it) => json!({
             "kind": "disk", "by": it.by, "spec": it.spec, "key_bits": it.key_bits, "sector_size": it.sector_size,
-            "pattern": it.pattern, "block": it.block, "depth": it.depth, "total": it.total,
+            "medium": it.medium, "engine": it.engine, "flags": it.flags.join(" "), "pattern": it.pattern, "block": it.block, "depth": it.depth, "total": it.total,
         }),
         Case::Driver(it) => json!({
             "kind": "driver", "by": format!("kernel:{}", it.driver), "spec": it.algorithm, "key_bits": it.key_bits,
@@ -127,11 +134,17 @@ fn case(case: &Case) -> Value {
 
 fn figures(measured: &Measured, precision: f64) -> Value {
     let Some(it) = Summary::of(measured) else { return json!({"result": "measured"}) };
+    let latency = |percent: f64| {
+        let points = measured.latency.iter().flatten();
+        points.into_iter().find(|point| point.percent == percent).map(|point| point.microseconds)
+    };
     json!({
         "result": "measured", "unit": measured.unit, "samples": it.count, "median": it.median,
         "low": it.interval.map(|interval| interval.0), "high": it.interval.map(|interval| interval.1),
         "mad": it.mad, "p5": it.p5, "p95": it.p95, "outliers": it.outliers.len(),
         "precise": it.precision().is_some_and(|found| found <= precision), "code": measured.code,
+        "p50_us": latency(50.0), "p99_us": latency(99.0), "p999_us": latency(99.9),
+        "cpu_seconds_per_gb": measured.cpu_seconds_per_gb,
     })
 }
 

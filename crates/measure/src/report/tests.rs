@@ -4,7 +4,7 @@
 use super::diff::Diff;
 use super::*;
 use crate::clock::{Clock, Scripted};
-use crate::results::{Frequency, Machine, SCHEMA, Settings, Wrong};
+use crate::results::{By, DiskCase, Frequency, Latency, Machine, Pattern, SCHEMA, Settings, Wrong};
 use crate::rounds::{self, Watcher};
 use crate::suite::{self, Asked};
 use std::time::Duration;
@@ -125,6 +125,55 @@ fn every_row_has_all_columns_and_no_others() {
     let csv = csv(std::slice::from_ref(&results));
     assert_eq!(csv.lines().count(), 1 + results.rows.len());
     assert!(csv.contains("\"A CPU, \"\"fast\"\" | 2 GHz\""), "{csv}");
+}
+
+/// Every column has its place in the documentation, and storage fills the ones that are its own.
+#[test]
+fn columns_are_documented_and_storage_has_its_own() {
+    let method = include_str!("../../../../docs/METHOD.md");
+    assert!(method.contains(&format!("the same {} columns always", COLUMNS.len())));
+    let (_, table) = method.split_once("| columns | |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    for column in COLUMNS.iter().filter(|column| **column != "schema") {
+        assert!(table.contains(&format!("`{column}`")), "{column}");
+    }
+    let mut results = run(&[5000]);
+    let Outcome::Measured(measured) = &mut results.rows[0].outcome else { panic!() };
+    measured.latency = Some(
+        [(50.0, 80.5), (99.0, 200.0), (99.9, 4000.0)]
+            .map(|(percent, microseconds)| Latency { percent, microseconds })
+            .into(),
+    );
+    measured.cpu_seconds_per_gb = Some(0.75);
+    results.rows[0].case = Case::Disk(DiskCase {
+        by: By::DmCrypt,
+        medium: "loop".into(),
+        spec: Some("aes-xts-plain64".into()),
+        key_bits: Some(512),
+        sector_size: Some(4096),
+        pattern: Pattern::RandomRead,
+        block: 4096,
+        depth: 32,
+        total: None,
+        flags: ["no_read_workqueue", "no_write_workqueue"].map(str::to_owned).into(),
+        engine: "fio".into(),
+    });
+    let lines = json_lines(std::slice::from_ref(&results));
+    let row: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    for (column, value) in [
+        ("kind", serde_json::json!("disk")),
+        ("medium", serde_json::json!("loop")),
+        ("engine", serde_json::json!("fio")),
+        ("flags", serde_json::json!("no_read_workqueue no_write_workqueue")),
+        ("p50_us", serde_json::json!(80.5)),
+        ("p99_us", serde_json::json!(200.0)),
+        ("p999_us", serde_json::json!(4000.0)),
+        ("cpu_seconds_per_gb", serde_json::json!(0.75)),
+    ] {
+        assert_eq!(row[column], value, "{column}");
+    }
+    let csv = csv(std::slice::from_ref(&results));
+    assert!(csv.lines().nth(1).unwrap().ends_with(",80.5,200.0,4000.0,0.75"), "{csv}");
 }
 
 #[test]

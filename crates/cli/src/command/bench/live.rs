@@ -42,6 +42,20 @@ impl Live {
         }
     }
 
+    /// Writes the file anew: what stands before its rows is known better now.
+    pub(super) fn rewrite(&mut self) {
+        let written = self.file.as_mut().map_or(Ok(()), |file| file.rewrite(&self.results));
+        self.note(written);
+    }
+
+    /// There is no point in measuring what cannot be kept.
+    fn note(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.error.get_or_insert(error);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn look_at_the_clock_rate(machine: &mut Machine) {
         machine.frequency = machine::widest(machine.frequency, machine::frequency(Path::new("/")));
     }
@@ -51,13 +65,8 @@ impl Watcher for Live {
     fn row(&mut self, row: &Row) {
         Self::look_at_the_clock_rate(&mut self.results.machine);
         self.results.rows.push(row.clone());
-        if let Some(file) = &mut self.file
-            && let Err(error) = file.append(row, &self.results)
-        {
-            // There is no point in measuring what cannot be kept.
-            self.error.get_or_insert(error);
-            self.stop.store(true, Ordering::Relaxed);
-        }
+        let written = self.file.as_mut().map_or(Ok(()), |file| file.append(row, &self.results));
+        self.note(written);
     }
 
     fn progress(&mut self, part: f64, case: &str) {

@@ -1,7 +1,7 @@
-//! `bench`: measures ciphers and key derivation in memory, and compares what was measured.
+//! `bench`: measures ciphers and key derivation in memory, storage plain and encrypted, and compares what was measured.
 //!
-//! `options` is the table's options, `asked` makes a list of cases of them, `run` measures it while `live` watches, `outputs` writes reports,
-//! `files` reads results and compares them.
+//! `options` is the table's options, `asked` makes a list of cases of them, `run` measures it while `live` watches, `disk` measures storage,
+//! `outputs` writes reports, `files` reads results and compares them.
 
 mod asked;
 mod disk;
@@ -23,7 +23,7 @@ pub(crate) static COMMAND: Command = Command {
         Operand { name: "VERB", required: false, help: "disk, diff or merge; nothing measures in memory." },
         Operand { name: "FILE...", required: false, help: "Results files, as --save writes them." },
     ],
-    about: "Measure ciphers and key derivation; compare measurements.",
+    about: "Measure ciphers, key derivation and disks; compare measurements.",
     man: "Measures in memory, in this process, on one core and on all. Around every sample the output is compared with the portable \
           code's: wrong work has no figure. Cases take turns, and each is measured until the 95 % interval of its median lies \
           within one percent, or its share of --time is used up. Combinations that cannot exist are rows with the rule that forbids \
@@ -39,7 +39,9 @@ pub(crate) static COMMAND: Command = Command {
           same bytes. TARGET is a directory (a scratch file without a name is made in it), or a file or block device, which is written \
           over after a question; without a terminal --batch-mode must say so. What is mounted, in use or holds a known signature is \
           refused. --cipher, --key-size and --sector-size choose one encryption, --time (300) bounds the run. fio makes the \
-          requests to devices where it is installed. Nothing is left, however it ends.\n\n\
+          requests to devices where it is installed and --time leaves room for its starts. --save, --json, --json-lines, --csv, \
+          --markdown and --html report as they do of ciphers, with latencies, processor time and what limits it. Nothing is left, \
+          however it ends. keyway bench disk --resume FILE goes on with a run that was stopped or killed, on the same target.\n\n\
           keyway bench diff OLD NEW says what changed beyond noise, and exits with 1 when something became slower or wrong, or lost \
           its figure. keyway bench merge FILE... puts machines side by side; with --html it makes one page, with --json-lines or \
           --csv one table of all of them.\n\n\
@@ -48,7 +50,10 @@ pub(crate) static COMMAND: Command = Command {
     options: &[options::ALL],
     examples: &[
         Example { line: "keyway bench --suite quick", does: "The ciphers that people choose between." },
-        Example { line: "keyway bench disk .", does: "What does encryption cost on this disk?" },
+        Example {
+            line: "keyway bench disk --html page.html .",
+            does: "What does encryption cost on this disk?",
+        },
         Example {
             line: "keyway bench -c 'serpent*' --save s.json",
             does: "All of Serpent; keep the samples.",

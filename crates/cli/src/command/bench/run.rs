@@ -117,6 +117,29 @@ fn versions(asked: &Asked) -> BTreeMap<String, String> {
 fn resumed(args: &Args, path: &Path) -> Result<(Results, Vec<Listed>)> {
     let results = files::read(path)?;
     let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
+    if results.settings.suite == "disk" {
+        let shown = path.display();
+        return refuse(format!("this run was over storage; \"keyway bench disk --resume {shown}\" goes on."));
+    }
+    begun_here(&results, path)?;
+    let Some(begun_with) = Asked::from_filters(&results.settings.filters, results.machine.cpus) else {
+        return refuse("its options are none of bench's: it cannot be gone on with.".to_owned());
+    };
+    let asked = asked(args)?;
+    if !asked.filters().is_empty() && asked.filters() != begun_with.filters() {
+        let options = begun_with.filters().join(" ");
+        return refuse(format!("the run began with other options ({options}); leave them out to go on."));
+    }
+    let listed = cases(&begun_with)?;
+    Ok((results, listed))
+}
+
+/// Whether the run began on this machine with this program.
+///
+/// # Errors
+/// What is not as it was.
+pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
+    let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
     let here = machine::look(Path::new("/"));
     let there = &results.machine;
     for (what, here, there) in [
@@ -132,16 +155,7 @@ fn resumed(args: &Args, path: &Path) -> Result<(Results, Vec<Listed>)> {
     if results.versions.get("keyway").map(String::as_str) != Some(version) {
         return refuse(format!("the run began with another version of Keyway; this is {version}."));
     }
-    let Some(begun_with) = Asked::from_filters(&results.settings.filters, results.machine.cpus) else {
-        return refuse("its options are none of bench's: it cannot be gone on with.".to_owned());
-    };
-    let asked = asked(args)?;
-    if !asked.filters().is_empty() && asked.filters() != begun_with.filters() {
-        let options = begun_with.filters().join(" ");
-        return refuse(format!("the run began with other options ({options}); leave them out to go on."));
-    }
-    let listed = cases(&begun_with)?;
-    Ok((results, listed))
+    Ok(())
 }
 
 /// The rows in the order of the cases, and what is to be said about all of them.

@@ -29,7 +29,7 @@ pub(super) fn answer(run: &Run<'_>) -> Markup {
 
 fn tiles(run: &Run<'_>) -> Vec<Tile> {
     let mut tiles = Vec::new();
-    if let Some(group) = run.main_group() {
+    if let Some(group) = run.main_group().filter(|group| !is_alone(group)) {
         let tile = |what, entry: &Entry<'_>, threads_: u32| {
             let figure = words::throughput(entry.figure()?.median);
             Some(Tile { what, figure, about: format!("{}, {}", short_name(entry.case), threads(threads_)) })
@@ -42,7 +42,13 @@ fn tiles(run: &Run<'_>) -> Vec<Tile> {
         let everywhere = run.group_like(group.like, all).filter(|_| all > count).and_then(default_of);
         tiles.extend(everywhere.and_then(|entry| tile("the default, all cores", entry, all)));
     }
-    if let Some((plain, encrypted)) = pairs(run).into_iter().next() {
+    let mut shown = Vec::new();
+    for (plain, encrypted) in pairs(run) {
+        // What disks are bought by: each once, as the first way to encrypt does it.
+        if shown.contains(&encrypted.case.pattern) || encrypted.case.pattern == Pattern::RandomMixed {
+            continue;
+        }
+        shown.push(encrypted.case.pattern);
         let part = encrypted.summary.median / plain.summary.median;
         tiles.push(Tile {
             what: "of plain storage",
@@ -53,6 +59,11 @@ fn tiles(run: &Run<'_>) -> Vec<Tile> {
     tiles
 }
 
+/// One cipher is the fastest of nothing; it was measured for the storage's sake.
+fn is_alone(group: &Group<'_>) -> bool {
+    group.entries.len() < 2
+}
+
 /// The fastest of those that protect a disk.
 pub(super) fn fastest<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
     group.entries.iter().find(|entry| advice::against(&entry.case.spec).is_none())
@@ -60,7 +71,7 @@ pub(super) fn fastest<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
 
 fn sentences(run: &Run<'_>) -> Vec<Markup> {
     let mut sentences = Vec::new();
-    if let Some(group) = run.main_group() {
+    if let Some(group) = run.main_group().filter(|group| !is_alone(group)) {
         sentences.extend(of_the_fastest(group));
         sentences.extend(of_the_default(group));
         sentences.extend(of_the_peers(group));
@@ -150,26 +161,19 @@ fn of_all_cores(run: &Run<'_>, group: &Group<'_>) -> Option<Markup> {
 
 /// Plain and encrypted storage under the same load: the most data in order first, reading before writing.
 pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<'a>)> {
-    let (plain, encrypted): (Vec<_>, Vec<_>) =
-        disk::figured(run).into_iter().partition(|it| it.case.by == By::Plain);
     let mut pairs: Vec<(disk::Figured<'a>, disk::Figured<'a>)> = Vec::new();
-    for it in encrypted {
-        let alike = |other: &&disk::Figured<'_>| {
+    for comparison in disk::comparisons(run) {
+        let (plain, encrypted): (Vec<_>, Vec<_>) =
+            comparison.items.into_iter().partition(|it| it.case.by == By::Plain);
+        for it in encrypted {
             let load = |it: &disk::Figured<'_>| {
-                (
-                    it.case.medium.clone(),
-                    it.case.pattern,
-                    it.case.block,
-                    it.case.depth,
-                    it.case.total,
-                    it.measured.unit,
-                )
+                let case = it.case;
+                (case.pattern, case.block, case.depth, case.total, it.measured.unit)
             };
-            load(other) == load(&it)
-        };
-        let Some(beside) = plain.iter().find(alike) else { continue };
-        let beside = disk::Figured { summary: beside.summary.clone(), path: beside.path.clone(), ..*beside };
-        pairs.push((beside, it));
+            if let Some(beside) = plain.iter().find(|other| load(other) == load(&it)) {
+                pairs.push((beside.clone(), it));
+            }
+        }
     }
     let order = |pattern| match pattern {
         Pattern::SequentialRead => 0,
@@ -179,7 +183,12 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
         Pattern::RandomMixed => 4,
     };
     let by = |it: &disk::Figured<'_>| it.case.by != By::Keyway;
-    pairs.sort_by_key(|(_, it)| (order(it.case.pattern), std::cmp::Reverse(it.case.total), by(it)));
+    // Of what was measured once or twice nothing follows.
+    let vague = |it: &disk::Figured<'_>| it.summary.interval.is_none();
+    pairs.sort_by_key(|(plain, it)| {
+        let deep = std::cmp::Reverse((it.case.total, it.case.depth));
+        (order(it.case.pattern), vague(plain) || vague(it), by(it), deep)
+    });
     // One amount of data is enough.
     let mut seen: Vec<(Pattern, u32, u32, String)> = Vec::new();
     pairs.retain(|(_, it)| {
@@ -196,13 +205,17 @@ fn of_a_pair(plain: &disk::Figured<'_>, encrypted: &disk::Figured<'_>) -> Markup
     let show = |it: &Summary| words::value(it.median, plain.measured.unit);
     let what = disk::capital(disk::pattern_name(encrypted.case.pattern));
     html! {
-        (what) " (" (disk::load(encrypted.case)) ") through " b { (encrypted.path) } ": "
+        (what) " (" (disk::load(encrypted.case))
+        @if let Some(total) = encrypted.case.total { ", " (words::bytes(total)) }
+        ") through " b { (encrypted.path) } ": "
         @match compare(a, b, 0.0) {
             Change::By(_) => { (words::percent(b.median / a.median)) " of plain, " }
             Change::Noise => { "no difference from plain beyond noise, " }
             Change::TooFewSamples => { "too few samples to compare, " }
         }
-        (show(b)) " beside " (show(a)) "."
+        (show(b)) " beside " (show(a))
+        @if let Some(model) = encrypted.model { "; " (model.limit().to_string()) }
+        "."
     }
 }
 

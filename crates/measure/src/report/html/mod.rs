@@ -14,7 +14,6 @@ mod drivers;
 mod figure;
 mod fleet;
 mod kdf;
-mod latency;
 mod machines;
 mod matrix;
 mod palette;
@@ -75,9 +74,10 @@ fn report(run: &Run<'_>) -> Markup {
     html! {
         (remarks::warnings(run))
         (answer::answer(run))
+        @if is_of_storage(run) { (disk::storage(run)) }
         (ciphers::ranking(run))
         (ciphers::not_for_disks(run))
-        (disk::storage(run))
+        @if !is_of_storage(run) { (disk::storage(run)) }
         (ciphers::scaling(run))
         (matrix::matrix(run))
         (kdf::kdfs(run))
@@ -85,6 +85,11 @@ fn report(run: &Run<'_>) -> Markup {
         (machines::facts(run))
         (remarks::without_figures(run))
     }
+}
+
+/// Whether ciphers were measured for the storage's sake only: then it comes first.
+fn is_of_storage(run: &Run<'_>) -> bool {
+    run.results.settings.suite == "disk"
 }
 
 fn title(runs: &[Run<'_>]) -> String {

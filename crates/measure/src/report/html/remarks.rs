@@ -80,7 +80,17 @@ pub(super) fn method(runs: &[Run<'_>]) -> Markup {
                     "not what a disk will do." }
             }
             @if kinds(|case| matches!(case, Case::Disk(_))) {
-                li { "Storage is written before it is measured, read past the page cache, and measured plain and encrypted in turn." }
+                li { "Storage: all of it is written with random data before it is measured. Plain and encrypted are measured in turn, in the "
+                    "same run, on the same bytes, past the page cache where the file system allows that." }
+                li { "Requests are made by fio where it is installed and by Keyway's own engine elsewhere; a chart compares what was asked "
+                    "by the same one. Its own engine's time ends after the flush, fio's before it." }
+                li { "After each sample eight places are read through the encryption and below it, and compared with what other code makes "
+                    "of them. A device that keeps no data says so instead." }
+                li { "Model: a byte comes from the disk, at d bytes a second, and goes through the cipher, at c: together c·d/(c+d). d is "
+                    "the plain storage under the same requests, c the cipher in memory in the same run, on as many cores as there are "
+                    "requests at once." }
+                li { "Processor time is that of the process that makes the requests; where the kernel encrypts, the whole machine's, with "
+                    "everything else that ran." }
             }
             @for run in runs { (numbers(run, runs.len() > 1)) }
         }

@@ -2,14 +2,15 @@
 //! of it is proved in `tests/tests/measure/page.rs`.
 
 use super::super::tests::same_as_the_snapshot;
-use super::fixture::{board, server, workstation};
+use super::fixture::{board, server, storage, workstation};
 use super::*;
-use crate::results::{Case, CipherCase, Outcome, Row, SCHEMA};
+use crate::results::{By, Case, CipherCase, Outcome, Row, SCHEMA};
 
 #[test]
 fn pages_are_the_same_to_the_byte() {
     same_as_the_snapshot("workstation.html", &page(&[workstation()]));
     same_as_the_snapshot("machines.html", &page(&[server(), board()]));
+    same_as_the_snapshot("storage.html", &page(&[storage()]));
 }
 
 /// Tags and attributes of a page.
@@ -136,6 +137,53 @@ fn the_answer_is_said_in_words() {
     ] {
         assert!(page.contains(sentence), "{sentence}");
     }
+}
+
+#[test]
+fn storage_is_compared_with_what_the_same_program_asked_of_the_same_storage() {
+    let results = storage();
+    let run = &run::runs(std::slice::from_ref(&results))[0];
+    let all = disk::comparisons(run);
+    let names = |number: usize| {
+        let mut names: Vec<&str> = all[number].items.iter().map(|it| it.path.as_str()).collect();
+        names.dedup();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    assert_eq!(all.len(), 2);
+    assert_eq!(names(0), ["keyway, 4096 B sectors", "keyway, 512 B sectors", "plain"]);
+    assert_eq!(
+        names(1),
+        [
+            "dm-crypt, 4096 B sectors",
+            "dm-crypt, 4096 B sectors, no queues",
+            "dm-crypt, 512 B sectors",
+            "dm-crypt, 512 B sectors, no queues",
+            "plain",
+        ]
+    );
+    let page = page(std::slice::from_ref(&results));
+    for sentence in [
+        "Sequential read (1 MiB requests, depth 1, 1000 MiB) through <b>keyway, 512 B sectors</b>: 77 % of plain",
+        "; the disk is the limit.",
+        "Through the kernel's dm-crypt, on a loop device",
+        "Requests by fio. Encrypted with aes-xts-plain64 with a 512-bit key. “No queues” is dm-crypt with",
+        "keyway on file, 2000 MiB",
+        "d is the plain storage under the same requests",
+    ] {
+        assert!(page.contains(sentence), "{sentence}");
+    }
+    assert!(!page.contains("is the fastest cipher here"), "there is one");
+    let (storage, memory) = (page.find("<h2>Storage"), page.find("<h2>Ciphers in memory"));
+    assert!(storage < memory && storage.is_some());
+
+    // Plain storage that fio was asked of alone stands by itself, and a device asked by one engine is compared twice.
+    let mut alone = results.clone();
+    alone.rows.retain(|row| !matches!(&row.case, Case::Disk(case) if case.by == By::DmCrypt));
+    let runs = run::runs(std::slice::from_ref(&alone));
+    let by: Vec<_> = disk::comparisons(&runs[0]).into_iter().map(|one| (one.by, one.engine)).collect();
+    assert_eq!(by, [(Some(By::Keyway), "keyway".to_owned()), (None, "fio".to_owned())]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! `bench disk TARGET`: storage plain and encrypted, in turn, in one run.
 //!
-//! `target` says what TARGET is and refuses what must not be written over, `kernel` makes dm-crypt's mappings, `paths` lists the ways to the
-//! storage. Whatever is made here goes by itself when this process ends, however it ends: the scratch file has no name, the loop
+//! `asked` is what the options ask for, or what a run that goes on was asked for; `target` says what TARGET is and refuses what must not be
+//! written over, `kernel` makes dm-crypt's mappings, `paths` lists the ways to the storage. Whatever is made here goes by itself when this process ends, however it ends: the scratch file has no name, the loop
 //! device and the mappings are removed by the kernel when nobody has them open.
 #![allow(clippy::result_large_err, reason = "what keeps a path from being measured is passed up once a path")]
 
+mod asked;
 mod kernel;
 mod paths;
 mod target;
@@ -15,12 +16,11 @@ use super::outputs::{Outputs, cannot_write};
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
-use keyway_crypto::{CipherSpec, SectorSize};
+use asked::Asked;
 use keyway_measure::clock::{Clock, Machine as MachineClock};
-use keyway_measure::disk::{self, Encryption, Fio, Turns, fill, workload};
+use keyway_measure::disk::{self, Engine, Fio, Scratch, Turns, fill, turns, workload};
 use keyway_measure::results::{Growing, SCHEMA, Settings};
 use keyway_measure::rounds::Watcher;
-use keyway_measure::suite::DEFAULT;
 use keyway_measure::{Results, machine, prepare, report, rounds};
 use paths::Paths;
 use std::collections::BTreeMap;
@@ -34,15 +34,22 @@ use target::Target;
 /// `keyway bench disk TARGET`.
 pub(super) fn run(args: &Args) -> Result<()> {
     let clock = MachineClock::start();
-    let encryptions = encryptions(args)?;
-    let mut target = Target::of(args)?;
-    let region = target.region()?;
-    let results = begun(args, &clock, &encryptions);
+    let resumed = args.path(&options::RESUME);
+    let (results, asked) = match resumed {
+        Some(path) => Asked::resumed(args, path)?,
+        None => {
+            let asked = Asked::of(args)?;
+            (begun(args, &clock, &asked), asked)
+        }
+    };
+    let mut target = Target::of(&asked.target)?;
+    let region = target.region(asked.region)?;
     let time = results.settings.time_seconds.unwrap_or(TIME);
     let outputs = Outputs::open(args, |all| all.iter().map(report::terminal).collect())?;
-    let file = match args.path(&options::SAVE) {
+    let path = resumed.or_else(|| args.path(&options::SAVE));
+    let file = match path {
         Some(path) => {
-            let file = Growing::create(path, &results, args.given(&shared::FORCE));
+            let file = Growing::create(path, &results, resumed.is_some() || args.given(&shared::FORCE));
             Some(file.map_err(|error| cannot_write(path, &error))?)
         }
         None => None,
@@ -53,25 +60,36 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let asked_to = Arc::clone(&stop);
     let stopping = interrupt::stop_by(move |_| asked_to.store(true, Ordering::Relaxed));
     let mut live = Live::new(args, results, file, Arc::clone(&stop));
-    let whole = Whole { clock: &clock, time, stop: &stop, encryptions: &encryptions };
+    let whole = Whole { clock: &clock, time, stop: &stop, asked: &asked };
     let measured = whole.measure(&mut target, region, &mut live);
     live.finish();
     drop(stopping);
     let listed = measured.map_err(|error| target.failed(&error))?;
 
     let mut results = live.results;
-    results.complete = !stop.load(Ordering::Relaxed) && results.rows.len() >= listed;
-    if let (Some(file), Some(path)) = (&mut live.file, args.path(&options::SAVE)) {
+    results.rows.sort_by_cached_key(|row| listed.iter().position(|id| *id == row.id));
+    let all = listed.len();
+    results.complete = !stop.load(Ordering::Relaxed) && all > 0 && results.rows.len() >= all;
+    if let (Some(file), Some(path)) = (&mut live.file, path) {
         let written = live.error.take().map_or_else(|| file.rewrite(&results), Err);
         written.map_err(|error| cannot_write(path, &error))?;
     }
     let (complete, done) = (results.complete, results.rows.len());
     outputs.write(&[results])?;
-    match complete {
-        true => Ok(()),
-        false if listed == 0 => Err(Failure::new(Exit::Parameters, "Stopped before anything was measured.")),
-        false => Err(Failure::new(Exit::Parameters, format!("Stopped with {done} of {listed} cases."))),
-    }
+    if complete { Ok(()) } else { Err(stopped(path, done, all)) }
+}
+
+fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
+    let hint = path.map_or_else(
+        || "with --save it could be gone on with.".to_owned(),
+        |path| format!("\"keyway bench disk --resume {}\" goes on.", path.display()),
+    );
+    let what = match (done, all) {
+        (0, _) => "before anything was measured".to_owned(),
+        (done, 0) => format!("with the {done} cases that there were"),
+        (done, all) => format!("with {done} of {all} cases"),
+    };
+    Failure::new(Exit::Parameters, format!("Stopped {what}; {hint}"))
 }
 
 /// The run between its preparations and its reports.
@@ -79,14 +97,16 @@ struct Whole<'a> {
     clock: &'a MachineClock,
     time: f64,
     stop: &'a AtomicBool,
-    encryptions: &'a [Encryption],
+    asked: &'a Asked,
 }
 
 impl Whole<'_> {
-    /// How many rows there should be.
-    fn measure(&self, target: &mut Target, region: u64, live: &mut Live) -> io::Result<usize> {
+    /// The names of all rows that there should be, in their order; none when it was stopped before that was known.
+    fn measure(&self, target: &mut Target, region: u64, live: &mut Live) -> io::Result<Vec<String>> {
         let scratch = target.scratch(region)?;
-        let seconds = self.time * FILL_PART;
+        let resumed = self.asked.region.is_some();
+        // A run that goes on needs all the bytes that it began with.
+        let seconds = if resumed { f64::INFINITY } else { self.time * FILL_PART };
         let mut progress = |bytes: u64| {
             let part = FILL_PART * bytes as f64 / region as f64;
             live.progress(part, "filling with random data");
@@ -94,17 +114,28 @@ impl Whole<'_> {
         let below = scratch.storage();
         let filled = fill::fill(&*below, region, seconds, self.clock, self.stop, &mut progress);
         let filled = match filled {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Vec::new()),
             other => other?,
         };
         let _ = scratch.drop_caches();
+        let asked = Asked { region: Some(filled.bytes), ..self.asked.clone() };
+        live.results.settings.filters = asked.filters();
+        live.rewrite();
 
-        let fio = Fio::find();
-        if let Some(fio) = &fio {
+        let began = if resumed { self.clock.now() } else { Duration::ZERO };
+        let deadline = began + Duration::from_secs_f64(self.time);
+        let workloads = workload::all();
+        let fio = Fio::find().filter(|_| !resumed || live.results.versions.contains_key("fio"));
+        let (paths, fio) = self.paths(&scratch, target, filled.bytes, fio, deadline);
+        if let Some((fio, _)) = &fio {
             live.results.versions.insert("fio".into(), fio.version.clone());
         }
-        let paths = Paths::over(&scratch, target, filled.bytes, self.encryptions, fio.is_some());
-        live.results.warnings.extend(paths.warnings.iter().cloned());
+        for warning in &paths.warnings {
+            if !live.results.warnings.contains(warning) {
+                live.results.warnings.push(warning.clone());
+            }
+        }
+        live.rewrite();
         self.ciphers(live);
         let turns = Turns {
             paths: &paths.all,
@@ -113,23 +144,65 @@ impl Whole<'_> {
             region_because: because(target, region, filled.bytes),
             keeps_data: paths.keeps_data,
             fill_speed: filled.speed,
-            fio: fio.as_ref(),
+            fio: fio.as_ref().map(|(fio, _)| fio),
+            fio_start: fio.as_ref().map_or(0.0, |(_, start)| *start),
             cpus: live.results.machine.cpus,
             clock: self.clock,
-            began: Duration::ZERO,
-            deadline: Duration::from_secs_f64(self.time),
+            began,
+            deadline,
             stop: self.stop,
         };
         let settings = live.results.settings.clone();
         let before = live.results.rows.clone();
-        let workloads = workload::all();
         turns.run(&workloads, &settings, before, live);
-        Ok(disk::ciphers(self.encryptions).len() + workloads.len() * paths.all.len())
+        let of_workload = |workload| paths.all.iter().map(move |path| path.case(workload).id());
+        let ciphers = disk::ciphers(&self.asked.encryptions);
+        let ciphers = ciphers.iter().map(|it| it.case.id());
+        Ok(ciphers.chain(workloads.iter().flat_map(of_workload)).collect())
+    }
+
+    /// The ways to the storage; and fio, where it makes requests, with the seconds that it takes to start. Where those would be most of
+    /// the time it makes none.
+    fn paths(
+        &self,
+        scratch: &Scratch,
+        target: &mut Target,
+        region: u64,
+        fio: Option<Fio>,
+        deadline: Duration,
+    ) -> (Paths, Option<(Fio, f64)>) {
+        let encryptions = &self.asked.encryptions;
+        let paths = Paths::over(scratch, target, region, encryptions, fio.is_some());
+        let node = paths.all.iter().find_map(|path| match &path.engine {
+            Engine::Fio(node) => Some(node.clone()),
+            Engine::BuiltIn => None,
+        });
+        let (Some(fio), Some(node)) = (fio, node) else { return (paths, None) };
+        let why = match fio.start_up(&node, self.clock, self.stop) {
+            Ok(start) => {
+                let left = deadline.saturating_sub(self.clock.now()).as_secs_f64();
+                let least = turns::least_seconds(&paths.all, &workload::all(), region, start);
+                if self.asked.region.is_some() || least <= left * MOST_STARTING {
+                    return (paths, Some((fio, start)));
+                }
+                format!(
+                    "it takes {start:.2} s to start, and one sample of everything {least:.0} s of the {left:.0} s that \
+                     there are"
+                )
+            }
+            Err(error) => error.to_string(),
+        };
+        // Mappings have names: the old ones go first.
+        drop(paths);
+        let mut paths = Paths::over(scratch, target, region, encryptions, false);
+        paths.warnings.push(format!("fio was left out, the built-in engine made all requests: {why}."));
+        (paths, None)
     }
 
     /// The cipher alone, in memory: what the model needs.
     fn ciphers(&self, live: &mut Live) {
-        let cases = disk::ciphers(self.encryptions);
+        let mut cases = disk::ciphers(&self.asked.encryptions);
+        cases.retain(|it| live.results.row(&it.case.id()).is_none());
         let time = (self.time * CIPHER_PART).max(0.5);
         let settings = rounds::settings(Some(time), cases.len(), self.clock.cost().as_secs_f64());
         let mut quiet = Quiet(live, FILL_PART);
@@ -163,22 +236,15 @@ fn because(target: &Target, region: u64, filled: u64) -> String {
     }
 }
 
-fn begun(args: &Args, clock: &MachineClock, encryptions: &[Encryption]) -> Results {
+fn begun(args: &Args, clock: &MachineClock, asked: &Asked) -> Results {
     let mut here = machine::look(Path::new("/"));
     if let Some(name) = args.text(&options::NAME) {
         name.clone_into(&mut here.name);
     }
     let time = args.number(&options::TIME).filter(|seconds| *seconds > 0).map_or(TIME, |time| time as f64);
-    let mut filters = Vec::new();
-    for it in encryptions {
-        filters.push(format!(
-            "--cipher {} --key-size {} --sector-size {}",
-            it.spec, it.key_bits, it.sector_size
-        ));
-    }
     let settings = Settings {
-        suite: "disk".into(),
-        filters,
+        suite: asked::SUITE.into(),
+        filters: asked.filters(),
         time_seconds: Some(time),
         precision: 0.01,
         least_samples: 1,
@@ -198,36 +264,11 @@ fn begun(args: &Args, clock: &MachineClock, encryptions: &[Encryption]) -> Resul
     }
 }
 
-/// What is encrypted with: one cipher, at each sector size that it takes.
-fn encryptions(args: &Args) -> Result<Vec<Encryption>> {
-    let spec = args.text(&options::CIPHER).unwrap_or(DEFAULT.0);
-    let wrong =
-        |error: keyway_crypto::Error| Failure::new(Exit::Parameters, format!("Cipher {spec}: {error}."));
-    let parsed = CipherSpec::parse(spec).map_err(wrong)?;
-    let key_bits = match args.number32(&options::KEY_SIZE) {
-        Some(bits) => bits,
-        None if spec == DEFAULT.0 => DEFAULT.1,
-        None => 256,
-    };
-    parsed.check_key_bits(key_bits as usize).map_err(wrong)?;
-    let asked: Vec<u32> =
-        args.texts(&options::SECTOR_SIZE).iter().filter_map(|text| text.parse().ok()).collect();
-    let sizes = if asked.is_empty() { vec![512, 4096] } else { asked.clone() };
-    let mut all = Vec::new();
-    for sector_size in sizes {
-        match SectorSize::new(sector_size).and_then(|size| parsed.check_sector_size(size)) {
-            Ok(()) => all.push(Encryption { spec: spec.to_owned(), key_bits, sector_size }),
-            // Of the usual ones those that the cipher takes.
-            Err(_) if asked.is_empty() => {}
-            Err(error) => return Err(wrong(error)),
-        }
-    }
-    Ok(all)
-}
-
 /// Seconds of a run, when --time does not say.
 const TIME: f64 = 300.0;
 /// The part of them in which the target is filled, at most.
 const FILL_PART: f64 = 0.15;
 /// The part in which the cipher is measured in memory.
 const CIPHER_PART: f64 = 0.03;
+/// Of what is left one sample of everything by fio may take this part.
+const MOST_STARTING: f64 = 0.7;

@@ -41,6 +41,10 @@ impl Paths {
             _mappings: Vec::new(),
             _below: None,
         };
+        if !paths.keeps_data {
+            let warning = "null_blk keeps no data: what was written to it was not checked, and its figures are those of no disk.";
+            paths.warnings.push(warning.into());
+        }
         // fio goes past the page cache, or it is not asked.
         let has_fio = has_fio && scratch.buffered_because().is_none();
         paths.own(scratch, &medium, region, encryptions, target.device().is_some());

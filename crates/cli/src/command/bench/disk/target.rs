@@ -30,16 +30,12 @@ enum Kind {
 }
 
 impl Target {
-    /// The target of the command line.
+    /// The target of that name.
     ///
     /// # Errors
     /// It cannot be used, or must not be.
-    pub(super) fn of(args: &Args) -> Result<Self> {
-        let [_, path] = args.operands() else {
-            let usage = "bench disk takes one TARGET: a directory, a file or a block device.";
-            return Err(Failure::new(Exit::Parameters, usage));
-        };
-        let path = PathBuf::from(path);
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let path = path.to_owned();
         let kind = match fs::metadata(&path) {
             Ok(found) => Self::existing(&path, &found)?,
             Err(error) if error.kind() == ErrorKind::NotFound && Self::may_be_made(&path) => Kind::NewFile,
@@ -78,24 +74,29 @@ impl Target {
         self.path.display().to_string()
     }
 
-    /// How many bytes of it are used.
+    /// How many bytes of it are used: as many as a run had that goes on.
     ///
     /// # Errors
     /// It is too small.
-    pub(super) fn region(&self) -> Result<u64> {
+    pub(super) fn region(&self, began_with: Option<u64>) -> Result<u64> {
         let has = match &self.kind {
             Kind::Directory => scratch::room(&self.path),
             Kind::NewFile => scratch::room(&directory_of(&self.path)),
             Kind::File(file, _) | Kind::Device(file, _) => Ok(file.len()),
         };
         let has = has.map_err(|error| cannot_use(&self.path, &error))?;
-        scratch::region(has, None).ok_or_else(|| {
+        let region =
+            scratch::region(has, began_with).filter(|region| began_with.is_none_or(|all| *region == all));
+        region.ok_or_else(|| {
             let (path, mib) = (self.path.display(), has >> 20);
             let what = match &self.kind {
                 Kind::Directory | Kind::NewFile => "has room for",
                 Kind::File(..) | Kind::Device(..) => "has",
             };
-            let message = format!("{path} {what} {mib} MiB; 10 are needed, and 2000 for all sizes.");
+            let message = match began_with {
+                Some(all) => format!("{path} {what} {mib} MiB; the run began with {}.", all >> 20),
+                None => format!("{path} {what} {mib} MiB; 10 are needed, and 2000 for all sizes."),
+            };
             Failure::new(Exit::Device, message)
         })
     }

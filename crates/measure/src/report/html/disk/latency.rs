@@ -1,18 +1,22 @@
 //! How long single requests take: the middle one, and those that people notice.
 
-use super::chart::{Line, Lines, Point};
-use super::ciphers::Owned;
-use super::disk::{Figured, capital, load, pattern_name};
-use super::figure::Table;
-use super::palette::SERIES;
-use super::words;
+use super::super::chart::{Line, Lines, Point};
+use super::super::ciphers::Owned;
+use super::super::figure::Table;
+use super::super::palette::SERIES;
+use super::super::words;
+use super::{Figured, is_in_order, way};
 use maud::{Markup, html};
 
-/// A chart for each way of asking.
-pub(super) fn curves(all: &[Figured<'_>]) -> Markup {
+/// A chart for each way of asking here and there; in order only where nothing else was asked. `of` tells its titles from another's.
+pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
     let mut ways: Vec<(String, Vec<&Figured<'_>>)> = Vec::new();
-    for it in all.iter().filter(|it| it.measured.latency.as_ref().is_some_and(|points| !points.is_empty())) {
-        let way = capital(pattern_name(it.case.pattern)) + ", " + &load(it.case);
+    let in_order = |it: &Figured<'_>| is_in_order(it.case);
+    let random_too = all.iter().any(|it| !in_order(it));
+    let has_points =
+        |it: &&Figured<'_>| it.measured.latency.as_ref().is_some_and(|points| !points.is_empty());
+    for it in all.iter().filter(has_points).filter(|it| !(random_too && in_order(it))) {
+        let way = format!("{}{of}", way(it.case));
         match ways.iter_mut().find(|(known, _)| *known == way) {
             Some((_, rows)) => rows.push(it),
             None => ways.push((way, vec![it])),
@@ -20,8 +24,10 @@ pub(super) fn curves(all: &[Figured<'_>]) -> Markup {
     }
     html! {
         @if !ways.is_empty() {
-            h3 { "How long requests take" }
-            p { "Of a thousand requests 990 take no longer than the time over “99 %”. The last one decides whether a system feels slow." }
+            p.lead {
+                b { "How long requests take." } " Of a thousand requests 990 take no longer than the time over “99 %”. The last ones "
+                "decide whether a system feels slow."
+            }
             div.two { @for (way, rows) in ways { (curve(&way, &rows).markup()) } }
         }
     }
@@ -41,7 +47,7 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Owned<Lines> {
                 percent(point.percent),
                 words::microseconds(point.microseconds),
             ]);
-            let at = nines(point.percent);
+            let at = place(point.percent);
             points.push(Point { at, value: point.microseconds, interval: None });
             if !percents.contains(&point.percent) {
                 percents.push(point.percent);
@@ -55,7 +61,7 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Owned<Lines> {
         }
     }
     percents.sort_by(f64::total_cmp);
-    let marks = percents.iter().map(|part| (nines(*part), percent(*part))).collect();
+    let marks = percents.iter().map(|part| (place(*part), percent(*part))).collect();
     let chart = Lines {
         across: "part of all requests".into(),
         marks,
@@ -67,10 +73,14 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Owned<Lines> {
     Owned::new(way, "", chart, table)
 }
 
-/// As far to the right as it has nines: 90 % is one, 99 % two, 99.9 % three.
-fn nines(percent: f64) -> f64 {
-    -(1.0 - (percent / 100.0).clamp(0.0, 0.999_999)).log10()
+/// As far from the middle as it has nines: 90 % stands one to the right, 99 % two, 1 % two to the left; the slowest of all stands
+/// beyond.
+fn place(percent: f64) -> f64 {
+    let part = (percent / 100.0).clamp(0.0, 1.0);
+    if part >= 1.0 { SLOWEST } else { (part / (1.0 - part)).log10().clamp(-SLOWEST, SLOWEST) }
 }
+
+const SLOWEST: f64 = 4.0;
 
 fn percent(percent: f64) -> String {
     format!("{percent} %")

@@ -1,0 +1,74 @@
+//! What keeps encrypted storage from being faster: how long the disk alone and the cipher alone would take for the same bytes, both one
+//! after the other (the model c·d/(c+d)), and how long it took.
+
+use super::super::chart::{Bar, Bars};
+use super::super::ciphers::Owned;
+use super::super::figure::Table;
+use super::super::words;
+use super::sizes::Grouped;
+use super::{Figured, capital, largest, pattern_name, way};
+use crate::disk::model::Model;
+use crate::results::Pattern;
+use maud::{Markup, html};
+
+/// Bars for what is read and written in order; the table has everything.
+pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
+    let head = [
+        "Through",
+        "Requests",
+        "Disk alone, MiB/s",
+        "Cipher alone, MiB/s",
+        "c·d/(c+d), MiB/s",
+        "Measured, MiB/s",
+        "Of the model",
+        "Limit",
+    ];
+    let mut table = Table::new(&head, 0);
+    let mut bars = Grouped::default();
+    let modelled: Vec<(&Figured<'_>, Model)> =
+        largest(items).filter_map(|it| Some((it, it.model?))).collect();
+    for (it, model) in &modelled {
+        table.rows.push(vec![
+            it.path.clone(),
+            way(it.case),
+            words::mib(model.disk),
+            words::mib(model.cipher),
+            words::mib(model.expected()),
+            words::mib(model.measured),
+            words::percent(model.measured / model.expected()),
+            model.limit().to_string(),
+        ]);
+        // Small requests at random take so long that nothing else would be seen.
+        let any_in_order = modelled.iter().any(|(it, _)| it.case.total.is_some());
+        if any_in_order && it.case.total.is_none() {
+            continue;
+        }
+        let way = match it.case.pattern {
+            Pattern::SequentialRead => "Read".to_owned(),
+            Pattern::SequentialWrite => "Write".to_owned(),
+            other => capital(pattern_name(other)),
+        };
+        let label = format!("{way}: {}", it.path);
+        for (name, speed) in [
+            ("disk alone", model.disk),
+            ("cipher alone", model.cipher),
+            ("one after the other", model.expected()),
+            ("measured", model.measured),
+        ] {
+            let seconds = GIGABYTE / speed;
+            let text = format!("{} s", words::digits(seconds));
+            bars.push(name, label.clone(), |series| Bar { series, value: seconds, interval: None, text });
+        }
+    }
+    if table.rows.is_empty() {
+        return html! {};
+    }
+    let text = "Seconds for 10⁹ bytes, less is better. What takes longer alone is the limit: a faster one of those would help, a faster \
+                one of the other would not. Measured may be shorter than one after the other where both work at the same time. The \
+                cipher is Keyway's, in memory, in the same run.";
+    let chart =
+        Bars { series: bars.series, rows: bars.rows, per: 1.0, unit: "seconds for 10⁹ bytes".into() };
+    Owned::new(format!("Disk or cipher{of}"), text, chart, table).markup()
+}
+
+const GIGABYTE: f64 = 1e9;

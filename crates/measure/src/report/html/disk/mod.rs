@@ -1,0 +1,180 @@
+//! Storage: encrypted beside plain, over the amount of data, for requests here and there, how long single requests wait, what keeps it from
+//! being faster, and what processor time it takes.
+
+mod compare;
+mod latency;
+mod limits;
+mod processor;
+mod sizes;
+
+pub(super) use compare::{Comparison, Figured, comparisons};
+
+use super::run::Run;
+use super::words;
+use crate::disk::path::SUSTAINED;
+use crate::results::{By, DiskCase, Pattern, Unit};
+use maud::{Markup, html};
+
+/// Everything about storage.
+pub(super) fn storage(run: &Run<'_>) -> Markup {
+    let all = comparisons(run);
+    if all.is_empty() {
+        return html! {};
+    }
+    html! {
+        h2 { "Storage, plain and encrypted" }
+        p {
+            "Plain and encrypted storage in the same run, on the same bytes, in turn. Where both are alike, the disk is the limit and "
+            "encryption costs processor time only; where plain is faster, encryption is the limit. Compared is what the same program "
+            "asked of the same storage."
+        }
+        @for (number, one) in all.iter().enumerate() {
+            @let like = |other: &&Comparison<'_>| other.short() == one.short();
+            @let before = all[..number].iter().filter(like).count();
+            @let of = match (all.len(), before) {
+                (1, _) => String::new(),
+                (_, 0) => format!(" ({})", one.short()),
+                (_, before) => format!(" ({}, {})", one.short(), before + 1),
+            };
+            (comparison(one, &of))
+        }
+    }
+}
+
+/// `of` tells the titles of its charts from another's.
+fn comparison(one: &Comparison<'_>, of: &str) -> Markup {
+    let (sized, other): (Vec<_>, Vec<_>) = one.items.iter().partition(|it| it.case.total.is_some());
+    html! {
+        h3 { (one.title()) }
+        p { (one.about()) }
+        @for pattern in PATTERNS {
+            @let over_size: Vec<_> = sized.iter().filter(|it| it.case.pattern == pattern).copied().collect();
+            @if !over_size.is_empty() { (sizes::over_sizes(&over_size, pattern, of)) }
+        }
+        @for unit in [Unit::BytesPerSecond, Unit::RequestsPerSecond] {
+            @let of_unit: Vec<_> = other.iter().filter(|it| it.measured.unit == unit).copied().collect();
+            @if !of_unit.is_empty() { (sizes::requests(&of_unit, unit, of)) }
+        }
+        (latency::curves(&one.items, of))
+        (limits::limits(&one.items, of))
+        (processor::processor(&one.items, of))
+    }
+}
+
+const PATTERNS: [Pattern; 5] = [
+    Pattern::SequentialRead,
+    Pattern::SequentialWrite,
+    Pattern::RandomRead,
+    Pattern::RandomWrite,
+    Pattern::RandomMixed,
+];
+
+impl Comparison<'_> {
+    /// "Through Keyway, on a file".
+    fn title(&self) -> String {
+        let medium = medium(&self.medium);
+        match &self.by {
+            None => format!("Plain, on {medium}"),
+            Some(By::Keyway) => format!("Through Keyway, on {medium}"),
+            Some(By::DmCrypt) => format!("Through the kernel's dm-crypt, on {medium}"),
+            Some(by) => format!("Through {by}, on {medium}"),
+        }
+    }
+
+    /// What tells its charts from another's.
+    fn short(&self) -> &'static str {
+        match &self.by {
+            None => "plain",
+            Some(By::Keyway) => "Keyway",
+            Some(By::DmCrypt) => "dm-crypt",
+            Some(_) => "others",
+        }
+    }
+
+    /// What holds for all of it.
+    fn about(&self) -> String {
+        let mut specs: Vec<String> = Vec::new();
+        for it in &self.items {
+            if let (Some(spec), Some(bits)) = (&it.case.spec, it.case.key_bits) {
+                let text = format!("{spec} with a {bits}-bit key");
+                if !specs.contains(&text) {
+                    specs.push(text);
+                }
+            }
+        }
+        let mut text = match self.engine.as_str() {
+            "keyway" => "Requests by Keyway's own engine.".to_owned(),
+            engine => format!("Requests by {engine}."),
+        };
+        if !specs.is_empty() {
+            text += &format!(" Encrypted with {}.", words::list(&specs));
+        }
+        let has = |flag: &str| self.items.iter().any(|it| it.case.flags.iter().any(|known| known == flag));
+        if has("no_read_workqueue") && has("no_write_workqueue") {
+            text += " “No queues” is dm-crypt with no_read_workqueue and no_write_workqueue: whoever asks does the work.";
+        }
+        if has("buffered") {
+            text += " Through the page cache, which was dropped before each read.";
+        }
+        if self.items.iter().any(|it| it.measured.checked.starts_with("nothing")) {
+            text += " This device keeps no data: what was written could not be checked.";
+        }
+        text
+    }
+}
+
+/// What people call it.
+fn medium(medium: &str) -> String {
+    match medium {
+        "file" => "a file".into(),
+        "loop" => "a loop device".into(),
+        "brd" => "a RAM disk (brd)".into(),
+        "block device" => "a block device".into(),
+        other => other.into(),
+    }
+}
+
+pub(super) fn pattern_name(pattern: Pattern) -> &'static str {
+    match pattern {
+        Pattern::SequentialRead => "sequential read",
+        Pattern::SequentialWrite => "sequential write",
+        Pattern::RandomRead => "random read",
+        Pattern::RandomWrite => "random write",
+        Pattern::RandomMixed => "random, 70 % reads",
+    }
+}
+
+/// "4 KiB requests, depth 32"; a long run says so.
+pub(super) fn load(case: &DiskCase) -> String {
+    let block = words::bytes(u64::from(case.block));
+    let sustained = if is_sustained(case) { ", sustained" } else { "" };
+    format!("{block} requests, depth {}{sustained}", case.depth)
+}
+
+/// "Random read, 4 KiB, depth 32".
+fn way(case: &DiskCase) -> String {
+    capital(pattern_name(case.pattern)) + ", " + &load(case).replacen(" requests", "", 1)
+}
+
+fn is_in_order(case: &DiskCase) -> bool {
+    matches!(case.pattern, Pattern::SequentialRead | Pattern::SequentialWrite)
+}
+
+fn is_sustained(case: &DiskCase) -> bool {
+    case.flags.iter().any(|flag| flag == SUSTAINED)
+}
+
+/// Of several amounts of data the largest that a path has figures of, and everything else.
+fn largest<'i, 'a>(items: &'i [Figured<'a>]) -> impl Iterator<Item = &'i Figured<'a>> {
+    let but_size = |case: &DiskCase| DiskCase { total: None, ..case.clone() };
+    items.iter().filter(move |it| {
+        let larger = |other: &&Figured<'_>| other.case.total > it.case.total;
+        !items.iter().filter(larger).any(|other| but_size(other.case) == but_size(it.case))
+    })
+}
+
+/// With a capital letter.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
