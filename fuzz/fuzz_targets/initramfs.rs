@@ -1,7 +1,7 @@
 //! Initramfs images: archives one behind the other, plain and packed. Whatever they hold, reading ends with an inventory or a reason.
 #![no_main]
 
-use keyway_measure::kernel::initramfs::cpio::Archive;
+use keyway_boot::initramfs::cpio::Archive;
 use keyway_measure::kernel::modules::Inventory;
 use libfuzzer_sys::fuzz_target;
 use std::io::Read;

@@ -14,7 +14,7 @@ mod algorithm;
 mod check;
 mod engines;
 mod flags;
-pub mod initramfs;
+
 mod missing;
 pub mod modules;
 mod needs;

@@ -5,6 +5,7 @@
 
 mod lists;
 mod object;
+mod order;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +63,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The image.
-    Image(super::initramfs::Error),
+    Image(keyway_boot::initramfs::Error),
     /// It holds no modules and no lists of them.
     NoModules,
 }

@@ -4,7 +4,7 @@
 //! or odd still gives what it has.
 
 use super::{Inventory, normal};
-use crate::kernel::initramfs::Compression;
+use keyway_boot::initramfs::Compression;
 use std::io;
 
 impl Inventory {

@@ -1,8 +1,22 @@
 //! Lists and modules in the form that Debian's 6.1 has them.
 
 use super::*;
-use crate::kernel::initramfs::tests::{archive, gzip};
+use flate2::write::GzEncoder;
+use keyway_boot::initramfs::writer::{Node, Tree};
+use std::io::Write;
 use std::path::Path;
+
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tree = Tree::default();
+    files.iter().for_each(|(name, content)| tree.add(name, Node::file(0o644, *content)));
+    tree.archive().unwrap()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
 
 fn listed(lists: &[(&str, &str)], files: &[&str]) -> Inventory {
     let mut inventory = Inventory::default();

@@ -2,7 +2,7 @@
 
 use super::object::LARGEST;
 use super::{Error, Inventory, module_of};
-use crate::kernel::initramfs;
+use keyway_boot::initramfs;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};

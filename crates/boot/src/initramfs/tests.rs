@@ -4,7 +4,7 @@ use super::*;
 use std::io::Write;
 
 /// An archive of ordinary files.
-pub(in crate::kernel) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(super) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (number, (name, content)) in files.iter().copied().chain([("TRAILER!!!", &b""[..])]).enumerate() {
         let fields = [number, 0o100_644, 0, 0, 1, 0, content.len(), 0, 0, 0, 0, name.len() + 1, 0];
@@ -18,10 +18,21 @@ pub(in crate::kernel) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-pub(in crate::kernel) fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()
+}
+
+#[test]
+fn bzip2() {
+    let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    packed.write_all(&archive(&[("init", b"sh")])).unwrap();
+    let mut image = packed.finish().unwrap();
+    image.extend([0; 5]);
+    image.resize(image.len().next_multiple_of(4), 0);
+    image.extend(archive(&[("late", b"1")]));
+    assert_eq!(names(&image).unwrap(), "init=sh late=1");
 }
 
 fn names(image: &[u8]) -> Result<String, String> {
@@ -69,7 +80,8 @@ fn what_is_no_image_is_refused_with_its_place() {
         names(&image).unwrap_err(),
         format!("at byte {end} there is neither a cpio archive nor a packed one")
     );
-    assert!(names(b"BZh9xxxx").unwrap_err().contains("packed with bzip2, which this build does not read"));
+    assert!(names(b"\x89LZOxxxx").unwrap_err().contains("packed with lzo, which this build does not read"));
+    assert!(names(b"BZh9xxxx").is_err());
     let packed = gzip(&archive(&[("a", &[7; 5000])]));
     let error = names(&packed[..packed.len() / 2]).unwrap_err();
     assert!(error.starts_with("the archive at byte 0, unpacked (gzip): "), "{error}");

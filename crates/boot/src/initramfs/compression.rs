@@ -15,7 +15,7 @@ pub enum Compression {
     Lzma,
     /// The older framing of LZ4 (`lz4 -l`), which kernels read.
     Lz4,
-    /// Not read here.
+    /// Burrows and Wheeler's, of the oldest.
     Bzip2,
     /// Not read here.
     Lzo,
@@ -53,15 +53,15 @@ impl Compression {
                 Box::new(BufReader::new(lzma_rust2::XzReader::new_mem_limit(packed, false, LZMA_MEMORY_KIB)))
             }
             Self::Lzma => {
-                let reader = lzma_rust2::LzmaReader::new_mem_limit(packed, LZMA_MEMORY_KIB, None)?;
+                let reader = lzma_rust2::LzmaReader::new_mem_limit(Bytewise(packed), LZMA_MEMORY_KIB, None)?;
                 Box::new(BufReader::new(reader))
             }
             Self::Lz4 => Box::new(BufReader::new(super::lz4::Reader::new(packed))),
-            Self::Bzip2 | Self::Lzo => {
-                return Err(io::Error::other(format!(
-                    "it is packed with {}, which this build does not read; unpack it first",
-                    self.name()
-                )));
+            Self::Bzip2 => Box::new(BufReader::new(bzip2::bufread::BzDecoder::new(packed))),
+            Self::Lzo => {
+                return Err(io::Error::other(
+                    "it is packed with lzo, which this build does not read; unpack it first",
+                ));
             }
         })
     }
@@ -71,6 +71,16 @@ impl Compression {
         let mut unpacked = Vec::new();
         self.unpack(&mut packed)?.take(most).read_to_end(&mut unpacked)?;
         Ok(unpacked)
+    }
+}
+
+/// One byte at a time: the reader of .lzma takes more than it needs into its own buffer, and what follows must not get lost there.
+struct Bytewise<'a, 'b>(&'a mut &'b [u8]);
+
+impl Read for Bytewise<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(1);
+        self.0.read(&mut buffer[..most])
     }
 }
 

@@ -3,12 +3,32 @@
 //!
 //! (Linux, init/initramfs.c `unpack_to_rootfs`; U-Boot's "legacy" header is 64 bytes and starts with 27051956.)
 
-pub mod compression;
-pub mod cpio;
-mod lz4;
+//!
+//! ```text
+//! compression, lz4, extent   what parts are packed with, and where they end
+//! cpio, writer               archives read, and written
+//! append, original           an image with an archive behind it; the /init that it had
+//! layout, config             what Keyway puts into an image
+//! listing                    what is in an image, and what another one has more
+//! ```
 
+mod append;
+pub mod compression;
+mod config;
+pub mod cpio;
+mod extent;
+pub mod layout;
+mod listing;
+mod lz4;
+mod original;
+pub mod writer;
+
+pub use append::{Appended, Packing, append, check};
 pub use compression::Compression;
+pub use config::{ConfigError, UnlockConfig, UnlockEntry};
 use cpio::{Archive, Entry};
+pub use listing::{Difference, Item, Listing};
+pub use original::original_init;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -44,6 +64,21 @@ pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Calls `visit` for each entry of each archive.
 pub fn walk(image: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
+    let mut visit = |entry: &Entry, content: &mut dyn Read| visit(entry, content).map(|()| Wanted::More);
+    walk_parts(image, &mut visit)
+}
+
+/// Whether a visitor has all that it wants from this part of an image.
+enum Wanted {
+    More,
+    /// What follows in this part is passed over where that costs nothing.
+    NothingMore,
+}
+
+type Visitor<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<Wanted> + 'a;
+
+/// Calls `visit` for each entry of each archive, until it wants nothing more from a part of the image.
+fn walk_parts(image: &[u8], visit: &mut Visitor<'_>) -> Result<(), Error> {
     let mut rest = match image.starts_with(UBOOT_MAGIC) {
         true => image.get(UBOOT_HEADER..).unwrap_or_default(),
         false => image,
@@ -55,7 +90,12 @@ pub fn walk(image: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
         match rest {
             [] if parts > 0 => return Ok(()),
             [b'0', b'7', b'0', b'7', ..] => {
-                rest = archives(rest, visit).map_err(|source| Error::Archive { packed: None, at, source })?;
+                let (_, after) = archives(rest, visit, false).map_err(|source| Error::Archive {
+                    packed: None,
+                    at,
+                    source,
+                })?;
+                rest = after;
             }
             _ => {
                 let compression = Compression::of(rest).ok_or(Error::NoArchive { at })?;
@@ -71,30 +111,38 @@ fn packed<'a>(
     compression: Compression,
     part: &'a [u8],
     at: usize,
-    visit: &mut Visit<'_>,
+    visit: &mut Visitor<'_>,
 ) -> Result<&'a [u8], Error> {
+    let extent = compression.extent(part);
     let mut rest = part;
     let unpacked = compression.unpack(&mut rest).map_err(|source| Error::Unpack { at, source })?;
-    let mut after = archives(unpacked.take(MOST_UNPACKED), visit).map_err(|source| Error::Archive {
-        packed: Some(compression),
-        at,
-        source,
-    })?;
+    let (wanted, mut after) = archives(unpacked.take(MOST_UNPACKED), visit, extent.is_some())
+        .map_err(|source| Error::Archive { packed: Some(compression), at, source })?;
+    if let (Wanted::NothingMore, Some(extent)) = (wanted, extent) {
+        return Ok(&part[extent..]);
+    }
     // What follows the last archive belongs to the packed part; where that ends the next part starts.
     io::copy(&mut after, &mut io::sink()).map_err(|source| Error::Unpack { at, source })?;
     drop(after);
     Ok(rest)
 }
 
-/// All archives of a stream. What is left of it.
-fn archives<R: BufRead>(input: R, visit: &mut Visit<'_>) -> Result<R, cpio::Error> {
+/// All archives of a stream, or where the visitor may stop, those until it wants nothing more. What is left of the stream.
+fn archives<R: BufRead>(
+    input: R,
+    visit: &mut Visitor<'_>,
+    may_stop: bool,
+) -> Result<(Wanted, R), cpio::Error> {
     let mut archive = Archive::new(input);
     loop {
         while let Some(entry) = archive.next_entry()? {
-            visit(&entry, &mut archive).map_err(|source| cpio::Error::Io { at: 0, source })?;
+            let wanted = visit(&entry, &mut archive).map_err(|source| cpio::Error::Io { at: 0, source })?;
+            if may_stop && matches!(wanted, Wanted::NothingMore) {
+                return Ok((wanted, archive.into_inner()));
+            }
         }
         if !archive.another_follows()? {
-            return Ok(archive.into_inner());
+            return Ok((Wanted::More, archive.into_inner()));
         }
     }
 }
@@ -116,10 +164,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-const UBOOT_MAGIC: &[u8] = &[0x27, 0x05, 0x19, 0x56];
-const UBOOT_HEADER: usize = 64;
+const UBOOT_MAGIC: &[u8] = &crate::uboot::MAGIC;
+const UBOOT_HEADER: usize = crate::uboot::HEADER;
 /// No machine boots with more; a packed part that never ends does.
 const MOST_UNPACKED: u64 = 8 << 30;
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

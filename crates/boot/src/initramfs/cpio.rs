@@ -9,6 +9,7 @@
 //!
 //! The entry named "TRAILER!!!" ends an archive; zeros, and another archive, may follow.
 
+use super::writer;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -34,6 +35,10 @@ pub struct Entry {
     pub size: u64,
     /// How many names it has.
     pub links: u32,
+    /// Which thing it is a name of, when it has several: the inode, and the device (two numbers) that it is on.
+    pub identity: (u32, u32, u32),
+    /// A device node's numbers.
+    pub special: (u32, u32),
 }
 
 /// Why reading stopped.
@@ -76,7 +81,8 @@ impl<R: BufRead> Archive<R> {
             return not("it does not start with 070701");
         }
         let Some(fields) = fields(&header) else { return not("its header is not hexadecimal") };
-        let [_, mode, _, _, links, _, size, _, _, _, _, name_length, _] = fields;
+        let [inode, mode, _, _, links, _, size, major, minor, special_major, special_minor, name_length, _] =
+            fields;
         if !(1..=LONGEST_NAME).contains(&name_length) {
             return not("its name is empty or longer than any path");
         }
@@ -93,7 +99,14 @@ impl<R: BufRead> Archive<R> {
         }
         let name = String::from_utf8_lossy(&name);
         let name = name.trim_start_matches("./").trim_start_matches('/').to_owned();
-        Ok(Some(Entry { name, mode, size: u64::from(size), links }))
+        Ok(Some(Entry {
+            name,
+            mode,
+            size: u64::from(size),
+            links,
+            identity: (inode, major, minor),
+            special: (special_major, special_minor),
+        }))
     }
 
     /// Passes over the zeros that follow an archive. Whether another archive starts behind them.
@@ -166,7 +179,12 @@ impl<R: BufRead> Read for Archive<R> {
 impl Entry {
     /// Whether it is an ordinary file.
     pub fn is_file(&self) -> bool {
-        self.mode & 0o170_000 == 0o100_000
+        self.mode & writer::TYPE == writer::FILE
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode & writer::TYPE == writer::LINK
     }
 }
 
@@ -197,8 +215,10 @@ fn padding(length: u64) -> u64 {
     length.next_multiple_of(4) - length
 }
 
-const HEADER: usize = 110;
-const TRAILER: &[u8] = b"TRAILER!!!";
+/// Bytes before the name.
+pub(super) const HEADER: usize = 110;
+/// The name that ends an archive.
+pub(super) const TRAILER: &[u8] = b"TRAILER!!!";
 /// The kernel's PATH_MAX.
 const LONGEST_NAME: u32 = 4096;
 

@@ -1,0 +1,100 @@
+//! As much of an ELF header (System V ABI, chapters 4 and 5) as says whether a program runs where there is nothing but itself.
+
+use std::fmt;
+
+/// A program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Program {
+    /// e_machine.
+    pub machine: u16,
+    /// Whether it asks for a dynamic loader, and so for libraries.
+    pub wants_libraries: bool,
+}
+
+/// Not an ELF program, or cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotElf;
+
+impl Program {
+    /// From its file's content.
+    pub fn parse(file: &[u8]) -> Result<Self, NotElf> {
+        let identity = file.first_chunk::<16>().filter(|it| it.starts_with(b"\x7fELF")).ok_or(NotElf)?;
+        let reader = Reader { file, little: identity[5] == 1 };
+        let is_wide = identity[4] == 2;
+        let [table, size, count] = if is_wide { [32, 54, 56] } else { [28, 42, 44] };
+        let table = if is_wide { reader.number(table, 8)? } else { reader.number(table, 4)? };
+        let (size, count) = (reader.number(size, 2)?, reader.number(count, 2)?);
+        let mut wants_libraries = false;
+        for index in 0..count {
+            let at = index.checked_mul(size).and_then(|offset| offset.checked_add(table)).ok_or(NotElf)?;
+            wants_libraries |= reader.number(usize::try_from(at).map_err(|_| NotElf)?, 4)? == INTERPRETER;
+        }
+        Ok(Self { machine: reader.number(18, 2)? as u16, wants_libraries })
+    }
+
+    /// The architecture's name, as `uname -m` has it.
+    pub fn architecture(self) -> &'static str {
+        MACHINES.iter().find(|(number, _)| *number == self.machine).map_or("unknown", |(_, name)| name)
+    }
+}
+
+struct Reader<'a> {
+    file: &'a [u8],
+    little: bool,
+}
+
+impl Reader<'_> {
+    fn number(&self, at: usize, length: usize) -> Result<u64, NotElf> {
+        let bytes = self.file.get(at..).and_then(|rest| rest.get(..length)).ok_or(NotElf)?;
+        let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        Ok(match self.little {
+            true => bytes.iter().rev().fold(0, add),
+            false => bytes.iter().fold(0, add),
+        })
+    }
+}
+
+impl fmt::Display for NotElf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it is no ELF program, or damaged")
+    }
+}
+
+impl std::error::Error for NotElf {}
+
+/// PT_INTERP.
+const INTERPRETER: u64 = 3;
+const MACHINES: &[(u16, &str)] = &[
+    (3, "i686"),
+    (8, "mips"),
+    (20, "ppc"),
+    (21, "ppc64"),
+    (22, "s390x"),
+    (40, "arm"),
+    (62, "x86_64"),
+    (183, "aarch64"),
+    (243, "riscv64"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_with_and_without_libraries() {
+        let mut file = vec![0; 64 + 56];
+        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (file[18], file[32], file[54], file[56]) = (183, 64, 56, 1);
+        let program = Program::parse(&file).unwrap();
+        assert_eq!((program.architecture(), program.wants_libraries), ("aarch64", false));
+        file[64] = 3;
+        assert!(Program::parse(&file).unwrap().wants_libraries);
+        assert_eq!(Program::parse(&file[..60]), Err(NotElf));
+        file[57] = 9;
+        assert_eq!(Program::parse(&file), Err(NotElf), "more segments than there are");
+        assert_eq!(Program::parse(b"#!/bin/sh"), Err(NotElf));
+        // The test itself, whatever it is linked with.
+        let own = std::fs::read("/proc/self/exe").unwrap();
+        assert_eq!(Program::parse(&own).unwrap().architecture(), std::env::consts::ARCH);
+    }
+}

@@ -1,0 +1,182 @@
+//! Flattened device trees (Devicetree Specification v0.4, chapter 5): what boot loaders and kernels read their hardware from, and what FIT
+//! images are packed in. Big-endian.
+//!
+//! ```text
+//! 0   d0 0d fe ed            20  version (17)
+//! 4   bytes in all           24  oldest compatible version (16)
+//! 8   offset of structure    28  boot CPU
+//! 12  offset of strings      32  bytes of strings
+//! 16  offset of reserved     36  bytes of structure
+//!     memory
+//! ```
+//!
+//! Reserved memory: pairs of 64-bit address and length, the last 0, 0. Structure: words; 1 begins a node (its name, a zero, zeros to a multiple
+//! of four), 2 ends it, 3 is a property (length, offset of its name in the strings, value, zeros), 4 nothing, 9 the end.
+
+mod reader;
+mod writer;
+
+pub use reader::Error;
+
+/// A tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Address and length of memory that is not to be used.
+    pub reserved: Vec<(u64, u64)>,
+    /// The CPU that boots.
+    pub boot_cpu: u32,
+    /// The node without a name.
+    pub root: Node,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Node {
+    /// "memory@80000000"; empty of the root.
+    pub name: String,
+    /// Names and values, in order.
+    pub properties: Vec<(String, Vec<u8>)>,
+    /// Nodes in it, in order.
+    pub children: Vec<Node>,
+}
+
+impl Tree {
+    /// Reads a blob.
+    pub fn parse(blob: &[u8]) -> Result<Self, Error> {
+        reader::parse(blob)
+    }
+
+    /// Writes a blob; `None` where it would be longer than 4 GiB.
+    pub fn to_blob(&self) -> Option<Vec<u8>> {
+        writer::blob(self)
+    }
+
+    /// How long a blob says that it is.
+    pub fn length(blob: &[u8]) -> Option<usize> {
+        let is_one = blob.starts_with(&MAGIC.to_be_bytes());
+        let length = blob.get(4..8).filter(|_| is_one)?;
+        usize::try_from(u32::from_be_bytes(length.try_into().ok()?)).ok()
+    }
+}
+
+impl Node {
+    /// A node without anything in it.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    /// The value of a property.
+    pub fn property(&self, name: &str) -> Option<&[u8]> {
+        self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
+    }
+
+    /// A property that is a text: without the zero behind it.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let value = self.property(name)?;
+        let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
+        std::str::from_utf8(text).ok()
+    }
+
+    /// A property that is a list of texts.
+    pub fn texts(&self, name: &str) -> Vec<&str> {
+        let Some(value) = self.property(name).filter(|value| !value.is_empty()) else { return Vec::new() };
+        let value = value.strip_suffix(&[0]).unwrap_or(value);
+        value.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok()).collect()
+    }
+
+    /// A property that is one cell, or two that make one number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let value = self.property(name)?;
+        let is_one = matches!(value.len(), 4 | 8);
+        is_one.then(|| value.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    /// The node of this name in it.
+    pub fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// Sets a property, which keeps its place where it has one.
+    pub fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
+        let value = value.into();
+        match self.properties.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => *old = value,
+            None => self.properties.push((name.to_owned(), value)),
+        }
+    }
+
+    /// Sets a property to a text.
+    pub fn set_text(&mut self, name: &str, text: &str) {
+        self.set(name, [text.as_bytes(), &[0]].concat());
+    }
+
+    /// Sets a property to one cell.
+    pub fn set_cell(&mut self, name: &str, cell: u32) {
+        self.set(name, cell.to_be_bytes());
+    }
+}
+
+const MAGIC: u32 = 0xd00d_feed;
+const BEGIN_NODE: u32 = 1;
+const END_NODE: u32 = 2;
+const PROPERTY: u32 = 3;
+const NOP: u32 = 4;
+const END: u32 = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> Tree {
+        let mut root = Node::default();
+        root.set_text("description", "a tree");
+        root.set_cell("#address-cells", 1);
+        root.set("empty", []);
+        let mut child = Node::new("images@1");
+        child.set("data", *b"12345");
+        child.set("list", *b"one\0two\0");
+        child.children.push(Node::new("deeper"));
+        root.children = vec![child, Node::new("other")];
+        Tree { reserved: vec![(0x1000, 0x20)], boot_cpu: 3, root }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let tree = tree();
+        let blob = tree.to_blob().unwrap();
+        assert_eq!(Tree::length(&blob), Some(blob.len()));
+        assert_eq!(Tree::parse(&blob), Ok(tree.clone()));
+        let child = tree.root.child("images@1").unwrap();
+        assert_eq!(
+            (child.texts("list"), tree.root.text("description")),
+            (vec!["one", "two"], Some("a tree"))
+        );
+        assert_eq!((tree.root.number("#address-cells"), child.number("data")), (Some(1), None));
+    }
+
+    #[test]
+    fn damage_is_refused_with_its_place() {
+        let blob = tree().to_blob().unwrap();
+        assert_eq!(
+            Tree::parse(b"x").unwrap_err().to_string(),
+            "it does not start with a device tree's header"
+        );
+        for length in 0..blob.len() {
+            assert!(Tree::parse(&blob[..length]).is_err(), "{length}");
+        }
+        for at in 0..blob.len() {
+            let mut damaged = blob.clone();
+            damaged[at] ^= 0x81;
+            if let Ok(tree) = Tree::parse(&damaged) {
+                assert!(tree.to_blob().is_some());
+            }
+        }
+        let mut deep = Node::default();
+        for _ in 0..100 {
+            deep = Node { children: vec![deep], ..Node::new("x") };
+        }
+        deep.name.clear();
+        let blob = Tree { root: deep, ..Tree::default() }.to_blob().unwrap();
+        assert!(Tree::parse(&blob).unwrap_err().to_string().contains("nodes are nested deeper than"));
+    }
+}

@@ -1,0 +1,185 @@
+//! From a blob to a tree.
+
+use super::{BEGIN_NODE, END, END_NODE, MAGIC, NOP, Node, PROPERTY, Tree};
+use std::fmt;
+
+/// Why a blob is no device tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// No magic, or shorter than a header.
+    NoHeader,
+    /// It says that it is longer than it is.
+    Short {
+        /// So many bytes.
+        wanted: u32,
+        /// So many are there.
+        found: usize,
+    },
+    /// A version that cannot be read.
+    Version(u32),
+    /// What stands at this byte breaks a rule.
+    At {
+        /// The byte.
+        at: usize,
+        /// The rule.
+        why: &'static str,
+    },
+}
+
+pub(super) fn parse(blob: &[u8]) -> Result<Tree, Error> {
+    let header = blob.first_chunk::<HEADER>().ok_or(Error::NoHeader)?;
+    let field = |index: usize| word(header, index * 4).unwrap_or_default();
+    if field(0) != MAGIC {
+        return Err(Error::NoHeader);
+    }
+    let wanted = field(1);
+    let blob = blob.get(..wanted as usize).ok_or(Error::Short { wanted, found: blob.len() })?;
+    // Version 16 says nothing of the structure's length.
+    if field(5) < 17 || field(6) > 17 {
+        return Err(Error::Version(field(5)));
+    }
+    let strings = block(blob, 12, field(3), field(8))?;
+    // The block is checked; offsets in it count from the blob's start, for errors.
+    let structure = block(blob, 8, field(2), field(9))?;
+    let mut reader = Reader { structure, start: field(2) as usize, at: 0, strings };
+    let reserved = reserved(blob, field(4) as usize)?;
+    let root = reader.tree()?;
+    Ok(Tree { reserved, boot_cpu: field(7), root })
+}
+
+fn block(blob: &[u8], at: usize, offset: u32, length: u32) -> Result<&[u8], Error> {
+    let block = blob.get(offset as usize..).and_then(|rest| rest.get(..length as usize));
+    block.ok_or(Error::At { at, why: "a block reaches beyond the end" })
+}
+
+fn reserved(blob: &[u8], start: usize) -> Result<Vec<(u64, u64)>, Error> {
+    let mut reserved = Vec::new();
+    for at in (start..).step_by(16) {
+        let entry = blob.get(at..).and_then(|rest| rest.first_chunk::<16>());
+        let entry = entry.ok_or(Error::At { at, why: "the list of reserved memory has no end" })?;
+        let number = u128::from_be_bytes(*entry);
+        match ((number >> 64) as u64, number as u64) {
+            (0, 0) => break,
+            pair => reserved.push(pair),
+        }
+    }
+    Ok(reserved)
+}
+
+struct Reader<'a> {
+    structure: &'a [u8],
+    start: usize,
+    at: usize,
+    strings: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn tree(&mut self) -> Result<Node, Error> {
+        while self.peek() == Some(NOP) {
+            self.word()?;
+        }
+        if self.word()? != BEGIN_NODE {
+            return self.wrong("the structure does not begin with a node");
+        }
+        let root = self.node(0)?;
+        while self.peek() == Some(NOP) {
+            self.word()?;
+        }
+        match self.word()? {
+            END => Ok(root),
+            _ => self.wrong("something stands behind the root"),
+        }
+    }
+
+    /// What follows the word that begins a node.
+    fn node(&mut self, depth: usize) -> Result<Node, Error> {
+        if depth > DEEPEST {
+            return self.wrong("nodes are nested deeper than any boot loader reads");
+        }
+        let rest = self.structure.get(self.at..).unwrap_or_default();
+        let Some(length) = rest.iter().position(|byte| *byte == 0) else {
+            return self.wrong("a node's name has no end");
+        };
+        let mut node = Node::new(self.text(&rest[..length])?);
+        self.pass(length + 1)?;
+        loop {
+            match self.word()? {
+                NOP => {}
+                PROPERTY if node.children.is_empty() => {
+                    let property = self.property()?;
+                    node.properties.push(property);
+                }
+                PROPERTY => return self.wrong("a property stands behind a node"),
+                BEGIN_NODE => node.children.push(self.node(depth + 1)?),
+                END_NODE => return Ok(node),
+                _ => return self.wrong("this word begins nothing"),
+            }
+        }
+    }
+
+    fn property(&mut self) -> Result<(String, Vec<u8>), Error> {
+        let (length, name) = (self.word()? as usize, self.word()? as usize);
+        let name = self.strings.get(name..).and_then(|rest| rest.split(|byte| *byte == 0).next());
+        let Some(name) = name else { return self.wrong("a property's name is not among the strings") };
+        let name = self.text(name)?.to_owned();
+        let value = self.structure.get(self.at..).and_then(|rest| rest.get(..length));
+        let Some(value) = value else { return self.wrong("a property reaches beyond the end") };
+        self.pass(length)?;
+        Ok((name, value.to_vec()))
+    }
+
+    fn text(&self, bytes: &'a [u8]) -> Result<&'a str, Error> {
+        let at = self.start + self.at;
+        std::str::from_utf8(bytes).map_err(|_| Error::At { at, why: "a name is no text" })
+    }
+
+    fn peek(&self) -> Option<u32> {
+        word(self.structure, self.at)
+    }
+
+    fn word(&mut self) -> Result<u32, Error> {
+        let Some(word) = self.peek() else { return self.wrong("the structure has no end") };
+        self.at += 4;
+        Ok(word)
+    }
+
+    /// Passes over this much, and what pads it.
+    fn pass(&mut self, length: usize) -> Result<(), Error> {
+        let next = self.at.checked_add(length).and_then(|end| end.checked_next_multiple_of(4));
+        match next.filter(|next| *next <= self.structure.len()) {
+            Some(next) => {
+                self.at = next;
+                Ok(())
+            }
+            None => self.wrong("the structure has no end"),
+        }
+    }
+
+    fn wrong<T>(&self, why: &'static str) -> Result<T, Error> {
+        Err(Error::At { at: self.start + self.at, why })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHeader => write!(f, "it does not start with a device tree's header"),
+            Self::Short { wanted, found } => {
+                write!(f, "its header says {wanted} bytes, and {found} are there")
+            }
+            Self::Version(version) => write!(f, "it is a device tree of version {version}, not 17"),
+            Self::At { at, why } => write!(f, "at byte {at} of the device tree: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map(|word| u32::from_be_bytes(*word))
+}
+
+const HEADER: usize = 40;
+/// U-Boot and libfdt have limits like this.
+const DEEPEST: usize = 64;

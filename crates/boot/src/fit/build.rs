@@ -1,0 +1,122 @@
+//! A FIT image's tree from its pieces: a kernel, perhaps a ramdisk, device trees with a configuration each.
+
+use super::{CONFIGURATIONS, Error, IMAGES};
+use crate::fdt::{Node, Tree};
+use crate::initramfs::Compression;
+
+/// What an image is made of.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// Of the whole.
+    pub description: String,
+    /// U-Boot's name: "arm64".
+    pub arch: String,
+    /// The kernel, packed or not.
+    pub kernel: Piece,
+    /// Where the kernel is loaded and entered; without it where the boot loader likes.
+    pub load: Option<(u64, u64)>,
+    /// The initramfs.
+    pub ramdisk: Option<Piece>,
+    /// Device trees: the first one's configuration is the default.
+    pub dtbs: Vec<Piece>,
+    /// U-Boot's names: "sha256".
+    pub hashes: Vec<String>,
+}
+
+/// A file.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// What it is called in descriptions.
+    pub name: String,
+    /// Its content.
+    pub data: Vec<u8>,
+}
+
+impl Parts {
+    /// The tree, without the values of its hashes.
+    pub fn tree(self) -> Result<Tree, Error> {
+        let mut root = Node::default();
+        root.set_text("description", &self.description);
+        root.set_cell("#address-cells", if self.is_wide() { 2 } else { 1 });
+        let mut images = Node::new(IMAGES);
+        images.children.push(self.kernel_node());
+        if let Some(ramdisk) = &self.ramdisk {
+            // The kernel unpacks it: for the boot loader it is not packed.
+            images.children.push(self.node("ramdisk-1", ramdisk, "ramdisk", "none"));
+        }
+        let mut configurations = Node::new(CONFIGURATIONS);
+        configurations.set_text("default", "conf-1");
+        for (number, dtb) in (1..).zip(&self.dtbs) {
+            let tree = Tree::parse(&dtb.data)
+                .map_err(|why| Error::Node { path: dtb.name.clone(), why: why.to_string() })?;
+            let name = format!("fdt-{number}");
+            images.children.push(self.node(&name, dtb, "flat_dt", "none"));
+            let mut configuration = self.configuration(number, &dtb.name);
+            configuration.set_text("fdt", &name);
+            // By this U-Boot finds the configuration of the board that it runs on.
+            if let Some(compatible) = tree.root.property("compatible") {
+                configuration.set("compatible", compatible);
+            }
+            configurations.children.push(configuration);
+        }
+        if self.dtbs.is_empty() {
+            configurations.children.push(self.configuration(1, &self.kernel.name));
+        }
+        root.children = vec![images, configurations];
+        Ok(Tree { root, ..Tree::default() })
+    }
+
+    fn kernel_node(&self) -> Node {
+        let compression = match Compression::of(&self.kernel.data) {
+            Some(
+                packed @ (Compression::Gzip | Compression::Bzip2 | Compression::Lzma | Compression::Zstd),
+            ) => packed.name(),
+            _ => "none",
+        };
+        let kind = if self.load.is_some() { "kernel" } else { "kernel_noload" };
+        let mut node = self.node("kernel-1", &self.kernel, kind, compression);
+        let hashes = std::mem::take(&mut node.children);
+        let (load, entry) = self.load.unwrap_or_default();
+        for (name, address) in [("load", load), ("entry", entry)] {
+            match self.is_wide() {
+                true => node.set(name, address.to_be_bytes()),
+                false => node.set(name, (address as u32).to_be_bytes()),
+            }
+        }
+        node.children = hashes;
+        node
+    }
+
+    /// Whether addresses take two cells.
+    fn is_wide(&self) -> bool {
+        self.load.is_some_and(|(load, entry)| load.max(entry) > u64::from(u32::MAX))
+    }
+
+    fn node(&self, name: &str, piece: &Piece, kind: &str, compression: &str) -> Node {
+        let mut node = Node::new(name);
+        node.set_text("description", &piece.name);
+        node.set("data", piece.data.as_slice());
+        node.set_text("type", kind);
+        node.set_text("arch", &self.arch);
+        if kind != "flat_dt" {
+            node.set_text("os", "linux");
+        }
+        node.set_text("compression", compression);
+        for (number, hash) in (1..).zip(&self.hashes) {
+            let mut child = Node::new(&format!("hash-{number}"));
+            child.set_text("algo", hash);
+            node.children.push(child);
+        }
+        node
+    }
+
+    fn configuration(&self, number: usize, description: &str) -> Node {
+        let mut node = Node::new(&format!("conf-{number}"));
+        node.set_text("description", description);
+        node.set_text("kernel", "kernel-1");
+        if self.ramdisk.is_some() {
+            node.set_text("ramdisk", "ramdisk-1");
+        }
+        node
+    }
+}

@@ -1,0 +1,343 @@
+//! Device tree sources, as much of them as image sources (.its) use: Devicetree Specification v0.4, chapter 6.
+//!
+//! ```text
+//! /dts-v1/;
+//! / { name = "text", <1 0x2>, [00 ff], /incbin/("file"), /incbin/("file", offset, length); flag; node@1 { … }; };
+//! ```
+//!
+//! Comments are C's and C++'s; /memreserve/ is read. Not read: labels' references, includes, deletions, expressions: image sources have none.
+
+use crate::fdt::{Node, Tree};
+use std::fmt;
+
+/// Reads the files that a source names.
+pub type Include<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
+
+/// What stands at a place breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// Counted from 1.
+    pub line: usize,
+    /// The rule.
+    pub why: String,
+}
+
+/// The tree of a source; `include` gives the content of the files that it names.
+pub fn parse(source: &str, include: &mut Include<'_>) -> Result<Tree, Error> {
+    let mut parser = Parser { source: source.as_bytes(), at: 0, include };
+    let mut tree = Tree::default();
+    parser.blank()?;
+    while parser.takes("/memreserve/")? {
+        let (address, length) = (parser.number()?, parser.number()?);
+        parser.expect(";")?;
+        tree.reserved.push((address, length));
+    }
+    let mut seen = false;
+    while !parser.is_at_end() {
+        if parser.takes("/dts-v1/")? || parser.takes("/plugin/")? {
+            parser.expect(";")?;
+        } else if parser.takes("/memreserve/")? {
+            let (address, length) = (parser.number()?, parser.number()?);
+            parser.expect(";")?;
+            tree.reserved.push((address, length));
+        } else if parser.takes("/")? {
+            // A root that stands there twice is one.
+            parser.body(&mut tree.root, 0)?;
+            parser.expect(";")?;
+            seen = true;
+        } else {
+            return parser.wrong("here a node \"/ { … };\" is expected");
+        }
+    }
+    if seen { Ok(tree) } else { parser.wrong("it has no root node \"/ { … };\"") }
+}
+
+struct Parser<'a, 'b, 'c> {
+    source: &'a [u8],
+    at: usize,
+    include: &'b mut Include<'c>,
+}
+
+impl Parser<'_, '_, '_> {
+    /// `{ … }`.
+    fn body(&mut self, node: &mut Node, depth: usize) -> Result<(), Error> {
+        if depth > DEEPEST {
+            return self.wrong("nodes are nested deeper than any boot loader reads");
+        }
+        self.expect("{")?;
+        while !self.takes("}")? {
+            let mut name = self.name()?;
+            // A label says nothing in a blob without references.
+            if self.takes(":")? {
+                name = self.name()?;
+            }
+            match self.peek() {
+                Some(b'{') => {
+                    let place = node.children.iter().position(|child| child.name == name);
+                    let place = place.unwrap_or_else(|| {
+                        node.children.push(Node::new(&name));
+                        node.children.len() - 1
+                    });
+                    self.body(&mut node.children[place], depth + 1)?;
+                }
+                Some(b'=') => {
+                    self.expect("=")?;
+                    let value = self.value()?;
+                    node.set(&name, value);
+                }
+                _ => node.set(&name, []),
+            }
+            self.expect(";")?;
+        }
+        Ok(())
+    }
+
+    /// What stands behind `=`: parts parted by commas, one behind the other in the blob.
+    fn value(&mut self) -> Result<Vec<u8>, Error> {
+        let mut value = Vec::new();
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    value.extend(self.string()?);
+                    value.push(0);
+                }
+                Some(b'<') => {
+                    self.expect("<")?;
+                    while !self.takes(">")? {
+                        let number = self.number()?;
+                        match u32::try_from(number) {
+                            Ok(cell) => value.extend(cell.to_be_bytes()),
+                            Err(_) => return self.wrong("a cell has 32 bits; a longer number is two cells"),
+                        }
+                    }
+                }
+                Some(b'[') => value.extend(self.bytes()?),
+                _ if self.takes("/incbin/")? => value.extend(self.included()?),
+                _ => {
+                    return self.wrong("here a \"text\", <cells>, [bytes] or /incbin/(\"file\") is expected");
+                }
+            }
+            if !self.takes(",")? {
+                return Ok(value);
+            }
+        }
+    }
+
+    fn included(&mut self) -> Result<Vec<u8>, Error> {
+        self.expect("(")?;
+        let name = self.string()?;
+        let Ok(name) = String::from_utf8(name) else { return self.wrong("the file's name is no text") };
+        let content = (self.include)(&name);
+        let content = content.or_else(|why| self.wrong(&why))?;
+        let part = if self.takes(",")? {
+            let offset = self.number()?;
+            self.expect(",")?;
+            let length = self.number()?;
+            let range = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
+            let part = range.and_then(|(offset, length)| content.get(offset..)?.get(..length));
+            match part {
+                Some(part) => part.to_vec(),
+                None => return self.wrong(&format!("{name} is shorter than that")),
+            }
+        } else {
+            content
+        };
+        self.expect(")")?;
+        Ok(part)
+    }
+
+    /// `"text"`, with C's escapes.
+    fn string(&mut self) -> Result<Vec<u8>, Error> {
+        self.expect_here(b'"')?;
+        let mut text = Vec::new();
+        loop {
+            match self.next() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    let escaped = match self.next() {
+                        Some(b'n') => b'\n',
+                        Some(b't') => b'\t',
+                        Some(b'r') => b'\r',
+                        Some(b'0') => 0,
+                        Some(byte @ (b'"' | b'\\' | b'\'')) => byte,
+                        _ => return self.wrong("an escape in a text that is not read here"),
+                    };
+                    text.push(escaped);
+                }
+                Some(byte) => text.push(byte),
+                None => return self.wrong("a text has no end"),
+            }
+        }
+        self.blank()?;
+        Ok(text)
+    }
+
+    /// `[00 ff]`, with or without spaces between.
+    fn bytes(&mut self) -> Result<Vec<u8>, Error> {
+        self.expect("[")?;
+        let mut digits = Vec::new();
+        while !self.takes("]")? {
+            match self.next().and_then(|digit| (digit as char).to_digit(16)) {
+                Some(digit) => digits.push(digit as u8),
+                None => return self.wrong("bytes are hexadecimal digits, two each"),
+            }
+            self.blank()?;
+        }
+        match digits.len().is_multiple_of(2) {
+            true => Ok(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()),
+            false => self.wrong("bytes are hexadecimal digits, two each"),
+        }
+    }
+
+    fn number(&mut self) -> Result<u64, Error> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric()) {
+            self.at += 1;
+        }
+        let text = std::str::from_utf8(&self.source[start..self.at]).unwrap_or_default();
+        let number = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None if text.len() > 1 && text.starts_with('0') => u64::from_str_radix(text, 8),
+            None => text.parse(),
+        };
+        self.blank()?;
+        number.or_else(|_| self.wrong("here a number is expected"))
+    }
+
+    fn name(&mut self) -> Result<String, Error> {
+        let start = self.at;
+        let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b",._+*#?@-".contains(&byte);
+        while self.peek().is_some_and(is_of_name) {
+            self.at += 1;
+        }
+        let name = String::from_utf8_lossy(&self.source[start..self.at]).into_owned();
+        self.blank()?;
+        if name.is_empty() { self.wrong("here a name is expected") } else { Ok(name) }
+    }
+
+    /// Whether this stands here; it is passed over.
+    fn takes(&mut self, text: &str) -> Result<bool, Error> {
+        let found = self.source[self.at..].starts_with(text.as_bytes());
+        if found {
+            self.at += text.len();
+            self.blank()?;
+        }
+        Ok(found)
+    }
+
+    fn expect(&mut self, text: &str) -> Result<(), Error> {
+        match self.takes(text)? {
+            true => Ok(()),
+            false => self.wrong(&format!("here \"{text}\" is expected")),
+        }
+    }
+
+    fn expect_here(&mut self, byte: u8) -> Result<(), Error> {
+        match self.next() {
+            Some(found) if found == byte => Ok(()),
+            _ => self.wrong(&format!("here {} is expected", byte as char)),
+        }
+    }
+
+    /// Passes over white space and comments.
+    fn blank(&mut self) -> Result<(), Error> {
+        loop {
+            let rest = &self.source[self.at..];
+            let length = match rest {
+                [first, ..] if first.is_ascii_whitespace() => 1,
+                [b'/', b'/', ..] => rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
+                [b'/', b'*', inside @ ..] => {
+                    let end = inside.windows(2).position(|pair| pair == b"*/");
+                    match end {
+                        Some(end) => end + 4,
+                        None => return self.wrong("a comment has no end"),
+                    }
+                }
+                _ => return Ok(()),
+            };
+            self.at += length;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.source.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.at == self.source.len()
+    }
+
+    fn wrong<T>(&self, why: &str) -> Result<T, Error> {
+        let before = &self.source[..self.at.min(self.source.len())];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        Err(Error { line, why: why.to_owned() })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.why)
+    }
+}
+
+impl std::error::Error for Error {}
+
+const DEEPEST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(source: &str) -> Result<Tree, String> {
+        let mut include = |name: &str| match name {
+            "./Image" => Ok(b"kernel".to_vec()),
+            other => Err(format!("{other} is not there")),
+        };
+        parse(source, &mut include).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_image_sources_are_made_of() {
+        let tree = read(
+            "// one\n/dts-v1/;\n/memreserve/ 0x10 0x20;\n/* two\n*/ / { #address-cells = <1>;\n  text = \"a\\\"b\", \"c\"; flag;\n\
+             images { k: kernel@1 { data = /incbin/(\"./Image\"); part = /incbin/(\"./Image\", 1, 2);\n\
+             load = <0x0 010 9>; mac = [00 11fF]; }; }; };",
+        )
+        .unwrap();
+        assert_eq!(tree.reserved, [(16, 32)]);
+        assert_eq!((tree.root.texts("text"), tree.root.property("flag")), (vec!["a\"b", "c"], Some(&[][..])));
+        let kernel = tree.root.child("images").and_then(|images| images.child("kernel@1")).unwrap();
+        assert_eq!(kernel.property("data"), Some(&b"kernel"[..]));
+        assert_eq!(kernel.property("part"), Some(&b"er"[..]));
+        assert_eq!(kernel.property("load"), Some(&[0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 9][..]));
+        assert_eq!(kernel.property("mac"), Some(&[0, 0x11, 0xff][..]));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        let why = |source: &str| read(source).unwrap_err();
+        assert_eq!(why(""), "line 1: it has no root node \"/ { … };\"");
+        assert_eq!(
+            why("/dts-v1/;\n/ { a = 1; };"),
+            "line 2: here a \"text\", <cells>, [bytes] or /incbin/(\"file\") is expected"
+        );
+        assert_eq!(why("/ { a = \"x };"), "line 1: a text has no end");
+        assert_eq!(why("/ { a = <1 2x>; };"), "line 1: here a number is expected");
+        assert_eq!(
+            why("/ { a = <0x100000000>; };"),
+            "line 1: a cell has 32 bits; a longer number is two cells"
+        );
+        assert_eq!(why("/ { a = [0]; };"), "line 1: bytes are hexadecimal digits, two each");
+        assert_eq!(why("/ { d =\n/incbin/(\"gone\"); };"), "line 2: gone is not there");
+        assert_eq!(why("/ { a }"), "line 1: here \";\" is expected");
+        assert_eq!(why("/* "), "line 1: a comment has no end");
+        assert_eq!(why(&"/ {a".repeat(3)), "line 1: here \";\" is expected");
+        assert!(why(&format!("/ {{{}", "a {".repeat(100))).contains("nested deeper"));
+    }
+}

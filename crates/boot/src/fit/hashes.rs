@@ -1,0 +1,79 @@
+//! The hashes of images: nodes "hash-1" with the properties algo and value.
+
+use super::Error;
+use crate::fdt::Node;
+use crate::uboot::crc;
+use keyway_crypto::hash::Hash;
+
+/// What U-Boot hashes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// zlib's, four bytes.
+    Crc32,
+    /// A digest.
+    Digest(Hash),
+}
+
+/// What a hash says of its image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is right.
+    Right,
+    /// The image is another.
+    Wrong,
+    /// An algorithm that is not known here, or no value.
+    Unknown,
+}
+
+impl Algorithm {
+    /// By U-Boot's name.
+    pub fn find(name: &str) -> Option<Self> {
+        match name {
+            "crc32" => Some(Self::Crc32),
+            "md5" | "sha1" | "sha256" | "sha384" | "sha512" => Hash::find(name).map(Self::Digest),
+            _ => None,
+        }
+    }
+
+    /// The value for some data.
+    pub fn value(self, data: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Crc32 => crc(data).to_be_bytes().to_vec(),
+            Self::Digest(hash) => hash.digest(&[data]),
+        }
+    }
+}
+
+/// Computes the hashes that an image's node asks for.
+pub(super) fn fill_in(image: &mut Node) -> Result<(), Error> {
+    let data = image.property("data").unwrap_or_default().to_vec();
+    let path = format!("/images/{}", image.name);
+    for node in image.children.iter_mut().filter(|node| is_hash(node)) {
+        let name = node.text("algo").unwrap_or_default().to_owned();
+        let Some(algorithm) = Algorithm::find(&name) else {
+            let why =
+                format!("\"{name}\" is no hash of U-Boot's: crc32, md5, sha1, sha256, sha384 or sha512");
+            return Err(Error::Node { path: format!("{path}/{}", node.name), why });
+        };
+        node.set("value", algorithm.value(&data));
+    }
+    Ok(())
+}
+
+/// Algorithm and verdict of each hash of an image.
+pub(super) fn verify(image: &Node, data: &[u8]) -> Vec<(String, Verdict)> {
+    let verdict = |node: &Node| {
+        let name = node.text("algo").unwrap_or_default();
+        let verdict = match (Algorithm::find(name), node.property("value")) {
+            (Some(algorithm), Some(value)) if algorithm.value(data) == value => Verdict::Right,
+            (Some(_), Some(_)) => Verdict::Wrong,
+            _ => Verdict::Unknown,
+        };
+        (name.to_owned(), verdict)
+    };
+    image.children.iter().filter(|node| is_hash(node)).map(verdict).collect()
+}
+
+fn is_hash(node: &Node) -> bool {
+    node.name.starts_with("hash")
+}

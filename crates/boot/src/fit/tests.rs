@@ -1,0 +1,105 @@
+//! Images from a source and from pieces, and what is refused.
+
+use super::*;
+
+fn include(name: &str) -> Result<Vec<u8>, String> {
+    match name {
+        "Image" => Ok(vec![7; 1000]),
+        "ramdisk" => Ok(b"ramdisk!".to_vec()),
+        other => Err(format!("{other} is not there")),
+    }
+}
+
+const SOURCE: &str = r#"/dts-v1/;
+/ {
+    description = "two";
+    #address-cells = <1>;
+    images {
+        kernel-1 {
+            data = /incbin/("Image");
+            type = "kernel";
+            load = <0x200000>;
+            hash@1 { algo = "sha256"; };
+            hash@2 { algo = "crc32"; };
+        };
+        ramdisk-1 {
+            data = /incbin/("ramdisk");
+            type = "ramdisk";
+            hash-1 { algo = "md5"; };
+        };
+    };
+    configurations {
+        default = "conf@1";
+        conf@1 { kernel = "kernel-1"; ramdisk = "ramdisk-1"; };
+    };
+};"#;
+
+#[test]
+fn data_in_the_tree_and_behind_it() {
+    for external in [None, Some(4), Some(4096)] {
+        let image = from_source(SOURCE, &mut include, Layout { time: 5, external }).unwrap();
+        let fit = Fit::read(&image).unwrap();
+        assert_eq!((fit.time, fit.default.as_deref(), fit.is_damaged()), (Some(5), Some("conf@1"), false));
+        let [kernel, ramdisk] = &fit.images[..] else { panic!() };
+        assert_eq!((kernel.data.len(), &ramdisk.data[..]), (1000, &b"ramdisk!"[..]));
+        assert_eq!(
+            kernel.hashes,
+            [("sha256".to_owned(), Verdict::Right), ("crc32".to_owned(), Verdict::Right)]
+        );
+        assert_eq!(kernel.addresses, [("load", 0x20_0000)]);
+        assert_eq!(fit.configurations[0].images.len(), 2);
+        let place = image.windows(8).position(|bytes| bytes == b"ramdisk!").unwrap();
+        let mut damaged = image.clone();
+        damaged[place] ^= 1;
+        let fit = Fit::read(&damaged).unwrap();
+        assert!(fit.is_damaged());
+        assert_eq!(fit.images[1].hashes, [("md5".to_owned(), Verdict::Wrong)]);
+        assert!(Fit::read(&image[..image.len() - 1]).is_err());
+    }
+}
+
+#[test]
+fn sources_that_would_not_boot() {
+    let why = |from: &str, to: &str| {
+        let source = SOURCE.replacen(from, to, 1);
+        assert_ne!(source, SOURCE);
+        from_source(&source, &mut include, Layout::default()).unwrap_err().to_string()
+    };
+    assert_eq!(why("\"conf@1\"", "\"conf@2\""), "/configurations: the default, conf@2, is not there");
+    assert_eq!(
+        why("kernel = \"kernel-1\"", "kernel = \"kernel-2\""),
+        "/configurations/conf@1: kernel is kernel-2, and there is no such image"
+    );
+    assert_eq!(why("type = \"ramdisk\";", ""), "/images/ramdisk-1: it has no property \"type\"");
+    assert!(why("sha256", "sha3").starts_with("/images/kernel-1/hash@1: \"sha3\" is no hash of U-Boot's"));
+    assert_eq!(why("\"Image\"", "\"zImage\""), "line 7: zImage is not there");
+}
+
+#[test]
+fn pieces_with_two_boards() {
+    let board = |compatible: &str| {
+        let mut root = Node::default();
+        root.set_text("compatible", compatible);
+        let data = Tree { root, ..Tree::default() }.to_blob().unwrap();
+        Piece { name: format!("{compatible}.dtb"), data }
+    };
+    let parts = Parts {
+        description: "boards".into(),
+        arch: "arm64".into(),
+        kernel: Piece { name: "Image.gz".into(), data: vec![0x1f, 0x8b, 8] },
+        load: Some((0x1_0000_0000, 0x1_0000_0040)),
+        ramdisk: None,
+        dtbs: vec![board("one,board"), board("other,board")],
+        hashes: vec!["sha256".into(), "crc32".into()],
+    };
+    let blob = image(parts.clone().tree().unwrap(), Layout::default()).unwrap();
+    let fit = Fit::read(&blob).unwrap();
+    let names: Vec<&str> = fit.images.iter().map(|image| &image.name[..]).collect();
+    assert_eq!(names, ["kernel-1", "fdt-1", "fdt-2"]);
+    assert_eq!(fit.images[0].addresses, [("load", 0x1_0000_0000), ("entry", 0x1_0000_0040)]);
+    assert!(fit.images[0].facts.contains(&("compression", "gzip".into())));
+    assert_eq!(fit.configurations[1].images, [("kernel", "kernel-1".into()), ("fdt", "fdt-2".into())]);
+    let bare = Parts { dtbs: Vec::new(), load: None, ..parts };
+    let fit = Fit::read(&image(bare.tree().unwrap(), Layout::default()).unwrap()).unwrap();
+    assert!(fit.images[0].facts.contains(&("type", "kernel_noload".into())));
+}

@@ -1,0 +1,94 @@
+//! What Keyway's archive in an initramfs holds: the agreement between whoever makes the image and `keyway`, which the kernel runs in it.
+//!
+//! ```text
+//! /init                  link to /keyway/keyway. A link, because the kernel then removes what stood there; a file would be
+//!                        written into it, and into everything that is hard-linked with it (Linux, init/initramfs.c)
+//! /keyway/keyway         the program, static. Run as process 1 by a name that ends in "init" it is `keyway unlock --init`
+//! /keyway/original-init  the image's own /init: a copy of the file with its mode, or the same symbolic link (a relative one
+//!                        leads somewhere only from /). To hand over: rename it to /init and execute /init, with the
+//!                        arguments and the environment that the kernel gave. Not there in images without an original:
+//!                        the root file system is then mounted, and switched to, by `keyway unlock --init` itself
+//! /keyway/unlock.conf    what to open when the kernel's command line and /etc/crypttab name nothing: crypttab(5)
+//! /keyway/keys/NAME      key file of the volume NAME, only where that was asked for
+//! /keyway/headers/NAME   detached header of the volume NAME
+//! /keyway/modules        kernel modules to load, a path a line, in this order, before anything else; those that are loaded
+//!                        already or built in are passed over, and one that fails is said and passed over
+//! /keyway/modules.d/…    these modules, unpacked, whatever they were packed with
+//! ```
+//!
+//! Nothing is put elsewhere into an image that exists: a directory of ours in the place of a link (/lib → usr/lib) would replace it.
+
+use super::writer::{Node, Tree};
+
+/// The directory that is ours.
+pub const DIRECTORY: &str = "keyway";
+/// The program.
+pub const PROGRAM: &str = "keyway/keyway";
+/// The image's own first program.
+pub const ORIGINAL_INIT: &str = "keyway/original-init";
+/// What to open.
+pub const CONFIG: &str = "keyway/unlock.conf";
+/// Key files, by the volume's name.
+pub const KEYS: &str = "keyway/keys";
+/// Detached headers, by the volume's name.
+pub const HEADERS: &str = "keyway/headers";
+/// The list of modules to load.
+pub const MODULES: &str = "keyway/modules";
+/// Where they are.
+pub const MODULES_DIRECTORY: &str = "keyway/modules.d";
+/// What the kernel runs.
+pub const INIT: &str = "init";
+
+/// What is put into an image.
+#[derive(Debug, Clone, Default)]
+pub struct Contents {
+    /// The static program.
+    pub program: Vec<u8>,
+    /// Its configuration.
+    pub config: super::UnlockConfig,
+    /// Key files by the volume's name.
+    pub keys: Vec<(String, Vec<u8>)>,
+    /// Detached headers by the volume's name.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// Modules by the name of their file ("dm-crypt.ko"), unpacked, in the order of loading.
+    pub modules: Vec<(String, Vec<u8>)>,
+}
+
+impl Contents {
+    /// What is appended to an image whose own /init is this; an image that is to stand alone has none, and gets the
+    /// directories and the console that a kernel needs.
+    pub fn tree(&self, original_init: Option<Node>) -> Tree {
+        let mut tree = Tree::default();
+        match original_init {
+            Some(init) => tree.add(ORIGINAL_INIT, init),
+            None => {
+                for name in ["dev", "proc", "sys", "run", "sysroot"] {
+                    tree.add(name, Node::directory(0o755));
+                }
+                // Before devtmpfs is mounted there is nothing else to speak through.
+                tree.add("dev/console", Node::character(0o600, 5, 1));
+            }
+        }
+        tree.add(INIT, Node::link(&format!("/{PROGRAM}")));
+        // Nobody but root looks into it: keys may be there.
+        tree.add(DIRECTORY, Node::directory(0o700));
+        tree.add(PROGRAM, Node::file(0o755, self.program.as_slice()));
+        tree.add(CONFIG, Node::file(0o600, self.config.to_string()));
+        for (name, key) in &self.keys {
+            tree.add(&format!("{KEYS}/{name}"), Node::file(0o400, key.as_slice()));
+        }
+        for (name, header) in &self.headers {
+            tree.add(&format!("{HEADERS}/{name}"), Node::file(0o400, header.as_slice()));
+        }
+        let mut list = String::new();
+        for (file, object) in &self.modules {
+            let path = format!("{MODULES_DIRECTORY}/{file}");
+            tree.add(&path, Node::file(0o644, object.as_slice()));
+            list += &format!("/{path}\n");
+        }
+        if !list.is_empty() {
+            tree.add(MODULES, Node::file(0o644, list));
+        }
+        tree
+    }
+}

@@ -1,0 +1,64 @@
+//! Unified kernel images (UAPI, "Unified Kernel Image"; systemd-stub(7)): a stub with kernel, initramfs, command line as sections.
+
+use super::{Error, Image, NewSection, append};
+
+/// What goes into one.
+#[derive(Debug, Clone, Default)]
+pub struct Unified {
+    /// The kernel, an EFI program itself.
+    pub linux: Vec<u8>,
+    /// The initramfs; several are one behind the other.
+    pub initrd: Option<Vec<u8>>,
+    /// The kernel's command line.
+    pub cmdline: Option<String>,
+    /// The text of /etc/os-release: boot managers show its names.
+    pub os_release: Option<Vec<u8>>,
+    /// The kernel's release.
+    pub uname: Option<String>,
+    /// A device tree.
+    pub dtb: Option<Vec<u8>>,
+}
+
+impl Unified {
+    /// The stub with everything; the kernel comes last, so that it has room behind it to unpack itself.
+    pub fn image(&self, stub: &[u8]) -> Result<Vec<u8>, Error> {
+        let machine = Image::parse(stub)?.machine;
+        let part = |section, why: &str| Error::Part { section, why: why.to_owned() };
+        let kernel = Image::parse(&self.linux).map_err(|why| Error::Part {
+            section: ".linux",
+            why: format!("no kernel with an EFI stub: {why}"),
+        })?;
+        if kernel.machine != machine {
+            return Err(part(".linux", "the kernel is of another architecture than the stub"));
+        }
+        if self.cmdline.as_ref().is_some_and(|line| line.contains('\0')) {
+            return Err(part(".cmdline", "it holds a zero"));
+        }
+        if self.dtb.as_ref().is_some_and(|dtb| crate::fdt::Tree::parse(dtb).is_err()) {
+            return Err(part(".dtb", "it is no device tree"));
+        }
+        let sections = [
+            (".osrel", self.os_release.as_deref()),
+            (".cmdline", self.cmdline.as_deref().map(str::as_bytes)),
+            (".dtb", self.dtb.as_deref()),
+            (".uname", self.uname.as_deref().map(str::as_bytes)),
+            (".initrd", self.initrd.as_deref()),
+            (".linux", Some(&self.linux[..])),
+        ];
+        let there =
+            sections.into_iter().filter_map(|(name, content)| Some(NewSection { name, content: content? }));
+        append(stub, &there.collect::<Vec<_>>())
+    }
+}
+
+/// The release of an x86 kernel: its boot header says where the text stands (Linux, Documentation/arch/x86/boot.rst).
+pub fn uname(kernel: &[u8]) -> Option<String> {
+    if kernel.get(0x202..)?.first_chunk::<4>()? != b"HdrS" {
+        return None;
+    }
+    let offset = super::short(kernel, 0x20e)?;
+    let text = kernel.get(usize::from(offset) + 0x200..)?;
+    let text = text.split(|byte| matches!(byte, 0 | b' ')).next()?;
+    let text = std::str::from_utf8(text).ok()?;
+    (!text.is_empty() && text.len() < 128).then(|| text.to_owned())
+}
