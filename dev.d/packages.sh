@@ -30,7 +30,10 @@ declare -A package_of=(
     [modprobe]=kmod
     [dmsetup]=dmsetup [keyctl]=keyutils
     [make]=make
-    [xz]=xz-utils [zstd]=zstd [lz4]=lz4
+    [xz]=xz-utils [zstd]=zstd [lz4]=lz4 [bzip2]=bzip2
+    [mkimage]=u-boot-tools [dumpimage]=u-boot-tools [dtc]=device-tree-compiler
+    [objdump]=binutils [objcopy]=binutils [/usr/lib/systemd/boot/efi/linuxx64.efi.stub]=systemd-boot-efi
+    [/usr/share/OVMF/OVMF_CODE.fd]=ovmf
     [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
     [script]=bsdutils
     [perl]=perl [make]=make
@@ -52,12 +55,14 @@ vm_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img"
 vm_programs+=" zstd lz4"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
+boot_programs="cpio busybox xz zstd lz4 bzip2 mkimage dumpimage dtc objdump objcopy /usr/lib/systemd/boot/efi/linuxx64.efi.stub"
+boot_programs+=" /usr/share/OVMF/OVMF_CODE.fd qemu-system-x86_64"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
 doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
 measure_programs="jsonschema python3 openssl chromium chromedriver"
-all_programs="cc $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $bench_programs $doors_bench_programs $engine_programs"
+all_programs="cc $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $boot_programs $bench_programs $doors_bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.

@@ -1,6 +1,6 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit engine ct measure cli interop doors faults aarch64 vm fuzz"
+all_layers="check unit engine ct measure cli interop doors faults aarch64 vm boot fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-30}
 moto=$PWD/.cache/moto
 
@@ -133,6 +133,14 @@ layer_vm() {
     # A kernel with user-space block devices; the tests that need it say so when it cannot be had.
     tests/vm/prepare "$vm/6.12" 6.12 || true
     KEYWAY_VM=$vm proofs vm
+}
+
+# Images for boot loaders, beside the tools of those who wrote these.
+layer_boot() {
+    want_packages $boot_programs
+    # Without the kernel the tests that need its modules leave themselves out, by name.
+    tests/vm/prepare "$vm" || true
+    KEYWAY_VM=$vm proofs boot
 }
 
 # Every target for $fuzz_seconds, as many at once as there are processors.

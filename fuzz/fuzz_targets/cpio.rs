@@ -17,7 +17,8 @@ struct Input {
 fuzz_target!(|input: Input| {
     let mut tree = Tree::default();
     for (name, mode, content) in input.files {
-        let is_name = !name.contains('\0') && !name.trim_matches('/').is_empty() && name != "TRAILER!!!";
+        let is_name =
+            !name.contains('\0') && !name.trim_matches('/').is_empty() && !name.contains("TRAILER!!!");
         if is_name && !name.starts_with("./") && name.len() < 4000 {
             tree.add(&name, Node::file(mode, content));
         }
@@ -39,5 +40,7 @@ fuzz_target!(|input: Input| {
 
 /// Names that the reader leaves as they are.
 fn is_plain(tree: &Tree) -> bool {
-    tree.names().all(|(name, _)| !name.starts_with("./") && !name.starts_with('/') && !name.ends_with('/') && !name.contains("//"))
+    tree.names().all(|(name, _)| {
+        !name.starts_with("./") && !name.starts_with('/') && !name.ends_with('/') && !name.contains("//")
+    })
 }

@@ -14,6 +14,7 @@ const VERBS: &[&str] = &[
     "mount",
     "list",
     "ciphers",
+    "boot",
     "luksFormat",
     "open",
     "close",

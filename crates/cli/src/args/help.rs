@@ -31,9 +31,7 @@ pub(super) fn overview(program: &str) -> String {
     }
     let _ = writeln!(text, "  {:<14}{}", "Not built yet", wrapped(&names_in(Group::Absent), 16));
     text.push_str(
-        "\nExamples\n  \
-         keyway luksFormat disk.img              make a LUKS2 volume in a file\n  \
-         keyway open disk.img home               open it, and say where\n\n\
+        "\nExample: keyway luksFormat disk.img && keyway open disk.img home\n\
          \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",
     );
     text

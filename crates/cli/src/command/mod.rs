@@ -3,6 +3,7 @@
 mod absent;
 mod bench;
 mod benchmark;
+mod boot;
 mod build;
 mod ciphers;
 mod close;
@@ -48,6 +49,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &ciphers::COMMAND,
     &bench::COMMAND,
     &xray::COMMAND,
+    &boot::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,
     &close::COMMAND,

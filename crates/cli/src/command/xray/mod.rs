@@ -5,7 +5,7 @@
 mod json;
 mod kernel;
 mod place;
-mod subject;
+pub(super) mod subject;
 mod text;
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
@@ -33,7 +33,7 @@ pub(crate) static COMMAND: Command = Command {
           rights are needed; what cannot be seen or measured says which module or right is missing.\n\n\
           With a volume (a file named like a cipher is ./NAME), its header says which cipher; no passphrase is needed, and what the kernel lacks for it is \
           listed. --root and --initramfs look for that in a directory or in an initramfs image (cpio, also packed with gzip, \
-          zstd, xz, lzma or lz4) and measure nothing.\n\n\
+          zstd, xz, lzma, lz4 or bzip2) and measure nothing.\n\n\
           It exits with 1 when a driver's output is wrong or something that is needed is missing.\n\n\
           JSON is one object: \"kernel\" (\"release\", \"version\", \"flags\": kernel or table, \"self_tests\"), \"cpu\", \"ciphers\" (each \
           with \"spec\", \"algorithm\", \"dm_crypt\", \"fscrypt\", \"drivers\", \"keyway\", \"verdict\") and \"places\" (each with \

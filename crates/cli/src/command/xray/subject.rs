@@ -43,21 +43,10 @@ impl Subject {
         let luks = device::load(args, 0, Access::Probe, Versions::from_args(args)?)?;
         let mut found =
             Self { volume: Some(path.display().to_string()), specs: Vec::new(), also: Vec::new() };
-        let ciphers: Vec<String> = match luks.header() {
-            Header::Luks1(header) => vec![header.cipher()],
-            Header::Luks2 { metadata, .. } => {
-                let mut ciphers = Vec::new();
-                for segment in metadata.segments.values().filter(|segment| !segment.is_backup()) {
-                    if let SegmentKind::Crypt { encryption, integrity, .. } = &segment.kind {
-                        ciphers.push(encryption.clone());
-                        if integrity.is_some() {
-                            found.also = INTEGRITY.to_vec();
-                        }
-                    }
-                }
-                ciphers
-            }
-        };
+        let (ciphers, with_tags) = ciphers(luks.header());
+        if with_tags {
+            found.also = INTEGRITY.to_vec();
+        }
         for cipher in ciphers {
             let spec = CipherSpec::parse(&cipher).map_err(|why| {
                 let volume = path.display();
@@ -75,6 +64,22 @@ impl Subject {
             false => Ok(found),
         }
     }
+}
+
+/// The ciphers that a header names for its data, and whether some of it has integrity tags.
+pub(in crate::command) fn ciphers(header: &Header) -> (Vec<String>, bool) {
+    let metadata = match header {
+        Header::Luks1(header) => return (vec![header.cipher()], false),
+        Header::Luks2 { metadata, .. } => metadata,
+    };
+    let (mut ciphers, mut with_tags) = (Vec::new(), false);
+    for segment in metadata.segments.values().filter(|segment| !segment.is_backup()) {
+        if let SegmentKind::Crypt { encryption, integrity, .. } = &segment.kind {
+            ciphers.push(encryption.clone());
+            with_tags |= integrity.is_some();
+        }
+    }
+    (ciphers, with_tags)
 }
 
 /// Options that do not go together.
@@ -121,5 +126,6 @@ fn spec(text: &str) -> Result<CipherSpec> {
 
 /// cryptsetup's default.
 const DEFAULT: &str = "aes-xts-plain64";
-const INTEGRITY: &[(&str, &str)] =
+/// What tags need.
+pub(in crate::command) const INTEGRITY: &[(&str, &str)] =
     &[("dm_integrity", "the header asks for integrity tags"), ("authenc", "encryption with tags")];

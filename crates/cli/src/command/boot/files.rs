@@ -1,0 +1,82 @@
+//! Files that images are made of, and the image that comes out.
+
+use super::options::OUTPUT;
+use crate::args::Args;
+use crate::args::size::human;
+use crate::creation::Creation;
+use crate::failure::{Exit, Failure, Result};
+use crate::output;
+use keyway_volume::Storage;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// The whole content of a file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let length = std::fs::metadata(path).map_or(0, |found| found.len());
+    content.reserve(usize::try_from(length.min(LARGEST)).unwrap_or_default());
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut content));
+    match read {
+        Ok(_) if content.len() as u64 > LARGEST => Err(Failure::new(
+            Exit::Device,
+            format!("{}: it is larger than {}, which no boot loader takes.", path.display(), human(LARGEST)),
+        )),
+        Ok(_) => Ok(content),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(Failure::new(Exit::Permission, format!("Cannot read {}: permission denied.", path.display())))
+        }
+        Err(error) => Err(Failure::new(Exit::Device, format!("Cannot read {}: {error}.", path.display()))),
+    }
+}
+
+/// The time for images, so that the same input gives the same bytes (https://reproducible-builds.org/specs/source-date-epoch/).
+pub(super) fn source_date() -> Result<u32> {
+    let Some(text) = std::env::var_os("SOURCE_DATE_EPOCH") else { return Ok(0) };
+    let seconds = text.to_str().and_then(|text| text.parse().ok());
+    seconds.ok_or_else(|| {
+        let text = text.to_string_lossy();
+        Failure::new(Exit::Parameters, format!("SOURCE_DATE_EPOCH={text}: seconds since 1970 are needed."))
+    })
+}
+
+/// Where an image goes.
+pub(super) enum Output {
+    File(Creation),
+    Standard,
+}
+
+impl Output {
+    /// From `--output`, before anything is read; with these permissions where a file is made.
+    pub(super) fn open(args: &Args, permissions: u32) -> Result<Self> {
+        match args.path(&OUTPUT) {
+            None => Err(Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.")),
+            Some(path) if path == Path::new("-") => Ok(Self::Standard),
+            Some(path) => Creation::start(args, path, permissions).map(Self::File),
+        }
+    }
+
+    /// Writes the image, and then says what it is.
+    pub(super) fn write(self, image: &[u8], facts: &str) -> Result<()> {
+        match self {
+            Self::Standard => {
+                let mut stdout = io::stdout().lock();
+                let written = stdout.write_all(image).and_then(|()| stdout.flush());
+                written.map_err(|error| {
+                    Failure::new(Exit::Parameters, format!("Cannot write to standard output: {error}."))
+                })
+            }
+            Self::File(file) => {
+                let path = file.path().display().to_string();
+                file.file()
+                    .write_at(image, 0)
+                    .map_err(|error| Failure::new(Exit::Device, format!("Cannot write {path}: {error}.")))?;
+                file.complete()?;
+                output::print(&format!("{path}: {}{facts}.\n", human(image.len() as u64)))
+            }
+        }
+    }
+}
+
+/// Of what goes into an image, and of an image.
+const LARGEST: u64 = 2 << 30;

@@ -1,0 +1,62 @@
+//! What goes into the image: the program, what it shall unlock, and the files for that.
+
+use super::super::files;
+use super::modules;
+use super::options::*;
+use crate::args::{Args, shared};
+use crate::failure::{Exit, Failure, Result};
+use keyway_boot::elf::Program;
+use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
+use keyway_boot::initramfs::{UnlockConfig, UnlockEntry};
+use std::path::Path;
+
+/// From the command line; for an image that is there already, or for one to be made.
+pub(super) fn gather(args: &Args, has_original: bool) -> Result<Contents> {
+    let mut contents = Contents { program: program(args)?, ..Contents::default() };
+    if let Some(device) = args.text(&VOLUME) {
+        let entry = entry(args, device, &mut contents)?;
+        contents.config = UnlockConfig { entries: vec![entry] };
+    }
+    contents.modules = modules::gather(args, has_original)?;
+    Ok(contents)
+}
+
+fn entry(args: &Args, device: &str, contents: &mut Contents) -> Result<UnlockEntry> {
+    let name = args.text(&NAME).unwrap_or("root").to_owned();
+    if name.is_empty() || name.contains('/') || name == "." || name == ".." {
+        return Err(Failure::new(Exit::Parameters, format!("--name {name}: a mapping's name is no path.")));
+    }
+    let options = args.text(&OPTIONS_OF_VOLUME).unwrap_or_default().split(',');
+    let mut options: Vec<String> =
+        options.map(str::trim).filter(|option| !option.is_empty()).map(str::to_owned).collect();
+    if let Some(path) = args.path(&shared::HEADER) {
+        contents.headers.push((name.clone(), files::read(path)?));
+        options.push(format!("header=/{HEADERS}/{name}"));
+    }
+    let mut key_file = None;
+    if let Some(path) = args.path(&EMBED_KEY_FILE) {
+        contents.keys.push((name.clone(), files::read(path)?));
+        key_file = Some(format!("/{KEYS}/{name}"));
+        eprintln!(
+            "WARNING: {} goes into the image in plain: whoever reads the image opens the volume.",
+            path.display()
+        );
+    }
+    Ok(UnlockEntry { name, device: device.to_owned(), key_file, options })
+}
+
+/// A program that runs where there are no libraries.
+fn program(args: &Args) -> Result<Vec<u8>> {
+    let path = args.path(&PROGRAM).unwrap_or(Path::new("/proc/self/exe"));
+    let file = files::read(path)?;
+    let named = if args.given(&PROGRAM) { path.display().to_string() } else { "This keyway".to_owned() };
+    let program =
+        Program::parse(&file).map_err(|why| Failure::new(Exit::Device, format!("{named}: {why}.")))?;
+    match program.wants_libraries {
+        false => Ok(file),
+        true => {
+            let why = "it is linked with libraries, which an initramfs does not have; --keyway FILE names a static one";
+            Err(Failure::new(Exit::Device, format!("{named}: {why}.")))
+        }
+    }
+}

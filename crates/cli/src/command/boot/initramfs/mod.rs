@@ -1,0 +1,101 @@
+//! `boot initramfs`: keyway put into an initramfs, or one made of nothing but keyway and modules.
+
+mod contents;
+mod modules;
+mod options;
+mod show;
+
+pub(super) use options::OPTIONS;
+
+use super::files::{self, Output};
+use super::options::{LIST, OUTPUT};
+use crate::args::size::human;
+use crate::args::{Args, Opt, shared};
+use crate::failure::{Exit, Failure, Result};
+use keyway_boot::initramfs::writer::Node;
+use keyway_boot::initramfs::{Packing, append, original_init};
+use options::*;
+use std::path::Path;
+
+/// `keyway boot initramfs`.
+pub(super) fn run(args: &Args) -> Result<()> {
+    check(args)?;
+    if args.given(&LIST) {
+        return show::list(operand(args)?);
+    }
+    if let Some(original) = args.path(&DIFF) {
+        return show::difference(original, operand(args)?);
+    }
+    make(args)
+}
+
+fn make(args: &Args) -> Result<()> {
+    // An image with a key is read by nobody else.
+    let output = Output::open(args, if args.given(&EMBED_KEY_FILE) { 0o600 } else { 0o644 })?;
+    let original = match args.operand(1) {
+        Some(path) => Some((path, files::read(path)?)),
+        None => None,
+    };
+    let init = original.as_ref().map(|(path, image)| original_init_of(path, image)).transpose()?;
+    let contents = contents::gather(args, original.is_some())?;
+    let archive = contents.tree(init).archive().ok_or_else(|| {
+        Failure::new(Exit::Parameters, "A file of 4 GiB or more has no place in an initramfs.")
+    })?;
+    let packing = match (args.text(&COMPRESS), &original) {
+        (Some("gzip"), _) => Packing::Gzip,
+        (Some(_), _) | (None, None) => Packing::Plain,
+        (None, Some((_, image))) => Packing::like(image),
+    };
+    let packed = packing
+        .pack(archive)
+        .map_err(|why| Failure::new(Exit::Parameters, format!("The addition cannot be packed: {why}.")))?;
+    let Some((path, original)) = original else {
+        return output.write(&packed, "");
+    };
+    let appended = append(&original, &packed).map_err(|why| unreadable(path, &why))?;
+    let facts = format!(", of that {} added", human((appended.image.len() - appended.at) as u64));
+    output.write(&appended.image, &facts)
+}
+
+/// What ran first in an image until now.
+fn original_init_of(path: &Path, image: &[u8]) -> Result<Node> {
+    let found = original_init(image).map_err(|why| unreadable(path, &why))?;
+    found.ok_or_else(|| {
+        let why = "it has no /init, so that there is nothing to hand over to; leave it out to make a whole initramfs";
+        Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
+    })
+}
+
+fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
+}
+
+fn operand(args: &Args) -> Result<&Path> {
+    args.operand(1).ok_or_else(|| Failure::new(Exit::Parameters, "An initramfs image is missing."))
+}
+
+/// Options that do not go together.
+fn check(args: &Args) -> Result<()> {
+    let wrong = |what: String| Err(Failure::new(Exit::Parameters, what));
+    if args.operands().len() > 2 {
+        return wrong("boot initramfs takes one image.".to_owned());
+    }
+    let looks_only = args.given(&LIST) || args.given(&DIFF);
+    let making: [&Opt; 4] = [&OUTPUT, &VOLUME, &MODULES, &PROGRAM];
+    if let Some(option) = making.into_iter().find(|option| looks_only && args.given(option)) {
+        return wrong(format!("--list and --diff make no image: --{} is not for them.", option.long));
+    }
+    let of_volume: [&Opt; 4] = [&NAME, &OPTIONS_OF_VOLUME, &shared::HEADER, &EMBED_KEY_FILE];
+    if let Some(option) = of_volume.into_iter().find(|option| args.given(option))
+        && !args.given(&VOLUME)
+    {
+        return wrong(format!("--{} says something of a volume: --volume says of which.", option.long));
+    }
+    if !looks_only && args.operand(1).is_none() && !args.given(&MODULES) {
+        return wrong(
+            "Without an image, --modules DIR says where a kernel's modules are; none if it needs none."
+                .to_owned(),
+        );
+    }
+    Ok(())
+}

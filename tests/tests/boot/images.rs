@@ -1,0 +1,195 @@
+//! `keyway boot initramfs`: images as cpio and the compressors of distributions make them, with Keyway's archive behind them.
+
+use keyway_tests::{Run, Scratch, keyway, need, peer, random};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// A tree with what an initramfs has, as the real cpio packs it.
+fn original(scratch: &Scratch) -> Vec<u8> {
+    let root = scratch.path("root");
+    fs::create_dir_all(root.join("usr/lib/modules")).unwrap();
+    symlink("usr/lib", root.join("lib")).unwrap();
+    fs::write(root.join("init"), "#!/bin/sh\nexec sh\n").unwrap();
+    fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(root.join("usr/lib/modules/big.ko"), random(5, 3_000_000)).unwrap();
+    fs::hard_link(root.join("init"), root.join("usr/lib/same")).unwrap();
+    sh(&root, "find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0").stdout
+}
+
+#[track_caller]
+fn sh(directory: &Path, line: &str) -> keyway_tests::run::Outcome {
+    peer("sh", "-c").arg(line).directory(directory).ok()
+}
+
+/// A static program to put in; nobody runs it here.
+fn program() -> &'static str {
+    "/bin/busybox"
+}
+
+#[track_caller]
+fn made(original: &Path, out: &Path, options: &str) -> Run {
+    keyway("boot initramfs").arg(original).arg("-o").arg(out).args("--keyway").arg(program()).args(options)
+}
+
+/// What the real cpio unpacks of an archive.
+#[track_caller]
+fn unpacked(scratch: &Scratch, archive: &[u8], name: &str) -> PathBuf {
+    let directory = scratch.path(name);
+    fs::create_dir(&directory).unwrap();
+    peer("cpio", "--quiet -i -d --no-absolute-filenames").stdin(archive).directory(&directory).ok();
+    directory
+}
+
+#[test]
+fn every_packing_stays_as_it_is_and_gets_an_archive() {
+    need!("cpio", "zstd", "xz", "lz4", "bzip2", "gzip", "busybox");
+    let scratch = Scratch::new();
+    scratch.file("plain", original(&scratch));
+    for packer in ["cat", "gzip -n", "zstd -q", "xz --check=crc32", "lzma", "lz4 -l", "bzip2"] {
+        let packed = sh(scratch.root(), &format!("{packer} <plain")).stdout;
+        let image = scratch.file("image", &packed);
+        let out = scratch.path("out");
+        made(&image, &out, "--force --volume UUID=0815 --name root --options discard").ok().says("added");
+        let made = fs::read(&out).unwrap();
+        assert!(made.starts_with(&packed), "{packer}: the original is not its beginning");
+        // Behind it zeros and an archive, which gzip packs where the original is packed by it.
+        let zeros = made[packed.len()..].iter().take_while(|byte| **byte == 0).count();
+        let start = packed.len() + zeros;
+        assert!(zeros >= 4 && start.is_multiple_of(4), "{packer}: {zeros} zeros, then byte {start}");
+        let mut archive = made[start..].to_vec();
+        assert_eq!(archive.starts_with(&[0x1f, 0x8b]), packer == "gzip -n", "{packer}");
+        if packer == "gzip -n" {
+            archive = peer("gzip", "-dc").stdin(&archive).ok().stdout;
+        }
+        let tree = unpacked(&scratch, &archive, &format!("tree-{}", &packer[..3]));
+        assert_eq!(fs::read_link(tree.join("init")).unwrap(), Path::new("/keyway/keyway"));
+        let kept = tree.join("keyway/original-init");
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "#!/bin/sh\nexec sh\n");
+        assert_eq!(fs::metadata(kept).unwrap().mode() & 0o7777, 0o755);
+        assert!(fs::read(tree.join("keyway/keyway")).unwrap() == fs::read(program()).unwrap());
+        let config = fs::read_to_string(tree.join("keyway/unlock.conf")).unwrap();
+        assert!(config.ends_with("\nroot UUID=0815 none discard\n"), "{config}");
+        assert!(!tree.join("lib").exists(), "a directory here would replace the link in the image");
+        keyway("boot initramfs --diff")
+            .arg(&image)
+            .arg(&out)
+            .ok()
+            .says("~ lrwxrwxrwx         14 init -> /keyway/keyway")
+            .says("+ -rwxr-xr-x         18 keyway/original-init")
+            .says("is its beginning, byte for byte.");
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_and_adding_twice_keeps_the_first_init() {
+    need!("cpio", "busybox");
+    let scratch = Scratch::new();
+    let image = scratch.file("image", original(&scratch));
+    let (one, two) = (scratch.path("one"), scratch.path("two"));
+    made(&image, &one, "--volume /dev/vda2").ok();
+    made(&image, &two, "--volume /dev/vda2").ok();
+    assert!(fs::read(&one).unwrap() == fs::read(&two).unwrap());
+    let again = scratch.path("again");
+    made(&one, &again, "--volume /dev/vda3 --compress gzip").ok();
+    keyway("boot initramfs --list")
+        .arg(&again)
+        .ok()
+        .says("-rwxr-xr-x         18 keyway/original-init")
+        .says("lrwxrwxrwx         14 init -> /keyway/keyway");
+}
+
+#[test]
+fn an_init_that_is_a_link_is_kept_as_one() {
+    need!("cpio", "busybox");
+    let scratch = Scratch::new();
+    let root = scratch.path("root");
+    fs::create_dir(&root).unwrap();
+    symlink("usr/lib/systemd/systemd", root.join("init")).unwrap();
+    let image = scratch.file("image", sh(&root, "echo init | cpio --quiet -o -H newc").stdout);
+    let out = scratch.path("out");
+    made(&image, &out, "").ok();
+    keyway("boot initramfs --list").arg(&out).ok().says("keyway/original-init -> usr/lib/systemd/systemd");
+}
+
+#[test]
+fn a_key_goes_in_on_request_alone_and_with_a_warning() {
+    need!("cpio", "busybox");
+    let scratch = Scratch::new();
+    let image = scratch.file("image", original(&scratch));
+    let (key, header) = (scratch.file("key", "secret"), scratch.file("header", "LUKS"));
+    let out = scratch.path("out");
+    made(&image, &out, "--volume /dev/vda --name data --embed-key-file")
+        .arg(&key)
+        .arg("--header")
+        .arg(&header)
+        .ok()
+        .says("WARNING")
+        .says("goes into the image in plain: whoever reads the image opens the volume.");
+    assert_eq!(fs::metadata(&out).unwrap().mode() & 0o777, 0o600);
+    let archive = fs::read(&out).unwrap()[fs::metadata(&image).unwrap().len() as usize..].to_vec();
+    let start = archive.iter().position(|byte| *byte != 0).unwrap();
+    let tree = unpacked(&scratch, &archive[start..], "tree");
+    assert_eq!(fs::read_to_string(tree.join("keyway/keys/data")).unwrap(), "secret");
+    assert_eq!(fs::read_to_string(tree.join("keyway/headers/data")).unwrap(), "LUKS");
+    let config = fs::read_to_string(tree.join("keyway/unlock.conf")).unwrap();
+    assert!(config.ends_with("data /dev/vda /keyway/keys/data header=/keyway/headers/data\n"), "{config}");
+}
+
+#[test]
+fn what_cannot_work_is_refused_and_leaves_nothing() {
+    need!("cpio", "busybox");
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let image = scratch.file("image", original(&scratch));
+    let cut = scratch.file("cut", &fs::read(&image).unwrap()[..5000]);
+    made(&cut, &out, "").fails(4).says("it ends within an entry");
+    let noise = scratch.file("noise", b"\x7fELF no image");
+    made(&noise, &out, "").fails(4).says("at byte 0 there is neither a cpio archive nor a packed one.");
+    let lzo = scratch.file("lzo", b"\x89LZO\0\r\n\x1a\n");
+    made(&lzo, &out, "").fails(4).says("packed with lzo, which this build does not read; unpack it first");
+    let root = scratch.path("none");
+    fs::create_dir(&root).unwrap();
+    let empty = scratch.file("empty", sh(&root, "echo . | cpio --quiet -o -H newc").stdout);
+    made(&empty, &out, "").fails(4).says("it has no /init");
+    made(&image, &out, "--name ../x --volume /dev/vda").fails(1).says("a mapping's name is no path");
+    made(&image, &out, "--name x").fails(1).says("--volume says of which");
+    keyway("boot initramfs -o").arg(&out).fails(1).says("--modules DIR");
+    keyway("boot initramfs").arg(&image).fails(1).says("--output FILE is missing");
+    keyway("boot initramf").fails(1).says("did you mean \"initramfs\"?");
+    let script = scratch.file("script", "#!/bin/sh\n");
+    keyway("boot initramfs")
+        .arg(&image)
+        .arg("-o")
+        .arg(&out)
+        .arg("--keyway")
+        .arg(script)
+        .fails(4)
+        .says("no ELF program");
+    assert!(!out.exists());
+    made(&image, &out, "").ok();
+    made(&image, &out, "").fails(5).says("exists already; --force replaces it.");
+}
+
+#[test]
+fn a_whole_initramfs_of_a_kernels_modules() {
+    need!("busybox");
+    let kernel = keyway_tests::vm::prepared("kernel");
+    keyway_tests::need_that!(kernel.exists(), "the virtual machine's kernel was not fetched (./dev test vm)");
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let run = || keyway("boot initramfs --keyway").arg(program()).arg("--modules").arg(&kernel).arg("-o");
+    run().arg(&out).args("--cipher xchacha12,aes-adiantum-plain64 --volume /dev/vda").ok();
+    let list = keyway("boot initramfs --list").arg(&out).ok();
+    for name in ["dm_crypt.ko", "adiantum.ko", "nhpoly1305.ko", "virtio_blk.ko", "xfs.ko"] {
+        assert!(list.text().contains(&format!("keyway/modules.d/{name}\n")), "{name}\n{list}");
+    }
+    list.says("init -> /keyway/keyway").says("crw-------       5, 1 dev/console").lacks("original-init");
+    keyway("xray xchacha12,aes-adiantum-plain64 --initramfs")
+        .arg(&out)
+        .arg("--root")
+        .arg(&kernel)
+        .ok()
+        .says("It has all that this needs");
+    run().arg(scratch.path("other")).args("--also nothing_like_it").fails(4).says("lack nothing_like_it");
+}

@@ -1,0 +1,5 @@
+//! What machines boot from: images made by Keyway, read by the tools that boot loaders' authors ship, and the other way round.
+
+mod fit;
+mod images;
+mod uki;
