@@ -14,7 +14,7 @@ const SCENARIO: &str = r#"
     mkdir /tmp/place
     mkfs.ext4 -q /dev/vda && mount -t ext4 /dev/vda /tmp/place && rmdir /tmp/place/lost+found
 
-    keyway bench disk -q --time 40 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
+    keyway bench disk -q --time 80 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
     echo BRD_LEFT=$(left)
     echo BRD_PLAIN=$(rows /tmp/brd.json disk/plain/brd/sequential-read)
     echo BRD_KEYWAY=$(rows /tmp/brd.json disk/keyway/brd)
@@ -26,7 +26,7 @@ const SCENARIO: &str = r#"
     echo BRD_TABLE=$(grep -c 'dm-crypt 4096 nq' /tmp/shown)
     sed 's/^/TABLE /' /tmp/shown
 
-    keyway bench disk --time 30 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
+    keyway bench disk --time 60 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
     echo LOOP_LEFT=$(left)
     echo LOOP_FILES=$(ls -A /tmp/place | wc -l)
     echo LOOP_PLAIN=$(rows /tmp/loop.json disk/plain/loop)
@@ -67,7 +67,7 @@ fn dm_crypt_beside_plain() {
     need_machine!();
     let scratch = Scratch::new();
     let disk = scratch.sized("disk", 128 << 20);
-    let machine = Machine::new().disk(&disk).with_keyway().limit(Duration::from_secs(600));
+    let machine = Machine::new().disk(&disk).with_keyway().limit(Duration::from_secs(900));
     let report = machine.run(SCENARIO);
     for line in report.lines().filter_map(|line| line.strip_prefix("TABLE ")) {
         println!("{line}");
@@ -123,7 +123,7 @@ const BY_FIO: &str = r#"
     echo CSV=$(grep -c ',brd,fio,no_read_workqueue no_write_workqueue,random-read,' /tmp/brd.csv)
     echo LEFT=$(dmsetup ls | grep -c keyway-bench) $(ls /dev/mapper | grep -c keyway-bench)
 
-    keyway bench disk -q --sector-size 4096 --time 8 --save /tmp/short.json /dev/ram1 >/tmp/shown || echo FAILED=$?
+    keyway bench disk -q --sector-size 4096 --time 20 --save /tmp/short.json /dev/ram1 >/tmp/shown || echo FAILED=$?
     echo SHORT_BY_FIO=$(rows /tmp/short.json '/fio"')
     echo SHORT_DM_CRYPT=$(rows /tmp/short.json disk/dm-crypt/brd)
     echo SHORT_SAID=$(grep -o 'fio was left out[^"]*' /tmp/short.json)

@@ -205,6 +205,8 @@ impl Whole<'_> {
         cases.retain(|it| live.results.row(&it.case.id()).is_none());
         let time = (self.time * CIPHER_PART).max(0.5);
         let settings = rounds::settings(Some(time), cases.len(), self.clock.cost().as_secs_f64());
+        // The model needs a median. Where looking at the output takes long, more than that would take the disk's time.
+        let settings = Settings { least_samples: LEAST_OF_CIPHER, ..settings };
         let mut quiet = Quiet(live, FILL_PART);
         rounds::run(&cases, &settings, self.clock, &prepare, &mut quiet);
     }
@@ -270,5 +272,7 @@ const TIME: f64 = 300.0;
 const FILL_PART: f64 = 0.15;
 /// The part in which the cipher is measured in memory.
 const CIPHER_PART: f64 = 0.03;
+/// Fewest samples of it.
+const LEAST_OF_CIPHER: u32 = 3;
 /// Of what is left one sample of everything by fio may take this part.
 const MOST_STARTING: f64 = 0.7;
