@@ -2,9 +2,13 @@
 //! a volume. Pure: bytes in, bytes out; no device, no clock, no randomness.
 #![forbid(unsafe_code)]
 
+pub mod advice;
+pub mod attack;
 pub mod elf;
 pub mod fdt;
 pub mod fit;
 pub mod initramfs;
+pub mod loader;
 pub mod pe;
 pub mod uboot;
+pub mod unlock_time;

@@ -1,0 +1,88 @@
+//! What an installed GRUB says of itself: its version in `grub-install --version`, the modules in core.img, the `cryptomount` line of the
+//! configuration that is embedded or beside it.
+//!
+//! core.img: the modules follow each other as ELF files, compressed on i386-pc (LZMA) but plain in EFI images; each ELF file names itself
+//! in its section `.modname`, a C string.
+
+/// Modules that stand plainly in an image (EFI's grubx64.efi, or an uncompressed core.img); empty when there are none to be seen.
+pub fn modules(image: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = find(&image[at..], b"\x7fELF").map(|offset| at + offset) {
+        found.extend(module_name(&image[start..]));
+        at = start + 4;
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The UUID of every `cryptomount -u UUID` in a configuration, as written.
+pub fn cryptomount_uuids(configuration: &str) -> Vec<&str> {
+    configuration
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            (words.next() == Some("cryptomount")).then_some(())?;
+            words.skip_while(|word| *word != "-u").nth(1)
+        })
+        .collect()
+}
+
+/// The content of an ELF64's or ELF32's section `.modname`.
+fn module_name(elf: &[u8]) -> Option<String> {
+    let wide = *elf.get(4)? == 2;
+    let number = |at: usize, len: usize| -> Option<usize> {
+        let bytes = elf.get(at..at.checked_add(len)?)?;
+        Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
+    };
+    let (table, entry, count, names) = match wide {
+        true => (number(40, 8)?, number(58, 2)?, number(60, 2)?, number(62, 2)?),
+        false => (number(32, 4)?, number(46, 2)?, number(48, 2)?, number(50, 2)?),
+    };
+    let section = |index: usize| -> Option<(usize, usize, usize)> {
+        let at = table.checked_add(entry.checked_mul(index)?)?;
+        match wide {
+            true => Some((number(at, 4)?, number(at + 24, 8)?, number(at + 32, 8)?)),
+            false => Some((number(at, 4)?, number(at + 16, 4)?, number(at + 20, 4)?)),
+        }
+    };
+    let (_, strings, _) = section(names)?;
+    (0..count.min(MOST_SECTIONS)).find_map(|index| {
+        let (name, offset, size) = section(index)?;
+        let name = elf.get(strings.checked_add(name)?..)?;
+        name.starts_with(b".modname\0").then_some(())?;
+        let text = elf.get(offset..offset.checked_add(size)?)?;
+        let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+        let text = std::str::from_utf8(&text[..end]).ok()?;
+        (!text.is_empty() && text.len() < 64).then(|| text.to_owned())
+    })
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|part| part == needle)
+}
+
+/// A module has about twenty.
+const MOST_SECTIONS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_configurations() {
+        let text =
+            "set x=1\n  cryptomount -u 1234abcd\ncryptomount -a\nsearch -u 99\ncryptomount -A -u 55-66\n";
+        assert_eq!(cryptomount_uuids(text), ["1234abcd", "55-66"]);
+    }
+
+    #[test]
+    fn rubbish_has_no_modules() {
+        assert!(modules(b"\x7fELF\x02").is_empty());
+        let mut elf = vec![0xff; 4096];
+        elf[..5].copy_from_slice(b"\x7fELF\x02");
+        assert!(modules(&elf).is_empty());
+        assert!(modules(&b"\x7fELF".repeat(100)).is_empty());
+    }
+}

@@ -1,0 +1,147 @@
+//! GRUB's cryptodisk: will it find a volume, which keyslots will it open, what does it do on the way, and what will it say.
+//!
+//! ```text
+//! version   the releases that differ
+//! rules     each thing it does or does not do, with the place in its sources
+//! disk      the bytes that it reads
+//! luks1, luks2   the header, walked as GRUB walks it
+//! cipher, names  specifications, hashes and ciphers as it knows them
+//! typing    the passphrase on its way through keyboard and prompt
+//! modules   what must stand in core.img
+//! installed what an installed GRUB says of itself
+//! ```
+
+mod cipher;
+mod disk;
+pub mod installed;
+mod luks1;
+mod luks2;
+mod modules;
+mod names;
+mod rules;
+mod slot2;
+pub mod typing;
+mod version;
+
+pub use disk::Disk;
+pub use rules::{Finding, RULES, Rule};
+pub use version::Version;
+
+use crate::unlock_time::Work;
+
+/// What GRUB is, beyond its version.
+#[derive(Debug, Clone, Copy)]
+pub struct Loader {
+    /// The release.
+    pub version: Version,
+    /// The largest piece of memory that its firmware may give away, in KiB: Argon2 takes one.
+    pub largest_piece_kib: u64,
+}
+
+impl Loader {
+    /// A release under firmware that has no piece of two GiB below four.
+    pub fn new(version: Version) -> Self {
+        Self { version, largest_piece_kib: (2 << 20) - 1 }
+    }
+
+    /// Judges a volume whose every keyslot's passphrase is taken to be right.
+    pub fn judge(&self, disk: &Disk<'_>) -> Judgement {
+        match disk.start().as_deref() {
+            Some(start) if start.starts_with(b"LUKS\xba\xbe\x00\x01") => luks1::judge(self, disk),
+            Some(start) if start.starts_with(b"LUKS\xba\xbe\x00\x02") => luks2::judge(self, disk),
+            Some(start) if luks2::has_secondary(disk) && !start.starts_with(b"LUKS\xba\xbe") => {
+                Judgement::not_found(
+                    rules::BOTH_COPIES
+                        .says("the primary header's start is damaged, and GRUB looks for no secondary one"),
+                )
+            }
+            _ => Judgement::not_found(rules::NOT_LUKS.says("there is no LUKS header at its start")),
+        }
+    }
+}
+
+/// What GRUB does with a volume.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// 1 or 2; 0 when it finds no header.
+    pub format: u8,
+    /// What keeps it from trying any keyslot.
+    pub refused: Option<Finding>,
+    /// Whether it asks for a passphrase; it may see only then what is wrong.
+    pub asks: bool,
+    /// The keyslots in the order in which it tries them.
+    pub slots: Vec<Slot>,
+    /// What it overlooks and whoever boots should know.
+    pub notes: Vec<Finding>,
+    /// Modules that must be in core.img, or where it can read them without opening this volume.
+    pub modules: Vec<&'static str>,
+}
+
+/// One keyslot, for who knows its passphrase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    /// Its number in the header.
+    pub number: u64,
+    /// What comes of it.
+    pub verdict: Verdict,
+    /// What GRUB computes when it tries this keyslot, whoever's passphrase it is.
+    pub works: Vec<Work>,
+}
+
+/// What comes of a right passphrase.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It opens, and files can be read.
+    Opens,
+    /// An error, or data that are noise.
+    Cannot(Finding),
+    /// "Invalid passphrase" (LUKS1 before 2.14: "access denied"), as to a wrong one.
+    SaysInvalidPassphrase(Finding),
+}
+
+impl Verdict {
+    /// The reason, when there must be one.
+    pub fn finding(&self) -> Option<&Finding> {
+        match self {
+            Self::Opens => None,
+            Self::Cannot(finding) | Self::SaysInvalidPassphrase(finding) => Some(finding),
+        }
+    }
+
+    /// The word for it in JSON and tests.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Opens => "opens",
+            Self::Cannot(_) => "cannot",
+            Self::SaysInvalidPassphrase(_) => "says-invalid-passphrase",
+        }
+    }
+}
+
+impl Judgement {
+    fn not_found(finding: Finding) -> Self {
+        Self {
+            format: 0,
+            refused: Some(finding),
+            asks: false,
+            slots: Vec::new(),
+            notes: Vec::new(),
+            modules: Vec::new(),
+        }
+    }
+
+    /// Everything that GRUB computes until this keyslot has opened: those before it are tried first.
+    pub fn works_until(&self, number: u64) -> Vec<&Work> {
+        let end =
+            self.slots.iter().position(|slot| slot.number == number).map_or(self.slots.len(), |at| at + 1);
+        self.slots[..end].iter().flat_map(|slot| &slot.works).collect()
+    }
+
+    /// The keyslot of that number.
+    pub fn slot(&self, number: u64) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.number == number)
+    }
+}
+
+#[cfg(test)]
+mod tests;

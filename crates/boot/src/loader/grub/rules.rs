@@ -1,0 +1,111 @@
+//! Every rule by which the oracle judges, each with the place in GRUB's sources that it was read from. `./dev test oracle` confronts
+//! them with the real `grub-fstest`; those that this program cannot show say so.
+
+use super::Version;
+use std::fmt;
+
+/// One thing that GRUB does or does not do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name in tests and in JSON.
+    pub id: &'static str,
+    /// The first version that it holds for, and the first that it no longer holds for.
+    pub versions: (Version, Option<Version>),
+    /// File and function in GRUB's sources.
+    pub source: &'static str,
+    /// Whether `grub-fstest` shows it; if not, it stands on its source alone.
+    pub shown_by_fstest: bool,
+}
+
+/// A rule that applies to this volume, in words about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The end of a sentence that begins with "because".
+    pub because: String,
+}
+
+impl Rule {
+    /// Whether this version does so.
+    pub fn holds_for(&self, version: Version) -> bool {
+        version >= self.versions.0 && self.versions.1.is_none_or(|end| version < end)
+    }
+
+    pub(super) fn says(&'static self, because: impl Into<String>) -> Finding {
+        Finding { rule: self, because: because.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.because)
+    }
+}
+
+const ALL: (Version, Option<Version>) = (Version::V2_06, None);
+const UNTIL_2_12: (Version, Option<Version>) = (Version::V2_06, Some(Version::V2_12));
+const UNTIL_2_14: (Version, Option<Version>) = (Version::V2_06, Some(Version::V2_14));
+const FROM_2_12: (Version, Option<Version>) = (Version::V2_12, None);
+const FROM_2_14: (Version, Option<Version>) = (Version::V2_14, None);
+
+/// A table of rules: a static each, and all of them in order.
+macro_rules! rules {
+    ($($name:ident: $id:literal, $versions:ident, $source:literal, $shown:literal;)*) => {
+        $(pub(super) static $name: Rule =
+            Rule { id: $id, versions: $versions, source: $source, shown_by_fstest: $shown };)*
+        /// Every rule.
+        pub static RULES: &[&Rule] = &[$(&$name),*];
+    };
+}
+
+rules! {
+    NOT_LUKS: "not-luks", ALL, "disk/luks.c luks_scan, disk/luks2.c luks2_read_header", true;
+    BOTH_COPIES: "both-copies", ALL, "disk/luks2.c luks2_read_header: magic and version of both copies, no checksum", true;
+    BROKEN_JSON: "broken-json", ALL, "disk/luks2.c luks2_recover_key: grub_json_parse of the copy with the higher sequence id", true;
+    LUKS1_HASH: "luks1-hash", ALL, "disk/luks.c luks_scan: grub_crypto_lookup_md_by_name", true;
+    LUKS1_CIPHER: "luks1-cipher", ALL, "disk/luks.c luks_scan: grub_cryptodisk_setcipher", true;
+    KEY_TOO_LONG: "key-too-long", ALL, "include/grub/cryptodisk.h GRUB_CRYPTODISK_MAX_KEYLEN, 128 bytes", false;
+    RAGGED_MATERIAL: "ragged-material", ALL, "disk/luks.c luks_recover_key: grub_cryptodisk_decrypt of keysize * stripes bytes, whole sectors at a time", true;
+    KEY_SIZE: "key-size", ALL, "disk/cryptodisk.c grub_cryptodisk_setkey: the cipher refuses the key's length", true;
+    MD_CONTEXT: "md-context", FROM_2_14, "lib/crypto.c grub_crypto_hash: GRUB_CRYPTO_MAX_MD_CONTEXT_SIZE, 256 bytes", true;
+    UNREADABLE_SLOT: "unreadable-slot", UNTIL_2_12, "disk/luks2.c luks2_recover_key: goto err after luks2_get_keyslot", true;
+    SKIPPED_SLOT: "skipped-slot", FROM_2_12, "disk/luks2.c luks2_recover_key: continue after luks2_get_keyslot", true;
+    PRIORITY: "priority", ALL, "disk/luks2.c luks2_recover_key: keyslot.priority == 0", true;
+    NO_ARGON2: "no-argon2", UNTIL_2_14, "disk/luks2.c luks2_decrypt_key: Argon2 not supported", true;
+    ARGON2_MEMORY: "argon2-memory", FROM_2_14, "lib/libgcrypt/cipher/kdf.c argon2_init: one xtrymalloc of 1024 * memory_blocks, in 32 bits", false;
+    SLOT_HASH: "slot-hash", ALL, "disk/luks2.c luks2_decrypt_key, luks2_verify_key: grub_crypto_lookup_md_by_name", true;
+    SLOT_CIPHER: "slot-cipher", ALL, "disk/luks2.c luks2_decrypt_key: grub_cryptodisk_setcipher of the keyslot's area", true;
+    MISREAD_SLOT: "misread-slot", ALL, "disk/cryptodisk.c grub_cryptodisk_setcipher: the IV is matched by its beginning", true;
+    DATA_CIPHER: "data-cipher", ALL, "disk/luks2.c luks2_recover_key: grub_cryptodisk_setcipher of the segment", true;
+    MISREAD_DATA: "misread-data", ALL, "disk/cryptodisk.c grub_cryptodisk_endecrypt, lrw_xor", true;
+    IV_TWEAK: "iv-tweak", ALL, "disk/luks2.c luks2_parse_segment: iv_tweak is not read", false;
+    INTEGRITY: "integrity", ALL, "disk/luks2.c luks2_parse_segment: integrity is not read", false;
+    REQUIREMENTS: "requirements", ALL, "disk/luks2.c: config is not read", true;
+    ESCAPED_BASE64: "escaped-base64", UNTIL_2_12, "disk/luks2.c: base64_decode without grub_json_unescape", true;
+    PASSPHRASE_LENGTH: "passphrase-length", ALL, "lib/crypto.c grub_password_get: cur_len + 2 < 256", false;
+    PASSPHRASE_EMPTY: "passphrase-empty", FROM_2_12, "disk/luks.c, luks2.c: cargs->key_len == 0, no key data", false;
+    PASSPHRASE_LETTERS: "passphrase-letters", ALL, "lib/crypto.c grub_password_get: grub_isprint", false;
+    KEYBOARD: "keyboard", ALL, "term/at_keyboard.c, kern/term.c: an US layout unless keylayouts is loaded before", false;
+    KEY_FILE_NONE: "key-file-none", UNTIL_2_12, "disk/cryptodisk.c options: no --key-file", false;
+    KEY_FILE_SIZE: "key-file-size", FROM_2_12, "disk/cryptodisk.c grub_cmd_cryptomount: GRUB_CRYPTODISK_MAX_KEYFILE_SIZE, 8192", false;
+    UUID_DASHES: "uuid-dashes", UNTIL_2_12, "disk/luks.c, luks2.c: compared with a UUID without dashes", false;
+    INSTALL_LUKS2: "install-luks2", UNTIL_2_12, "grub-core/osdep/devmapper/getroot.c: CRYPT-LUKS1- alone; release notes of 2.12", false;
+    DETACHED: "detached-header", UNTIL_2_12, "disk/cryptodisk.c options: no --header", false;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_have_names_of_their_own_and_hold_where_they_say() {
+        let mut ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+        assert!(NO_ARGON2.holds_for(Version::V2_12) && !NO_ARGON2.holds_for(Version::V2_14));
+        assert!(!MD_CONTEXT.holds_for(Version::V2_12) && MD_CONTEXT.holds_for(Version::V2_14));
+    }
+}

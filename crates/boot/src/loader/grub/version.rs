@@ -1,0 +1,69 @@
+//! GRUB's versions, as far as they differ in what they do with a volume.
+
+use std::fmt;
+
+/// A release of GRUB whose behaviour is known here. A distribution's own build may differ: Fedora's refuses Argon2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Version {
+    V2_06,
+    V2_12,
+    V2_14,
+}
+
+impl Version {
+    /// Those that are known, oldest first.
+    pub const ALL: [Self; 3] = [Self::V2_06, Self::V2_12, Self::V2_14];
+
+    /// From "2.06", "grub-install (GRUB) 2.12-9+deb13u2" or a package's version: the newest known one that is not newer.
+    /// `None` before 2.06, and for what is no version.
+    pub fn parse(text: &str) -> Option<Self> {
+        let start = text.find("2.")?;
+        let digits: String = text[start + 2..].chars().take_while(char::is_ascii_digit).collect();
+        let minor: u32 = digits.parse().ok()?;
+        Self::ALL.into_iter().rev().find(|version| version.minor() <= minor)
+    }
+
+    fn minor(self) -> u32 {
+        match self {
+            Self::V2_06 => 6,
+            Self::V2_12 => 12,
+            Self::V2_14 => 14,
+        }
+    }
+
+    /// How often it asks for a passphrase (`cryptodisk_passphrase_tries` in 2.14).
+    pub fn tries(self) -> u32 {
+        if self < Self::V2_14 { 1 } else { 3 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "2.{:02}", self.minor())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_known_one_that_is_not_newer() {
+        for (text, version) in [
+            ("2.06", Some(Version::V2_06)),
+            ("2.06-13+deb12u2", Some(Version::V2_06)),
+            ("grub-install (GRUB) 2.12-9+deb13u2", Some(Version::V2_12)),
+            ("2.13", Some(Version::V2_12)),
+            ("2.14~rc1", Some(Version::V2_14)),
+            ("2.20", Some(Version::V2_14)),
+            ("2.04", None),
+            ("0.97", None),
+            ("2.", None),
+            ("", None),
+        ] {
+            assert_eq!(Version::parse(text), version, "{text}");
+        }
+        assert_eq!(Version::ALL.map(|version| version.to_string()), ["2.06", "2.12", "2.14"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! Seconds until a keyslot opens: what is computed, at the rates of whoever computes it.
+//!
+//! A loader that tries keyslots one after the other computes each one's key and digest until the right one has opened: a passphrase of the
+//! fourth keyslot waits for four derivations and four digests.
+//!
+//! GRUB's rates are told relative to Keyway's own PBKDF2-SHA-512 on the same CPU: that is scalar code for 64-bit words, as GRUB's is, and so
+//! the ratio hardly depends on the CPU. The ratios are of `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), by
+//! CPU time, on an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures.
+
+use crate::loader::grub::Version;
+
+/// One derivation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// PBKDF2, block after block.
+    Pbkdf2 {
+        /// Its hash, as the header names it.
+        hash: String,
+        /// Iterations of each block.
+        iterations: u64,
+        /// Blocks of the hash's length in the derived key.
+        blocks: u64,
+    },
+    /// Argon2.
+    Argon2 {
+        /// Passes.
+        time: u64,
+        /// Memory.
+        memory_kib: u64,
+        /// Lanes.
+        lanes: u64,
+    },
+}
+
+impl Work {
+    /// PBKDF2 of a key of that many bytes.
+    pub fn pbkdf2(hash: &str, iterations: u64, len: usize) -> Self {
+        let output = keyway_crypto::Hash::find(hash).map_or(32, keyway_crypto::Hash::output_len);
+        Self::Pbkdf2 { hash: hash.to_owned(), iterations, blocks: len.div_ceil(output).max(1) as u64 }
+    }
+}
+
+/// How fast somebody derives keys.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rates {
+    /// PBKDF2 by hash: iterations of one block a second.
+    pub pbkdf2: Vec<(String, f64)>,
+    /// Argon2: KiB of memory times passes a second.
+    pub argon2: Option<f64>,
+    /// Seconds that anything takes beside the derivations: reading, splitting, decrypting a keyslot.
+    pub each_slot: f64,
+}
+
+impl Rates {
+    /// Seconds for one derivation; `None` where the rate is not known.
+    pub fn seconds(&self, work: &Work) -> Option<f64> {
+        match work {
+            Work::Pbkdf2 { hash, iterations, blocks } => {
+                let rate = self.pbkdf2.iter().find(|(name, _)| name.eq_ignore_ascii_case(hash))?.1;
+                Some(*iterations as f64 * *blocks as f64 / rate)
+            }
+            Work::Argon2 { time, memory_kib, .. } => Some(*time as f64 * *memory_kib as f64 / self.argon2?),
+        }
+    }
+
+    /// Seconds for all, one after the other.
+    pub fn total<'a>(&self, works: impl IntoIterator<Item = &'a Work>) -> Option<f64> {
+        works.into_iter().map(|work| self.seconds(work)).sum::<Option<f64>>()
+    }
+
+    /// The rates when everything goes by this factor faster.
+    #[must_use]
+    pub fn times(mut self, factor: f64) -> Self {
+        self.pbkdf2.iter_mut().for_each(|(_, rate)| *rate *= factor);
+        self.argon2 = self.argon2.map(|rate| rate * factor);
+        self.each_slot /= factor;
+        self
+    }
+}
+
+/// Where GRUB runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// As a program under Linux: `grub-fstest`.
+    Utility,
+    /// In firmware.
+    Firmware,
+}
+
+/// What a CPU does under Linux: the measure that GRUB's rates are told by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Yardstick {
+    /// Iterations a second of PBKDF2-SHA-512 in one block, by Keyway.
+    pub sha512: f64,
+    /// KiB times passes a second of Argon2id in one lane, by Keyway.
+    pub argon2_one_lane: Option<f64>,
+}
+
+impl Yardstick {
+    /// GRUB's rates on this CPU.
+    pub fn grub(&self, version: Version, place: Place) -> Rates {
+        let column = match version {
+            Version::V2_06 => 0,
+            Version::V2_12 => 1,
+            Version::V2_14 => 2,
+        };
+        let rates = Rates {
+            pbkdf2: GRUB_RATIOS
+                .iter()
+                .map(|(hash, ratios)| ((*hash).to_owned(), ratios[column] * self.sha512))
+                .collect(),
+            argon2: (version >= Version::V2_14)
+                .then(|| self.argon2_one_lane.map(|rate| rate * GRUB_ARGON2))
+                .flatten(),
+            each_slot: 0.02,
+        };
+        match place {
+            Place::Utility => rates,
+            Place::Firmware => rates.times(1.0 / FIRMWARE),
+        }
+    }
+}
+
+/// A machine whose rates under Linux were published.
+#[derive(Debug)]
+pub struct Board {
+    /// On the command line.
+    pub name: &'static str,
+    /// In words.
+    pub title: &'static str,
+    pbkdf2: &'static [(&'static str, f64)],
+    argon2: f64,
+}
+
+impl Board {
+    /// By its name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        BOARDS.iter().find(|board| board.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Every one that is known.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        BOARDS.iter()
+    }
+
+    /// Its rates.
+    pub fn rates(&self) -> Rates {
+        let pbkdf2 = self.pbkdf2.iter().map(|(hash, rate)| ((*hash).to_owned(), *rate)).collect();
+        Rates { pbkdf2, argon2: Some(self.argon2), each_slot: 0.05 }
+    }
+}
+
+/// `cryptsetup benchmark` as people published it, of a key of 256 bits: two blocks of the hashes with 160. docs/COST.md names the places.
+const BOARDS: &[Board] = &[Board {
+    name: "pi4",
+    title: "Raspberry Pi 4 (cryptsetup's own figures there)",
+    pbkdf2: &[
+        ("sha1", 2.0 * 403_298.0),
+        ("sha256", 649_675.0),
+        ("sha512", 516_031.0),
+        ("ripemd160", 2.0 * 335_651.0),
+        ("whirlpool", 125_307.0),
+    ],
+    argon2: 4.0 * 320_139.0 / 2.0,
+}];
+
+/// GRUB 2.06, 2.12 and 2.14: iterations of one block, in units of Keyway's SHA-512.
+#[rustfmt::skip]
+const GRUB_RATIOS: &[(&str, [f64; 3])] = &[
+    ("sha1",      [0.53, 0.53, 1.33]),
+    ("sha224",    [0.32, 0.30, 0.76]),
+    ("sha256",    [0.32, 0.30, 0.76]),
+    ("sha384",    [0.17, 0.17, 0.65]),
+    ("sha512",    [0.17, 0.17, 0.65]),
+    ("ripemd160", [0.30, 0.32, 1.20]),
+    ("whirlpool", [0.15, 0.14, 0.25]),
+];
+/// GRUB 2.14's Argon2 (lanes run one after another) in units of Keyway's in one lane.
+const GRUB_ARGON2: f64 = 0.36;
+/// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730 iterations of SHA-512 where Linux makes
+/// 450,000 a second) is 1.3 times what these ratios give; one machine, one firmware.
+const FIRMWARE: f64 = 1.3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_and_digests_count() {
+        let rates = Rates { pbkdf2: vec![("sha256".into(), 1000.0)], argon2: Some(4096.0), each_slot: 0.0 };
+        assert_eq!(rates.seconds(&Work::pbkdf2("SHA256", 1000, 64)), Some(2.0));
+        assert_eq!(rates.seconds(&Work::pbkdf2("sha256", 1000, 20)), Some(1.0));
+        assert_eq!(rates.seconds(&Work::pbkdf2("sha1", 1000, 20)), None);
+        let argon2 = Work::Argon2 { time: 4, memory_kib: 1024, lanes: 4 };
+        assert_eq!(rates.total([&argon2, &argon2]), Some(2.0));
+        assert_eq!(rates.times(2.0).seconds(&argon2), Some(0.5));
+    }
+
+    /// The article: 2,612,730 iterations of SHA-512, 450,000 a second under Linux, around 45 s in GRUB; at 200,000 around 4 s.
+    #[test]
+    fn the_article() {
+        let laptop = Yardstick { sha512: 450_000.0, argon2_one_lane: None };
+        let grub = laptop.grub(Version::V2_06, Place::Firmware);
+        let seconds = |iterations| grub.seconds(&Work::pbkdf2("sha512", iterations, 64)).unwrap();
+        assert!((36.0..54.0).contains(&seconds(2_612_730)), "{}", seconds(2_612_730));
+        assert!((2.5..5.0).contains(&seconds(200_000)), "{}", seconds(200_000));
+        // Conclusion 3: four keyslots with a digest of a quarter of their iterations take as long as five.
+        let slot = Work::pbkdf2("sha512", 2_612_730, 64);
+        let digest = Work::pbkdf2("sha512", 2_612_730 / 4, 20);
+        let four = grub.total([&slot, &digest].repeat(4)).unwrap();
+        assert!((4.9..5.1).contains(&(four / seconds(2_612_730))));
+    }
+}
