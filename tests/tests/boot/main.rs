@@ -2,4 +2,5 @@
 
 mod fit;
 mod images;
+mod kernel;
 mod uki;

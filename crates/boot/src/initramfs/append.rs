@@ -4,7 +4,7 @@
 //! Between the two stand zeros. A plain archive has to start at a multiple of four; LZ4's legacy frames end with a zero word or with
 //! the image; and so many tools pad to 512 bytes that loaders are used to it.
 
-use super::{Compression, Error, UBOOT_HEADER, UBOOT_MAGIC, walk_parts};
+use super::{Compression, UBOOT_HEADER, UBOOT_MAGIC};
 use crate::uboot;
 use std::io::{self, Write};
 
@@ -68,11 +68,6 @@ pub fn append(original: &[u8], added: &[u8]) -> Result<Appended, uboot::Error> {
         image = header.image(&body)?;
     }
     Ok(Appended { image, at })
-}
-
-/// Whether an image can be read to its end: what is appended to one that cannot is never unpacked by the kernel.
-pub fn check(original: &[u8]) -> Result<(), Error> {
-    walk_parts(original, &mut |_, _| Ok(super::Wanted::NothingMore))
 }
 
 const ALIGNMENT: usize = 512;

@@ -23,7 +23,7 @@ mod lz4;
 mod original;
 pub mod writer;
 
-pub use append::{Appended, Packing, append, check};
+pub use append::{Appended, Packing, append};
 pub use compression::Compression;
 pub use config::{ConfigError, UnlockConfig, UnlockEntry};
 use cpio::{Archive, Entry};

@@ -1,0 +1,90 @@
+//! The kernel itself unpacks what Keyway put together: originals in every packing, with a program in front of their own init. busybox
+//! stands for the program here: what runs first is its `init`, which runs /etc/init.d/rcS.
+
+use keyway_tests::vm::{is_prepared, prepared};
+use keyway_tests::{Scratch, keyway, need, need_that, peer};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// The original's own init, which has a second name.
+const ORIGINAL: &str = "#!/bin/busybox sh
+echo ORIGINAL=reached
+/bin/busybox poweroff -f
+";
+
+/// What the program does in its place: looks around, then hands over.
+const FIRST: &str = "#!/bin/busybox sh
+exec >/dev/console 2>&1
+/bin/busybox grep -q ORIGINAL= /bin/same && echo SAME=kept
+echo INIT=$(/bin/busybox readlink /init)
+echo CONFIG=$(/bin/busybox tail -n 1 /keyway/unlock.conf)
+/bin/busybox mv /keyway/original-init /init
+exec /init
+";
+
+fn script(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A root with busybox and these two scripts, by the real cpio.
+fn original(scratch: &Scratch) {
+    let root = scratch.path("root");
+    fs::create_dir_all(root.join("etc/init.d")).unwrap();
+    fs::create_dir_all(root.join("bin")).unwrap();
+    fs::create_dir_all(root.join("dev")).unwrap();
+    fs::copy("/bin/busybox", root.join("bin/busybox")).unwrap();
+    script(&root.join("etc/init.d/rcS"), FIRST);
+    script(&root.join("init"), ORIGINAL);
+    fs::hard_link(root.join("init"), root.join("bin/same")).unwrap();
+    let line = "find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 >../plain";
+    peer("sh", "-c").arg(line).directory(&root).ok();
+}
+
+/// What the kernel and its programs say until the machine is off.
+#[track_caller]
+fn booted(initramfs: &Path) -> String {
+    let qemu = peer(
+        "qemu-system-x86_64",
+        "-accel tcg,thread=multi -cpu max -m 512 -display none -monitor none -no-reboot",
+    );
+    let qemu = qemu
+        .args("-serial stdio -append")
+        .arg("console=ttyS0 panic=-1 quiet")
+        .arg("-kernel")
+        .arg(prepared("vmlinuz"));
+    qemu.arg("-initrd").arg(initramfs).limit(Duration::from_secs(200)).ok().text()
+}
+
+#[test]
+fn the_kernel_unpacks_both_and_the_original_init_is_reached() {
+    need!("cpio", "zstd", "xz", "lz4", "bzip2", "gzip", "busybox", "qemu-system-x86_64");
+    need_that!(is_prepared(), "the virtual machine's kernel was not fetched (./dev test vm)");
+    let scratch = Scratch::new();
+    original(&scratch);
+    for (packer, options) in [
+        ("cat", "--compress gzip"),
+        ("gzip -n", ""),
+        ("zstd -q", ""),
+        ("xz --check=crc32", ""),
+        ("lzma", ""),
+        ("lz4 -l", "--compress none"),
+        ("lz4 -l", "--compress gzip"),
+        ("bzip2", ""),
+    ] {
+        let line = format!("{packer} <plain >image");
+        peer("sh", "-c").arg(line).directory(scratch.root()).ok();
+        let made = scratch.path("made");
+        keyway("boot initramfs --force --keyway /bin/busybox --volume UUID=0815 -o")
+            .arg(&made)
+            .arg(scratch.path("image"))
+            .args(options)
+            .ok();
+        let console = booted(&made);
+        for line in ["SAME=kept", "INIT=/keyway/keyway", "CONFIG=root UUID=0815 none", "ORIGINAL=reached"] {
+            assert!(console.contains(line), "{packer} {options}: {line} is missing in\n{console}");
+        }
+    }
+}
