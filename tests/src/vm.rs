@@ -64,6 +64,7 @@ pub fn has_udev() -> bool {
 #[must_use]
 pub struct Machine {
     disks: Vec<PathBuf>,
+    directories: Vec<String>,
     files: Vec<(String, Vec<u8>)>,
     limit: Option<Duration>,
     udev: bool,
@@ -85,6 +86,12 @@ impl Machine {
     /// A file in the machine's root directory.
     pub fn file(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
         self.files.push((name.into(), content.as_ref().to_vec()));
+        self
+    }
+
+    /// A directory in the machine's root directory.
+    pub fn directory(mut self, name: &str) -> Self {
+        self.directories.push(name.into());
         self
     }
 
@@ -124,7 +131,7 @@ impl Machine {
             .args("-serial stdio -serial")
             .arg(format!("file:{}", results.display()))
             .arg("-kernel")
-            .arg(self.directory().join("vmlinuz"))
+            .arg(self.place().join("vmlinuz"))
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
@@ -141,11 +148,11 @@ impl Machine {
 
     /// The kernel that it would boot, and the RAM disk: for machines that boot them from a disk.
     pub fn into_boot_files(self) -> (Vec<u8>, Vec<u8>) {
-        let kernel = fs::read(self.directory().join("vmlinuz")).expect("prepared by tests/vm/prepare");
+        let kernel = fs::read(self.place().join("vmlinuz")).expect("prepared by tests/vm/prepare");
         (kernel, self.initramfs())
     }
 
-    fn directory(&self) -> PathBuf {
+    fn place(&self) -> PathBuf {
         self.kernel.map_or_else(directory, |version| directory().join(version))
     }
 
@@ -153,9 +160,12 @@ impl Machine {
         let mut archive = Vec::new();
         let udev = self.udev.then_some("udev.cpio.gz");
         for part in ["initramfs.cpio.gz"].into_iter().chain(udev) {
-            archive.extend(fs::read(self.directory().join(part)).expect("prepared by tests/vm/prepare"));
+            archive.extend(fs::read(self.place().join(part)).expect("prepared by tests/vm/prepare"));
             // The kernel wants each archive to begin at a multiple of four.
             archive.resize(archive.len().next_multiple_of(4), 0);
+        }
+        for (number, name) in self.directories.iter().enumerate() {
+            append_cpio(&mut archive, 1_000_000 + number, name, 0o040_755, &[]);
         }
         for (number, (name, content)) in self.files.iter().enumerate() {
             append_cpio(&mut archive, number + 1, name, 0o100_755, content);

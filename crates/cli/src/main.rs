@@ -46,8 +46,16 @@ fn main() -> ExitCode {
     code
 }
 
+/// The kernel gives the first process what it did not understand itself, which is no command of ours.
+fn command_line() -> Vec<std::ffi::OsString> {
+    match command::unlock::is_first_process() {
+        true => ["keyway", "unlock", "--init"].map(Into::into).into(),
+        false => std::env::args_os().collect(),
+    }
+}
+
 fn run() -> ExitCode {
-    match args::parse(std::env::args_os()) {
+    match args::parse(command_line().into_iter()) {
         Ok(args::Invocation::Run(args)) => failure::run(&args),
         Ok(args::Invocation::Print(text)) => match output::print(&text) {
             Ok(()) => ExitCode::SUCCESS,

@@ -16,6 +16,7 @@ mod open;
 mod plain;
 mod to_kernel;
 mod ublk;
+mod unlock;
 mod xray;
 
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};

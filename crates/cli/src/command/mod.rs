@@ -31,6 +31,7 @@ mod resize;
 mod serve;
 mod status;
 mod token;
+pub(crate) mod unlock;
 mod write;
 mod xray;
 
@@ -46,6 +47,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &copy::COMMAND,
     &serve::COMMAND,
     &list::COMMAND,
+    &unlock::COMMAND,
     &ciphers::COMMAND,
     &bench::COMMAND,
     &xray::COMMAND,

@@ -35,15 +35,26 @@ pub(super) fn complete(args: &Args) -> Result<Option<Args>> {
 }
 
 /// A line.
-struct Entry {
-    name: OsString,
-    device: OsString,
-    key_file: Option<OsString>,
-    options: Vec<(String, String)>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The mapping's.
+    pub(crate) name: OsString,
+    /// A path, or `UUID=`, `LABEL=` and their like.
+    pub(crate) device: OsString,
+    /// None where somebody is to be asked.
+    pub(crate) key_file: Option<OsString>,
+    /// With their values; those of flags are empty.
+    pub(crate) options: Vec<(String, String)>,
 }
 
 impl Entry {
-    fn complete(&self, args: &Args) -> Result<Args> {
+    /// The value of an option; that of a flag is empty.
+    pub(crate) fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// `open`'s command line with this entry's values where it gives none.
+    pub(crate) fn complete(&self, args: &Args) -> Result<Args> {
         let mut presets = Vec::new();
         if let Some(key_file) = &self.key_file {
             presets.push((&shared::KEY_FILE, key_file.clone()));
@@ -91,7 +102,8 @@ impl Entry {
     }
 }
 
-fn parse(text: &[u8]) -> Vec<Entry> {
+/// The entries of a table.
+pub(crate) fn parse(text: &[u8]) -> Vec<Entry> {
     let lines = text.split(|&byte| byte == b'\n');
     lines.filter_map(entry).collect()
 }
@@ -102,11 +114,16 @@ fn entry(line: &[u8]) -> Option<Entry> {
     let device = fields.next()?;
     let key_file = fields.next().filter(|file| file != "none" && file != "-");
     let options = fields.next().unwrap_or_default().to_string_lossy().into_owned();
-    let options = options.split(',').filter(|option| !option.is_empty()).map(|option| {
+    Some(Entry { name, device, key_file, options: options_of(&options) })
+}
+
+/// The options of a comma-separated list.
+pub(crate) fn options_of(list: &str) -> Vec<(String, String)> {
+    let options = list.split(',').filter(|option| !option.is_empty()).map(|option| {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         (name.to_owned(), value.to_owned())
     });
-    Some(Entry { name, device, key_file, options: options.collect() })
+    options.collect()
 }
 
 /// `\040` and other octal escapes, as in fstab(5).

@@ -2,7 +2,7 @@
 
 mod backend;
 mod conflicts;
-mod crypttab;
+pub(crate) mod crypttab;
 mod door;
 mod kernel;
 pub(crate) mod options;
@@ -115,7 +115,8 @@ pub(crate) static COMMAND: Command = Command {
     run,
 };
 
-fn run(args: &Args) -> Result<()> {
+/// What the command does; `unlock` does it too.
+pub(crate) fn run(args: &Args) -> Result<()> {
     match crypttab::complete(args)? {
         Some(completed) => open(&completed),
         None => open(args),

@@ -1,0 +1,131 @@
+//! Key files: in the image, on another device (`PATH:DEVICE`, which is mounted read-only meanwhile), or what a program prints.
+
+use super::find;
+use crate::command::open::crypttab::Entry;
+use crate::failure::{Exit, Failure, Result};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::ffi::{CString, OsStr};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A key file that can be read while this lives.
+pub(super) struct KeyFile {
+    path: PathBuf,
+    mounted: Option<PathBuf>,
+}
+
+impl KeyFile {
+    /// Makes it reachable; waits for its device no longer than `limit`.
+    pub(super) fn reach(named: &OsStr, limit: Duration) -> Result<Self> {
+        let text = named.to_string_lossy();
+        let Some((path, device)) = text.rsplit_once(':').filter(|(_, device)| is_device(device)) else {
+            return Ok(Self { path: named.into(), mounted: None });
+        };
+        let Some(node) = find::wait(device.as_ref(), limit) else {
+            let message =
+                format!("The key file's device {device} did not appear within {} s.", limit.as_secs());
+            return Err(Failure::new(Exit::Device, message));
+        };
+        let place = mount_read_only(&node)?;
+        Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        if let Some(place) = &self.mounted {
+            let _ = unmount(place, UnmountFlags::DETACH);
+            let _ = fs::remove_dir(place);
+        }
+    }
+}
+
+fn is_device(text: &str) -> bool {
+    ["/dev/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL="].iter().any(|start| text.starts_with(start))
+}
+
+/// Tries the kernel's file systems one after the other; nobody else sees the place.
+fn mount_read_only(node: &Path) -> Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt;
+    let place = PathBuf::from(format!("/run/keyway-key-{}", std::process::id()));
+    let cannot = |why: String| {
+        Failure::new(Exit::Device, format!("Cannot mount {} for the key file: {why}.", node.display()))
+    };
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .recursive(true)
+        .create(&place)
+        .map_err(|error| cannot(error.to_string()))?;
+    let flags = MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::NOSUID | MountFlags::NODEV;
+    match mount_any(node, &place, flags, None) {
+        Ok(()) => Ok(place),
+        Err(why) => {
+            let _ = fs::remove_dir(&place);
+            Err(cannot(why))
+        }
+    }
+}
+
+/// Mounts with the first of the kernel's file systems that fits.
+pub(super) fn mount_any(
+    node: &Path,
+    place: &Path,
+    flags: MountFlags,
+    options: Option<&CString>,
+) -> std::result::Result<(), String> {
+    let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let mut types: Vec<&str> = known.lines().filter_map(|line| line.strip_prefix('\t')).collect();
+    // Modules that are loaded only when they are asked for by name.
+    types.extend(USUAL.iter().filter(|name| !known.lines().any(|line| line.trim_start() == **name)));
+    let mut last = "the kernel knows no file system".to_owned();
+    for kind in types {
+        match mount(node, place, kind, flags, options.map(CString::as_c_str)) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::NODEV) => {}
+            Err(error) => last = format!("as {kind}: {error}"),
+        }
+    }
+    Err(last)
+}
+
+/// What `keyscript=` prints opens the volume: the program gets the third field as its argument, and Debian's variables.
+pub(super) fn from_script(script: &str, entry: &Entry, there: &Entry) -> Result<()> {
+    let cannot = |why: String| Failure::new(Exit::Parameters, format!("keyscript {script}: {why}."));
+    let key = entry.key_file.clone().unwrap_or_else(|| "none".into());
+    let mut program = Command::new(script)
+        .arg(&key)
+        .env("CRYPTTAB_NAME", &entry.name)
+        .env("CRYPTTAB_SOURCE", &there.device)
+        .env("CRYPTTAB_KEY", &key)
+        .env("CRYPTTAB_TRIED", "0")
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| cannot(error.to_string()))?;
+    let output = program.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let mut open = Command::new("/proc/self/exe");
+    open.args(["open", "--backend", "kernel", "--key-file", "-"])
+        .arg(&there.device)
+        .arg(&there.name)
+        .stdin(output);
+    let opened = open.status().map_err(|error| cannot(error.to_string()))?;
+    let ended = program.wait().map_err(|error| cannot(error.to_string()))?;
+    match (opened.success(), ended.success()) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::silent(Exit::from_code(opened.code().unwrap_or(1)))),
+        (false, false) => Err(cannot(format!("it ended with {ended}"))),
+    }
+}
+
+/// A path as the kernel takes it in options of a mount.
+pub(super) fn c_string(text: &str) -> Option<CString> {
+    CString::new(OsStr::new(text).as_bytes()).ok()
+}
+
+const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];

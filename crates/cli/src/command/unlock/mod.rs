@@ -1,0 +1,275 @@
+//! `unlock`: opens the volumes that the kernel's command line, /etc/crypttab or the image itself names. In an initramfs the kernel runs it as
+//! process 1; elsewhere it is a command of an /init or of an administrator.
+
+mod cmdline;
+mod find;
+mod init;
+mod key_file;
+mod modules;
+
+pub(crate) use init::is_first_process;
+
+use super::open::{self, crypttab};
+use crate::args::{self, Args, Command, Example, Group, Invocation, Kind, Operand, Opt, shared};
+use crate::failure::{Exit, Failure, Result};
+use crate::{mapping, output};
+use cmdline::CommandLine;
+use crypttab::Entry;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+static CMDLINE: Opt = Opt {
+    long: "cmdline",
+    short: None,
+    value: "TEXT",
+    kind: Kind::Text,
+    help: "Instead of the kernel's command line.",
+    man: "",
+};
+static WAIT: Opt = Opt {
+    long: "wait",
+    short: None,
+    value: "SECONDS",
+    kind: Kind::Number(86_400),
+    help: "How long to wait for a device (30).",
+    man: "Disks behind USB or a network appear late. keyway.wait= on the kernel's command line says the same.",
+};
+static DRY_RUN: Opt = Opt {
+    long: "dry-run",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Only say what would be opened, and how.",
+    man: "A line a volume, as crypttab(5) writes it.",
+};
+static INIT: Opt = Opt {
+    long: "init",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "As the first process of an initramfs.",
+    man: "Mounts /proc, /sys, /dev and /run where they are missing, loads the modules that /keyway/modules lists, opens the \
+          volumes, takes its mounts back and hands over to the image's own /init; where there is none it mounts the root \
+          file system that root= names (else the first volume) and starts its init. A program whose name ends in \"init\" \
+          and that is process 1 does this without being told.",
+};
+
+/// `keyway unlock`.
+pub(crate) static COMMAND: Command = Command {
+    name: "unlock",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand { name: "NAME...", required: false, help: "Only these volumes." }],
+    about: "Open what the kernel's command line or crypttab names: at boot.",
+    man: "The volumes are those of the kernel's command line (rd.luks.uuid=, rd.luks.name=, rd.luks.key=, rd.luks.options=, \
+          cryptdevice=, cryptkey=, keyway.device=, keyway.name=, keyway.key=, keyway.header=, keyway.options=); where it \
+          names none, those of /etc/crypttab (in Debian's images /cryptroot/crypttab); else those of /keyway/unlock.conf, \
+          which \"keyway boot initramfs\" embeds. rd.luks=0 opens none.\n\n\
+          Devices are found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, and waited for. A key file may be \
+          on another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. When no key file \
+          opens a volume somebody is asked: tries= times (3). As process 1 it then pauses, longer each time, and asks \
+          again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does.\n\n\
+          The exit code is open's: 2 for a wrong passphrase, 4 for a device that never came.",
+    options: &[&[
+        &CMDLINE,
+        &WAIT,
+        &DRY_RUN,
+        &INIT,
+        &shared::TRIES,
+        &shared::TIMEOUT,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+    ]],
+    examples: &[
+        Example { line: "keyway unlock", does: "Everything that this boot names." },
+        Example { line: "keyway unlock --dry-run", does: "What would that be?" },
+    ],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    if args.given(&INIT) || is_first_process() {
+        return init::run(args);
+    }
+    let plan = Plan::made(args);
+    let wanted = plan.named(args.operands())?;
+    if args.given(&DRY_RUN) {
+        return wanted.iter().try_for_each(|entry| output::print(&format!("{}\n", line(entry))));
+    }
+    wanted.into_iter().try_for_each(|entry| unlock(args, entry, plan.wait).map(drop))
+}
+
+/// What is to be opened, and where that was said.
+struct Plan {
+    command_line: String,
+    entries: Vec<Entry>,
+    wait: Duration,
+    shell: bool,
+}
+
+impl Plan {
+    fn made(args: &Args) -> Self {
+        let told = args.text(&CMDLINE).map(str::to_owned);
+        let command_line = told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default());
+        let CommandLine { mut entries, off, wait, shell } = CommandLine::parse(&command_line);
+        let tables = TABLES.iter().map(|file| crypttab::parse(&fs::read(file).unwrap_or_default()));
+        let tables: Vec<Vec<Entry>> = tables.collect();
+        for entry in &mut entries {
+            complete(entry, tables.iter().flatten());
+        }
+        if entries.is_empty() {
+            entries = tables.into_iter().find(|table| !table.is_empty()).unwrap_or_default();
+            entries.retain(|entry| entry.option("noauto").is_none());
+        }
+        if off {
+            entries.clear();
+        }
+        let wait = args.number(&WAIT).map(Duration::from_secs).or(wait).unwrap_or(USUAL_WAIT);
+        Self { command_line, entries, wait, shell }
+    }
+
+    fn named(&self, names: &[OsString]) -> Result<Vec<&Entry>> {
+        let entry = |name: &OsString| {
+            let found = self.entries.iter().find(|entry| entry.name == *name);
+            found.ok_or_else(|| {
+                let message = format!(
+                    "{}: neither the kernel's command line nor {} names it.",
+                    name.to_string_lossy(),
+                    TABLES.join(", ")
+                );
+                Failure::new(Exit::Parameters, message)
+            })
+        };
+        match names {
+            [] if self.entries.is_empty() => Err(Failure::new(
+                Exit::Parameters,
+                format!(
+                    "Nothing to open: neither the kernel's command line nor {} names a volume.",
+                    TABLES.join(", ")
+                ),
+            )),
+            [] => Ok(self.entries.iter().collect()),
+            names => names.iter().map(entry).collect(),
+        }
+    }
+}
+
+/// A volume that the command line names gets from the tables what that does not say.
+fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
+    let device = entry.device.to_ascii_lowercase();
+    let Some(same) =
+        known.find(|other| other.device.to_ascii_lowercase() == device || other.name == entry.name)
+    else {
+        return;
+    };
+    entry.key_file = entry.key_file.take().or_else(|| same.key_file.clone());
+    for (name, value) in &same.options {
+        if entry.option(name).is_none() {
+            entry.options.push((name.clone(), value.clone()));
+        }
+    }
+}
+
+/// Opens a volume: by its key file, then by whoever sits at the console. False when it is open already.
+fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<bool> {
+    let name = entry.name.to_string_lossy();
+    if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
+        output::verbose(args, &format!("{name} is open already."))?;
+        return Ok(false);
+    }
+    let Some(device) = find::wait(&entry.device, limit) else {
+        let device = entry.device.to_string_lossy();
+        let message = format!("{name}: {device} did not appear within {} s.", limit.as_secs());
+        return Err(Failure::new(Exit::Device, message));
+    };
+    if !mapping::has_dm_crypt() {
+        let message = "This kernel has no dm-crypt: the module dm-crypt (dm_crypt.ko) is neither built in nor loaded; \
+                       \"keyway xray --initramfs IMAGE VOLUME\" tells what an image lacks.";
+        return Err(Failure::new(Exit::Device, message));
+    }
+    let there = Entry { device: device.into_os_string(), key_file: None, ..entry.clone() };
+    if let Err(failure) = with_key(args, entry, &there, limit) {
+        let says_more = failure.is_some();
+        if let Some(failure) = failure {
+            failure.report();
+        }
+        if says_more {
+            eprintln!("{name}: the key file did not open it.");
+        }
+        return open_as(args, &there).map(|()| true);
+    }
+    Ok(true)
+}
+
+/// By the key file or the program that the entry names; `Err(None)` when it names none.
+fn with_key(
+    args: &Args,
+    entry: &Entry,
+    there: &Entry,
+    limit: Duration,
+) -> std::result::Result<(), Option<Failure>> {
+    if let Some(script) = entry.option("keyscript") {
+        return key_file::from_script(script, entry, there).map_err(Some);
+    }
+    let Some(named) = &entry.key_file else { return Err(None) };
+    let key = key_file::KeyFile::reach(named, limit).map_err(Some)?;
+    let there = Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() };
+    open_as(args, &there).map_err(Some)
+}
+
+/// `open`, with the entry's options and those of this command.
+fn open_as(args: &Args, entry: &Entry) -> Result<()> {
+    let mut words: Vec<OsString> = ["keyway", "open", "--backend", "kernel", "-"].map(OsString::from).into();
+    for option in [&shared::TRIES, &shared::TIMEOUT, &shared::MEMORY_BUDGET, &shared::TIME_LIMIT] {
+        if let Some(value) = args.number(option) {
+            words.push(format!("--{}={value}", option.long).into());
+        }
+    }
+    for (flag, given) in [("--verbose", args.verbose()), ("--debug", args.debug())] {
+        words.extend(given.then(|| flag.into()));
+    }
+    match args::parse(words.into_iter())? {
+        Invocation::Run(plain) => open::run(&entry.complete(&plain)?),
+        Invocation::Print(text) => output::print(&text),
+    }
+}
+
+/// As crypttab(5) writes it.
+fn line(entry: &Entry) -> String {
+    let field = |text: &std::ffi::OsStr| text.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040");
+    let options = entry.options.iter().map(|(name, value)| match value.is_empty() {
+        true => name.clone(),
+        false => format!("{name}={value}"),
+    });
+    let key = entry.key_file.as_ref().map_or_else(|| "none".to_owned(), |key| field(key));
+    let options = field(options.collect::<Vec<_>>().join(",").as_ref());
+    let text = format!("{} {} {key} {options}", field(&entry.name), field(&entry.device));
+    text.trim_end().to_owned()
+}
+
+/// In this order; the first that names a volume.
+const TABLES: &[&str] = &["/etc/crypttab", "/cryptroot/crypttab", "/keyway/unlock.conf"];
+const USUAL_WAIT: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_say_what_the_command_line_does_not() {
+        let table = crypttab::parse(b"root UUID=AB /k discard,tries=1\n");
+        let mut entry = Entry {
+            name: "luks-ab".into(),
+            device: "UUID=ab".into(),
+            options: vec![("tries".into(), "9".into())],
+            ..Entry::default()
+        };
+        complete(&mut entry, table.iter());
+        assert_eq!(line(&entry), "luks-ab UUID=ab /k tries=9,discard");
+        let mut other = Entry { name: "x".into(), device: "UUID=cd".into(), ..Entry::default() };
+        complete(&mut other, table.iter());
+        assert_eq!(line(&other), "x UUID=cd none");
+    }
+}
