@@ -86,9 +86,9 @@ pub fn run(
     }
 }
 
-/// How many cases take turns: a suite that people run, so that the samples of each come from all of the run. A neighbour that stays for
-/// ten seconds then spoils a few samples of every case instead of all of a few. Each keeps less than a megabyte meanwhile.
-const BATCH: usize = 400;
+/// How many cases take turns. With more, the samples of each come from more of the run, so that a neighbour who stays for seconds spoils a
+/// few samples of every case instead of all of a few; with fewer, rows come sooner.
+const BATCH: usize = 100;
 /// The time that a case may take when no bound was given, in seconds.
 const CASE_SECONDS: f64 = 0.5;
 /// After this many rounds intervals are looked at again.
@@ -174,8 +174,9 @@ impl<'a> Batch<'a> {
                 lane.close(settings, false, watcher);
             }
             let lanes = self.lanes.len() as f64;
-            let known = self.lanes.iter().map(|lane| lane.progress()).sum::<f64>() / lanes;
-            let part = (done as f64 + lanes * known.max(spent(clock)).min(1.0)) / total as f64;
+            let part = spent(clock);
+            let known = self.lanes.iter().map(|lane| lane.progress(part)).sum::<f64>() / lanes;
+            let part = (done as f64 + lanes * known) / total as f64;
             watcher.progress(part, &self.lanes[0].case.id());
         }
         let stopped = watcher.stopped();
@@ -206,10 +207,10 @@ impl Lane<'_> {
         !slow || self.samples.len() as f64 <= spent * self.least as f64
     }
 
-    /// How much of the fewest samples is there.
-    fn progress(&self) -> f64 {
+    /// How much of it is done, when this part of the time is spent.
+    fn progress(&self, spent: f64) -> f64 {
         let there = self.samples.len() as f64 / self.least as f64;
-        if self.closed || self.outcome.is_some() { 1.0 } else { there.min(1.0) }
+        if self.closed || self.outcome.is_some() { 1.0 } else { there.min(spent).min(1.0) }
     }
 
     fn is_precise(&self, settings: &Settings) -> bool {
@@ -250,7 +251,7 @@ impl Lane<'_> {
         if let Some(outcome) = &self.outcome {
             return Some(Row::new(self.case.clone(), outcome.clone()));
         }
-        if self.samples.len() < self.least && (stopped || self.samples.is_empty()) {
+        if self.samples.is_empty() || stopped && self.samples.len() < self.least.min(FEWEST as usize) {
             return None;
         }
         let subject = self.subject.as_ref()?;

@@ -17,7 +17,6 @@ use cmdline::CommandLine;
 use crypttab::Entry;
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 static CMDLINE: Opt = Opt {
