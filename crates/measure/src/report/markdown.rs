@@ -21,7 +21,7 @@ pub fn markdown(results: &Results) -> String {
             "| | cipher | key | encrypt MiB/s | | decrypt MiB/s | |\n|--:|---|--:|--:|--:|--:|--:|\n",
         );
         for entry in &group.entries {
-            let mark = if entry.case.default { " **(default)**" } else { "" };
+            let mark = if entry.case.is_default() { " **(default)**" } else { "" };
             let _ = writeln!(
                 text,
                 "| {} | {}{mark} | {} | {} | {} |",

@@ -2,6 +2,7 @@
 
 use crate::results::{By, Case, CipherCase, Direction, Results};
 use crate::stats::{Change, Summary, compare};
+use std::collections::HashMap;
 
 /// Ciphers that may be compared: as many threads, as large messages and sectors.
 pub(crate) struct Group<'a> {
@@ -41,27 +42,23 @@ impl Entry<'_> {
 /// All groups, in the order in which they first stand in the results.
 pub(crate) fn groups(results: &Results) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
+    // Where a group stands, and where in it an entry: a suite of everything has tens of thousands of rows.
+    let (mut places, mut entries) = (HashMap::new(), HashMap::new());
     for row in &results.rows {
         let (Case::Cipher(case), Some(measured)) = (&row.case, row.measured()) else { continue };
         let Some(summary) = Summary::of(measured) else { continue };
-        let alike = |other: &CipherCase| {
-            (other.threads, other.sector_size, other.message)
-                == (case.threads, case.sector_size, case.message)
-        };
-        if !groups.iter().any(|group| alike(group.like)) {
+        let place = *places.entry((case.threads, case.sector_size, case.message)).or_insert_with(|| {
             groups.push(Group { like: case, entries: Vec::new() });
-        }
-        let Some(group) = groups.iter_mut().find(|group| alike(group.like)) else { continue };
-        let same = |other: &Entry<'_>| {
-            (&other.case.by, &other.case.spec, other.case.key_bits) == (&case.by, &case.spec, case.key_bits)
-        };
-        if !group.entries.iter().any(same) {
-            group.entries.push(Entry { case, place: 0, encrypt: None, decrypt: None });
-        }
-        let Some(entry) = group.entries.iter_mut().find(|entry| same(entry)) else { continue };
+            groups.len() - 1
+        });
+        let group = &mut groups[place].entries;
+        let at = *entries.entry((place, &case.by, &case.spec, case.key_bits)).or_insert_with(|| {
+            group.push(Entry { case, place: 0, encrypt: None, decrypt: None });
+            group.len() - 1
+        });
         match case.direction {
-            Direction::Encrypt => entry.encrypt = Some(summary),
-            Direction::Decrypt => entry.decrypt = Some(summary),
+            Direction::Encrypt => group[at].encrypt = Some(summary),
+            Direction::Decrypt => group[at].decrypt = Some(summary),
         }
     }
     groups.iter_mut().for_each(Group::rank);

@@ -169,13 +169,20 @@ impl Case {
         }
     }
 
-    /// Whether this is what the tool uses when nothing is chosen.
+    /// Whether this is what the tool uses when nothing is chosen. What somebody else makes of the same case is not.
     pub fn is_default(&self) -> bool {
         match self {
-            Self::Cipher(case) => case.default,
-            Self::Kdf(case) => case.default,
+            Self::Cipher(case) => case.is_default(),
+            Self::Kdf(case) => case.default && case.by == By::Keyway,
             Self::Disk(_) | Self::Driver(_) => false,
         }
+    }
+}
+
+impl CipherCase {
+    /// Whether Keyway uses this when nothing is chosen.
+    pub fn is_default(&self) -> bool {
+        self.default && self.by == By::Keyway
     }
 }
 

@@ -12,7 +12,7 @@ use keyway_measure::clock::{Clock, Machine as MachineClock};
 use keyway_measure::results::{Growing, SCHEMA, Settings};
 use keyway_measure::suite::{Asked, Listed};
 use keyway_measure::{Results, machine, peers, prepare, report, rounds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,8 +38,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
         None => None,
     };
+    let done: HashSet<&str> = results.rows.iter().map(|row| row.id.as_str()).collect();
     let rest: Vec<Listed> =
-        listed.iter().filter(|it| results.row(&it.case.id()).is_none()).cloned().collect();
+        listed.iter().filter(|it| !done.contains(it.case.id().as_str())).cloned().collect();
     let settings = results.settings.clone();
 
     let stop = Arc::new(AtomicBool::new(false));
@@ -160,8 +161,9 @@ pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
 
 /// The rows in the order of the cases, and what is to be said about all of them.
 fn conclude(results: &mut Results, listed: &[Listed]) {
-    let place = |id: &str| listed.iter().position(|it| it.case.id() == id);
-    results.rows.sort_by_cached_key(|row| place(&row.id));
+    let places: HashMap<String, usize> =
+        listed.iter().enumerate().map(|(place, it)| (it.case.id(), place)).collect();
+    results.rows.sort_by_key(|row| places.get(&row.id).copied());
     results.complete = results.rows.len() == listed.len();
     // What the machine did meanwhile is known only now.
     let mut warnings = machine::warnings(&results.machine);
