@@ -1,10 +1,8 @@
-//! What the running kernel has: dm-crypt, and the crypto API's algorithms.
-//!
-//! /proc/crypto lists what is loaded or built in and has been used; `modules.alias` ("alias crypto-xts xts") what can be
-//! loaded; `modules.builtin.modinfo` ("xts.alias=crypto-xts", parted by zeros) what is built in. Nothing is loaded by
-//! looking.
+//! What the running kernel has: dm-crypt, and the crypto API's algorithms, as `xray` finds them. Nothing is loaded by looking.
 
-use std::collections::{HashMap, HashSet};
+use keyway_crypto::CipherSpec;
+use keyway_measure::kernel::modules::{Found, Inventory};
+use keyway_measure::kernel::{Algorithm, Need, Registry, Running, Version, needs, proc_crypto};
 use std::fs;
 use std::path::Path;
 
@@ -12,14 +10,9 @@ use std::path::Path;
 pub(super) struct Kernel {
     pub(super) release: String,
     pub(super) dm_crypt: Presence,
-    /// Names of /proc/crypto and their first driver.
-    used: HashMap<String, String>,
-    /// Templates of which /proc/crypto shows an instance, and modules of /sys/module.
-    loaded: HashSet<String>,
-    built_in: HashSet<String>,
-    loadable: HashSet<String>,
-    /// Whether the kernel's modules can be looked at.
-    modules_seen: bool,
+    registry: Registry,
+    running: Running,
+    modules: Inventory,
 }
 
 /// Where something of the kernel's is; the weakest of several counts.
@@ -45,91 +38,56 @@ impl Presence {
     }
 }
 
+impl From<Found> for Presence {
+    fn from(found: Found) -> Self {
+        match found {
+            Found::Loaded => Self::Loaded,
+            Found::BuiltIn(_) => Self::BuiltIn,
+            Found::Module(_) => Self::Loadable,
+            Found::Unknown => Self::Unknown,
+            Found::Missing | Found::Incomplete { .. } => Self::Absent,
+        }
+    }
+}
+
 impl Kernel {
     /// Looks at the kernel whose /proc, /sys and /lib are below `root`.
     pub(super) fn look(root: &Path) -> Self {
         let read = |path: &str| fs::read(root.join(path)).unwrap_or_default();
         let text = |path: &str| String::from_utf8_lossy(&read(path)).into_owned();
         let release = text("proc/sys/kernel/osrelease").trim().to_owned();
-        let modules = format!("lib/modules/{release}");
-        let used = used(&text("proc/crypto"));
-        let templates = used.keys().filter_map(|name| name.split_once('(')).map(|(name, _)| name.to_owned());
-        let entries = fs::read_dir(root.join("sys/module")).into_iter().flatten().flatten();
-        let in_sys = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut kernel = Self {
-            loaded: templates.chain(in_sys).collect(),
-            used,
-            built_in: built_in(&text(&format!("{modules}/modules.builtin.modinfo"))),
-            loadable: loadable(&text(&format!("{modules}/modules.alias"))),
-            modules_seen: root.join(&modules).is_dir(),
-            release,
-            dm_crypt: Presence::Absent,
-        };
-        kernel.dm_crypt = kernel.find_dm_crypt(
-            &text(&format!("{modules}/modules.dep")),
-            &text(&format!("{modules}/modules.builtin")),
-        );
+        let version =
+            Version::find(&release, &(text("proc/version") + " " + &text("proc/version_signature")));
+        let registry = Registry { drivers: proc_crypto::parse(&text("proc/crypto")), version };
+        let modules = fs::read_dir(root.join("sys/module")).into_iter().flatten().flatten();
+        let modules = modules.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let running = Running::new(&registry.drivers, modules);
+        let modules = Inventory::of_release(root, &release).unwrap_or_else(|_| Inventory::unseen(&release));
+        let mut kernel = Self { release, dm_crypt: Presence::Unknown, registry, running, modules };
+        kernel.dm_crypt = kernel.find("dm_crypt", true);
         kernel
-    }
-
-    fn find_dm_crypt(&self, modules: &str, built_in: &str) -> Presence {
-        let listed = |list: &str| list.lines().any(|line| line.contains("/dm-crypt.ko"));
-        match () {
-            () if self.loaded.contains("dm_crypt") => Presence::Loaded,
-            () if listed(built_in) => Presence::BuiltIn,
-            () if listed(modules) => Presence::Loadable,
-            () if self.modules_seen => Presence::Absent,
-            () => Presence::Unknown,
-        }
     }
 
     /// A cipher, hash or template.
     pub(super) fn presence(&self, name: &str) -> Presence {
-        match () {
-            () if self.used.contains_key(name) || self.loaded.contains(name) => Presence::Loaded,
-            () if self.built_in.contains(name) => Presence::BuiltIn,
-            () if self.loadable.contains(name) => Presence::Loadable,
-            () if self.modules_seen => Presence::Absent,
-            () => Presence::Unknown,
-        }
+        self.find(name, false)
     }
 
-    /// A template over a cipher ("xts(aes)"), or all that has to come together for it. The driver, if it is in use.
-    pub(super) fn algorithm(&self, name: &str, parts: &[&str]) -> (Presence, Option<&str>) {
-        match self.used.get(name) {
-            Some(driver) => (Presence::Loaded, Some(driver)),
-            None => (parts.iter().map(|part| self.presence(part)).max().unwrap_or(Presence::Unknown), None),
+    /// What dm-crypt asks for of a specification, or all that has to come together for it. The driver, if one is in use.
+    pub(super) fn algorithm(&self, spec: &CipherSpec) -> (Presence, Option<&str>) {
+        let drivers = self.registry.candidates(&Algorithm::of_spec(spec));
+        if let Some(driver) = drivers.first() {
+            return (Presence::Loaded, Some(&driver.driver));
         }
+        let parts = needs(spec, self.registry.version).into_iter().filter(|need| !need.is_module);
+        let worst = parts.map(|need| need.find(&self.modules, Some(&self.running)).into()).max();
+        (worst.unwrap_or(Presence::Unknown), None)
     }
-}
 
-/// The names of /proc/crypto and the driver that stands first, which is the one in use.
-fn used(text: &str) -> HashMap<String, String> {
-    let mut found = HashMap::new();
-    let mut name = None;
-    for line in text.lines() {
-        let Some((field, value)) = line.split_once(':') else { continue };
-        match field.trim() {
-            "name" => name = Some(value.trim().to_owned()),
-            "driver" => {
-                if let Some(name) = name.take() {
-                    found.entry(name).or_insert_with(|| value.trim().to_owned());
-                }
-            }
-            _ => {}
-        }
+    fn find(&self, name: &str, is_module: bool) -> Presence {
+        let need = Need { name: name.to_owned(), why: String::new(), is_module };
+        need.find(&self.modules, Some(&self.running)).into()
     }
-    found
-}
-
-fn loadable(aliases: &str) -> HashSet<String> {
-    let names = aliases.lines().filter_map(|line| line.strip_prefix("alias crypto-")?.split(' ').next());
-    names.map(str::to_owned).collect()
-}
-
-fn built_in(modinfo: &str) -> HashSet<String> {
-    let names = modinfo.split('\0').filter_map(|entry| Some(entry.split_once(".alias=crypto-")?.1));
-    names.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -154,7 +112,9 @@ mod tests {
             ("proc/sys/kernel/osrelease", "6.1.0-test\n"),
             (
                 "proc/crypto",
-                "name         : xts(aes)\ndriver       : xts-aes-aesni\n\nname : xts(aes)\ndriver : xts(ecb(aes-generic))\n\nname : aes\ndriver : aes-generic\n",
+                "name         : xts(aes)\ndriver       : xts-aes-aesni\npriority : 401\ntype : skcipher\n\n\
+                 name : xts(aes)\ndriver : xts(ecb(aes-generic))\npriority : 100\ntype : skcipher\n\n\
+                 name : aes\ndriver : aes-generic\ntype : cipher\n",
             ),
             ("sys/module/cbc/refcnt", "0\n"),
             (
@@ -163,20 +123,26 @@ mod tests {
             ),
             (
                 "lib/modules/6.1.0-test/modules.builtin.modinfo",
-                "sha256_generic.alias=crypto-sha256\0xts.license=GPL\0",
+                "sha256_generic.alias=crypto-sha256\0xts.license=GPL\0ecb.license=GPL\0",
             ),
             (
                 "lib/modules/6.1.0-test/modules.dep",
                 "kernel/drivers/md/dm-crypt.ko: kernel/drivers/md/dm-mod.ko\n",
             ),
+            ("lib/modules/6.1.0-test/kernel/drivers/md/dm-crypt.ko", ""),
+            ("lib/modules/6.1.0-test/kernel/drivers/md/dm-mod.ko", ""),
+            ("lib/modules/6.1.0-test/kernel/crypto/serpent_generic.ko", ""),
         ]);
         fs::remove_dir_all(root).unwrap();
         assert_eq!((kernel.release.as_str(), kernel.dm_crypt), ("6.1.0-test", Presence::Loadable));
-        assert_eq!(kernel.algorithm("xts(aes)", &["xts", "aes"]), (Presence::Loaded, Some("xts-aes-aesni")));
-        assert_eq!(kernel.algorithm("xts(serpent)", &["xts", "serpent"]), (Presence::Loadable, None));
-        assert_eq!(kernel.algorithm("cbc(aes)", &["cbc", "aes"]), (Presence::Loaded, None));
+        let algorithm = |spec: &str| kernel.algorithm(&CipherSpec::parse(spec).unwrap());
+        assert_eq!(algorithm("aes-xts-plain64"), (Presence::Loaded, Some("xts-aes-aesni")));
+        assert_eq!(algorithm("serpent-xts-plain64"), (Presence::Loadable, None));
+        assert_eq!(kernel.presence("adiantum"), Presence::Absent, "it is listed, but its file is not there");
+        assert_eq!(algorithm("aes-cbc-plain64"), (Presence::Loaded, None));
+        assert_eq!(algorithm("aes-cbc-essiv:sha256").0, Presence::Absent, "there is no essiv");
+        assert_eq!(algorithm("aes-hctr2-plain64"), (Presence::Absent, None));
         assert_eq!(kernel.presence("sha256"), Presence::BuiltIn);
-        assert_eq!(kernel.algorithm("hctr2(aes)", &["hctr2", "aes"]), (Presence::Absent, None));
     }
 
     #[test]

@@ -45,7 +45,9 @@ impl Survey {
                     .entry((combination.cipher, combination.mode, combination.iv.is_empty()))
                     .or_insert_with(|| code(existing))
             });
-            let (kernel, driver) = in_kernel(&kernel, &combination);
+            // What cannot exist has a reason instead.
+            let (kernel, driver) =
+                existing.map_or((Presence::Absent, None), |existing| kernel.algorithm(&existing.spec));
             let driver = driver.map(str::to_owned);
             Entry { combination, code, kernel, driver }
         });
@@ -110,30 +112,6 @@ fn code(existing: &Existing) -> Option<&'static str> {
         *byte = value;
     }
     SectorCipher::new(&existing.spec, &key, sector_size, Cpu::detect()).ok().map(|cipher| cipher.code())
-}
-
-/// What the kernel needs for it, and whether it has all of that.
-fn in_kernel<'a>(kernel: &'a Kernel, it: &Combination) -> (Presence, Option<&'a str>) {
-    let Combination { cipher, mode, iv, .. } = it;
-    let (name, mut parts) = match mode.split_once('-') {
-        Some((mode, stream)) => {
-            (format!("{mode}({stream},{cipher})"), vec![mode, stream, "nhpoly1305", cipher])
-        }
-        None if *mode == "hctr2" => (format!("hctr2({cipher})"), vec!["hctr2", "xctr", "polyval", cipher]),
-        None => (format!("{mode}({cipher})"), vec![*mode, cipher]),
-    };
-    let (iv_name, hash) = iv.split_once(':').unwrap_or((iv, ""));
-    match iv_name {
-        "essiv" => {
-            parts.extend(["essiv", hash]);
-            return kernel.algorithm(&format!("essiv({name},{hash})"), &parts);
-        }
-        "lmk" => parts.push("md5"),
-        "tcw" => parts.push("crc32"),
-        "elephant" => parts.extend(["ecb", "aes"]),
-        _ => {}
-    }
-    kernel.algorithm(&name, &parts)
 }
 
 #[cfg(test)]
