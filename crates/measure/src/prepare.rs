@@ -11,11 +11,12 @@ pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Bo
     let by = match case {
         Case::Cipher(case) => &case.by,
         Case::Kdf(case) => &case.by,
-        other => return Err(not_measured(format!("{} is not measured in memory", other.id()))),
+        Case::Driver(_) => return memory::prepare(case, settings, clock),
+        Case::Disk(_) => return Err(not_measured(format!("{} is not measured in memory", case.id()))),
     };
     match by {
-        By::Keyway => memory::prepare(case, settings, clock),
+        By::Keyway | By::Kernel(_) => memory::prepare(case, settings, clock),
         By::Peer(_) => peers::prepare(case),
-        other => Err(not_measured(format!("{other} is not measured by this version"))),
+        By::Plain | By::DmCrypt => Err(not_measured(format!("{by} is not measured in memory"))),
     }
 }

@@ -1,4 +1,5 @@
-//! `benchmark`: what key derivation and ciphers do on this machine, in this process, in cryptsetup's layout.
+//! `benchmark`: what key derivation and ciphers do on this machine, in this process, in cryptsetup's layout; beside it, in columns of their
+//! own, what the kernel's ciphers do where AF_ALG reaches them.
 
 use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::failure::{Exit, Failure, Result};
@@ -6,7 +7,10 @@ use crate::{kdf, output};
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize};
 use keyway_format::json::{Object, Value};
+use keyway_measure::kernel::af_alg::{self, Direction};
+use keyway_measure::kernel::{self, Missing};
 use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, argon2_cost, pbkdf2_rate};
+use std::cell::OnceCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -18,8 +22,14 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[] as &[Operand],
     about: "Measure key derivation and ciphers.",
     man: "Everything runs in this process on one thread (Argon2 on as many as it has lanes), in memory, on the largest \
-          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw): no kernel, no storage. Alone, the usual hashes \
-          and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with --key-size one cipher.",
+          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw): no storage. Alone, the usual hashes \
+          and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with --key-size one cipher.\n\n\
+          Where the kernel offers AF_ALG, two more columns have its ciphers, with requests of 64 KiB under one IV, as cryptsetup's \
+          benchmark measures them; N/A is what it has not. Elsewhere the layout is cryptsetup's. Asking makes the kernel load modules. \
+          Nobody looks at output here: keyway bench and keyway xray do.\n\n\
+          JSON is an array of objects. Ciphers have \"encrypt_bytes_per_second\" and \"decrypt_bytes_per_second\"; then \
+          \"kernel_encrypt_bytes_per_second\" and \"kernel_decrypt_bytes_per_second\", or \"kernel_unavailable\" with what is \
+          missing.",
     options: &[&[
         &shared::CIPHER,
         &shared::KEY_SIZE,
@@ -62,7 +72,8 @@ const CIPHER_TIME: Duration = Duration::from_millis(250);
 const DEFAULT_KEY_BITS: u32 = 256;
 
 fn run(args: &Args) -> Result<()> {
-    let mut report = Report { json: args.given(&shared::JSON), cipher_header: false, rows: Vec::new() };
+    let json = args.given(&shared::JSON);
+    let mut report = Report { json, cipher_header: false, kernel: OnceCell::new(), rows: Vec::new() };
     let key_bits = args.number32(&shared::KEY_SIZE).unwrap_or(DEFAULT_KEY_BITS);
     report.line("# Tests are approximate using memory only (no storage IO).")?;
     let outcome = match (args.text(&shared::PBKDF), args.text(&shared::HASH), args.text(&shared::CIPHER)) {
@@ -82,6 +93,8 @@ fn run(args: &Args) -> Result<()> {
 struct Report {
     json: bool,
     cipher_header: bool,
+    /// Whether the kernel's ciphers can be had; asked only when ciphers are measured.
+    kernel: OnceCell<std::result::Result<(), Missing>>,
     rows: Vec<Value>,
 }
 
@@ -154,14 +167,10 @@ impl Report {
                 let name: Vec<&str> = cipher.split('-').take(2).collect();
                 let name = name.join("-");
                 let width = name.len().max(11);
-                self.row(speed.row(cipher, key_bits));
-                let rule = format!(
-                    "#{:width$} Algorithm |       Key |      Encryption |      Decryption",
-                    "",
-                    width = width - 11
-                );
-                self.line(&rule)?;
-                self.line(&format!("{name:>width$}  {key_bits:>9}b  {speed}"))
+                let kernel = self.kernel(cipher, key_bits);
+                self.row(kernel.row(speed.row(cipher, key_bits)));
+                self.header(&format!("#{:1$} Algorithm", "", width - 11))?;
+                self.line(&format!("{name:>width$}  {key_bits:>9}b  {speed}{kernel}"))
             }
             Err(why) => Err(Failure::new(
                 Exit::Parameters,
@@ -173,12 +182,13 @@ impl Report {
     /// A row of the usual list.
     fn usual_cipher(&mut self, cipher: &str, key_bits: u32) -> Result<()> {
         if !std::mem::replace(&mut self.cipher_header, true) {
-            self.line("#     Algorithm |       Key |      Encryption |      Decryption")?;
+            self.header("#     Algorithm")?;
         }
         match measure(&full_spec(cipher), key_bits) {
             Ok(speed) => {
-                self.row(speed.row(cipher, key_bits));
-                self.line(&format!("{cipher:>15}  {key_bits:>9}b  {speed}"))
+                let kernel = self.kernel(cipher, key_bits);
+                self.row(kernel.row(speed.row(cipher, key_bits)));
+                self.line(&format!("{cipher:>15}  {key_bits:>9}b  {speed}{kernel}"))
             }
             Err(why) => {
                 let row = Object::new().with("cipher", cipher).with("key_bits", key_bits);
@@ -186,6 +196,35 @@ impl Report {
                 self.line(&format!("{cipher:>15}  {key_bits:>9}b {:>17} {:>17}", "N/A", "N/A"))
             }
         }
+    }
+
+    /// The line above ciphers, with the kernel's columns where it has any.
+    fn header(&self, first: &str) -> Result<()> {
+        let kernel = match self.reachable() {
+            Ok(()) => {
+                self.line(
+                    "# Kernel: through AF_ALG, 64 KiB a request; the other columns are Keyway's code.",
+                )?;
+                " |  Kernel encrypt |  Kernel decrypt"
+            }
+            Err(_) => "",
+        };
+        self.line(&format!("{first} |       Key |      Encryption |      Decryption{kernel}"))
+    }
+
+    fn reachable(&self) -> std::result::Result<(), Missing> {
+        self.kernel.get_or_init(af_alg::reachable).clone()
+    }
+
+    fn kernel(&self, cipher: &str, key_bits: u32) -> InKernel {
+        if let Err(missing) = self.reachable() {
+            return InKernel { speed: Err(missing), has_columns: false };
+        }
+        let both = CipherSpec::parse(&full_spec(cipher)).map(|spec| {
+            let speed = |direction| kernel::speed(&spec, key_bits as usize, direction);
+            Ok(Speed { encrypt: speed(Direction::Encrypt)?, decrypt: speed(Direction::Decrypt)? })
+        });
+        InKernel { speed: both.unwrap_or_else(|why| Err(Missing::new(why.to_string()))), has_columns: true }
     }
 
     fn row(&mut self, row: Object) {
@@ -227,6 +266,35 @@ impl std::fmt::Display for Speed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mib = |speed: f64| speed / f64::from(1 << 20);
         write!(f, "{:>10.1} MiB/s  {:>10.1} MiB/s", mib(self.encrypt), mib(self.decrypt))
+    }
+}
+
+/// The kernel's speed, or why there is none.
+struct InKernel {
+    speed: std::result::Result<Speed, Missing>,
+    /// Whether any cipher of the kernel's can be had.
+    has_columns: bool,
+}
+
+impl InKernel {
+    fn row(&self, row: Object) -> Object {
+        match &self.speed {
+            Ok(speed) => row
+                .with("kernel_encrypt_bytes_per_second", number(speed.encrypt as u64))
+                .with("kernel_decrypt_bytes_per_second", number(speed.decrypt as u64)),
+            Err(missing) => row.with("kernel_unavailable", missing.to_string()),
+        }
+    }
+}
+
+/// The kernel's columns.
+impl std::fmt::Display for InKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.speed {
+            Ok(speed) => write!(f, "  {speed}"),
+            Err(_) if self.has_columns => write!(f, " {:>17} {:>17}", "N/A", "N/A"),
+            Err(_) => Ok(()),
+        }
     }
 }
 

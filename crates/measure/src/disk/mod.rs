@@ -23,8 +23,11 @@ pub use path::{Access, Encryption, Engine, Path};
 pub use scratch::Scratch;
 pub use turns::Turns;
 
-use crate::results::{By, Case, CipherCase, Direction};
+use crate::kernel::{Chosen, Missing};
+use crate::memory::longest_request;
+use crate::results::{By, Case, CipherCase, Direction, DriverCase};
 use crate::suite::{DEFAULT, Listed};
+use keyway_crypto::CipherSpec;
 
 /// The cases in memory that the [`model`] needs of these encryptions.
 pub fn ciphers(encryptions: &[Encryption]) -> Vec<Listed> {
@@ -48,6 +51,30 @@ pub fn ciphers(encryptions: &[Encryption]) -> Vec<Listed> {
         }
     }
     all
+}
+
+/// The same of the kernel's own ciphers, for rows of dm-crypt: the drivers that it gets.
+pub fn drivers(encryptions: &[Encryption]) -> Result<Vec<Listed>, Missing> {
+    let mut all: Vec<Listed> = Vec::new();
+    for it in encryptions {
+        let spec = CipherSpec::parse(&it.spec).map_err(|why| Missing::new(why.to_string()))?;
+        let chosen = Chosen::of(&spec)?;
+        for direction in [Direction::Encrypt, Direction::Decrypt] {
+            let case = Case::Driver(DriverCase {
+                algorithm: chosen.algorithm.to_string(),
+                driver: chosen.driver.clone(),
+                priority: chosen.priority,
+                key_bits: it.key_bits,
+                message: longest_request(&chosen.algorithm),
+                direction,
+            });
+            // Sectors of another size are no other case.
+            if all.iter().all(|listed| listed.case != case) {
+                all.push(Listed { case, outcome: None });
+            }
+        }
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 //! two; where the path itself costs something, slower. Beside the measurement it shows whether a faster disk or a faster cipher would
 //! help.
 
-use crate::results::{By, Case, CipherCase, Direction, DiskCase, Pattern, Row, Unit};
+use crate::kernel::Algorithm;
+use crate::results::{By, Case, CipherCase, Direction, DiskCase, DriverCase, Pattern, Row, Unit};
 use crate::stats::Summary;
+use keyway_crypto::CipherSpec;
 use std::fmt;
 
 /// The expectation for a row. All in bytes a second.
@@ -14,8 +16,19 @@ pub struct Model {
     pub disk: f64,
     /// The cipher in memory, in the same run, on as many cores as there are requests at once.
     pub cipher: f64,
+    /// Whose cipher that is.
+    pub whose: Whose,
     /// What was measured.
     pub measured: f64,
+}
+
+/// Whose cipher was measured in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Keyway's, a request in one call.
+    Keyway,
+    /// The kernel's driver that dm-crypt gets, through AF_ALG.
+    Kernel,
 }
 
 /// What keeps a path from being faster.
@@ -55,14 +68,24 @@ impl fmt::Display for Limit {
     }
 }
 
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Keyway => "Keyway's cipher",
+            Self::Kernel => "the kernel's cipher",
+        })
+    }
+}
+
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = |speed: f64| speed / f64::from(1 << 20);
         write!(
             f,
-            "c·d/(c+d) = {:.1} MiB/s of c = {:.1} (Keyway's cipher in memory) and d = {:.1} (plain): measured is {:+.0} % of it off; {}",
+            "c·d/(c+d) = {:.1} MiB/s of c = {:.1} ({} in memory) and d = {:.1} (plain): measured is {:+.0} % of it off; {}",
             mib(self.expected()),
             mib(self.cipher),
+            self.whose,
             mib(self.disk),
             100.0 * (self.measured / self.expected() - 1.0),
             self.limit()
@@ -76,9 +99,11 @@ pub fn beside(rows: &[Row], cpus: u32, row: &Row) -> Option<Model> {
     let encrypted = case.spec.is_some();
     let plain = rows.iter().find(|other| is_plain(other, case, true));
     let plain = plain.or_else(|| rows.iter().find(|other| is_plain(other, case, false)));
+    let (cipher, whose) = cipher(rows, case)?;
     let model = Model {
         disk: bytes_per_second(plain?)?,
-        cipher: cipher(rows, case)? * f64::from(case.depth.min(cpus.max(1))),
+        cipher: cipher * f64::from(case.depth.min(cpus.max(1))),
+        whose,
         measured: bytes_per_second(row)?,
     };
     encrypted.then_some(model)
@@ -96,15 +121,36 @@ fn is_plain(other: &Row, case: &DiskCase, same_engine: bool) -> bool {
         && lasting(plain) == lasting(case)
 }
 
-/// The cipher in memory over requests of that size, on one core.
-fn cipher(rows: &[Row], case: &DiskCase) -> Option<f64> {
-    let speed = |direction| {
-        rows.iter().find_map(|row| match &row.case {
+/// The cipher in memory, on one core: of dm-crypt the kernel's, where it was measured; else Keyway's over requests of that size.
+fn cipher(rows: &[Row], case: &DiskCase) -> Option<(f64, Whose)> {
+    let of_keyway = |direction| {
+        let mut speeds = rows.iter().filter_map(|row| match &row.case {
             Case::Cipher(cipher) if is_cipher(cipher, case, direction) => bytes_per_second(row),
             _ => None,
-        })
+        });
+        speeds.next()
     };
-    match case.pattern {
+    let spec = case.spec.as_ref().filter(|_| case.by == By::DmCrypt);
+    let algorithm = spec.and_then(|spec| CipherSpec::parse(spec).ok()).map(|spec| Algorithm::of_spec(&spec));
+    let algorithm = algorithm.map(|algorithm| algorithm.to_string());
+    let of_kernel = |direction| {
+        let is_driver = |driver: &DriverCase| {
+            (Some(&driver.algorithm), Some(driver.key_bits), driver.direction)
+                == (algorithm.as_ref(), case.key_bits, direction)
+        };
+        let mut speeds = rows.iter().filter_map(|row| match &row.case {
+            Case::Driver(driver) if is_driver(driver) => bytes_per_second(row),
+            _ => None,
+        });
+        speeds.next()
+    };
+    let kernel = either_way(case.pattern, of_kernel).map(|speed| (speed, Whose::Kernel));
+    kernel.or_else(|| Some((either_way(case.pattern, of_keyway)?, Whose::Keyway)))
+}
+
+/// In the directions that the requests have.
+fn either_way(pattern: Pattern, speed: impl Fn(Direction) -> Option<f64>) -> Option<f64> {
+    match pattern {
         Pattern::SequentialRead | Pattern::RandomRead => speed(Direction::Decrypt),
         Pattern::SequentialWrite | Pattern::RandomWrite => speed(Direction::Encrypt),
         Pattern::RandomMixed => {

@@ -35,7 +35,7 @@ fn find(pattern: Pattern, depth: u32) -> Workload {
 
 #[test]
 fn disk_and_cipher_add_up() {
-    let model = |disk, cipher| Model { disk, cipher, measured: 1.0 };
+    let model = |disk, cipher| Model { disk, cipher, whose: Whose::Keyway, measured: 1.0 };
     assert_eq!(model(300.0, 600.0).expected(), 200.0);
     for (disk, cipher, limit) in [
         (100.0, 5000.0, Limit::Disk),
@@ -49,9 +49,9 @@ fn disk_and_cipher_add_up() {
         assert_eq!(model(disk, cipher).limit(), limit, "{disk} {cipher}");
     }
     let mib = f64::from(1 << 20);
-    let words = Model { disk: 300.0 * mib, cipher: 600.0 * mib, measured: 190.0 * mib }.to_string();
+    let model = Model { disk: 300.0 * mib, cipher: 600.0 * mib, whose: Whose::Keyway, measured: 190.0 * mib };
     assert_eq!(
-        words,
+        model.to_string(),
         "c·d/(c+d) = 200.0 MiB/s of c = 600.0 (Keyway's cipher in memory) and d = 300.0 (plain): measured is -5 % of it off; \
          the disk is the limit"
     );
@@ -73,7 +73,8 @@ fn figures_are_those_of_the_same_requests() {
     let encrypted = row(path(Some(encryption()), Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 1.0);
     let model = beside(&rows, 2, &encrypted).unwrap();
     // Another engine's plain row serves when there is no other.
-    assert_eq!(model, Model { disk: 5.0 * 4096.0, cipher: 2.0 * 4096.0, measured: 4096.0 });
+    let whose = Whose::Keyway;
+    assert_eq!(model, Model { disk: 5.0 * 4096.0, cipher: 2.0 * 4096.0, whose, measured: 4096.0 });
     rows.push(row(path(None, Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 7.0));
     assert_eq!(beside(&rows, 2, &encrypted).unwrap().disk, 7.0 * 4096.0);
 
@@ -92,4 +93,33 @@ fn figures_are_those_of_the_same_requests() {
     assert!((cipher / (2.0 * 4096.0 / (0.35 + 0.3)) - 1.0).abs() < 1e-9, "{cipher}");
     // The plain row itself has no model.
     assert_eq!(beside(&rows, 2, rows.last().unwrap()), None);
+}
+
+#[test]
+fn of_dm_crypt_the_kernels_own_cipher_counts() {
+    let reads = find(Pattern::RandomRead, 1);
+    let encrypted = |by: By| {
+        let path = Path { by, ..path(Some(encryption()), Engine::BuiltIn) };
+        row(path.case(&reads), Unit::RequestsPerSecond, 1.0)
+    };
+    let mut rows = vec![row(path(None, Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 5.0)];
+    rows.extend(ciphers(&[encryption()]).into_iter().map(|it| row(it.case, Unit::BytesPerSecond, 7000.0)));
+    let dm_crypt = |rows: &[Row]| beside(rows, 1, &encrypted(By::DmCrypt)).unwrap();
+    assert_eq!((dm_crypt(&rows).cipher, dm_crypt(&rows).whose), (7000.0, Whose::Keyway), "there is no other");
+    for (key_bits, direction, speed) in
+        [(256, Direction::Decrypt, 1.0), (512, Direction::Encrypt, 2.0), (512, Direction::Decrypt, 9000.0)]
+    {
+        let case = DriverCase {
+            algorithm: "xts(aes)".into(),
+            driver: "xts-aes-aesni".into(),
+            priority: 401,
+            key_bits,
+            message: 65_536,
+            direction,
+        };
+        rows.push(row(Case::Driver(case), Unit::BytesPerSecond, speed));
+    }
+    assert_eq!((dm_crypt(&rows).cipher, dm_crypt(&rows).whose), (9000.0, Whose::Kernel));
+    assert!(dm_crypt(&rows).to_string().contains("(the kernel's cipher in memory)"));
+    assert_eq!(beside(&rows, 1, &encrypted(By::Keyway)).unwrap().whose, Whose::Keyway);
 }

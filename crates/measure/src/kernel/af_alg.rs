@@ -36,6 +36,15 @@ impl Direction {
     }
 }
 
+impl From<crate::results::Direction> for Direction {
+    fn from(direction: crate::results::Direction) -> Self {
+        match direction {
+            crate::results::Direction::Encrypt => Self::Encrypt,
+            crate::results::Direction::Decrypt => Self::Decrypt,
+        }
+    }
+}
+
 /// A driver that was found, without a key.
 #[derive(Debug)]
 pub struct Algorithm {
@@ -110,6 +119,11 @@ impl Cipher {
     }
 }
 
+/// Whether any cipher of the kernel's can be had.
+pub fn reachable() -> Result<(), Missing> {
+    Algorithm::find(PROBE).map(drop)
+}
+
 fn no_socket(errno: Errno) -> Missing {
     match errno {
         Errno::EAFNOSUPPORT if restriction() == Some(2) => Missing::right(
@@ -127,7 +141,7 @@ fn no_socket(errno: Errno) -> Missing {
 /// The kernel says ENOENT for a driver that is not there, for one that it hides, and where it lacks its own module.
 fn not_found(name: &str, errno: Errno) -> Missing {
     match errno {
-        Errno::ENOENT if name != PROBE && Algorithm::find(PROBE).is_err() => match restriction() {
+        Errno::ENOENT if name == PROBE || reachable().is_err() => match restriction() {
             Some(1) => Missing::right(
                 "AF_ALG shows a short list of algorithms only (sysctl crypto.af_alg_restrict is 1)",
                 "sysctl crypto.af_alg_restrict=0",

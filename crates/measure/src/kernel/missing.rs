@@ -14,7 +14,8 @@ pub struct Missing {
 }
 
 impl Missing {
-    pub(super) fn new(reason: impl Into<String>) -> Self {
+    /// A reason, when it is no module and no right.
+    pub fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), right: None, module: None }
     }
 

@@ -5,6 +5,7 @@
 //! algorithm, pick        what dm-crypt asks for, and what it gets
 //! engines                which drivers are no code of the CPU's
 //! af_alg, check, speed   each driver by its name: its output beside Keyway's, its speed
+//! chosen                 the one that dm-crypt gets, to be measured
 //! system, xray, verdict  one specification on one kernel, and what that means
 //! needs, modules         what a volume needs, and whether a system or an initramfs image has it
 //! ```
@@ -12,6 +13,7 @@
 pub mod af_alg;
 mod algorithm;
 mod check;
+mod chosen;
 mod engines;
 mod flags;
 
@@ -22,7 +24,7 @@ pub mod netlink;
 mod pick;
 pub mod proc_crypto;
 mod random;
-mod reference;
+pub(crate) mod reference;
 mod speed;
 mod system;
 mod verdict;
@@ -31,6 +33,7 @@ mod xray;
 
 pub use algorithm::Algorithm;
 pub use check::{Checked, check};
+pub use chosen::Chosen;
 pub use engines::{Engine, all as engines};
 pub use flags::Flags;
 pub use missing::Missing;

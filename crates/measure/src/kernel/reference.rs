@@ -4,7 +4,7 @@ use super::Algorithm;
 use keyway_crypto::{CipherSpec, Cpu, Error, Secret, SectorCipher, SectorSize};
 
 /// The specification whose sector `n` is the algorithm under the IV `n` (64 bits, little-endian, then zeros).
-pub(super) fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
+pub(crate) fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
     let text = match (&algorithm.name[..], &algorithm.of[..]) {
         ("ecb", [cipher]) => format!("{cipher}-ecb"),
         ("adiantum", [stream, cipher]) => format!("{stream},{cipher}-adiantum-plain64"),
@@ -21,14 +21,14 @@ pub(super) fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
 }
 
 /// The IV of a sector, as dm-crypt's plain64 makes it.
-pub(super) fn iv(spec: &CipherSpec, sector: u64) -> Vec<u8> {
+pub(crate) fn iv(spec: &CipherSpec, sector: u64) -> Vec<u8> {
     let mut iv = Vec::from(sector.to_le_bytes());
     iv.resize(spec.iv_len(), 0);
     iv
 }
 
 /// Keyway's cipher.
-pub(super) fn cipher(spec: &CipherSpec, key: &[u8], sector: SectorSize) -> Result<SectorCipher, Error> {
+pub(crate) fn cipher(spec: &CipherSpec, key: &[u8], sector: SectorSize) -> Result<SectorCipher, Error> {
     let mut secret = Secret::zeroed(key.len());
     secret.expose_mut().copy_from_slice(key);
     SectorCipher::new(spec, &secret, sector, Cpu::detect())

@@ -9,7 +9,9 @@ use super::{not_measured, pattern};
 use crate::Clock;
 use crate::results::{CipherCase, Direction, Outcome, Settings, Unit, Wrong};
 use crate::rounds::{Sample, Subject, passes};
-use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
+use keyway_crypto::{CipherSpec, Cpu, Error, Secret, SectorCipher, SectorSize};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// What is worked on at a time: it fits the second-level cache of every CPU that has one.
 const BUFFER: usize = 64 << 10;
@@ -18,9 +20,32 @@ const TRIES: u32 = 3;
 /// Number of the first sector: no round one, past 2³², where plain and plain64 part.
 const FIRST: u64 = (1 << 32) + 8;
 
-struct Cipher {
+/// Whose code works on the buffers.
+pub(super) trait Worker: Sync {
+    /// One thread's pass over its data, message by message, in place.
+    fn pass(&self, member: usize, data: &mut [u8]) -> Result<(), Outcome>;
+
+    /// The code that runs.
+    fn code(&self) -> Option<String>;
+
+    /// What says that the output is right, when that is not simply the portable code.
+    fn checked_by(&self) -> String;
+
+    /// How to keep this code from being used, where its output is wrong.
+    fn remedy(&self) -> Option<String> {
+        None
+    }
+
+    /// What a reader must know.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A worker over its buffers, with everything that its output must be.
+pub(super) struct Cipher {
+    worker: Box<dyn Worker>,
     case: CipherCase,
-    fast: SectorCipher,
     portable: SectorCipher,
     /// What every sample starts from.
     start: Vec<u8>,
@@ -32,57 +57,90 @@ struct Cipher {
     team: Team,
 }
 
+/// Keyway's own code for this CPU.
+struct Own {
+    fast: SectorCipher,
+    is_portable: bool,
+    case: CipherCase,
+}
+
 pub(super) fn prepare(
     case: &CipherCase,
     settings: &Settings,
     clock: &dyn Clock,
 ) -> Result<Box<dyn Subject>, Outcome> {
-    let mut cipher = Cipher::new(case)?;
-    // Once to warm up and to see that it is right at all, then to see how long it takes: the shortest, since an interruption would make
-    // every sample of the run too short.
-    cipher.check("before the first sample")?;
-    let mut data = cipher.start.clone();
-    let once = (0..TRIES).map(|_| {
-        let before = clock.now();
-        cipher.pass(&mut data);
-        clock.now().saturating_sub(before)
-    });
-    cipher.passes = passes(once.min().unwrap_or_default(), settings.sample_seconds);
-    Ok(Box::new(cipher))
+    let spec = CipherSpec::parse(&case.spec).map_err(impossible)?;
+    let (fast, portable) = (keyed(&spec, case, Cpu::detect())?, keyed(&spec, case, Cpu::portable())?);
+    let own = Own { is_portable: fast.code() == portable.code(), fast, case: case.clone() };
+    Cipher::ready(case, Box::new(own), portable, settings, clock)
+}
+
+pub(super) fn impossible(error: Error) -> Outcome {
+    Outcome::Impossible { reason: error.to_string() }
+}
+
+/// The key of a case. XTS refuses equal halves in strict implementations: it is no constant.
+pub(super) fn key(case: &CipherCase) -> Secret {
+    let mut key = Secret::zeroed(case.key_bits as usize / 8);
+    pattern(1, key.expose_mut());
+    key
+}
+
+/// Keyway's code for the case's key and sectors.
+pub(super) fn keyed(spec: &CipherSpec, case: &CipherCase, cpu: Cpu) -> Result<SectorCipher, Outcome> {
+    let sector = SectorSize::new(case.sector_size).map_err(impossible)?;
+    SectorCipher::new(spec, &key(case), sector, cpu).map_err(impossible)
+}
+
+/// The sectors of all messages of a buffer, by their numbers.
+pub(super) fn sectors(case: &CipherCase) -> impl Iterator<Item = u64> {
+    let step = u64::from(case.sector_size / 512);
+    (0..(length(case) / case.sector_size.max(1) as usize) as u64).map(move |number| FIRST + number * step)
+}
+
+/// Bytes that a thread works on: whole messages.
+fn length(case: &CipherCase) -> usize {
+    let (message, buffer) = (case.message.max(1) as usize, BUFFER.max(case.message as usize));
+    buffer - buffer % message
 }
 
 impl Cipher {
-    fn new(case: &CipherCase) -> Result<Self, Outcome> {
-        let impossible = |error: keyway_crypto::Error| Outcome::Impossible { reason: error.to_string() };
-        let spec = CipherSpec::parse(&case.spec).map_err(impossible)?;
-        let sector = SectorSize::new(case.sector_size).map_err(impossible)?;
+    /// A worker that has seen its output to be right, and how long it takes.
+    pub(super) fn ready(
+        case: &CipherCase,
+        worker: Box<dyn Worker>,
+        portable: SectorCipher,
+        settings: &Settings,
+        clock: &dyn Clock,
+    ) -> Result<Box<dyn Subject>, Outcome> {
         if case.message == 0 || !case.message.is_multiple_of(case.sector_size) {
             return Err(not_measured("a message is a whole number of sectors"));
         }
-        // XTS refuses equal halves in strict implementations: the key is no constant.
-        let mut key = Secret::zeroed(case.key_bits as usize / 8);
-        pattern(1, key.expose_mut());
-        let keyed = |cpu| SectorCipher::new(&spec, &key, sector, cpu).map_err(impossible);
-        let (fast, portable) = (keyed(Cpu::detect())?, keyed(Cpu::portable())?);
-        let mut start = vec![0; BUFFER.max(case.message as usize)];
-        let whole = start.len() - start.len() % case.message as usize;
-        start.truncate(whole);
+        let mut start = vec![0; length(case)];
         pattern(2, &mut start);
         let mut once = start.clone();
         work(&portable, case, &mut once, FIRST);
         let team = Team::of(case.threads as usize, start.len());
-        Ok(Self { case: case.clone(), fast, portable, start, once, all: None, passes: 1, team })
-    }
-
-    fn pass(&self, data: &mut [u8]) {
-        work(&self.fast, &self.case, data, FIRST);
+        let mut cipher =
+            Self { worker, case: case.clone(), portable, start, once, all: None, passes: 1, team };
+        // Once to warm up and to see that it is right at all, then to see how long it takes: the shortest, since an interruption would make
+        // every sample of the run too short.
+        cipher.check("before the first sample")?;
+        let (mut data, mut once) = (cipher.start.clone(), Duration::MAX);
+        for _ in 0..TRIES {
+            let before = clock.now();
+            cipher.worker.pass(0, &mut data)?;
+            once = once.min(clock.now().saturating_sub(before));
+        }
+        cipher.passes = passes(once, settings.sample_seconds);
+        Ok(Box::new(cipher))
     }
 
     /// One pass over the known data, compared with the portable code's.
     fn check(&self, during: &str) -> Result<(), Outcome> {
         let mut data = self.start.clone();
-        self.pass(&mut data);
-        right(&self.once, &data, during)
+        self.worker.pass(0, &mut data)?;
+        self.right(&self.once, &data, during)
     }
 
     /// The timed work's result. The first of all is checked in one message, chosen by the number of passes; it then stands for all.
@@ -97,23 +155,35 @@ impl Cipher {
             for _ in 0..self.passes {
                 work(&self.portable, &self.case, &mut expected, first);
             }
-            right(&expected, &found[range], "a message of the timed work")?;
+            self.right(&expected, &found[range], "a message of the timed work")?;
             self.all = Some(found.to_vec());
         }
         let all = self.all.as_deref().unwrap_or_default();
-        (0..self.team.len()).try_for_each(|member| right(all, self.team.buffer(member), "the timed work"))
+        (0..self.team.len())
+            .try_for_each(|member| self.right(all, self.team.buffer(member), "the timed work"))
+    }
+
+    fn right(&self, expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
+        match Wrong::first_difference(expected, found, during) {
+            Some(wrong) => Err(Outcome::Wrong(Wrong { remedy: self.worker.remedy(), ..wrong })),
+            None => Ok(()),
+        }
     }
 }
 
 impl Subject for Cipher {
     fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
         self.check("before timing")?;
-        let (fast, case, passes) = (&self.fast, &self.case, self.passes);
-        let took = self.team.time(clock, &self.start, |data| {
-            for _ in 0..passes {
-                work(fast, case, data, FIRST);
+        let (worker, passes, failed) = (&*self.worker, self.passes, Mutex::new(None));
+        let took = self.team.time(clock, &self.start, |member, data| {
+            let mut all = (0..passes).map(|_| worker.pass(member, data));
+            if let Some(outcome) = all.find_map(Result::err) {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).replace(outcome);
             }
         });
+        if let Some(outcome) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(outcome);
+        }
         self.check_timed()?;
         self.check("after timing")?;
         let seconds = took.as_secs_f64().max(1e-9);
@@ -126,14 +196,32 @@ impl Subject for Cipher {
     }
 
     fn checked(&self) -> String {
-        let own = if self.fast.code() == self.portable.code() { ", which is the code that ran" } else { "" };
-        format!(
-            "the portable code{own}: all of a buffer before and after each sample, and the timed work itself"
-        )
+        let by = self.worker.checked_by();
+        format!("{by}: all of a buffer before and after each sample, and the timed work itself")
+    }
+
+    fn code(&self) -> Option<String> {
+        self.worker.code()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.worker.notes()
+    }
+}
+
+impl Worker for Own {
+    fn pass(&self, _: usize, data: &mut [u8]) -> Result<(), Outcome> {
+        work(&self.fast, &self.case, data, FIRST);
+        Ok(())
     }
 
     fn code(&self) -> Option<String> {
         Some(self.fast.code().to_owned())
+    }
+
+    fn checked_by(&self) -> String {
+        let own = if self.is_portable { ", which is the code that ran" } else { "" };
+        format!("the portable code{own}")
     }
 }
 
@@ -144,8 +232,4 @@ fn work(cipher: &SectorCipher, case: &CipherCase, data: &mut [u8], first: u64) {
         Direction::Encrypt => messages.for_each(|(message, i)| cipher.encrypt(first + i * step, message)),
         Direction::Decrypt => messages.for_each(|(message, i)| cipher.decrypt(first + i * step, message)),
     }
-}
-
-fn right(expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
-    Wrong::first_difference(expected, found, during).map_or(Ok(()), |wrong| Err(Outcome::Wrong(wrong)))
 }

@@ -1,17 +1,24 @@
-//! Ciphers and key derivations in memory, by Keyway's own code, with every output checked.
+//! Ciphers and key derivations in memory, by Keyway's own code and by the kernel's, with every output checked.
 
 mod cipher;
+mod driver;
 mod kdf;
+mod kernel;
 mod threads;
 
+pub(crate) use driver::longest_request;
+
 use crate::Clock;
+use crate::kernel::Missing;
 use crate::results::{By, Case, Outcome, Settings};
 use crate::rounds::Subject;
 
-/// Makes a case ready that Keyway's own code runs.
+/// Makes a case ready that Keyway's own code runs, or the kernel's.
 pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Box<dyn Subject>, Outcome> {
     match case {
         Case::Cipher(case) if case.by == By::Keyway => cipher::prepare(case, settings, clock),
+        Case::Cipher(case) if matches!(case.by, By::Kernel(None)) => kernel::prepare(case, settings, clock),
+        Case::Driver(case) => driver::prepare(case, settings, clock),
         Case::Kdf(case) if case.by == By::Keyway => kdf::prepare(case, settings, clock),
         _ => Err(not_measured(format!("{} is not measured in memory", case.id()))),
     }
@@ -19,6 +26,11 @@ pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Bo
 
 pub(crate) fn not_measured(reason: impl Into<String>) -> Outcome {
     Outcome::NotMeasured { reason: reason.into(), missing_right: None }
+}
+
+/// What keeps the kernel from being measured.
+fn missing(missing: Missing) -> Outcome {
+    Outcome::NotMeasured { reason: missing.to_string(), missing_right: missing.right }
 }
 
 /// Bytes that look random and are the same each time: keys and data of a benchmark are no secrets.

@@ -82,3 +82,32 @@ fn derivations_are_measured_and_found_right() {
     let impossible = prepare(&kdf("argon2i", None, 1000, None), &short(), &clock);
     assert!(matches!(impossible.err(), Some(Outcome::Impossible { .. })));
 }
+
+/// Where AF_ALG is, its output is right; where it is not, the row names the module or the right.
+#[test]
+fn the_kernels_ciphers_are_measured_or_say_what_is_missing() {
+    let clock = Machine::start();
+    let Case::Cipher(case) = cipher("aes-cbc-essiv:sha256", 256, 2, Direction::Encrypt) else { panic!() };
+    let kernel = |spec: &str, key_bits, message| {
+        let case = CipherCase { by: By::Kernel(None), spec: spec.into(), key_bits, message, ..case.clone() };
+        prepare(&Case::Cipher(case), &short(), &clock)
+    };
+    for (spec, bits, message) in
+        [("aes-cbc-essiv:sha256", 256, 512), ("aes-xts-plain64", 512, 4096), ("aes-ecb", 128, 512)]
+    {
+        match kernel(spec, bits, message) {
+            Ok(mut subject) => {
+                assert!(subject.sample(&clock).unwrap().value > 1e4);
+                assert!(subject.code().unwrap().contains("aes"));
+            }
+            Err(Outcome::NotMeasured { reason, .. }) => {
+                assert!(reason.contains("af_alg") || reason.contains("AF_ALG"), "{reason}");
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    for (spec, bits) in [("aes:64-cbc-lmk", 8192), ("aes-cbc-tcw", 512), ("aes-cbc-elephant", 512)] {
+        let Err(Outcome::NotMeasured { reason, .. }) = kernel(spec, bits, 512) else { panic!("{spec}") };
+        assert_eq!(reason, "the kernel's cbc(aes) is a part of it only; dm-crypt does the rest");
+    }
+}

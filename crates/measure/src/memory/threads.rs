@@ -26,13 +26,13 @@ impl Team {
         &self.buffers[member]
     }
 
-    /// Fills every buffer from `start` and does the work on each. This thread is the first member: it alone looks at the clock, and
+    /// Fills every buffer from `start` and does the work on each, which is told the member's number. This thread is the first member: it alone looks at the clock, and
     /// nobody has to be woken up when all are ready: a wake-up takes longer than many a message.
     pub(super) fn time(
         &mut self,
         clock: &dyn Clock,
         start: &[u8],
-        work: impl Fn(&mut [u8]) + Sync,
+        work: impl Fn(usize, &mut [u8]) + Sync,
     ) -> Duration {
         for buffer in &mut self.buffers {
             buffer.copy_from_slice(start);
@@ -42,16 +42,16 @@ impl Team {
         let Some((own, others)) = self.buffers.split_first_mut() else { return Duration::ZERO };
         let (ready, through, work) = (&ready, &through, &work);
         thread::scope(|scope| {
-            for buffer in others {
+            for (member, buffer) in others.iter_mut().enumerate() {
                 scope.spawn(move || {
                     arrive(ready, all);
-                    work(black_box(buffer));
+                    work(member + 1, black_box(buffer));
                     through.fetch_add(1, Ordering::Release);
                 });
             }
             arrive(ready, all);
             let before = clock.now();
-            work(black_box(own));
+            work(0, black_box(own));
             arrive(through, all);
             clock.now().saturating_sub(before)
         })

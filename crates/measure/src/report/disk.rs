@@ -75,7 +75,10 @@ fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str)
         }
         if let Some(last) = models.iter().flatten().next_back() {
             let way = if pattern == Pattern::SequentialRead { "read" } else { "write" };
-            below.push(format!("{path}, {way}: {} ({} of the model)", last.limit(), percent(last)));
+            // Elsewhere it can only be Keyway's.
+            let whose =
+                if path.starts_with("dm-crypt") { format!(", of {}", last.whose) } else { String::new() };
+            below.push(format!("{path}, {way}: {} ({} of the model{whose})", last.limit(), percent(last)));
         }
     }
     let title = format!("{by}: {}, MiB/s", pattern.to_string().replace('-', " "));

@@ -2,7 +2,7 @@
 
 use super::ranking::{Entry, Group, groups};
 use super::{circumstances, figure, label, machine_lines, precision, reasons, wrong};
-use crate::results::{Case, Results};
+use crate::results::{By, Case, Results, Row};
 use crate::stats::Summary;
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ fn ciphers(text: &mut String, group: &Group<'_>) {
     let width = group.entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).max(11);
     let _ = writeln!(text, "     {:width$}  {:>5}  {:>8} {:>7}  {:>8}", "", "key", "encrypt", "", "decrypt");
     for entry in &group.entries {
-        let mark = if entry.case.default { '*' } else { ' ' };
+        let mark = if entry.case.is_default() { '*' } else { ' ' };
         let (encrypt, decrypt) = (mib(&entry.encrypt), mib(&entry.decrypt));
         let _ = writeln!(
             text,
@@ -84,7 +84,7 @@ fn others(text: &mut String, results: &Results) {
 
 fn name(case: &Case) -> String {
     match case {
-        Case::Kdf(kdf) if kdf.by != crate::results::By::Keyway => format!("{} ({})", label(case), kdf.by),
+        Case::Kdf(kdf) if kdf.by != By::Keyway => format!("{} ({})", label(case), kdf.by),
         other => label(other),
     }
 }
@@ -127,6 +127,13 @@ fn footer(text: &mut String, results: &Results) {
              shortest sample ({:.2} ms).",
             100.0 * clock / shortest,
             1000.0 * shortest
+        );
+    }
+    let by_kernel = |row: &Row| matches!(&row.case, Case::Cipher(it) if matches!(it.by, By::Kernel(_)));
+    if results.rows.iter().any(|row| by_kernel(row) && row.measured().is_some()) {
+        let _ = writeln!(
+            text,
+            "(kernel): through AF_ALG, a sector a request, with two system calls each, which dm-crypt has not."
         );
     }
     if !results.complete {

@@ -192,6 +192,27 @@ fn places_are_shared_where_noise_could_decide() {
 }
 
 #[test]
+fn only_keyways_own_default_is_marked() {
+    let mut results = run(&[5000]);
+    let others: Vec<Row> = results.rows.iter().filter(|row| row.case.is_default()).cloned().collect();
+    for mut row in others {
+        let Case::Cipher(case) = &mut row.case else { continue };
+        case.by = By::Peer("openssl".into());
+        results.rows.push(Row::new(row.case, row.outcome));
+    }
+    let lines = |text: String, name: &str| -> Vec<String> {
+        text.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
+    };
+    let (terminal, markdown) = (terminal(&results), markdown(&results));
+    assert!(lines(terminal.clone(), "* aes-xts-plain64").iter().all(|line| !line.contains("(openssl)")));
+    let others = lines(terminal.clone(), "(openssl)");
+    assert!(!others.is_empty() && others.iter().all(|line| !line.contains('*')), "{terminal}");
+    assert!(terminal.contains("* aes-xts-plain64"), "{terminal}");
+    assert!(lines(markdown.clone(), "(openssl)").iter().all(|line| !line.contains("default")), "{markdown}");
+    assert!(markdown.contains("| aes-xts-plain64 **(default)** |"), "{markdown}");
+}
+
+#[test]
 fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
     let before = run(&[2000, 2100, 1900, 2050, 1950]);
     let again = run(&[2100, 1900, 2050, 1950, 2000]);

@@ -40,10 +40,12 @@ pub(super) fn cases(asked: &Asked) -> Result<Vec<Listed>> {
 }
 
 fn refuse(unknown: &Unknown) -> Failure {
-    if (unknown.what, unknown.name.as_str()) == ("peer", "libgcrypt") {
-        let why = "libgcrypt has no program that measures it, and a static program cannot load it; \"./dev bench engine\" in \
-                   Keyway's source compares with it.";
-        return Failure::new(Exit::Parameters, why);
+    if let ("peer", Some((_, why))) = (unknown.what, LIBRARIES.iter().find(|(name, _)| *name == unknown.name))
+    {
+        return Failure::new(
+            Exit::Parameters,
+            format!("A static program cannot load {}: {why}", unknown.name),
+        );
     }
     let hint = match nearest(&unknown.name, unknown.known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean \"{near}\"?"),
@@ -52,6 +54,17 @@ fn refuse(unknown: &Unknown) -> Failure {
     };
     Failure::new(Exit::Parameters, format!("{unknown}; {hint}"))
 }
+
+/// What people would compare with and this program cannot load, and what to do instead.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("libcrypto", USE_OPENSSL),
+    ("libssl", USE_OPENSSL),
+    ("libgcrypt", USE_THE_SOURCE),
+    ("gcrypt", USE_THE_SOURCE),
+];
+const USE_OPENSSL: &str = "\"--compare openssl\" measures it by its own program, \"openssl speed\".";
+const USE_THE_SOURCE: &str =
+    "it has no program that measures it; \"./dev bench engine\" in Keyway's source compares with it.";
 
 fn suite(name: &str) -> Result<Suite> {
     Suite::find(name).ok_or_else(|| {

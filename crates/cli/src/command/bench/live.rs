@@ -48,6 +48,13 @@ impl Live {
         self.note(written);
     }
 
+    /// Says it once, however often a run goes on.
+    pub(super) fn warn(&mut self, warning: String) {
+        if !self.results.warnings.contains(&warning) {
+            self.results.warnings.push(warning);
+        }
+    }
+
     /// There is no point in measuring what cannot be kept.
     fn note(&mut self, written: std::io::Result<()>) {
         if let Err(error) = written {

@@ -45,7 +45,8 @@ pub(crate) static COMMAND: Command = Command {
           keyway bench diff OLD NEW says what changed beyond noise, and exits with 1 when something became slower or wrong, or lost \
           its figure. keyway bench merge FILE... puts machines side by side; with --html it makes one page, with --json-lines or \
           --csv one table of all of them.\n\n\
-          --compare measures others in turn with Keyway: openssl (its program \"openssl speed\", whose output nobody can check and which \
+          --compare measures others in turn with Keyway: kernel (the driver that dm-crypt gets, through AF_ALG, a sector a request, its output \
+          compared like Keyway's), openssl (its program \"openssl speed\", whose output nobody can check and which \
           sets no IV), cryptsetup (PBKDF2 by \"cryptsetup benchmark\").",
     options: &[options::ALL],
     examples: &[
@@ -57,6 +58,10 @@ pub(crate) static COMMAND: Command = Command {
         Example {
             line: "keyway bench -c 'serpent*' --save s.json",
             does: "All of Serpent; keep the samples.",
+        },
+        Example {
+            line: "keyway bench -c aes-xts-plain64 --compare kernel",
+            does: "The kernel's own cipher beside Keyway's.",
         },
         Example { line: "keyway bench diff before.json after.json", does: "What changed beyond noise?" },
     ],

@@ -75,8 +75,8 @@ pub(super) static ITER_TIME: Opt = Opt {
 pub(super) static COMPARE: Opt = text(
     "compare",
     "WHO",
-    "Measure others too: openssl, cryptsetup.",
-    "Parted by commas. Who is not installed has rows that say so.",
+    "Others too: kernel, openssl, cryptsetup.",
+    "Parted by commas. Who is not there has rows that say what is missing.",
 );
 pub(super) static TIME: Opt = Opt {
     long: "time",

@@ -19,7 +19,7 @@ use crate::interrupt;
 use asked::Asked;
 use keyway_measure::clock::{Clock, Machine as MachineClock};
 use keyway_measure::disk::{self, Engine, Fio, Scratch, Turns, fill, turns, workload};
-use keyway_measure::results::{Growing, SCHEMA, Settings};
+use keyway_measure::results::{By, Growing, SCHEMA, Settings};
 use keyway_measure::rounds::Watcher;
 use keyway_measure::{Results, machine, prepare, report, rounds};
 use paths::Paths;
@@ -69,7 +69,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let mut results = live.results;
     results.rows.sort_by_cached_key(|row| listed.iter().position(|id| *id == row.id));
     let all = listed.len();
-    results.complete = !stop.load(Ordering::Relaxed) && all > 0 && results.rows.len() >= all;
+    let all_there = listed.iter().all(|id| results.row(id).is_some());
+    results.complete = !stop.load(Ordering::Relaxed) && all > 0 && all_there;
     if let (Some(file), Some(path)) = (&mut live.file, path) {
         let written = live.error.take().map_or_else(|| file.rewrite(&results), Err);
         written.map_err(|error| cannot_write(path, &error))?;
@@ -131,12 +132,10 @@ impl Whole<'_> {
             live.results.versions.insert("fio".into(), fio.version.clone());
         }
         for warning in &paths.warnings {
-            if !live.results.warnings.contains(warning) {
-                live.results.warnings.push(warning.clone());
-            }
+            live.warn(warning.clone());
         }
         live.rewrite();
-        self.ciphers(live);
+        let ciphers = self.ciphers(&paths, live);
         let turns = Turns {
             paths: &paths.all,
             scratch: &scratch,
@@ -156,9 +155,7 @@ impl Whole<'_> {
         let before = live.results.rows.clone();
         turns.run(&workloads, &settings, before, live);
         let of_workload = |workload| paths.all.iter().map(move |path| path.case(workload).id());
-        let ciphers = disk::ciphers(&self.asked.encryptions);
-        let ciphers = ciphers.iter().map(|it| it.case.id());
-        Ok(ciphers.chain(workloads.iter().flat_map(of_workload)).collect())
+        Ok(ciphers.into_iter().chain(workloads.iter().flat_map(of_workload)).collect())
     }
 
     /// The ways to the storage; and fio, where it makes requests, with the seconds that it takes to start. Where those would be most of
@@ -199,9 +196,19 @@ impl Whole<'_> {
         (paths, None)
     }
 
-    /// The cipher alone, in memory: what the model needs.
-    fn ciphers(&self, live: &mut Live) {
+    /// The cipher alone, in memory: what the model needs, of dm-crypt the kernel's own. The names of these rows; those that there are
+    /// already are not measured again.
+    fn ciphers(&self, paths: &Paths, live: &mut Live) -> Vec<String> {
         let mut cases = disk::ciphers(&self.asked.encryptions);
+        if paths.all.iter().any(|path| path.by == By::DmCrypt && path.access.is_ok()) {
+            match disk::drivers(&self.asked.encryptions) {
+                Ok(drivers) => cases.extend(drivers),
+                Err(why) => live.warn(format!(
+                    "the kernel's cipher could not be measured, so that dm-crypt is held against Keyway's: {why}"
+                )),
+            }
+        }
+        let all = cases.iter().map(|it| it.case.id()).collect();
         cases.retain(|it| live.results.row(&it.case.id()).is_none());
         let time = (self.time * CIPHER_PART).max(0.5);
         let settings = rounds::settings(Some(time), cases.len(), self.clock.cost().as_secs_f64());
@@ -209,6 +216,7 @@ impl Whole<'_> {
         let settings = Settings { least_samples: LEAST_OF_CIPHER, ..settings };
         let mut quiet = Quiet(live, FILL_PART);
         rounds::run(&cases, &settings, self.clock, &prepare, &mut quiet);
+        all
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
         "Requests",
         "Disk alone, MiB/s",
         "Cipher alone, MiB/s",
+        "Whose cipher",
         "c·d/(c+d), MiB/s",
         "Measured, MiB/s",
         "Of the model",
@@ -33,6 +34,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
             way(it.case),
             words::mib(model.disk),
             words::mib(model.cipher),
+            model.whose.to_string(),
             words::mib(model.expected()),
             words::mib(model.measured),
             words::percent(model.measured / model.expected()),
@@ -65,7 +67,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
     }
     let text = "Seconds for 10⁹ bytes, less is better. What takes longer alone is the limit: a faster one of those would help, a faster \
                 one of the other would not. Measured may be shorter than one after the other where both work at the same time. The \
-                cipher is Keyway's, in memory, in the same run.";
+                cipher was measured in memory, in the same run: Keyway's; for dm-crypt the kernel's, where it could be.";
     let chart =
         Bars { series: bars.series, rows: bars.rows, per: 1.0, unit: "seconds for 10⁹ bytes".into() };
     Owned::new(format!("Disk or cipher{of}"), text, chart, table).markup()

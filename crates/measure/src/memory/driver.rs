@@ -1,0 +1,132 @@
+//! One driver of the kernel's by its name: requests of up to 64 KiB under one IV, as `cryptsetup benchmark` makes them, one after the
+//! other on one thread. The two system calls that go with each are then little of it.
+//!
+//! Keyway has no sector that long. Before the first sample the driver's output is compared with Keyway's as `keyway xray` does it; each
+//! sample must then begin as Keyway's sector does and be the same to the last byte as the one before.
+
+use super::{missing, not_measured, pattern};
+use crate::Clock;
+use crate::kernel::{Algorithm, Checked, af_alg, check, reference};
+use crate::results::{DriverCase, Outcome, Settings, Unit, Wrong};
+use crate::rounds::{Sample, Subject, passes};
+use keyway_crypto::{CipherSpec, SectorSize};
+
+struct Driver {
+    case: DriverCase,
+    cipher: af_alg::Cipher,
+    iv: Vec<u8>,
+    /// What every sample starts from.
+    start: Vec<u8>,
+    /// How one pass over it must begin.
+    begins: Vec<u8>,
+    /// What all passes of a sample must make of it; known after the first.
+    all: Option<Vec<u8>>,
+    passes: u32,
+    /// How many outputs were compared before the first sample.
+    compared: usize,
+}
+
+pub(super) fn prepare(
+    case: &DriverCase,
+    settings: &Settings,
+    clock: &dyn Clock,
+) -> Result<Box<dyn Subject>, Outcome> {
+    let algorithm = Algorithm::parse(&case.algorithm);
+    let key_bytes = case.key_bits as usize / 8;
+    let compared = match check(&case.driver, &algorithm, (key_bytes, key_bytes)) {
+        Checked::Right(compared) => compared,
+        Checked::Wrong(wrong) => return Err(Outcome::Wrong(*wrong)),
+        Checked::NotChecked(why) => return Err(missing(why)),
+        Checked::Failed(why) => return Err(not_measured(why)),
+    };
+    let spec = reference::spec(&algorithm)
+        .ok_or_else(|| not_measured(format!("Keyway has no {algorithm} to compare it with")))?;
+    let mut driver = Driver::new(case, &spec, compared)?;
+    let before = clock.now();
+    driver.check("before the first sample")?;
+    driver.passes = passes(clock.now().saturating_sub(before), settings.sample_seconds);
+    Ok(Box::new(driver))
+}
+
+/// The longest request whose output can be compared: where no block depends on those behind it, as much as cryptsetup's.
+pub(crate) fn longest_request(algorithm: &Algorithm) -> u32 {
+    let mode = match &algorithm.of[..] {
+        [inner, _] if algorithm.name == "essiv" => &inner.name,
+        _ => &algorithm.name,
+    };
+    if NARROW.contains(&&mode[..]) { 65_536 } else { 4096 }
+}
+
+/// Modes in which the beginning of a long request is what a short one gives.
+const NARROW: [&str; 8] = ["xts", "cbc", "ctr", "ecb", "pcbc", "cfb", "ofb", "lrw"];
+
+impl Driver {
+    fn new(case: &DriverCase, spec: &CipherSpec, compared: usize) -> Result<Self, Outcome> {
+        let mut key = vec![0; case.key_bits as usize / 8];
+        pattern(1, &mut key);
+        let failed = |why: std::io::Error| not_measured(format!("it takes no such key: {why}"));
+        let cipher = af_alg::Algorithm::find(&case.driver).map_err(missing)?.key(&key).map_err(failed)?;
+        let mut start = vec![0; case.message as usize];
+        pattern(2, &mut start);
+        let ours = |size| reference::cipher(spec, &key, size);
+        let size = SectorSize::new(case.message.min(4096)).unwrap_or(SectorSize::S512);
+        let ours = ours(size).map_err(super::cipher::impossible)?;
+        let mut begins = start[..size.bytes().min(start.len())].to_vec();
+        match case.direction.into() {
+            af_alg::Direction::Encrypt => ours.encrypt(SECTOR, &mut begins),
+            af_alg::Direction::Decrypt => ours.decrypt(SECTOR, &mut begins),
+        }
+        let iv = reference::iv(spec, SECTOR);
+        Ok(Self { case: case.clone(), cipher, iv, start, begins, all: None, passes: 1, compared })
+    }
+
+    fn pass(&self, data: &mut [u8]) -> Result<(), Outcome> {
+        let done = self.cipher.run(self.case.direction.into(), &self.iv, data);
+        done.map_err(|why| not_measured(format!("{} fails: {why}", self.case.driver)))
+    }
+
+    fn check(&self, during: &str) -> Result<(), Outcome> {
+        let mut data = self.start.clone();
+        self.pass(&mut data)?;
+        right(&self.begins, &data[..self.begins.len()], during)
+    }
+}
+
+impl Subject for Driver {
+    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
+        self.check("before timing")?;
+        let mut data = self.start.clone();
+        let before = clock.now();
+        for _ in 0..self.passes {
+            self.pass(&mut data)?;
+        }
+        let seconds = clock.now().saturating_sub(before).as_secs_f64().max(1e-9);
+        let bytes = data.len() as f64 * f64::from(self.passes);
+        right(self.all.get_or_insert_with(|| data.clone()), &data, "the timed work")?;
+        self.check("after timing")?;
+        Ok(Sample { value: bytes / seconds, seconds })
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::BytesPerSecond
+    }
+
+    fn checked(&self) -> String {
+        let bytes = self.begins.len();
+        format!(
+            "Keyway's code: {} outputs before the first sample, {bytes} bytes before and after each",
+            self.compared
+        )
+    }
+
+    fn code(&self) -> Option<String> {
+        Some(self.case.driver.clone())
+    }
+}
+
+fn right(expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
+    Wrong::first_difference(expected, found, during).map_or(Ok(()), |wrong| Err(Outcome::Wrong(wrong)))
+}
+
+/// The sector whose IV all requests have.
+const SECTOR: u64 = (1 << 32) + 8;

@@ -1,0 +1,101 @@
+//! The kernel's cipher in the same buffers, to the same output: AF_ALG, a sector a request, since neither it nor dm-crypt takes more under
+//! several IVs. Two system calls go with each, which dm-crypt has not.
+//!
+//! What runs is the driver that dm-crypt would get. IVs are those of plain64, whatever the specification says, unless the crypto API
+//! makes them itself (essiv): all others are dm-crypt's own work.
+
+use super::cipher::{Cipher, Worker, key, keyed, sectors};
+use super::{missing, not_measured};
+use crate::Clock;
+use crate::kernel::{Algorithm, Chosen, af_alg, reference};
+use crate::results::{CipherCase, Outcome, Settings};
+use crate::rounds::Subject;
+use keyway_crypto::{CipherSpec, Cpu};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+struct Kernel {
+    chosen: Chosen,
+    /// One a thread: a request is answered on the socket that it was made on.
+    ciphers: Vec<af_alg::Cipher>,
+    /// Of each sector of the buffer.
+    ivs: Vec<Vec<u8>>,
+    sector: usize,
+    direction: af_alg::Direction,
+    /// Why IVs are not those of the specification.
+    plain64: Option<String>,
+}
+
+pub(super) fn prepare(
+    case: &CipherCase,
+    settings: &Settings,
+    clock: &dyn Clock,
+) -> Result<Box<dyn Subject>, Outcome> {
+    let spec = CipherSpec::parse(&case.spec).map_err(super::cipher::impossible)?;
+    let reference = reference(&spec, case)?;
+    let portable = keyed(&reference, case, Cpu::portable())?;
+    let chosen = Chosen::of(&spec).map_err(missing)?;
+    let failed = |why: std::io::Error| not_measured(format!("{} takes no such key: {why}", chosen.driver));
+    make_room();
+    let cipher = |_| {
+        let found = af_alg::Algorithm::find(&chosen.driver).map_err(missing)?;
+        found.key(key(case).expose()).map_err(failed)
+    };
+    let ciphers = (0..case.threads.max(1)).map(cipher).collect::<Result<_, _>>()?;
+    let plain64 =
+        (!spec.means(&reference)).then(|| format!("IVs of plain64: those of {spec} are dm-crypt's own"));
+    let kernel = Kernel {
+        chosen,
+        ciphers,
+        ivs: sectors(case).map(|sector| reference::iv(&reference, sector)).collect(),
+        sector: case.sector_size as usize,
+        direction: case.direction.into(),
+        plain64,
+    };
+    Cipher::ready(case, Box::new(kernel), portable, settings, clock)
+}
+
+/// Hundreds of cases take turns, each with two sockets a thread: as many as this process may have at all. Where that is too few, rows say so.
+fn make_room() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
+}
+
+/// Keyway's specification of what the crypto API does of it.
+fn reference(spec: &CipherSpec, case: &CipherCase) -> Result<CipherSpec, Outcome> {
+    let algorithm = Algorithm::of_spec(spec);
+    if spec.key_count() > 1 || !Algorithm::for_the_iv(spec).is_empty() {
+        return Err(not_measured(format!(
+            "the kernel's {algorithm} is a part of it only; dm-crypt does the rest"
+        )));
+    }
+    let found =
+        reference::spec(&algorithm).filter(|found| found.check_key_bits(case.key_bits as usize).is_ok());
+    found.ok_or_else(|| not_measured(format!("Keyway has no {algorithm} to compare the kernel's with")))
+}
+
+impl Worker for Kernel {
+    fn pass(&self, member: usize, data: &mut [u8]) -> Result<(), Outcome> {
+        let cipher = &self.ciphers[member];
+        let mut sectors = data.chunks_exact_mut(self.sector).zip(&self.ivs);
+        let done = sectors.try_for_each(|(sector, iv)| cipher.run(self.direction, iv, sector));
+        done.map_err(|why| not_measured(format!("{} fails: {why}", self.chosen.driver)))
+    }
+
+    fn code(&self) -> Option<String> {
+        Some(self.chosen.driver.clone())
+    }
+
+    fn checked_by(&self) -> String {
+        "Keyway's portable code".to_owned()
+    }
+
+    fn remedy(&self) -> Option<String> {
+        self.chosen.remedy.clone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let calls = "AF_ALG, a sector a request: two system calls each, which dm-crypt has not";
+        std::iter::once(calls.to_owned()).chain(self.plain64.clone()).collect()
+    }
+}
