@@ -26,7 +26,7 @@ declare -A package_of=(
     [busybox]=busybox-static
     [losetup]=mount
     [python3]="python3 python3-venv"
-    [cpio]=cpio
+    [cpio]=cpio [mkinitramfs]=initramfs-tools-core [unshare]=util-linux
     [modprobe]=kmod
     [dmsetup]=dmsetup [keyctl]=keyutils
     [make]=make
@@ -52,7 +52,7 @@ aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch
 vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client fio fusermount3"
 vm_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img"
 # Initramfs images come packed with these, too.
-vm_programs+=" zstd lz4"
+vm_programs+=" zstd lz4 mkinitramfs unshare"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 boot_programs="cpio busybox xz zstd lz4 bzip2 mkimage dumpimage dtc objdump objcopy /usr/lib/systemd/boot/efi/linuxx64.efi.stub"
