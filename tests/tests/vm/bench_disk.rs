@@ -107,6 +107,32 @@ fn dm_crypt_beside_plain() {
     report.has("UNHARMED", "yes");
 }
 
+/// A results file from which one of the kernel's ciphers is gone.
+const GOES_ON: &str = r#"
+    drivers() { grep -o '"id":"driver/xts(aes)/[^"]*' $1 | sort >$2; grep -c . $2; }
+    keyway bench disk -q --sector-size 4096 --time 8 --save /tmp/whole.json /dev/ram0 >/dev/null || echo FAILED=$?
+    echo WHOLE=$(drivers /tmp/whole.json /tmp/whole)
+    grep -v '"id":"driver/.*/decrypt"' /tmp/whole.json >/tmp/part.json
+    echo PART=$(drivers /tmp/part.json /tmp/names)
+    grep '"id":"driver/' /tmp/part.json >/tmp/kept
+    keyway bench disk -q --resume /tmp/part.json >/dev/null && echo RESUMED=0 || echo RESUMED=$?
+    echo AGAIN=$(drivers /tmp/part.json /tmp/names)
+    cmp -s /tmp/whole /tmp/names && echo SAME=yes
+    grep -qxF -f /tmp/kept /tmp/part.json && echo KEPT=yes
+    echo COMPLETE=$(grep -o '"complete": *true' /tmp/part.json | wc -l)
+"#;
+
+#[test]
+fn a_run_goes_on_with_the_kernels_ciphers() {
+    need_machine!();
+    let report = Machine::new().with_keyway().limit(Duration::from_secs(300)).run(GOES_ON);
+    for (key, value) in [("WHOLE", "2"), ("PART", "1"), ("RESUMED", "0"), ("AGAIN", "2"), ("COMPLETE", "1")] {
+        report.has(key, value);
+    }
+    report.has("SAME", "yes");
+    report.has("KEPT", "yes");
+}
+
 /// fio's time to start is seconds in an emulated machine: one sector size, and time for it; then a run too short for it.
 const BY_FIO: &str = r#"
     rows() { grep -o '"id":"disk/[^"]*","case":{[^}]*},"outcome":{"result":"measured"' $1 | grep -c "$2" || true; }

@@ -246,7 +246,7 @@ fn the_kernels_ciphers_beside_keyways() {
          keyway benchmark -c aes:64-cbc-lmk -s 8192 | sed 's/^/ABSENT /'
          keyway benchmark -c serpent-xts-plain64 -s 512 --json | sed 's/^/JSON /'
          insmod /keyway_wrong.ko
-         keyway bench --compare kernel --time 1 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/WRONG /'
+         keyway bench --compare kernel --time 1 -c aes-cbc-plain64 -s 256 --sector-size 512 --threads 1 --direction encrypt | sed 's/^/WRONG /'
          rmmod keyway_wrong
          rmmod algif_skcipher
          keyway bench --compare kernel --time 1 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/NONE /'
@@ -279,11 +279,11 @@ fn the_kernels_ciphers_beside_keyways() {
 
     let wrong = with(&report, "WRONG ").join("\n");
     assert!(
-        wrong.contains("WRONG OUTPUT: cipher/kernel/aes-xts-plain64/key512/sector512/message512/encrypt/"),
+        wrong.contains("WRONG OUTPUT: cipher/kernel/aes-cbc-plain64/key256/sector512/message512/encrypt/"),
         "{wrong}"
     );
     assert!(wrong.contains("byte 17 is ") && wrong.contains("; blacklist keyway_wrong"), "{wrong}");
-    assert!(!wrong.contains("aes-xts-plain64 (kernel)"), "wrong work has no figure\n{wrong}");
+    assert!(!wrong.contains("aes-cbc-plain64 (kernel)"), "wrong work has no figure\n{wrong}");
     let none = with(&report, "NONE ").join("\n");
     for text in [
         "aes-xts-plain64 512 by kernel:",
