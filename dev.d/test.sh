@@ -1,8 +1,9 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit engine ct measure cli interop doors faults aarch64 vm boot fuzz"
+all_layers="check unit engine ct measure cli interop oracle doors faults aarch64 vm boot fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-30}
 moto=$PWD/.cache/moto
+grubs=$PWD/.cache/grub
 
 # run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by
 # name, and one line of totals.
@@ -112,6 +113,16 @@ layer_cli() {
 layer_interop() {
     want_packages $interop_programs
     proofs interop
+}
+
+# What Keyway says of GRUB beforehand, beside what grub-fstest of three Debian releases does; prints how many volumes and the predicted
+# seconds beside the measured ones.
+layer_oracle() {
+    want_packages $oracle_programs
+    tests/grub/prepare "$grubs" || true
+    build_static || layer_fails "the static build"
+    export KEYWAY_BIN=$PWD/target/keyway
+    KEYWAY_GRUB=$grubs cargo_test --package keyway-tests --test oracle -- --nocapture --test-threads 1
 }
 
 layer_doors() {

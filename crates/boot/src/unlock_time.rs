@@ -167,12 +167,12 @@ const BOARDS: &[Board] = &[Board {
 /// GRUB 2.06, 2.12 and 2.14: iterations of one block, in units of Keyway's SHA-512.
 #[rustfmt::skip]
 const GRUB_RATIOS: &[(&str, [f64; 3])] = &[
-    ("sha1",      [0.53, 0.53, 1.33]),
-    ("sha224",    [0.32, 0.30, 0.76]),
-    ("sha256",    [0.32, 0.30, 0.76]),
+    ("sha1",      [0.47, 0.45, 1.70]),
+    ("sha224",    [0.30, 0.26, 0.80]),
+    ("sha256",    [0.30, 0.26, 0.80]),
     ("sha384",    [0.17, 0.17, 0.65]),
     ("sha512",    [0.17, 0.17, 0.65]),
-    ("ripemd160", [0.30, 0.32, 1.20]),
+    ("ripemd160", [0.30, 0.30, 1.35]),
     ("whirlpool", [0.15, 0.14, 0.25]),
 ];
 /// GRUB 2.14's Argon2 (lanes run one after another) in units of Keyway's in one lane.

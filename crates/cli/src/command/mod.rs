@@ -26,6 +26,7 @@ mod mount;
 mod new_keyslot;
 pub(crate) mod open;
 mod packaging;
+mod passport;
 mod read;
 mod resize;
 mod serve;
@@ -51,6 +52,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &ciphers::COMMAND,
     &bench::COMMAND,
     &xray::COMMAND,
+    &passport::COMMAND,
     &boot::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,

@@ -11,6 +11,7 @@ mod terminal;
 
 pub use flat::{COLUMNS, csv, json_lines};
 pub use html::page as html;
+pub use html::passport::{PassportPage, PassportSlot, passport};
 pub use machines::machines;
 pub use markdown::markdown;
 pub use terminal::terminal;

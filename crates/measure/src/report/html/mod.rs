@@ -17,6 +17,7 @@ mod kdf;
 mod machines;
 mod matrix;
 mod palette;
+pub(super) mod passport;
 mod remarks;
 mod run;
 mod words;

@@ -1,0 +1,92 @@
+//! The GRUB that is installed: asked by its own program, and looked for where distributions put it.
+
+use super::{GRUB_ROOT, GRUB_VERSION};
+use crate::args::Args;
+use crate::failure::{Exit, Failure, Result};
+use keyway_boot::loader::grub::{Version, installed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What was found.
+pub(super) struct Installed {
+    pub(super) version: Version,
+    /// Where the version comes from: "--grub-version", "grub-install --version".
+    pub(super) from: String,
+    /// The image with its modules, as far as they can be seen.
+    pub(super) image: Option<(PathBuf, Vec<String>)>,
+    /// UUIDs that its configuration mounts, each with its file.
+    pub(super) mounts: Vec<(PathBuf, String)>,
+}
+
+impl Installed {
+    pub(super) fn find(args: &Args) -> Result<Self> {
+        let root = args.path(&GRUB_ROOT).unwrap_or(Path::new("/"));
+        let (version, from) = match args.text(&GRUB_VERSION) {
+            Some(text) => match Version::parse(text) {
+                Some(version) => (version, "--grub-version".to_owned()),
+                None => {
+                    let message = format!(
+                        "--grub-version {text}: 2.06, 2.12 and 2.14 are known, and versions between."
+                    );
+                    return Err(Failure::new(Exit::Parameters, message));
+                }
+            },
+            None => ask(root).ok_or_else(|| {
+                Failure::new(
+                    Exit::Parameters,
+                    "No installed GRUB was found; name the version with --grub-version.",
+                )
+            })?,
+        };
+        Ok(Self { version, from, image: image(root), mounts: mounts(root) })
+    }
+}
+
+/// The package's version below a root, or what grub-install says of itself.
+fn ask(root: &Path) -> Option<(Version, String)> {
+    let status = fs::read_to_string(root.join("var/lib/dpkg/status")).unwrap_or_default();
+    let packaged = ["grub-efi-amd64-bin", "grub-pc-bin", "grub-efi-arm64-bin", "grub2-common"]
+        .into_iter()
+        .find_map(|name| {
+            let start = status.find(&format!("Package: {name}\n"))?;
+            let entry = status[start..].split("\n\n").next()?;
+            entry.contains("\nStatus: install ok installed").then_some(())?;
+            let version = entry.lines().find_map(|line| line.strip_prefix("Version: "))?;
+            Some((Version::parse(version)?, format!("package {name} {version}")))
+        });
+    if packaged.is_some() || root != Path::new("/") {
+        return packaged;
+    }
+    ["grub-install", "grub2-install", "/usr/sbin/grub-install"].into_iter().find_map(|program| {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Some((Version::parse(&text)?, format!("{program} --version")))
+    })
+}
+
+fn image(root: &Path) -> Option<(PathBuf, Vec<String>)> {
+    let mut places: Vec<PathBuf> = ["x86_64-efi/core.efi", "arm64-efi/core.efi"]
+        .iter()
+        .map(|name| root.join("boot/grub").join(name))
+        .collect();
+    let vendors = fs::read_dir(root.join("boot/efi/EFI")).into_iter().flatten().flatten();
+    places.extend(vendors.flat_map(|dir| ["grubx64.efi", "grubaa64.efi"].map(|name| dir.path().join(name))));
+    places.into_iter().find_map(|path| {
+        let modules = installed::modules(&fs::read(&path).ok()?);
+        (!modules.is_empty()).then_some((path, modules))
+    })
+}
+
+fn mounts(root: &Path) -> Vec<(PathBuf, String)> {
+    let names = ["x86_64-efi/load.cfg", "i386-pc/load.cfg", "arm64-efi/load.cfg", "grub.cfg"];
+    let mut found = Vec::new();
+    for path in ["boot/grub", "boot/grub2"].iter().flat_map(|dir| names.map(|name| root.join(dir).join(name)))
+    {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        found.extend(
+            installed::cryptomount_uuids(&text).into_iter().map(|uuid| (path.clone(), uuid.to_owned())),
+        );
+    }
+    found
+}

@@ -1,0 +1,141 @@
+//! A volume's keyslots on one page, for their owner: when each opens, and what it costs to search its passphrase. Whoever calls has the
+//! figures and the words; here they are set.
+
+use super::chart::{Bar, BarRow, Bars};
+use super::figure::{Figure, Table};
+use super::{POLICY, STYLE, palette, shown, switch};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// Everything on the page.
+#[derive(Debug, Default)]
+pub struct PassportPage {
+    /// The volume.
+    pub title: String,
+    /// Under what circumstances all of this holds: names and values.
+    pub facts: Vec<(String, String)>,
+    /// Names of the two series of seconds: here, and on the target.
+    pub places: [String; 2],
+    /// In the order in which the target tries them.
+    pub slots: Vec<PassportSlot>,
+    /// What deserves attention.
+    pub warnings: Vec<String>,
+    /// What to change: sentences, then commands.
+    pub advice: Option<(Vec<String>, Vec<String>)>,
+}
+
+/// A keyslot.
+#[derive(Debug, Default)]
+pub struct PassportSlot {
+    /// "Keyslot 0".
+    pub name: String,
+    /// Key derivation and its cost.
+    pub derivation: String,
+    /// Seconds here and on the target with all that is tried before it, each with its words.
+    pub seconds: [(Option<f64>, String); 2],
+    /// Why the target does not open it.
+    pub problem: Option<String>,
+    /// Guesses a second, years and dollars.
+    pub search: [String; 3],
+    /// Whether its search is the cheapest.
+    pub weakest: bool,
+}
+
+/// The page.
+pub fn passport(page: &PassportPage) -> String {
+    let title = format!("Keyslots of {}", page.title);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(palette::style_sheet())) (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (title) } (switch()) }
+                main { (answer(page)) (seconds(page)) (search(page)) (advice(page)) (facts(page)) }
+                footer { p { "Made by " code { "keyway passport" } ". docs/COST.md in its source traces every figure." } }
+            }
+        }
+    };
+    page.into_string().chars().map(shown).collect()
+}
+
+fn answer(page: &PassportPage) -> Markup {
+    html! {
+        h2 { "The answer" }
+        @for slot in &page.slots {
+            @if let Some(problem) = &slot.problem { div.bad { h3 { (slot.name) } p { (problem) } } }
+        }
+        @for warning in &page.warnings { div.warn { p { (warning) } } }
+        ul.tiles {
+            @for slot in &page.slots {
+                li {
+                    span.what { (slot.name) @if slot.weakest && page.slots.len() > 1 { " · the weakest" } }
+                    span.figure { @if slot.problem.is_some() { "does not open" } @else { (slot.seconds[1].1) } }
+                    span.about { (slot.search[2]) " to find its passphrase" }
+                }
+            }
+        }
+    }
+}
+
+fn seconds(page: &PassportPage) -> Markup {
+    let row = |slot: &PassportSlot| {
+        let bar = |series: usize| {
+            let (value, text) = &slot.seconds[series];
+            value.map(|value| Bar { series, value, interval: None, text: text.clone() })
+        };
+        let bars: Vec<Bar> = [0, 1].into_iter().filter_map(bar).collect();
+        (!bars.is_empty()).then(|| BarRow { place: None, label: slot.name.clone(), default: false, bars })
+    };
+    let rows: Vec<BarRow> = page.slots.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return html! {};
+    }
+    let mut table = Table::new(&["Keyslot", "Key derivation", &page.places[0], &page.places[1]], 0);
+    for slot in &page.slots {
+        let [here, there] = &slot.seconds;
+        table.rows.push(vec![slot.name.clone(), slot.derivation.clone(), here.1.clone(), there.1.clone()]);
+    }
+    let chart = Bars { series: page.places.to_vec(), rows, per: 1.0, unit: "seconds".into() };
+    let figure = Figure {
+        title: "Seconds until it opens".into(),
+        text: "On the target with everything that is tried before it.".into(),
+        chart: &chart,
+        table,
+    };
+    html! { h2 { "When it opens" } (figure.markup()) }
+}
+
+fn search(page: &PassportPage) -> Markup {
+    let mut table = Table::new(&["Keyslot", "Key derivation", "Guesses a second", "Time", "Cost"], 0);
+    for slot in &page.slots {
+        let mut row = vec![slot.name.clone(), slot.derivation.clone()];
+        row.extend(slot.search.iter().cloned());
+        table.rows.push(row);
+    }
+    html! {
+        h2 { "What a search costs" }
+        p { "Until half of all passphrases of that entropy are tried, on the hardware that is named below." }
+        (table.markup("What a search costs"))
+    }
+}
+
+fn advice(page: &PassportPage) -> Markup {
+    let Some((sentences, commands)) = &page.advice else { return html! {} };
+    html! {
+        h2 { "What to change" }
+        @for sentence in sentences { p { (sentence) } }
+        @if !commands.is_empty() { ol { @for command in commands { li { code { (command) } } } } }
+    }
+}
+
+fn facts(page: &PassportPage) -> Markup {
+    html! {
+        h2 { "Under what circumstances" }
+        dl.facts { @for (name, value) in &page.facts { div { dt { (name) } dd { (value) } } } }
+    }
+}

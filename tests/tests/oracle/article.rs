@@ -1,0 +1,105 @@
+//! "Full encryption with LUKS … grub2 really slow": 2,612,730 iterations of SHA-512, four keyslots, predicted and timed. Timings decide
+//! nothing here but whether the model is of this world; the ratios are printed.
+
+use super::grub::Grub;
+use super::kit::{Kit, Volume, reader};
+use keyway_boot::loader::grub::{Disk, Loader, Version};
+use keyway_boot::unlock_time::{Place, Rates, Yardstick};
+use keyway_tests::{keyway, need};
+use std::time::Instant;
+
+const ITERATIONS: u32 = 2_612_730;
+
+#[test]
+fn the_article_predicted_and_timed() {
+    need!("grub-fstest", "mke2fs");
+    let grubs = Grub::all(keyway_tests::test_name!());
+    let kit = Kit::new();
+    let luks1 = |hash: &str, iterations: u32| {
+        format!("--type luks1 -s 512 -h {hash} --pbkdf-force-iterations {iterations}")
+    };
+    let measure = kit.build("measure", &luks1("sha512", 300_000));
+    // The digest costs an eighth of a second of this machine, as luksFormat makes it; keyslots have the article's iterations.
+    let mut four = kit.build("four", "--type luks1 -s 512 -h sha512 --iter-time 1");
+    for slot in 1..=4 {
+        four = four.add_key(&kit, slot, &format!("--pbkdf-force-iterations {ITERATIONS}"));
+    }
+    keyway("luksKillSlot -q").arg(&four.path).arg("0").ok();
+    let first = Volume { path: four.path.clone(), passphrase: b"passphrase of keyslot 1".to_vec(), slot: 1 };
+    let others: Vec<(String, Volume)> = ["sha1", "sha256", "ripemd160"]
+        .into_iter()
+        .map(|hash| (hash.to_owned(), kit.build(hash, &luks1(hash, 100_000))))
+        .collect();
+    let argon2 = kit.build(
+        "argon2",
+        "--type luks2 --pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 65536 --pbkdf-parallel 4",
+    );
+    let more = kit.build(
+        "argon2-more",
+        "--type luks2 --pbkdf argon2id --pbkdf-force-iterations 12 --pbkdf-memory 65536 --pbkdf-parallel 4",
+    );
+    for grub in &grubs {
+        let rates = calibrated(&kit, grub, &measure);
+        for (hash, volume) in &others {
+            report(&kit, grub, hash, volume, &rates);
+        }
+        // The table's ratios carry over from SHA-512 to other hashes; Argon2's rate is of another kind and calibrated by itself.
+        if grub.version >= Version::V2_14 {
+            let one = Rates { argon2: Some(1.0), each_slot: 0.0, ..Rates::default() };
+            let cost = one.seconds(&works(&argon2, grub)[0]).unwrap();
+            let rates = Rates {
+                argon2: Some(cost / (seconds(&kit, grub, &argon2) - rates.each_slot)),
+                ..rates.clone()
+            };
+            report(&kit, grub, "argon2id, three times the passes", &more, &rates);
+        }
+        // The article's own GRUB was older than all of these: the oldest of them waits for the fourth keyslot.
+        let (what, volume) = match grub.version {
+            Version::V2_06 => ("the article, fourth keyslot", &four),
+            _ => ("the article, one keyslot", &first),
+        };
+        report(&kit, grub, what, volume, &rates);
+    }
+}
+
+/// The table's rates, scaled so that they are right about one volume.
+fn calibrated(kit: &Kit, grub: &Grub, volume: &Volume) -> Rates {
+    let table = Yardstick { sha512: 1_000_000.0, argon2_one_lane: None }.grub(grub.version, Place::Utility);
+    let works = works(volume, grub);
+    let predicted = table.total(&works).unwrap();
+    table.times(predicted / seconds(kit, grub, volume))
+}
+
+fn works(volume: &Volume, grub: &Grub) -> Vec<keyway_boot::unlock_time::Work> {
+    let (bytes, len) = reader(&volume.path);
+    let read =
+        |offset: u64, len: usize| bytes.get(offset as usize..offset as usize + len).map(<[u8]>::to_vec);
+    let judgement = Loader::new(grub.version).judge(&Disk::new(&read, len));
+    judgement.works_until(volume.slot).into_iter().cloned().collect()
+}
+
+/// The shorter of two runs, unless one takes long.
+fn seconds(kit: &Kit, grub: &Grub, volume: &Volume) -> f64 {
+    let once = || {
+        let start = Instant::now();
+        let copy = kit.scratch.path("copy");
+        grub.read(&volume.path, &volume.passphrase, &copy);
+        let took = start.elapsed().as_secs_f64();
+        assert!(
+            std::fs::read(copy).is_ok_and(|copied| copied == kit.file),
+            "{} was not read",
+            volume.path.display()
+        );
+        took
+    };
+    let first = once();
+    if first > 10.0 { first } else { first.min(once()) }
+}
+
+fn report(kit: &Kit, grub: &Grub, what: &str, volume: &Volume, rates: &Rates) {
+    let predicted = rates.total(&works(volume, grub)).unwrap() + rates.each_slot;
+    let took = seconds(kit, grub, volume);
+    let ratio = predicted / took;
+    println!("GRUB {}, {what}: predicted {predicted:.2} s, took {took:.2} s, ratio {ratio:.2}", grub.name);
+    assert!((0.3..3.0).contains(&ratio), "the model is not of this world");
+}

@@ -1,0 +1,88 @@
+//! The real GRUB: `grub-fstest` of this machine and of other Debian releases, and what it did with a volume.
+
+use keyway_boot::loader::grub::Version;
+use keyway_tests::{Outcome, Run, skip};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// One release's program.
+#[derive(Debug, Clone)]
+pub(crate) struct Grub {
+    pub(crate) version: Version,
+    /// As it calls itself.
+    pub(crate) name: String,
+    program: PathBuf,
+}
+
+/// What it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// Opened this keyslot, and read the file right.
+    Opened(u64),
+    /// Opened a keyslot, and read something else.
+    Garbage,
+    /// Called the passphrase invalid.
+    CalledInvalid,
+    /// Asked, and ended with an error of another kind.
+    Failed,
+    /// Did not ask.
+    NotAsked,
+}
+
+impl Grub {
+    /// Every one that is there; what is not is left out by name.
+    pub(crate) fn all(test: &str) -> Vec<Self> {
+        let mut found = Vec::new();
+        if let Some(program) = skip::find("grub-fstest") {
+            found.extend(Self::of(program));
+        }
+        let directory = std::env::var_os("KEYWAY_GRUB").map(PathBuf::from).unwrap_or_default();
+        for release in ["trixie", "forky"] {
+            found.extend(Self::of(directory.join(release).join("grub-fstest")));
+        }
+        for version in Version::ALL {
+            if !found.iter().any(|grub| grub.version == version) {
+                skip::record(test, &format!("no grub-fstest {version} is there"));
+            }
+        }
+        found.sort_by_key(|grub| grub.version);
+        found.dedup_by_key(|grub| grub.version);
+        found
+    }
+
+    fn of(program: PathBuf) -> Option<Self> {
+        program.is_file().then_some(())?;
+        let name = Run::new(&program, "--version").ok().stdout;
+        let name = String::from_utf8_lossy(&name).trim().rsplit(' ').next()?.to_owned();
+        Some(Self { version: Version::parse(&name)?, name, program })
+    }
+
+    /// `cp (crypto0)/file copy`, with the passphrase typed.
+    pub(crate) fn read(&self, volume: &Path, passphrase: &[u8], copy: &Path) -> Outcome {
+        let _ = std::fs::remove_file(copy);
+        let typed = [passphrase, b"\n"].concat();
+        let run = Run::new(&self.program, "-C").arg(volume).args("cp (crypto0)/file").arg(copy);
+        run.stdin(typed).limit(Duration::from_secs(300)).outcome()
+    }
+
+    /// What it did with the volume, and all that it said.
+    pub(crate) fn tries(&self, volume: &Path, passphrase: &[u8], copy: &Path, file: &[u8]) -> (Did, String) {
+        let outcome = self.read(volume, passphrase, copy);
+        let said = [&outcome.stdout[..], &outcome.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let opened = said.split("Slot ").skip(1).find_map(|rest| {
+            let (number, rest) = rest.split_once(' ')?;
+            rest.starts_with("opened").then(|| number.trim_matches('"').parse().ok())?
+        });
+        let did = match opened {
+            Some(slot) if std::fs::read(copy).is_ok_and(|copied| copied == file) => Did::Opened(slot),
+            Some(_) => Did::Garbage,
+            None if !said.contains("Enter passphrase") => Did::NotAsked,
+            None if said.contains("Invalid passphrase") || said.contains("access denied") => {
+                Did::CalledInvalid
+            }
+            None => Did::Failed,
+        };
+        (did, said)
+    }
+}

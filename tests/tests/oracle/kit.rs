@@ -1,0 +1,101 @@
+//! Making volumes with Keyway, each with the same file in an ext4, and damaging them.
+
+use keyway_tests::{Scratch, keyway, peer, random};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What all volumes are made from.
+pub(crate) struct Kit {
+    pub(crate) scratch: Scratch,
+    /// The file in the file system.
+    pub(crate) file: Vec<u8>,
+    ext4: PathBuf,
+}
+
+/// A volume with the passphrase of one of its keyslots.
+pub(crate) struct Volume {
+    pub(crate) path: PathBuf,
+    pub(crate) passphrase: Vec<u8>,
+    pub(crate) slot: u64,
+}
+
+pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
+
+impl Kit {
+    pub(crate) fn new() -> Self {
+        let scratch = Scratch::new();
+        // Over several sectors of 4096 bytes, and to the end of none.
+        let file = random(77, 201_111);
+        let files = scratch.path("files");
+        fs::create_dir(&files).and_then(|()| fs::write(files.join("file"), &file)).unwrap();
+        let ext4 = scratch.path("ext4");
+        peer("mke2fs", "-q -t ext4 -O ^has_journal -b 4096 -d").arg(&files).arg(&ext4).arg("1M").ok();
+        scratch.file("key", PASSPHRASE);
+        Self { scratch, file, ext4 }
+    }
+
+    pub(crate) fn key(&self) -> PathBuf {
+        self.scratch.path("key")
+    }
+
+    /// `keyway build OPTIONS`: PASSPHRASE in keyslot 0.
+    pub(crate) fn build(&self, name: &str, options: &str) -> Volume {
+        let path = self.scratch.path(name);
+        keyway("build -q").args(options).arg("--key-file").arg(self.key()).arg(&self.ext4).arg(&path).ok();
+        Volume { path, passphrase: PASSPHRASE.into(), slot: 0 }
+    }
+}
+
+impl Volume {
+    /// One more keyslot; the volume is from now on looked at by its passphrase.
+    pub(crate) fn add_key(mut self, kit: &Kit, slot: u64, options: &str) -> Self {
+        let passphrase = format!("passphrase of keyslot {slot}");
+        let file = self.path.with_extension(format!("key{slot}"));
+        fs::write(&file, &passphrase).unwrap();
+        let run = keyway("luksAddKey -q").args(options).arg("--key-slot").arg(slot.to_string());
+        run.arg("--key-file").arg(kit.key()).arg(&self.path).arg(&file).ok();
+        (self.passphrase, self.slot) = (passphrase.into(), slot);
+        self
+    }
+
+    /// A keyway command on it.
+    pub(crate) fn keyway(self, line: &str) -> Self {
+        keyway(line).arg(&self.path).ok();
+        self
+    }
+
+    /// Looked at by keyslot 0's passphrase.
+    pub(crate) fn by_the_first(mut self) -> Self {
+        (self.passphrase, self.slot) = (PASSPHRASE.into(), 0);
+        self
+    }
+
+    /// Its bytes changed.
+    pub(crate) fn damage(self, change: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut bytes = fs::read(&self.path).unwrap();
+        change(&mut bytes);
+        fs::write(&self.path, bytes).unwrap();
+        self
+    }
+
+    /// The JSON text of both copies changed. (No checksum is made: GRUB looks at none.)
+    pub(crate) fn json(self, change: impl Fn(&str) -> String) -> Self {
+        self.damage(|bytes| {
+            let size = u64::from_be_bytes(bytes[8..16].try_into().unwrap()) as usize;
+            for start in [4096, size + 4096] {
+                let area = &mut bytes[start..start + size - 4096];
+                let end = area.iter().position(|byte| *byte == 0).unwrap();
+                let text = change(std::str::from_utf8(&area[..end]).unwrap());
+                area.fill(0);
+                area[..text.len()].copy_from_slice(text.as_bytes());
+            }
+        })
+    }
+}
+
+/// Reads at an offset, as the oracle wants it.
+pub(crate) fn reader(path: &Path) -> (Vec<u8>, u64) {
+    let bytes = fs::read(path).unwrap();
+    let len = bytes.len() as u64;
+    (bytes, len)
+}

@@ -1,0 +1,93 @@
+//! `keyway passport`: text, JSON, advice that is right, and `--apply`.
+
+use super::kit::{Kit, PASSPHRASE};
+use keyway_tests::browser::Browser;
+use keyway_tests::{cryptsetup, keyway, need};
+use serde_json::Value;
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap()
+}
+
+#[test]
+fn every_keyslot_has_its_page() {
+    need!("mke2fs");
+    let kit = Kit::new();
+    let volume = kit.build("volume", "--type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 500000 -h sha256");
+    let volume = volume.add_key(&kit, 1, "--pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 65536");
+    let volume = volume.add_key(&kit, 2, "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --hash sha512");
+    let shown = keyway("passport --target grub-2.12").arg(&volume.path).ok();
+    shown.says("Keyslot 2 is the weakest").says("argon2id came with GRUB 2.14").says("guesses a second");
+    let found = json(&keyway("passport --json --entropy 40 --price 2").arg(&volume.path).ok().stdout);
+    assert_eq!(found["weakest_keyslot"], 2);
+    let slots = found["keyslots"].as_array().unwrap();
+    assert_eq!(slots.len(), 3);
+    // 8.9e9 iterations of SHA-256 a second, two blocks: docs/COST.md.
+    let guesses = slots[0]["guesses_per_second"].as_f64().unwrap();
+    assert!((guesses - 8.9e9 / 500_000.0 / 2.0).abs() < 1.0, "{guesses}");
+    let dollars = slots[0]["dollars"].as_f64().unwrap();
+    let expected = 2f64.powi(39) / guesses / 3600.0 * 2.0;
+    assert!((dollars / expected - 1.0).abs() < 1e-3, "{dollars} {expected}");
+    keyway("passport --hardware abacus").arg(&volume.path).fails(1).says("there are rtx4090");
+    keyway("passport --target pi3").arg(&volume.path).fails(1).says("--rate-file");
+    keyway("passport --apply").arg(&volume.path).fails(1).says("--within");
+}
+
+#[test]
+fn apply_does_what_is_advised() {
+    need!("mke2fs", "cryptsetup");
+    let kit = Kit::new();
+    for (name, options) in
+        [("one", "--type luks1 -h sha512"), ("two", "--type luks2 --pbkdf pbkdf2 -h sha512")]
+    {
+        let volume = kit.build(name, &format!("{options} --pbkdf-force-iterations 4000000"));
+        let backup = kit.scratch.path(&format!("{name}.backup"));
+        let ask = |line: &str| keyway(line).arg(&volume.path).arg("--header-backup-file").arg(&backup);
+        let advised = json(&ask("passport --target grub-2.06 --within 2s --json").ok().stdout);
+        assert_eq!(advised["advice"]["do"], "recost", "{advised}");
+        let iterations = advised["advice"]["iterations"].as_u64().unwrap();
+        assert!((1000..4_000_000).contains(&iterations));
+        let apply =
+            || ask("passport -q --target grub-2.06 --within 2s --apply").arg("--key-file").arg(kit.key());
+        apply().ok().says("opens.");
+        assert!(backup.exists());
+        cryptsetup("open --test-passphrase").arg(&volume.path).stdin(PASSPHRASE).ok();
+        // (What is advised the next time depends on how busy the machine is.)
+        let after = json(&ask("passport --json").ok().stdout);
+        let now = after["keyslots"][0]["kdf"]["iterations"].as_u64().unwrap();
+        assert!((1000..4_000_000).contains(&now), "{iterations} {now}");
+        // A backup is never written over.
+        ask("passport -q --target grub-2.06 --within 1ms --apply").arg("--key-file").arg(kit.key()).fails(1);
+    }
+}
+
+#[test]
+fn the_page_can_be_read_at_every_width_in_the_light_and_in_the_dark() {
+    need!("mke2fs", "chromium", "chromedriver");
+    let kit = Kit::new();
+    let volume =
+        kit.build("laptop.luks", "--type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 2612730 -h sha512");
+    let volume = volume.add_key(&kit, 1, "--pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 65536");
+    let volume = volume.add_key(&kit, 2, "--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --hash sha256");
+    let page = kit.scratch.path("page.html");
+    keyway("passport --target grub-2.12 --within 4s --html").arg(&page).arg(&volume.path).ok();
+    let again = keyway("passport --html").arg(&page).arg(&volume.path);
+    again.fails(1).says("page.html");
+    let browser = Browser::start();
+    for scheme in ["light", "dark"] {
+        browser.prefers(scheme, "screen");
+        for width in [1280, 360, 320] {
+            browser.size(width, 900);
+            browser.open(&page);
+            for open in ["", "document.querySelectorAll('details').forEach(it => it.open = true)"] {
+                browser.script(open);
+                for check in ["overflow()", "contrast()", "drawings()"] {
+                    let found =
+                        browser.script(&format!("{}\nreturn {check}", include_str!("../measure/checks.js")));
+                    assert_eq!(found, Value::Array(Vec::new()), "{scheme}, {width} wide, {check}");
+                }
+            }
+            assert_eq!(browser.console(), [] as [Value; 0], "{scheme}, {width} wide");
+        }
+    }
+}
