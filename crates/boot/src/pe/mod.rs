@@ -102,12 +102,19 @@ impl Image {
         if file.get(pe..).is_none_or(|rest| !rest.starts_with(b"PE\0\0")) {
             return Err(Error::NotPe);
         }
+        // What overlaps cannot be changed in one place alone.
+        if pe < DOS_HEADER {
+            return Err(Error::Damaged("its headers overlap"));
+        }
         let coff = pe + 4;
         let half = |at: usize| short(file, at).ok_or(Error::NotPe);
         let (machine, count, length) = (half(coff)?, half(coff + 2)?, half(coff + 16)?);
         let optional = coff + COFF;
         if half(optional)? != PE32_PLUS {
             return Err(Error::NotPe32Plus);
+        }
+        if usize::from(length) < FIRST_DIRECTORY {
+            return Err(Error::Damaged("its optional header is too short"));
         }
         let field = |at: usize| word(file, optional + at).ok_or(Error::NotPe);
         let table = optional + usize::from(length);
@@ -221,6 +228,7 @@ fn short(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|word| u16::from_le_bytes(*word))
 }
 
+const DOS_HEADER: usize = 64;
 const COFF: usize = 20;
 const ROW: usize = 40;
 const PE32_PLUS: u16 = 0x20b;

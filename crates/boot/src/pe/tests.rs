@@ -70,6 +70,18 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(append(&used, &many[..1]), Err(Error::NoRoom { wanted: 1, room: 0 }));
 }
 
+/// Found by mutation: what was written into one header was read in another.
+#[test]
+fn headers_that_overlap_are_refused() {
+    let mut short = image(0x8664);
+    short[84] = 48;
+    assert_eq!(Image::parse(&short), Err(Error::Damaged("its optional header is too short")));
+    let mut early = image(0x8664);
+    early[60] = 8;
+    early[8..12].copy_from_slice(b"PE\0\0");
+    assert_eq!(Image::parse(&early), Err(Error::Damaged("its headers overlap")));
+}
+
 #[test]
 fn damage_never_panics() {
     let stub = image(0x8664);
