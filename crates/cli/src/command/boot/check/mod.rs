@@ -43,14 +43,8 @@ pub(super) static KEYBOARD: Opt = Opt {
     help: "Typed on: us, de, fr, gb ….",
     man: "GRUB has an American layout when it asks, whatever the keyboard shows.",
 };
-pub(super) static AS_KEY_FILE: Opt = Opt {
-    long: "as-key-file",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "Nobody types it.",
-    man: "",
-};
+pub(super) static AS_KEY_FILE: Opt =
+    Opt { long: "as-key-file", short: None, value: "", kind: Kind::Flag, help: "Nobody types it.", man: "" };
 pub(super) static IMAGE: Opt = Opt {
     long: "image",
     short: None,
