@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// The time for images, so that the same input gives the same bytes (https://reproducible-builds.org/specs/source-date-epoch/).
+/// The time for images, so that the same input gives the same bytes (<https://reproducible-builds.org/specs/source-date-epoch/>).
 pub(super) fn source_date() -> Result<u32> {
     let Some(text) = std::env::var_os("SOURCE_DATE_EPOCH") else { return Ok(0) };
     let seconds = text.to_str().and_then(|text| text.parse().ok());
