@@ -2,7 +2,7 @@
 //! which here is the one that runs scenarios.
 
 use crate::need_machine;
-use keyway_tests::peers::{CHEAP_ARGON2, program};
+use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2, program};
 use keyway_tests::vm::{Machine, prepared};
 use keyway_tests::{Scratch, keyway, peer};
 use std::fs;
@@ -13,7 +13,8 @@ const PASSPHRASE: &str = "correct horse battery staple";
 /// A volume with random content behind `key`.
 fn volume(scratch: &Scratch, key: &Path, options: &str) -> (PathBuf, PathBuf) {
     let image = scratch.sized("volume", 24 << 20);
-    keyway("luksFormat -q").args(CHEAP_ARGON2).args(options).arg(&image).arg(key).ok();
+    let cost = if options.contains("luks1") { CHEAP_PBKDF2 } else { CHEAP_ARGON2 };
+    keyway("luksFormat -q").args(cost).args(options).arg(&image).arg(key).ok();
     let plaintext = scratch.random_file("plaintext", 301, 1 << 20);
     keyway("write --key-file").arg(key).arg(&image).arg(&plaintext).ok();
     (image, plaintext)
