@@ -11,7 +11,7 @@ pub(super) static TARGET: Opt = Opt {
     short: None,
     value: "NAME",
     kind: Kind::Text,
-    help: "Who unlocks: grub-2.14, pi4 … (linux).",
+    help: "Who unlocks: grub-2.14, pi4 ... (linux).",
     man: "",
 };
 pub(super) static RATE_FILE: Opt = Opt {

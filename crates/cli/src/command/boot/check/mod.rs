@@ -40,7 +40,7 @@ pub(super) static KEYBOARD: Opt = Opt {
     short: None,
     value: "LAYOUT",
     kind: Kind::Text,
-    help: "Typed on: us, de, fr, gb ….",
+    help: "Typed on: us, de, fr, gb ...",
     man: "GRUB has an American layout when it asks, whatever the keyboard shows.",
 };
 pub(super) static AS_KEY_FILE: Opt =
