@@ -11,6 +11,8 @@ mod device_mapper;
 mod fio;
 mod foreign;
 mod from_kernel;
+mod kernel_column;
+mod mkinitramfs;
 mod nbd;
 mod open;
 mod plain;

@@ -1,6 +1,5 @@
 //! `keyway xray` on Debian's kernel: all its drivers checked, drivers that are wrong on purpose caught (a module of ours,
-//! tests/vm/keyway_wrong.c), what dm-crypt takes compared with what was said, images with and without what a volume needs, one of them
-//! mkinitramfs's; and the kernel's ciphers beside Keyway's in `keyway bench` and `keyway benchmark`.
+//! tests/vm/keyway_wrong.c), what dm-crypt takes compared with what was said, images with and without what a volume needs.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report, prepared, wrong_drivers};
@@ -222,79 +221,6 @@ fn images_and_roots_hold_what_a_volume_needs_or_not() {
         .says("at byte 0 there is neither a cpio archive nor a packed one");
 }
 
-/// A row is there for each of Keyway's, its output checked like these; a wrong driver has no figure; and without a module the rest goes on.
-#[test]
-fn the_kernels_ciphers_beside_keyways() {
-    need_machine!();
-    need_that!(wrong_drivers().is_some(), "the module with wrong drivers could not be built");
-    let module = wrong_drivers().expect("just seen");
-    let report = Machine::new().with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(580)).run(
-        "dmesg -n 1
-         echo >/proc/sys/kernel/modprobe
-         bench() { keyway bench --compare kernel --time 2 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }
-         rows() { grep \"\\\"id\\\":\\\"cipher/$1/\" /tmp/json | grep -c \"$2\" || true; }
-         bench XTS '-c aes-xts-plain64 -s 512'
-         echo XTS_OWN=$(rows keyway '\"result\":\"measured\"')
-         echo XTS_KERNEL=$(rows kernel '\"result\":\"measured\".*\"code\":\"xts-aes-aesni\"')
-         bench ESSIV '-c aes-cbc-essiv:sha256 -s 256 --sector-size 512 --threads 1'
-         echo ESSIV_KERNEL=$(rows kernel '\"spec\":\"aes-cbc-essiv:sha256\".*\"result\":\"measured\"')
-         bench WIDE '-c xchacha12,aes-adiantum-plain64 -s 256 --sector-size 4096 --threads 1'
-         echo WIDE_KERNEL=$(rows kernel 'adiantum-plain64.*\"result\":\"measured\"')
-         bench LMK '-c aes:64-cbc-lmk -s 8192 --sector-size 512 --threads 1'
-         echo LMK=$(grep -o 'cbc(aes) is a part of it only; dm-crypt does the rest' /tmp/json | sort -u)
-         keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/COLUMNS /'
-         keyway benchmark -c aes:64-cbc-lmk -s 8192 | sed 's/^/ABSENT /'
-         keyway benchmark -c serpent-xts-plain64 -s 512 --json | sed 's/^/JSON /'
-         insmod /keyway_wrong.ko
-         keyway bench --compare kernel --time 1 -c aes-cbc-plain64 -s 256 --sector-size 512 --threads 1 --direction encrypt | sed 's/^/WRONG /'
-         rmmod keyway_wrong
-         rmmod algif_skcipher
-         keyway bench --compare kernel --time 1 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/NONE /'
-         keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/NONE /'",
-    );
-    for suite in ["XTS", "ESSIV", "WIDE", "LMK"] {
-        report.has(&format!("{suite}_EXIT"), "0");
-    }
-    // Two sector sizes, a sector and a run, both ways, on one core and two.
-    report.has("XTS_OWN", "16");
-    report.has("XTS_KERNEL", "16");
-    report.has("ESSIV_KERNEL", "4");
-    report.has("WIDE_KERNEL", "4");
-    report.has("LMK", "cbc(aes) is a part of it only; dm-crypt does the rest");
-
-    let columns = with(&report, "COLUMNS ");
-    assert_eq!(
-        columns[2],
-        "# Algorithm |       Key |      Encryption |      Decryption |  Kernel encrypt |  Kernel decrypt"
-    );
-    assert_eq!((columns.len(), columns[3].matches(" MiB/s").count()), (4, 4), "{columns:?}");
-    assert_eq!(columns[2].len(), columns[3].len(), "{columns:?}");
-    let absent = with(&report, "ABSENT ");
-    assert!(
-        absent[3].contains(" MiB/s ") && absent[3].ends_with("               N/A               N/A"),
-        "{absent:?}"
-    );
-    let json = with(&report, "JSON ").join("");
-    assert!(json.contains("kernel_encrypt_bytes_per_second") && !json.contains("unavailable"), "{json}");
-
-    let wrong = with(&report, "WRONG ").join("\n");
-    assert!(
-        wrong.contains("WRONG OUTPUT: cipher/kernel/aes-cbc-plain64/key256/sector512/message512/encrypt/"),
-        "{wrong}"
-    );
-    assert!(wrong.contains("byte 17 is ") && wrong.contains("; blacklist keyway_wrong"), "{wrong}");
-    assert!(!wrong.contains("aes-cbc-plain64 (kernel)"), "wrong work has no figure\n{wrong}");
-    let none = with(&report, "NONE ").join("\n");
-    for text in [
-        "aes-xts-plain64 512 by kernel:",
-        "this kernel has not loaded the module algif_skcipher, and could not load it when asked",
-        "# Algorithm |       Key |      Encryption |      Decryption\n",
-    ] {
-        assert!(none.contains(text), "{text}\n{none}");
-    }
-    assert!(none.contains("* aes-xts-plain64  "), "the rest goes on\n{none}");
-}
-
 /// No rights are needed to look and to measure; what cannot be read is said.
 #[test]
 fn an_ordinary_user_sees_the_same() {
@@ -330,75 +256,6 @@ fn an_ordinary_user_sees_the_same() {
     report.has("BLIND_EXIT", "0");
     let blind = with(&report, "BLIND ").join("\n");
     assert!(blind.contains("this kernel has not loaded the module crypto_user"), "{blind}");
-}
-
-/// Debian's own program makes the images: as it is set up when it is installed, and with modules that were asked for.
-#[test]
-fn an_image_of_mkinitramfs() {
-    need_machine!();
-    need!("mkinitramfs", "unshare", "zstd");
-    let scratch = Scratch::new();
-    let volume = scratch.sized("volume", 20 << 20);
-    let build = "-q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 -c serpent-xts-plain64 -s 512";
-    keyway("luksFormat").args(build).arg(&volume).stdin("x\n").ok();
-    let xray = |image: &Path| keyway("xray").arg(&volume).arg("--initramfs").arg(image);
-
-    let Some(whole) = mkinitramfs(&scratch, "whole", "dm-crypt\nxts\nserpent_generic\n") else {
-        keyway_tests::skip::record(
-            keyway_tests::test_name!(),
-            "no user may mount a private /lib/modules here",
-        );
-        return;
-    };
-    // The release is in the image's own words.
-    let release = modules_of(&whole, "modules.builtin").first().cloned().unwrap_or_default();
-    let release = release.split('/').rev().nth(1).expect("lib/modules/RELEASE/modules.builtin").to_owned();
-    xray(&whole).ok().says("It has all that this needs").says(&release).says("dm_crypt");
-    let usual = mkinitramfs(&scratch, "usual", "").expect("it could before");
-    let run = xray(&usual).fails(1).says("It cannot map this volume");
-    // What xray misses is what is not there, by Debian's own listing.
-    for (module, need) in [("dm-crypt", "dm_crypt"), ("dm-mod", "dm_mod"), ("serpent_generic", "serpent")] {
-        let there = !modules_of(&usual, &format!("/{module}.ko")).is_empty();
-        assert_eq!(run.text().contains(&format!("MISSING {need}")), !there, "{module}: {run:?}");
-        assert!(!modules_of(&whole, &format!("/{module}.ko")).is_empty(), "{module}");
-    }
-}
-
-/// An image of Debian's kernel, with these modules beside those that it takes by itself. mkinitramfs looks for the kernel where systems
-/// have theirs: it runs as the root of a namespace of its own, where an overlay puts it there. `None` where nobody may do that.
-fn mkinitramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf> {
-    let (image, work) = (scratch.path(name), scratch.path(&format!("{name}.work")));
-    for directory in ["upper", "inner", "config/conf.d", "config/hooks", "config/scripts"] {
-        fs::create_dir_all(work.join(directory)).expect("a directory");
-    }
-    fs::write(work.join("config/modules"), modules).expect("a file");
-    let mount = "lib=$(readlink -f /lib)
-        mount -t overlay keyway -o lowerdir=$lib,upperdir=$1/upper,workdir=$1/inner $lib
-        mkdir -p $lib/modules
-        mount --bind $2/lib/modules $lib/modules
-        mount --bind $2/boot /boot";
-    let make = "cp /etc/initramfs-tools/initramfs.conf $1/config/
-        mkinitramfs -d $1/config -o $3 $(ls $2/lib/modules)";
-    let run = |script: &str| {
-        let unshare = peer("unshare", "--map-root-user --mount sh -euc").arg(script).arg("sh");
-        unshare.arg(&work).arg(prepared("kernel")).arg(&image)
-    };
-    if run(mount).outcome().code != Some(0) {
-        return None;
-    }
-    // The overlay's files are another's when it is mounted again.
-    for directory in ["upper", "inner"] {
-        peer("rm", "-rf").arg(work.join(directory)).ok();
-        fs::create_dir(work.join(directory)).expect("a directory");
-    }
-    run(&format!("{mount}\n{make}")).limit(Duration::from_secs(300)).ok();
-    Some(image)
-}
-
-/// Files in an image whose path holds `part`, as Debian's lsinitramfs lists them.
-fn modules_of(image: &Path, part: &str) -> Vec<String> {
-    let listed = peer("lsinitramfs", "").arg(image).ok().text();
-    listed.lines().filter(|line| line.contains(part)).map(str::to_owned).collect()
 }
 
 /// Some of Debian's modules as its packages have them, with the lists; the kernel's release.
@@ -437,6 +294,7 @@ fn pack(scratch: &Scratch, root: &Path, packer: &str) -> PathBuf {
     image
 }
 
-fn with<'a>(report: &'a Report, prefix: &str) -> Vec<&'a str> {
+/// What the scenario printed behind `prefix`.
+pub(super) fn with<'a>(report: &'a Report, prefix: &str) -> Vec<&'a str> {
     report.lines().filter_map(|line| line.strip_prefix(prefix)).collect()
 }

@@ -1,0 +1,80 @@
+//! The kernel's ciphers beside Keyway's, in `keyway bench --compare kernel` and `keyway benchmark`.
+
+use crate::need_machine;
+use crate::xray::with;
+use keyway_tests::need_that;
+use keyway_tests::vm::{Machine, wrong_drivers};
+use std::time::Duration;
+
+/// A row is there for each of Keyway's, its output checked like these; a wrong driver has no figure; and without a module the rest goes on.
+#[test]
+fn the_kernels_ciphers_beside_keyways() {
+    need_machine!();
+    need_that!(wrong_drivers().is_some(), "the module with wrong drivers could not be built");
+    let module = wrong_drivers().expect("just seen");
+    let report = Machine::new().with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(580)).run(
+        "dmesg -n 1
+         echo >/proc/sys/kernel/modprobe
+         bench() { keyway bench --compare kernel --time 2 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }
+         rows() { grep \"\\\"id\\\":\\\"cipher/$1/\" /tmp/json | grep -c \"$2\" || true; }
+         bench XTS '-c aes-xts-plain64 -s 512'
+         echo XTS_OWN=$(rows keyway '\"result\":\"measured\"')
+         echo XTS_KERNEL=$(rows kernel '\"result\":\"measured\".*\"code\":\"xts-aes-aesni\"')
+         bench ESSIV '-c aes-cbc-essiv:sha256 -s 256 --sector-size 512 --threads 1'
+         echo ESSIV_KERNEL=$(rows kernel '\"spec\":\"aes-cbc-essiv:sha256\".*\"result\":\"measured\"')
+         bench WIDE '-c xchacha12,aes-adiantum-plain64 -s 256 --sector-size 4096 --threads 1'
+         echo WIDE_KERNEL=$(rows kernel 'adiantum-plain64.*\"result\":\"measured\"')
+         bench LMK '-c aes:64-cbc-lmk -s 8192 --sector-size 512 --threads 1'
+         echo LMK=$(grep -o 'cbc(aes) is a part of it only; dm-crypt does the rest' /tmp/json | sort -u)
+         keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/COLUMNS /'
+         keyway benchmark -c aes:64-cbc-lmk -s 8192 | sed 's/^/ABSENT /'
+         keyway benchmark -c serpent-xts-plain64 -s 512 --json | sed 's/^/JSON /'
+         insmod /keyway_wrong.ko
+         keyway bench --compare kernel --time 1 -c aes-cbc-plain64 -s 256 --sector-size 512 --threads 1 --direction encrypt | sed 's/^/WRONG /'
+         rmmod keyway_wrong
+         rmmod algif_skcipher
+         keyway bench --compare kernel --time 1 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/NONE /'
+         keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/NONE /'",
+    );
+    for suite in ["XTS", "ESSIV", "WIDE", "LMK"] {
+        report.has(&format!("{suite}_EXIT"), "0");
+    }
+    // Two sector sizes, a sector and a run, both ways, on one core and two.
+    report.has("XTS_OWN", "16");
+    report.has("XTS_KERNEL", "16");
+    report.has("ESSIV_KERNEL", "4");
+    report.has("WIDE_KERNEL", "4");
+    report.has("LMK", "cbc(aes) is a part of it only; dm-crypt does the rest");
+
+    let columns = with(&report, "COLUMNS ");
+    assert_eq!(
+        columns[2],
+        "# Algorithm |       Key |      Encryption |      Decryption |  Kernel encrypt |  Kernel decrypt"
+    );
+    assert_eq!((columns.len(), columns[3].matches(" MiB/s").count()), (4, 4), "{columns:?}");
+    assert_eq!(columns[2].len(), columns[3].len(), "{columns:?}");
+    let absent = with(&report, "ABSENT ");
+    assert!(
+        absent[3].contains(" MiB/s ") && absent[3].ends_with("               N/A               N/A"),
+        "{absent:?}"
+    );
+    let json = with(&report, "JSON ").join("");
+    assert!(json.contains("kernel_encrypt_bytes_per_second") && !json.contains("unavailable"), "{json}");
+
+    let wrong = with(&report, "WRONG ").join("\n");
+    assert!(
+        wrong.contains("WRONG OUTPUT: cipher/kernel/aes-cbc-plain64/key256/sector512/message512/encrypt/"),
+        "{wrong}"
+    );
+    assert!(wrong.contains("byte 17 is ") && wrong.contains("; blacklist keyway_wrong"), "{wrong}");
+    assert!(!wrong.contains("aes-cbc-plain64 (kernel)"), "wrong work has no figure\n{wrong}");
+    let none = with(&report, "NONE ").join("\n");
+    for text in [
+        "aes-xts-plain64 512 by kernel:",
+        "this kernel has not loaded the module algif_skcipher, and could not load it when asked",
+        "# Algorithm |       Key |      Encryption |      Decryption\n",
+    ] {
+        assert!(none.contains(text), "{text}\n{none}");
+    }
+    assert!(none.contains("* aes-xts-plain64  "), "the rest goes on\n{none}");
+}
