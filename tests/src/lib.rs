@@ -21,6 +21,7 @@
 pub mod background;
 pub mod browser;
 pub mod compare;
+pub mod console;
 pub mod data;
 pub mod fio;
 pub mod kernel;
@@ -35,6 +36,7 @@ pub mod vm;
 
 pub use background::Background;
 pub use compare::{assert_same_bytes, assert_same_lines};
+pub use console::{Board, Console};
 pub use data::random;
 pub use peers::{cryptsetup, keyway, peer};
 pub use pty::Terminal;

@@ -3,4 +3,6 @@
 mod fit;
 mod images;
 mod kernel;
+mod root;
 mod uki;
+mod unlock;

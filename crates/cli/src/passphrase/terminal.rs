@@ -54,8 +54,9 @@ impl Terminal {
     }
 
     fn ask_once(&self, prompt: &str, timeout: Option<Duration>) -> Result<Secret> {
-        let _ = rustix::io::write(self.output(), prompt.as_bytes());
+        // Before the prompt: whoever answers at once would else be seen, and not heard.
         let echo_off = EchoOff::new(self.input())?;
+        let _ = rustix::io::write(self.output(), prompt.as_bytes());
         let result = read_line(self.input(), timeout);
         drop(echo_off);
         let _ = rustix::io::write(self.output(), b"\n");

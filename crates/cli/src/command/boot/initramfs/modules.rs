@@ -1,5 +1,5 @@
-//! Which kernel modules go into the image: those that the volume's ciphers need, for a whole image also those that reach its disk,
-//! its keyboard and its file system; all of them unpacked, in the order of loading.
+//! Which kernel modules go into the image: those that the volume's ciphers need, those that reach its disk and the keyboard, for a whole
+//! image also those of its file system; all of them unpacked, in the order of loading.
 
 use super::super::files;
 use super::options::*;
@@ -45,10 +45,12 @@ pub(super) fn gather(args: &Args, has_original: bool) -> Result<Vec<(String, Vec
     if with_tags {
         names.extend(INTEGRITY.iter().map(|(name, _)| (*name).to_owned()));
     }
+    // Also before an /init of others, which loads its own only when the volume is open.
+    names.extend(DRIVERS.iter().chain(KEY_FILES).map(|name| (*name).to_owned()));
     if !has_original {
-        names.extend(COMMON.iter().map(|name| (*name).to_owned()));
-        names.extend(inventory.implementations("crc32c").into_iter().map(str::to_owned));
+        names.extend(ROOTS.iter().map(|name| (*name).to_owned()));
     }
+    names.extend(inventory.implementations("crc32c").into_iter().map(str::to_owned));
     for name in args.text(&ALSO).into_iter().flat_map(|list| list.split(',')).filter(|name| !name.is_empty())
     {
         if inventory.module(name) == Found::Missing {
@@ -87,21 +89,36 @@ fn specs(args: &Args) -> Result<(Vec<CipherSpec>, bool)> {
     let mut texts: Vec<String> = args.texts(&CIPHER).into_iter().map(str::to_owned).collect();
     let mut with_tags = false;
     if texts.is_empty() {
-        let path = args.path(&shared::HEADER).or_else(|| args.path(&VOLUME)).map(device::resolve);
-        if let Some(path) = path.filter(|path| path.exists()) {
-            let luks =
-                Luks::open_with(device::storage(&path, Access::Probe)?, Access::Probe, device::locking(args));
-            let luks = luks.map_err(|why| crate::hint::on_device(&path, &why))?;
-            (texts, with_tags) = ciphers(luks.header());
+        if let Some(header) = args.path(&shared::HEADER) {
+            (texts, with_tags) = ciphers_of(args, header)?;
+        } else if let Some(volume) = args.path(&VOLUME).map(device::resolve).filter(|path| path.exists()) {
+            // The name is the other machine's: what has it here may be anything.
+            match ciphers_of(args, &volume) {
+                Ok(found) => (texts, with_tags) = found,
+                Err(failure) => {
+                    failure.report();
+                    eprintln!(
+                        "That is this machine's: the modules are those for {DEFAULT}; --cipher names another."
+                    );
+                }
+            }
         }
     }
     if texts.is_empty() {
-        texts.push("aes-xts-plain64".to_owned());
+        texts.push(DEFAULT.to_owned());
     }
     let parse = |text: &String| {
         CipherSpec::parse(text).map_err(|why| Failure::new(Exit::Parameters, format!("{text}: {why}.")))
     };
     Ok((texts.iter().map(parse).collect::<Result<_>>()?, with_tags))
+}
+
+/// What a header names, and whether sectors have tags.
+fn ciphers_of(args: &Args, path: &Path) -> Result<(Vec<String>, bool)> {
+    let storage = device::storage(path, Access::Probe)?;
+    let luks = Luks::open_with(storage, Access::Probe, device::locking(args));
+    let luks = luks.map_err(|why| crate::hint::on_device(path, &why))?;
+    Ok(ciphers(luks.header()))
 }
 
 /// A module as the kernel loads it without any help.
@@ -115,8 +132,10 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// What a disk, a keyboard and a file system may need; what a kernel has not, it has built in, or needs not.
-const COMMON: &[&str] = &[
+/// What luksFormat takes when it is not told.
+const DEFAULT: &str = "aes-xts-plain64";
+/// What a disk and a keyboard may need; what a kernel has not, it has built in, or needs not.
+const DRIVERS: &[&str] = &[
     "virtio_pci",
     "virtio_mmio",
     "virtio_blk",
@@ -137,10 +156,10 @@ const COMMON: &[&str] = &[
     "hid_generic",
     "atkbd",
     "i8042",
-    "ext4",
-    "xfs",
-    "btrfs",
-    "vfat",
 ];
+/// File systems of disks with key files; FAT mounts with the tables of its names alone.
+const KEY_FILES: &[&str] = &["ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859_1", "nls_utf8"];
+/// File systems of roots.
+const ROOTS: &[&str] = &["xfs", "btrfs"];
 /// Of a module with its debugging information.
 const LARGEST: u64 = 256 << 20;

@@ -30,9 +30,9 @@ pub(super) static MODULES: Opt = file(
     "modules",
     "DIR",
     "Add kernel modules from this root file system.",
-    "What volumes need, with all that it depends on, unpacked, as /keyway/modules.d; nothing of the image is replaced. An image \
-     that is made anew also gets the drivers of common disks, keyboards and file systems. none is for kernels that have all \
-     built in.",
+    "What volumes need and the drivers of common disks and keyboards, with all that they depend on, unpacked, as \
+     /keyway/modules.d; nothing of the image is replaced. An image that is made anew also gets common file systems. none is for \
+     kernels that have all built in.",
 );
 pub(super) static CIPHER: Opt = Opt {
     long: "cipher",

@@ -1,0 +1,256 @@
+//! A machine of any architecture that somebody boots by hand: QEMU, with its serial console read and typed at.
+//!
+//! What the machine writes to its disks is gone with it, so that machines may share a volume.
+
+use crate::peers::peer;
+use crate::run::Run;
+use crate::scratch::Scratch;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A machine that is off.
+#[derive(Debug)]
+#[must_use]
+pub struct Board {
+    qemu: Run,
+    disks: usize,
+}
+
+impl Board {
+    /// QEMU's program for the architecture, and the machine's arguments. Say `need!` of it first.
+    pub fn new(program: &str, arguments: &str) -> Self {
+        let qemu = peer(program, arguments).args("-display none -no-reboot -serial stdio");
+        Self { qemu, disks: 0 }
+    }
+
+    /// A PC with Debian's kernel in mind: two processors, half a gigabyte, all emulated.
+    pub fn pc() -> Self {
+        Self::new("qemu-system-x86_64", "-accel tcg,thread=multi -cpu max -m 512 -smp 2 -nic none")
+    }
+
+    /// Starts this kernel without a boot loader; with `initrd` and `append`.
+    pub fn kernel(mut self, kernel: &Path) -> Self {
+        self.qemu = self.qemu.arg("-kernel").arg(kernel);
+        self
+    }
+
+    /// The kernel's initramfs.
+    pub fn initrd(mut self, image: &Path) -> Self {
+        self.qemu = self.qemu.arg("-initrd").arg(image);
+        self
+    }
+
+    /// The kernel's command line.
+    pub fn append(mut self, line: &str) -> Self {
+        self.qemu = self.qemu.arg("-append").arg(line);
+        self
+    }
+
+    /// A raw image as the next virtio disk: /dev/vda, /dev/vdb, ….
+    pub fn disk(mut self, image: &Path) -> Self {
+        let drive = format!("if=none,id=disk{},format=raw,snapshot=on,file={}", self.disks, image.display());
+        self.qemu = self.qemu.arg("-drive").arg(drive);
+        self.qemu = self.qemu.arg("-device").arg(format!("virtio-blk,drive=disk{}", self.disks));
+        self.disks += 1;
+        self
+    }
+
+    /// More of QEMU's arguments: a line split at white space.
+    pub fn args(mut self, line: &str) -> Self {
+        self.qemu = self.qemu.args(line);
+        self
+    }
+
+    /// One more of QEMU's arguments, taken as it is.
+    pub fn arg(mut self, argument: &str) -> Self {
+        self.qemu = self.qemu.arg(argument);
+        self
+    }
+
+    /// Switches it on.
+    #[track_caller]
+    pub fn start(self) -> Console {
+        let scratch = Scratch::new();
+        let monitor = scratch.path("monitor");
+        let qemu = self.qemu.arg("-monitor").arg(format!("unix:{},server=on,wait=off", monitor.display()));
+        let mut child = qemu.spawn().unwrap_or_else(|e| panic!("{qemu}: {e}"));
+        let seen = Arc::new(Seen::default());
+        listen(child.stdout.take(), &seen, true);
+        listen(child.stderr.take(), &seen, false);
+        Console {
+            child,
+            seen,
+            answered: 0,
+            patience: PATIENCE,
+            line: qemu.to_string(),
+            monitor,
+            _scratch: scratch,
+        }
+    }
+}
+
+/// The console of a machine that runs. It is switched off when this is dropped.
+#[derive(Debug)]
+pub struct Console {
+    child: Child,
+    seen: Arc<Seen>,
+    answered: usize,
+    patience: Duration,
+    line: String,
+    monitor: PathBuf,
+    _scratch: Scratch,
+}
+
+impl Console {
+    /// How long to wait for a text, from here on.
+    pub fn limit(&mut self, patience: Duration) -> &mut Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Waits until the text appears behind what was waited for before.
+    #[track_caller]
+    pub fn expect(&mut self, text: &str) -> &mut Self {
+        let deadline = Instant::now() + self.patience;
+        let seen = Arc::clone(&self.seen);
+        let mut transcript = seen.lock();
+        loop {
+            if let Some(at) = transcript.text[self.answered..].find(text) {
+                self.answered += at + text.len();
+                return self;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let why = if transcript.ended { "the machine is off" } else { "the time is up" };
+            assert!(
+                !transcript.ended && !left.is_zero(),
+                "no {text:?} on the console: {why}\n$ {}\n{}",
+                self.line,
+                transcript.text
+            );
+            let waited = seen.changed.wait_timeout(transcript, left);
+            transcript = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Types this as it is: the return key is "\n".
+    #[track_caller]
+    pub fn types(&mut self, text: &str) -> &mut Self {
+        let keyboard = self.child.stdin.as_mut().expect("a pipe");
+        let typed = keyboard.write_all(text.as_bytes()).and_then(|()| keyboard.flush());
+        typed.unwrap_or_else(|e| panic!("the console takes no {text:?}: {e}\n{}", self.transcript()));
+        self
+    }
+
+    /// A command of QEMU's monitor ("device_add …").
+    #[track_caller]
+    pub fn monitor(&mut self, command: &str) -> &mut Self {
+        let answer =
+            self.ask_monitor(command).unwrap_or_else(|e| panic!("{command}: {e}\n{}", self.transcript()));
+        assert!(!answer.contains("Error") && !answer.contains("unknown"), "{command}: {answer}");
+        self
+    }
+
+    /// All that was on the console.
+    pub fn transcript(&self) -> String {
+        self.seen.lock().text.clone()
+    }
+
+    /// Waits until the machine switches itself off; all that was on its console.
+    #[track_caller]
+    pub fn ends(mut self) -> String {
+        let deadline = Instant::now() + self.patience;
+        let status = self.status_before(deadline);
+        let transcript = self.transcript();
+        let Some(status) = status else {
+            panic!("the machine stays on\n$ {}\n{transcript}", self.line);
+        };
+        assert!(status.success(), "QEMU ended with {status}\n$ {}\n{transcript}", self.line);
+        transcript
+    }
+
+    fn status_before(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        let seen = Arc::clone(&self.seen);
+        let mut transcript = seen.lock();
+        while !transcript.ended {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let waited = seen.changed.wait_timeout(transcript, left);
+            transcript = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(transcript);
+        self.child.wait().ok()
+    }
+
+    fn ask_monitor(&self, command: &str) -> std::io::Result<String> {
+        let mut monitor = UnixStream::connect(&self.monitor)?;
+        monitor.set_read_timeout(Some(PATIENCE))?;
+        until_prompt(&mut monitor)?;
+        writeln!(monitor, "{command}")?;
+        until_prompt(&mut monitor)
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What came, and whether more can come.
+#[derive(Debug, Default)]
+struct Transcript {
+    text: String,
+    ended: bool,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    transcript: Mutex<Transcript>,
+    changed: Condvar,
+}
+
+impl Seen {
+    fn lock(&self) -> MutexGuard<'_, Transcript> {
+        self.transcript.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serial consoles end their lines with "\r\n".
+fn listen(stream: Option<impl Read + Send + 'static>, seen: &Arc<Seen>, is_console: bool) {
+    let (Some(mut stream), seen) = (stream, Arc::clone(seen)) else { return };
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        loop {
+            let got = stream.read(&mut buffer).unwrap_or(0);
+            let mut transcript = seen.lock();
+            let bytes: Vec<u8> = buffer[..got].iter().copied().filter(|byte| *byte != b'\r').collect();
+            transcript.text.push_str(&String::from_utf8_lossy(&bytes));
+            transcript.ended |= got == 0 && is_console;
+            seen.changed.notify_all();
+            if got == 0 {
+                return;
+            }
+        }
+    });
+}
+
+fn until_prompt(monitor: &mut UnixStream) -> std::io::Result<String> {
+    let mut answer = Vec::new();
+    let mut byte = [0];
+    while !answer.ends_with(MONITOR.as_bytes()) && monitor.read(&mut byte)? > 0 {
+        answer.push(byte[0]);
+    }
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+const MONITOR: &str = "(qemu) ";
+/// Longest wait for a text or the end, if nothing else is said: emulated machines beside other tests are slow.
+const PATIENCE: Duration = Duration::from_secs(150);

@@ -1,0 +1,120 @@
+//! The system that machines here come to: a root file system with busybox and an init that says where it is, as ext4 and encrypted.
+
+use keyway_tests::peers::CHEAP_ARGON2;
+use keyway_tests::{Run, Scratch, keyway, peer, random};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// What opens the volume.
+pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
+
+/// A root file system of this busybox (static, of the machine's architecture), as an image of ext4.
+pub(crate) fn ext4(scratch: &Scratch, busybox: &Path) -> PathBuf {
+    let tree = scratch.path("root-tree");
+    for directory in ["bin", "sbin", "dev", "proc", "sys", "run", "etc"] {
+        fs::create_dir_all(tree.join(directory)).unwrap();
+    }
+    fs::copy(busybox, tree.join("bin/busybox")).unwrap();
+    for applet in ["awk", "cut", "grep", "ls", "mount", "poweroff", "ps", "sha256sum"] {
+        symlink("busybox", tree.join("bin").join(applet)).unwrap();
+    }
+    script(&tree.join("sbin/init"), INIT);
+    fs::write(tree.join("data"), data()).unwrap();
+    let image = scratch.path("root.ext4");
+    peer("mke2fs", "-q -t ext4 -b 4096 -L system -E root_owner=0:0 -d")
+        .arg(&tree)
+        .arg(&image)
+        .arg("24M")
+        .ok();
+    image
+}
+
+/// This image behind [`PASSPHRASE`] and LUKS2 with Argon2id; `options` are those of `keyway build`.
+pub(crate) fn encrypted(scratch: &Scratch, image: &Path, name: &str, options: &str) -> PathBuf {
+    let (key, volume) = (scratch.file("passphrase", PASSPHRASE), scratch.path(name));
+    keyway("build -q --type luks2 --key-file")
+        .arg(key)
+        .args(CHEAP_ARGON2)
+        .args(options)
+        .arg(image)
+        .arg(&volume)
+        .ok();
+    volume
+}
+
+/// The same with its header in a file of its own, `header`.
+pub(crate) fn encrypted_apart(scratch: &Scratch, image: &Path, header: &Path) -> PathBuf {
+    let (key, volume) = (scratch.file("passphrase", PASSPHRASE), scratch.copy(image, "volume-apart"));
+    let format = keyway("luksFormat -q --type luks2").args(CHEAP_ARGON2).arg("--header").arg(header);
+    format.arg(&volume).arg(&key).ok();
+    keyway("write --key-file").arg(&key).arg("--header").arg(header).arg(&volume).arg(image).ok();
+    volume
+}
+
+/// An executable script.
+pub(crate) fn script(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// An initramfs as others make it: busybox, an /init that switches to /dev/mapper/root, and nothing that could open that. Packed by
+/// `packer` ("gzip -n").
+pub(crate) fn foreign_initramfs(scratch: &Scratch, busybox: &Path, packer: &str) -> PathBuf {
+    let tree = scratch.path("initramfs-tree");
+    for directory in ["bin", "dev", "proc", "sys", "run", "mnt"] {
+        fs::create_dir_all(tree.join(directory)).unwrap();
+    }
+    fs::copy(busybox, tree.join("bin/busybox")).unwrap();
+    script(&tree.join("init"), FOREIGN_INIT);
+    let line = format!("find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 | {packer} >../initramfs");
+    peer("sh", "-c").arg(line).directory(&tree).ok();
+    scratch.path("initramfs")
+}
+
+/// `keyway boot initramfs`, with the program under test in the image.
+pub(crate) fn boot_initramfs(out: &Path) -> Run {
+    keyway("boot initramfs -o").arg(out)
+}
+
+/// Asserts that a console shows the real init, on the decrypted file system, with nothing of Keyway left around it.
+#[track_caller]
+pub(crate) fn assert_reached(console: &str) {
+    let sum = peer("sha256sum", "").stdin(data()).ok().text();
+    let sum = sum.split_whitespace().next().unwrap_or_default();
+    for line in
+        ["REAL-INIT=/sbin/init 1", "ROOT=/dev/mapper/root ext4", &format!("DATA={sum}"), "LEFT=nothing"]
+    {
+        assert!(console.lines().any(|said| said == line), "{line} is missing in\n{console}");
+    }
+    assert!(!console.contains(PASSPHRASE), "the passphrase is on the console\n{console}");
+}
+
+fn data() -> Vec<u8> {
+    random(611, 3_000_001)
+}
+
+/// The memory of an initramfs is "Shmem" while root= does not stand on the kernel's command line (its file system is a tmpfs then).
+const INIT: &str = "#!/bin/busybox sh
+export PATH=/bin
+[ -e /proc/self ] || mount -t proc proc /proc
+[ -e /dev/null ] || mount -t devtmpfs dev /dev
+exec </dev/console >/dev/console 2>&1
+echo REAL-INIT=$0 $$
+echo ROOT=$(awk '$2 == \"/\" { print $1, $3 }' /proc/mounts)
+echo DATA=$(sha256sum </data | cut -d' ' -f1)
+echo LEFT=$(ls -d /keyway /run/keyway* /run/cryptsetup/* 2>/dev/null || echo nothing)
+echo MEMORY=$(awk '$1 == \"Shmem:\" { print $2 }' /proc/meminfo)
+echo PROCESSES=$(ps -o comm | grep -c keyway)
+poweroff -f
+";
+
+const FOREIGN_INIT: &str = "#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t devtmpfs dev /dev
+echo ORIGINAL-INIT=$(ls -d /keyway /keyway/* /init 2>/dev/null)
+mount -o ro /dev/mapper/root /mnt && exec switch_root /mnt /sbin/init
+poweroff -f
+";
