@@ -23,6 +23,7 @@ pub mod browser;
 pub mod compare;
 pub mod console;
 pub mod data;
+pub mod debian;
 pub mod fio;
 pub mod kernel;
 pub mod memory;

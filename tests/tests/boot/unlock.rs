@@ -3,7 +3,7 @@
 use crate::root::{self, PASSPHRASE};
 use crate::uki;
 use keyway_tests::vm::{is_prepared, prepared};
-use keyway_tests::{Board, Console, Scratch, keyway, need, need_that};
+use keyway_tests::{Board, Console, Scratch, debian, keyway, need, need_that, skip, test_name};
 use std::fs;
 use std::path::Path;
 
@@ -69,6 +69,29 @@ fn an_image_of_others_goes_on_with_its_own_init() {
     let said = console.ends();
     assert!(said.contains("ORIGINAL-INIT=/init\n"), "{said}");
     root::assert_reached(&said);
+}
+
+/// As it is installed: an image of Debian's, whose scripts and udev mount the root and switch to it.
+#[test]
+fn debians_own_image_goes_on_to_the_root() {
+    need_machine!();
+    need!("mkinitramfs", "unshare", "zstd");
+    let scratch = Scratch::new();
+    let Some(original) = debian::initramfs(&scratch, "initrd.img", "") else {
+        skip::record(test_name!(), "no user may mount a private /lib/modules here");
+        return;
+    };
+    let ext4 = root::ext4(&scratch, Path::new(BUSYBOX));
+    let volume = root::encrypted(&scratch, &ext4, "volume", &format!("--uuid {UUID}"));
+    let image = scratch.path("image");
+    let make = root::boot_initramfs(&image).arg(&original).args(&format!("--volume UUID={UUID} --modules"));
+    make.arg(prepared("kernel")).ok();
+    let line = "console=ttyS0 panic=-1 loglevel=3 root=/dev/mapper/root ro";
+    let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image).append(line).disk(&volume);
+    let mut console = board.args("-m 1024").start();
+    console.expect("Enter passphrase for /dev/vda: ").types(&format!("{PASSPHRASE}\n"));
+    console.expect("Begin: Mounting root file system");
+    root::assert_reached(&console.ends());
 }
 
 /// Which modules Adiantum needs is known from the volume's header alone; the key is in the image.

@@ -39,6 +39,18 @@ fn the_right_passphrase_at_the_second_try() {
     );
 }
 
+/// As programs answer: when the prompt stands there, the echo is off.
+#[test]
+fn an_answer_at_once_is_heard_and_not_seen() {
+    need!("setsid");
+    let scratch = scratch_with_volume();
+    for _ in 0..5 {
+        let terminal = on_terminal(&scratch, "open --test-passphrase volume");
+        let ending = terminal.expect("Enter passphrase for volume: ").type_line("secret").finish();
+        assert_eq!((ending.code, &ending.screen[..]), (Some(0), "Enter passphrase for volume: \n"));
+    }
+}
+
 #[test]
 fn tries_are_three_or_as_said() {
     need!("setsid");

@@ -1,0 +1,40 @@
+//! Initramfs images as Debian's own program makes them.
+
+use crate::peers::peer;
+use crate::scratch::Scratch;
+use crate::vm::prepared;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// An image of Debian's kernel, with these modules beside those that it takes by itself. mkinitramfs looks for the kernel where systems
+/// have theirs: it runs as the root of a namespace of its own, where an overlay puts it there. `None` where nobody may do that.
+/// Say `need!` of mkinitramfs, unshare and zstd first.
+pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf> {
+    let (image, work) = (scratch.path(name), scratch.path(&format!("{name}.work")));
+    for directory in ["upper", "inner", "config/conf.d", "config/hooks", "config/scripts"] {
+        fs::create_dir_all(work.join(directory)).expect("a directory");
+    }
+    fs::write(work.join("config/modules"), modules).expect("a file");
+    let mount = "lib=$(readlink -f /lib)
+        mount -t overlay keyway -o lowerdir=$lib,upperdir=$1/upper,workdir=$1/inner $lib
+        mkdir -p $lib/modules
+        mount --bind $2/lib/modules $lib/modules
+        mount --bind $2/boot /boot";
+    let make = "cp /etc/initramfs-tools/initramfs.conf $1/config/
+        mkinitramfs -d $1/config -o $3 $(ls $2/lib/modules)";
+    let run = |script: &str| {
+        let unshare = peer("unshare", "--map-root-user --mount sh -euc").arg(script).arg("sh");
+        unshare.arg(&work).arg(prepared("kernel")).arg(&image)
+    };
+    if run(mount).outcome().code != Some(0) {
+        return None;
+    }
+    // The overlay's files are another's when it is mounted again.
+    for directory in ["upper", "inner"] {
+        peer("rm", "-rf").arg(work.join(directory)).ok();
+        fs::create_dir(work.join(directory)).expect("a directory");
+    }
+    run(&format!("{mount}\n{make}")).limit(Duration::from_secs(300)).ok();
+    Some(image)
+}
