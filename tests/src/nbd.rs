@@ -7,6 +7,19 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// Whether a server listens there, without being its client (one that serves a single client would end). A socket's file is
+/// there a moment earlier, while connections are still refused.
+pub fn listens(socket: &Path) -> bool {
+    // proc(5): Num RefCount Protocol Flags Type St Inode Path.
+    let sockets = std::fs::read_to_string("/proc/net/unix").expect("Linux has it");
+    sockets.lines().any(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(3);
+        let flags = fields.next().and_then(|flags| u32::from_str_radix(flags, 16).ok());
+        flags.is_some_and(|flags| flags & ACCEPTS != 0)
+            && fields.nth(3).is_some_and(|path| Path::new(path) == socket)
+    })
+}
+
 /// A connection to one export.
 pub struct Nbd {
     stream: UnixStream,
@@ -146,6 +159,8 @@ impl Nbd {
 /// NBD_FLAG_READ_ONLY.
 pub const READ_ONLY: u16 = 1 << 1;
 
+/// `__SO_ACCEPTCON` (Linux, include/uapi/linux/net.h).
+const ACCEPTS: u32 = 1 << 16;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 // doc/proto.md, "Values".

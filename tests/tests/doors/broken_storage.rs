@@ -2,7 +2,7 @@
 //! nothing else is written, and what was acknowledged is there afterwards.
 
 use crate::served::{Served, Volume};
-use keyway_tests::nbd::Nbd;
+use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::{Background, Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -255,7 +255,7 @@ impl Failing {
         let run = run.args("error=EIO error-pread-rate=100% error-pwrite-rate=100%");
         let run = run.arg(format!("error-pread-file={}", scratch.path("reads").display()));
         let run = run.arg(format!("error-pwrite-file={}", scratch.path("writes").display()));
-        let _server = Background::start(&run, || socket.exists());
+        let _server = Background::start(&run, || listens(&socket));
         Self {
             directory: scratch.root().to_owned(),
             before: fs::read(volume.path()).unwrap(),

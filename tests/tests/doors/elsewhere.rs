@@ -1,6 +1,6 @@
 //! Sessions and mounts of volumes that are not files: behind NBD and HTTP, by `open` and `mount`.
 
-use keyway_tests::nbd::Nbd;
+use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Background, Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random};
 use std::fs::{self, File};
@@ -40,7 +40,7 @@ impl Volume {
     fn by_nbd(&self, options: &str) -> (String, Background) {
         let socket = self.scratch.path("server.sock");
         let run = peer("nbdkit", "-f").args(options).arg("-U").arg(&socket).arg("file").arg(&self.path);
-        let server = Background::start(&run, || socket.exists());
+        let server = Background::start(&run, || listens(&socket));
         (format!("nbd+unix:///?socket={}", socket.display()), server)
     }
 

@@ -2,6 +2,7 @@
 //! header all the same.
 
 use crate::mounted::Mounted;
+use keyway_tests::nbd::listens;
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{cryptsetup, need, need_that, peer};
 use std::fs::File;
@@ -94,7 +95,7 @@ fn qemu_nbd(m: &Mounted, options: &str) -> Child {
         peer("qemu-nbd", "-f raw --persistent").args(options).arg("--socket").arg(&socket).arg(&m.volume);
     let child = run.spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
-    while !socket.exists() {
+    while !listens(&socket) {
         assert!(Instant::now() < deadline, "qemu-nbd does not start");
         thread::sleep(Duration::from_millis(20));
     }

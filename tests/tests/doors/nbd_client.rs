@@ -2,6 +2,7 @@
 
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};
+use keyway_tests::nbd::listens;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Background, Run, Scratch, assert_same_bytes, cryptsetup, keyway, need, peer, random};
 use keyway_volume::Storage;
@@ -94,7 +95,7 @@ fn a_server_that_ends_with_its_client_sees_one() {
     keyway("luksFormat -q").arg(&image).arg(&key).args(CHEAP_LUKS2_PBKDF2).ok();
     let socket = scratch.path("once");
     let run = peer("qemu-nbd", "-f raw -k").arg(&socket).arg(&image);
-    let mut server = Background::start(&run, || socket.exists());
+    let mut server = Background::start(&run, || listens(&socket));
     keyway("copy --to raw -d").arg(&key).arg(unix_uri(&socket)).arg(scratch.path("raw")).ok();
     assert!(server.ends(), "nobody said goodbye");
 }
@@ -264,7 +265,7 @@ impl Server {
     }
 
     fn start(run: &Run, socket: &Path) -> Self {
-        Self { program: Background::start(run, || socket.exists()), uri: unix_uri(socket) }
+        Self { program: Background::start(run, || listens(socket)), uri: unix_uri(socket) }
     }
 
     /// Killed, and started again on the same socket.
