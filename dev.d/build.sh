@@ -1,11 +1,13 @@
 # The release: one static binary, which runs on any Linux of its architecture.
 
-# build [aarch64]: for this machine, or for aarch64 wherever this is.
+# build [ramdisk] [aarch64]: for this machine, or for aarch64 wherever this is; the whole program, or what ramdisks need of it.
 build() {
-    case "${1:-}" in
+    case "$*" in
         '') build_static && built target/keyway ;;
         aarch64) build_aarch64 && built target/keyway-aarch64 ;;
-        *) fail "no such architecture: $1 (there is: aarch64, or nothing for this machine's)" ;;
+        ramdisk) build_ramdisk && built target/keyway-ramdisk ;;
+        "ramdisk aarch64" | "aarch64 ramdisk") build_aarch64 ramdisk && built target/keyway-ramdisk-aarch64 ;;
+        *) fail "no such program: $* (there are: nothing, ramdisk, aarch64, ramdisk aarch64)" ;;
     esac
 }
 
@@ -13,27 +15,43 @@ built() { echo "$1: $(stat -Lc %s "$1") bytes, static"; }
 
 # With the glibc target of this machine.
 build_static() {
-    want_packages cc
-    want_rust
     local host
     host=$(rust_host)
-    # Naming the target keeps the flag away from build scripts and procedural macros, which cannot be static.
-    RUSTFLAGS="-C target-feature=+crt-static" cargo build --quiet --release --package keyway --target "$host"
-    ln -sfn "$host/release/keyway" target/keyway
+    static_for_this_machine --release && ln -sfn "$host/release/keyway" target/keyway
 }
+
+# Beside the whole program, which puts it into the images it makes.
+build_ramdisk() {
+    local host
+    host=$(rust_host)
+    static_for_this_machine $ramdisk && mkdir -p "target/$host/release" &&
+        ln -sfn ../ramdisk/keyway "target/$host/release/keyway-ramdisk" &&
+        ln -sfn "$host/ramdisk/keyway" target/keyway-ramdisk
+}
+
+# static_for_this_machine OPTION…. (Naming the target keeps the flag away from build scripts and procedural macros, which cannot be static.)
+static_for_this_machine() {
+    want_packages cc
+    want_rust
+    RUSTFLAGS="-C target-feature=+crt-static" cargo build --quiet --package keyway --target "$(rust_host)" "$@"
+}
+
+ramdisk="--profile ramdisk --no-default-features"
 
 # With the musl target: its C library comes with Rust's, and Rust's own linker links it, so that of the other architecture
 # nothing has to be installed but a compiler, for ring's C. (musl's allocator, slower than glibc's, is not on the way of
 # any sector or KDF.)
 build_aarch64() {
+    local name=keyway-aarch64 profile=release options=--release
+    [ "${1:-}" != ramdisk ] || { name=keyway-ramdisk-aarch64 profile=ramdisk options=$ramdisk; }
     case $(rust_host) in
-        aarch64-*) build_static && ln -sfn keyway target/keyway-aarch64 && return ;;
+        aarch64-*) "build_${1:-static}" && ln -sfn "${name%-aarch64}" "target/$name" && return ;;
     esac
     want_packages aarch64-linux-gnu-gcc
     want_rust
     want_target $aarch64_linux
-    with_rust_lld cargo build --quiet --release --package keyway --target $aarch64_linux
-    ln -sfn $aarch64_linux/release/keyway target/keyway-aarch64
+    with_rust_lld cargo build --quiet $options --package keyway --target $aarch64_linux
+    ln -sfn "$aarch64_linux/$profile/keyway" "target/$name"
 }
 
 # with_rust_lld COMMAND…. (rustc does not tell rust-lld of the profile's strip.)

@@ -151,6 +151,8 @@ layer_boot() {
     want_packages $boot_programs
     # Without the kernel the tests that need its modules leave themselves out, by name.
     tests/vm/prepare "$vm" || true
+    build_ramdisk || layer_fails "the build for ramdisks"
+    export KEYWAY_RAMDISK=$PWD/target/keyway-ramdisk
     KEYWAY_VM=$vm proofs boot
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// How many bytes each mapping encrypts.
-pub const SIZE: usize = 1 << 20;
+pub const SIZE: usize = 1 << 18;
 /// What it encrypts: [`random`](crate::random) of this seed.
 pub const PLAINTEXT_SEED: u64 = 1_048_576;
 

@@ -8,6 +8,10 @@ pub mod dm;
 mod error;
 pub mod fuse;
 pub mod nbd;
+#[cfg(feature = "tls")]
+pub mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "without_tls.rs"]
 pub mod tls;
 pub mod ublk;
 

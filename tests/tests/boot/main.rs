@@ -3,6 +3,7 @@
 mod fit;
 mod images;
 mod kernel;
+mod ramdisk;
 mod root;
 mod uki;
 mod unlock;

@@ -6,7 +6,7 @@ use super::suggest::nearest;
 use super::table::{Alias, Command, Opt};
 use super::values::Args;
 use super::{help, table};
-use crate::command::COMMANDS;
+use crate::command::{COMMANDS, LEFT_OUT};
 use crate::failure::{Exit, Failure, Result};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -118,6 +118,12 @@ fn without_command(program: &'static str, argv: &[OsString]) -> Result<Invocatio
 fn look_up(program: &str, name: &str) -> Result<(&'static Command, Option<&'static Alias>)> {
     if let Some(command) = COMMANDS.iter().find(|c| c.answers_to(name)) {
         return Ok((command, command.aliases.iter().find(|a| a.name == name)));
+    }
+    if LEFT_OUT.contains(&name) {
+        return Err(usage(
+            program,
+            format!("{name} is not in this program, which was built small for ramdisks"),
+        ));
     }
     let names = COMMANDS.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().map(|a| a.name)));
     let hint = match nearest(name, names) {

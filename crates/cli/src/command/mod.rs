@@ -1,10 +1,14 @@
 //! The commands, one file a verb: its table and what it does.
 
 mod absent;
+#[cfg(feature = "desk")]
 mod bench;
+#[cfg(feature = "desk")]
 mod benchmark;
+#[cfg(feature = "desk")]
 mod boot;
 mod build;
+#[cfg(feature = "desk")]
 mod ciphers;
 mod close;
 mod config;
@@ -26,6 +30,7 @@ mod mount;
 mod new_keyslot;
 pub(crate) mod open;
 mod packaging;
+#[cfg(feature = "desk")]
 mod passport;
 mod read;
 mod resize;
@@ -34,6 +39,7 @@ mod status;
 mod token;
 pub(crate) mod unlock;
 mod write;
+#[cfg(feature = "desk")]
 mod xray;
 
 use crate::args::Command;
@@ -49,10 +55,15 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &serve::COMMAND,
     &list::COMMAND,
     &unlock::COMMAND,
+    #[cfg(feature = "desk")]
     &ciphers::COMMAND,
+    #[cfg(feature = "desk")]
     &bench::COMMAND,
+    #[cfg(feature = "desk")]
     &xray::COMMAND,
+    #[cfg(feature = "desk")]
     &passport::COMMAND,
+    #[cfg(feature = "desk")]
     &boot::COMMAND,
     &luks_format::COMMAND,
     &open::COMMAND,
@@ -77,6 +88,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &token::COMMAND,
     &convert::CONVERT,
     &convert::REPAIR,
+    #[cfg(feature = "desk")]
     &benchmark::COMMAND,
     &absent::REENCRYPT,
     &absent::TCRYPT_DUMP,
@@ -85,3 +97,10 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &packaging::MAN,
     &packaging::COMPLETIONS,
 ];
+
+/// What a program without the feature "desk" says of these: not that nobody knows them.
+#[cfg(not(feature = "desk"))]
+pub(crate) static LEFT_OUT: &[&str] = &["bench", "benchmark", "boot", "ciphers", "passport", "xray"];
+/// None.
+#[cfg(feature = "desk")]
+pub(crate) static LEFT_OUT: &[&str] = &[];

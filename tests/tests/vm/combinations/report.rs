@@ -28,7 +28,7 @@ fn list(text: &mut String, cases: &[Case], verdicts: &[Verdict]) -> std::fmt::Re
     }
     writeln!(
         text,
-        "\nThe kernel's bytes are Keyway's, cipher by cipher (key bits; sector sizes; IVs; volumes of 1 MiB):"
+        "\nThe kernel's bytes are Keyway's, cipher by cipher (key bits; sector sizes; IVs; volumes of 256 KiB):"
     )?;
     for (row, cases) in &rows {
         let same: Vec<&Case> = with(cases, |verdict| *verdict == Verdict::Same).collect();

@@ -45,11 +45,13 @@ fn entry(args: &Args, device: &str, contents: &mut Contents) -> Result<UnlockEnt
     Ok(UnlockEntry { name, device: device.to_owned(), key_file, options })
 }
 
-/// A program that runs where there are no libraries.
+/// A program that runs where there are no libraries: the one that is named, else the small one beside this one, else this one.
 fn program(args: &Args) -> Result<Vec<u8>> {
-    let path = args.path(&PROGRAM).unwrap_or(Path::new("/proc/self/exe"));
-    let file = files::read(path)?;
-    let named = if args.given(&PROGRAM) { path.display().to_string() } else { "This keyway".to_owned() };
+    let small = std::env::current_exe().map(|own| own.with_file_name(SMALL_PROGRAM));
+    let small = small.ok().filter(|small| small.exists());
+    let path = args.path(&PROGRAM).or(small.as_deref());
+    let named = path.map_or_else(|| "This keyway".to_owned(), |path| path.display().to_string());
+    let file = files::read(path.unwrap_or(Path::new("/proc/self/exe")))?;
     let program =
         Program::parse(&file).map_err(|why| Failure::new(Exit::Device, format!("{named}: {why}.")))?;
     match program.wants_libraries {
@@ -60,3 +62,6 @@ fn program(args: &Args) -> Result<Vec<u8>> {
         }
     }
 }
+
+/// What `./dev build ramdisk` makes: without the commands that nobody needs in an initramfs.
+const SMALL_PROGRAM: &str = "keyway-ramdisk";

@@ -23,8 +23,9 @@ pub(super) static EMBED_KEY_FILE: Opt = file(
 pub(super) static PROGRAM: Opt = file(
     "keyway",
     "FILE",
-    "The program to put into the image (this one).",
-    "Static, and of the machine's architecture.",
+    "The program to put into the image.",
+    "Static, and of the machine's architecture. When not said it is keyway-ramdisk beside this program, which is smaller, \
+     else this program.",
 );
 pub(super) static MODULES: Opt = file(
     "modules",

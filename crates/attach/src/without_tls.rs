@@ -1,0 +1,107 @@
+//! In the place of `tls` where a program is built without that feature: nothing can be made, so that nothing is done.
+
+use crate::{Error, Result};
+use std::convert::Infallible;
+use std::io::{self, Read, Write};
+use std::marker::PhantomData;
+use std::path::Path;
+
+/// What would carry the encrypted bytes.
+pub trait Socket: Send + Sync {
+    /// As [`Read::read`].
+    ///
+    /// # Errors
+    /// The connection is broken, or its timeout is over.
+    fn receive(&self, buf: &mut [u8]) -> io::Result<usize>;
+
+    /// As [`Write::write_all`].
+    ///
+    /// # Errors
+    /// The connection is broken, or its timeout is over.
+    fn send(&self, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// There is none.
+#[derive(Debug)]
+pub struct Client(Infallible);
+
+/// There is none.
+#[derive(Debug)]
+pub struct Server(Infallible);
+
+/// There is none.
+#[derive(Debug)]
+pub struct Stream<S>(Infallible, PhantomData<S>);
+
+impl Client {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], always.
+    pub fn from_directory(_: Option<&Path>, _: Option<&str>, _: bool) -> Result<Self> {
+        Err(refused())
+    }
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn connect<S: Socket>(&self, _: S) -> io::Result<Stream<S>> {
+        match self.0 {}
+    }
+}
+
+impl Server {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], always.
+    pub fn from_directory(_: &Path, _: bool) -> Result<Self> {
+        Err(refused())
+    }
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn accept<S: Socket>(&self, _: S) -> io::Result<Stream<S>> {
+        match self.0 {}
+    }
+}
+
+impl<S: Socket> Stream<S> {
+    /// Cannot be called.
+    pub fn socket(&self) -> &S {
+        match self.0 {}
+    }
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn close(&self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+impl<S: Socket> Read for &Stream<S> {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        match self.0 {}
+    }
+}
+
+impl<S: Socket> Write for &Stream<S> {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        match self.0 {}
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+fn refused() -> Error {
+    Error::Refused(
+        "This keyway was built without the feature \"tls\": it makes no encrypted connections".to_owned(),
+    )
+}

@@ -1,0 +1,45 @@
+//! The small program for ramdisks: its size, what it can do, and that images get it.
+
+use keyway_tests::peers::CHEAP_ARGON2;
+use keyway_tests::{Run, Scratch, keyway, need_that, peer};
+use std::fs;
+use std::path::PathBuf;
+
+/// What `./dev build ramdisk` made.
+fn small() -> Option<PathBuf> {
+    std::env::var_os("KEYWAY_RAMDISK").map(PathBuf::from).filter(|path| path.exists())
+}
+
+fn run(program: &PathBuf, line: &str) -> Run {
+    peer(program.to_str().unwrap(), line)
+}
+
+#[test]
+fn it_is_small_and_has_what_a_boot_needs() {
+    need_that!(small().is_some(), "KEYWAY_RAMDISK does not name ./dev build ramdisk's program");
+    let small = small().unwrap();
+    let scratch = Scratch::new();
+    let bytes = fs::metadata(&small).unwrap().len();
+    assert!(bytes < 6 << 20, "{bytes} bytes");
+
+    let (key, volume) = (scratch.file("key", "secret"), scratch.sized("volume", 24 << 20));
+    run(&small, "luksFormat -q").args(CHEAP_ARGON2).arg(&volume).arg(&key).ok();
+    run(&small, "open --test-passphrase --key-file").arg(&key).arg(&volume).ok();
+    run(&small, "luksDump").arg(&volume).ok().says("argon2id");
+    run(&small, "unlock --dry-run --cmdline rd.luks.name=0815=root").ok().says("root UUID=0815 none");
+    run(&small, "bench").fails(1).says("bench is not in this program, which was built small for ramdisks");
+    run(&small, "inspect nbds://localhost/x").fails(4).says("built without the feature \"tls\"");
+    run(&small, "inspect https://localhost/x").fails(4).says("built without the feature \"remote\"");
+    run(&small, "--help").ok().says("unlock").lacks("xray");
+}
+
+/// Where it lies beside the program that makes the image, nobody has to name it.
+#[test]
+fn images_get_it_by_themselves() {
+    need_that!(small().is_some(), "KEYWAY_RAMDISK does not name ./dev build ramdisk's program");
+    let scratch = Scratch::new();
+    let image = scratch.path("image");
+    keyway("boot initramfs --modules none --volume UUID=0815 -o").arg(&image).ok();
+    let bytes = fs::metadata(small().unwrap()).unwrap().len();
+    keyway("boot initramfs --list").arg(&image).ok().says(&format!("{bytes}")).says("keyway/keyway");
+}
