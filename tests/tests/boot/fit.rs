@@ -163,6 +163,9 @@ fn sources_and_images_that_are_wrong() {
     let noise = scratch.file("noise", "neither");
     keyway("boot fit --list").arg(noise).fails(4).says("it does not start with a device tree's header");
     keyway("boot fit --kernel /dev/null --arch z80 -o").arg(&out).fails(1).says("one of arm, x86");
+    let packed = scratch.file("Image.gz", b"\x1f\x8b\x08");
+    let unplaced = "Image.gz: it is packed with gzip, and U-Boot unpacks it only to a load address.";
+    keyway("boot fit --kernel").arg(packed).arg("-o").arg(&out).fails(1).says(unplaced);
     assert!(!out.exists());
 }
 

@@ -39,7 +39,7 @@ impl Parts {
         root.set_text("description", &self.description);
         root.set_cell("#address-cells", if self.is_wide() { 2 } else { 1 });
         let mut images = Node::new(IMAGES);
-        images.children.push(self.kernel_node());
+        images.children.push(self.kernel_node()?);
         if let Some(ramdisk) = &self.ramdisk {
             // The kernel unpacks it: for the boot loader it is not packed.
             images.children.push(self.node("ramdisk-1", ramdisk, "ramdisk", "none"));
@@ -66,15 +66,33 @@ impl Parts {
         Ok(Tree { root, ..Tree::default() })
     }
 
-    fn kernel_node(&self) -> Node {
-        let compression = match Compression::of(&self.kernel.data) {
-            Some(
-                packed @ (Compression::Gzip | Compression::Bzip2 | Compression::Lzma | Compression::Zstd),
-            ) => packed.name(),
-            _ => "none",
+    /// What U-Boot is to unpack the kernel with. Where it is to place an arm64 kernel by itself it looks into the kernel's own header, which
+    /// must not be packed for that ("Bad Linux ARM64 Image magic!").
+    fn compression(&self) -> Result<&'static str, Error> {
+        use Compression::{Bzip2, Gzip, Lzma, Zstd};
+        let (kernel, is_arm64) = (&self.kernel.data, self.arch == "arm64");
+        let is_unplaced = is_arm64 && self.load.is_none();
+        let why = match Compression::of(kernel) {
+            Some(packed @ (Gzip | Bzip2 | Lzma | Zstd)) if !is_unplaced => return Ok(packed.name()),
+            Some(packed @ (Gzip | Bzip2 | Lzma | Zstd)) => {
+                format!("it is packed with {}, and U-Boot unpacks it only to a load address", packed.name())
+            }
+            Some(packed) => format!("it is packed with {}, which U-Boot does not unpack", packed.name()),
+            None if is_arm64 && is_efi_zboot(kernel) => {
+                "it is an EFI program that unpacks itself, and bootm starts only the Image inside it".to_owned()
+            }
+            None if is_unplaced && !is_arm64_image(kernel) => {
+                "it is no arm64 Image (\"ARM\\x64\" at byte 56), and U-Boot starts others only at a load address"
+                    .to_owned()
+            }
+            None => return Ok("none"),
         };
+        Err(Error::Node { path: self.kernel.name.clone(), why })
+    }
+
+    fn kernel_node(&self) -> Result<Node, Error> {
         let kind = if self.load.is_some() { "kernel" } else { "kernel_noload" };
-        let mut node = self.node("kernel-1", &self.kernel, kind, compression);
+        let mut node = self.node("kernel-1", &self.kernel, kind, self.compression()?);
         let hashes = std::mem::take(&mut node.children);
         let (load, entry) = self.load.unwrap_or_default();
         for (name, address) in [("load", load), ("entry", entry)] {
@@ -84,7 +102,7 @@ impl Parts {
             }
         }
         node.children = hashes;
-        node
+        Ok(node)
     }
 
     /// Whether addresses take two cells.
@@ -119,4 +137,14 @@ impl Parts {
         }
         node
     }
+}
+
+/// By its header (Linux, drivers/firmware/efi/libstub/zboot-header.S).
+fn is_efi_zboot(kernel: &[u8]) -> bool {
+    kernel.starts_with(b"MZ") && kernel.get(4..8) == Some(b"zimg")
+}
+
+/// By its header (Linux, Documentation/arm64/booting.rst).
+fn is_arm64_image(kernel: &[u8]) -> bool {
+    kernel.get(56..60) == Some(b"ARM\x64")
 }

@@ -99,7 +99,37 @@ fn pieces_with_two_boards() {
     assert_eq!(fit.images[0].addresses, [("load", 0x1_0000_0000), ("entry", 0x1_0000_0040)]);
     assert!(fit.images[0].facts.contains(&("compression", "gzip".into())));
     assert_eq!(fit.configurations[1].images, [("kernel", "kernel-1".into()), ("fdt", "fdt-2".into())]);
-    let bare = Parts { dtbs: Vec::new(), load: None, ..parts };
+    let mut kernel = vec![0; 64];
+    kernel[56..60].copy_from_slice(b"ARM\x64");
+    let kernel = Piece { name: "Image".into(), data: kernel };
+    let bare = Parts { dtbs: Vec::new(), load: None, kernel, ..parts };
     let fit = Fit::read(&image(bare.tree().unwrap(), Layout::default()).unwrap()).unwrap();
     assert!(fit.images[0].facts.contains(&("type", "kernel_noload".into())));
+}
+
+#[test]
+fn kernels_that_u_boot_cannot_place_by_itself() {
+    let made = |arch: &str, data: &[u8], load| {
+        let kernel = Piece { name: "Image".into(), data: data.to_vec() };
+        let parts = Parts {
+            description: String::new(),
+            arch: arch.into(),
+            kernel,
+            load,
+            ramdisk: None,
+            dtbs: Vec::new(),
+            hashes: Vec::new(),
+        };
+        parts.tree().map(drop).map_err(|why| why.to_string())
+    };
+    let why = |data: &[u8]| made("arm64", data, None).unwrap_err();
+    assert_eq!(
+        why(&[0x1f, 0x8b, 8]),
+        "Image: it is packed with gzip, and U-Boot unpacks it only to a load address"
+    );
+    assert!(why(b"MZ\0\0zimg").starts_with("Image: it is an EFI program that unpacks itself"));
+    assert!(why(&[0; 100]).starts_with("Image: it is no arm64 Image"));
+    assert_eq!(why(b"\xfd7zXZ\0"), "Image: it is packed with xz, which U-Boot does not unpack");
+    assert_eq!(made("arm64", &[0x1f, 0x8b, 8], Some((0x4000_0000, 0x4000_0000))), Ok(()));
+    assert_eq!(made("arm", &[0; 100], None), Ok(()));
 }

@@ -16,7 +16,7 @@ static LOAD: Opt = text(
     "load",
     "ADDRESS",
     "fit: where the kernel is loaded.",
-    "Without it the kernel is one that runs wherever the boot loader puts it (kernel_noload).",
+    "Without it the kernel is one that runs wherever the boot loader puts it (kernel_noload); for arm64 that is an unpacked Image.",
 );
 static ENTRY: Opt = text("entry", "ADDRESS", "fit: where it is entered (where it is loaded).", "");
 static HASH: Opt = Opt {
