@@ -34,6 +34,7 @@ declare -A package_of=(
     [mkimage]=u-boot-tools [dumpimage]=u-boot-tools [dtc]=device-tree-compiler
     [objdump]=binutils [objcopy]=binutils [/usr/lib/systemd/boot/efi/linuxx64.efi.stub]=systemd-boot-efi
     [/usr/share/OVMF/OVMF_CODE.fd]=ovmf
+    [/usr/lib/u-boot/qemu_arm64/u-boot.bin]=u-boot-qemu
     [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
     [script]=bsdutils
     [perl]=perl [make]=make
@@ -57,7 +58,8 @@ vm_programs+=" zstd lz4 mkinitramfs unshare"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
 boot_programs="cpio busybox xz zstd lz4 bzip2 mkimage dumpimage dtc objdump objcopy /usr/lib/systemd/boot/efi/linuxx64.efi.stub"
-boot_programs+=" /usr/share/OVMF/OVMF_CODE.fd qemu-system-x86_64 mke2fs mkinitramfs unshare"
+boot_programs+=" /usr/share/OVMF/OVMF_CODE.fd qemu-system-x86_64 mke2fs mkinitramfs unshare modprobe"
+boot_programs+=" /usr/lib/u-boot/qemu_arm64/u-boot.bin qemu-system-aarch64 aarch64-linux-gnu-gcc"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
 doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"

@@ -149,11 +149,13 @@ layer_vm() {
 # Images for boot loaders, beside the tools of those who wrote these.
 layer_boot() {
     want_packages $boot_programs
-    # Without the kernel the tests that need its modules leave themselves out, by name.
+    # Without the kernel the tests that need its modules leave themselves out, by name. The same for aarch64.
     tests/vm/prepare "$vm" || true
+    tests/vm/prepare-aarch64 "$vm/aarch64" || { may_install && apt_get update -q && tests/vm/prepare-aarch64 "$vm/aarch64"; } || true
     build_ramdisk || layer_fails "the build for ramdisks"
     export KEYWAY_RAMDISK=$PWD/target/keyway-ramdisk
-    KEYWAY_VM=$vm proofs boot
+    ! have aarch64-linux-gnu-gcc || step "build for aarch64" build_aarch64
+    KEYWAY_VM=$vm KEYWAY_AARCH64=$PWD/target/keyway-aarch64 proofs boot
 }
 
 # Every target for $fuzz_seconds, as many at once as there are processors.

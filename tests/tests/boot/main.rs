@@ -1,9 +1,11 @@
 //! What machines boot from: images made by Keyway, read by the tools that boot loaders' authors ship, and the other way round.
 
+mod aarch64;
 mod fit;
 mod images;
 mod kernel;
 mod ramdisk;
 mod root;
+mod uboot;
 mod uki;
 mod unlock;
