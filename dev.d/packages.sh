@@ -46,7 +46,7 @@ declare -A package_of=(
     [jsonschema]=python3-jsonschema
 )
 demo_programs="cc mke2fs debugfs"
-interop_programs="cryptsetup qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
+interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 oracle_programs="grub-fstest mke2fs cryptsetup chromium chromedriver"
 doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3 losetup"
 doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv gdb perl"

@@ -33,6 +33,7 @@ mod signature;
 #[allow(unsafe_code)]
 mod sys;
 mod tls;
+mod tokens;
 mod unlocking;
 
 use std::process::ExitCode;

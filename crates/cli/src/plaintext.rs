@@ -193,7 +193,7 @@ fn luks_key(
         request = request.stdin_holds_data();
     }
     let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlocking::options(args) };
-    let unlocked = unlocking::unlock(args, luks, &request, &options)?;
+    let unlocked = unlocking::unlock_by_token_or(args, luks, &request, &options)?;
     Ok((unlocked.volume_key, Some(unlocked.keyslot), unlocked.digest))
 }
 

@@ -6,6 +6,7 @@ use crate::hint;
 use crate::memory_hard;
 use crate::output;
 use crate::passphrase::{self, Request};
+use crate::tokens;
 use keyway_crypto::Secret;
 use keyway_volume::{Error, Header, Luks, UnlockOptions, Unlocked};
 use std::path::Path;
@@ -24,6 +25,22 @@ pub(crate) fn options(args: &Args) -> UnlockOptions {
         options.time_limit = Duration::from_secs(seconds);
     }
     options
+}
+
+/// Unlocks by a token of the header's, or else by a passphrase: what opens a volume for use.
+pub(crate) fn unlock_by_token_or(
+    args: &Args,
+    luks: &Luks,
+    request: &Request,
+    options: &UnlockOptions,
+) -> Result<Unlocked> {
+    match tokens::unlock(args, luks, options)? {
+        Some(unlocked) => {
+            note_unlocked(args, unlocked.keyslot)?;
+            Ok(unlocked)
+        }
+        None => unlock(args, luks, request, options),
+    }
 }
 
 /// Reads a passphrase and unlocks; a person is asked again after a wrong one. Says which keyslot opened (`-v`).
@@ -108,21 +125,6 @@ pub(crate) fn volume_key_len(luks: &Luks) -> Option<usize> {
             Some(keyslot.key_size as usize)
         }
     }
-}
-
-/// cryptsetup tries tokens before it asks, and says with `-v` when none is bound to a keyslot. Here they open nothing.
-pub(crate) fn note_tokens(args: &Args, luks: &Luks) -> Result<()> {
-    match luks.header() {
-        Header::Luks2 { metadata, .. } if metadata.tokens.values().all(|t| t.keyslots.is_empty()) => {
-            output::verbose(args, "No usable token is available.")?;
-        }
-        _ => {}
-    }
-    if args.given(&shared::TOKEN_ONLY) {
-        let message = "No usable token is available: tokens are not used yet; leave --token-only out.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    Ok(())
 }
 
 /// cryptsetup's usual prompt.

@@ -15,5 +15,6 @@ mod nbdkit;
 mod openssl;
 mod qemu;
 mod recovery;
+mod tokens;
 mod typed;
 mod volume;

@@ -94,7 +94,7 @@ fn run(args: &Args) -> Result<()> {
         return Err(Failure::new(Exit::Parameters, "--new-token-id is not built yet; name a new key file."));
     }
     if let Some(option) = FOR_TOKENS.iter().find(|o| args.given(o)) {
-        let message = format!("--{}: tokens open nothing here yet; name a key file.", option.long);
+        let message = format!("--{}: luksAddKey does not open by tokens yet; name a key file.", option.long);
         return Err(Failure::new(Exit::Parameters, message));
     }
     if args.given(&shared::UNBOUND) {

@@ -42,10 +42,9 @@ pub(crate) fn take_volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<
     if let Some(given) = unlocking::given_volume_key(args, luks)? {
         return Ok(given);
     }
-    unlocking::note_tokens(args, luks)?;
     let request = Request::existing(args, unlocking::prompt_for(shown))?;
     let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlocking::options(args) };
-    let unlocked = unlocking::unlock(args, luks, &request, &options)?;
+    let unlocked = unlocking::unlock_by_token_or(args, luks, &request, &options)?;
     Ok((unlocked.volume_key, unlocked.digest))
 }
 

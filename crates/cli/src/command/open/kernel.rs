@@ -7,7 +7,7 @@ use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::mapping::{self, KeyPlace};
 use crate::plaintext::{self, Data, Format, Unlocked};
-use crate::{hint, output, unlocking};
+use crate::{hint, output};
 use keyway_attach::dm::crypt::{Features, Line, Options};
 use keyway_attach::dm::keyring::{Key, Link};
 use keyway_attach::dm::{self, Mapper, Target};
@@ -60,9 +60,6 @@ fn check_header(args: &Args, device: &Path) -> Result<()> {
     }
     if args.given(&PERSISTENT) && luks.version() == 1 {
         output::debug(args, "LUKS1 headers keep no flags.")?;
-    }
-    if unlocking::volume_key_file(args).is_none() {
-        unlocking::note_tokens(args, &luks)?;
     }
     Ok(())
 }

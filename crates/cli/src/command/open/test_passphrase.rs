@@ -14,7 +14,6 @@ pub(super) fn run(args: &Args) -> Result<()> {
     if unlocking::given_volume_key(args, &luks)?.is_some() {
         return Ok(());
     }
-    unlocking::note_tokens(args, &luks)?;
     let options = UnlockOptions {
         keyslot: args.number32(&shared::KEY_SLOT),
         // A keyslot that is named may be unbound; the others only when asked for.
@@ -22,5 +21,5 @@ pub(super) fn run(args: &Args) -> Result<()> {
         ..unlocking::options(args)
     };
     let request = Request::existing(args, unlocking::prompt_for(&device))?;
-    unlocking::unlock(args, &luks, &request, &options).map(drop)
+    unlocking::unlock_by_token_or(args, &luks, &request, &options).map(drop)
 }

@@ -1,0 +1,124 @@
+//! Tokens that name a key in the kernel's keyring: what one program binds, the other opens by; and what is said where a token opens nothing.
+
+use crate::volume::{BOTH_WAYS, Tool, Volume};
+use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::run::Outcome;
+use keyway_tests::{assert_same_lines, cryptsetup, keyway, need, need_that, peer};
+use std::path::Path;
+
+/// A key of type "user" in the user's keyring, of a name that nobody else has; gone with this.
+struct InKeyring(String);
+
+impl InKeyring {
+    fn new(name: &str) -> Self {
+        Self(format!("keyway-test:{}-{name}", std::process::id()))
+    }
+
+    #[track_caller]
+    fn holds(&self, file: &Path) {
+        peer("keyctl", "padd user").arg(&self.0).arg("@u").stdin(std::fs::read(file).unwrap()).ok();
+    }
+}
+
+impl Drop for InKeyring {
+    fn drop(&mut self) {
+        let _ = peer("keyctl", "unlink").arg(format!("%user:{}", self.0)).arg("@u").outcome();
+    }
+}
+
+fn keyring_is_usable() -> bool {
+    peer("keyctl", "show @u").outcome().code == Some(0)
+}
+
+#[test]
+fn the_key_in_the_keyring_opens_before_anybody_is_asked() {
+    need!("cryptsetup", "keyctl");
+    need_that!(keyring_is_usable(), "the kernel's keyring is not to be had here");
+    for (way, a, b) in BOTH_WAYS {
+        eprintln!("{way}");
+        let v = volume(a);
+        let key = InKeyring::new(way);
+        v.run(a, "token add --key-slot 1").arg("--key-description").arg(&key.0).ok();
+        key.holds(&v.second_key);
+        for options in ["", "--token-only", "--token-id 0", "--token-type luks2-keyring", "--key-slot 1"] {
+            v.run(b, "-v open --test-passphrase").args(options).ok().says("Key slot 1 unlocked.");
+        }
+        // Before a key file, even one that opens another keyslot or none.
+        v.run(b, "-v open --test-passphrase").arg("-d").arg(&v.first_key).ok().says("Key slot 1 unlocked.");
+        v.run(b, "-v open --test-passphrase").arg("-d").arg(&v.third_key).ok().says("Key slot 1 unlocked.");
+    }
+}
+
+#[test]
+fn a_token_that_opens_nothing_is_passed_over() {
+    need!("cryptsetup", "keyctl");
+    need_that!(keyring_is_usable(), "the kernel's keyring is not to be had here");
+    let v = volume(cryptsetup);
+    let key = InKeyring::new("wrong");
+    cases(&v, "without a token");
+    v.run(cryptsetup, "token add --key-slot 1").arg("--key-description").arg(&key.0).ok();
+    cases(&v, "without its key");
+    key.holds(&v.third_key);
+    cases(&v, "with a wrong key");
+    key.holds(&v.second_key);
+    cases(&v, "with the right key");
+    v.run(cryptsetup, "config --key-slot 1 --priority ignore").ok();
+    cases(&v, "of a keyslot to be ignored");
+    v.run(cryptsetup, "token unassign --token-id 0 --key-slot 1").ok();
+    cases(&v, "of no keyslot");
+}
+
+/// One that needs a program which is not here: said with -v, and then somebody is asked.
+#[test]
+fn tokens_of_other_types_are_passed_over() {
+    need!("cryptsetup");
+    let v = volume(cryptsetup);
+    let json = r#"{"type":"keyway-test","keyslots":["0"]}"#;
+    v.run(cryptsetup, "token import --token-id 3").stdin(json).ok();
+    let opened = v.run(keyway, "-v open --test-passphrase").arg("-d").arg(&v.first_key).ok();
+    assert_eq!(opened.errors(), "Token 3 is passed over: type keyway-test is not known here.\n");
+    opened.says("No usable token is available.").says("Key slot 0 unlocked.");
+    v.run(keyway, "open --test-passphrase --token-only").fails(1).says("No usable token is available.");
+    v.run(cryptsetup, "open --test-passphrase --token-only").fails(1);
+}
+
+/// Keyslots 0 and 1 for the first two keys.
+fn volume(maker: Tool) -> Volume {
+    let v = Volume::made_by(maker, &format!("--type luks2 {CHEAP_LUKS2_PBKDF2}"), 20 << 20);
+    v.run(maker, "luksAddKey -q")
+        .args(CHEAP_LUKS2_PBKDF2)
+        .arg("-d")
+        .arg(&v.first_key)
+        .arg(&v.second_key)
+        .ok();
+    v
+}
+
+/// Codes and what `-v` says. (With --token-only cryptsetup leaves it at that; here standard error has the reason, too.)
+#[track_caller]
+fn cases(v: &Volume, state: &str) {
+    let both = |line: &str, key: Option<&Path>| {
+        let run = |tool: Tool| -> Outcome {
+            let run = v.run(tool, "-v open --test-passphrase").args(line);
+            match key {
+                Some(key) => run.arg("-d").arg(key).outcome(),
+                None => run.outcome(),
+            }
+        };
+        let (ours, theirs) = (run(keyway), run(cryptsetup));
+        assert_eq!(ours.code, theirs.code, "{state}: {line}\n{ours}{theirs}");
+        (ours, theirs)
+    };
+    for line in ["", "--token-id 0", "--token-id 3", "--token-type luks2-keyring", "--token-type other"] {
+        for key in [None, Some(&*v.first_key)] {
+            let (ours, theirs) = both(line, key);
+            assert_same_lines(&format!("{state}: {line}"), &ours.text(), "cryptsetup", &theirs.text());
+            let (ours, _) = both(&format!("--token-only {line}"), key);
+            assert_eq!(
+                ours.errors().lines().count(),
+                usize::from(ours.code != Some(0)),
+                "{state}: {line}\n{ours}"
+            );
+        }
+    }
+}
