@@ -4,6 +4,7 @@
 
 pub mod advice;
 pub mod attack;
+pub mod crypttab;
 pub mod elf;
 pub mod fdt;
 pub mod fit;

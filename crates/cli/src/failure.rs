@@ -70,7 +70,7 @@ impl Failure {
     }
 
     /// Says what the library's error means, on `device` where there is one.
-    fn placed(mut self, device: Option<&Path>) -> Self {
+    pub(crate) fn placed(mut self, device: Option<&Path>) -> Self {
         match (self.unplaced.take(), device) {
             (Some(error), Some(device)) => hint::on_device(device, &error),
             (Some(error), None) => hint::plain(&error),

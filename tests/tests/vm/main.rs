@@ -19,6 +19,7 @@ mod plain;
 mod to_kernel;
 mod ublk;
 mod unlock;
+mod unlock_keys;
 mod xray;
 
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};

@@ -19,6 +19,7 @@
 //! Nothing is put elsewhere into an image that exists: a directory of ours in the place of a link (/lib → usr/lib) would replace it.
 
 use super::writer::{Node, Tree};
+use crate::crypttab::Entry;
 
 /// The directory that is ours.
 pub const DIRECTORY: &str = "keyway";
@@ -44,8 +45,8 @@ pub const INIT: &str = "init";
 pub struct Contents {
     /// The static program.
     pub program: Vec<u8>,
-    /// Its configuration.
-    pub config: super::UnlockConfig,
+    /// What it opens.
+    pub volumes: Vec<Entry>,
     /// Key files by the volume's name.
     pub keys: Vec<(String, Vec<u8>)>,
     /// Detached headers by the volume's name.
@@ -73,7 +74,7 @@ impl Contents {
         // Nobody but root looks into it: keys may be there.
         tree.add(DIRECTORY, Node::directory(0o700));
         tree.add(PROGRAM, Node::file(0o755, self.program.as_slice()));
-        tree.add(CONFIG, Node::file(0o600, self.config.to_string()));
+        tree.add(CONFIG, Node::file(0o600, self.config()));
         for (name, key) in &self.keys {
             tree.add(&format!("{KEYS}/{name}"), Node::file(0o400, key.as_slice()));
         }
@@ -90,5 +91,16 @@ impl Contents {
             tree.add(MODULES, Node::file(0o644, list));
         }
         tree
+    }
+
+    fn config(&self) -> Vec<u8> {
+        let mut text =
+            b"# What keyway opens when neither the kernel's command line nor /etc/crypttab names a volume.\n"
+                .to_vec();
+        for volume in &self.volumes {
+            text.extend(volume.line());
+            text.push(b'\n');
+        }
+        text
     }
 }

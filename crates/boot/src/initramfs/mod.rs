@@ -8,13 +8,12 @@
 //! compression, lz4, extent   what parts are packed with, and where they end
 //! cpio, writer               archives read, and written
 //! append, original           an image with an archive behind it; the /init that it had
-//! layout, config             what Keyway puts into an image
+//! layout                     what Keyway puts into an image
 //! listing                    what is in an image, and what another one has more
 //! ```
 
 mod append;
 pub mod compression;
-mod config;
 pub mod cpio;
 mod extent;
 pub mod layout;
@@ -25,7 +24,6 @@ pub mod writer;
 
 pub use append::{Appended, Packing, append};
 pub use compression::Compression;
-pub use config::{ConfigError, UnlockConfig, UnlockEntry};
 use cpio::{Archive, Entry};
 pub use listing::{Difference, Item, Listing};
 pub use original::original_init;

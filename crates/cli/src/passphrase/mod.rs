@@ -73,7 +73,7 @@ impl Request {
 
     /// Whether reading failed only because standard input held nothing at all.
     pub(crate) fn nothing_to_read(&self, failure: &Failure) -> bool {
-        self.uses_stdin() && failure.says(keyfile::NOTHING)
+        self.uses_stdin() && is_nothing(failure)
     }
 
     /// Whether it is to come from standard input or a terminal, not from a key file.
@@ -133,6 +133,11 @@ impl Request {
             stdin_holds_data: false,
         })
     }
+}
+
+/// Whether this failed only because standard input held nothing at all.
+pub(crate) fn is_nothing(failure: &Failure) -> bool {
+    failure.says(keyfile::NOTHING)
 }
 
 /// Reads a volume key of exactly `len` bytes from a file.

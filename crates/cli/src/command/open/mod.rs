@@ -55,7 +55,9 @@ pub(crate) static COMMAND: Command = Command {
           With one operand that is a name in /etc/crypttab, device, key file and options come from there; what the \
           command line says goes before. A name that /etc/crypttab gives to another device is warned about.\n\n\
           With --test-passphrase the volume is unlocked and nothing else happens: exit status 0 says that the passphrase is \
-          right, 2 that it is wrong. Keyslots are derived side by side, those with priority \"prefer\" first; those with \
+          right, 2 that it is wrong.\n\n\
+          A LUKS2 token of type luks2-keyring is tried before a key file and before anybody is asked: its passphrase is the \
+          key of type \"user\" that it names in the kernel's keyring. Tokens of other types are passed over. Keyslots are derived side by side, those with priority \"prefer\" first; those with \
           priority \"ignore\" only when --key-slot names them.",
     options: &[&[
         &BACKEND,
@@ -115,15 +117,15 @@ pub(crate) static COMMAND: Command = Command {
     run,
 };
 
-/// What the command does; `unlock` does it too.
-pub(crate) fn run(args: &Args) -> Result<()> {
+fn run(args: &Args) -> Result<()> {
     match crypttab::complete(args)? {
         Some(completed) => open(&completed),
         None => open(args),
     }
 }
 
-fn open(args: &Args) -> Result<()> {
+/// What the command does when nothing is left to be looked up in a table; `unlock` does it too.
+pub(crate) fn open(args: &Args) -> Result<()> {
     conflicts::check_task(args)?;
     if args.given(&REFRESH) {
         return refresh::run(args);

@@ -8,7 +8,7 @@
 //! ```
 //! (systemd-cryptsetup-generator(8), also without `rd.`; mkinitcpio's hook `encrypt`, and what dracut has in common with them.)
 
-use crate::command::open::crypttab::{Entry, options_of};
+use keyway_boot::crypttab::{Entry, options_of};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -180,19 +180,8 @@ mod tests {
 
     const UUID: &str = "0a1b2c3d-0000-4000-8000-0123456789ab";
 
-    fn line(entry: &Entry) -> String {
-        let options: Vec<String> = entry
-            .options
-            .iter()
-            .map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name}={value}") })
-            .collect();
-        let key = entry.key_file.as_ref().map_or("none".into(), |key| key.to_string_lossy());
-        let (name, device) = (entry.name.to_string_lossy(), entry.device.to_string_lossy());
-        format!("{name} {device} {key} {}", options.join(",")).trim_end().to_owned()
-    }
-
     fn lines(text: &str) -> Vec<String> {
-        CommandLine::parse(text).entries.iter().map(line).collect()
+        CommandLine::parse(text).entries.iter().map(Entry::to_string).collect()
     }
 
     #[test]
@@ -228,7 +217,7 @@ mod tests {
         let text =
             "keyway.device=/dev/mmcblk0p2 keyway.header=/h keyway.options=tries=1 keyway.wait=7 keyway.shell";
         let found = CommandLine::parse(text);
-        assert_eq!(line(&found.entries[0]), "root /dev/mmcblk0p2 none header=/h,tries=1");
+        assert_eq!(found.entries[0].to_string(), "root /dev/mmcblk0p2 none header=/h,tries=1");
         assert_eq!((found.wait, found.shell), (Some(Duration::from_secs(7)), true));
     }
 

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     modules::load();
     let plan = Plan::made(args);
     for entry in &plan.entries {
-        until_open(args, &plan, || unlock(args, entry, plan.wait).map(drop))?;
+        until_open(args, &plan, || unlock(args, entry, plan.wait))?;
     }
     keyway_crypto::secret::wipe_all();
     if Path::new(ORIGINAL).symlink_metadata().is_ok() {

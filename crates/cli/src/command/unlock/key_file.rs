@@ -1,14 +1,12 @@
-//! Key files: in the image, on another device (`PATH:DEVICE`, which is mounted read-only meanwhile), or what a program prints.
+//! Key files: in the image, or on another device (`PATH:DEVICE`), which is mounted read-only meanwhile.
 
 use super::find;
-use crate::command::open::crypttab::Entry;
 use crate::failure::{Exit, Failure, Result};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A key file that can be read while this lives.
@@ -93,34 +91,6 @@ pub(super) fn mount_any(
         }
     }
     Err(last)
-}
-
-/// What `keyscript=` prints opens the volume: the program gets the third field as its argument, and Debian's variables.
-pub(super) fn from_script(script: &str, entry: &Entry, there: &Entry) -> Result<()> {
-    let cannot = |why: String| Failure::new(Exit::Parameters, format!("keyscript {script}: {why}."));
-    let key = entry.key_file.clone().unwrap_or_else(|| "none".into());
-    let mut program = Command::new(script)
-        .arg(&key)
-        .env("CRYPTTAB_NAME", &entry.name)
-        .env("CRYPTTAB_SOURCE", &there.device)
-        .env("CRYPTTAB_KEY", &key)
-        .env("CRYPTTAB_TRIED", "0")
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| cannot(error.to_string()))?;
-    let output = program.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let mut open = Command::new("/proc/self/exe");
-    open.args(["open", "--backend", "kernel", "--key-file", "-"])
-        .arg(&there.device)
-        .arg(&there.name)
-        .stdin(output);
-    let opened = open.status().map_err(|error| cannot(error.to_string()))?;
-    let ended = program.wait().map_err(|error| cannot(error.to_string()))?;
-    match (opened.success(), ended.success()) {
-        (true, _) => Ok(()),
-        (false, true) => Err(Failure::silent(Exit::from_code(opened.code().unwrap_or(1)))),
-        (false, false) => Err(cannot(format!("it ended with {ended}"))),
-    }
 }
 
 /// A path as the kernel takes it in options of a mount.

@@ -6,18 +6,20 @@ mod find;
 mod init;
 mod key_file;
 mod modules;
+mod script;
+mod volume;
 
 pub(crate) use init::is_first_process;
 
-use super::open::{self, crypttab};
-use crate::args::{self, Args, Command, Example, Group, Invocation, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::{mapping, output};
+use crate::output;
 use cmdline::CommandLine;
-use crypttab::Entry;
+use keyway_boot::crypttab::{self, Entry};
 use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
+use volume::unlock;
 
 static CMDLINE: Opt = Opt {
     long: "cmdline",
@@ -67,8 +69,9 @@ pub(crate) static COMMAND: Command = Command {
           names none, those of /etc/crypttab (in Debian's images /cryptroot/crypttab); else those of /keyway/unlock.conf, \
           which \"keyway boot initramfs\" embeds. rd.luks=0 opens none.\n\n\
           Devices are found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, and waited for. A key file may be \
-          on another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. When no key file \
-          opens a volume somebody is asked: tries= times (3). As process 1 it then pauses, longer each time, and asks \
+          on another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. A LUKS2 token \
+          that names a key in the kernel's keyring goes before both. When nothing opens a volume somebody is asked: tries= \
+          times (3). As process 1 it then pauses, longer each time, and asks \
           again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does.\n\n\
           The exit code is open's: 2 for a wrong passphrase, 4 for a device that never came.",
     options: &[&[
@@ -95,9 +98,9 @@ fn run(args: &Args) -> Result<()> {
     let plan = Plan::made(args);
     let wanted = plan.named(args.operands())?;
     if args.given(&DRY_RUN) {
-        return wanted.iter().try_for_each(|entry| output::print(&format!("{}\n", line(entry))));
+        return wanted.iter().try_for_each(|entry| output::print(&format!("{entry}\n")));
     }
-    wanted.into_iter().try_for_each(|entry| unlock(args, entry, plan.wait).map(drop))
+    wanted.into_iter().try_for_each(|entry| unlock(args, entry, plan.wait))
 }
 
 /// What is to be opened, and where that was said.
@@ -171,83 +174,6 @@ fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
     }
 }
 
-/// Opens a volume: by its key file, then by whoever sits at the console. False when it is open already.
-fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<bool> {
-    let name = entry.name.to_string_lossy();
-    if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
-        output::verbose(args, &format!("{name} is open already."))?;
-        return Ok(false);
-    }
-    let Some(device) = find::wait(&entry.device, limit) else {
-        let device = entry.device.to_string_lossy();
-        let message = format!("{name}: {device} did not appear within {} s.", limit.as_secs());
-        return Err(Failure::new(Exit::Device, message));
-    };
-    if !mapping::has_dm_crypt() {
-        let message = "This kernel has no dm-crypt: the module dm-crypt (dm_crypt.ko) is neither built in nor loaded; \
-                       \"keyway xray --initramfs IMAGE VOLUME\" tells what an image lacks.";
-        return Err(Failure::new(Exit::Device, message));
-    }
-    let there = Entry { device: device.into_os_string(), key_file: None, ..entry.clone() };
-    if let Err(failure) = with_key(args, entry, &there, limit) {
-        let says_more = failure.is_some();
-        if let Some(failure) = failure {
-            failure.report();
-        }
-        if says_more {
-            eprintln!("{name}: the key file did not open it.");
-        }
-        return open_as(args, &there).map(|()| true);
-    }
-    Ok(true)
-}
-
-/// By the key file or the program that the entry names; `Err(None)` when it names none.
-fn with_key(
-    args: &Args,
-    entry: &Entry,
-    there: &Entry,
-    limit: Duration,
-) -> std::result::Result<(), Option<Failure>> {
-    if let Some(script) = entry.option("keyscript") {
-        return key_file::from_script(script, entry, there).map_err(Some);
-    }
-    let Some(named) = &entry.key_file else { return Err(None) };
-    let key = key_file::KeyFile::reach(named, limit).map_err(Some)?;
-    let there = Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() };
-    open_as(args, &there).map_err(Some)
-}
-
-/// `open`, with the entry's options and those of this command.
-fn open_as(args: &Args, entry: &Entry) -> Result<()> {
-    let mut words: Vec<OsString> = ["keyway", "open", "--backend", "kernel", "-"].map(OsString::from).into();
-    for option in [&shared::TRIES, &shared::TIMEOUT, &shared::MEMORY_BUDGET, &shared::TIME_LIMIT] {
-        if let Some(value) = args.number(option) {
-            words.push(format!("--{}={value}", option.long).into());
-        }
-    }
-    for (flag, given) in [("--verbose", args.verbose()), ("--debug", args.debug())] {
-        words.extend(given.then(|| flag.into()));
-    }
-    match args::parse(words.into_iter())? {
-        Invocation::Run(plain) => open::run(&entry.complete(&plain)?),
-        Invocation::Print(text) => output::print(&text),
-    }
-}
-
-/// As crypttab(5) writes it.
-fn line(entry: &Entry) -> String {
-    let field = |text: &std::ffi::OsStr| text.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040");
-    let options = entry.options.iter().map(|(name, value)| match value.is_empty() {
-        true => name.clone(),
-        false => format!("{name}={value}"),
-    });
-    let key = entry.key_file.as_ref().map_or_else(|| "none".to_owned(), |key| field(key));
-    let options = field(options.collect::<Vec<_>>().join(",").as_ref());
-    let text = format!("{} {} {key} {options}", field(&entry.name), field(&entry.device));
-    text.trim_end().to_owned()
-}
-
 /// In this order; the first that names a volume.
 const TABLES: &[&str] = &["/etc/crypttab", "/cryptroot/crypttab", "/keyway/unlock.conf"];
 const USUAL_WAIT: Duration = Duration::from_secs(30);
@@ -266,9 +192,9 @@ mod tests {
             ..Entry::default()
         };
         complete(&mut entry, table.iter());
-        assert_eq!(line(&entry), "luks-ab UUID=ab /k tries=9,discard");
+        assert_eq!(entry.to_string(), "luks-ab UUID=ab /k tries=9,discard");
         let mut other = Entry { name: "x".into(), device: "UUID=cd".into(), ..Entry::default() };
         complete(&mut other, table.iter());
-        assert_eq!(line(&other), "x UUID=cd none");
+        assert_eq!(other.to_string(), "x UUID=cd none");
     }
 }

@@ -5,9 +5,9 @@ use super::modules;
 use super::options::*;
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
+use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::elf::Program;
 use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
-use keyway_boot::initramfs::{UnlockConfig, UnlockEntry};
 use std::path::Path;
 
 /// From the command line; for an image that is there already, or for one to be made.
@@ -15,34 +15,32 @@ pub(super) fn gather(args: &Args, has_original: bool) -> Result<Contents> {
     let mut contents = Contents { program: program(args)?, ..Contents::default() };
     if let Some(device) = args.text(&VOLUME) {
         let entry = entry(args, device, &mut contents)?;
-        contents.config = UnlockConfig { entries: vec![entry] };
+        contents.volumes.push(entry);
     }
     contents.modules = modules::gather(args, has_original)?;
     Ok(contents)
 }
 
-fn entry(args: &Args, device: &str, contents: &mut Contents) -> Result<UnlockEntry> {
+fn entry(args: &Args, device: &str, contents: &mut Contents) -> Result<Entry> {
     let name = args.text(&NAME).unwrap_or("root").to_owned();
     if name.is_empty() || name.contains('/') || name == "." || name == ".." {
         return Err(Failure::new(Exit::Parameters, format!("--name {name}: a mapping's name is no path.")));
     }
-    let options = args.text(&OPTIONS_OF_VOLUME).unwrap_or_default().split(',');
-    let mut options: Vec<String> =
-        options.map(str::trim).filter(|option| !option.is_empty()).map(str::to_owned).collect();
+    let mut options = crypttab::options_of(args.text(&OPTIONS_OF_VOLUME).unwrap_or_default());
     if let Some(path) = args.path(&shared::HEADER) {
         contents.headers.push((name.clone(), files::read(path)?));
-        options.push(format!("header=/{HEADERS}/{name}"));
+        options.push(("header".to_owned(), format!("/{HEADERS}/{name}")));
     }
     let mut key_file = None;
     if let Some(path) = args.path(&EMBED_KEY_FILE) {
         contents.keys.push((name.clone(), files::read(path)?));
-        key_file = Some(format!("/{KEYS}/{name}"));
+        key_file = Some(format!("/{KEYS}/{name}").into());
         eprintln!(
             "WARNING: {} goes into the image in plain: whoever reads the image opens the volume.",
             path.display()
         );
     }
-    Ok(UnlockEntry { name, device: device.to_owned(), key_file, options })
+    Ok(Entry { name: name.into(), device: device.into(), key_file, options })
 }
 
 /// A program that runs where there are no libraries: the one that is named, else the small one beside this one, else this one.

@@ -1,0 +1,169 @@
+//! `/etc/crypttab` and the tables like it (Debian's `/cryptroot/crypttab`, `/keyway/unlock.conf`): volumes to open, by names that the
+//! machine's administrator gave them.
+//!
+//! ```text
+//! NAME  DEVICE  [KEY-FILE|none|-  [OPTION[=VALUE],…]]
+//! ```
+//! Fields are parted by spaces or tabs; in them a space is `\040`, a tab `\011`, a backslash `\134`. Lines that are empty, start with #
+//! or lack a device say nothing. Names and paths are bytes, as everywhere in Unix; options are text. Source: crypttab(5) of Debian's
+//! cryptsetup and of systemd.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// A line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// What the mapping is called.
+    pub name: OsString,
+    /// A path, or `UUID=`, `LABEL=` and their like.
+    pub device: OsString,
+    /// `None` where somebody is to be asked.
+    pub key_file: Option<OsString>,
+    /// With their values; those of flags are empty.
+    pub options: Vec<(String, String)>,
+}
+
+impl Entry {
+    /// The value of an option: "3" of "tries=3", "" of a flag.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// As it stands in a table, without the newline.
+    pub fn line(&self) -> Vec<u8> {
+        let key_file = self.key_file.as_deref().unwrap_or("none".as_ref());
+        let mut line = [&*self.name, &*self.device, key_file].map(escaped).join(&b' ');
+        if !self.options.is_empty() {
+            line.push(b' ');
+            line.extend(escaped(list_of(&self.options).as_ref()));
+        }
+        line
+    }
+}
+
+/// The line, for people; what is no UTF-8 is shown replaced.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.line()))
+    }
+}
+
+/// The entries of a table.
+pub fn parse(text: &[u8]) -> Vec<Entry> {
+    text.split(|&byte| byte == b'\n').filter_map(entry).collect()
+}
+
+/// The options of a comma-separated list.
+pub fn options_of(list: &str) -> Vec<(String, String)> {
+    let options = list.split(',').map(str::trim).filter(|option| !option.is_empty()).map(|option| {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        (name.to_owned(), value.to_owned())
+    });
+    options.collect()
+}
+
+/// The list of these options.
+pub fn list_of(options: &[(String, String)]) -> String {
+    let option = |(name, value): &(String, String)| match value.is_empty() {
+        true => name.clone(),
+        false => format!("{name}={value}"),
+    };
+    options.iter().map(option).collect::<Vec<_>>().join(",")
+}
+
+fn entry(line: &[u8]) -> Option<Entry> {
+    let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
+    let name = fields.next().filter(|name| !name.starts_with(b"#")).map(plain)?;
+    let mut fields = fields.map(plain);
+    let device = fields.next()?;
+    let key_file = fields.next().filter(|file| file != "none" && file != "-");
+    let options = options_of(&fields.next().unwrap_or_default().to_string_lossy());
+    Some(Entry { name, device, key_file, options })
+}
+
+/// A field as it stands in a table.
+fn escaped(field: &OsStr) -> Vec<u8> {
+    let mut text = Vec::with_capacity(field.len());
+    for &byte in field.as_bytes() {
+        let comment = byte == b'#' && text.is_empty();
+        match comment || byte == b'\\' || byte.is_ascii_whitespace() {
+            true => text.extend(format!("\\{byte:03o}").bytes()),
+            false => text.push(byte),
+        }
+    }
+    text
+}
+
+/// What a field stands for: `\040` and other octal escapes, as in fstab(5).
+fn plain(field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|_| first == b'\\');
+        let byte = digits.and_then(octal);
+        bytes.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &after[3..] } else { after };
+    }
+    OsString::from_vec(bytes)
+}
+
+fn octal(digits: &[u8]) -> Option<u8> {
+    digits.iter().try_fold(0_u8, |number, digit| match digit {
+        b'0'..=b'7' => number.checked_mul(8)?.checked_add(digit - b'0'),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_crypttab_5_says() {
+        let entries = parse(
+            b"# name device key options\n\
+              \n\
+              home UUID=0123-AB none luks,discard,tries=2\n\
+              \t swap\\040two /dev/sdb2 /etc/swap.key plain,cipher=aes-xts-plain64,size=256\r\n\
+              bare /dev/sdc\n\
+              data\t/dev/disk/by-label/a\\040b /keyway/keys/data , too many\n\
+              half\n",
+        );
+        let names: Vec<_> = entries.iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["home", "swap two", "bare", "data"]);
+        assert_eq!((&*entries[0].device, &entries[0].key_file), ("UUID=0123-AB".as_ref(), &None));
+        let option = |name| entries[0].option(name);
+        assert_eq!((option("tries"), option("discard"), option("luk")), (Some("2"), Some(""), None));
+        assert_eq!(entries[1].key_file.as_deref(), Some("/etc/swap.key".as_ref()));
+        assert_eq!(entries[1].option("size"), Some("256"));
+        assert_eq!(entries[3].device, "/dev/disk/by-label/a b");
+        assert!(entries[2].options.is_empty() && entries[3].options.is_empty());
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let odd = Entry {
+            name: "#odd \\name".into(),
+            device: OsString::from_vec(b"/dev/x\ty\xff\n".to_vec()),
+            key_file: Some("/a b:LABEL=k".into()),
+            options: vec![("header".into(), "/h h".into()), ("luks".into(), String::new())],
+        };
+        assert_eq!(
+            odd.line(),
+            b"\\043odd\\040\\134name /dev/x\\011y\xff\\012 /a\\040b:LABEL=k header=/h\\040h,luks"
+        );
+        let bare = Entry { name: "a".into(), device: "b".into(), ..Entry::default() };
+        assert_eq!(bare.to_string(), "a b none");
+        let mut table = odd.line();
+        table.push(b'\n');
+        table.extend(bare.line());
+        assert_eq!(parse(&table), [odd, bare]);
+    }
+
+    #[test]
+    fn escapes_that_are_none_stay() {
+        assert_eq!(plain(b"\\x41\\04\\400\\101\\"), "\\x41\\04\\400A\\");
+    }
+}

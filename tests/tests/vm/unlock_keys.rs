@@ -1,0 +1,188 @@
+//! What `keyway unlock` opens a volume with, on a machine that runs: key files, programs, tokens, what is typed; and devices that are late.
+
+use crate::need_machine;
+use keyway_tests::peers::CHEAP_ARGON2;
+use keyway_tests::vm::{Machine, Report};
+use keyway_tests::{Scratch, keyway};
+
+const PASSPHRASE: &str = "correct horse battery staple";
+
+/// `says ARGUMENT…` runs `keyway unlock` with nothing to read, `asked ARGUMENT…` with the right passphrase: code and all that was said, in
+/// one line. `table LINE…` writes /etc/crypttab.
+const FUNCTIONS: &str = r#"
+said() { echo "$1 $(tr '\n' '|' </tmp/out)"; }
+says() { code=0; keyway unlock "$@" </dev/null >/tmp/out 2>&1 || code=$?; said $code; }
+asked() { code=0; keyway unlock "$@" </passphrase >/tmp/out 2>&1 || code=$?; said $code; }
+table() { mkdir -p /etc; printf '%s\n' "$@" >/etc/crypttab; }
+script() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod +x "$1"; }
+is_open() { [ -b "/dev/mapper/$1" ] && cryptsetup close "$1" && echo open || echo closed; }
+"#;
+
+/// Runs a scenario with a LUKS2 volume on /dev/vda: keyslot 0 by the key in /other, keyslot 1 by that in /key, which /passphrase holds as it
+/// is typed.
+#[track_caller]
+fn run(script: &str) -> Report {
+    let scratch = Scratch::new();
+    let image = scratch.sized("volume", 24 << 20);
+    let (key, other) = (scratch.file("key", PASSPHRASE), scratch.file("other", "another"));
+    keyway("luksFormat -q --type luks2").args(CHEAP_ARGON2).arg(&image).arg(&other).ok();
+    keyway("luksAddKey -q").args(CHEAP_ARGON2).arg("-d").arg(&other).arg(&image).arg(&key).ok();
+    let machine = Machine::new().with_keyway().disk(&image).file("key", PASSPHRASE).file("other", "another");
+    let machine = machine.file("passphrase", format!("{PASSPHRASE}\n")).file("wrong", "wrong");
+    machine.run(&format!("{FUNCTIONS}\n{script}"))
+}
+
+/// The program's key opens with everything else that the entry says: the header is nowhere but where `header=` has it.
+#[test]
+fn a_programs_key_opens_with_the_entrys_options() {
+    need_machine!();
+    let report = run(r#"
+        cryptsetup luksHeaderBackup /dev/vda --header-backup-file /tmp/header
+        dd if=/dev/zero of=/dev/vda bs=1M count=1 conv=notrunc 2>/dev/null
+        script /tmp/print 'env | grep ^CRYPTTAB | sort >/tmp/env; printf "correct horse "; cat "$1"'
+        printf 'battery staple' >/tmp/rest
+        table 'home /dev/vda /tmp/rest luks,keyscript=/tmp/print,discard,readonly,key-slot=1,header=/tmp/header,no-read-workqueue'
+        echo SCRIPT=$(says)
+        echo TABLE=$(dmsetup table home | cut -d' ' -f9-)
+        echo READ_ONLY=$(blockdev --getro /dev/mapper/home)
+        echo ENVIRONMENT=$(tr '\n' '|' </tmp/env)
+        echo OPEN=$(is_open home)
+        table 'home /dev/vda /tmp/rest luks,keyscript=/tmp/print,key-slot=0,header=/tmp/header'
+        echo OTHER_SLOT=$(says --tries 1)"#);
+    report.has("SCRIPT", "0");
+    report.has("TABLE", "3 allow_discards no_read_workqueue sector_size:4096");
+    report.has("READ_ONLY", "1");
+    report.has(
+        "ENVIRONMENT",
+        "CRYPTTAB_KEY=/tmp/rest|CRYPTTAB_NAME=home|CRYPTTAB_OPTIONS=luks keyscript discard readonly key-slot header \
+         no-read-workqueue|CRYPTTAB_OPTION_discard=yes|CRYPTTAB_OPTION_header=/tmp/header|CRYPTTAB_OPTION_key_slot=1|\
+         CRYPTTAB_OPTION_keyscript=/tmp/print|CRYPTTAB_OPTION_luks=yes|CRYPTTAB_OPTION_no_read_workqueue=yes|\
+         CRYPTTAB_OPTION_readonly=yes|CRYPTTAB_SOURCE=/dev/vda|CRYPTTAB_TRIED=0|",
+    );
+    report.has("OPEN", "open");
+    report
+        .has("OTHER_SLOT", "2 No key available with this passphrase.|home: the keyscript did not open it.|");
+}
+
+#[test]
+fn after_a_program_or_a_key_file_that_fails_somebody_is_asked() {
+    need_machine!();
+    let report = run(r#"
+        script /tmp/fails 'exit 3'
+        script /tmp/second '[ $CRYPTTAB_TRIED = 1 ] && exec cat /key; echo wrong'
+        table 'home /dev/vda none luks,keyscript=/tmp/fails'
+        echo FAILS=$(asked) $(is_open home)
+        echo FAILS_ALONE=$(says) $(is_open home)
+        table 'home /dev/vda none luks,keyscript=/tmp/nowhere'
+        echo NOWHERE=$(asked) $(is_open home)
+        table 'home /dev/vda none luks,keyscript=/tmp/second'
+        echo SECOND=$(says) $(is_open home)
+        echo SECOND_OF_ONE=$(says --tries 1) $(is_open home)
+        table 'home /dev/vda /wrong luks'
+        echo WRONG=$(asked) $(is_open home)
+        echo WRONG_ALONE=$(says) $(is_open home)
+        table 'home /dev/vda /nowhere luks'
+        echo MISSING=$(asked) $(is_open home)
+        table 'home /dev/vda /key:LABEL=nowhere luks'
+        echo NO_STICK=$(asked --wait 1) $(is_open home)
+        echo NO_STICK_ALONE=$(says --wait 1) $(is_open home)
+        table 'home /dev/vda none luks,tpm2-device=auto'
+        echo HARDWARE=$(asked) $(is_open home)
+        table 'home /dev/vda none luks'
+        echo ASKED=$(asked) $(is_open home)
+        echo NOBODY=$(says) $(is_open home)
+        echo mistyped >/passphrase
+        echo MISTYPED=$(asked) $(is_open home)"#);
+    let said = |key: &str, code: &str, lines: &[&str], end: &str| {
+        let lines: String = lines.iter().map(|line| format!("{line}|")).collect();
+        report.has(key, &format!("{code} {lines} {end}").replace("  ", " "));
+    };
+    let (wrong, script) = ("No key available with this passphrase.", "home: the keyscript did not open it.");
+    let file = "home: the key file did not open it.";
+    let fails = "keyscript /tmp/fails: it ended with exit status: 3.";
+    said("FAILS", "0", &[fails, script], "open");
+    said("FAILS_ALONE", "1", &[fails, script], "closed");
+    said(
+        "NOWHERE",
+        "0",
+        &["keyscript /tmp/nowhere: No such file or directory (os error 2).", script],
+        "open",
+    );
+    said("SECOND", "0", &[wrong], "open");
+    said("SECOND_OF_ONE", "2", &[wrong, script], "closed");
+    said("WRONG", "0", &[wrong, file], "open");
+    said("WRONG_ALONE", "2", &[wrong, file], "closed");
+    let missing = "Failed to open key file /nowhere: No such file or directory (os error 2).";
+    said("MISSING", "0", &[missing, file], "open");
+    let stick = "The key file's device LABEL=nowhere did not appear within 1 s.";
+    said("NO_STICK", "0", &[stick, file], "open");
+    said("NO_STICK_ALONE", "4", &[stick, file], "closed");
+    said("HARDWARE", "0", &["home: tpm2-device= is passed over: it is not built yet."], "open");
+    said("ASKED", "0", &[], "open");
+    said("NOBODY", "1", &["Nothing to read on input."], "closed");
+    said("MISTYPED", "2", &[wrong], "closed");
+}
+
+/// A token's key goes before a key file and before asking, whoever made the token.
+#[test]
+fn a_token_opens_by_the_kernels_keyring() {
+    need_machine!();
+    let report = run(r#"
+        table 'home /dev/vda /wrong luks'
+        cryptsetup token add --key-description boot:theirs --key-slot 1 /dev/vda
+        echo WITHOUT=$(says) $(is_open home)
+        keyctl padd user boot:theirs @u </key >/dev/null
+        echo THEIRS=$(says -v) $(is_open home)
+        cryptsetup token remove --token-id 0 /dev/vda
+        keyway token add --key-description boot:ours --key-slot 0 /dev/vda
+        keyctl padd user boot:ours @u </other >/dev/null
+        echo OURS=$(says -v) $(is_open home)
+        cryptsetup open --token-only /dev/vda home
+        echo BY_CRYPTSETUP=$(is_open home)
+        keyway open --token-only /dev/vda home
+        echo BY_OPEN=$(is_open home)
+        keyctl padd user boot:ours @u </key >/dev/null
+        echo ANOTHER=$(asked) $(is_open home)"#);
+    let lines = "No key available with this passphrase.|home: the key file did not open it.|";
+    report.has("WITHOUT", &format!("2 {lines} closed"));
+    report.has("THEIRS", "0 Key slot 1 unlocked.|Command successful.| open");
+    report.has("OURS", "0 Key slot 0 unlocked.|Command successful.| open");
+    report.has("BY_CRYPTSETUP", "open");
+    report.has("BY_OPEN", "open");
+    // It opens a keyslot that is not the token's.
+    report.has("ANOTHER", &format!("0 {lines} open"));
+}
+
+#[test]
+fn devices_that_are_late_open_already_or_without_dm_crypt() {
+    need_machine!();
+    let report = run(r#"
+        uuid=$(cryptsetup luksUUID /dev/vda)
+        dd if=/dev/vda of=/tmp/image bs=1M 2>/dev/null
+        cryptsetup luksUUID -q --uuid 0a1b2c3d-0000-4000-8000-0123456789ab /tmp/image
+        cryptsetup luksHeaderBackup /tmp/image --header-backup-file /tmp/header
+        table 'late UUID=0a1b2c3d-0000-4000-8000-0123456789ab /key:LABEL=stick luks,header=/tmp/late-header' 'home /dev/vda /key luks'
+        mkdir /tmp/tree; cp /key /tmp/tree; truncate -s 4M /tmp/stick; mkfs.ext4 -q -L stick -d /tmp/tree /tmp/stick
+        (sleep 3; losetup /dev/loop5 /tmp/image; sleep 1; mv /tmp/header /tmp/late-header
+         sleep 1; losetup /dev/loop6 /tmp/stick) &
+        echo NEVER=$(says --wait 1 late)
+        echo LATE=$(says --wait 60 late) $(is_open late)
+        echo ONE=$(says home)
+        echo AGAIN=$(says -v home)
+        echo AGAIN_QUIET=$(says home) $(is_open home)
+        rmmod dm_crypt
+        echo WITHOUT=$(says home)
+        insmod /modules/dm-crypt.ko
+        keyway unlock home </dev/null
+        echo WITH=$(is_open home)"#);
+    report.has("NEVER", "4 late: UUID=0a1b2c3d-0000-4000-8000-0123456789ab did not appear within 1 s.|");
+    report.has("LATE", "0 open");
+    report.has("ONE", "0");
+    report.has("AGAIN", "0 home is open already.|Command successful.|");
+    report.has("AGAIN_QUIET", "0 open");
+    assert!(
+        report.value("WITHOUT").starts_with("4 This kernel has no dm-crypt: the module dm-crypt"),
+        "{report:?}"
+    );
+    report.has("WITH", "open");
+}
