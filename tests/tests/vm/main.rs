@@ -20,6 +20,7 @@ mod to_kernel;
 mod ublk;
 mod unlock;
 mod unlock_keys;
+mod unlock_memory;
 mod xray;
 
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
