@@ -20,6 +20,7 @@ pub(crate) fn ext4(scratch: &Scratch, busybox: &Path) -> PathBuf {
         symlink("busybox", tree.join("bin").join(applet)).unwrap();
     }
     script(&tree.join("sbin/init"), INIT);
+    symlink("../sbin/init", tree.join("bin/other-init")).unwrap();
     fs::write(tree.join("data"), data()).unwrap();
     let image = scratch.path("root.ext4");
     peer("mke2fs", "-q -t ext4 -b 4096 -L system -E root_owner=0:0 -d")
@@ -80,10 +81,16 @@ pub(crate) fn boot_initramfs(out: &Path) -> Run {
 /// Asserts that a console shows the real init, on the decrypted file system, with nothing of Keyway left around it.
 #[track_caller]
 pub(crate) fn assert_reached(console: &str) {
+    assert_reached_through(console, "/sbin/init", "/dev/mapper/root ext4 ro");
+}
+
+/// The same of another init and another way to mount the root.
+#[track_caller]
+pub(crate) fn assert_reached_through(console: &str, init: &str, mount: &str) {
     let sum = peer("sha256sum", "").stdin(data()).ok().text();
     let sum = sum.split_whitespace().next().unwrap_or_default();
     for line in
-        ["REAL-INIT=/sbin/init 1", "ROOT=/dev/mapper/root ext4", &format!("DATA={sum}"), "LEFT=nothing"]
+        [format!("REAL-INIT={init} 1"), format!("ROOT={mount}"), format!("DATA={sum}"), "LEFT=nothing".into()]
     {
         assert!(console.lines().any(|said| said == line), "{line} is missing in\n{console}");
     }
@@ -101,7 +108,7 @@ export PATH=/bin
 [ -e /dev/null ] || mount -t devtmpfs dev /dev
 exec </dev/console >/dev/console 2>&1
 echo REAL-INIT=$0 $$
-echo ROOT=$(awk '$2 == \"/\" { print $1, $3 }' /proc/mounts)
+echo ROOT=$(awk '$2 == \"/\" { print $1, $3, substr($4, 1, 2) }' /proc/mounts)
 echo DATA=$(sha256sum </data | cut -d' ' -f1)
 echo LEFT=$(ls -d /keyway /run/keyway* /run/cryptsetup/* 2>/dev/null || echo nothing)
 echo MEMORY=$(awk '$1 == \"Shmem:\" { print $2 }' /proc/meminfo)
