@@ -3,14 +3,14 @@
 use keyway_tests::peers::CHEAP_ARGON2;
 use keyway_tests::{Run, Scratch, keyway, need_that, peer};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What `./dev build ramdisk` made.
 fn small() -> Option<PathBuf> {
     std::env::var_os("KEYWAY_RAMDISK").map(PathBuf::from).filter(|path| path.exists())
 }
 
-fn run(program: &PathBuf, line: &str) -> Run {
+fn run(program: &Path, line: &str) -> Run {
     peer(program.to_str().unwrap(), line)
 }
 
