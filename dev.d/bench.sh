@@ -4,7 +4,7 @@
 bench() {
     case "$1" in
         aarch64) bench_aarch64 && return ;;
-        kernel-door) bench_kernel_door && return ;;
+        kernel-door | boot) bench_in_machine "${1/-/_}" && return ;;
         engine) want_packages $engine_programs ;;
         peers | doors | storage)
             if [ "$1" = doors ]; then want_packages $doors_bench_programs; else want_packages $bench_programs; fi
@@ -14,7 +14,7 @@ bench() {
             export KEYWAY_SCRATCH
             trap 'rm -rf "$KEYWAY_SCRATCH"' EXIT
             ;;
-        *) fail "no such benchmark: $1 (there are: aarch64, doors, engine, kernel-door, peers, storage)" ;;
+        *) fail "no such benchmark: $1 (there are: aarch64, boot, doors, engine, kernel-door, peers, storage)" ;;
     esac
     case "$1" in engine | peers) bench_peers "$1" ;; esac
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench
@@ -43,13 +43,13 @@ bench_crates() {
         say "without crates ($1): they did not build"
 }
 
-# How long the kernel's door takes to open, in the machine of the tests.
-bench_kernel_door() {
+# How long the kernel's door takes to open, or a machine to unlock at boot, in the machine of the tests.
+bench_in_machine() {
     want_packages $vm_programs
     tests/vm/prepare "$vm"
     build_static
     machine
-    KEYWAY_VM=$vm KEYWAY_BIN=$PWD/target/keyway cargo run --quiet --release --package keyway-tests --example kernel_door
+    KEYWAY_VM=$vm KEYWAY_BIN=$PWD/target/keyway cargo run --quiet --release --package keyway-tests --example "$1"
 }
 
 # What the figures belong to.
