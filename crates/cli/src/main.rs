@@ -7,6 +7,7 @@
 
 mod args;
 mod command;
+mod content_blocks;
 mod creation;
 mod device;
 mod failure;

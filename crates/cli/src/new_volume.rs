@@ -2,6 +2,7 @@
 //! header, planned before and written last; and the content in between.
 
 use crate::args::{Args, Kind, Opt, shared};
+use crate::content_blocks::largest_sector;
 use crate::creation::{BY_UMASK, Creation};
 use crate::failure::{Exit, Failure, Result};
 use crate::header_params::HeaderParams;
@@ -46,7 +47,7 @@ impl NewVolume {
             None => Box::new(OsRandom),
         };
         let volume_key = self.params.volume_key(args, &mut *rng)?;
-        let plan = self.plan(args, content.len, &volume_key, passphrase, &mut *rng)?;
+        let plan = self.plan(args, &content, &volume_key, passphrase, &mut *rng)?;
         let sector = sector_size(&plan)?;
         let room = content.len.map(|len| len.next_multiple_of(sector));
         destination.prepare(&plan, room)?;
@@ -60,7 +61,7 @@ impl NewVolume {
     fn plan(
         &self,
         args: &Args,
-        len: Option<u64>,
+        content: &Content<'_>,
         volume_key: &Secret,
         passphrase: &Secret,
         rng: &mut dyn Random,
@@ -71,9 +72,9 @@ impl NewVolume {
             return Ok(plan_luks1(&params, None, volume_key, passphrase, rng)?);
         }
         let mut params = Luks2Params { detached: false, ..self.params.luks2(args, None) };
-        // As cryptsetup chooses: large sectors unless the content does not fill them.
-        let odd = len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
-        params.sector_size = params.sector_size.or(odd);
+        // As cryptsetup chooses: large sectors unless the content does not fill them. But then it could not be mounted if it has smaller blocks.
+        let odd = content.len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
+        params.sector_size = params.sector_size.or(odd).or_else(|| largest_sector(&content.source));
         Ok(plan_luks2(&params, None, volume_key, passphrase, rng)?)
     }
 }

@@ -2,7 +2,7 @@
 //! systems are sound.
 
 use crate::{CHEAP, allocated, assert_sound, ext4, len, names, plaintext};
-use keyway_tests::{Scratch, cryptsetup, keyway, need, random};
+use keyway_tests::{Scratch, cryptsetup, keyway, need, peer, random};
 use std::fs;
 use std::path::Path;
 
@@ -39,6 +39,31 @@ fn a_file_system_survives_in_both_formats() {
         let raw = scratch.path("raw");
         keyway("copy --force --to raw -d").arg(&key).arg(&volume).arg(&raw).ok().quiet();
         assert!(fs::read(&raw).unwrap() == fs::read(&image).unwrap(), "{options}");
+    }
+}
+
+/// The kernel mounts no file system with smaller blocks than the device below it has.
+#[test]
+fn sectors_are_no_larger_than_the_blocks_of_the_file_system() {
+    need!("mke2fs");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    for (block, sector) in [(1024, 1024), (4096, 4096)] {
+        let image = scratch.sized("image", 8 << 20);
+        peer("mke2fs", &format!("-q -F -t ext4 -b {block}")).arg(&image).ok();
+        let (one, two, copy) = (scratch.path("one"), scratch.path("two"), scratch.path("copy"));
+        let build = |options: &str, out: &Path| {
+            keyway("build --force").args(CHEAP).args(options).arg("-d").arg(&key).arg(&image).arg(out)
+        };
+        build("--type luks1", &one).ok();
+        build("", &two).ok();
+        let run = keyway("copy --force --to luks2 --new-keyfile").arg(&key).args(CHEAP);
+        run.arg("-d").arg(&key).arg(&one).arg(&copy).ok();
+        for volume in [&two, &copy] {
+            keyway("luksDump").arg(volume).ok().says(&format!("sector: {sector} [bytes]"));
+        }
+        build("--sector-size 2048", &two).ok();
+        keyway("luksDump").arg(&two).ok().says("sector: 2048 [bytes]");
     }
 }
 
@@ -81,7 +106,7 @@ fn standard_input_may_stand_in_the_middle_of_a_file() {
         "{{ dd bs=1000 count=1 of=skipped status=none; exec \"$0\" build - volume {CHEAP} -d key; }} <source"
     );
     let program = keyway_tests::peers::program();
-    let run = keyway_tests::peer("bash", "-c").arg(script).arg(program).directory(scratch.root());
+    let run = peer("bash", "-c").arg(script).arg(program).directory(scratch.root());
     run.ok().quiet();
     let plain = plaintext(&scratch.path("volume"), &key);
     assert_eq!(plain.len(), 299_008);
@@ -247,7 +272,7 @@ fn what_is_no_regular_file_is_not_replaced() {
     let key = scratch.file("key", "secret");
     let source = scratch.random_file("source", 10, 65536);
     let pipe = scratch.path("pipe");
-    keyway_tests::peer("mkfifo", "").arg(&pipe).ok();
+    peer("mkfifo", "").arg(&pipe).ok();
     let build = keyway("build --force").args(CHEAP).arg("-d").arg(&key).arg(&source).arg(&pipe);
     build.fails(4).says("pipe is no regular file: a new file or a block device is needed.");
     assert!(!fs::metadata(&pipe).unwrap().is_file());

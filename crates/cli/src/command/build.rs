@@ -37,7 +37,8 @@ pub(crate) static COMMAND: Command = Command {
     man: "The volume is as long as header and plaintext need, the plaintext rounded up to whole sectors with zeros. It \
           appears under its name when it is complete, so that neither a full disk nor a kill leaves half a volume. An \
           existing file is replaced with --force alone. On a block device the header is written last, and what is not \
-          written keeps what was there before: --fill leaves nothing of it.\n\n\
+          written keeps what was there before: --fill leaves nothing of it. Sectors of LUKS2 are of 4096 bytes, or smaller where the length \
+          or the file system in the source is no multiple of that (a pipe is not looked into: --sector-size says it).\n\n\
           Holes of the source stay holes of the volume where that is harmless. A mapping decrypts whatever is stored, so \
           that a hole reads as noise, not as zeros. The free space of ext2, ext3 and ext4 file systems, bare or in \
           partitions, may read as anything and stays a hole, as does the room that --size and --headroom add; all other \
