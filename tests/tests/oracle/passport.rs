@@ -33,6 +33,31 @@ fn every_keyslot_has_its_page() {
     keyway("passport --apply").arg(&volume.path).fails(1).says("--within");
 }
 
+/// Measured on the machine that is to unlock, read on another.
+#[test]
+fn rates_of_another_machine() {
+    need!("mke2fs");
+    let kit = Kit::new();
+    let volume = kit.build("volume", "--type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 500000 -h sha256");
+    let measured = keyway("bench kdf --hash sha256 --time 1 --json").ok();
+    let mut rates = json(&measured.stdout);
+    // As a machine would have written it that makes 100,000 iterations a second of a key of two blocks.
+    for row in rates["rows"].as_array_mut().unwrap() {
+        if row["case"]["hash"] == "sha256" {
+            row["outcome"]["samples"] = [100_000.0; 5].as_slice().into();
+        }
+    }
+    for (rates, seconds) in [(measured.stdout, None), (rates.to_string().into_bytes(), Some(5.0))] {
+        let rates = kit.scratch.file("rates.json", rates);
+        let shown = keyway("passport --json --rate-file").arg(&rates).arg(&volume.path).ok();
+        let told = json(&shown.stdout)["keyslots"][0]["seconds_on_target"].as_f64().unwrap();
+        assert!(told > 0.0 && seconds.is_none_or(|seconds: f64| (told - seconds).abs() < 0.2), "{told}");
+    }
+    keyway("bench kdf --cipher aes-xts-plain64").fails(1).says("bench kdf measures key derivation");
+    let empty = kit.scratch.file("empty.json", "{}");
+    keyway("passport --rate-file").arg(&empty).arg(&volume.path).fails(1).says("empty.json");
+}
+
 #[test]
 fn apply_does_what_is_advised() {
     need!("mke2fs", "cryptsetup");

@@ -15,6 +15,18 @@ pub(super) fn asked(args: &Args) -> Result<Asked> {
         "encrypt" => Direction::Encrypt,
         _ => Direction::Decrypt,
     });
+    let mut kdfs = texts(&options::PBKDF);
+    let hashes = texts(&options::HASH);
+    if is_of_kdfs(args) {
+        let others = [&options::SUITE, &options::CIPHER, &options::KEY_SIZE];
+        if let Some(option) = others.into_iter().find(|option| args.given(option)) {
+            let why = format!("bench kdf measures key derivation: --{} is not for it.", option.long);
+            return Err(Failure::new(Exit::Parameters, why));
+        }
+        if kdfs.is_empty() && hashes.is_empty() {
+            kdfs.push("*".to_owned());
+        }
+    }
     let compare = args.texts(&options::COMPARE).into_iter().flat_map(|list| list.split(','));
     Ok(Asked {
         suite: args.text(&options::SUITE).map(suite).transpose()?,
@@ -24,14 +36,19 @@ pub(super) fn asked(args: &Args) -> Result<Asked> {
         messages: messages(args)?,
         directions: directions.collect(),
         threads: threads(args, cpus)?,
-        kdfs: texts(&options::PBKDF),
-        hashes: texts(&options::HASH),
+        kdfs,
+        hashes,
         memory_kib: args.number32(&shared::PBKDF_MEMORY),
         lanes: args.number32(&shared::PBKDF_PARALLEL),
         iter_time_ms: args.number32(&options::ITER_TIME).filter(|ms| *ms > 0),
         compare: compare.map(str::to_owned).collect(),
         cpus,
     })
+}
+
+/// `bench kdf`.
+fn is_of_kdfs(args: &Args) -> bool {
+    args.operand(0).is_some_and(|verb| verb == "kdf")
 }
 
 /// The cases; a name that nothing has is refused with the nearest that something has.

@@ -20,7 +20,11 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Rootless,
     operands: &[
-        Operand { name: "VERB", required: false, help: "disk, diff or merge; nothing measures in memory." },
+        Operand {
+            name: "VERB",
+            required: false,
+            help: "kdf, disk, diff or merge; nothing measures in memory.",
+        },
         Operand { name: "FILE...", required: false, help: "Results files, as --save writes them." },
     ],
     about: "Measure ciphers, key derivation and disks; compare measurements.",
@@ -35,6 +39,8 @@ pub(crate) static COMMAND: Command = Command {
           A message is what one call is given: a sector, or a run of sectors of 64 KiB, as large requests are.\n\n\
           --save keeps raw samples and everything about the machine in a JSON file, which is a whole document after each row. --resume \
           goes on with it, with the options that it was begun with. Ctrl-C prints what there is.\n\n\
+          keyway bench kdf measures key derivation (and the one cipher that is always there), all of it when --pbkdf and --hash do not choose; \
+          with --json its output is what \"keyway passport --rate-file\" takes on another machine.\n\n\
           keyway bench disk TARGET measures storage: plain, through Keyway and, with root and dm-crypt, through the kernel, in turn on the \
           same bytes. TARGET is a directory (a scratch file without a name is made in it), or a file or block device, which is written \
           over after a question; without a terminal --batch-mode must say so. What is mounted, in use or holds a known signature is \
@@ -70,14 +76,16 @@ pub(crate) static COMMAND: Command = Command {
 
 fn run(args: &Args) -> Result<()> {
     match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
-        None => run::run(args),
+        None | Some("kdf") => run::run(args),
         Some("disk") => disk::run(args),
         Some("diff") => files::diff(args),
         Some("merge") => files::merge(args),
         Some(other) => {
-            let hint = match nearest(other, ["disk", "diff", "merge"].into_iter()) {
+            let hint = match nearest(other, ["kdf", "disk", "diff", "merge"].into_iter()) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => "There are disk, diff and merge; without one, bench measures in memory.".to_owned(),
+                None => {
+                    "There are kdf, disk, diff and merge; without one, bench measures in memory.".to_owned()
+                }
             };
             Err(Failure::new(Exit::Parameters, format!("bench: unknown verb \"{other}\"; {hint}")))
         }

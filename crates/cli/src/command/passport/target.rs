@@ -51,8 +51,8 @@ impl Target {
             None => Err(wrong(
                 &TARGET,
                 args,
-                "there are grub-2.06, grub-2.12, grub-2.14, linux and pi4; for another machine run \"keyway bench --pbkdf '*' --save \
-                 rates.json\" there and say --rate-file rates.json",
+                "there are grub-2.06, grub-2.12, grub-2.14, linux and pi4; for another machine run \"keyway bench kdf --json \
+                 >rates.json\" there and say --rate-file rates.json",
             )),
         }
     }
@@ -139,8 +139,7 @@ fn from_file(path: &Path) -> Result<Rates> {
     }
     match rates.pbkdf2.is_empty() && rates.argon2.is_none() {
         true => Err(refused(
-            "it has no rates of key derivation; \"keyway bench --pbkdf '*' --save FILE\" measures them"
-                .into(),
+            "it has no rates of key derivation; \"keyway bench kdf --json >FILE\" measures them".into(),
         )),
         false => Ok(rates),
     }
