@@ -57,11 +57,11 @@ pub fn parse(text: &[u8]) -> Vec<Entry> {
 
 /// The options of a comma-separated list.
 pub fn options_of(list: &str) -> Vec<(String, String)> {
-    let options = list.split(',').map(str::trim).filter(|option| !option.is_empty()).map(|option| {
+    let options = list.split(',').map(|option| {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        (name.to_owned(), value.to_owned())
+        (name.trim().to_owned(), value.trim().to_owned())
     });
-    options.collect()
+    options.filter(|(name, _)| !name.is_empty()).collect()
 }
 
 /// The list of these options.
@@ -160,6 +160,10 @@ mod tests {
         table.push(b'\n');
         table.extend(bare.line());
         assert_eq!(parse(&table), [odd, bare]);
+        for list in ["a =,b", "=c", " d = e ,,\u{a0}f"] {
+            let options = options_of(list);
+            assert_eq!(options_of(&list_of(&options)), options, "{list}");
+        }
     }
 
     #[test]
