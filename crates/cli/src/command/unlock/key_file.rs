@@ -71,7 +71,7 @@ fn mount_read_only(node: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Mounts with the first of the kernel's file systems that fits.
+/// Mounts with the first file system that fits.
 pub(super) fn mount_any(
     node: &Path,
     place: &Path,
@@ -79,18 +79,17 @@ pub(super) fn mount_any(
     options: Option<&CString>,
 ) -> std::result::Result<(), String> {
     let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let mut types: Vec<&str> = known.lines().filter_map(|line| line.strip_prefix('\t')).collect();
-    // Modules that are loaded only when they are asked for by name.
-    types.extend(USUAL.iter().filter(|name| !known.lines().any(|line| line.trim_start() == **name)));
-    let mut last = "the kernel knows no file system".to_owned();
-    for kind in types {
+    let known = known.lines().filter_map(|line| line.strip_prefix('\t')).filter(|name| !USUAL.contains(name));
+    let mut first = None;
+    for kind in USUAL.iter().copied().chain(known) {
         match mount(node, place, kind, flags, options.map(CString::as_c_str)) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::NODEV) => {}
-            Err(error) => last = format!("as {kind}: {error}"),
+            // The usual one tells more than the last one that does not fit either.
+            Err(error) => drop(first.get_or_insert_with(|| format!("as {kind}: {error}"))),
         }
     }
-    Err(last)
+    Err(first.unwrap_or_else(|| "the kernel knows no file system".to_owned()))
 }
 
 /// A path as the kernel takes it in options of a mount.
@@ -98,4 +97,5 @@ pub(super) fn c_string(text: &str) -> Option<CString> {
     CString::new(OsStr::new(text).as_bytes()).ok()
 }
 
+/// Tried first: some are modules that the kernel loads only when they are asked for by name, and others would have it complain on the console.
 const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];
