@@ -17,14 +17,14 @@ built() { echo "$1: $(stat -Lc %s "$1") bytes, static"; }
 build_static() {
     local host
     host=$(rust_host)
-    static_for_this_machine --release && ln -sfn "$host/release/keyway" target/keyway
+    static_for_this_machine --package keyway --release && ln -sfn "$host/release/keyway" target/keyway
 }
 
 # Beside the whole program, which puts it into the images it makes.
 build_ramdisk() {
     local host
     host=$(rust_host)
-    static_for_this_machine $ramdisk && mkdir -p "target/$host/release" &&
+    static_for_this_machine --package keyway $ramdisk && mkdir -p "target/$host/release" &&
         ln -sfn ../ramdisk/keyway "target/$host/release/keyway-ramdisk" &&
         ln -sfn "$host/ramdisk/keyway" target/keyway-ramdisk
 }
@@ -33,7 +33,7 @@ build_ramdisk() {
 static_for_this_machine() {
     want_packages cc
     want_rust
-    RUSTFLAGS="-C target-feature=+crt-static" cargo build --quiet --package keyway --target "$(rust_host)" "$@"
+    RUSTFLAGS="-C target-feature=+crt-static" cargo build --quiet --target "$(rust_host)" "$@"
 }
 
 ramdisk="--profile ramdisk --no-default-features"

@@ -99,7 +99,11 @@ fn what_cannot_be_opened_is_said() {
          printf 'battery staple' >/tmp/rest
          printf 'scripted /dev/vda /tmp/rest luks,keyscript=/tmp/script\\n' >/etc/crypttab 2>/dev/null || { mkdir -p /etc; printf 'scripted /dev/vda /tmp/rest luks,keyscript=/tmp/script\\n' >/etc/crypttab; }
          echo SCRIPT=$(says)
-         [ -e /dev/mapper/scripted ] && echo OPEN=yes",
+         [ -e /dev/mapper/scripted ] && echo OPEN=yes
+         keyway close scripted
+         printf 'gone /dev/vdz none nofail\\nnice /dev/vda /k luks\\n' >/etc/crypttab
+         echo NOFAIL=$(says --wait 1)
+         [ -e /dev/mapper/nice ] && echo NICE=yes",
     );
     report.has("LATE", "4 root: /dev/vdz did not appear within 1 s.");
     assert!(report.value("NONE").starts_with("1 Nothing to open: neither"), "{report:?}");
@@ -113,4 +117,6 @@ fn what_cannot_be_opened_is_said() {
     report.has("AGAIN", "0");
     report.has("SCRIPT", "0");
     report.has("OPEN", "yes");
+    report.has("NOFAIL", "0 gone: /dev/vdz did not appear within 1 s. gone: passed over, as nofail says.");
+    report.has("NICE", "yes");
 }

@@ -63,11 +63,8 @@ fn is_left_to_all(number: usize, combination: &Combination) -> bool {
 fn existing_cases(number: usize, combination: &Combination, existing: &Existing) -> Vec<Case> {
     let mut cases = Vec::new();
     for bits in chosen_keys(number, combination, existing) {
-        for sector_size in [SectorSize::S512, SectorSize::S4096] {
-            if !existing.sector_sizes.contains(&sector_size) {
-                continue;
-            }
-            let turn = number + bits / 8;
+        let turn = number + bits / 8;
+        for sector_size in chosen_sizes(combination, existing, turn) {
             // Large IVs take turns with the others.
             let large_ivs = sector_size == SectorSize::S4096 && turn.is_multiple_of(2);
             let mut options = Vec::new();
@@ -90,6 +87,16 @@ fn existing_cases(number: usize, combination: &Combination, existing: &Existing)
         }
     }
     cases
+}
+
+/// Both, where there are both, with plain64 and in ECB; with other IVs they take turns.
+fn chosen_sizes(combination: &Combination, existing: &Existing, turn: usize) -> Vec<SectorSize> {
+    let wanted = [SectorSize::S512, SectorSize::S4096];
+    let mut sizes: Vec<_> = wanted.into_iter().filter(|size| existing.sector_sizes.contains(size)).collect();
+    if sizes.len() == 2 && !everything() && !matches!(&combination.iv[..], "" | "plain64") {
+        sizes.remove(turn / 2 % 2);
+    }
+    sizes
 }
 
 /// Key sizes take turns from combination to combination; with plain64 and in ECB each cipher and mode shows its smallest,

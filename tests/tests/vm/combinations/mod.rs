@@ -3,7 +3,7 @@
 //!
 //! `cases` goes through Keyway's whole space and writes a question for each combination, `verdict` compares the answers,
 //! `report` prints the list. `KEYWAY_COMBINATIONS=all` asks for every combination with every key size (half an hour or
-//! more); without it a cipher of many key sizes shows each combination with a few of them, in rotation, and ESSIV each of
+//! more); without it a cipher of many key sizes shows each combination with a few of them and sectors of one size, in rotation, and ESSIV each of
 //! its hashes with two modes. `KEYWAY_COMBINATIONS=camellia-xts` asks for
 //! those alone whose specification contains that text.
 

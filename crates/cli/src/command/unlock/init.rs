@@ -2,7 +2,7 @@
 
 use super::cmdline::parameter;
 use super::key_file::{c_string, mount_any};
-use super::{Plan, find, modules, unlock};
+use super::{Plan, find, modules, unlock_or_pass};
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
 use crate::mapping;
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     modules::load();
     let plan = Plan::made(args);
     for entry in &plan.entries {
-        until_open(args, &plan, || unlock(args, entry, plan.wait))?;
+        until_open(args, &plan, || unlock_or_pass(args, entry, plan.wait))?;
     }
     keyway_crypto::secret::wipe_all();
     if Path::new(ORIGINAL).symlink_metadata().is_ok() {

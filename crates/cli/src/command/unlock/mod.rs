@@ -72,7 +72,8 @@ pub(crate) static COMMAND: Command = Command {
           on another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. A LUKS2 token \
           that names a key in the kernel's keyring goes before both. When nothing opens a volume somebody is asked: tries= \
           times (3). As process 1 it then pauses, longer each time, and asks \
-          again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does.\n\n\
+          again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. A volume with the \
+          option nofail is passed over when it cannot be opened.\n\n\
           The exit code is open's: 2 for a wrong passphrase, 4 for a device that never came.",
     options: &[&[
         &CMDLINE,
@@ -100,7 +101,19 @@ fn run(args: &Args) -> Result<()> {
     if args.given(&DRY_RUN) {
         return wanted.iter().try_for_each(|entry| output::print(&format!("{entry}\n")));
     }
-    wanted.into_iter().try_for_each(|entry| unlock(args, entry, plan.wait))
+    wanted.into_iter().try_for_each(|entry| unlock_or_pass(args, entry, plan.wait))
+}
+
+/// Opens a volume; without one that says nofail, life goes on.
+fn unlock_or_pass(args: &Args, entry: &Entry, limit: Duration) -> Result<()> {
+    match unlock(args, entry, limit) {
+        Err(failure) if entry.option("nofail").is_some() => {
+            failure.report();
+            eprintln!("{}: passed over, as nofail says.", entry.name.to_string_lossy());
+            Ok(())
+        }
+        done => done,
+    }
 }
 
 /// What is to be opened, and where that was said.
