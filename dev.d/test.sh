@@ -198,7 +198,8 @@ proofs() {
 cargo_test() {
     local log=$logs/$layer.log before status=0 counts
     before=$(wc -l <"$KEYWAY_SKIPS")
-    cargo test --quiet --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+    # A shell that runs in the background has its children ignore SIGINT, which tests send.
+    env --default-signal=INT,QUIT cargo test --quiet --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
     counts=$(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$log")
     passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
     skipped_by_tests=$((skipped_by_tests + $(wc -l <"$KEYWAY_SKIPS") - before))
