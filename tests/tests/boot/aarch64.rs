@@ -48,8 +48,7 @@ pub(crate) fn volume(scratch: &Scratch) -> PathBuf {
 /// A whole initramfs that unlocks it.
 pub(crate) fn initramfs(scratch: &Scratch) -> PathBuf {
     let image = scratch.path("initramfs");
-    let made =
-        root::boot_initramfs(&image).arg("--keyway").arg(program()).arg("--modules").arg(prepared("kernel"));
+    let made = root::boot_initramfs_with(&program(), &image).arg("--modules").arg(prepared("kernel"));
     made.arg("--compress").arg("gzip").arg("--volume").arg(format!("UUID={UUID}")).ok();
     image
 }

@@ -16,7 +16,7 @@ fn run(program: &Path, line: &str) -> Run {
 
 #[test]
 fn it_is_small_and_has_what_a_boot_needs() {
-    need_that!(small().is_some(), "KEYWAY_RAMDISK does not name ./dev build ramdisk's program");
+    need_that!(small().is_some(), NOT_BUILT);
     let small = small().unwrap();
     let scratch = Scratch::new();
     let bytes = fs::metadata(&small).unwrap().len();
@@ -36,10 +36,13 @@ fn it_is_small_and_has_what_a_boot_needs() {
 /// Where it lies beside the program that makes the image, nobody has to name it.
 #[test]
 fn images_get_it_by_themselves() {
-    need_that!(small().is_some(), "KEYWAY_RAMDISK does not name ./dev build ramdisk's program");
+    need_that!(small().is_some(), NOT_BUILT);
     let scratch = Scratch::new();
     let image = scratch.path("image");
     keyway("boot initramfs --modules none --volume UUID=0815 -o").arg(&image).ok();
     let bytes = fs::metadata(small().unwrap()).unwrap().len();
     keyway("boot initramfs --list").arg(&image).ok().says(&format!("{bytes}")).says("keyway/keyway");
 }
+
+const NOT_BUILT: &str =
+    "the program for ramdisks takes minutes to build: KEYWAY_SLOW=1 ./dev test boot does it";

@@ -1,6 +1,6 @@
 //! The system that machines here come to: a root file system with busybox and an init that says where it is, as ext4 and encrypted.
 
-use keyway_tests::peers::CHEAP_ARGON2;
+use keyway_tests::peers::{CHEAP_ARGON2, program};
 use keyway_tests::{Run, Scratch, keyway, peer, random};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -73,9 +73,15 @@ pub(crate) fn foreign_initramfs(scratch: &Scratch, busybox: &Path, packer: &str)
     scratch.path("initramfs")
 }
 
-/// `keyway boot initramfs`, with the program under test in the image.
+/// `keyway boot initramfs`, with the program under test in the image: the small one where it was built.
 pub(crate) fn boot_initramfs(out: &Path) -> Run {
-    keyway("boot initramfs -o").arg(out)
+    let inside = std::env::var_os("KEYWAY_RAMDISK").map_or_else(program, PathBuf::from);
+    boot_initramfs_with(&inside, out)
+}
+
+/// The same with this program in the image.
+pub(crate) fn boot_initramfs_with(program: &Path, out: &Path) -> Run {
+    keyway("boot initramfs --keyway").arg(program).arg("-o").arg(out)
 }
 
 /// Asserts that a console shows the real init, on the decrypted file system, with nothing of Keyway left around it.

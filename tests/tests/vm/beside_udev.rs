@@ -1,5 +1,5 @@
 //! `keyway open` in a system with udev, beside `cryptsetup open`: the same links when it returns, the key in the keyring
-//! that was named, and how long each takes.
+//! that was named.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report, has_udev};
@@ -58,37 +58,6 @@ fn a_volume_key_is_left_in_the_keyring_that_was_named() {
     report.has("USER", "same");
     report.has("LOGON", "1 logon");
     report.has("LEFT", "0");
-}
-
-/// Information, never a gate: an emulated machine's clock says little of a real one's.
-#[test]
-fn how_long_opening_takes() {
-    need_machine!();
-    for (kind, machine) in [("without udev", Machine::new()), ("with udev", Machine::new().with_udev())] {
-        if kind == "with udev" && !has_udev() {
-            continue;
-        }
-        let report = run(
-            machine,
-            r#"
-            hundredths() { cut -d' ' -f1 /proc/uptime | tr -d .; }
-            for program in cryptsetup keyway; do
-                $program open --key-file /key /dev/vda warm && $program close warm
-                total=0
-                for turn in 1 2 3 4 5 6 7 8 9 10; do
-                    start=$(hundredths)
-                    $program open --key-file /key /dev/vda volume
-                    total=$((total + $(hundredths) - start))
-                    $program close volume
-                done
-                echo $program=$total
-            done
-            "#,
-        );
-        let each = |program| report.value(program).parse::<u32>().expect("hundredths of a second");
-        let (theirs, ours) = (each("cryptsetup"), each("keyway"));
-        eprintln!("opening {kind}: cryptsetup {theirs} ms, keyway {ours} ms");
-    }
 }
 
 /// Runs a scenario with a LUKS2 volume of a cheap key derivation: its passphrase in `/key`, its volume key in `/vk`.
