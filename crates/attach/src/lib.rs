@@ -8,6 +8,7 @@ pub mod dm;
 mod error;
 pub mod fuse;
 pub mod nbd;
+mod socket;
 #[cfg(feature = "tls")]
 pub mod tls;
 #[cfg(not(feature = "tls"))]

@@ -6,20 +6,7 @@ use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// What would carry the encrypted bytes.
-pub trait Socket: Send + Sync {
-    /// As [`Read::read`].
-    ///
-    /// # Errors
-    /// The connection is broken, or its timeout is over.
-    fn receive(&self, buf: &mut [u8]) -> io::Result<usize>;
-
-    /// As [`Write::write_all`].
-    ///
-    /// # Errors
-    /// The connection is broken, or its timeout is over.
-    fn send(&self, bytes: &[u8]) -> io::Result<()>;
-}
+pub use crate::socket::Socket;
 
 /// There is none.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use super::certificates::{self, refused};
 use super::provider;
-use super::stream::{Socket, Stream};
+use super::stream::Stream;
+use crate::socket::Socket;
 use crate::{Error, Result};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

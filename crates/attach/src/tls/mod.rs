@@ -12,7 +12,9 @@ mod stream;
 pub use certificates::DIRECTORIES;
 pub use client::Client;
 pub use server::Server;
-pub use stream::{Socket, Stream};
+pub use stream::Stream;
+
+pub use crate::socket::Socket;
 
 use rustls::crypto::{CryptoProvider, ring};
 use std::sync::Arc;

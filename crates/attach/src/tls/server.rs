@@ -2,7 +2,8 @@
 
 use super::certificates::{self, refused};
 use super::provider;
-use super::stream::{Socket, Stream};
+use super::stream::Stream;
+use crate::socket::Socket;
 use crate::{Error, Result};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ServerConfig, ServerConnection};

@@ -4,24 +4,10 @@
 //! without holding the session, so that reading never blocks writing. Writers take turns from the first byte that they
 //! encrypt to the last that they send: records must arrive in the order of their numbers.
 
+use crate::socket::Socket;
 use rustls::Connection;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// What carries the encrypted bytes, for both directions at the same time.
-pub trait Socket: Send + Sync {
-    /// As [`Read::read`].
-    ///
-    /// # Errors
-    /// The connection is broken, or its timeout is over.
-    fn receive(&self, buf: &mut [u8]) -> io::Result<usize>;
-
-    /// As [`Write::write_all`].
-    ///
-    /// # Errors
-    /// The connection is broken, or its timeout is over.
-    fn send(&self, bytes: &[u8]) -> io::Result<()>;
-}
 
 /// A socket and the TLS session over it. Shared references read and write.
 pub struct Stream<S> {
