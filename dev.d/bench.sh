@@ -1,10 +1,10 @@
 # ./dev bench: measurements beside other people's code. Never part of the tests.
 
-# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` also --rounds N, of `peers`, `doors` and `storage` --mib SIZE.
+# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors` and `storage` --mib SIZE.
 bench() {
     case "$1" in
         aarch64) bench_aarch64 && return ;;
-        kernel-door | boot) bench_in_machine "${1/-/_}" && return ;;
+        kernel-door | boot) bench_in_machine "$@" && return ;;
         engine) want_packages $engine_programs ;;
         peers | doors | storage)
             if [ "$1" = doors ]; then want_packages $doors_bench_programs; else want_packages $bench_programs; fi
@@ -49,7 +49,7 @@ bench_in_machine() {
     tests/vm/prepare "$vm"
     build_static
     machine
-    KEYWAY_VM=$vm KEYWAY_BIN=$PWD/target/keyway cargo run --quiet --release --package keyway-tests --example "$1"
+    KEYWAY_VM=$vm KEYWAY_BIN=$PWD/target/keyway cargo run --quiet --release --package keyway-tests --example "${1/-/_}" -- "${@:2}"
 }
 
 # What the figures belong to.
