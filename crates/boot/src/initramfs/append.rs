@@ -54,16 +54,21 @@ impl Packing {
     }
 }
 
+/// Whether an image with something added begins with the original, byte for byte: U-Boot's header in front changes.
+pub fn is_beginning(original: &[u8]) -> bool {
+    !original.starts_with(UBOOT_MAGIC)
+}
+
 /// `original` with `added`, an archive, behind it. U-Boot's header in front is made anew: it counts bytes and has their checksum.
-pub fn append(original: &[u8], added: &[u8]) -> Result<Appended, uboot::Error> {
-    let mut image = original.to_vec();
-    image.reserve(added.len() + 2 * ALIGNMENT);
+pub fn append(original: Vec<u8>, added: &[u8]) -> Result<Appended, uboot::Error> {
+    let header = if is_beginning(&original) { None } else { Some(uboot::Header::parse(&original)?) };
+    let mut image = original;
     // At least a zero word.
-    image.resize((original.len() + 4).next_multiple_of(ALIGNMENT), 0);
-    let at = image.len();
+    let at = (image.len() + 4).next_multiple_of(ALIGNMENT);
+    image.reserve_exact(at - image.len() + added.len());
+    image.resize(at, 0);
     image.extend_from_slice(added);
-    if original.starts_with(UBOOT_MAGIC) {
-        let header = uboot::Header::parse(original)?;
+    if let Some(header) = header {
         let body = image.split_off(UBOOT_HEADER);
         image = header.image(&body)?;
     }
@@ -98,7 +103,7 @@ mod tests {
         for original in [archive(&[("early", b"1")]), gzip(&archive(&[("early", b"1")])), lz4] {
             for packing in [Packing::Plain, Packing::Gzip] {
                 let packed = packing.pack(added.clone()).unwrap();
-                let appended = append(&original, &packed).unwrap();
+                let appended = append(original.clone(), &packed).unwrap();
                 assert!(appended.image.starts_with(&original) && appended.at.is_multiple_of(512));
                 assert_eq!(&appended.image[appended.at..], packed);
                 assert_eq!(names(&appended.image), ["early", "late"]);
@@ -110,7 +115,7 @@ mod tests {
     fn u_boots_header_counts_what_was_added() {
         let header = uboot::Header { kind: uboot::Kind::Ramdisk, ..uboot::Header::script("ramdisk") };
         let original = header.image(&gzip(&archive(&[("early", b"1")]))).unwrap();
-        let appended = append(&original, &archive(&[("late", b"1")])).unwrap();
+        let appended = append(original, &archive(&[("late", b"1")])).unwrap();
         assert_eq!(names(&appended.image), ["early", "late"]);
         let (again, body) = uboot::Header::read(&appended.image).unwrap();
         assert_eq!(

@@ -22,7 +22,7 @@ mod lz4;
 mod original;
 pub mod writer;
 
-pub use append::{Appended, Packing, append};
+pub use append::{Appended, Packing, append, is_beginning};
 pub use compression::Compression;
 use cpio::{Archive, Entry};
 pub use listing::{Difference, Item, Listing};

@@ -42,7 +42,8 @@ pub(super) fn source_date() -> Result<u32> {
 
 /// Where an image goes.
 pub(super) enum Output {
-    File(Creation),
+    /// A file, and how many of its bytes are written already.
+    File(Creation, usize),
     Standard,
 }
 
@@ -52,8 +53,17 @@ impl Output {
         match args.path(&OUTPUT) {
             None => Err(Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.")),
             Some(path) if path == Path::new("-") => Ok(Self::Standard),
-            Some(path) => Creation::start(args, path, permissions).map(Self::File),
+            Some(path) => Creation::start(args, path, permissions).map(|file| Self::File(file, 0)),
         }
+    }
+
+    /// Writes the image's beginning before the rest of it is known. The file has no name yet, so that nothing is there should the rest never come.
+    pub(super) fn ahead(&mut self, beginning: &[u8]) -> Result<()> {
+        let Self::File(file, written) = self else { return Ok(()) };
+        let stored = file.file().write_at(beginning, 0).and_then(|()| file.file().flush());
+        stored.map_err(|error| cannot_write(file, &error))?;
+        *written = beginning.len();
+        Ok(())
     }
 
     /// Writes the image, and then says what it is.
@@ -66,16 +76,19 @@ impl Output {
                     Failure::new(Exit::Parameters, format!("Cannot write to standard output: {error}."))
                 })
             }
-            Self::File(file) => {
-                let path = file.path().display().to_string();
-                file.file()
-                    .write_at(image, 0)
-                    .map_err(|error| Failure::new(Exit::Device, format!("Cannot write {path}: {error}.")))?;
+            Self::File(file, written) => {
+                let rest = image.get(written..).unwrap_or_default();
+                file.file().write_at(rest, written as u64).map_err(|error| cannot_write(&file, &error))?;
+                let line = format!("{}: {}{facts}.\n", file.path().display(), human(image.len() as u64));
                 file.complete()?;
-                output::print(&format!("{path}: {}{facts}.\n", human(image.len() as u64)))
+                output::print(&line)
             }
         }
     }
+}
+
+fn cannot_write(file: &Creation, error: &io::Error) -> Failure {
+    Failure::new(Exit::Device, format!("Cannot write {}: {error}.", file.path().display()))
 }
 
 /// Of what goes into an image, and of an image.

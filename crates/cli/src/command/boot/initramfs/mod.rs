@@ -13,9 +13,11 @@ use crate::args::size::human;
 use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
 use keyway_boot::initramfs::writer::Node;
-use keyway_boot::initramfs::{Packing, append, original_init};
+use keyway_boot::initramfs::{Packing, append, is_beginning, original_init};
 use options::*;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 /// `keyway boot initramfs`.
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -31,13 +33,22 @@ pub(super) fn run(args: &Args) -> Result<()> {
 
 fn make(args: &Args) -> Result<()> {
     // An image with a key is read by nobody else.
-    let output = Output::open(args, if args.given(&EMBED_KEY_FILE) { 0o600 } else { 0o644 })?;
+    let mut output = Output::open(args, if args.given(&EMBED_KEY_FILE) { 0o600 } else { 0o644 })?;
     let original = match args.operand(1) {
         Some(path) => Some((path, files::read(path)?)),
         None => None,
     };
-    let init = original.as_ref().map(|(path, image)| original_init_of(path, image)).transpose()?;
-    let contents = contents::gather(args, original.is_some())?;
+    let (init, contents) = thread::scope(|scope| {
+        // Unpacking takes longest by far; meanwhile all else is done that can be.
+        let init = original.as_ref().map(|(path, image)| scope.spawn(|| original_init_of(path, image)));
+        let contents = contents::gather(args, original.is_some());
+        let written = match &original {
+            Some((_, image)) if contents.is_ok() && is_beginning(image) => output.ahead(image),
+            _ => Ok(()),
+        };
+        let init = init.map(|init| init.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        init.transpose().and_then(|init| written.and(contents).map(|contents| (init, contents)))
+    })?;
     let archive = contents.tree(init).archive().ok_or_else(|| {
         Failure::new(Exit::Parameters, "A file of 4 GiB or more has no place in an initramfs.")
     })?;
@@ -52,7 +63,7 @@ fn make(args: &Args) -> Result<()> {
     let Some((path, original)) = original else {
         return output.write(&packed, "");
     };
-    let appended = append(&original, &packed).map_err(|why| unreadable(path, &why))?;
+    let appended = append(original, &packed).map_err(|why| unreadable(path, &why))?;
     let facts = format!(", of that {} added", human((appended.image.len() - appended.at) as u64));
     output.write(&appended.image, &facts)
 }
