@@ -48,6 +48,8 @@ declare -A package_of=(
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 oracle_programs="grub-fstest mke2fs cryptsetup chromium chromedriver"
+# GRUB itself, on a machine.
+oracle_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img qemu-system-x86_64"
 doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3 losetup"
 doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv gdb perl"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"

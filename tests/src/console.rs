@@ -116,19 +116,29 @@ impl Console {
     /// Waits until the text appears behind what was waited for before.
     #[track_caller]
     pub fn expect(&mut self, text: &str) -> &mut Self {
+        self.expect_one(&[text]);
+        self
+    }
+
+    /// Waits until one of the texts appears behind what was waited for before; says which.
+    #[track_caller]
+    pub fn expect_one(&mut self, texts: &[&str]) -> usize {
         let deadline = Instant::now() + self.patience;
         let seen = Arc::clone(&self.seen);
         let mut transcript = seen.lock();
         loop {
-            if let Some(at) = transcript.text[self.answered..].find(text) {
-                self.answered += at + text.len();
-                return self;
+            let behind = &transcript.text[self.answered..];
+            let places = texts.iter().map(|text| behind.find(text)).enumerate();
+            let first = places.filter_map(|(which, at)| Some((at?, which))).min();
+            if let Some((at, which)) = first {
+                self.answered += at + texts[which].len();
+                return which;
             }
             let left = deadline.saturating_duration_since(Instant::now());
             let why = if transcript.ended { "the machine is off" } else { "the time is up" };
             assert!(
                 !transcript.ended && !left.is_zero(),
-                "no {text:?} on the console: {why}\n$ {}\n{}",
+                "nothing of {texts:?} on the console: {why}\n$ {}\n{}",
                 self.line,
                 transcript.text
             );

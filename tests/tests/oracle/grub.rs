@@ -1,7 +1,7 @@
 //! The real GRUB: `grub-fstest` of this machine and of other Debian releases, and what it did with a volume.
 
 use keyway_boot::loader::grub::Version;
-use keyway_tests::{Outcome, Run, skip};
+use keyway_tests::{Outcome, Run, Scratch, skip};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +12,9 @@ pub(crate) struct Grub {
     /// As it calls itself.
     pub(crate) name: String,
     program: PathBuf,
+    /// Makes images of the same release, with these modules for PCs with BIOS.
+    mkimage: PathBuf,
+    modules: PathBuf,
 }
 
 /// What it did.
@@ -34,11 +37,14 @@ impl Grub {
     pub(crate) fn all(test: &str) -> Vec<Self> {
         let mut found = Vec::new();
         if let Some(program) = skip::find("grub-fstest") {
-            found.extend(Self::of(program));
+            let mkimage = skip::find("grub-mkimage").unwrap_or_default();
+            found.extend(Self::of(program, mkimage, "/usr/lib/grub/i386-pc".into()));
         }
         let directory = std::env::var_os("KEYWAY_GRUB").map(PathBuf::from).unwrap_or_default();
         for release in ["trixie", "forky"] {
-            found.extend(Self::of(directory.join(release).join("grub-fstest")));
+            let [program, mkimage, modules] =
+                ["grub-fstest", "grub-mkimage", "i386-pc"].map(|name| directory.join(release).join(name));
+            found.extend(Self::of(program, mkimage, modules));
         }
         for version in Version::ALL {
             if !found.iter().any(|grub| grub.version == version) {
@@ -50,11 +56,32 @@ impl Grub {
         found
     }
 
-    fn of(program: PathBuf) -> Option<Self> {
+    fn of(program: PathBuf, mkimage: PathBuf, modules: PathBuf) -> Option<Self> {
         program.is_file().then_some(())?;
         let name = Run::new(&program, "--version").ok().stdout;
         let name = String::from_utf8_lossy(&name).trim().rsplit(' ').next()?.to_owned();
-        Some(Self { version: Version::parse(&name)?, name, program })
+        Some(Self { version: Version::parse(&name)?, name, program, mkimage, modules })
+    }
+
+    /// Whether images for PCs with BIOS can be made.
+    pub(crate) fn has_modules(&self) -> bool {
+        self.modules.join("boot.img").exists()
+    }
+
+    /// core.img for a PC with BIOS: these modules, and the lines that it reads when it starts.
+    pub(crate) fn image(&self, scratch: &Scratch, modules: &str, lines: &str) -> Vec<u8> {
+        let (configuration, image) = (scratch.file("lines", lines), scratch.path("core.img"));
+        let run = Run::new(&self.mkimage, "-O i386-pc -p /nowhere -d").arg(&self.modules).arg("-c");
+        run.arg(&configuration).arg("-o").arg(&image).args(modules).ok();
+        std::fs::read(image).unwrap()
+    }
+
+    /// The same as a disk: the boot sector finds it behind itself.
+    pub(crate) fn disk(&self, scratch: &Scratch, modules: &str, lines: &str) -> PathBuf {
+        let mut disk = std::fs::read(self.modules.join("boot.img")).unwrap();
+        disk.extend(self.image(scratch, modules, lines));
+        disk.resize(disk.len().next_multiple_of(1 << 20), 0);
+        scratch.file("grub", disk)
     }
 
     /// `cp (crypto0)/file copy`, with the passphrase typed.

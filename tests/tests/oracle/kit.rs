@@ -70,6 +70,15 @@ impl Volume {
         self
     }
 
+    /// Made once more, with the file system a mebibyte behind the start of its data.
+    pub(crate) fn behind_a_mebibyte(self, kit: &Kit, options: &str) -> Self {
+        let image = [vec![0; 1 << 20], fs::read(&kit.ext4).unwrap()].concat();
+        let image = kit.scratch.file("a-mebibyte-behind", image);
+        fs::remove_file(&self.path).unwrap();
+        keyway("build -q").args(options).arg("--key-file").arg(kit.key()).arg(&image).arg(&self.path).ok();
+        self
+    }
+
     /// Its bytes changed.
     pub(crate) fn damage(self, change: impl FnOnce(&mut Vec<u8>)) -> Self {
         let mut bytes = fs::read(&self.path).unwrap();

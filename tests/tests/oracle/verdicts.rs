@@ -3,7 +3,7 @@
 use super::grub::{Did, Grub};
 use super::kit::{Kit, Volume, reader};
 use super::volumes;
-use keyway_boot::loader::grub::{Disk, Judgement, Loader, RULES, Verdict};
+use keyway_boot::loader::grub::{Disk, Judgement, Loader, RULES, Verdict, Witness};
 use keyway_tests::need;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -50,7 +50,7 @@ fn verdicts_are_what_grub_does() {
     let all_there = keyway_boot::loader::grub::Version::ALL.into_iter().all(shown);
     let rumours: Vec<&str> = RULES
         .iter()
-        .filter(|rule| rule.shown_by_fstest && all_there)
+        .filter(|rule| rule.witness == Witness::Fstest && all_there)
         .map(|rule| rule.id)
         .filter(|id| !seen.contains(id))
         .collect();

@@ -1,6 +1,7 @@
 //! The table: what each volume is, as `keyway build` makes it, and what is done to it then.
 
 use super::kit::{Kit, Volume};
+use keyway_tests::keyway;
 
 /// A row.
 pub(crate) struct Case {
@@ -225,6 +226,28 @@ const OTHERS: &[(&str, &str, Then)] = &[
     ("luks2-linear-segment", TWO, |v, _| {
         v.json(|text| text.replacen("\"type\":\"crypt\"", "\"type\":\"linear\"", 1))
     }),
+    // As with `cryptsetup luksFormat --integrity hmac-sha256`: the key is 32 bytes longer than the cipher's.
+    ("luks2-integrity", TWO, |v, kit| {
+        let volume =
+            v.add_key(kit, 1, "--unbound --key-size 768 --pbkdf pbkdf2 --pbkdf-force-iterations 1000");
+        keyway("luksKillSlot -q").arg(&volume.path).arg("0").ok();
+        volume.json(|text| {
+            let text = text.replacen("\"segments\":[\"0\"]", "\"segments\":[ ]", 1);
+            let text = text.replacen("\"segments\":[]", "\"segments\":[\"0\"]", 1);
+            let crypt = "\"type\":\"crypt\",";
+            text.replacen(crypt, &format!("{crypt}\"integrity\":{{\"type\":\"hmac(sha256)\"}},"), 1)
+        })
+    }),
+    ("luks2-iv-tweak", TWO, |v, kit| {
+        v.behind_a_mebibyte(kit, TWO).json(|text| {
+            let text = text.replacen("\"offset\":\"16777216\"", "\"offset\":\"17825792\"", 1);
+            text.replacen("\"iv_tweak\":\"0\"", "\"iv_tweak\":\"2048\"", 1)
+        })
+    }),
+    ("luks2-key-too-long", TWO, |v, _| {
+        v.json(|text| text.replacen("\"key_size\":64", "\"key_size\":192", 1))
+    }),
+    ("luks1-key-too-long", ONE, |v, _| v.damage(|bytes| bytes[111] = 192)),
     ("luks1-magic", ONE, |v, _| v.damage(|bytes| bytes[0] = 0)),
     ("luks1-version", ONE, |v, _| v.damage(|bytes| bytes[7] = 9)),
     ("luks1-disabled", ONE, |v, _| v.damage(|bytes| bytes[208..212].copy_from_slice(&[0, 0, 0xde, 0xad]))),

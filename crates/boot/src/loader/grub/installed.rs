@@ -1,11 +1,15 @@
 //! What an installed GRUB says of itself: its version in `grub-install --version`, the modules in core.img, the `cryptomount` line of the
 //! configuration that is embedded or beside it.
 //!
-//! core.img: the modules follow each other as ELF files, compressed on i386-pc (LZMA) but plain in EFI images; each ELF file names itself
-//! in its section `.modname`, a C string.
+//! core.img: the modules follow each other as ELF files, plain in EFI images, packed on i386-pc; each ELF file names itself in its section
+//! `.modname`, a C string.
 
-/// Modules that stand plainly in an image (EFI's grubx64.efi, or an uncompressed core.img); empty when there are none to be seen.
+use std::io::Read;
+
+/// The modules in an image (EFI's grubx64.efi, i386-pc's core.img); empty when there are none to be seen.
 pub fn modules(image: &[u8]) -> Vec<String> {
+    let unpacked = unpacked(image);
+    let image = unpacked.as_deref().unwrap_or(image);
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = find(&image[at..], b"\x7fELF").map(|offset| at + offset) {
@@ -15,6 +19,24 @@ pub fn modules(image: &[u8]) -> Vec<String> {
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// What i386-pc's core.img has packed. Behind its first sector stands the unpacker, which holds both lengths as little-endian numbers
+/// (startup_raw.S); the end of the image is raw LZMA of the parameters that util/mkimage.c writes. `None` for other images.
+fn unpacked(core: &[u8]) -> Option<Vec<u8>> {
+    let number = |at: usize| Some(u32::from_le_bytes(core.get(at..at + 4)?.try_into().ok()?));
+    let (packed, len) = (number(SECTOR + 8)?, number(SECTOR + 12)?);
+    let start = core.len().checked_sub(packed as usize).filter(|start| *start > SECTOR)?;
+    if packed >= len || len > MOST_UNPACKED {
+        return None;
+    }
+    let (lc, lp, pb) = (3, 0, 2);
+    let stream =
+        lzma_rust2::LzmaReader::new(&core[start..], u64::from(len), lc, lp, pb, LZMA_DICTIONARY, None)
+            .ok()?;
+    let mut unpacked = Vec::with_capacity(len as usize);
+    stream.take(u64::from(len)).read_to_end(&mut unpacked).ok()?;
+    (unpacked.len() == len as usize).then_some(unpacked)
 }
 
 /// The UUID of every `cryptomount -u UUID` in a configuration, as written.
@@ -63,6 +85,10 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|part| part == needle)
 }
 
+const SECTOR: usize = 512;
+/// i386-pc's image has to fit below a megabyte twice; others have none.
+const MOST_UNPACKED: u32 = 16 << 20;
+const LZMA_DICTIONARY: u32 = 1 << 16;
 /// A module has about twenty.
 const MOST_SECTIONS: usize = 256;
 

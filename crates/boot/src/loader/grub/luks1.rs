@@ -5,7 +5,7 @@
 use super::cipher::{self, Reading};
 use super::disk::{Disk, number, text};
 use super::rules::{self, Finding};
-use super::{Judgement, Loader, Slot, Verdict, modules, names};
+use super::{Judgement, Loader, Slot, Verdict, Version, modules, names};
 use crate::unlock_time::Work;
 
 const LEN: usize = 592;
@@ -13,7 +13,7 @@ const ENABLED: u64 = 0x00ac_71f3;
 /// Every keyslot has as many.
 const STRIPES: usize = 4000;
 /// GRUB_CRYPTODISK_MAX_KEYLEN.
-pub(super) const MAX_KEY: usize = 128;
+const MAX_KEY: usize = 128;
 
 pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
     let Some(header) = disk.at(0, LEN) else {
@@ -48,22 +48,28 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
     }
 }
 
-/// What luks_scan stumbles over.
+/// What luks_scan stumbles over, and before 2.12 the first thing that luks_recover_key looks at.
 fn not_asked(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Option<Finding> {
     if names::md(hash, loader.version).is_none() {
         return Some(rules::LUKS1_HASH.says(format!("it has no hash \"{hash}\"")));
     }
     match cipher::reading(spec, key_len, 512, loader.version) {
         Reading::Refused(why) => Some(rules::LUKS1_CIPHER.says(why)),
+        _ if loader.version < Version::V2_12 => too_long(key_len),
         _ => None,
     }
 }
 
+/// A key that GRUB has no room for.
+pub(super) fn too_long(key_len: usize) -> Option<Finding> {
+    (key_len > MAX_KEY).then(|| {
+        rules::KEY_TOO_LONG.says(format!("its keys have at most {MAX_KEY} bytes, this one {key_len}"))
+    })
+}
+
 fn verdict(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Verdict {
-    if key_len > MAX_KEY {
-        return Verdict::Cannot(
-            rules::KEY_TOO_LONG.says(format!("its keys have at most {MAX_KEY} bytes, this one {key_len}")),
-        );
+    if let Some(finding) = too_long(key_len) {
+        return Verdict::Cannot(finding);
     }
     match cipher::reading(spec, key_len, 512, loader.version) {
         Reading::Refused(why) | Reading::Key(why) => {

@@ -3,7 +3,7 @@
 
 use super::cipher::{self, Reading};
 use super::disk::{Disk, number};
-use super::luks1::{MAX_KEY, too_large};
+use super::luks1::{too_large, too_long};
 use super::rules::{self, Finding};
 use super::slot2::{Kdf, Parsed, parse};
 use super::{Judgement, Loader, Slot, Verdict, Version, modules, names};
@@ -158,11 +158,10 @@ impl Walk<'_> {
 
     fn kdf(&self, slot: &Parsed) -> Option<Verdict> {
         let version = self.loader.version;
+        if let Some(finding) = too_long(slot.key_len.max(slot.area_key)) {
+            return Some(Verdict::SaysInvalidPassphrase(finding));
+        }
         match &slot.kdf {
-            _ if slot.key_len.max(slot.area_key) > MAX_KEY => Some(Verdict::Cannot(
-                rules::KEY_TOO_LONG
-                    .says(format!("its keys have at most {MAX_KEY} bytes, this one {}", slot.key_len)),
-            )),
             Kdf::Pbkdf2 { hash, .. } if names::md(hash, version).is_none() => Some(
                 Verdict::SaysInvalidPassphrase(rules::SLOT_HASH.says(format!("it has no hash \"{hash}\""))),
             ),

@@ -24,7 +24,7 @@ pub mod typing;
 mod version;
 
 pub use disk::Disk;
-pub use rules::{Finding, RULES, Rule};
+pub use rules::{Finding, RULES, Rule, Witness};
 pub use version::Version;
 
 use crate::unlock_time::Work;

@@ -1,5 +1,5 @@
 //! Every rule by which the oracle judges, each with the place in GRUB's sources that it was read from. `./dev test oracle` confronts
-//! them with the real `grub-fstest`; those that this program cannot show say so.
+//! them with the real GRUB; each names who shows it.
 
 use super::Version;
 use std::fmt;
@@ -13,8 +13,19 @@ pub struct Rule {
     pub versions: (Version, Option<Version>),
     /// File and function in GRUB's sources.
     pub source: &'static str,
-    /// Whether `grub-fstest` shows it; if not, it stands on its source alone.
-    pub shown_by_fstest: bool,
+    /// Who shows it.
+    pub witness: Witness,
+}
+
+/// Where a rule can be seen at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Witness {
+    /// In `grub-fstest`, which reads volumes with GRUB's own code.
+    Fstest,
+    /// In GRUB on a machine: its prompt, keyboard, options and memory are not those of `grub-fstest`.
+    Machine,
+    /// In `grub-install`, or nowhere but in its source.
+    Source,
 }
 
 /// A rule that applies to this volume, in words about it.
@@ -51,47 +62,47 @@ const FROM_2_14: (Version, Option<Version>) = (Version::V2_14, None);
 
 /// A table of rules: a static each, and all of them in order.
 macro_rules! rules {
-    ($($name:ident: $id:literal, $versions:ident, $source:literal, $shown:literal;)*) => {
+    ($($name:ident: $id:literal, $versions:ident, $source:literal, $witness:ident;)*) => {
         $(pub(super) static $name: Rule =
-            Rule { id: $id, versions: $versions, source: $source, shown_by_fstest: $shown };)*
+            Rule { id: $id, versions: $versions, source: $source, witness: Witness::$witness };)*
         /// Every rule.
         pub static RULES: &[&Rule] = &[$(&$name),*];
     };
 }
 
 rules! {
-    NOT_LUKS: "not-luks", ALL, "disk/luks.c luks_scan, disk/luks2.c luks2_read_header", true;
-    BOTH_COPIES: "both-copies", ALL, "disk/luks2.c luks2_read_header: magic and version of both copies, no checksum", true;
-    BROKEN_JSON: "broken-json", ALL, "disk/luks2.c luks2_recover_key: grub_json_parse of the copy with the higher sequence id", true;
-    LUKS1_HASH: "luks1-hash", ALL, "disk/luks.c luks_scan: grub_crypto_lookup_md_by_name", true;
-    LUKS1_CIPHER: "luks1-cipher", ALL, "disk/luks.c luks_scan: grub_cryptodisk_setcipher", true;
-    KEY_TOO_LONG: "key-too-long", ALL, "include/grub/cryptodisk.h GRUB_CRYPTODISK_MAX_KEYLEN, 128 bytes", false;
-    RAGGED_MATERIAL: "ragged-material", ALL, "disk/luks.c luks_recover_key: grub_cryptodisk_decrypt of keysize * stripes bytes, whole sectors at a time", true;
-    KEY_SIZE: "key-size", ALL, "disk/cryptodisk.c grub_cryptodisk_setkey: the cipher refuses the key's length", true;
-    MD_CONTEXT: "md-context", FROM_2_14, "lib/crypto.c grub_crypto_hash: GRUB_CRYPTO_MAX_MD_CONTEXT_SIZE, 256 bytes", true;
-    UNREADABLE_SLOT: "unreadable-slot", UNTIL_2_12, "disk/luks2.c luks2_recover_key: goto err after luks2_get_keyslot", true;
-    SKIPPED_SLOT: "skipped-slot", FROM_2_12, "disk/luks2.c luks2_recover_key: continue after luks2_get_keyslot", true;
-    PRIORITY: "priority", ALL, "disk/luks2.c luks2_recover_key: keyslot.priority == 0", true;
-    NO_ARGON2: "no-argon2", UNTIL_2_14, "disk/luks2.c luks2_decrypt_key: Argon2 not supported", true;
-    ARGON2_MEMORY: "argon2-memory", FROM_2_14, "lib/libgcrypt/cipher/kdf.c argon2_init: one xtrymalloc of 1024 * memory_blocks, in 32 bits", false;
-    SLOT_HASH: "slot-hash", ALL, "disk/luks2.c luks2_decrypt_key, luks2_verify_key: grub_crypto_lookup_md_by_name", true;
-    SLOT_CIPHER: "slot-cipher", ALL, "disk/luks2.c luks2_decrypt_key: grub_cryptodisk_setcipher of the keyslot's area", true;
-    MISREAD_SLOT: "misread-slot", ALL, "disk/cryptodisk.c grub_cryptodisk_setcipher: the IV is matched by its beginning", true;
-    DATA_CIPHER: "data-cipher", ALL, "disk/luks2.c luks2_recover_key: grub_cryptodisk_setcipher of the segment", true;
-    MISREAD_DATA: "misread-data", ALL, "disk/cryptodisk.c grub_cryptodisk_endecrypt, lrw_xor", true;
-    IV_TWEAK: "iv-tweak", ALL, "disk/luks2.c luks2_parse_segment: iv_tweak is not read", false;
-    INTEGRITY: "integrity", ALL, "disk/luks2.c luks2_parse_segment: integrity is not read", false;
-    REQUIREMENTS: "requirements", ALL, "disk/luks2.c: config is not read", true;
-    ESCAPED_BASE64: "escaped-base64", UNTIL_2_12, "disk/luks2.c: base64_decode without grub_json_unescape", true;
-    PASSPHRASE_LENGTH: "passphrase-length", ALL, "lib/crypto.c grub_password_get: cur_len + 2 < 256", false;
-    PASSPHRASE_EMPTY: "passphrase-empty", FROM_2_12, "disk/luks.c, luks2.c: cargs->key_len == 0, no key data", false;
-    PASSPHRASE_LETTERS: "passphrase-letters", ALL, "lib/crypto.c grub_password_get: grub_isprint", false;
-    KEYBOARD: "keyboard", ALL, "term/at_keyboard.c, kern/term.c: an US layout unless keylayouts is loaded before", false;
-    KEY_FILE_NONE: "key-file-none", UNTIL_2_12, "disk/cryptodisk.c options: no --key-file", false;
-    KEY_FILE_SIZE: "key-file-size", FROM_2_12, "disk/cryptodisk.c grub_cmd_cryptomount: GRUB_CRYPTODISK_MAX_KEYFILE_SIZE, 8192", false;
-    UUID_DASHES: "uuid-dashes", UNTIL_2_12, "disk/luks.c, luks2.c: compared with a UUID without dashes", false;
-    INSTALL_LUKS2: "install-luks2", UNTIL_2_12, "grub-core/osdep/devmapper/getroot.c: CRYPT-LUKS1- alone; release notes of 2.12", false;
-    DETACHED: "detached-header", UNTIL_2_12, "disk/cryptodisk.c options: no --header", false;
+    NOT_LUKS: "not-luks", ALL, "disk/luks.c luks_scan, disk/luks2.c luks2_read_header", Fstest;
+    BOTH_COPIES: "both-copies", ALL, "disk/luks2.c luks2_read_header: magic and version of both copies, no checksum", Fstest;
+    BROKEN_JSON: "broken-json", ALL, "disk/luks2.c luks2_recover_key: grub_json_parse of the copy with the higher sequence id", Fstest;
+    LUKS1_HASH: "luks1-hash", ALL, "disk/luks.c luks_scan: grub_crypto_lookup_md_by_name", Fstest;
+    LUKS1_CIPHER: "luks1-cipher", ALL, "disk/luks.c luks_scan: grub_cryptodisk_setcipher", Fstest;
+    KEY_TOO_LONG: "key-too-long", ALL, "include/grub/cryptodisk.h GRUB_CRYPTODISK_MAX_KEYLEN, 128 bytes", Fstest;
+    RAGGED_MATERIAL: "ragged-material", ALL, "disk/luks.c luks_recover_key: grub_cryptodisk_decrypt of keysize * stripes bytes, whole sectors at a time", Fstest;
+    KEY_SIZE: "key-size", ALL, "disk/cryptodisk.c grub_cryptodisk_setkey: the cipher refuses the key's length", Fstest;
+    MD_CONTEXT: "md-context", FROM_2_14, "lib/crypto.c grub_crypto_hash: GRUB_CRYPTO_MAX_MD_CONTEXT_SIZE, 256 bytes", Fstest;
+    UNREADABLE_SLOT: "unreadable-slot", UNTIL_2_12, "disk/luks2.c luks2_recover_key: goto err after luks2_get_keyslot", Fstest;
+    SKIPPED_SLOT: "skipped-slot", FROM_2_12, "disk/luks2.c luks2_recover_key: continue after luks2_get_keyslot", Fstest;
+    PRIORITY: "priority", ALL, "disk/luks2.c luks2_recover_key: keyslot.priority == 0", Fstest;
+    NO_ARGON2: "no-argon2", UNTIL_2_14, "disk/luks2.c luks2_decrypt_key: Argon2 not supported", Fstest;
+    ARGON2_MEMORY: "argon2-memory", FROM_2_14, "lib/libgcrypt/cipher/kdf.c argon2_init: one xtrymalloc of 1024 * memory_blocks, in 32 bits", Machine;
+    SLOT_HASH: "slot-hash", ALL, "disk/luks2.c luks2_decrypt_key, luks2_verify_key: grub_crypto_lookup_md_by_name", Fstest;
+    SLOT_CIPHER: "slot-cipher", ALL, "disk/luks2.c luks2_decrypt_key: grub_cryptodisk_setcipher of the keyslot's area", Fstest;
+    MISREAD_SLOT: "misread-slot", ALL, "disk/cryptodisk.c grub_cryptodisk_setcipher: the IV is matched by its beginning", Fstest;
+    DATA_CIPHER: "data-cipher", ALL, "disk/luks2.c luks2_recover_key: grub_cryptodisk_setcipher of the segment", Fstest;
+    MISREAD_DATA: "misread-data", ALL, "disk/cryptodisk.c grub_cryptodisk_endecrypt, lrw_xor", Fstest;
+    IV_TWEAK: "iv-tweak", ALL, "disk/luks2.c luks2_parse_segment: iv_tweak is not read", Fstest;
+    INTEGRITY: "integrity", ALL, "disk/luks2.c luks2_parse_segment: integrity is not read", Fstest;
+    REQUIREMENTS: "requirements", ALL, "disk/luks2.c: config is not read", Fstest;
+    ESCAPED_BASE64: "escaped-base64", UNTIL_2_12, "disk/luks2.c: base64_decode without grub_json_unescape", Fstest;
+    PASSPHRASE_LENGTH: "passphrase-length", ALL, "lib/crypto.c grub_password_get: cur_len + 2 < 256", Machine;
+    PASSPHRASE_EMPTY: "passphrase-empty", FROM_2_12, "disk/luks.c, luks2.c: cargs->key_len == 0, no key data", Machine;
+    PASSPHRASE_LETTERS: "passphrase-letters", ALL, "lib/crypto.c grub_password_get: grub_isprint", Machine;
+    KEYBOARD: "keyboard", ALL, "term/at_keyboard.c, kern/term.c: an US layout unless keylayouts is loaded before", Machine;
+    KEY_FILE_NONE: "key-file-none", UNTIL_2_12, "disk/cryptodisk.c options: no --key-file", Machine;
+    KEY_FILE_SIZE: "key-file-size", FROM_2_12, "disk/cryptodisk.c grub_cmd_cryptomount: --keyfile-size over GRUB_CRYPTODISK_MAX_KEYFILE_SIZE, 8192; whole files may be longer", Machine;
+    UUID_DASHES: "uuid-dashes", UNTIL_2_12, "disk/luks.c, luks2.c: compared with a UUID without dashes", Machine;
+    INSTALL_LUKS2: "install-luks2", UNTIL_2_12, "grub-core/osdep/devmapper/getroot.c: CRYPT-LUKS1- alone; release notes of 2.12", Source;
+    DETACHED: "detached-header", UNTIL_2_12, "disk/cryptodisk.c options: no --header", Machine;
 }
 
 #[cfg(test)]

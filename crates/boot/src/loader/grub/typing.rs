@@ -55,18 +55,18 @@ pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec
     findings
 }
 
-/// What a key file of that length suffers.
-pub fn key_file(len: u64, loader: &Loader) -> Vec<Finding> {
+/// What a key file suffers of which so many bytes are named (`--keyfile-size`), or all of it: that may have any length.
+pub fn key_file(part: Option<u64>, loader: &Loader) -> Vec<Finding> {
     if loader.version < Version::V2_12 {
         return vec![rules::KEY_FILE_NONE.says("key files came with GRUB 2.12")];
     }
-    match len > MOST_KEY_FILE {
-        true => vec![
-            rules::KEY_FILE_SIZE
-                .says(format!("its key files have at most {MOST_KEY_FILE} bytes, this one {len}")),
-        ],
-        false => Vec::new(),
-    }
+    let too_much = part.filter(|len| *len > MOST_KEYFILE_SIZE);
+    let finding = too_much.map(|len| {
+        rules::KEY_FILE_SIZE.says(format!(
+            "its --keyfile-size takes at most {MOST_KEYFILE_SIZE} bytes, and the key has {len}"
+        ))
+    });
+    finding.into_iter().collect()
 }
 
 /// A header that stands apart from its data.
@@ -84,7 +84,7 @@ pub fn cryptomount_uuid(uuid: &str, loader: &Loader) -> Option<Finding> {
 /// GRUB_CRYPTODISK_MAX_PASSPHRASE less the NUL and one more.
 const MOST: usize = 254;
 /// GRUB_CRYPTODISK_MAX_KEYFILE_SIZE.
-const MOST_KEY_FILE: u64 = 8192;
+const MOST_KEYFILE_SIZE: u64 = 8192;
 
 /// From xkeyboard-config 2.35 (`xkbcli compile-keymap --layout …`): ASCII that no key types under both layouts, dead keys left out; the key
 /// beside the left shift types a backslash in GRUB.
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn key_files_and_uuids() {
         let (old, new) = (Loader::new(Version::V2_06), Loader::new(Version::V2_12));
-        assert_eq!(key_file(32, &old)[0].rule.id, "key-file-none");
-        assert!(key_file(8192, &new).is_empty());
-        assert_eq!(key_file(8193, &new)[0].rule.id, "key-file-size");
+        assert_eq!(key_file(Some(32), &old)[0].rule.id, "key-file-none");
+        assert!(key_file(None, &new).is_empty() && key_file(Some(8192), &new).is_empty());
+        assert_eq!(key_file(Some(8193), &new)[0].rule.id, "key-file-size");
         assert!(cryptomount_uuid("12-34", &old).is_some() && cryptomount_uuid("12-34", &new).is_none());
         assert!(detached(&old).is_some() && detached(&new).is_none());
     }

@@ -111,7 +111,7 @@ fn given(args: &Args, loader: &Loader) -> Result<(Vec<Finding>, Option<Option<u3
     }
     let passphrase = Request::existing(args, "Enter passphrase: ")?.read()?;
     let typed = match args.given(&AS_KEY_FILE) {
-        true => typing::key_file(passphrase.len() as u64, loader),
+        true => typing::key_file(args.number(&shared::KEYFILE_SIZE), loader),
         false => typing::typed(passphrase.expose(), layout, loader),
     };
     Ok((typed, Some(keyslot(args, &passphrase)?)))

@@ -66,9 +66,9 @@ fn ask(root: &Path) -> Option<(Version, String)> {
 }
 
 fn image(root: &Path) -> Option<(PathBuf, Vec<String>)> {
-    let mut places: Vec<PathBuf> = ["x86_64-efi/core.efi", "arm64-efi/core.efi"]
+    let mut places: Vec<PathBuf> = ["x86_64-efi/core.efi", "arm64-efi/core.efi", "i386-pc/core.img"]
         .iter()
-        .map(|name| root.join("boot/grub").join(name))
+        .flat_map(|name| ["boot/grub", "boot/grub2"].map(|directory| root.join(directory).join(name)))
         .collect();
     let vendors = fs::read_dir(root.join("boot/efi/EFI")).into_iter().flatten().flatten();
     places.extend(vendors.flat_map(|dir| ["grubx64.efi", "grubaa64.efi"].map(|name| dir.path().join(name))));
