@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A socket's path, in a directory that goes with it.
 struct Place(PathBuf);
@@ -55,6 +55,11 @@ fn a_unix_socket_is_its_owners_and_goes_with_the_server() {
 
     let mut client = connect(&place).go(Headers::Structured);
     assert_eq!(client.read(0, 4096), [0; 4096]);
+    // Whoever only looked whether somebody listens is gone soon.
+    let patience = Instant::now() + Duration::from_secs(30);
+    while door.clients() != 1 && Instant::now() < patience {
+        thread::sleep(Duration::from_millis(5));
+    }
     assert_eq!(door.clients(), 1);
     thread::scope(|scope| {
         let waiting = scope.spawn(|| door.wait());
