@@ -2,8 +2,8 @@
 //! nothing here but whether the model is of this world; the ratios are printed.
 
 use super::grub::Grub;
-use super::kit::{Kit, Volume, reader};
-use keyway_boot::loader::grub::{Disk, Loader, Version};
+use super::kit::{Kit, Volume, judge};
+use keyway_boot::loader::grub::{Loader, Version};
 use keyway_boot::unlock_time::{Place, Rates, Yardstick};
 use keyway_tests::{keyway, need};
 use std::time::Instant;
@@ -71,10 +71,7 @@ fn calibrated(kit: &Kit, grub: &Grub, volume: &Volume) -> Rates {
 }
 
 fn works(volume: &Volume, grub: &Grub) -> Vec<keyway_boot::unlock_time::Work> {
-    let (bytes, len) = reader(&volume.path);
-    let read =
-        |offset: u64, len: usize| bytes.get(offset as usize..offset as usize + len).map(<[u8]>::to_vec);
-    let judgement = Loader::new(grub.version).judge(&Disk::new(&read, len));
+    let judgement = judge(&volume.path, &Loader::new(grub.version));
     judgement.works_until(volume.slot).into_iter().cloned().collect()
 }
 

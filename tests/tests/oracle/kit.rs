@@ -1,5 +1,6 @@
 //! Making volumes with Keyway, each with the same file in an ext4, and damaging them.
 
+use keyway_boot::loader::grub::{Disk, Judgement, Loader};
 use keyway_tests::{Scratch, keyway, peer, random};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,9 +103,12 @@ impl Volume {
     }
 }
 
-/// Reads at an offset, as the oracle wants it.
-pub(crate) fn reader(path: &Path) -> (Vec<u8>, u64) {
-    let bytes = fs::read(path).unwrap();
-    let len = bytes.len() as u64;
-    (bytes, len)
+/// What the oracle says of a volume.
+pub(crate) fn judge(volume: &Path, loader: &Loader) -> Judgement {
+    let bytes = fs::read(volume).unwrap();
+    let read = |offset: u64, len: usize| {
+        let start = usize::try_from(offset).ok()?;
+        bytes.get(start..start.checked_add(len)?).map(<[u8]>::to_vec)
+    };
+    loader.judge(&Disk::new(&read, bytes.len() as u64))
 }

@@ -2,8 +2,8 @@
 //! each step opens the volume, or does not, as it said.
 
 use super::grub::Grub;
-use super::kit::{Kit, reader};
-use keyway_boot::loader::grub::{Disk, Finding, Judgement, Loader, RULES, Version, Witness};
+use super::kit::{Kit, judge};
+use keyway_boot::loader::grub::{Finding, Loader, RULES, Version, Witness};
 use keyway_boot::loader::grub::{installed, typing};
 use keyway_tests::console::{Board, Console};
 use keyway_tests::{keyway, need, need_that, peer};
@@ -228,15 +228,6 @@ fn option_steps(volumes: &Volumes, loader: &Loader) -> Vec<Step> {
     ]
 }
 
-fn judge(volume: &Path, loader: &Loader) -> Judgement {
-    let (bytes, len) = reader(volume);
-    let read = |offset: u64, len: usize| {
-        let start = usize::try_from(offset).ok()?;
-        bytes.get(start..start.checked_add(len)?).map(<[u8]>::to_vec)
-    };
-    loader.judge(&Disk::new(&read, len))
-}
-
 /// Boots with these drives, and does every step.
 fn play(kit: &Kit, grub: &Grub, boot: &str, volumes: &Volumes, steps: &[Step]) {
     // Those that the oracle says are needed, but for the step without its module.
@@ -285,8 +276,8 @@ fn lines(steps: &[Step]) -> String {
 /// Answers every prompt; all that was said meanwhile, and how many there were.
 fn do_step(console: &mut Console, step: &Step) -> (String, u32) {
     let mut prompts = 0;
-    console.expect(&format!("[{}]", step.name));
-    let start = console.transcript().len();
+    let start = format!("[{}]", step.name);
+    console.expect(&start);
     let end = format!("[end of {}]", step.name);
     while console.expect_one(&["Enter passphrase for ", &end]) == 0 {
         prompts += 1;
@@ -300,7 +291,9 @@ fn do_step(console: &mut Console, step: &Step) -> (String, u32) {
             }),
         }
     }
-    (console.transcript()[start..].to_owned(), prompts)
+    let transcript = console.transcript();
+    let said = transcript.split(&start).last().unwrap_or_default();
+    (said.to_owned(), prompts)
 }
 
 /// The American name of the key that a German keyboard has for this letter.

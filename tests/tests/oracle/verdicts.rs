@@ -1,9 +1,9 @@
 //! Every volume of the table, every GRUB: the verdict is what GRUB does.
 
 use super::grub::{Did, Grub};
-use super::kit::{Kit, Volume, reader};
+use super::kit::{Kit, judge};
 use super::volumes;
-use keyway_boot::loader::grub::{Disk, Judgement, Loader, RULES, Verdict, Witness};
+use keyway_boot::loader::grub::{Judgement, Loader, RULES, Verdict, Witness};
 use keyway_tests::need;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ fn verdicts_are_what_grub_does() {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let volume = case.make(&kit);
                     for grub in &grubs {
-                        let judgement = judge(&volume, grub);
+                        let judgement = judge(&volume.path, &Loader::new(grub.version));
                         let copy = volume.path.with_extension("copy");
                         let (did, said) = grub.tries(&volume.path, &volume.passphrase, &copy, &kit.file);
                         let (agrees, verdict, rules) = compare(&judgement, volume.slot, &did);
@@ -55,15 +55,6 @@ fn verdicts_are_what_grub_does() {
         .filter(|id| !seen.contains(id))
         .collect();
     assert!(rumours.is_empty(), "no volume shows {rumours:?}");
-}
-
-fn judge(volume: &Volume, grub: &Grub) -> Judgement {
-    let (bytes, len) = reader(&volume.path);
-    let read = |offset: u64, len: usize| {
-        let start = usize::try_from(offset).ok()?;
-        bytes.get(start..start.checked_add(len)?).map(<[u8]>::to_vec)
-    };
-    Loader::new(grub.version).judge(&Disk::new(&read, len))
 }
 
 /// Whether they agree, the verdict in words, and the rules that it rests on.
