@@ -53,6 +53,13 @@ fn rates_of_another_machine() {
         let told = json(&shown.stdout)["keyslots"][0]["seconds_on_target"].as_f64().unwrap();
         assert!(told > 0.0 && seconds.is_none_or(|seconds: f64| (told - seconds).abs() < 0.2), "{told}");
     }
+    // 500,000 iterations of two blocks and the digest's, by published figures.
+    let [pi3, pi4] = ["pi3", "pi4"].map(|board| {
+        let shown = keyway("passport --json --target").arg(board).arg(&volume.path).ok();
+        json(&shown.stdout)["keyslots"][0]["seconds_on_target"].as_f64().unwrap()
+    });
+    assert!((4.2..6.0).contains(&pi4) && pi3 > pi4 && pi3 < 1.1 * pi4, "{pi3} {pi4}");
+    keyway("passport --target pi9").arg(&volume.path).fails(1).says("pi3 and pi4");
     keyway("bench kdf --cipher aes-xts-plain64").fails(1).says("bench kdf measures key derivation");
     let empty = kit.scratch.file("empty.json", "{}");
     keyway("passport --rate-file").arg(&empty).arg(&volume.path).fails(1).says("empty.json");

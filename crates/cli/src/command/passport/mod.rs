@@ -32,7 +32,7 @@ pub(crate) static COMMAND: Command = Command {
           passphrases are tried. The weakest keyslot is named. docs/COST.md in the source traces every figure and says what the \
           models leave out.\n\n\
           Targets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), linux (an initramfs here), pi4 (published \
-          figures); with --rate-file the target's CPU is the one where \"keyway bench kdf --json >FILE\" was run. \
+          figures), pi3 (estimated from those); with --rate-file the target's CPU is the one where \"keyway bench kdf --json >FILE\" was run. \
           GRUB tries keyslots one after the other, and each wrong one costs its derivation and its digest.\n\n\
           --within says how long opening may take, and what to change for that is advised: the keyslot, its new cost, the commands, and how \
           much cheaper that makes the search. --apply does it, after a header backup (--header-backup-file, by default beside the \
