@@ -1,8 +1,10 @@
 //! `keyway boot check`: exit codes, words and JSON.
 
 use super::kit::{Kit, PASSPHRASE};
-use keyway_tests::{keyway, need};
+use keyway_tests::{keyway, need, need_that};
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
 
 const TWO: &str = "--type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 -h sha512";
 
@@ -28,6 +30,38 @@ fn what_opens_and_what_does_not() {
         .arg(&damaged.path)
         .fails(1)
         .says("does not ask for a passphrase");
+}
+
+/// grub-install 2.06 knew no LUKS2, but some distributions taught it: what is installed is looked at.
+#[test]
+fn the_installer_is_asked_whether_it_knows_luks2() {
+    need!("mke2fs");
+    let kit = Kit::new();
+    let volume = kit.build("volume", TWO);
+    let root = kit.scratch.path("root");
+    for directory in ["var/lib/dpkg", "usr/sbin"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    let status = "Package: grub-pc-bin\nStatus: install ok installed\nVersion: 2.06-13+deb12u2\n";
+    fs::write(root.join("var/lib/dpkg/status"), status).unwrap();
+    let check = || keyway("boot check --root").arg(&root).arg(&volume.path).ok();
+    let warning = "grub-install 2.06 does not know LUKS2";
+    check().says("package grub-pc-bin 2.06-13+deb12u2").says(warning);
+    for (program, knows) in [("CRYPT-LUKS1-", false), ("CRYPT-LUKS1- CRYPT-LUKS2-", true)] {
+        fs::write(root.join("usr/sbin/grub-probe"), program).unwrap();
+        if knows {
+            check().lacks(warning)
+        } else {
+            check().says(warning)
+        };
+    }
+    // That of Debian's 2.12.
+    let real = std::env::var_os("KEYWAY_GRUB")
+        .map(|grubs| Path::new(&grubs).join("trixie/root/usr/sbin/grub-probe"));
+    let real = real.filter(|program| program.exists());
+    need_that!(real.is_some(), "no grub-probe of 2.12 is there");
+    fs::copy(real.unwrap(), root.join("usr/sbin/grub-probe")).unwrap();
+    check().lacks(warning);
 }
 
 #[test]

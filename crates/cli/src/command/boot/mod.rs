@@ -9,6 +9,8 @@ mod options;
 mod script;
 mod uki;
 
+pub(super) use check::judge;
+
 use crate::args::{Args, Command, Example, Group, Operand, nearest};
 use crate::failure::{Exit, Failure, Result};
 

@@ -2,13 +2,14 @@
 
 use super::options::Request;
 use crate::args::{Args, shared};
+use crate::command::boot::judge;
 use crate::device;
 use crate::failure::Result;
 use crate::passphrase;
 use crate::unlocking;
 use keyway_boot::advice::{Advice, Candidate, advise};
 use keyway_boot::attack::{self, Cost};
-use keyway_boot::loader::grub::{Disk, Judgement, Loader, Verdict};
+use keyway_boot::loader::grub::{Judgement, Loader, Verdict};
 use keyway_boot::unlock_time::{Rates, Work};
 use keyway_format::luks1::SlotState;
 use keyway_format::luks2::{DigestKind, Kdf, KeyslotKind, Priority};
@@ -66,9 +67,11 @@ impl Passport {
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
         let mut slots = keyslots(luks, &mut times);
         let judgement = match request.target.grub {
-            Some(version) => {
-                Some(judge(luks, &Loader::new(version), device::storage(&data, Access::Probe)?.len()))
-            }
+            Some(version) => Some(judge(
+                &**luks.storage(),
+                &Loader::new(version),
+                device::storage(&data, Access::Probe)?.len(),
+            )),
             None => None,
         };
         if let Some(judgement) = &judgement {
@@ -188,17 +191,6 @@ impl Keyslot {
             None => vec![self.derive.clone(), self.digest.clone()],
         }
     }
-}
-
-/// What GRUB makes of a header.
-pub(super) fn judge(luks: &Luks, loader: &Loader, data_len: u64) -> Judgement {
-    let storage = luks.storage();
-    let read = |offset: u64, len: usize| {
-        let end = offset.checked_add(len as u64).filter(|end| *end <= storage.len())?;
-        let mut bytes = vec![0; (end - offset) as usize];
-        storage.read_at(&mut bytes, offset).ok().map(|()| bytes)
-    };
-    loader.judge(&Disk::new(&read, data_len))
 }
 
 fn keyslots(luks: &Luks, times: &mut UnlockTimes) -> Vec<Keyslot> {

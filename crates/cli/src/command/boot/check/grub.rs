@@ -53,7 +53,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Some(path) => device::storage(path, Access::Probe)?,
         None => data.clone(),
     };
-    let judgement = judge(&*header, &loader, data.len());
+    let mut judgement = judge(&*header, &loader, data.len());
+    if loader_found.installs_luks2 {
+        judgement.notes.retain(|note| note.rule.id != "install-luks2");
+    }
     let (typed, keyslot) = given(args, &loader)?;
     let rates = rates(&judgement, &loader);
     let seconds = judgement.slots.iter().map(|slot| {
@@ -82,7 +85,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     }
 }
 
-fn judge(header: &dyn Storage, loader: &Loader, data_len: u64) -> Judgement {
+/// What GRUB makes of a header; `data_len` is the length of the device with the data.
+pub(in crate::command) fn judge(header: &dyn Storage, loader: &Loader, data_len: u64) -> Judgement {
     let read = |offset: u64, len: usize| {
         offset.checked_add(len as u64).filter(|end| *end <= header.len())?;
         let mut bytes = vec![0; len];

@@ -17,6 +17,8 @@ pub(super) struct Installed {
     pub(super) image: Option<(PathBuf, Vec<String>)>,
     /// UUIDs that its configuration mounts, each with its file.
     pub(super) mounts: Vec<(PathBuf, String)>,
+    /// Whether its installer knows LUKS2: some distributions taught it before its version says so.
+    pub(super) installs_luks2: bool,
 }
 
 impl Installed {
@@ -39,7 +41,9 @@ impl Installed {
                 )
             })?,
         };
-        Ok(Self { version, from, image: image(root), mounts: mounts(root) })
+        let named = args.given(&GRUB_VERSION);
+        let installs_luks2 = if named { version >= Version::V2_12 } else { installs_luks2(root) };
+        Ok(Self { version, from, image: image(root), mounts: mounts(root), installs_luks2 })
     }
 }
 
@@ -63,6 +67,14 @@ fn ask(root: &Path) -> Option<(Version, String)> {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         Some((Version::parse(&text)?, format!("{program} --version")))
     })
+}
+
+/// The installer finds an opened volume by the start of its mapping's UUID, which stands in its programs.
+fn installs_luks2(root: &Path) -> bool {
+    let programs =
+        ["usr/sbin/grub-probe", "usr/bin/grub-probe", "usr/sbin/grub2-probe", "usr/bin/grub2-probe"];
+    let found = programs.iter().find_map(|program| fs::read(root.join(program)).ok());
+    found.is_some_and(|program| program.windows(LUKS2.len()).any(|part| part == LUKS2))
 }
 
 fn image(root: &Path) -> Option<(PathBuf, Vec<String>)> {
@@ -90,3 +102,5 @@ fn mounts(root: &Path) -> Vec<(PathBuf, String)> {
     }
     found
 }
+
+const LUKS2: &[u8] = b"CRYPT-LUKS2-";

@@ -7,6 +7,8 @@ mod initramfs;
 mod installed;
 mod show;
 
+pub(in crate::command) use grub::judge;
+
 use super::options::KERNEL;
 use crate::args::{Args, Kind, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
