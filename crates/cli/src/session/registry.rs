@@ -185,12 +185,14 @@ fn remove(directory: &Path) {
     let _ = fs::remove_dir(directory);
 }
 
-/// Takes away a FUSE mount whose process is gone ("Transport endpoint is not connected"), and no other.
+/// Takes away a FUSE mount whose process is gone ("Transport endpoint is not connected"; "Software caused connection abort" for who asks
+/// at the moment of its death), and no other.
 fn unmount_dead(facts: &Facts) {
     let file = Path::new(&facts.place);
     let Some(mount) = file.parent().filter(|_| facts.door == "fuse") else { return };
     // What stat says may still be from before its death.
-    let is_dead = fs::read_dir(mount).is_err_and(|e| e.raw_os_error() == Some(Errno::NOTCONN.raw_os_error()));
+    let dead = [Errno::NOTCONN, Errno::CONNABORTED].map(|errno| Some(errno.raw_os_error()));
+    let is_dead = fs::read_dir(mount).is_err_and(|error| dead.contains(&error.raw_os_error()));
     if is_dead && unmount(mount, UnmountFlags::DETACH).is_err() {
         let mut helper = Command::new("fusermount3");
         let helper = helper.arg("-uz").arg("--").arg(mount).stdin(Stdio::null());
