@@ -187,19 +187,10 @@ fn show(fit: &Fit) -> String {
     for image in &fit.images {
         let _ = write!(text, "\n{}  {}", shown(&image.name), human(image.data.len() as u64));
         for (name, value) in &image.facts {
-            let _ = write!(
-                text,
-                "
-  {name}: {}",
-                shown(value)
-            );
+            let _ = write!(text, "\n  {name}: {}", shown(value));
         }
         for (name, value) in &image.addresses {
-            let _ = write!(
-                text,
-                "
-  {name}: {value:#x}"
-            );
+            let _ = write!(text, "\n  {name}: {value:#x}");
         }
         for (name, verdict) in &image.hashes {
             let verdict = match verdict {
@@ -216,12 +207,7 @@ fn show(fit: &Fit) -> String {
         let mark = if is_default { " (default)" } else { "" };
         let _ = write!(text, "\n{}{mark}  {}", shown(&configuration.name), shown(&configuration.description));
         for (what, name) in &configuration.images {
-            let _ = write!(
-                text,
-                "
-  {what}: {}",
-                shown(name)
-            );
+            let _ = write!(text, "\n  {what}: {}", shown(name));
         }
         text.push('\n');
     }
