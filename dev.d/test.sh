@@ -1,7 +1,7 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
 all_layers="check unit engine ct measure cli interop oracle doors faults aarch64 vm boot fuzz"
-fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-8}
+fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-6}
 moto=$PWD/.cache/moto
 grubs=$PWD/.cache/grub
 

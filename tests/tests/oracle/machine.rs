@@ -6,10 +6,12 @@ use super::kit::{Kit, judge};
 use keyway_boot::loader::grub::{Finding, Loader, RULES, Version, Witness};
 use keyway_boot::loader::grub::{installed, typing};
 use keyway_tests::console::{Board, Console};
-use keyway_tests::{keyway, need, need_that, peer};
+use keyway_tests::{Scratch, keyway, need, need_that, peer};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
 /// One `cryptomount`, on a drive of its own.
@@ -36,26 +38,39 @@ enum Typed {
 #[test]
 fn grub_at_its_own_prompt() {
     need!("grub-fstest", "grub-mkimage", "qemu-system-x86_64", "mke2fs");
-    let (kit, mut seen) = (Kit::new(), BTreeSet::new());
+    let kit = Kit::new();
     let volumes = Volumes::made(&kit);
     let grubs: Vec<Grub> =
         Grub::all(keyway_tests::test_name!()).into_iter().filter(Grub::has_modules).collect();
     need_that!(!grubs.is_empty(), "no modules of GRUB for BIOS are there (grub-pc-bin)");
-    for grub in &grubs {
-        let loader = Loader { version: grub.version, largest_piece_kib: MEMORY_MIB << 10 };
-        let boots =
-            [("typing", typing_steps(&volumes, &loader)), ("options", option_steps(&volumes, &loader))];
-        for (boot, steps) in boots {
-            play(&kit, grub, boot, &volumes, &steps);
-            seen.extend(steps.iter().flat_map(|step| &step.findings).map(|finding| finding.rule.id));
+    let seen = Mutex::new(BTreeSet::new());
+    thread::scope(|scope| {
+        for grub in &grubs {
+            scope.spawn(|| {
+                let shown = boots(grub, &volumes);
+                seen.lock().unwrap().extend(shown);
+            });
         }
-    }
+    });
+    let seen = seen.into_inner().unwrap();
     let versions = grubs.iter().map(|grub| grub.version);
     if versions.eq(Version::ALL) {
         let rumours = RULES.iter().filter(|rule| rule.witness == Witness::Machine);
         let rumours: Vec<&str> = rumours.map(|rule| rule.id).filter(|id| !seen.contains(id)).collect();
         assert!(rumours.is_empty(), "no machine shows {rumours:?}");
     }
+}
+
+/// Both boots of one release; the rules that they showed.
+fn boots(grub: &Grub, volumes: &Volumes) -> Vec<&'static str> {
+    let loader = Loader { version: grub.version, largest_piece_kib: MEMORY_MIB << 10 };
+    let boots = [("typing", typing_steps(volumes, &loader)), ("options", option_steps(volumes, &loader))];
+    let mut seen = Vec::new();
+    for (boot, steps) in boots {
+        play(grub, boot, volumes, &steps);
+        seen.extend(steps.iter().flat_map(|step| &step.findings).map(|finding| finding.rule.id));
+    }
+    seen
 }
 
 /// The modules in core.img are seen through its packing, and a missing one is told by `keyway boot check`.
@@ -229,13 +244,14 @@ fn option_steps(volumes: &Volumes, loader: &Loader) -> Vec<Step> {
 }
 
 /// Boots with these drives, and does every step.
-fn play(kit: &Kit, grub: &Grub, boot: &str, volumes: &Volumes, steps: &[Step]) {
+fn play(grub: &Grub, boot: &str, volumes: &Volumes, steps: &[Step]) {
+    let scratch = Scratch::new();
     // Those that the oracle says are needed, but for the step without its module.
     let loader = Loader::new(grub.version);
     let mut modules = judge(&volumes.modest, &loader).modules;
     modules.retain(|module| *module != "gcry_rmd160");
     let modules = format!("biosdisk serial terminal ext2 echo halt {}", modules.join(" "));
-    let disk = grub.disk(&kit.scratch, &modules, &lines(steps));
+    let disk = grub.disk(&scratch, &modules, &lines(steps));
     let mut board = Board::new("qemu-system-x86_64", "-accel tcg -cpu max -nic none");
     board = board.args(&format!("-m {MEMORY_MIB}")).disk(&disk);
     for step in steps {
@@ -287,7 +303,7 @@ fn do_step(console: &mut Console, step: &Step) -> (String, u32) {
             Typed::Keys(keys) => keys.iter().map(String::as_str).chain(["ret"]).for_each(|key| {
                 console.monitor(&format!("sendkey {key}"));
                 // The keyboard holds few keys, and each is held down for a tenth of a second.
-                std::thread::sleep(Duration::from_millis(150));
+                thread::sleep(Duration::from_millis(150));
             }),
         }
     }
