@@ -39,11 +39,13 @@ const SCENARIO: &str = r#"
         tries=0
         until dmsetup ls | grep -q keyway-bench || [ $tries -ge 300 ]; do usleep 100000; tries=$((tries + 1)); done
         echo ${signal}_RUNS=$(dmsetup ls | grep -c keyway-bench)
+        # Between a mapping's creation and the word that it goes with its last user nobody could take it away.
+        usleep 500000
         kill -$signal $running
         wait $running || true
         # The kernel removes what its last user has closed in its own time.
         tries=0
-        until [ "$(dmsetup ls | grep -c keyway-bench) $(losetup -a | wc -l)" = "0 0" ] || [ $tries -ge 50 ]; do
+        until [ "$(dmsetup ls | grep -c keyway-bench) $(losetup -a | wc -l)" = "0 0" ] || [ $tries -ge 300 ]; do
             usleep 100000; tries=$((tries + 1))
         done
         echo ${signal}_LEFT=$(dmsetup ls | grep -c keyway-bench) $(losetup -a | wc -l)
