@@ -33,7 +33,7 @@ fuzz_target!(|input: Input| {
     }
     assert!(again.archive().expect("small") == archive || !is_plain(&tree));
     let _ = (original_init(&input.original), Listing::of(&input.original, true));
-    if let Ok(appended) = append(&input.original, &archive) {
+    if let Ok(appended) = append(input.original.clone(), &archive) {
         assert_eq!(&appended.image[appended.at..], archive);
     }
 });
