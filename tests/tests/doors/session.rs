@@ -64,10 +64,11 @@ impl Drop for Runtime {
     }
 }
 
-/// A zombie that nobody has waited for is not running.
+/// A zombie that nobody has waited for is not running, once it is the last of its threads: the others hold files until they are gone.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    stat.rsplit_once(") ").is_some_and(|(_, state)| threads > 1 || !state.starts_with(['Z', 'X']))
 }
 
 #[track_caller]
