@@ -47,7 +47,7 @@ impl Runtime {
     pub(crate) fn kill(&self, name: &str) {
         let pid = self.pid(name);
         kill(Pid::from_raw(pid as i32), Signal::SIGKILL).expect("a process of ours");
-        wait_until("the process is gone", || !is_running(pid));
+        wait_until("the process is gone", || !is_running(pid) && threads(pid) <= 1);
     }
 }
 
@@ -64,11 +64,15 @@ impl Drop for Runtime {
     }
 }
 
-/// A zombie that nobody has waited for is not running, once it is the last of its threads: the others hold files until they are gone.
+/// A zombie that nobody has waited for is not running.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
-    stat.rsplit_once(") ").is_some_and(|(_, state)| threads > 1 || !state.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+}
+
+/// The threads of a process; its files are open until the last of them is gone.
+fn threads(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }
 
 #[track_caller]
