@@ -2,7 +2,7 @@
 //!
 //! It starts on the user's terminal, where it asks for passphrases and complains. Its standard output is a pipe to the
 //! process that the user started, which passes everything on until a zero byte says that the door is open, or until the
-//! end says that it is not. From the zero byte on the process has a session (setsid(2)) of its own and no terminal.
+//! end says that it is not. Just before the zero byte the process gets a session (setsid(2)) of its own, and so no signal of the terminal's.
 
 use crate::failure::{Exit, Failure, Result};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -37,11 +37,12 @@ pub(super) fn start() -> Result<()> {
 
 /// Says that the door is open, and leaves the terminal and the directory that it was started in.
 pub(super) fn leave_terminal(message: &str) -> Result<()> {
+    // Before anybody is told: a terminal that is closed at once must not take the session with it.
+    let _ = rustix::process::setsid();
     let mut stdout = io::stdout().lock();
     let told = stdout.write_all(message.as_bytes()).and_then(|()| stdout.write_all(&[OPEN]));
     // Whoever waited was interrupted: nobody would know of what is open now.
     told.and_then(|()| stdout.flush()).map_err(|_| Failure::silent(Exit::Parameters))?;
-    let _ = rustix::process::setsid();
     let null = File::options().read(true).write(true).open("/dev/null");
     if let Ok(null) = null {
         let _ = dup2_stdin(&null);
