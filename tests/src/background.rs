@@ -6,6 +6,16 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Waits, at most half a minute, for what happens in its own time: `what` says so when it does not.
+#[track_caller]
+pub fn until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not after 30 s");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// A program in the background.
 #[derive(Debug)]
 pub struct Background(Child);

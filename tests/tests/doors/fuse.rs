@@ -1,14 +1,12 @@
 //! `keyway mount`: the plaintext as a file, used by the kernel, by file systems without root, by QEMU and fio.
 
 use crate::mounted::{Mounted, PLAINTEXT};
-use keyway_tests::{Run, assert_same_bytes, need, need_that, peer, random};
+use keyway_tests::{Run, assert_same_bytes, need, need_that, peer, random, until};
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::thread;
-use std::time::{Duration, Instant};
 
 #[test]
 fn bytes_go_both_ways_and_unmounting_brings_them_to_the_volume() {
@@ -364,15 +362,6 @@ fn is_open(path: &Path) -> bool {
     let descriptors = processes.filter_map(|process| fs::read_dir(process.path().join("fd")).ok()).flatten();
     let targets = descriptors.flatten().filter_map(|fd| fs::read_link(fd.path()).ok());
     targets.into_iter().any(|target: PathBuf| target == path)
-}
-
-#[track_caller]
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what}: not after 30 s");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// The user with the fewest rights.

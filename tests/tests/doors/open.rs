@@ -2,7 +2,7 @@
 //! `luksSuspend`, `luksResume`, `resize` and `close`.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
-use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random};
+use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random, until};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -81,6 +81,8 @@ fn a_volume_is_a_file_until_it_is_closed() {
             (fs::metadata(&volume).unwrap().len() - (4 << 20)) / 512
         )
     };
+    // The kernel tells a FUSE server in its own time that a file was closed.
+    until("nobody has it open", || !o.status("home").contains("in use"));
     assert_eq!(o.status("home"), status("read/write"));
 
     // Two of a name, two writers.

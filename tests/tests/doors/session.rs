@@ -4,13 +4,13 @@ use crate::served::Volume;
 use keyway_tests::memory::Memory;
 use keyway_tests::nbd::Nbd;
 use keyway_tests::run::Run;
-use keyway_tests::{Scratch, Terminal, keyway, need, need_that, peer, random};
+use keyway_tests::{Scratch, Terminal, keyway, need, need_that, peer, random, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A user's runtime directory; sessions that are still open when the test ends are killed.
 pub(crate) struct Runtime(pub(crate) Scratch);
@@ -47,7 +47,7 @@ impl Runtime {
     pub(crate) fn kill(&self, name: &str) {
         let pid = self.pid(name);
         kill(Pid::from_raw(pid as i32), Signal::SIGKILL).expect("a process of ours");
-        wait_until("the process is gone", || !is_running(pid) && threads(pid) <= 1);
+        until("the process is gone", || !is_running(pid) && threads(pid) <= 1);
     }
 }
 
@@ -73,15 +73,6 @@ fn is_running(pid: u32) -> bool {
 /// The threads of a process; its files are open until the last of them is gone.
 fn threads(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
-}
-
-#[track_caller]
-fn wait_until(what: &str, is: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !is() {
-        assert!(Instant::now() < deadline, "it never happens that {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]
@@ -208,7 +199,7 @@ fn deferred_means_when_the_last_client_goes() {
     client.write(0, b"still open").unwrap();
     runtime.keyway("list --json").ok().says("\"closing\":true");
     drop(client);
-    wait_until("it closes", || !runtime.directory("home").exists());
+    until("it closes", || !runtime.directory("home").exists());
     assert_eq!(volume.read(0, 10), b"still open");
 }
 

@@ -4,7 +4,7 @@ use super::runs::{follows_the_schema, lines_follow_the_schema};
 use keyway_measure::Results;
 use keyway_measure::results::{By, Case, DiskCase, Measured, Outcome, Row};
 use keyway_tests::peers::program;
-use keyway_tests::{Scratch, keyway, need, need_that, peer};
+use keyway_tests::{Scratch, keyway, need, need_that, peer, until};
 use std::fs;
 use std::path::Path;
 use std::thread;
@@ -193,16 +193,12 @@ fn nothing_is_left_when_it_is_stopped_or_killed() {
 /// Waits until the process has its scratch file.
 #[track_caller]
 fn until_it_writes(process: u32) {
-    let start = Instant::now();
     let has_scratch = || {
         let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
         let names = open.filter_map(|entry| fs::read_link(entry.path()).ok());
         names.into_iter().any(|name| name.to_string_lossy().ends_with("(deleted)"))
     };
-    while !has_scratch() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it never began");
-        thread::sleep(Duration::from_millis(20));
-    }
+    until("it begins", has_scratch);
 }
 
 #[test]
@@ -236,10 +232,7 @@ fn what_may_still_be_wanted_is_not_written_over() {
     assert!(fs::read(&empty).unwrap().iter().all(|byte| *byte == 0));
     // A lock of QEMU's kind, held by another Keyway that measures it.
     let mut other = keyway("bench disk -q --time 100").arg(&empty).spawn().unwrap();
-    let start = Instant::now();
-    while fs::read(&empty).unwrap().iter().all(|byte| *byte == 0) {
-        assert!(start.elapsed() < Duration::from_secs(30), "it never began");
-    }
+    until("it begins", || fs::read(&empty).unwrap().iter().any(|byte| *byte != 0));
     keyway("bench disk -q").arg(&empty).fails(5).says("in use");
     other.kill().unwrap();
     other.wait().unwrap();
