@@ -36,12 +36,26 @@ impl Args {
         Ok(args)
     }
 
+    /// A command line that nobody typed: one command runs another with these values.
+    pub(crate) fn untyped(command: &'static Command, presets: Vec<Preset>) -> Self {
+        let (matches, operands) = (ArgMatches::default(), Vec::new());
+        Self { command, matches, operands, device_type: None, presets }
+    }
+
     /// The same command line with these operands, and these values where it gives none.
     pub(crate) fn completed(&self, operands: Vec<OsString>, presets: Vec<Preset>) -> Result<Self> {
         let (command, device_type, matches) = (self.command, self.device_type, self.matches.clone());
+        let presets = [self.presets.clone(), presets].concat();
         let args = Self { command, matches, operands, device_type, presets };
         args.presets.iter().try_for_each(|(option, _)| args.check(option))?;
         Ok(args)
+    }
+
+    /// What was given for these options, for another command line.
+    pub(crate) fn handed_on(&self, options: &[&'static Opt]) -> Vec<Preset> {
+        let value =
+            |option: &Opt| self.given(option).then(|| self.raw(option).unwrap_or_default().to_owned());
+        options.iter().filter_map(|option| Some((*option, value(option)?))).collect()
     }
 
     /// The command's table.

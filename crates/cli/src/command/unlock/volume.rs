@@ -2,12 +2,12 @@
 
 use super::key_file::KeyFile;
 use super::{find, script};
-use crate::args::{self, Args, Invocation, shared};
+use crate::args::{Args, shared};
 use crate::command::open::{self, crypttab};
 use crate::failure::{Exit, Failure, Result};
 use crate::{mapping, output, passphrase};
 use keyway_boot::crypttab::Entry;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -67,19 +67,18 @@ fn by_file(args: &Args, file: &OsStr, there: &Entry, limit: Duration) -> Result<
 
 /// `open`, with the entry's options and those of this command.
 pub(super) fn open_as(args: &Args, entry: &Entry) -> Result<()> {
-    let mut words: Vec<OsString> = ["keyway", "open", "--backend", "kernel", "-"].map(OsString::from).into();
-    for option in [&shared::TRIES, &shared::TIMEOUT, &shared::MEMORY_BUDGET, &shared::TIME_LIMIT] {
-        if let Some(value) = args.number(option) {
-            words.push(format!("--{}={value}", option.long).into());
-        }
-    }
-    for (flag, given) in [("--verbose", args.verbose()), ("--debug", args.debug())] {
-        words.extend(given.then(|| flag.into()));
-    }
-    let opened = match args::parse(words.into_iter())? {
-        Invocation::Run(plain) => open::open(&crypttab::completed(&plain, entry)?),
-        Invocation::Print(text) => output::print(&text),
-    };
+    let mut given = args.handed_on(&[
+        &shared::TRIES,
+        &shared::TIMEOUT,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+        &shared::VERBOSE,
+        &shared::DEBUG,
+        &shared::DEBUG_JSON,
+    ]);
+    given.push((&open::options::BACKEND, "kernel".into()));
+    let plain = Args::untyped(&open::COMMAND, given);
+    let opened = open::open(&crypttab::completed(&plain, entry)?);
     opened.map_err(|failure| failure.placed(Some(Path::new(&entry.device))))
 }
 
