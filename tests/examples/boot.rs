@@ -67,7 +67,8 @@ fn to_node() -> bool {
         row.rounds = rounds.unwrap_or(row.rounds);
     }
     let scratch = Scratch::new();
-    let machine = Machine::new().with_keyway().file("key", "secret").limit(Duration::from_secs(1800));
+    let machine =
+        Machine::new().processors(2).with_keyway().file("key", "secret").limit(Duration::from_secs(1800));
     let report = machine.disk(&scratch.sized("disk", 32 << 20)).run(&scenario(&rows));
     println!("\n{:<36} {:>8} {:>8} {:>11}", "until the device is there, ms", "unlock", "open", "cryptsetup");
     let mut reached = true;

@@ -27,7 +27,8 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let scratch = Scratch::new();
-    let machine = Machine::new().with_keyway().file("key", "secret").limit(Duration::from_secs(900));
+    let machine =
+        Machine::new().processors(2).with_keyway().file("key", "secret").limit(Duration::from_secs(900));
     let report = machine.disk(&scratch.sized("disk", 32 << 20)).run(&scenario());
     println!(
         "{:<40} {:>10} {:>11} {:>6}  wanted",

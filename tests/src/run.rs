@@ -101,13 +101,20 @@ impl Run {
     /// Runs it, whatever the exit code.
     #[track_caller]
     pub fn outcome(self) -> Outcome {
+        let limit = self.limit;
+        self.while_it(|_| true).unwrap_or_else(|outcome| panic!("killed after {limit:?}\n{outcome}"))
+    }
+
+    /// Runs it, whatever the exit code, within its limit and while `goes_on` after so much time; else it is killed.
+    #[track_caller]
+    pub fn while_it(&self, goes_on: impl Fn(Duration) -> bool) -> Result<Outcome, Outcome> {
         let line = self.to_string();
         let started = Instant::now();
         let mut child = self.spawn().unwrap_or_else(|e| panic!("{line}: {e}"));
         let stdout = drain(child.stdout.take());
         let stderr = drain(child.stderr.take());
-        feed(&mut child, self.stdin);
-        let code = wait(&mut child, started, self.limit);
+        feed(&mut child, self.stdin.clone());
+        let code = wait(&mut child, || started.elapsed() <= self.limit && goes_on(started.elapsed()));
         let outcome = Outcome {
             line,
             code: code.flatten(),
@@ -115,8 +122,7 @@ impl Run {
             stderr: stderr.join().unwrap_or_default(),
             elapsed: started.elapsed(),
         };
-        assert!(code.is_some(), "killed after {:?}\n{outcome}", self.limit);
-        outcome
+        if code.is_some() { Ok(outcome) } else { Err(outcome) }
     }
 
     /// Starts it with pipes on all three streams and returns at once: for programs that run while another does.
@@ -216,13 +222,13 @@ fn feed(child: &mut Child, bytes: Vec<u8>) {
     }
 }
 
-/// `None` when the limit passed and the program was killed.
-fn wait(child: &mut Child, started: Instant, limit: Duration) -> Option<Option<i32>> {
+/// `None` when it went on no longer and was killed.
+fn wait(child: &mut Child, goes_on: impl Fn() -> bool) -> Option<Option<i32>> {
     let mut pause = Duration::from_micros(200);
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status.code()),
-            Ok(None) if started.elapsed() > limit => {
+            Ok(None) if !goes_on() => {
                 let _ = child.kill();
                 let _ = child.wait();
                 return None;

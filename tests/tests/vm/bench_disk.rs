@@ -14,7 +14,7 @@ const SCENARIO: &str = r#"
     mkdir /tmp/place
     mkfs.ext4 -q /dev/vda && mount -t ext4 /dev/vda /tmp/place && rmdir /tmp/place/lost+found
 
-    keyway bench disk -q --time 80 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
+    keyway bench disk -q --time 40 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
     echo BRD_LEFT=$(left)
     echo BRD_PLAIN=$(rows /tmp/brd.json disk/plain/brd/sequential-read)
     echo BRD_KEYWAY=$(rows /tmp/brd.json disk/keyway/brd)
@@ -26,7 +26,7 @@ const SCENARIO: &str = r#"
     echo BRD_TABLE=$(grep -c 'dm-crypt 4096 nq' /tmp/shown)
     sed 's/^/TABLE /' /tmp/shown
 
-    keyway bench disk --time 60 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
+    keyway bench disk --time 30 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
     echo LOOP_LEFT=$(left)
     echo LOOP_FILES=$(ls -A /tmp/place | wc -l)
     echo LOOP_PLAIN=$(rows /tmp/loop.json disk/plain/loop)
@@ -194,7 +194,7 @@ fn fio_asks_dm_crypt() {
 const NULL_BLK: &str = r#"
     insmod /configfs.ko 2>/dev/null || true
     insmod /null_blk.ko nr_devices=1 gb=1
-    keyway bench disk -q --sector-size 4096 --time 40 --save /tmp/null.json /dev/nullb0 >/tmp/shown || echo FAILED=$?
+    keyway bench disk -q --sector-size 4096 --time 20 --save /tmp/null.json /dev/nullb0 >/tmp/shown || echo FAILED=$?
     sed 's/^/TABLE /' /tmp/shown
     echo MEASURED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"result":"measured"')
     echo UNCHECKED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"checked":"nothing: this device keeps no data"')

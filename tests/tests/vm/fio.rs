@@ -53,7 +53,7 @@ fn the_kernel_finds_what_fio_wrote_through_the_doors() {
     over_fuse(&scratch, &key, &mounted);
 
     let mapping = Target::File(Path::new("/dev/mapper/volume"));
-    let machine = Machine::new().disk(&served).disk(&mounted).disk(&fio::disk(&scratch));
+    let machine = Machine::new().processors(2).disk(&served).disk(&mounted).disk(&fio::disk(&scratch));
     let machine = machine
         .file("key", fs::read(&key).unwrap())
         .file("nbd.fio", fio::verifying_jobs(Door::Nbd, mapping, Round::Second))

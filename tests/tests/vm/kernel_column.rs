@@ -12,7 +12,7 @@ fn the_kernels_ciphers_beside_keyways() {
     need_machine!();
     need_that!(wrong_drivers().is_some(), "the module with wrong drivers could not be built");
     let module = wrong_drivers().expect("just seen");
-    let report = Machine::new().with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(580)).run(
+    let report = Machine::new().processors(2).with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(580)).run(
         "dmesg -n 1
          echo >/proc/sys/kernel/modprobe
          bench() { keyway bench --compare kernel --time 2 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }

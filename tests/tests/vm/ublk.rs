@@ -107,7 +107,8 @@ fn a_block_device_that_keyway_serves() {
     let scratch = Scratch::new();
     let image = scratch.random_file("image", 151, 64 << 20);
     let server = fs::read(env!("CARGO_BIN_EXE_ublk-disk")).unwrap();
-    let machine = Machine::new().kernel("6.12").disk(&image).with_keyway().file("bin/ublk-disk", server);
+    let machine =
+        Machine::new().processors(2).kernel("6.12").disk(&image).with_keyway().file("bin/ublk-disk", server);
     let report = machine.file("key", random(152, 64)).file("large", random(153, 7_654_321)).run(SCENARIO);
     for (key, value) in [
         ("DISK", "/dev/ublkb0"),
