@@ -36,11 +36,11 @@ emulated_tests() {
     export PROPTEST_CASES=${PROPTEST_CASES:-16} KEYWAY_EMULATED=$1
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER=$cores_at/$1/run
     # (Not the sweep of all combinations: that is minutes long even without an emulator.)
-    cargo_test --target $aarch64_linux --package keyway-crypto --lib --test sectors --test cascades --test kernel
-    cargo_test --target $aarch64_linux --package keyway-format --lib --tests
-    cargo_test --target $aarch64_linux --package keyway-volume --test unlock
+    cargo_test --target $aarch64_linux --lib --test sectors --test cascades --test kernel $(packages crypto)
+    cargo_test --target $aarch64_linux --lib --test '*' $(packages format)
+    cargo_test --target $aarch64_linux --test unlock $(packages volume)
     export KEYWAY_BIN=$PWD/target/keyway KEYWAY_EMULATED_BIN=$cores_at/$1/keyway
-    cargo_test --package keyway-tests --test aarch64
+    cargo_test --test aarch64 $(packages tests)
     unset PROPTEST_CASES KEYWAY_EMULATED
 }
 

@@ -72,16 +72,17 @@ format_check() {
 }
 
 layer_unit() {
-    cargo_test --workspace --exclude keyway-tests --exclude keyway-crypto --exclude keyway-measure
-    cargo_test --package keyway-tests --lib --test harness
+    cargo_test --bins --lib --test '*' $(packages attach boot format remote volume)
+    cargo_test --doc $(packages attach boot crypto format measure remote volume)
+    cargo_test --lib --test harness $(packages tests)
 }
 
 # Ciphers, modes, IVs, hashes and KDFs: published vectors, the vector code at every CPU level against the portable,
 # OpenSSL and other people's crates on random input; then the sweep of every combination that exists, which prints how
 # many it has checked.
 layer_engine() {
-    cargo_test --package keyway-crypto --lib --tests -- --skip every_combination_at_every_level
-    cargo_test --package keyway-crypto --test space every_combination_at_every_level -- --nocapture
+    cargo_test --lib --test '*' $(packages crypto) -- --skip every_combination_at_every_level
+    cargo_test --test space $(packages crypto) every_combination_at_every_level -- --nocapture
     step "without the standard library" cargo check --quiet --package keyway-crypto --no-default-features
 }
 
@@ -89,10 +90,9 @@ layer_engine() {
 layer_ct() {
     want_packages $ct_programs
     if [ "$(uname -m)" = x86_64 ] && have valgrind; then
-        # Built as the static program is, whose crates are then there already.
-        step "build" static_for_this_machine --release --package keyway-tests --example constant_time
+        step "build" static_for_this_machine release --package keyway-tests --example constant_time
         step "constant time" valgrind --quiet --error-limit=no --log-file="$logs/ct.log" \
-            "target/$(rust_host)/release/examples/constant_time"
+            target/release/examples/constant_time
     else
         left_out ct::constant_time "valgrind on x86-64 is needed"
     fi
@@ -102,7 +102,7 @@ layer_ct() {
 # next to no time, their files read by other people's parsers, the page by a browser.
 layer_measure() {
     want_packages $measure_programs
-    cargo_test --package keyway-measure
+    cargo_test --lib $(packages measure)
     proofs measure
 }
 
@@ -123,7 +123,7 @@ layer_oracle() {
     tests/grub/prepare "$grubs" || true
     build_static || layer_fails "the static build"
     export KEYWAY_BIN=$PWD/target/keyway
-    KEYWAY_GRUB=$grubs cargo_test --package keyway-tests --test oracle -- --nocapture --test-threads 1
+    KEYWAY_GRUB=$grubs cargo_test --test oracle $(packages tests) -- --nocapture --test-threads 1
 }
 
 layer_doors() {
@@ -194,15 +194,20 @@ proofs() {
         [ ! -e "tests/tests/$name.rs" ] && [ ! -e "tests/tests/$name" ] || selected+=(--test "$name")
     done
     [ ${#selected[@]} -gt 0 ] || layer_fails "there is no such test: $*"
-    cargo_test --package keyway-tests "${selected[@]}"
+    cargo_test "${selected[@]}" $(packages tests)
 }
 
-# cargo_test ARG…: runs, shows and counts. Tests that leave themselves out append to $KEYWAY_SKIPS.
+# packages NAME…: those, always beside the program's own, so that cargo chooses the features, and with them the compiled
+# libraries, that the program has.
+packages() { printf -- '--package %s ' keyway "${@/#/keyway-}"; }
+
+# cargo_test ARG…: runs, shows and counts. Tests that leave themselves out append to $KEYWAY_SKIPS. They are compiled as the
+# program is, whose libraries are then there already, and wrapping numbers stop both (Cargo.toml).
 cargo_test() {
     local log=$logs/$layer.log before status=0 counts
     before=$(wc -l <"$KEYWAY_SKIPS")
     # A shell that runs in the background has its children ignore SIGINT, which tests send.
-    env --default-signal=INT,QUIT cargo test --quiet --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+    env --default-signal=INT,QUIT cargo test --release --quiet --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
     counts=$(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$log")
     passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
     skipped_by_tests=$((skipped_by_tests + $(wc -l <"$KEYWAY_SKIPS") - before))

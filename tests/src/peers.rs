@@ -44,7 +44,7 @@ fn build() -> PathBuf {
         .current_dir(workspace)
         .status();
     assert!(status.is_ok_and(|s| s.success()), "cargo build -p keyway failed");
-    // Test executables are in target/debug/deps.
+    // Test executables are in target/PROFILE/deps.
     let test = std::env::current_exe().expect("this executable has a path");
-    test.ancestors().nth(2).expect("a target directory").join("keyway")
+    test.ancestors().nth(3).expect("a target directory").join("debug/keyway")
 }
