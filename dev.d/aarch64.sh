@@ -16,7 +16,7 @@ layer_aarch64() {
     have qemu-aarch64-static || { left_out aarch64 "qemu-aarch64-static is not installed" && return; }
     step "build for aarch64" build_aarch64
     step "build for this machine" build_static
-    step "lints for aarch64" with_rust_lld cargo clippy --quiet --target $aarch64_linux --package keyway-crypto --all-targets -- -D warnings
+    step "lints for aarch64" with_rust_lld cargo clippy --quiet --release --target $aarch64_linux --package keyway-crypto --all-targets -- -D warnings
     step "bare x86-64" compiled_for_bare x86_64-unknown-none
     if have qemu-system-aarch64; then
         step "bare aarch64" bare_metal
@@ -166,5 +166,5 @@ bare_program() {
 # The same libraries for a machine that has no such program here.
 compiled_for_bare() {
     want_target "$1"
-    cargo build --quiet --package keyway-crypto --package keyway-format --no-default-features --target "$1"
+    cargo build --quiet --release --package keyway-crypto --package keyway-format --no-default-features --target "$1"
 }

@@ -51,8 +51,8 @@ summary() {
 
 layer_check() {
     step "format" format_check
-    step "lints" cargo clippy --quiet --workspace --all-targets -- -D warnings
-    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation" cargo doc --quiet --workspace --no-deps --document-private-items
+    step "lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation" cargo doc --quiet --release --workspace --no-deps --document-private-items
     have cargo-deny || cargo install --quiet --locked cargo-deny ||
         left_out check::licences-bans-sources "cargo-deny cannot be installed"
     if have cargo-deny; then
@@ -83,7 +83,7 @@ layer_unit() {
 layer_engine() {
     cargo_test --lib --test '*' $(packages crypto) -- --skip every_combination_at_every_level
     cargo_test --test space $(packages crypto) every_combination_at_every_level -- --nocapture
-    step "without the standard library" cargo check --quiet --package keyway-crypto --no-default-features
+    step "without the standard library" cargo check --quiet --release --package keyway-crypto --no-default-features
 }
 
 # No branch and no address depends on a secret (x86-64: valgrind's requests are written for it).

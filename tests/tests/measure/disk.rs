@@ -32,7 +32,7 @@ fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
     let place = scratch.path("place");
     fs::create_dir(&place).unwrap();
     let (saved, tables, csv) = (scratch.path("r.json"), scratch.path("r.md"), scratch.path("r.csv"));
-    let run = keyway("bench disk --time 20 --save").arg(&saved).args("--markdown").arg(&tables);
+    let run = keyway("bench disk --time 12 --save").arg(&saved).args("--markdown").arg(&tables);
     let shown = run.args("--csv").arg(&csv).arg(&place).limit(LONG).ok();
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
 
@@ -75,7 +75,7 @@ fn rows_over_storage_follow_the_schemas() {
     let scratch = Scratch::new();
     let (file, saved, lines) =
         (scratch.sized("file", 12 << 20), scratch.path("r.json"), scratch.path("r.jsonl"));
-    let run = keyway("bench disk -q --time 15 --save").arg(&saved).args("--json-lines").arg(&lines);
+    let run = keyway("bench disk -q --time 9 --save").arg(&saved).args("--json-lines").arg(&lines);
     run.arg(&file).limit(LONG).ok();
     follows_the_schema(&saved);
     lines_follow_the_schema(&scratch, &lines);
@@ -151,7 +151,7 @@ fn fio_makes_the_requests_where_it_is_installed() {
     need!("fio");
     let scratch = Scratch::new();
     let saved = scratch.path("r.json");
-    keyway("bench disk --time 60 --save").arg(&saved).arg(scratch.root()).limit(LONG).ok();
+    keyway("bench disk --time 45 --save").arg(&saved).arg(scratch.root()).limit(LONG).ok();
     let results = results(&saved);
     let buffered = results.warnings.iter().any(|warning| warning.contains("page cache"));
     need_that!(!buffered, "there is no direct access here");

@@ -70,7 +70,7 @@ fn pages_that_the_program_writes_can_be_read() {
     let run = keyway("bench --suite quick --pbkdf pbkdf2 --time 3 --html").arg(&memory);
     run.args("--save").arg(&of_memory).limit(LONG).ok();
     let file = scratch.sized("file", 24 << 20);
-    let run = keyway("bench disk -q --time 25 --html").arg(&disk).args("--save").arg(&of_disk);
+    let run = keyway("bench disk -q --time 13 --html").arg(&disk).args("--save").arg(&of_disk);
     run.arg(&file).limit(LONG).ok();
     keyway("bench merge").arg(&of_memory).arg(&of_disk).args("--html").arg(&all).ok();
 
