@@ -219,7 +219,7 @@ const OTHERS: &[(&str, &str, Then)] = &[
             )
         })
     }),
-    ("luks2-escaped-slashes", TWO, |v, _| v.json(|text| text.replace('/', "\\/"))),
+    ("luks2-escaped-slashes", TWO, |v, kit| v.with_a_slash(kit, TWO).json(|text| text.replace('/', "\\/"))),
     ("luks2-unknown-kdf", TWO, |v, kit| {
         v.add_key(kit, 1, CHEAP).json(|text| text.replacen("\"type\":\"pbkdf2\"", "\"type\":\"scrypt\"", 1))
     }),
