@@ -102,12 +102,12 @@ impl Run {
     #[track_caller]
     pub fn outcome(self) -> Outcome {
         let limit = self.limit;
-        self.while_it(|_| true).unwrap_or_else(|outcome| panic!("killed after {limit:?}\n{outcome}"))
+        self.outcome_while(|_| true).unwrap_or_else(|outcome| panic!("killed after {limit:?}\n{outcome}"))
     }
 
     /// Runs it, whatever the exit code, within its limit and while `goes_on` after so much time; else it is killed.
     #[track_caller]
-    pub fn while_it(&self, goes_on: impl Fn(Duration) -> bool) -> Result<Outcome, Outcome> {
+    pub fn outcome_while(&self, goes_on: impl Fn(Duration) -> bool) -> Result<Outcome, Outcome> {
         let line = self.to_string();
         let started = Instant::now();
         let mut child = self.spawn().unwrap_or_else(|e| panic!("{line}: {e}"));

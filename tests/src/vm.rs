@@ -137,10 +137,10 @@ impl Machine {
         let qemu = self.qemu(&scratch.file("initramfs", self.initramfs()), &results);
         let said = || fs::read_to_string(&results).unwrap_or_default();
         let goes_on = |elapsed| elapsed < BOOTS_WITHIN || said().starts_with(BEGUN);
-        let mut ended = qemu.while_it(goes_on);
+        let mut ended = qemu.outcome_while(goes_on);
         if ended.is_err() && !said().starts_with(BEGUN) {
             eprintln!("the emulated machine did not boot within {BOOTS_WITHIN:?}; it is started once more");
-            ended = qemu.while_it(goes_on);
+            ended = qemu.outcome_while(goes_on);
         }
         let console = ended.unwrap_or_else(|killed| panic!("killed\n{}\n{killed}", said())).to_string();
         let results = said().strip_prefix(BEGUN).unwrap_or_default().trim_start().to_owned();
