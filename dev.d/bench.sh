@@ -49,7 +49,8 @@ bench_in_machine() {
     tests/vm/prepare "$vm"
     build_static
     machine
-    KEYWAY_VM=$vm KEYWAY_BIN=$PWD/target/keyway cargo run --quiet --release --package keyway-tests --example "${1/-/_}" -- "${@:2}"
+    cargo build --quiet --release --example "${1/-/_}" $(packages tests)
+    KEYWAY_VM=$vm KEYWAY_BIN=$PWD/target/keyway "target/release/examples/${1/-/_}" "${@:2}"
 }
 
 # What the figures belong to.

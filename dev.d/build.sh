@@ -14,21 +14,17 @@ build() {
 built() { echo "$1: $(stat -Lc %s "$1") bytes, static"; }
 
 # With the glibc target of this machine.
-build_static() {
-    static_for_this_machine release --package keyway --bin keyway && place release/keyway keyway
-}
+build_static() { static_for_this_machine release && place release/keyway keyway; }
 
 # Beside the whole program, which puts it into the images it makes.
-build_ramdisk() {
-    static_for_this_machine $ramdisk --package keyway --bin keyway && place ramdisk/keyway keyway-ramdisk
-}
+build_ramdisk() { static_for_this_machine $ramdisk && place ramdisk/keyway keyway-ramdisk; }
 
-# static_for_this_machine PROFILE OPTION…. Only the program itself is told to be static: its libraries are the same either
+# static_for_this_machine PROFILE [OPTION…]. Only the program itself is told to be static: its libraries are the same either
 # way, and the tests, compiled with the same profile, take them as they are.
 static_for_this_machine() {
     want_packages cc
     want_rust
-    cargo rustc --quiet --profile "$@" -- -C target-feature=+crt-static
+    cargo rustc --quiet --package keyway --bin keyway --profile "$@" -- -C target-feature=+crt-static
 }
 
 # place BUILT NAME: cargo may put another program where this one is now.
@@ -38,16 +34,16 @@ place() { cmp -s "target/$1" "target/$2" || install "target/$1" "target/$2"; }
 # nothing has to be installed but a compiler, for ring's C. (musl's allocator, slower than glibc's, is not on the way of
 # any sector or KDF.)
 build_aarch64() {
-    local name=keyway-aarch64 profile=release options=release
-    [ "${1:-}" != ramdisk ] || { name=keyway-ramdisk-aarch64 profile=ramdisk options=$ramdisk; }
+    local name=keyway-aarch64 profile=release
+    [ "${1:-}" != ramdisk ] || { name=keyway-ramdisk-aarch64 profile=$ramdisk; }
     case $(rust_host) in
         aarch64-*) "build_${1:-static}" && place "${name%-aarch64}" "$name" && return ;;
     esac
     want_packages aarch64-linux-gnu-gcc
     want_rust
     want_target $aarch64_linux
-    with_rust_lld cargo build --quiet --profile $options --package keyway --target $aarch64_linux
-    place "$aarch64_linux/$profile/keyway" "$name"
+    with_rust_lld cargo build --quiet --profile $profile --package keyway --target $aarch64_linux
+    place "$aarch64_linux/${profile%% *}/keyway" "$name"
 }
 
 # with_rust_lld COMMAND…. (rustc does not tell rust-lld of the profile's strip.)
