@@ -3,8 +3,8 @@
 # bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors` and `storage` --mib SIZE.
 bench() {
     case "$1" in
-        aarch64) bench_aarch64 && return ;;
-        kernel-door | boot) bench_in_machine "$@" && return ;;
+        aarch64) bench_aarch64; return ;;
+        kernel-door | boot) bench_in_machine "$@"; return ;;
         engine) want_packages $engine_programs ;;
         peers | doors | storage)
             if [ "$1" = doors ]; then want_packages $doors_bench_programs; else want_packages $bench_programs; fi
