@@ -27,6 +27,9 @@ static_for_this_machine() {
     cargo rustc --quiet --package keyway --bin keyway --profile "$@" -- -C target-feature=+crt-static
 }
 
+# Its profile, and what it goes without.
+ramdisk="ramdisk --no-default-features"
+
 # place BUILT NAME: cargo may put another program where this one is now.
 place() { cmp -s "target/$1" "target/$2" || install "target/$1" "target/$2"; }
 
