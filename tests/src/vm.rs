@@ -247,7 +247,7 @@ fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, conte
 /// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails half-way is common on CI machines,
 /// and an emulated boot takes two seconds.
 const EMULATED: &str = "-accel tcg,thread=multi -cpu max";
-/// What a scenario says first. An emulated machine that has lost its timer, as happens once in some thousand boots, never gets there.
+/// What a scenario says first. An emulated machine that stalls while it boots (seen once) never gets there.
 const BEGUN: &str = "BEGUN";
 const BOOTS_WITHIN: Duration = Duration::from_secs(100);
 
