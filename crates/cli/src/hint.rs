@@ -1,7 +1,9 @@
 //! The libraries say what and where; here it becomes one line with what to do, and an exit code.
 
+use crate::args::shared;
 use crate::failure::{Exit, Failure};
 use keyway_volume::Error;
+use keyway_volume::admission::{Exemption, Finding, Rule};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -25,7 +27,7 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::Busy(_) => {
             Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."))
         }
-        Error::Io { .. } => plain(error).about(&format!("Device {device}")),
+        Error::Io { .. } | Error::NotAdmitted(_) => plain(error).about(&format!("Device {device}")),
         _ => plain(error),
     }
 }
@@ -61,6 +63,7 @@ pub(crate) fn plain(error: &Error) -> Failure {
                 needs_seconds.saturating_mul(2)
             ),
         ),
+        Error::NotAdmitted(finding) => Failure::new(exit, sentence(&not_admitted(finding))),
         Error::Crypto(keyway_crypto::Error::Unknown { what, .. }) if *what != "hash" => {
             Failure::new(exit, sentence(&format!("{error}; \"keyway ciphers\" lists what there is")))
         }
@@ -68,6 +71,20 @@ pub(crate) fn plain(error: &Error) -> Failure {
             Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
         }
         _ => Failure::new(exit, sentence(&error.to_string())),
+    }
+}
+
+/// What is against opening the volume, and the option that opens it all the same.
+fn not_admitted(finding: &Finding) -> String {
+    match finding.rule.exemption() {
+        Some(Exemption::WeakCiphers) => {
+            format!("{finding}; --{} opens it all the same", shared::WEAK_CIPHER.long)
+        }
+        Some(Exemption::LinearSegments) => format!(
+            "{finding}: its header may be forged; \"keyway read --{}\" reads it all the same",
+            shared::LINEAR_SEGMENTS.long
+        ),
+        None => finding.to_string(),
     }
 }
 
@@ -88,6 +105,7 @@ fn exit_code(error: &Error) -> Exit {
         Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,
         Error::MemoryBudget { .. } | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
         Error::Busy(_) => Exit::Busy,
+        Error::NotAdmitted(Finding { rule: Rule::BeyondDevice { .. }, .. }) => Exit::Device,
         _ => Exit::Parameters,
     }
 }

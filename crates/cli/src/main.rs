@@ -5,6 +5,7 @@
 // A program without some commands goes without what only they use.
 #![cfg_attr(not(feature = "desk"), allow(dead_code, unused_imports))]
 
+mod admission;
 mod args;
 mod command;
 mod content_blocks;

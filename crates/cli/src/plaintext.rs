@@ -1,5 +1,6 @@
 //! The volume that the command line names: its key and layout, its plaintext, and the failures of moving it.
 
+use crate::admission;
 use crate::args::{Args, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
@@ -109,10 +110,10 @@ pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: 
         return Ok(Unlocked { device, storage, layout, volume_key, format });
     }
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
-    luks.check_requirements().map_err(|e| hint::on_device(&device, &e))?;
-    let layout = luks.layout().map_err(|e| hint::on_volume(&device, &e))?;
-    check_length(&device, &layout, storage.len())?;
-    let (volume_key, keyslot, digest) = luks_key(args, &luks, &device, stdin_holds_data)?;
+    let data_device = admission::data_device(args, &device, &*storage);
+    let admitted = admission::judge(args, luks, &device, Some(data_device))?;
+    let (volume_key, keyslot, digest) = luks_key(args, admitted.luks(), &device, stdin_holds_data)?;
+    let (luks, layout, volume_key) = admission::open(admitted, &device, volume_key, digest)?.into_parts();
     Ok(Unlocked {
         device,
         storage,
@@ -120,20 +121,6 @@ pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: 
         volume_key,
         format: Format::Luks { luks: Box::new(luks), keyslot, digest },
     })
-}
-
-/// Refuses a device that ends before its data does, as the kernel does: writing would make the file grow.
-fn check_length(device: &Path, layout: &Layout, has: u64) -> Result<()> {
-    let end = |s: &keyway_volume::MappedSegment| s.storage_offset.saturating_add(s.length.unwrap_or(0));
-    match layout.segments.iter().map(end).max() {
-        Some(needs) if needs > has => {
-            let device = device.display();
-            let message =
-                format!("{device} ends at byte {has}, but its header describes data up to byte {needs}.");
-            Err(Failure::new(Exit::Device, message))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What is going to be done to the data.

@@ -1,5 +1,6 @@
 //! From the user's passphrase or volume key to an unlocked volume, with cryptsetup's prompts, tries and messages.
 
+use crate::admission;
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
@@ -8,7 +9,7 @@ use crate::output;
 use crate::passphrase::{self, Request};
 use crate::tokens;
 use keyway_crypto::Secret;
-use keyway_volume::{Error, Header, Luks, UnlockOptions, Unlocked};
+use keyway_volume::{Error, Luks, UnlockOptions, Unlocked};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,8 @@ const TRIES: u64 = 3;
 
 /// The limits that the command line sets on key derivation; no keyslot chosen.
 pub(crate) fn options(args: &Args) -> UnlockOptions {
-    let mut options = UnlockOptions::default();
+    let weak_ciphers_too = admission::terms(args).weak_ciphers;
+    let mut options = UnlockOptions { weak_ciphers_too, ..UnlockOptions::default() };
     if let Some(bytes) = args.number(&shared::MEMORY_BUDGET) {
         options.memory_budget_kib = bytes / 1024;
     }
@@ -94,7 +96,9 @@ pub(crate) fn unlock_keeping_passphrase(
 pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<(Secret, u32)>> {
     let Some(file) = volume_key_file(args) else { return Ok(None) };
     luks.check_requirements()?;
-    let len = match volume_key_len(luks)
+    let len = match luks
+        .header()
+        .volume_key_len()
         .or_else(|| args.number32(&shared::KEY_SIZE).map(|bits| bits as usize / 8))
     {
         Some(len) => len,
@@ -113,18 +117,6 @@ pub(crate) fn given_volume_key(args: &Args, luks: &Luks) -> Result<Option<(Secre
 /// `--volume-key-file`, by its new or old name.
 pub(crate) fn volume_key_file(args: &Args) -> Option<&Path> {
     args.path(&shared::VOLUME_KEY_FILE).or_else(|| args.path(&shared::MASTER_KEY_FILE))
-}
-
-/// The volume key's length in bytes; `None` when the header cannot say (LUKS2 without keyslots).
-pub(crate) fn volume_key_len(luks: &Luks) -> Option<usize> {
-    match luks.header() {
-        Header::Luks1(header) => Some(header.key_bytes as usize),
-        Header::Luks2 { metadata, .. } => {
-            let digest = metadata.digests.values().find(|d| d.segments.contains(&0))?;
-            let keyslot = metadata.keyslots.get(digest.keyslots.first()?)?;
-            Some(keyslot.key_size as usize)
-        }
-    }
 }
 
 /// cryptsetup's usual prompt.

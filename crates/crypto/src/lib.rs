@@ -45,4 +45,4 @@ pub use secret::Secret;
 pub use sector::SectorCipher;
 pub use sector::SectorSize;
 #[cfg(feature = "alloc")]
-pub use spec::CipherSpec;
+pub use spec::{CipherSpec, Weakness};

@@ -46,6 +46,8 @@ pub enum Error {
     WrongVolumeKey,
     /// Another process holds the header's lock (exit code 5).
     Busy(String),
+    /// The header describes a volume that nobody meant to have: it breaks a rule of [`crate::admission`].
+    NotAdmitted(crate::admission::Finding),
     /// What was asked makes no sense for this volume; the text says what and why.
     Refused(String),
 }
@@ -66,6 +68,7 @@ impl fmt::Display for Error {
             }
             Self::WrongVolumeKey => f.write_str("Volume key does not match the volume."),
             Self::Busy(what) => write!(f, "{what} is in use"),
+            Self::NotAdmitted(finding) => finding.fmt(f),
             Self::Refused(why) => f.write_str(why),
         }
     }

@@ -109,10 +109,9 @@ impl Luks {
         }
     }
 
-    /// What of the data device is plaintext where.
-    pub fn layout(&self) -> Result<Layout> {
-        self.check_requirements()?;
-        self.header.layout()
+    /// Where the data starts on the data device, in bytes.
+    pub fn data_offset(&self) -> Result<u64> {
+        Ok(self.header.layout()?.segments.first().map_or(0, |segment| segment.storage_offset))
     }
 
     /// Shared lock for reading key material.
@@ -158,6 +157,26 @@ impl Header {
         match self {
             Self::Luks1(header) => Layout::of_luks1(header),
             Self::Luks2 { metadata, .. } => Layout::of_luks2(metadata),
+        }
+    }
+
+    /// The volume key's length in bytes; `None` when the header cannot say (LUKS2 without keyslots).
+    pub fn volume_key_len(&self) -> Option<usize> {
+        match self {
+            Self::Luks1(header) => Some(header.key_bytes as usize),
+            Self::Luks2 { metadata, .. } => {
+                let digest = metadata.digests.values().find(|d| d.segments.contains(&0))?;
+                let keyslot = metadata.keyslots.get(digest.keyslots.first()?)?;
+                Some(keyslot.key_size as usize)
+            }
+        }
+    }
+
+    /// Where header and keyslots end, in bytes.
+    pub(crate) fn end(&self) -> u64 {
+        match self {
+            Self::Luks1(header) => luks1_disk::areas_end(header),
+            Self::Luks2 { metadata, .. } => metadata.header_and_keyslots_size().0,
         }
     }
 

@@ -26,6 +26,9 @@ pub struct UnlockOptions {
     pub keyslot: Option<u32>,
     /// Also keyslots that are bound to no segment (their key is not the volume key).
     pub unbound_too: bool,
+    /// Also keyslots whose area is under a weak cipher, where that is the data's own
+    /// ([`Terms::weak_ciphers`](crate::Terms)).
+    pub weak_ciphers_too: bool,
     /// Memory that all derivations together may take, in KiB. Default: half of what is available now.
     pub memory_budget_kib: u64,
     /// Threads for all derivations together. Default: one a CPU.
@@ -39,6 +42,7 @@ impl Default for UnlockOptions {
         Self {
             keyslot: None,
             unbound_too: false,
+            weak_ciphers_too: false,
             memory_budget_kib: Memory::now().map_or(2 << 20, |memory| memory.available_kib / 2),
             threads: online_cpus(),
             time_limit: Duration::from_secs(3600),

@@ -7,8 +7,8 @@ use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2
 use keyway_volume::edit::{self, AddKey};
 use keyway_volume::storage::Memory;
 use keyway_volume::{
-    Access, Cost, Error, Header, KdfChoice, Luks, OsRandom, Random, Storage, UnlockOptions, unlock,
-    verify_volume_key,
+    Access, Admitted, Cost, Error, Header, KdfChoice, Luks, OsRandom, Random, Storage, Terms, UnlockOptions,
+    unlock, verify_volume_key,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -223,7 +223,8 @@ fn an_unknown_requirement_forbids_opening_and_editing_by_name() {
     let expected = "requirement \"time-travel\" is unknown";
     assert_eq!(slot_of(&luks, "slot 0").err().unwrap().to_string(), expected);
     assert_eq!(verify_volume_key(&luks, &key).err().unwrap().to_string(), expected);
-    assert_eq!(luks.layout().err().unwrap().to_string(), expected);
+    let judged = Admitted::judge(luks, None, &Terms::default());
+    assert_eq!(judged.err().unwrap().to_string(), expected);
     let mut luks = Luks::open(storage.clone(), Access::Write).unwrap();
     let before = storage.to_vec();
     assert_eq!(edit::kill_slot(&mut luks, 0, &mut OsRandom).err().unwrap().to_string(), expected);

@@ -20,6 +20,12 @@ pub(crate) const UNLOCKING: &[&Opt] = &[
     &DISABLE_LOCKS,
 ];
 
+/// What is taken of a header that nobody means to have.
+pub(crate) const ADMISSION: &[&Opt] = &[&WEAK_CIPHER];
+
+/// The same where nothing is ever written to the volume.
+pub(crate) const ADMISSION_TO_READ: &[&Opt] = &[&WEAK_CIPHER, &LINEAR_SEGMENTS];
+
 /// What a plain volume is, where `--offset` has another meaning.
 pub(crate) const PLAIN: &[&Opt] =
     &[&CIPHER, &HASH, &DEVICE_OFFSET, &SKIP, &SIZE, &DEVICE_SIZE, &SECTOR_SIZE, &IV_LARGE_SECTORS];

@@ -8,6 +8,7 @@ use super::values::Args;
 use super::{help, table};
 use crate::command::{COMMANDS, LEFT_OUT};
 use crate::failure::{Exit, Failure, Result};
+use crate::session;
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction};
@@ -50,10 +51,10 @@ pub(crate) fn parse(mut argv: impl Iterator<Item = OsString>) -> Result<Invocati
     run_command(program, command, alias, rest)
 }
 
-/// "cryptsetup" when called by that name, else "keyway".
-fn program_name(argv0: &OsStr) -> &'static str {
+/// "cryptsetup" when called by that name (or started in the background by a process that was), else "keyway".
+pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
     match Path::new(argv0).file_name() {
-        Some(name) if name == "cryptsetup" => "cryptsetup",
+        Some(name) if name == "cryptsetup" || name == session::OF_CRYPTSETUP => "cryptsetup",
         _ => "keyway",
     }
 }
@@ -153,7 +154,7 @@ fn run_command(
     }
     check_operands(program, command, &operands)?;
     let test_only = matches.get_flag(shared::TEST_ARGS.long);
-    let args = Args::new(command, matches, operands, alias.and_then(|a| a.device_type))?;
+    let args = Args::new(program, command, matches, operands, alias.and_then(|a| a.device_type))?;
     if test_only {
         return Ok(Invocation::Print("No action taken. Invoked with --test-args option.\n".to_owned()));
     }

@@ -302,6 +302,22 @@ pub(crate) static SHARED: Opt = flag(
     "A volume that QEMU or another Keyway writes to is refused, and so is one that is mounted or mapped: two writers that \
      do not know of each other destroy what is on it. With this option they are taken to know.",
 );
+pub(crate) static WEAK_CIPHER: Opt = flag(
+    "weak-cipher-is-fine",
+    None,
+    "Take a cipher that protects little.",
+    "No encryption at all (cipher_null), ECB, ciphers and modes that make a key stream (arc4, ctr, xctr, cfb, ofb: each version \
+     of a sector gives the others away), the IV null, and keys of less than 128 bits (of XTS: each half) are refused otherwise: \
+     whoever can write the header can put them there, and reads what is then written. Called by the name cryptsetup, they are \
+     taken with a warning.",
+);
+pub(crate) static LINEAR_SEGMENTS: Opt = flag(
+    "linear-segments-are-fine",
+    None,
+    "Read segments that are not encrypted.",
+    "A LUKS2 header may describe data that is not encrypted. No volume is like that outside of a reencryption, but whoever can \
+     write the header can make it so. With this option what stands there is read, for whoever examines such a header.",
+);
 pub(crate) static DIRECT_IO: Opt = flag(
     "direct-io",
     None,

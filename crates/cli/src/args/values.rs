@@ -10,6 +10,7 @@ use std::path::Path;
 
 /// The invoked command with its options and operands; every value has been checked against its row.
 pub(crate) struct Args {
+    program: &'static str,
     command: &'static Command,
     matches: ArgMatches,
     operands: Vec<OsString>,
@@ -24,12 +25,13 @@ pub(crate) type Preset = (&'static Opt, OsString);
 impl Args {
     /// Checks each given value against its row.
     pub(super) fn new(
+        program: &'static str,
         command: &'static Command,
         matches: ArgMatches,
         operands: Vec<OsString>,
         device_type: Option<&'static str>,
     ) -> Result<Self> {
-        let args = Self { command, matches, operands, device_type, presets: Vec::new() };
+        let args = Self { program, command, matches, operands, device_type, presets: Vec::new() };
         for option in command.all_options().filter(|o| o.takes_value()) {
             args.check(option)?;
         }
@@ -39,14 +41,15 @@ impl Args {
     /// A command line that nobody typed: one command runs another with these values.
     pub(crate) fn untyped(command: &'static Command, presets: Vec<Preset>) -> Self {
         let (matches, operands) = (ArgMatches::default(), Vec::new());
-        Self { command, matches, operands, device_type: None, presets }
+        Self { program: "keyway", command, matches, operands, device_type: None, presets }
     }
 
     /// The same command line with these operands, and these values where it gives none.
     pub(crate) fn completed(&self, operands: Vec<OsString>, presets: Vec<Preset>) -> Result<Self> {
-        let (command, device_type, matches) = (self.command, self.device_type, self.matches.clone());
+        let (program, command, device_type) = (self.program, self.command, self.device_type);
+        let matches = self.matches.clone();
         let presets = [self.presets.clone(), presets].concat();
-        let args = Self { command, matches, operands, device_type, presets };
+        let args = Self { program, command, matches, operands, device_type, presets };
         args.presets.iter().try_for_each(|(option, _)| args.check(option))?;
         Ok(args)
     }
@@ -56,6 +59,11 @@ impl Args {
         let value =
             |option: &Opt| self.given(option).then(|| self.raw(option).unwrap_or_default().to_owned());
         options.iter().filter_map(|option| Some((*option, value(option)?))).collect()
+    }
+
+    /// Whether the program was called by cryptsetup's name.
+    pub(crate) fn is_cryptsetup(&self) -> bool {
+        self.program == "cryptsetup"
     }
 
     /// The command's table.

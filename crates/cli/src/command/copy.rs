@@ -49,6 +49,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::TRIES,
             &shared::DISABLE_LOCKS,
         ],
+        groups::ADMISSION_TO_READ,
         groups::NEW_VOLUME,
         groups::PROGRESS,
     ],

@@ -200,7 +200,7 @@ impl Target {
 
     /// cryptsetup's words for a file that grew to take the header, and has no room for data yet.
     fn warn_of_no_room(&self, luks: &Luks, len_before: u64) -> Result<()> {
-        let data_start = luks.layout()?.segments.first().map_or(0, |segment| segment.storage_offset);
+        let data_start = luks.data_offset()?;
         if self.header.is_some() || len_before > data_start {
             return Ok(());
         }

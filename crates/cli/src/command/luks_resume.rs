@@ -17,7 +17,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "Asks for a passphrase as opening does. A plain volume has no header that would tell a wrong one: what is compared is \
           a digest of the key that it was opened with, which its process keeps. Hash and key size are those that it was \
           opened with.",
-    options: &[&[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN],
+    options: &[&[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN, groups::ADMISSION],
     examples: &[Example { line: "keyway luksResume home", does: "After the lid has opened." }],
     run,
 };
@@ -43,10 +43,10 @@ fn resume(args: &Args, found: &Mapping) -> Result<()> {
         return Err(not_suspended(name));
     }
     let shown = mapping::header_path(args, found, &line).unwrap_or_default();
-    let (volume_key, digest) = mapping::take_volume_key(args, &luks, &shown)?;
+    let opened = mapping::open_again(args, luks, &shown)?;
     let features = mapping::features(&found.mapper)?;
-    let luks2 = (luks.version() == 2).then(|| (luks.uuid(), digest));
-    let place = mapping::place_key(args, &volume_key, luks2, &features)?;
+    let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
+    let place = mapping::place_key(args, opened.volume_key(), luks2, &features)?;
     let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
     let failed =
         |error| Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."));

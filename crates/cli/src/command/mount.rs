@@ -46,6 +46,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::DIRECT_IO,
         ],
         groups::UNLOCKING,
+        groups::ADMISSION,
         groups::PLAIN,
     ],
     examples: &[

@@ -30,6 +30,7 @@ pub(crate) static COMMAND: Command = Command {
     options: &[
         &[&OFFSET, &LENGTH, &OUTPUT, &shared::FORCE, &shared::DIRECT_IO],
         groups::UNLOCKING,
+        groups::ADMISSION_TO_READ,
         groups::PLAIN,
         groups::PROGRESS,
     ],

@@ -22,7 +22,11 @@ pub(crate) static COMMAND: Command = Command {
           Where the volume key is in the kernel's keyring, the passphrase is asked for, as cryptsetup does it. A volume behind \
           a door of Keyway's own needs none. An NBD client sees the new size when it connects anew, and is refused what lies \
           beyond a smaller one; a ublk device keeps the size that it was made with.",
-    options: &[&[&shared::SIZE, &shared::DEVICE_SIZE, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN],
+    options: &[
+        &[&shared::SIZE, &shared::DEVICE_SIZE, &shared::EXTERNAL_TOKENS_PATH],
+        groups::KEY_AGAIN,
+        groups::ADMISSION,
+    ],
     examples: &[
         Example { line: "keyway resize home", does: "Take all of the device, which has grown." },
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },
@@ -72,8 +76,8 @@ fn reload_key(args: &Args, found: &Mapping, line: &Line) -> Result<Option<KeyPla
     let luks =
         mapping::luks(args, found, line, Access::Read)?.ok_or_else(|| mapping::no_header(found.name()))?;
     let shown = mapping::header_path(args, found, line).unwrap_or_default();
-    let (volume_key, digest) = mapping::take_volume_key(args, &luks, &shown)?;
-    mapping::hold_key(&volume_key, luks.uuid(), digest).map(Some)
+    let opened = mapping::open_again(args, luks, &shown)?;
+    mapping::hold_key(opened.volume_key(), opened.luks().uuid(), opened.digest()).map(Some)
 }
 
 /// The new length in sectors.

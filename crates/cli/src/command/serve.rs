@@ -52,6 +52,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::DIRECT_IO,
         ],
         groups::UNLOCKING,
+        groups::ADMISSION,
         groups::PLAIN,
     ],
     examples: &[

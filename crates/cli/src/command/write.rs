@@ -26,6 +26,7 @@ pub(crate) static COMMAND: Command = Command {
     options: &[
         &[&OFFSET, &shared::SHARED, &shared::DIRECT_IO],
         groups::UNLOCKING,
+        groups::ADMISSION,
         groups::PLAIN,
         groups::PROGRESS,
     ],

@@ -1,6 +1,7 @@
 //! The header of a volume that is mapped: at the start of its device, or where `--header` says.
 
 use super::{Mapping, device_path};
+use crate::admission;
 use crate::args::{Args, shared};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
@@ -9,7 +10,7 @@ use crate::session::Facts;
 use crate::{hint, plain, unlocking};
 use keyway_attach::dm::crypt;
 use keyway_crypto::Secret;
-use keyway_volume::{Access, Luks, UnlockOptions};
+use keyway_volume::{Access, Luks, Opened, UnlockOptions};
 use std::path::{Path, PathBuf};
 
 /// Where the header of the mapping should be.
@@ -37,8 +38,14 @@ pub(crate) fn luks(
     Ok(is_same.then_some(luks))
 }
 
-/// Asks for a passphrase until it opens the header, whose path is shown, and gives the volume key and its digest.
-pub(crate) fn take_volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<(Secret, u32)> {
+/// Judges the header, whose path is shown, and asks for a passphrase until it opens.
+pub(crate) fn open_again(args: &Args, luks: Luks, shown: &Path) -> Result<Opened> {
+    let admitted = admission::judge(args, luks, shown, None)?;
+    let (volume_key, digest) = volume_key(args, admitted.luks(), shown)?;
+    admission::open(admitted, shown, volume_key, digest)
+}
+
+fn volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<(Secret, u32)> {
     if let Some(given) = unlocking::given_volume_key(args, luks)? {
         return Ok(given);
     }
@@ -51,7 +58,7 @@ pub(crate) fn take_volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<
 /// The volume key of the volume behind a session, from its passphrase.
 pub(crate) fn take_session_key(args: &Args, facts: &Facts) -> Result<Secret> {
     match session_header(args, facts, Access::Read)? {
-        Some((luks, path)) => take_volume_key(args, &luks, &path).map(|(volume_key, _)| volume_key),
+        Some((luks, path)) => open_again(args, luks, &path).map(|opened| opened.into_parts().2),
         None => plain::key_again(args, Path::new(&facts.device), facts.key_bits, &facts.hash),
     }
 }

@@ -4,10 +4,10 @@
 //! process that the user started, which passes everything on until a zero byte says that the door is open, or until the
 //! end says that it is not. Just before the zero byte the process gets a session (setsid(2)) of its own, and so no signal of the terminal's.
 
+use crate::args;
 use crate::failure::{Exit, Failure, Result};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use std::env;
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -16,13 +16,17 @@ use std::process::{Child, Command, Stdio};
 
 /// Whether this is the second process.
 pub(super) fn is_inside() -> bool {
-    env::args_os().next().is_some_and(|name| name == OsStr::new(NAME))
+    env::args_os().next().is_some_and(|name| name == NAME || name == OF_CRYPTSETUP)
 }
 
 /// Starts the second process and returns when its door is open.
 pub(super) fn start() -> Result<()> {
+    let name = match args::program_name(&env::args_os().next().unwrap_or_default()) {
+        "cryptsetup" => OF_CRYPTSETUP,
+        _ => NAME,
+    };
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(NAME).args(env::args_os().skip(1)).stdout(Stdio::piped());
+    command.arg0(name).args(env::args_os().skip(1)).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|e| cannot_start(&e))?;
     if pass_on(&mut child).map_err(|e| cannot_start(&e))? {
         return Ok(());
@@ -79,6 +83,9 @@ fn cannot_start(why: &io::Error) -> Failure {
 
 /// The second process's own name (`argv[0]`), which it is known by in lists of processes too.
 const NAME: &str = "keyway-session";
+
+/// Its name when the first process was called by cryptsetup's.
+pub(crate) const OF_CRYPTSETUP: &str = "cryptsetup-session";
 
 /// The byte that says that the door is open. No text holds it.
 const OPEN: u8 = 0;

@@ -7,13 +7,15 @@
 //!
 //! (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst.) "aes" alone means aes-cbc-plain. A [`CipherSpec`]
 //! exists only for a combination that can exist: `classic` and `capi` take the two forms apart, `table` knows the names,
-//! `rules` what goes together, `keys` how a volume key is divided. [`space()`] walks through all there is.
+//! `rules` what goes together, `keys` how a volume key is divided, `strength` what is unfit for sectors. [`space()`] walks
+//! through all there is.
 
 mod capi;
 mod classic;
 mod keys;
 mod rules;
 mod space;
+mod strength;
 mod table;
 
 use crate::block::table::Cipher;
@@ -23,6 +25,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 pub use space::{Combination, Existing, space};
+pub use strength::Weakness;
 use table::EssivHash;
 
 /// A cipher, mode and IV that can exist together. Impossible combinations do not parse.

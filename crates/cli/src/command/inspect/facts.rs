@@ -2,7 +2,7 @@
 
 use super::warnings;
 use crate::failure::Result;
-use crate::{hint, unlocking};
+use crate::hint;
 use keyway_crypto::{CipherSpec, Hash};
 use keyway_format::luks1::SlotState;
 use keyway_format::luks2::{
@@ -83,7 +83,7 @@ impl Facts {
             label: None,
             subsystem: None,
             segments: Vec::new(),
-            key_bits: unlocking::volume_key_len(luks).map(|bytes| bytes * 8),
+            key_bits: luks.header().volume_key_len().map(|bytes| bytes * 8),
             header: HeaderState::Single,
             flags: Vec::new(),
             requirements: Vec::new(),

@@ -107,6 +107,7 @@ static KNOWN: &[(&str, &Opt)] = &[
     ("perf-no_read_workqueue", &PERF_NO_READ),
     ("no-write-workqueue", &PERF_NO_WRITE),
     ("perf-no_write_workqueue", &PERF_NO_WRITE),
+    ("weak-cipher-is-fine", &shared::WEAK_CIPHER),
     ("tries", &shared::TRIES),
     ("timeout", &shared::TIMEOUT),
     ("verify", &shared::VERIFY_PASSPHRASE),

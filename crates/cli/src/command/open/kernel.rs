@@ -1,9 +1,8 @@
 //! The kernel's door: a dm-crypt mapping as cryptsetup makes it, to the byte.
 
-use super::conflicts::Kind;
-use super::options::{LINK_VK, PERSISTENT};
+use super::options::LINK_VK;
 use crate::args::{Args, shared};
-use crate::device::{self, Versions};
+use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::mapping::{self, KeyPlace};
 use crate::plaintext::{self, Data, Format, Unlocked};
@@ -11,11 +10,10 @@ use crate::{hint, output};
 use keyway_attach::dm::crypt::{Features, Line, Options};
 use keyway_attach::dm::keyring::{Key, Link};
 use keyway_attach::dm::{self, Mapper, Target};
-use keyway_volume::{Access, MappedSegment, Mapping};
-use std::path::Path;
+use keyway_volume::{MappedSegment, Mapping};
 
 /// Maps the volume under `name`.
-pub(super) fn run(args: &Args, kind: Kind, name: &str) -> Result<()> {
+pub(super) fn run(args: &Args, name: &str) -> Result<()> {
     if args.given(&shared::DIRECT_IO) {
         let message = "--direct-io is for doors of Keyway's own (--backend nbd, fuse or ublk): dm-crypt has no page cache below it.";
         return Err(Failure::new(Exit::Parameters, message));
@@ -34,33 +32,11 @@ pub(super) fn run(args: &Args, kind: Kind, name: &str) -> Result<()> {
         mapping::refuse_if_mapped(&device)?;
     }
     let read_only = args.given(&shared::READONLY) || mapping::is_read_only(&device);
-    if kind == Kind::Luks {
-        check_header(args, &device)?;
-    }
     let data = if read_only { Data::Read } else { Data::Write };
     let unlocked = plaintext::unlock(args, 0, data, false)?;
     map(args, &mapper, name, &unlocked, read_only)?;
     output::debug(args, &format!("{} is mapped by the kernel.", mapping::place(name).display()))?;
     super::keep_flags(args, &unlocked.format);
-    Ok(())
-}
-
-/// What can be refused before a passphrase is asked for.
-fn check_header(args: &Args, device: &Path) -> Result<()> {
-    let luks = device::load(args, 0, Access::Read, Versions::from_args(args)?)?;
-    let layout = luks.layout().map_err(|e| hint::on_volume(device, &e))?;
-    let start = layout.segments.first().map_or(0, |segment| segment.storage_offset);
-    let len = std::fs::metadata(device).map_or(0, |m| m.len());
-    if mapping::is_regular_file(device) && start >= len / SECTOR * SECTOR {
-        let message = format!(
-            "LUKS file container {} is too small for activation, there is no remaining space for data.",
-            device.display()
-        );
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    if args.given(&PERSISTENT) && luks.version() == 1 {
-        output::debug(args, "LUKS1 headers keep no flags.")?;
-    }
     Ok(())
 }
 

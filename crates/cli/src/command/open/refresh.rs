@@ -37,6 +37,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::KEY_SLOT,
         ],
         groups::KEY_AGAIN,
+        groups::ADMISSION,
     ],
     examples: &[Example {
         line: "keyway refresh --allow-discards --persistent home",
@@ -99,10 +100,11 @@ fn refresh(args: &Args, found: &Mapping) -> Result<()> {
         return replace(args, found, &target, Line { key, ..line_with(args, found, None, &target)? });
     }
     let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Read };
-    let mut luks =
-        mapping::luks(args, found, &line, access)?.ok_or_else(|| mapping::no_header(found.name()))?;
+    let luks = mapping::luks(args, found, &line, access)?.ok_or_else(|| mapping::no_header(found.name()))?;
     let shown = mapping::header_path(args, found, &line).unwrap_or_default();
-    let (volume_key, digest) = mapping::take_volume_key(args, &luks, &shown)?;
+    let opened = mapping::open_again(args, luks, &shown)?;
+    let digest = opened.digest();
+    let (mut luks, _, volume_key) = opened.into_parts();
     let features = mapping::features(&found.mapper)?;
     let luks2 = (luks.version() == 2).then(|| (luks.uuid().to_owned(), digest));
     let luks2 = luks2.as_ref().map(|(uuid, digest)| (uuid.as_str(), *digest));

@@ -1,5 +1,6 @@
 //! `open --test-passphrase`: unlocks, and nothing else happens.
 
+use crate::admission;
 use crate::args::{Args, shared};
 use crate::device::{self, Versions};
 use crate::failure::Result;
@@ -11,6 +12,7 @@ use keyway_volume::{Access, UnlockOptions};
 pub(super) fn run(args: &Args) -> Result<()> {
     let device = device::header_path(args, 0)?;
     let luks = device::load(args, 0, Access::Read, Versions::from_args(args)?)?;
+    admission::check(args, &luks, &device)?;
     if unlocking::given_volume_key(args, &luks)?.is_some() {
         return Ok(());
     }

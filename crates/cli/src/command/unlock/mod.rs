@@ -11,7 +11,7 @@ mod volume;
 
 pub(crate) use init::is_first_process;
 
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
 use cmdline::CommandLine;
@@ -75,16 +75,19 @@ pub(crate) static COMMAND: Command = Command {
           again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. A volume with the \
           option nofail is passed over when it cannot be opened.\n\n\
           The exit code is open's: 2 for a wrong passphrase, 4 for a device that never came.",
-    options: &[&[
-        &CMDLINE,
-        &WAIT,
-        &DRY_RUN,
-        &INIT,
-        &shared::TRIES,
-        &shared::TIMEOUT,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-    ]],
+    options: &[
+        &[
+            &CMDLINE,
+            &WAIT,
+            &DRY_RUN,
+            &INIT,
+            &shared::TRIES,
+            &shared::TIMEOUT,
+            &shared::MEMORY_BUDGET,
+            &shared::TIME_LIMIT,
+        ],
+        groups::ADMISSION,
+    ],
     examples: &[
         Example { line: "keyway unlock", does: "Everything that this boot names." },
         Example { line: "keyway unlock --dry-run", does: "What would that be?" },

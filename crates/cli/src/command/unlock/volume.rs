@@ -2,7 +2,7 @@
 
 use super::key_file::KeyFile;
 use super::{find, script};
-use crate::args::{Args, shared};
+use crate::args::{Args, groups, shared};
 use crate::command::open::{self, crypttab};
 use crate::failure::{Exit, Failure, Result};
 use crate::{mapping, output, passphrase};
@@ -67,7 +67,8 @@ fn by_file(args: &Args, file: &OsStr, there: &Entry, limit: Duration) -> Result<
 
 /// `open`, with the entry's options and those of this command.
 pub(super) fn open_as(args: &Args, entry: &Entry) -> Result<()> {
-    let mut given = args.handed_on(&[
+    let mut given = args.handed_on(groups::ADMISSION);
+    given.extend(args.handed_on(&[
         &shared::TRIES,
         &shared::TIMEOUT,
         &shared::MEMORY_BUDGET,
@@ -75,7 +76,7 @@ pub(super) fn open_as(args: &Args, entry: &Entry) -> Result<()> {
         &shared::VERBOSE,
         &shared::DEBUG,
         &shared::DEBUG_JSON,
-    ]);
+    ]));
     given.push((&open::options::BACKEND, "kernel".into()));
     let plain = Args::untyped(&open::COMMAND, given);
     let opened = open::open(&crypttab::completed(&plain, entry)?);

@@ -1,0 +1,129 @@
+//! What a specification gives away by itself, whatever its key: the kinds of encryption that nobody means who stores
+//! data in sectors, and how long the key is that has to be guessed.
+//!
+//! Sectors are rewritten in place under the same key and IV. A mode that makes a key stream of these two makes the same
+//! one again: two versions of a sector, or a sector of which one version is known, give the other away.
+
+use super::{CipherSpec, Iv, Mode};
+
+/// Why a cipher hides less than its key's length promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weakness {
+    /// cipher_null: nothing is encrypted.
+    NoEncryption,
+    /// arc4, ctr, xctr, cfb, ofb: the key stream of a sector comes again with each version of it.
+    KeyStream,
+    /// Equal blocks are equal on disk, wherever they stand.
+    Ecb,
+    /// The IV "null": equal sectors are equal on disk.
+    SameIv,
+}
+
+impl Weakness {
+    /// What follows from it, as the end of a sentence about the cipher.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::NoEncryption => "encrypts nothing",
+            Self::KeyStream => "uses the same key stream for each version of a sector",
+            Self::Ecb => "shows which blocks are equal",
+            Self::SameIv => "shows which sectors are equal",
+        }
+    }
+}
+
+impl CipherSpec {
+    /// What it gives away by itself; `None` for what is fit for sectors.
+    pub fn weakness(&self) -> Option<Weakness> {
+        match (self.mode, self.iv) {
+            _ if self.cipher.name == "cipher_null" => Some(Weakness::NoEncryption),
+            // What has no blocks is a key stream, though the kernel calls its mode ecb.
+            _ if self.cipher.block_bits() < 64 || self.mode.is_stream() => Some(Weakness::KeyStream),
+            (Mode::Ecb, _) => Some(Weakness::Ecb),
+            (_, Iv::Null) => Some(Weakness::SameIv),
+            _ => None,
+        }
+    }
+
+    /// The bits that have to be guessed of a volume key of `bits` bits: one half for XTS, one of loop-AES's keys, and
+    /// nothing of what IVs and tweaks take. `None` when the specification takes no such key.
+    pub fn guessed_bits(&self, bits: usize) -> Option<usize> {
+        let each = 8 * self.key_layout(bits / 8).filter(|_| bits.is_multiple_of(8))?.each;
+        Some(match self.mode {
+            Mode::Xts => each / 2,
+            Mode::Lrw => each - 128,
+            _ => each,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> CipherSpec {
+        CipherSpec::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a04_key_streams_ecb_and_no_encryption_are_weak() {
+        for (text, weakness) in [
+            ("cipher_null-ecb", Weakness::NoEncryption),
+            ("capi:ecb(cipher_null)", Weakness::NoEncryption),
+            ("arc4-ecb", Weakness::KeyStream),
+            ("capi:ecb(arc4)", Weakness::KeyStream),
+            ("aes-ctr-plain64", Weakness::KeyStream),
+            ("capi:ctr(aes)-plain64", Weakness::KeyStream),
+            ("aes-xctr-plain64", Weakness::KeyStream),
+            ("aes-cfb-plain64", Weakness::KeyStream),
+            ("aes-ofb-plain64", Weakness::KeyStream),
+            ("blowfish-ctr-plain64", Weakness::KeyStream),
+            ("aes-ecb", Weakness::Ecb),
+            ("capi:ecb(aes)", Weakness::Ecb),
+            ("aes-xts-null", Weakness::SameIv),
+            ("aes-cbc-null", Weakness::SameIv),
+        ] {
+            assert_eq!(spec(text).weakness(), Some(weakness), "{text}");
+        }
+        for text in [
+            "aes-xts-plain64",
+            "aes-xts-plain",
+            "aes-cbc-essiv:sha256",
+            "aes-cbc-plain",
+            "aes-lrw-benbi",
+            "aes-pcbc-plain64",
+            "xchacha12,aes-adiantum-plain64",
+            "aes-hctr2-plain64",
+            "aes:64-cbc-lmk",
+            "aes-cbc-tcw",
+            "aes-cbc-elephant",
+            "aes-cbc-eboiv",
+            "blowfish-cbc-plain64",
+        ] {
+            assert_eq!(spec(text).weakness(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a04_only_the_key_that_has_to_be_guessed_counts() {
+        for (text, key, guessed) in [
+            ("aes-xts-plain64", 256, Some(128)),
+            ("aes-xts-plain64", 512, Some(256)),
+            ("serpent-xts-plain64", 128, Some(64)),
+            ("aes-cbc-plain64", 128, Some(128)),
+            ("des-cbc-plain64", 64, Some(64)),
+            ("cast5-cbc-plain64", 40, Some(40)),
+            ("aes-lrw-benbi", 256, Some(128)),
+            ("aes:64-cbc-lmk", 64 * 128, Some(128)),
+            ("aes:64-cbc-lmk", 65 * 128, Some(128)),
+            ("aes-cbc-tcw", 384, Some(128)),
+            ("aes-cbc-elephant", 512, Some(256)),
+            ("xchacha12,aes-adiantum-plain64", 256, Some(256)),
+            ("arc4-ecb", 8, Some(8)),
+            ("cipher_null-ecb", 0, Some(0)),
+            ("aes-xts-plain64", 128, None),
+            ("aes-cbc-plain64", 129, None),
+        ] {
+            assert_eq!(spec(text).guessed_bits(key), guessed, "{text} with {key} bits");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What is said against opening a header: the rule, and the segment that breaks it.
+
+use super::Exemption;
+use keyway_crypto::Weakness;
+use std::fmt;
+
+/// A rule that a segment breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The segment's number; 0 for LUKS1.
+    pub segment: u32,
+    /// The rule, and how it is broken.
+    pub rule: Rule,
+}
+
+/// What a volume that somebody meant to have does not do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// Data that is not encrypted, though no reencryption is under way.
+    LinearSegment,
+    /// A cipher that is not for sectors.
+    WeakCipher {
+        /// As the header names it.
+        cipher: String,
+        /// What is wrong with it.
+        weakness: Weakness,
+    },
+    /// A key that can be guessed.
+    ShortKey {
+        /// As the header names it.
+        cipher: String,
+        /// What has to be guessed of the key.
+        bits: usize,
+    },
+    /// A segment under another key than the first.
+    AnotherKey {
+        /// The digest that verifies it.
+        digest: u32,
+        /// The digest that verifies the first one.
+        first: u32,
+    },
+    /// Data beyond the end of the device.
+    BeyondDevice {
+        /// Where the data ends.
+        needs: u64,
+        /// Where the device ends.
+        has: u64,
+    },
+    /// Data where the header is.
+    OverHeader {
+        /// Where the data starts.
+        start: u64,
+        /// Where header and keyslots end.
+        header_end: u64,
+    },
+    /// Not one sector fits behind the segment's start.
+    NoRoom {
+        /// Where the data starts.
+        start: u64,
+        /// The size of a sector.
+        sector_size: u64,
+        /// Where the device ends.
+        has: u64,
+    },
+}
+
+impl Rule {
+    /// Which of the terms lets it pass; `None`: nothing does.
+    pub fn exemption(&self) -> Option<Exemption> {
+        match self {
+            Self::LinearSegment => Some(Exemption::LinearSegments),
+            Self::WeakCipher { .. } | Self::ShortKey { .. } => Some(Exemption::WeakCiphers),
+            Self::AnotherKey { .. }
+            | Self::BeyondDevice { .. }
+            | Self::OverHeader { .. }
+            | Self::NoRoom { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let segment = self.segment;
+        match &self.rule {
+            Rule::LinearSegment => write!(
+                f,
+                "segment {segment} is linear: it is not encrypted, though no reencryption is under way"
+            ),
+            Rule::WeakCipher { cipher, weakness } => {
+                write!(f, "segment {segment} is under {cipher}, which {}", weakness.in_words())
+            }
+            Rule::ShortKey { cipher, bits } => write!(
+                f,
+                "segment {segment} is under {cipher} with a key of {bits} bits, which can be guessed: {LEAST_KEY_BITS} \
+                 are needed"
+            ),
+            Rule::AnotherKey { digest, first } => write!(
+                f,
+                "segment {segment} is under another key (digest {digest}) than segment 0 (digest {first}), though no \
+                 reencryption is under way"
+            ),
+            Rule::BeyondDevice { needs, has } => write!(
+                f,
+                "segment {segment}: the device ends at byte {has}, but its header describes data up to byte {needs}"
+            ),
+            Rule::OverHeader { start, header_end } => write!(
+                f,
+                "segment {segment} starts at byte {start}, inside the header, which ends at byte {header_end}"
+            ),
+            Rule::NoRoom { start, sector_size, has } => write!(
+                f,
+                "segment {segment} starts at byte {start}, and the device ends at byte {has}: there is no room for a \
+                 sector of {sector_size} bytes"
+            ),
+        }
+    }
+}
+
+/// The shortest key that nobody guesses.
+pub(super) const LEAST_KEY_BITS: usize = 128;

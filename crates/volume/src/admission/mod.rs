@@ -1,0 +1,156 @@
+//! Admission: whether what a header describes may be opened, judged on the one copy that is then used for everything.
+//!
+//! LUKS metadata is not authenticated: whoever writes the storage can say in it that the data is not encrypted at all
+//! (CVE-2025-59054, CVE-2025-58356). So nothing opens a volume but through here, in two steps:
+//!
+//! ```text
+//! Luks ──Admitted::judge──▶ Admitted ──Admitted::open──▶ Opened ──▶ Layout, volume key
+//!        before anybody is asked        the key is there
+//! ```
+//!
+//! Only an [`Opened`] gives out the [`Layout`] of a header, and without a layout there is no
+//! [`Volume`](crate::Volume), no table for the kernel and no door.
+
+mod finding;
+mod rules;
+
+pub use finding::{Finding, Rule};
+
+use crate::{Error, Layout, Luks, Result};
+use keyway_crypto::Secret;
+
+/// What the user takes although nobody means it usually.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// Ciphers that hide little or nothing, and keys that can be guessed.
+    pub weak_ciphers: bool,
+    /// Segments that are not encrypted.
+    pub linear_segments: bool,
+}
+
+impl Terms {
+    /// Whether a header of which this was found may be opened.
+    fn take(&self, finding: &Finding) -> bool {
+        match finding.rule.exemption() {
+            Some(Exemption::WeakCiphers) => self.weak_ciphers,
+            Some(Exemption::LinearSegments) => self.linear_segments,
+            None => false,
+        }
+    }
+}
+
+/// Which of the [`Terms`] lets something through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exemption {
+    /// [`Terms::weak_ciphers`].
+    WeakCiphers,
+    /// [`Terms::linear_segments`].
+    LinearSegments,
+}
+
+/// The device with the data, as the header is judged by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataDevice {
+    /// Its length in bytes.
+    pub len: u64,
+    /// Whether the header stands on it too.
+    pub holds_header: bool,
+}
+
+/// A header that may be opened.
+pub struct Admitted {
+    luks: Luks,
+    layout: Layout,
+    terms: Terms,
+    tolerated: Vec<Finding>,
+}
+
+impl Admitted {
+    /// Judges the header, before any key is asked for. `data` is `None` where the data is not touched: when a passphrase
+    /// is only tried, or gives a mapping its key back.
+    ///
+    /// # Errors
+    /// [`Error::NotAdmitted`] with the rule that it breaks, or why it cannot be opened at all.
+    pub fn judge(luks: Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Self> {
+        let layout = luks.header().layout();
+        let tolerated = check(&luks, data, terms)?;
+        Ok(Self { layout: layout?, luks, terms: terms.clone(), tolerated })
+    }
+
+    /// The header.
+    pub fn luks(&self) -> &Luks {
+        &self.luks
+    }
+
+    /// What was taken on the user's terms.
+    pub fn tolerated(&self) -> &[Finding] {
+        &self.tolerated
+    }
+
+    /// Goes on with the volume key that `digest` has verified.
+    ///
+    /// # Errors
+    /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the segments'.
+    pub fn open(self, volume_key: Secret, digest: u32) -> Result<Opened> {
+        let found = rules::findings_of_key(self.luks.header(), &self.layout, &volume_key, digest);
+        match found.into_iter().find(|finding| !self.terms.take(finding)) {
+            Some(finding) => Err(Error::NotAdmitted(finding)),
+            None => Ok(Opened { luks: self.luks, layout: self.layout, volume_key, digest }),
+        }
+    }
+}
+
+/// A volume that may be used: its header was judged, its key is there.
+pub struct Opened {
+    luks: Luks,
+    layout: Layout,
+    volume_key: Secret,
+    digest: u32,
+}
+
+impl Opened {
+    /// The header.
+    pub fn luks(&self) -> &Luks {
+        &self.luks
+    }
+
+    /// What of the data device is plaintext where.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The volume key.
+    pub fn volume_key(&self) -> &Secret {
+        &self.volume_key
+    }
+
+    /// The digest that verified the volume key (0 for LUKS1).
+    pub fn digest(&self) -> u32 {
+        self.digest
+    }
+
+    /// Header, layout and volume key.
+    pub fn into_parts(self) -> (Luks, Layout, Secret) {
+        (self.luks, self.layout, self.volume_key)
+    }
+}
+
+/// Judges the header for those who try its keys only: what it describes need not be something that can be mapped. Gives
+/// what was taken on the user's terms.
+///
+/// # Errors
+/// As [`Admitted::judge`].
+pub fn check(luks: &Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Vec<Finding>> {
+    luks.check_requirements()?;
+    let found = findings(luks, data);
+    match found.iter().find(|finding| !terms.take(finding)) {
+        Some(finding) => Err(Error::NotAdmitted(finding.clone())),
+        None => Ok(found),
+    }
+}
+
+/// All that there is to say against opening the header, for those who only look. What cannot be mapped at all is said
+/// elsewhere.
+pub fn findings(luks: &Luks, data: Option<DataDevice>) -> Vec<Finding> {
+    luks.header().layout().map_or_else(|_| Vec::new(), |layout| rules::findings(luks.header(), &layout, data))
+}

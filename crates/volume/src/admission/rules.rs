@@ -1,0 +1,101 @@
+//! The rules: each a small pure function of what the header says.
+
+use super::DataDevice;
+use super::finding::{Finding, LEAST_KEY_BITS, Rule};
+use crate::layout::{Layout, MappedSegment, Mapping};
+use crate::luks::Header;
+use keyway_crypto::{CipherSpec, Secret};
+use keyway_format::luks2::{Metadata, SegmentKind};
+
+/// What is against opening the volume, whatever its key is.
+pub(super) fn findings(header: &Header, layout: &Layout, data: Option<DataDevice>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (number, segment) in (0..).zip(&layout.segments) {
+        let mut add = |rule: Option<Rule>| found.extend(rule.map(|rule| Finding { segment: number, rule }));
+        add(cipher(&segment.mapping));
+        add(key_length(&segment.mapping, header.volume_key_len()));
+        add(another_key(header, number));
+        if let Some(data) = data {
+            add(geometry(segment, data.len));
+            add(over_header(segment, header, data));
+        }
+    }
+    found
+}
+
+/// What is against opening it with this key, which `digest` has verified.
+pub(super) fn findings_of_key(
+    header: &Header,
+    layout: &Layout,
+    volume_key: &Secret,
+    digest: u32,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (number, segment) in (0..).zip(&layout.segments) {
+        let mut add = |rule: Option<Rule>| found.extend(rule.map(|rule| Finding { segment: number, rule }));
+        add(key_length(&segment.mapping, Some(volume_key.len())));
+        if let Header::Luks2 { metadata, .. } = header {
+            add(key_of_another(metadata, number, digest));
+        }
+    }
+    found
+}
+
+fn cipher(mapping: &Mapping) -> Option<Rule> {
+    match mapping {
+        Mapping::Linear => Some(Rule::LinearSegment),
+        Mapping::Crypt { spec, .. } => {
+            spec.weakness().map(|weakness| Rule::WeakCipher { cipher: spec.to_string(), weakness })
+        }
+    }
+}
+
+/// A key of `len` bytes that the cipher does not take is refused by the cipher.
+fn key_length(mapping: &Mapping, len: Option<usize>) -> Option<Rule> {
+    let Mapping::Crypt { spec, .. } = mapping else { return None };
+    short_key(spec, len?).map(|bits| Rule::ShortKey { cipher: spec.to_string(), bits })
+}
+
+/// What has to be guessed of a key of `len` bytes, when that can be done. (Of a cipher without a key nothing has to.)
+pub(crate) fn short_key(spec: &CipherSpec, len: usize) -> Option<usize> {
+    spec.guessed_bits(len.saturating_mul(8)).filter(|bits| *bits < LEAST_KEY_BITS)
+}
+
+/// Two volume keys are there only while one takes the other's place: a second one is somebody else's.
+fn another_key(header: &Header, number: u32) -> Option<Rule> {
+    let Header::Luks2 { metadata, .. } = header else { return None };
+    let first = first_digest(metadata)?;
+    key_of_another(metadata, number, first)
+}
+
+fn key_of_another(metadata: &Metadata, number: u32, first: u32) -> Option<Rule> {
+    let is_crypt = matches!(metadata.segments.get(&number)?.kind, SegmentKind::Crypt { .. });
+    let others =
+        metadata.digests.iter().filter(|(id, digest)| **id != first && digest.segments.contains(&number));
+    others.map(|(&digest, _)| Rule::AnotherKey { digest, first }).next().filter(|_| is_crypt)
+}
+
+fn first_digest(metadata: &Metadata) -> Option<u32> {
+    metadata.segments.keys().find_map(|number| metadata.digest_of_segment(*number))
+}
+
+/// A sector size, an offset, a length that no device of `has` bytes can have.
+fn geometry(segment: &MappedSegment, has: u64) -> Option<Rule> {
+    let start = segment.storage_offset;
+    let sector_size = match &segment.mapping {
+        Mapping::Linear => 512,
+        Mapping::Crypt { sector_size, .. } => sector_size.bytes() as u64,
+    };
+    if let Some(length) = segment.length {
+        let needs = start.saturating_add(length);
+        return (needs > has).then_some(Rule::BeyondDevice { needs, has });
+    }
+    let room = has.saturating_sub(start);
+    (room < sector_size).then_some(Rule::NoRoom { start, sector_size, has })
+}
+
+/// What is written to such a volume would destroy its header.
+fn over_header(segment: &MappedSegment, header: &Header, data: DataDevice) -> Option<Rule> {
+    let (start, header_end) = (segment.storage_offset, header.end());
+    (data.holds_header && start < header_end).then_some(Rule::OverHeader { start, header_end })
+}
