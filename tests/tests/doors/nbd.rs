@@ -116,6 +116,41 @@ fn a_volume_is_copied_both_ways() {
     assert_same_bytes("written", &fs::read(&other).unwrap(), "keyway read", &served.end());
 }
 
+/// Both of them pipeline: writes over several connections, then reads of the same random data beside writes.
+#[test]
+fn a02_libnbds_and_qemus_pipelines_get_their_own_bytes() {
+    need!("nbdcopy", "qemu-img", "qemu-io");
+    let served = Served::new("");
+    let image = served.scratch.random_file("image", 5, SIZE);
+    let plain = fs::read(&image).unwrap();
+    for lengths in ["--request-size=4096", "--request-size=262144", "--request-size=4194304"] {
+        let copies = |line: &str| peer("nbdcopy", "--connections=4 --requests=64").args(lengths).args(line);
+        copies("").arg(&image).arg(served.uri()).ok();
+        let copy = served.scratch.path("copy");
+        copies("").arg(served.uri()).arg(&copy).ok();
+        assert_same_bytes("nbdcopy", &fs::read(&copy).unwrap(), "written", &plain);
+    }
+    let copy = served.scratch.path("qemu");
+    peer("qemu-img", "convert -f raw -O raw -W -m 16").arg(served.uri()).arg(&copy).ok();
+    assert_same_bytes("qemu-img", &fs::read(&copy).unwrap(), "written", &plain);
+    // Writes of one pattern around long reads of another.
+    let mut run = peer("qemu-io", "-f raw").args("-c").arg("write -P 9 0 6M");
+    for round in 0..8 {
+        let small = (6 << 20) + round * 4096;
+        let long = format!("aio_read -P 9 {} 5M", round * 65536);
+        for command in [long, format!("aio_write -P {round} {small} 4k"), "aio_read -P 9 5M 512".to_owned()] {
+            run = run.arg("-c").arg(command);
+        }
+    }
+    run.arg("-c").arg("aio_flush").arg(served.uri()).ok().lacks("failed").lacks("error");
+    let mut expected = plain;
+    expected[..6 << 20].fill(9);
+    for round in 0..8 {
+        expected[(6 << 20) + round * 4096..][..4096].fill(round as u8);
+    }
+    assert_same_bytes("expected", &expected, "keyway read", &served.end());
+}
+
 #[test]
 fn qemu_writes_bytes_and_zeros_anywhere() {
     need!("qemu-io");

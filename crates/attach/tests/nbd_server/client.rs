@@ -136,6 +136,11 @@ impl Client {
         Self { stream: self.stream.try_clone().unwrap(), headers: self.headers, cookie: self.cookie }
     }
 
+    /// What the next request will be called.
+    pub(crate) fn next_cookie(&self) -> u64 {
+        self.cookie + 1
+    }
+
     /// Sends a request and does not wait; its cookie.
     pub(crate) fn send(&mut self, kind: u16, flags: u16, offset: u64, length: u64, payload: &[u8]) -> u64 {
         self.cookie += 1;

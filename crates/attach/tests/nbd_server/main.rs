@@ -5,3 +5,4 @@ mod commands;
 mod faults;
 mod handshake;
 mod listening;
+mod pipelined;

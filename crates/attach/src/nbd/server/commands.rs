@@ -21,7 +21,7 @@ impl Connection<'_> {
             return Ok(());
         }
         let done = match request.kind {
-            command::READ => return self.read(request, replies),
+            command::READ => return replies.read(request, &*self.export.storage),
             command::BLOCK_STATUS => self.block_status(request).map(Some),
             _ => self.change(request, payload).map(|()| None),
         };
@@ -91,60 +91,6 @@ impl Connection<'_> {
         (request.length > most).then_some((Errno::OVERFLOW, "too long for one reply"))
     }
 
-    fn read(&self, request: &Request, replies: &mut Replies<'_>) -> io::Result<()> {
-        let len = request.length as usize;
-        let whole = request.has(command_flags::DF) || self.headers == Headers::Simple;
-        match len {
-            0 => replies.done(request),
-            _ if len <= PIECE || (whole && len <= SPACE) => self.read_whole(request, len, replies)?,
-            _ if whole => self.read_twice(request, replies)?,
-            _ => self.read_pieces(request, replies)?,
-        }
-        Ok(())
-    }
-
-    fn read_whole(&self, request: &Request, len: usize, replies: &mut Replies<'_>) -> io::Result<()> {
-        match self.export.storage.read_at(replies.room(len)?, request.offset) {
-            Ok(()) => replies.data(request, request.offset, len, true),
-            Err(e) => replies.error(request, Errno::from(&e), &e.to_string()),
-        }
-        Ok(())
-    }
-
-    /// One chunk after another: each is sent out of the cache that it was decrypted in, and memory stays small.
-    fn read_pieces(&self, request: &Request, replies: &mut Replies<'_>) -> io::Result<()> {
-        for (offset, len, last) in pieces(request) {
-            match self.export.storage.read_at(replies.room(len)?, offset) {
-                Ok(()) => replies.data(request, offset, len, last),
-                Err(e) => {
-                    replies.error(request, Errno::from(&e), &e.to_string());
-                    return Ok(());
-                }
-            }
-            replies.send()?;
-        }
-        Ok(())
-    }
-
-    /// A long simple reply: its header promises success, so that all of it has to be read before; and read again, as
-    /// it shall not be in memory at once.
-    fn read_twice(&self, request: &Request, replies: &mut Replies<'_>) -> io::Result<()> {
-        for (offset, len, _) in pieces(request) {
-            if let Err(e) = self.export.storage.read_at(replies.room(len)?, offset) {
-                replies.error(request, Errno::from(&e), &e.to_string());
-                return Ok(());
-            }
-        }
-        replies.begin_data(request);
-        for (offset, len, _) in pieces(request) {
-            // Failing now ends the connection, as the protocol asks.
-            self.export.storage.read_at(replies.room(len)?, offset)?;
-            replies.more_data(len);
-            replies.send()?;
-        }
-        Ok(())
-    }
-
     /// Everything that changes the storage, or its caches.
     fn change(&self, request: &Request, payload: &mut [u8]) -> io::Result<()> {
         let storage = &self.export.storage;
@@ -197,18 +143,6 @@ fn allowed_flags(kind: u16, headers: Headers) -> u16 {
             _ => 0,
         }
 }
-
-/// Offset and length of each piece of a read, and whether it is the last.
-fn pieces(request: &Request) -> impl Iterator<Item = (u64, usize, bool)> + use<> {
-    let (start, end) = (request.offset, request.offset + request.length);
-    (start..end).step_by(PIECE).map(move |offset| {
-        let len = (end - offset).min(PIECE as u64);
-        (offset, len as usize, offset + len == end)
-    })
-}
-
-/// Longer reads are answered in pieces of this size, which fits a core's own cache.
-const PIECE: usize = 256 << 10;
 
 /// The most extents in one answer; clients ask again.
 const MOST_EXTENTS: usize = 1024;

@@ -11,7 +11,7 @@ use super::order::{Order, Turn};
 use super::pace::Pace;
 use super::replies::{Replies, SPACE, Spaces};
 use super::requests::{Requests, SMALL};
-use super::transport::Outgoing;
+use super::wire::Wire;
 use super::{Server, Socket};
 use crate::Export;
 use crate::nbd::protocol::transmission::{command, command_flags};
@@ -36,7 +36,7 @@ pub(super) fn serve(
         socket,
         spaces: &server.spaces,
         requests: Mutex::new(Requests::new(agreed.incoming, agreed.headers, &server.patience)),
-        outgoing: Mutex::new(agreed.outgoing),
+        wire: Wire::new(agreed.outgoing),
         order: Order::default(),
         pace: Pace::default(),
         threads: server.options.threads.max(1),
@@ -61,7 +61,7 @@ pub(super) struct Connection<'a> {
     spaces: &'a Spaces,
     /// Whoever has it leads.
     requests: Mutex<Requests<'a>>,
-    outgoing: Mutex<Outgoing>,
+    wire: Wire,
     order: Order,
     pace: Pace,
     threads: usize,
@@ -105,7 +105,7 @@ impl<'a> Connection<'a> {
                 return Ok(());
             };
             // Only now: a connection at rest holds no buffer.
-            let mut replies = Replies::new(self.headers, &self.outgoing, self.spaces);
+            let mut replies = Replies::new(self.headers, &self.wire, self.spaces);
             let Some(request) = self.answer_small(request, &mut requests, &mut replies)? else { continue };
             if request.kind == command::DISC {
                 self.finish(Ok(()));

@@ -16,6 +16,7 @@ mod requests;
 mod socket;
 mod starttls;
 mod transport;
+mod wire;
 
 pub use listener::{Listening, percent_encoded};
 pub use socket::Socket;

@@ -1,17 +1,23 @@
 //! What a client gets in the transmission phase: replies are gathered and sent together, their data from where it was
-//! decrypted.
+//! decrypted. Only complete replies, and complete chunks of one, can be gathered; a simple reply that is too long for
+//! that holds the [`Wire`] from its first byte to its last ([`reads`]).
 
-use super::transport::Outgoing;
+mod reads;
+mod space;
+
+pub(super) use space::{SPACE, Spaces};
+
+use super::wire::Wire;
 use crate::nbd::protocol::transmission::{chunk, chunk_flags, command};
 use crate::nbd::protocol::{Chunk, Errno, Headers, Reply, Request};
+use space::Space;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 /// Replies that one thread has ready.
 pub(super) struct Replies<'a> {
     headers: Headers,
-    outgoing: &'a Mutex<Outgoing>,
+    wire: &'a Wire,
     space: Space<'a>,
     /// All headers, one behind the other.
     heads: Vec<u8>,
@@ -27,9 +33,9 @@ struct Part {
 }
 
 impl<'a> Replies<'a> {
-    pub(super) fn new(headers: Headers, outgoing: &'a Mutex<Outgoing>, spaces: &'a Spaces) -> Self {
+    pub(super) fn new(headers: Headers, wire: &'a Wire, spaces: &'a Spaces) -> Self {
         let space = spaces.take();
-        Self { headers, outgoing, space, heads: Vec::new(), parts: Vec::new(), used: 0 }
+        Self { headers, wire, space, heads: Vec::new(), parts: Vec::new(), used: 0 }
     }
 
     /// Whether these are so many that they should be on their way.
@@ -47,30 +53,6 @@ impl<'a> Replies<'a> {
             self.space.grow(len);
         }
         Ok(&mut self.space.bytes()[self.used..self.used + len])
-    }
-
-    /// Adds a reply with the `len` bytes that were put into the room; of a reply in chunks, only one of them if not
-    /// `last`.
-    pub(super) fn data(&mut self, request: &Request, offset: u64, len: usize, last: bool) {
-        let start = self.heads.len();
-        if self.headers == Headers::Simple {
-            Reply::Simple { cookie: request.cookie, error: None }.put(self.headers, &mut self.heads);
-        } else {
-            let flags = if last { chunk_flags::DONE } else { 0 };
-            self.put_chunk(request, flags, chunk::OFFSET_DATA, 8 + len as u64);
-            self.heads.extend_from_slice(&offset.to_be_bytes());
-        }
-        self.add(start, len);
-    }
-
-    /// Adds `len` bytes from the room to a simple reply whose header has gone.
-    pub(super) fn more_data(&mut self, len: usize) {
-        self.add(self.heads.len(), len);
-    }
-
-    /// Adds the header of a successful simple reply whose data is to follow.
-    pub(super) fn begin_data(&mut self, request: &Request) {
-        self.data(request, request.offset, 0, false);
     }
 
     /// Adds a reply that says no more than that it is done.
@@ -145,9 +127,7 @@ impl<'a> Replies<'a> {
                 }
             }
         }
-        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = outgoing.send_all(&mut slices[..count]);
-        drop(outgoing);
+        let sent = self.wire.send(&mut slices[..count]);
         self.heads.clear();
         self.parts.clear();
         self.used = 0;
@@ -167,75 +147,13 @@ impl<'a> Replies<'a> {
     }
 }
 
-/// Buffers for data, shared by all connections: those used last are used next, while they are in some cache.
-#[derive(Default)]
-pub(super) struct Spaces {
-    free: Mutex<Vec<Vec<u8>>>,
-}
-
-impl Spaces {
-    pub(super) fn take(&self) -> Space<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Space { spaces: self, bytes: free.unwrap_or_default() }
-    }
-}
-
-/// A buffer of up to [`SPACE`] bytes, until dropped. It is as long as was ever needed: memory is not cleared for nothing.
-pub(super) struct Space<'a> {
-    spaces: &'a Spaces,
-    bytes: Vec<u8>,
-}
-
-impl Space<'_> {
-    /// Makes it at least `len` bytes long; what is in it is lost.
-    fn grow(&mut self, len: usize) {
-        if self.len() < len {
-            // The old one goes before the new one comes.
-            self.bytes = Vec::new();
-            self.bytes = vec![0; (len.max(LEAST) + PAGE).next_multiple_of(GRAIN)];
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.bytes.len().saturating_sub(PAGE)
-    }
-
-    /// It, from the start of a page on.
-    fn bytes(&mut self) -> &mut [u8] {
-        let (offset, len) = (self.bytes.as_ptr().align_offset(PAGE), self.len());
-        self.bytes.get_mut(offset..offset + len).unwrap_or_default()
-    }
-}
-
-impl Drop for Space<'_> {
-    fn drop(&mut self) {
-        let mut free = self.spaces.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < MOST_FREE {
-            free.push(std::mem::take(&mut self.bytes));
-        }
-    }
-}
-
-/// The largest [`Space`]: as much as a kernel asks for in one request.
-pub(super) const SPACE: usize = 2 << 20;
-
-/// The smallest: a batch with one more small reply.
-const LEAST: usize = 128 << 10;
-
-/// In between they grow by this much.
-const GRAIN: usize = 64 << 10;
-
 /// So much data is on its way before more is read.
 const BATCH: usize = 64 << 10;
 
 /// So many replies are sent at once.
 const MOST_PARTS: usize = 32;
 
-/// How many unused buffers are kept.
-const MOST_FREE: usize = 16;
-
 /// The longest message with an error, in bytes.
 const MOST_MESSAGE: usize = 512;
 
 const CACHE_LINE: usize = 64;
-const PAGE: usize = 4096;
