@@ -7,6 +7,7 @@
 pub mod dm;
 mod error;
 pub mod fuse;
+pub mod initramfs;
 pub mod nbd;
 mod socket;
 #[cfg(feature = "tls")]

@@ -4,6 +4,7 @@ mod arguments;
 mod ciphers;
 mod differential;
 mod help;
+mod init;
 mod json;
 mod key_input;
 mod limits;

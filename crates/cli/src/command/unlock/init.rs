@@ -5,12 +5,13 @@ use super::key_file::{c_string, mount_any};
 use super::{Plan, find, modules, unlock_or_pass};
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
-use crate::mapping;
+use crate::{mapping, output};
+use keyway_attach::initramfs::Initramfs;
+use keyway_boot::initramfs::layout;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,22 +24,53 @@ pub(crate) fn is_first_process() -> bool {
         && Path::new(&name).file_name().is_some_and(|name| name.to_string_lossy().ends_with("init"))
 }
 
-/// Does not return when all went well.
+/// Does not return when all went well. Whatever changes something takes the proof that this is an initramfs.
 pub(super) fn run(args: &Args) -> Result<()> {
-    let mounts = Mounts::missing();
-    use_console();
-    modules::load();
+    let image = Initramfs::prove().map_err(|why| failed(&format!("unlock --init: {why}")))?;
+    let mounts = Mounts::missing(&image);
+    use_console(&image);
+    modules::load(&image);
     let plan = Plan::made(args);
     for entry in &plan.entries {
         until_open(args, &plan, || unlock_or_pass(args, entry, plan.wait))?;
     }
     keyway_crypto::secret::wipe_all();
-    if Path::new(ORIGINAL).symlink_metadata().is_ok() {
+    if has_original() {
         mounts.take_back();
-        hand_over()
+        hand_over(&image)
     } else {
-        switch_root(&plan)
+        switch_root(image, &plan)
     }
+}
+
+/// `--init --dry-run`: what would be done, in order; nothing is.
+pub(super) fn show(args: &Args) -> Result<()> {
+    let mut text = String::new();
+    if let Err(why) = Initramfs::prove() {
+        text += &format!("# Here it would do nothing. {why}.\n");
+    }
+    for (place, kind, _) in NEEDED.iter().filter(|(_, _, proof)| !Path::new(proof).exists()) {
+        text += &format!("# mounts {kind} on {place}\n");
+    }
+    for path in modules::list().lines() {
+        text += &format!("# loads {path}\n");
+    }
+    let plan = Plan::made(args);
+    for entry in &plan.entries {
+        text += &format!("{entry}\n");
+    }
+    text += &match (has_original(), root(&plan)) {
+        (true, _) => format!("# puts {ORIGINAL} back as /init, removes /keyway, starts /init\n"),
+        (false, Some(root)) => {
+            format!("# mounts {root} on {SYSROOT}, makes it the root, empties the image, starts its init\n")
+        }
+        (false, None) => format!("# then stops: {NOTHING_TO_START}\n"),
+    };
+    output::print(&text)
+}
+
+fn has_original() -> bool {
+    Path::new(ORIGINAL).symlink_metadata().is_ok()
 }
 
 /// Asks again and again, with growing pauses; a shell only for those who may have one.
@@ -68,7 +100,7 @@ fn until_open(args: &Args, plan: &Plan, mut attempt: impl FnMut() -> Result<()>)
 struct Mounts(Vec<&'static str>);
 
 impl Mounts {
-    fn missing() -> Self {
+    fn missing(_proof: &Initramfs) -> Self {
         let mut own = Vec::new();
         for (place, kind, proof) in NEEDED {
             if Path::new(proof).exists() {
@@ -94,7 +126,7 @@ impl Mounts {
 }
 
 /// The kernel opens /dev/console for the first process only where the image has that node.
-fn use_console() {
+fn use_console(_proof: &Initramfs) {
     if rustix::termios::isatty(rustix::stdio::stdin()) {
         return;
     }
@@ -106,27 +138,25 @@ fn use_console() {
 }
 
 /// The image's own /init takes its place again, with the kernel's arguments.
-fn hand_over() -> Result<()> {
-    fs::rename(ORIGINAL, "/init")
-        .map_err(|error| failed(&format!("the image's own /init cannot be put back: {error}")))?;
+fn hand_over(image: &Initramfs) -> Result<()> {
     // Its keys and this program's memory are of no more use; the directory is ours.
-    let _ = fs::remove_dir_all("/keyway");
+    let inside = |path: &'static str| path.trim_start_matches('/');
+    image.restore_init(inside(ORIGINAL), layout::DIRECTORY).map_err(|why| failed(&why.to_string()))?;
     let error = Command::new("/init").args(std::env::args_os().skip(1)).exec();
     Err(failed(&format!("the image's own /init cannot be started: {error}")))
 }
 
-/// Without one: mounts the root file system, frees the image's memory and starts what is in there.
-fn switch_root(plan: &Plan) -> Result<()> {
+/// What the kernel's command line or else the first volume says that the root is.
+fn root(plan: &Plan) -> Option<String> {
+    let named = parameter(&plan.command_line, "root").filter(|root| !root.is_empty());
+    named
+        .or_else(|| Some(mapping::place(&plan.entries.first()?.name.to_string_lossy()).display().to_string()))
+}
+
+/// Without one: mounts the root file system, starts what is in there and frees the image's memory.
+fn switch_root(image: Initramfs, plan: &Plan) -> Result<()> {
     let line = &plan.command_line;
-    let spec = parameter(line, "root").filter(|root| !root.is_empty());
-    let spec = spec.or_else(|| {
-        Some(mapping::place(&plan.entries.first()?.name.to_string_lossy()).display().to_string())
-    });
-    let Some(spec) = spec else {
-        return Err(failed(
-            "there is nothing to start: no /init in the image, no root= on the kernel's command line",
-        ));
-    };
+    let Some(spec) = root(plan) else { return Err(failed(NOTHING_TO_START)) };
     let Some(root) = find::wait(OsStr::new(&spec), plan.wait) else {
         return Err(failed(&format!("root={spec} did not appear within {} s", plan.wait.as_secs())));
     };
@@ -141,18 +171,14 @@ fn switch_root(plan: &Plan) -> Result<()> {
     };
     mounted.map_err(|why| failed(&format!("{} cannot be mounted: {why}", root.display())))?;
     let init = first_program(line)?;
+    let change = image.replaceable_by(Path::new(SYSROOT)).map_err(|why| failed(&why.to_string()))?;
     for (place, ..) in NEEDED {
         let below = format!("{SYSROOT}{place}");
         if !Path::new(&below).is_dir() || mount_move(*place, &below).is_err() {
             let _ = unmount(*place, UnmountFlags::DETACH);
         }
     }
-    free_image();
-    let moved = rustix::process::chdir(SYSROOT)
-        .and_then(|()| mount_move(".", "/"))
-        .and_then(|()| rustix::process::chroot("."))
-        .and_then(|()| rustix::process::chdir("/"));
-    moved.map_err(|error| failed(&format!("the root file system cannot become the root: {error}")))?;
+    change.complete().map_err(|why| failed(&why.to_string()))?;
     let error = Command::new(&init).args(std::env::args_os().skip(1)).exec();
     Err(failed(&format!("{} cannot be started: {error}", init.display())))
 }
@@ -166,28 +192,6 @@ fn first_program(line: &str) -> Result<PathBuf> {
     found.ok_or_else(|| failed(&format!("the root file system has none of {}", INITS.join(", "))))
 }
 
-/// Removes the image's files, of whose memory nothing else would get rid; never a step onto another file system.
-fn free_image() {
-    let Ok(root) = fs::metadata("/") else { return };
-    remove_below(Path::new("/"), root.dev());
-}
-
-fn remove_below(directory: &Path, device: u64) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let Ok(facts) = path.symlink_metadata() else { continue };
-        if facts.dev() != device {
-            continue;
-        }
-        if facts.is_dir() {
-            remove_below(&path, device);
-            let _ = fs::remove_dir(&path);
-        } else {
-            let _ = fs::remove_file(&path);
-        }
-    }
-}
-
 fn failed(what: &str) -> Failure {
     Failure::new(Exit::Parameters, format!("keyway: {what}."))
 }
@@ -195,6 +199,8 @@ fn failed(what: &str) -> Failure {
 /// Where the maker of the image put its /init.
 const ORIGINAL: &str = "/keyway/original-init";
 const SYSROOT: &str = "/sysroot";
+const NOTHING_TO_START: &str =
+    "there is nothing to start: no /init in the image, no root= on the kernel's command line";
 const INITS: &[&str] = &["/sbin/init", "/etc/init", "/bin/init", "/bin/sh"];
 /// Place, file system, and what is there when it is mounted.
 const NEEDED: &[(&str, &str, &str)] = &[

@@ -43,7 +43,8 @@ static DRY_RUN: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Only say what would be opened, and how.",
-    man: "A line a volume, as crypttab(5) writes it.",
+    man: "A line a volume, as crypttab(5) writes it; with --init also, behind #, what else would be done. Nothing is mounted, loaded or \
+          changed.",
 };
 static INIT: Opt = Opt {
     long: "init",
@@ -53,8 +54,11 @@ static INIT: Opt = Opt {
     help: "As the first process of an initramfs.",
     man: "Mounts /proc, /sys, /dev and /run where they are missing, loads the modules that /keyway/modules lists, opens the \
           volumes, takes its mounts back and hands over to the image's own /init; where there is none it mounts the root \
-          file system that root= names (else the first volume) and starts its init. A program whose name ends in \"init\" \
-          and that is process 1 does this without being told.",
+          file system that root= names (else the first volume) and starts its init, and the image is removed from memory. A \
+          program whose name ends in \"init\" and that is process 1 does this without being told.\n\n\
+          It refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init is there; and \
+          nothing of / is removed unless another file system is mounted on /sysroot and the kernel unpacked the image itself or \
+          runs this program as its /init.",
 };
 
 /// `keyway unlock`.
@@ -97,7 +101,7 @@ pub(crate) static COMMAND: Command = Command {
 
 fn run(args: &Args) -> Result<()> {
     if args.given(&INIT) || is_first_process() {
-        return init::run(args);
+        return if args.given(&DRY_RUN) { init::show(args) } else { init::run(args) };
     }
     let plan = Plan::made(args);
     let wanted = plan.named(args.operands())?;

@@ -1,0 +1,154 @@
+//! Empties a directory of one file system, by descriptors: a path could lead elsewhere meanwhile, a descriptor cannot.
+//!
+//! The kernel itself says what must stay: removing what something is mounted on fails with EBUSY, of the same file system too (a bind
+//! mount). What is a directory is then opened without following links, across no mount (openat2(2), where the kernel has it), and
+//! has to be on the same device.
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, fstat, openat, openat2, unlinkat};
+use rustix::io::{self, Errno};
+use std::ffi::CString;
+
+/// Removes what is below `directory`. What cannot be removed, and what is another file system's, stays.
+pub(super) fn empty(directory: BorrowedFd<'_>) -> io::Result<()> {
+    let device = fstat(directory)?.st_dev;
+    remove_below(directory, device, 0)
+}
+
+fn remove_below(directory: BorrowedFd<'_>, device: u64, depth: usize) -> io::Result<()> {
+    // All names first: a directory that changes while it is read may show fewer.
+    for name in names(directory)? {
+        if unlinkat(directory, &name, AtFlags::empty()).is_ok() || depth == DEEPEST {
+            continue;
+        }
+        match unlinkat(directory, &name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            // It is gone, or it is where something is mounted.
+            _ => continue,
+        }
+        let Ok(below) = open_below(directory, &name) else { continue };
+        if fstat(&below)?.st_dev == device {
+            let _ = remove_below(below.as_fd(), device, depth + 1);
+            let _ = unlinkat(directory, &name, AtFlags::REMOVEDIR);
+        }
+    }
+    Ok(())
+}
+
+fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let name = entry?.file_name().to_owned();
+        if name.as_bytes() != b"." && name.as_bytes() != b".." {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// A directory in a directory: never what a link leads to, and of the same mount.
+fn open_below(directory: BorrowedFd<'_>, name: &CString) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    match openat2(directory, name, flags, Mode::empty(), within) {
+        // Before Linux 5.6, or forbidden by a container's filter: the device is compared in any case.
+        Err(Errno::NOSYS | Errno::PERM) => openat(directory, name, flags, Mode::empty()),
+        opened => opened,
+    }
+}
+
+/// Directories in directories, each an open descriptor.
+const DEEPEST: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::super::alone::alone;
+    use super::*;
+    use rustix::mount::{MountFlags, mount, mount_bind};
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+
+    fn scratch(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("keyway-empty-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    #[test]
+    fn a01_everything_goes_and_no_link_is_followed() {
+        let (place, outside) = (scratch("all"), scratch("outside"));
+        fs::write(outside.join("mine"), "mine").unwrap();
+        fs::create_dir_all(place.join("a/b/c")).unwrap();
+        fs::create_dir_all(place.join("hollow")).unwrap();
+        fs::write(place.join("a/b/c/file"), "x").unwrap();
+        fs::write(place.join(".hidden"), "x").unwrap();
+        symlink(&outside, place.join("a/link")).unwrap();
+        symlink(outside.join("mine"), place.join("file-link")).unwrap();
+        let opened = File::open(&place).unwrap();
+        // The name leads elsewhere by now: the descriptor does not.
+        let moved = place.with_extension("moved");
+        fs::rename(&place, &moved).unwrap();
+        symlink(&outside, &place).unwrap();
+        empty(opened.as_fd()).unwrap();
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(outside.join("mine")).unwrap(), "mine");
+        assert!(open_below(opened.as_fd(), &CString::new("..").unwrap()).is_err());
+        fs::remove_file(place).unwrap();
+        fs::remove_dir(moved).unwrap();
+        fs::remove_dir_all(outside).unwrap();
+    }
+
+    /// A directory deeper than descriptors are open at once stays; nothing else does.
+    #[test]
+    fn a01_depth_has_an_end() {
+        let place = scratch("deep");
+        let deep: PathBuf = std::iter::repeat_n("d", DEEPEST + 3).collect();
+        fs::create_dir_all(place.join(deep)).unwrap();
+        empty(File::open(&place).unwrap().as_fd()).unwrap();
+        let left: PathBuf = std::iter::repeat_n("d", DEEPEST + 2).collect();
+        assert!(place.join(&left).exists());
+        empty(File::open(place.join("d/d/d")).unwrap().as_fd()).unwrap();
+        empty(File::open(&place).unwrap().as_fd()).unwrap();
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+        fs::remove_dir(place).unwrap();
+    }
+
+    /// Other file systems, and the same one bound to a place below.
+    #[test]
+    fn a01_what_is_mounted_stays() {
+        alone("initramfs::empty::tests::a01_what_is_mounted_stays", || {
+            let base = scratch("mounts");
+            mount("tmpfs", &base, "tmpfs", MountFlags::empty(), None).unwrap();
+            let (root, apart) = (base.join("root"), base.join("apart"));
+            for directory in [&root.join("deep/other"), &root.join("deep/same"), &root.join("gone"), &apart] {
+                fs::create_dir_all(directory).unwrap();
+            }
+            fs::write(apart.join("mine"), "mine").unwrap();
+            fs::write(root.join("deep/file"), "").unwrap();
+            fs::write(root.join("gone/file"), "").unwrap();
+            mount("tmpfs", root.join("deep/other"), "tmpfs", MountFlags::empty(), None).unwrap();
+            fs::write(root.join("deep/other/data"), "data").unwrap();
+            // The same device, at another place; and a single file of it.
+            mount_bind(&apart, root.join("deep/same")).unwrap();
+            mount_bind(apart.join("mine"), root.join("deep/file")).unwrap();
+            let opened = File::open(&root).unwrap();
+            let deep = File::open(root.join("deep")).unwrap();
+            for name in ["other", "same"] {
+                let name = CString::new(name).unwrap();
+                assert!(open_below(deep.as_fd(), &name).is_err(), "{name:?}: another mount");
+            }
+            empty(opened.as_fd()).unwrap();
+            assert_eq!(fs::read_to_string(apart.join("mine")).unwrap(), "mine");
+            assert_eq!(fs::read_to_string(root.join("deep/other/data")).unwrap(), "data");
+            assert_eq!(fs::read_to_string(root.join("deep/file")).unwrap(), "mine");
+            assert!(!root.join("gone").exists());
+            // Nothing of the other device even where openat2 and EBUSY are not there to say so.
+            let other = File::open(root.join("deep/other")).unwrap();
+            fs::create_dir(root.join("deep/other/below")).unwrap();
+            fs::write(root.join("deep/other/below/x"), "").unwrap();
+            remove_below(other.as_fd(), fstat(&opened).unwrap().st_dev, 0).unwrap();
+            assert!(root.join("deep/other/below/x").exists());
+        });
+    }
+}

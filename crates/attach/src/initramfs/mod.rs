@@ -1,0 +1,209 @@
+//! The root file system that the kernel unpacked an image into, and how it is given up.
+//!
+//! Whoever has an [`Initramfs`] has proved that this is one and that this process is its first: nothing is mounted, moved or removed
+//! without it. Everything goes through the descriptor of its root, which no other file system can take the place of.
+
+#[cfg(test)]
+mod alone;
+mod empty;
+mod facts;
+
+pub use facts::{Change, Facts, Refusal};
+
+use crate::{Error, Result};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, open, openat, renameat, stat, unlinkat};
+use rustix::io::Errno;
+use rustix::mount::mount_move;
+use rustix::process::{chdir, chroot, fchdir};
+use std::path::Path;
+
+/// The root file system of an initramfs, of which this process is the first.
+#[derive(Debug)]
+pub struct Initramfs {
+    root: OwnedFd,
+}
+
+impl Initramfs {
+    /// The proof, by looking alone.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] says what is not so.
+    pub fn prove() -> Result<Self> {
+        let root = open("/", DIRECTORY, Mode::empty()).map_err(|why| failed("opening /", why))?;
+        let facts = Facts::gather(root.as_fd()).map_err(|why| failed("looking at /", why))?;
+        facts.judge().map_err(refused)?;
+        Ok(Self { root })
+    }
+
+    /// Puts `original` (a path from the root) in the place of /init, and removes `directory` with all that is in it.
+    ///
+    /// # Errors
+    /// It cannot be put there; nothing is removed then.
+    pub fn restore_init(&self, original: &str, directory: &str) -> Result<()> {
+        renameat(&self.root, original, &self.root, "init")
+            .map_err(|why| failed("putting the image's own /init back", why))?;
+        if let Ok(ours) = openat(&self.root, directory, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+            && fstat(&ours).ok().map(|it| it.st_dev) == fstat(&self.root).ok().map(|it| it.st_dev)
+        {
+            let _ = empty::empty(ours.as_fd());
+            let _ = unlinkat(&self.root, directory, AtFlags::REMOVEDIR);
+        }
+        Ok(())
+    }
+
+    /// Whether `new_root` may take the root's place. /proc has to be mounted.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] says why not.
+    pub fn replaceable_by(self, new_root: &Path) -> Result<Replacement> {
+        let new_root = open(new_root, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+            .map_err(|why| failed("opening the new root", why))?;
+        let change = Change::gather(self.root.as_fd(), new_root.as_fd())
+            .map_err(|why| failed("looking at the new root", why))?;
+        change.judge().map_err(refused)?;
+        Ok(Replacement { old: self.root, new: new_root })
+    }
+}
+
+/// An initramfs and the file system that takes its place.
+#[derive(Debug)]
+pub struct Replacement {
+    old: OwnedFd,
+    new: OwnedFd,
+}
+
+impl Replacement {
+    /// Makes the new root the root of this process, then frees the memory of the old one, on which nothing is mounted any more.
+    ///
+    /// # Errors
+    /// The kernel does not change the root; nothing is removed then.
+    pub fn complete(self) -> Result<()> {
+        let moved = fchdir(&self.new)
+            .and_then(|()| mount_move(".", "/"))
+            .and_then(|()| chroot("."))
+            .and_then(|()| chdir("/"));
+        moved.map_err(|why| failed("making the root file system the root", why))?;
+        // The root is the other one by now: what is emptied is not.
+        let root = stat("/").map_err(|why| failed("looking at the new root", why))?;
+        let old = fstat(&self.old).map_err(|why| failed("looking at the old root", why))?;
+        if root.st_dev == old.st_dev {
+            return Err(refused(Refusal::SameDevice));
+        }
+        let _ = empty::empty(self.old.as_fd());
+        Ok(())
+    }
+}
+
+fn failed(what: &str, why: Errno) -> Error {
+    Error::Io { what: what.to_owned(), source: why.into() }
+}
+
+fn refused(why: Refusal) -> Error {
+    Error::Refused(format!("Refused, with nothing changed: {why}"))
+}
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+#[cfg(test)]
+mod tests {
+    use super::alone::alone;
+    use super::*;
+    use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
+    use std::fs;
+
+    const NO_FLAGS: MountFlags = MountFlags::empty();
+
+    /// A machine that looks as one does after the kernel started /init: this process is the first, `/` a tmpfs.
+    fn booted() {
+        let base = std::env::temp_dir().join(format!("keyway-initramfs-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        mount("tmpfs", &base, "tmpfs", NO_FLAGS, None).unwrap();
+        for directory in ["proc", "sysroot", "keyway/keys", "bin", "outside"] {
+            fs::create_dir_all(base.join(directory)).unwrap();
+        }
+        fs::write(base.join("keyway/original-init"), "#!/bin/sh\n").unwrap();
+        fs::write(base.join("keyway/keys/root"), "secret").unwrap();
+        fs::write(base.join("bin/program"), "x").unwrap();
+        fs::write(base.join("init"), "").unwrap();
+        mount("proc", base.join("proc"), "proc", NO_FLAGS, None).unwrap();
+        // The program that runs, as /init: its file is elsewhere.
+        mount_bind("/proc/self/exe", base.join("init")).unwrap();
+        mount("tmpfs", base.join("outside"), "tmpfs", NO_FLAGS, None).unwrap();
+        fs::write(base.join("outside/data"), "data").unwrap();
+        chdir(&base).unwrap();
+        chroot(".").unwrap();
+    }
+
+    #[test]
+    fn a01_the_root_of_this_system_is_none() {
+        alone("initramfs::tests::a01_the_root_of_this_system_is_none", || {
+            let error = Initramfs::prove().unwrap_err().to_string();
+            assert!(error.starts_with("Refused, with nothing changed: / is neither ramfs nor"), "{error}");
+        });
+    }
+
+    #[test]
+    fn a01_an_initramfs_gets_its_own_init_back() {
+        alone("initramfs::tests::a01_an_initramfs_gets_its_own_init_back", || {
+            booted();
+            assert!(
+                Initramfs::prove().unwrap_err().to_string().contains("there is no /init"),
+                "another device's"
+            );
+            let root = open("/", DIRECTORY, Mode::empty()).unwrap();
+            assert!(Change::gather(root.as_fd(), root.as_fd()).unwrap().is_own_init);
+            unmount("/init", UnmountFlags::DETACH).unwrap();
+            assert!(!Change::gather(root.as_fd(), root.as_fd()).unwrap().is_own_init);
+            fs::write("/init", "ours").unwrap();
+            let image = Initramfs::prove().unwrap();
+            assert!(image.restore_init("keyway/none", "keyway").is_err());
+            assert!(fs::exists("/keyway/keys/root").unwrap(), "nothing is removed before");
+            image.restore_init("keyway/original-init", "keyway").unwrap();
+            assert_eq!(fs::read_to_string("/init").unwrap(), "#!/bin/sh\n");
+            assert!(!fs::exists("/keyway").unwrap() && fs::exists("/bin/program").unwrap());
+            // A mount in the directory's place is not ours.
+            fs::create_dir("/keyway").unwrap();
+            mount("tmpfs", "/keyway", "tmpfs", NO_FLAGS, None).unwrap();
+            fs::write("/keyway/data", "data").unwrap();
+            fs::write("/next", "").unwrap();
+            image.restore_init("next", "keyway").unwrap();
+            assert!(fs::exists("/keyway/data").unwrap());
+        });
+    }
+
+    #[test]
+    fn a01_the_root_is_emptied_when_another_has_its_place() {
+        alone("initramfs::tests::a01_the_root_is_emptied_when_another_has_its_place", || {
+            booted();
+            unmount("/init", UnmountFlags::DETACH).unwrap();
+            fs::copy("/proc/self/exe", "/init").unwrap();
+            let old = fs::File::open("/").unwrap();
+            let why = |new: &str| {
+                let refusal = Initramfs::prove().unwrap().replaceable_by(Path::new(new));
+                refusal.unwrap_err().to_string()
+            };
+            assert!(why("/sysroot").contains("no other file system than /"));
+            assert!(why("/nowhere").starts_with("opening the new root: "));
+            mount("tmpfs", "/sysroot", "tmpfs", NO_FLAGS, None).unwrap();
+            fs::create_dir("/sysroot/below").unwrap();
+            assert!(why("/sysroot/below").contains("nothing is mounted on the new root"));
+            // The kernel did not make this root, and its /init is a copy of this program, not it.
+            assert!(why("/sysroot").contains("its /init is another program"));
+            fs::write("/sysroot/mine", "mine").unwrap();
+            let there = |path: &str| fs::exists(path).unwrap();
+            assert!(there("/bin/program") && there("/keyway/keys/root"), "refusals change nothing");
+            let image = Initramfs::prove().unwrap();
+            let new = open("/sysroot", DIRECTORY, Mode::empty()).unwrap();
+            Replacement { old: image.root, new }.complete().unwrap();
+            assert!(there("/mine") && there("/below") && !there("/bin"));
+            // What was mounted there still is; of the old root nothing is left.
+            let left = rustix::fs::Dir::read_from(&old).unwrap().map(|it| it.unwrap().file_name().to_owned());
+            let mut left: Vec<_> = left.filter(|name| !name.as_bytes().starts_with(b".")).collect();
+            left.sort();
+            assert_eq!(left, [c"outside", c"proc"]);
+            let data = openat(&old, "outside/data", OFlags::RDONLY, Mode::empty()).unwrap();
+            assert_eq!(std::io::read_to_string(fs::File::from(data)).unwrap(), "data");
+        });
+    }
+}

@@ -1,0 +1,135 @@
+//! `unlock --init` where it is no first process of an initramfs: it refuses, and nothing is changed. Everything runs in a tree of its
+//! own, in new namespaces: should the refusal fail, that tree is all that is lost.
+
+use keyway_tests::peers::program;
+use keyway_tests::{Run, Scratch, need, need_that, peer};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+const NAMESPACES: &str = "--user --map-root-user --mount --pid --fork";
+
+/// A system's tree, with the program as its /init and as /bin/keyway.
+fn tree(scratch: &Scratch) -> PathBuf {
+    let root = scratch.path("system");
+    for directory in ["bin", "etc", "home/someone", "proc", "sys", "dev", "run", "sysroot"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    fs::copy(program(), root.join("bin/keyway")).unwrap();
+    fs::hard_link(root.join("bin/keyway"), root.join("init")).unwrap();
+    fs::write(root.join("home/someone/letter"), "dear").unwrap();
+    fs::write(root.join("etc/crypttab"), "data UUID=0815 none nofail\n").unwrap();
+    symlink("someone", root.join("home/link")).unwrap();
+    root
+}
+
+/// Every name in it, with its content.
+fn content(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
+        let kind = entry.file_type().unwrap();
+        let bytes = if kind.is_file() { fs::read(entry.path()).unwrap() } else { Vec::new() };
+        found.insert(entry.path(), bytes);
+        if kind.is_dir() {
+            found.extend(content(&entry.path()));
+        }
+    }
+    found
+}
+
+fn alone(line: &str) -> Run {
+    peer("unshare", NAMESPACES).args(line)
+}
+
+/// Leaves the test out where nobody may make namespaces.
+macro_rules! need_namespaces {
+    () => {
+        need!("unshare", "chroot", "sh");
+        need_that!(alone("true").outcome().code == Some(0), "no user makes namespaces here");
+    };
+}
+
+#[test]
+fn a01_init_on_a_running_system_is_refused_and_nothing_goes() {
+    need_namespaces!();
+    let scratch = Scratch::new();
+    let root = tree(&scratch);
+    let before = content(&root);
+    let inside = || alone("chroot").arg(&root);
+    // As the first process, by option and by name.
+    for line in ["/bin/keyway unlock --init", "/bin/keyway unlock --init -q data", "/init", "/init unlock"] {
+        let refused = inside().args(line).fails(1).says("Refused, with nothing changed: / is ");
+        assert!(refused.text().contains("this is no initramfs"), "{refused}");
+        assert!(content(&root) == before, "{line}");
+    }
+    // Another process, not the first.
+    let run = peer("unshare", "--user --map-root-user --mount chroot").arg(&root);
+    run.args("/bin/keyway unlock --init").fails(1).says("Refused, with nothing changed: this is process ");
+    // By name alone it is what it always is.
+    let run = peer("unshare", "--user --map-root-user --mount chroot").arg(&root);
+    run.args("/init --version").ok().says("keyway ");
+    assert!(content(&root) == before);
+}
+
+#[test]
+fn a01_init_with_dry_run_shows_the_plan_alone() {
+    need_namespaces!();
+    let scratch = Scratch::new();
+    let root = tree(&scratch);
+    let before = content(&root);
+    let run = || alone("chroot").arg(&root);
+    run()
+        .args("/bin/keyway unlock --init --dry-run --cmdline root=/dev/vda2")
+        .ok()
+        .says("# Here it would do nothing. Refused, with nothing changed: / is ")
+        .says("# mounts proc on /proc\n")
+        .says("\ndata UUID=0815 none nofail\n")
+        .says("# mounts /dev/vda2 on /sysroot, makes it the root, empties the image, starts its init\n");
+    assert!(content(&root) == before);
+    // The original that an image keeps goes before.
+    fs::create_dir(root.join("keyway")).unwrap();
+    fs::write(root.join("keyway/original-init"), "").unwrap();
+    run()
+        .args("/bin/keyway unlock --dry-run --init")
+        .ok()
+        .says("# puts /keyway/original-init back as /init, removes /keyway, starts /init\n");
+    assert!(fs::exists(root.join("keyway/original-init")).unwrap());
+}
+
+/// A tmpfs that looks like an initramfs in everything: the own init gets its place back, what is mounted below stays.
+#[test]
+fn a01_a_root_in_memory_goes_on_with_its_own_init() {
+    need_namespaces!();
+    need!("busybox", "mount", "cp");
+    let scratch = Scratch::new();
+    let (root, memory) = (tree(&scratch), scratch.path("memory"));
+    fs::create_dir(&memory).unwrap();
+    fs::remove_file(root.join("etc/crypttab")).unwrap();
+    fs::create_dir_all(root.join("keyway/keys")).unwrap();
+    fs::write(
+        root.join("keyway/original-init"),
+        "#!/bin/busybox sh\necho ORIGINAL=$0; busybox ls / /home/link\n",
+    )
+    .unwrap();
+    fs::copy("/bin/busybox", root.join("bin/busybox")).unwrap();
+    let kept = scratch.path("kept");
+    fs::create_dir(&kept).unwrap();
+    fs::write(kept.join("data"), "data").unwrap();
+    let lines = "set -e; mount -t tmpfs tmpfs memory; cp -a system/. memory/; mkdir memory/keyway/mounted
+                 chmod 755 memory/keyway/original-init; mount --bind kept memory/keyway/mounted
+                 exec chroot memory /init";
+    let done = alone("sh -c").arg(lines).directory(scratch.root()).ok();
+    done.says("ORIGINAL=/init\n").says("letter\n");
+    assert_eq!(fs::read_to_string(kept.join("data")).unwrap(), "data");
+    assert!(!done.text().contains("original-init"), "{done}");
+    // A directory of that tmpfs is not its root.
+    let lines = "set -e; mount -t tmpfs tmpfs memory; mkdir memory/root; cp -a system/. memory/root/
+                 chroot memory/root /init || echo CODE=$?; cat memory/root/home/someone/letter";
+    alone("sh -c")
+        .arg(lines)
+        .directory(scratch.root())
+        .ok()
+        .says("/ is a directory of a tmpfs, not a file system")
+        .says("CODE=1\ndear");
+}
