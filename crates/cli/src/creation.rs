@@ -1,12 +1,13 @@
-//! Files that a command makes: complete or not there, never over an existing one unless that was asked for.
+//! Files that a command makes: complete or not there, never over an existing one unless that was asked for, and read by nobody who may
+//! not read what went into them.
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::{self, Pending};
 use crate::plaintext::cannot_write;
-use keyway_volume::storage::{File, NewFile};
+use keyway_volume::storage::{File, NewFile, Place, Planted, Readers};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,26 +19,21 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
-    /// Starts `path` with these permission bits. An existing file needs `--force`.
-    pub(crate) fn start(args: &Args, path: &Path, mode: u32) -> Result<Self> {
+    /// Starts `path`. An existing file needs `--force`.
+    pub(crate) fn start(args: &Args, path: &Path) -> Result<Self> {
+        Self::start_over(path, args.given(&shared::FORCE))
+    }
+
+    /// Starts `path`, in the place of an existing file where that is wanted.
+    pub(crate) fn start_over(path: &Path, replace: bool) -> Result<Self> {
         // Renaming over it would turn /dev/null, a pipe or a terminal into a file.
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let message =
                 format!("{} is no regular file: a new file or a block device is needed.", path.display());
             return Err(Failure::new(Exit::Device, message));
         }
-        let force = args.given(&shared::FORCE);
-        let file = NewFile::create(path, mode, force).map_err(|e| match e.kind() {
-            ErrorKind::AlreadyExists => {
-                Failure::new(Exit::Busy, format!("{} exists already; --force replaces it.", path.display()))
-            }
-            ErrorKind::NotFound => {
-                Failure::new(Exit::Device, format!("The directory of {} does not exist.", path.display()))
-            }
-            _ => cannot_write(&path.display(), None, &e),
-        })?;
-        let pending = file.temporary().map(Path::to_owned);
-        let pending = pending.map(|name| interrupt::clean_up(move || drop(fs::remove_file(name))));
+        let file = NewFile::create(path, replace).map_err(|e| refused(path, &e))?;
+        let pending = file.temporary().map(|name| interrupt::clean_up(move || name.remove()));
         Ok(Self { file, path: path.to_owned(), _pending: pending })
     }
 
@@ -51,14 +47,27 @@ impl Creation {
         &self.path
     }
 
-    /// Brings it to stable storage and gives it its name.
-    pub(crate) fn complete(self) -> Result<()> {
-        self.file.complete().map_err(|e| cannot_write(&self.path.display(), None, &e))
+    /// Brings it to stable storage and gives it its name; `readers` are those who may read all that went into it.
+    pub(crate) fn complete(self, readers: Readers) -> Result<()> {
+        self.file.complete(readers).map_err(|e| cannot_write(&self.path.display(), None, &e))
     }
 }
 
-/// Plaintext of an encrypted volume is nobody else's business.
-pub(crate) const OWNER_ONLY: u32 = 0o600;
+/// The device or pipe that an output goes to, after no link that others could have put in its way.
+pub(crate) fn existing(path: &Path) -> Result<Place> {
+    Place::find(path, true).map_err(|e| refused(path, &e))
+}
 
-/// What is encrypted may be read by whom the umask allows.
-pub(crate) const BY_UMASK: u32 = 0o666;
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    if let Some(planted) = error.get_ref().and_then(|it| it.downcast_ref::<Planted>()) {
+        return Failure::new(Exit::Device, format!("Cannot write {path}: {planted}; name what it leads to."));
+    }
+    match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::new(Exit::Busy, format!("{path} exists already; --force replaces it."))
+        }
+        ErrorKind::NotFound => Failure::new(Exit::Device, format!("The directory of {path} does not exist.")),
+        _ => cannot_write(&path, None, error),
+    }
+}

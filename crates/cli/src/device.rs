@@ -3,7 +3,7 @@
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, nbd, output, remote};
-use keyway_volume::storage::{Direct, File};
+use keyway_volume::storage::{Direct, File, Readers};
 use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -80,6 +80,16 @@ pub(crate) fn exists(spec: &Path) -> bool {
 /// a file to be made.
 pub(crate) fn is_given(spec: &Path) -> bool {
     url(spec).is_some() || std::fs::metadata(spec).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// Who may read an input: of a pipe, standard input or an export only the umask tells.
+pub(crate) fn readers(spec: &Path) -> Readers {
+    let has_mode = |found: std::fs::Metadata| found.is_file() || found.file_type().is_block_device();
+    match std::fs::metadata(spec) {
+        Ok(found) if !has_mode(found.clone()) => Readers::Anybody,
+        _ if is_url(spec) || spec == Path::new("-") => Readers::Anybody,
+        _ => Readers::of(spec),
+    }
 }
 
 /// Where the header is: `--header`, or the operand.

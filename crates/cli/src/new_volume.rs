@@ -3,13 +3,14 @@
 
 use crate::args::{Args, Kind, Opt, shared};
 use crate::content_blocks::largest_sector;
-use crate::creation::{BY_UMASK, Creation};
+use crate::creation::{self, Creation};
 use crate::failure::{Exit, Failure, Result};
 use crate::header_params::HeaderParams;
 use crate::plaintext::{self, cannot_write};
 use crate::{device, progress, question};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
+use keyway_volume::storage::Readers;
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
     Access, Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
@@ -182,8 +183,8 @@ pub(crate) static KEEP_HOLES: Opt = Opt {
 
 /// Where the new volume goes.
 pub(crate) enum Destination {
-    /// A file that appears when it is complete.
-    New(Creation),
+    /// A file that appears when it is complete, and whom the content allows to read it.
+    New(Creation, Readers),
     /// A block device or an export: its old header is wiped first, the new one written last.
     Device {
         /// Its bytes.
@@ -199,7 +200,10 @@ impl Destination {
     pub(crate) fn open(args: &Args, path: &Path, source: &Path) -> Result<Self> {
         let path = device::resolve(path);
         if !device::is_given(&path) {
-            return Creation::start(args, &path, BY_UMASK).map(Self::New);
+            return Ok(Self::New(Creation::start(args, &path)?, device::readers(source)));
+        }
+        if !device::is_url(&path) {
+            creation::existing(&path)?;
         }
         let storage = device::storage(&path, Access::Write)?;
         device::refuse_if_in_use(&path)?;
@@ -211,14 +215,14 @@ impl Destination {
 
     pub(crate) fn path(&self) -> &Path {
         match self {
-            Self::New(creation) => creation.path(),
+            Self::New(creation, _) => creation.path(),
             Self::Device { path, .. } => path,
         }
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
         match self {
-            Self::New(creation) => Arc::clone(creation.file()) as Arc<dyn Storage>,
+            Self::New(creation, _) => Arc::clone(creation.file()) as Arc<dyn Storage>,
             Self::Device { storage, .. } => Arc::clone(storage),
         }
     }
@@ -237,7 +241,7 @@ impl Destination {
     /// The plan's layout with the length that the content needs; without bounds while that is unknown.
     fn layout(&self, plan: &Plan, room: Option<u64>) -> Result<Layout> {
         let mut layout = plan.layout()?;
-        if let (Self::New(_), Some(segment)) = (self, layout.segments.last_mut()) {
+        if let (Self::New(..), Some(segment)) = (self, layout.segments.last_mut()) {
             segment.length = Some(room.unwrap_or(i64::MAX as u64 - plan.data_offset));
         }
         Ok(layout)
@@ -248,10 +252,10 @@ impl Destination {
         let path: PathBuf = self.path().to_owned();
         let failed = |e| cannot_write(&path.display(), None, &e);
         match self {
-            Self::New(creation) => {
+            Self::New(creation, readers) => {
                 creation.file().set_len(plan.data_offset + data_len).map_err(failed)?;
                 plan.write_to_new(&**creation.file())?;
-                creation.complete()
+                creation.complete(readers)
             }
             Self::Device { storage, .. } => {
                 storage.flush().map_err(failed)?;

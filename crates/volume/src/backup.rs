@@ -3,7 +3,7 @@
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
-use crate::storage::{NewFile, extend_to};
+use crate::storage::{NewFile, Readers, extend_to};
 use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
 use keyway_format::luks1;
 use std::path::Path;
@@ -30,9 +30,10 @@ pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
         }
         _ => Error::Io { what: format!("writing header backup file {}", file.display()), source },
     };
-    let new = NewFile::create(file, 0o400, false).map_err(io)?;
+    let new = NewFile::create(file, false).map_err(io)?.write_protected();
     new.file().write_at(&bytes, 0).map_err(io)?;
-    new.complete().map_err(io)
+    // It opens with every passphrase of today, for ever.
+    new.complete(Readers::Owner).map_err(io)
 }
 
 /// A checked backup and its target, nothing written yet.

@@ -1,13 +1,14 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
-use crate::creation::{Creation, OWNER_ONLY};
+use crate::creation::{self, Creation};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::passphrase::Request;
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::{progress, question, unlocking};
+use keyway_volume::storage::Readers;
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
 use keyway_volume::{Access, Error, Luks, Storage};
 use std::path::Path;
@@ -114,15 +115,19 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
     if device::is_given(to) {
         return to_raw_device(args, &plain, to);
     }
-    let creation = Creation::start(args, to, OWNER_ONLY)?;
+    let creation = Creation::start(args, to)?;
     let file = creation.file();
     move_all(args, &plain, &**file, holes, to)?;
     file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;
-    creation.complete()
+    // Plaintext of an encrypted volume is nobody else's business.
+    creation.complete(Readers::Owner)
 }
 
 /// A device has no holes to leave: everything is written.
 fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
+    if !device::is_url(to) {
+        creation::existing(to)?;
+    }
     let device = device::storage(to, Access::Write)?;
     device::refuse_if_in_use(to)?;
     refuse_itself(&plain.device, to)?;

@@ -1,11 +1,12 @@
 //! `read`: a volume's plaintext to a file or standard output, any range of it.
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
-use crate::creation::{Creation, OWNER_ONLY};
+use crate::creation::{self, Creation};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
 use crate::progress;
+use keyway_volume::storage::Readers;
 use keyway_volume::stream::{self, Options, Sink, Source};
 use keyway_volume::{Access, Storage};
 use std::fs;
@@ -108,15 +109,18 @@ impl Output {
             return Self::stdout();
         };
         refuse_source(args, path)?;
+        if device::is_url(path) {
+            return device::storage(path, Access::Write).map(Self::Device);
+        }
+        let place = creation::existing(path)?;
         if device::is_given(path) {
             return device::storage(path, Access::Write).map(Self::Device);
         }
         match fs::metadata(path) {
-            Ok(found) if !found.is_file() => {
-                let file = fs::File::options().write(true).open(path);
-                file.map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
+            Ok(found) if !found.is_file() || place.is_descriptor() => {
+                place.open().map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
             }
-            _ => Creation::start(args, path, OWNER_ONLY).map(Self::New),
+            _ => Creation::start(args, path).map(Self::New),
         }
     }
 
@@ -152,7 +156,8 @@ impl Output {
         match self {
             Self::Pipe(_) => Ok(()),
             Self::Device(device) => device.flush().map_err(|e| cannot_write(&name, None, &e)),
-            Self::New(file) => file.complete(),
+            // Plaintext of an encrypted volume is nobody else's business.
+            Self::New(file) => file.complete(Readers::Owner),
         }
     }
 }

@@ -6,6 +6,8 @@ pub mod faulty;
 pub mod file;
 pub mod memory;
 pub mod new_file;
+pub mod place;
+pub mod readers;
 
 pub use claimed::Claimed;
 pub use direct::Direct;
@@ -13,6 +15,8 @@ pub use faulty::Faulty;
 pub use file::{File, Sectors};
 pub use memory::Memory;
 pub use new_file::NewFile;
+pub use place::{Place, Planted};
+pub use readers::Readers;
 
 use std::io;
 use std::ops::Range;

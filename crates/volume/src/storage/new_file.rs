@@ -3,52 +3,66 @@
 //! Where the file system can do it the file has no name until it is complete (O_TMPFILE), so that not even a kill
 //! leaves anything behind. Elsewhere it grows under a temporary name beside its target, and is removed when dropped.
 
-use super::File;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use super::readers::{Readers, has_list_open, umask};
+use super::{File, Place};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, linkat, openat, unlinkat,
+};
 use rustix::io::Errno;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// A file in the making.
+/// A file in the making. Its owner alone may read it until it is complete.
 #[derive(Debug)]
 pub struct NewFile {
     file: Arc<File>,
-    target: PathBuf,
+    target: Place,
     /// Its name until it is complete; `None` when it has none.
-    temporary: Option<PathBuf>,
+    temporary: Option<Place>,
     replace: bool,
+    /// Who may read the file that it replaces.
+    before: Readers,
+    protected: bool,
 }
 
 impl NewFile {
-    /// Starts a file that will be called `target`, with these permission bits (less the umask).
+    /// Starts a file that will be called `target`.
     ///
     /// # Errors
-    /// `AlreadyExists` when there is such a file and it is not to be replaced; otherwise what the directory says.
-    pub fn create(target: impl Into<PathBuf>, mode: u32, replace: bool) -> io::Result<Self> {
-        let mut target = target.into();
-        match fs::symlink_metadata(&target) {
-            Ok(_) if !replace => return Err(io::ErrorKind::AlreadyExists.into()),
-            // Replacing a link means replacing what it points to.
-            Ok(found) if found.is_symlink() => target = fs::canonicalize(&target)?,
-            Ok(_) => {}
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(e),
-        }
-        let mode = Mode::from_raw_mode(mode);
-        let (fd, temporary) = match unnamed(directory(&target), mode) {
+    /// `AlreadyExists` when there is such a file and it is not to be replaced; [`Planted`](super::Planted) when others could have
+    /// put a link in its way; otherwise what the directory says.
+    pub fn create(target: &Path, replace: bool) -> io::Result<Self> {
+        // Replacing a link means replacing what it points to.
+        let place = Place::find(target, replace)?;
+        let before = match place.found()? {
+            Some(_) if !replace => return Err(io::ErrorKind::AlreadyExists.into()),
+            Some(found) if !FileType::from_raw_mode(found.st_mode).is_file() => {
+                return Err(io::Error::other("it is no regular file"));
+            }
+            Some(found) => Readers::by_mode(&found),
+            None => Readers::Anybody,
+        };
+        let (fd, temporary) = match unnamed(&place) {
             Ok(fd) => (fd, None),
             Err(_) => {
-                let name = beside(&target);
+                let name = place.beside(beside);
                 let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-                (rustix::fs::open(&name, flags, mode)?, Some(name))
+                (openat(name.directory(), name.name(), flags, OWNER_ONLY)?, Some(name))
             }
         };
-        let file = Arc::new(File::from_file(fs::File::from(fd), &target)?);
-        Ok(Self { file, target, temporary, replace })
+        let file = Arc::new(File::from_file(fs::File::from(fd), target)?);
+        Ok(Self { file, target: place, temporary, replace, before, protected: false })
+    }
+
+    /// Nobody shall write to it when it is complete.
+    #[must_use]
+    pub fn write_protected(mut self) -> Self {
+        self.protected = true;
+        self
     }
 
     /// The file.
@@ -57,18 +71,20 @@ impl NewFile {
     }
 
     /// Its temporary name, which a signal that ends the process should remove.
-    pub fn temporary(&self) -> Option<&Path> {
-        self.temporary.as_deref()
+    pub fn temporary(&self) -> Option<Temporary> {
+        self.temporary.clone().map(Temporary)
     }
 
-    /// Brings everything to stable storage, then gives the file its name.
+    /// Brings everything to stable storage, then gives the file its name. `readers` are those who may read all that went into it; of a
+    /// file that is replaced nobody gains the right to read it.
     ///
     /// # Errors
     /// Storage fails, or the name was taken meanwhile; nothing is left behind then.
-    pub fn complete(mut self) -> io::Result<()> {
+    pub fn complete(mut self, readers: Readers) -> io::Result<()> {
+        fchmod(self.file.as_file(), self.mode(readers)?)?;
         self.file.as_file().sync_all()?;
         if self.temporary.is_none() && self.replace {
-            let name = beside(&self.target);
+            let name = self.target.beside(beside);
             self.link(&name)?;
             self.temporary = Some(name);
         }
@@ -76,46 +92,69 @@ impl NewFile {
             None => self.link(&self.target)?,
             Some(name) => {
                 let flags = if self.replace { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-                rustix::fs::renameat_with(CWD, name, CWD, &self.target, flags)?;
+                let (from, to) = (name.directory(), self.target.directory());
+                rustix::fs::renameat_with(from, name.name(), to, self.target.name(), flags)?;
             }
         }
         self.temporary = None;
         // Not every file system can sync a directory; the content is safe by now.
-        let _ = fs::File::open(directory(&self.target)).and_then(|d| d.sync_all());
+        let directory = openat(self.target.directory(), ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let _ = directory.map(|directory| rustix::fs::fsync(directory));
         Ok(())
     }
 
+    fn mode(&self, readers: Readers) -> io::Result<Mode> {
+        let file = self.file.as_file();
+        let mut readers = readers.and(self.before);
+        // What the directory hands down to its files may let others read than the group.
+        if readers != Readers::Anybody && has_list_open(file) {
+            readers = Readers::Owner;
+        }
+        let mode = readers.mode(fstat(file)?.st_gid, umask());
+        Ok(Mode::from_raw_mode(if self.protected { mode & !WRITE } else { mode }))
+    }
+
     /// Gives the unnamed file a name.
-    fn link(&self, name: &Path) -> io::Result<()> {
+    fn link(&self, place: &Place) -> io::Result<()> {
         let fd = format!("/proc/self/fd/{}", self.file.as_file().as_raw_fd());
-        Ok(rustix::fs::linkat(CWD, fd, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+        Ok(linkat(CWD, fd, place.directory(), place.name(), AtFlags::SYMLINK_FOLLOW)?)
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some(name) = &self.temporary {
-            let _ = fs::remove_file(name);
+        if let Some(temporary) = self.temporary() {
+            temporary.remove();
         }
     }
 }
 
-fn unnamed(directory: &Path, mode: Mode) -> Result<rustix::fd::OwnedFd, Errno> {
+/// The name of a file in the making.
+#[derive(Debug, Clone)]
+pub struct Temporary(Place);
+
+impl Temporary {
+    /// Removes it.
+    pub fn remove(&self) {
+        let _ = unlinkat(self.0.directory(), self.0.name(), AtFlags::empty());
+    }
+}
+
+fn unnamed(place: &Place) -> Result<rustix::fd::OwnedFd, Errno> {
     // Its name will come from /proc: without it, better start with one.
     rustix::fs::access("/proc/self/fd", rustix::fs::Access::EXISTS)?;
-    rustix::fs::open(directory, OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, mode)
+    openat(place.directory(), ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, OWNER_ONLY)
 }
 
-fn directory(target: &Path) -> &Path {
-    target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+fn beside(name: &OsStr) -> OsString {
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".keyway-{}", std::process::id()));
+    beside
 }
 
-fn beside(target: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
-    name.push(format!(".keyway-{}", std::process::id()));
-    target.with_file_name(name)
-}
+const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
+const WRITE: u32 = 0o222;
 
 #[cfg(test)]
 mod tests {
@@ -132,35 +171,115 @@ mod tests {
         };
         let target = scratch.join("volume");
 
-        let file = NewFile::create(&target, 0o640, false).unwrap();
+        let file = NewFile::create(&target, false).unwrap();
         file.file().write_at(b"first", 0).unwrap();
         assert!(!target.exists());
         drop(file);
         assert!(names().is_empty(), "{:?}", names());
 
-        let file = NewFile::create(&target, 0o640, false).unwrap();
+        let file = NewFile::create(&target, false).unwrap();
         file.file().write_at(b"first", 0).unwrap();
-        file.complete().unwrap();
+        file.complete(Readers::Anybody).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"first");
 
-        let error = NewFile::create(&target, 0o640, false).unwrap_err();
+        let error = NewFile::create(&target, false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
 
         // Through a link, and with a named temporary file as on file systems without unnamed ones.
         std::os::unix::fs::symlink(&target, scratch.join("link")).unwrap();
-        let mut file = NewFile::create(scratch.join("link"), 0o640, true).unwrap();
+        let mut file = NewFile::create(&scratch.join("link"), true).unwrap();
         file.file().write_at(b"second", 0).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"first");
         if file.temporary.is_none() {
-            let name = beside(&file.target);
+            let name = file.target.beside(beside);
             file.link(&name).unwrap();
             file.temporary = Some(name);
         }
         assert_eq!(names().len(), 2);
-        file.complete().unwrap();
+        file.complete(Readers::Anybody).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"second");
         assert!(fs::symlink_metadata(scratch.join("link")).unwrap().is_symlink());
         assert_eq!(names(), ["volume"]);
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    /// What a file's mode may be is said by what went in, by what it replaces and by the umask; never by what a moment leaves open.
+    #[test]
+    fn a07_nobody_reads_more_than_what_went_in() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let scratch = std::env::temp_dir().join(format!("keyway-new-file-modes-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let target = scratch.join("file");
+        let mode = || fs::metadata(&target).unwrap().mode() & 0o777;
+        let make = |readers: Readers| {
+            let file = NewFile::create(&target, true).unwrap();
+            assert_eq!(file.file().as_file().metadata().unwrap().mode() & 0o777, 0o600);
+            file.complete(readers).unwrap();
+        };
+        let open = 0o666 & !umask();
+        make(Readers::Anybody);
+        let group = fs::metadata(&target).unwrap().gid();
+        assert_eq!(mode(), open);
+        make(Readers::Group(group));
+        assert_eq!(mode(), 0o660 & open);
+        make(Readers::Group(group + 1));
+        assert_eq!(mode(), 0o600);
+        // One that its owner alone could read stays so.
+        make(Readers::Anybody);
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o644)).unwrap();
+        make(Readers::Owner);
+        assert_eq!(mode(), 0o600);
+        fs::remove_file(&target).unwrap();
+        NewFile::create(&target, false).unwrap().write_protected().complete(Readers::Anybody).unwrap();
+        assert_eq!(mode(), open & 0o444);
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    /// A directory that hands a list of readers down gives the group's bits to all on it.
+    #[test]
+    fn a07_a_list_from_the_directory_opens_nothing() {
+        use std::os::unix::fs::MetadataExt;
+        let scratch = std::env::temp_dir().join(format!("keyway-new-file-list-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let entry = |tag: u16, bits: u16, id: u32| {
+            [&tag.to_le_bytes()[..], &bits.to_le_bytes(), &id.to_le_bytes()].concat()
+        };
+        let list =
+            [(1, 6, u32::MAX), (2, 4, 4711), (4, 0, u32::MAX), (0x10, 4, u32::MAX), (0x20, 0, u32::MAX)];
+        let list = list.map(|(tag, bits, id)| entry(tag, bits, id)).concat();
+        let list = [&2_u32.to_le_bytes()[..], &list].concat();
+        let flags = rustix::fs::XattrFlags::empty();
+        if rustix::fs::setxattr(&scratch, "system.posix_acl_default", &list, flags).is_ok() {
+            let target = scratch.join("file");
+            let group = fs::metadata(&scratch).unwrap().gid();
+            NewFile::create(&target, false).unwrap().complete(Readers::Group(group)).unwrap();
+            assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, 0o600);
+        }
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn a17_what_is_no_file_is_not_replaced() {
+        let scratch = std::env::temp_dir().join(format!("keyway-new-file-kinds-{}", std::process::id()));
+        fs::create_dir_all(scratch.join("directory")).unwrap();
+        for path in [scratch.join("directory"), "/dev/null".into(), "/dev/fd/2".into()] {
+            assert!(NewFile::create(&path, true).is_err(), "{}", path.display());
+        }
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn a_temporary_name_is_removed() {
+        let scratch = std::env::temp_dir().join(format!("keyway-new-file-temporary-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let mut file = NewFile::create(&scratch.join("file"), false).unwrap();
+        let name = file.target.beside(beside);
+        file.link(&name).unwrap();
+        file.temporary = Some(name);
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
+        drop(file);
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
         fs::remove_dir_all(&scratch).unwrap();
     }
 }

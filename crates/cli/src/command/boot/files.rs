@@ -5,13 +5,40 @@ use crate::args::Args;
 use crate::args::size::human;
 use crate::creation::Creation;
 use crate::failure::{Exit, Failure, Result};
-use crate::output;
+use crate::{device, output};
 use keyway_volume::Storage;
+use keyway_volume::storage::Readers;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// The whole content of a file.
+/// What goes into an image: read through here, so that nobody may read the image who may not read all of it.
+pub(super) struct Ingredients(Readers);
+
+impl Ingredients {
+    /// Nothing yet.
+    pub(super) fn none() -> Self {
+        Self(Readers::Anybody)
+    }
+
+    /// The whole content of a file that goes in.
+    pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>> {
+        self.0 = self.0.and(device::readers(path));
+        read(path)
+    }
+
+    /// A key went in.
+    pub(super) fn hold_a_key(&mut self) {
+        self.0 = Readers::Owner;
+    }
+
+    /// Who may read what they make.
+    pub(super) fn readers(&self) -> Readers {
+        self.0
+    }
+}
+
+/// The whole content of a file that is only looked at.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     let length = std::fs::metadata(path).map_or(0, |found| found.len());
@@ -48,12 +75,12 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// From `--output`, before anything is read; with these permissions where a file is made.
-    pub(super) fn open(args: &Args, permissions: u32) -> Result<Self> {
+    /// From `--output`, before anything is read.
+    pub(super) fn open(args: &Args) -> Result<Self> {
         match args.path(&OUTPUT) {
             None => Err(Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.")),
             Some(path) if path == Path::new("-") => Ok(Self::Standard),
-            Some(path) => Creation::start(args, path, permissions).map(|file| Self::File(file, 0)),
+            Some(path) => Creation::start(args, path).map(|file| Self::File(file, 0)),
         }
     }
 
@@ -67,7 +94,7 @@ impl Output {
     }
 
     /// Writes the image, and then says what it is.
-    pub(super) fn write(self, image: &[u8], facts: &str) -> Result<()> {
+    pub(super) fn write(self, image: &[u8], from: &Ingredients, facts: &str) -> Result<()> {
         match self {
             Self::Standard => {
                 let mut stdout = io::stdout().lock();
@@ -80,7 +107,7 @@ impl Output {
                 let rest = image.get(written..).unwrap_or_default();
                 file.file().write_at(rest, written as u64).map_err(|error| cannot_write(&file, &error))?;
                 let line = format!("{}: {}{facts}.\n", file.path().display(), human(image.len() as u64));
-                file.complete()?;
+                file.complete(from.readers())?;
                 output::print(&line)
             }
         }
@@ -92,4 +119,4 @@ fn cannot_write(file: &Creation, error: &io::Error) -> Failure {
 }
 
 /// Of what goes into an image, and of an image.
-const LARGEST: u64 = 2 << 30;
+pub(super) const LARGEST: u64 = 2 << 30;

@@ -1,6 +1,6 @@
 //! `boot script`: a script for U-Boot, of its text; the text of one.
 
-use super::files::{self, Output};
+use super::files::{self, Ingredients, Output};
 use super::options::{ARCH, LIST, text};
 use crate::args::{Args, Opt};
 use crate::failure::{Exit, Failure, Result};
@@ -21,7 +21,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     if args.given(&LIST) {
         return show(path);
     }
-    let output = Output::open(args, 0o644)?;
+    let (output, mut from) = (Output::open(args)?, Ingredients::none());
     let name = args.text(&ARCH).unwrap_or("arm");
     let arch = Arch::find(name).ok_or_else(|| {
         let names = Arch::names().collect::<Vec<_>>().join(", ");
@@ -29,9 +29,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
     })?;
     let header =
         Header { arch, time: files::source_date()?, ..Header::script(args.text(&TITLE).unwrap_or_default()) };
-    let image = uboot::script(&header, &files::read(path)?)
+    let image = uboot::script(&header, &from.read(path)?)
         .map_err(|why| Failure::new(Exit::Parameters, format!("{}: {why}.", path.display())))?;
-    output.write(&image, "")
+    output.write(&image, &from, "")
 }
 
 /// The text, as it is.

@@ -1,6 +1,6 @@
 //! `boot uki`: a unified kernel image of a stub, a kernel, an initramfs and a command line; what is in one.
 
-use super::files::{self, Output};
+use super::files::{self, Ingredients, Output};
 use super::options::{DTB, KERNEL, LIST, RAMDISK, file, text};
 use crate::args::size::human;
 use crate::args::{Args, Opt};
@@ -31,27 +31,28 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let Some(kernel) = args.path(&KERNEL) else {
         return Err(wrong(&"boot uki takes --kernel FILE, --ramdisk FILE and --cmdline TEXT"));
     };
-    let output = Output::open(args, 0o644)?;
-    let linux = files::read(kernel)?;
-    let (stub_path, stub) = stub(args, &linux)?;
+    let (output, mut from) = (Output::open(args)?, Ingredients::none());
+    let linux = from.read(kernel)?;
+    let stub_path = stub(args, &linux)?;
+    let stub = from.read(&stub_path)?;
     let os_release = match args.path(&OS_RELEASE) {
-        Some(path) => Some(files::read(path)?),
+        Some(path) => Some(from.read(path)?),
         None => std::fs::read("/etc/os-release").ok(),
     };
     let unified = Unified {
         uname: args.text(&UNAME).map(str::to_owned).or_else(|| uname(&linux)),
         linux,
-        initrd: args.path(&RAMDISK).map(files::read).transpose()?,
+        initrd: args.path(&RAMDISK).map(|path| from.read(path)).transpose()?,
         cmdline: args.text(&CMDLINE).map(str::to_owned),
         os_release,
-        dtb: args.path(&DTB).map(files::read).transpose()?,
+        dtb: args.path(&DTB).map(|path| from.read(path)).transpose()?,
     };
     let image = unified.image(&stub).map_err(|why| about(&stub_path, &why))?;
-    output.write(&image, "")
+    output.write(&image, &from, "")
 }
 
 /// The stub that was named, or systemd's.
-fn stub(args: &Args, linux: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
+fn stub(args: &Args, linux: &[u8]) -> Result<PathBuf> {
     let path = match args.path(&STUB) {
         Some(path) => path.to_owned(),
         None => {
@@ -69,8 +70,7 @@ fn stub(args: &Args, linux: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
             format!("{} is not here: install systemd-boot-efi, or name a stub with --stub", path.display());
         return Err(Failure::new(Exit::Device, format!("{why}.")));
     }
-    let stub = files::read(&path)?;
-    Ok((path, stub))
+    Ok(path)
 }
 
 /// The sections of an image.

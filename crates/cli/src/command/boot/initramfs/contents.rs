@@ -1,6 +1,6 @@
 //! What goes into the image: the program, what it shall unlock, and the files for that.
 
-use super::super::files;
+use super::super::files::Ingredients;
 use super::modules;
 use super::options::*;
 use crate::args::{Args, shared};
@@ -11,29 +11,30 @@ use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
 use std::path::Path;
 
 /// From the command line; for an image that is there already, or for one to be made.
-pub(super) fn gather(args: &Args, has_original: bool) -> Result<Contents> {
-    let mut contents = Contents { program: program(args)?, ..Contents::default() };
+pub(super) fn gather(args: &Args, from: &mut Ingredients, has_original: bool) -> Result<Contents> {
+    let mut contents = Contents { program: program(args, from)?, ..Contents::default() };
     if let Some(device) = args.text(&VOLUME) {
-        let entry = entry(args, device, &mut contents)?;
+        let entry = entry(args, device, from, &mut contents)?;
         contents.volumes.push(entry);
     }
-    contents.modules = modules::gather(args, has_original)?;
+    contents.modules = modules::gather(args, from, has_original)?;
     Ok(contents)
 }
 
-fn entry(args: &Args, device: &str, contents: &mut Contents) -> Result<Entry> {
+fn entry(args: &Args, device: &str, from: &mut Ingredients, contents: &mut Contents) -> Result<Entry> {
     let name = args.text(&NAME).unwrap_or("root").to_owned();
     if name.is_empty() || name.contains('/') || name == "." || name == ".." {
         return Err(Failure::new(Exit::Parameters, format!("--name {name}: a mapping's name is no path.")));
     }
     let mut options = crypttab::options_of(args.text(&OPTIONS_OF_VOLUME).unwrap_or_default());
     if let Some(path) = args.path(&shared::HEADER) {
-        contents.headers.push((name.clone(), files::read(path)?));
+        contents.headers.push((name.clone(), from.read(path)?));
         options.push(("header".to_owned(), format!("/{HEADERS}/{name}")));
     }
     let mut key_file = None;
     if let Some(path) = args.path(&EMBED_KEY_FILE) {
-        contents.keys.push((name.clone(), files::read(path)?));
+        contents.keys.push((name.clone(), from.read(path)?));
+        from.hold_a_key();
         key_file = Some(format!("/{KEYS}/{name}").into());
         eprintln!(
             "WARNING: {} goes into the image in plain: whoever reads the image opens the volume.",
@@ -44,12 +45,12 @@ fn entry(args: &Args, device: &str, contents: &mut Contents) -> Result<Entry> {
 }
 
 /// A program that runs where there are no libraries: the one that is named, else the small one beside this one, else this one.
-fn program(args: &Args) -> Result<Vec<u8>> {
+fn program(args: &Args, from: &mut Ingredients) -> Result<Vec<u8>> {
     let small = std::env::current_exe().map(|own| own.with_file_name(SMALL_PROGRAM));
     let small = small.ok().filter(|small| small.exists());
     let path = args.path(&PROGRAM).or(small.as_deref());
     let named = path.map_or_else(|| "This keyway".to_owned(), |path| path.display().to_string());
-    let file = files::read(path.unwrap_or(Path::new("/proc/self/exe")))?;
+    let file = from.read(path.unwrap_or(Path::new("/proc/self/exe")))?;
     let program =
         Program::parse(&file).map_err(|why| Failure::new(Exit::Device, format!("{named}: {why}.")))?;
     match program.wants_libraries {

@@ -7,7 +7,7 @@ mod show;
 
 pub(super) use options::OPTIONS;
 
-use super::files::{self, Output};
+use super::files::{Ingredients, Output};
 use super::options::{LIST, OUTPUT};
 use crate::args::size::human;
 use crate::args::{Args, Opt, shared};
@@ -32,16 +32,15 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 fn make(args: &Args) -> Result<()> {
-    // An image with a key is read by nobody else.
-    let mut output = Output::open(args, if args.given(&EMBED_KEY_FILE) { 0o600 } else { 0o644 })?;
+    let (mut output, mut from) = (Output::open(args)?, Ingredients::none());
     let original = match args.operand(1) {
-        Some(path) => Some((path, files::read(path)?)),
+        Some(path) => Some((path, from.read(path)?)),
         None => None,
     };
     let (init, contents) = thread::scope(|scope| {
         // Unpacking takes longest by far; meanwhile all else is done that can be.
         let init = original.as_ref().map(|(path, image)| scope.spawn(|| original_init_of(path, image)));
-        let contents = contents::gather(args, original.is_some());
+        let contents = contents::gather(args, &mut from, original.is_some());
         let written = match &original {
             Some((_, image)) if contents.is_ok() && is_beginning(image) => output.ahead(image),
             _ => Ok(()),
@@ -61,11 +60,11 @@ fn make(args: &Args) -> Result<()> {
         .pack(archive)
         .map_err(|why| Failure::new(Exit::Parameters, format!("The addition cannot be packed: {why}.")))?;
     let Some((path, original)) = original else {
-        return output.write(&packed, "");
+        return output.write(&packed, &from, "");
     };
     let appended = append(original, &packed).map_err(|why| unreadable(path, &why))?;
     let facts = format!(", of that {} added", human((appended.image.len() - appended.at) as u64));
-    output.write(&appended.image, &facts)
+    output.write(&appended.image, &from, &facts)
 }
 
 /// What ran first in an image until now.

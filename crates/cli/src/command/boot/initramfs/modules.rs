@@ -1,7 +1,7 @@
 //! Which kernel modules go into the image: those that the volume's ciphers need, those that reach its disk and the keyboard, for a whole
 //! image also those of its file system; all of them unpacked, in the order of loading.
 
-use super::super::files;
+use super::super::files::Ingredients;
 use super::options::*;
 use crate::args::{Args, shared};
 use crate::command::boot::options::KERNEL;
@@ -16,7 +16,11 @@ use keyway_volume::{Access, Luks};
 use std::path::Path;
 
 /// Files by their names, in order.
-pub(super) fn gather(args: &Args, has_original: bool) -> Result<Vec<(String, Vec<u8>)>> {
+pub(super) fn gather(
+    args: &Args,
+    from: &mut Ingredients,
+    has_original: bool,
+) -> Result<Vec<(String, Vec<u8>)>> {
     let root = match args.path(&MODULES) {
         Some(root) if root != Path::new("none") => root,
         _ => return Ok(Vec::new()),
@@ -59,7 +63,10 @@ pub(super) fn gather(args: &Args, has_original: bool) -> Result<Vec<(String, Vec
         names.push(name.to_owned());
     }
     let ordered = inventory.in_order(names.iter().map(String::as_str));
-    ordered.into_iter().map(|(name, file)| Ok((format!("{name}.ko"), unpacked(Path::new(file))?))).collect()
+    ordered
+        .into_iter()
+        .map(|(name, file)| Ok((format!("{name}.ko"), unpacked(Path::new(file), from)?)))
+        .collect()
 }
 
 fn lacks(inventory: &Inventory, name: &str, why: &str) -> Failure {
@@ -122,8 +129,8 @@ fn ciphers_of(args: &Args, path: &Path) -> Result<(Vec<String>, bool)> {
 }
 
 /// A module as the kernel loads it without any help.
-fn unpacked(path: &Path) -> Result<Vec<u8>> {
-    let file = files::read(path)?;
+fn unpacked(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
+    let file = from.read(path)?;
     match Compression::of(&file) {
         None => Ok(file),
         Some(compression) => compression

@@ -1,14 +1,19 @@
 //! `boot fit`: a FIT image of its pieces or of a source; what is in one.
 
-use super::files::{self, Output};
+mod source;
+
+use super::files::{self, Ingredients, Output};
 use super::options::{ARCH, DTB, KERNEL, LIST, RAMDISK, file, text};
 use crate::args::size::human;
 use crate::args::size::parse_number;
 use crate::args::{Args, Kind, Opt};
+use crate::creation::Creation;
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use crate::plaintext::cannot_write;
 use keyway_boot::fit::{self, Algorithm, Fit, Layout, Parts, Piece, Verdict};
 use keyway_boot::uboot::Arch;
+use keyway_volume::Storage;
 use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
 
@@ -43,26 +48,40 @@ static ALIGN: Opt = Opt {
     help: "fit: a power of two, from 4 to 1M (4).",
     man: "",
 };
-static EXTRACT: Opt = file("extract", "DIR", "fit: write what is in an image to files here.", "");
+static EXTRACT: Opt = file(
+    "extract",
+    "DIR",
+    "fit: write what is in an image to files here.",
+    "Its hashes are checked before: with a wrong one nothing is written, and it exits with 1.",
+);
+static INCLUDE: Opt = Opt {
+    long: "include",
+    short: None,
+    value: "DIR",
+    kind: Kind::Text,
+    help: "fit: a source may take files from here, too.",
+    man: "A source (.its) takes files (/incbin/) from its own folder and what is below, and from nowhere else unless this names it. May be \
+          given several times.",
+};
 
 /// In the order of help.
-pub(super) static OPTIONS: &[&Opt] = &[&LOAD, &ENTRY, &HASH, &EXTERNAL, &ALIGN, &EXTRACT];
+pub(super) static OPTIONS: &[&Opt] = &[&LOAD, &ENTRY, &HASH, &EXTERNAL, &ALIGN, &EXTRACT, &INCLUDE];
 
 /// `keyway boot fit`.
 pub(super) fn run(args: &Args) -> Result<()> {
     if args.given(&LIST) || args.given(&EXTRACT) {
         return look(args);
     }
-    let output = Output::open(args, 0o644)?;
+    let (output, mut from) = (Output::open(args)?, Ingredients::none());
     let layout = layout(args)?;
     let image = match args.operand(1) {
-        Some(source) => from_source(args, source, layout)?,
+        Some(source) => source::image(args, source, &mut from, layout)?,
         None => {
-            let tree = parts(args)?.tree().map_err(|why| wrong(&why))?;
+            let tree = parts(args, &mut from)?.tree().map_err(|why| wrong(&why))?;
             fit::image(tree, layout).map_err(|why| wrong(&why))?
         }
     };
-    output.write(&image, "")
+    output.write(&image, &from, "")
 }
 
 fn wrong(why: &dyn Display) -> Failure {
@@ -78,28 +97,7 @@ fn layout(args: &Args) -> Result<Layout> {
     Ok(Layout { time: files::source_date()?, external })
 }
 
-fn from_source(args: &Args, path: &Path, layout: Layout) -> Result<Vec<u8>> {
-    let pieces: [&Opt; 5] = [&KERNEL, &RAMDISK, &DTB, &LOAD, &HASH];
-    if let Some(option) = pieces.into_iter().find(|option| args.given(option)) {
-        return Err(wrong(&format!(
-            "{} says all of it: --{} is not for sources",
-            path.display(),
-            option.long
-        )));
-    }
-    let source = String::from_utf8(files::read(path)?);
-    let source =
-        source.map_err(|_| Failure::new(Exit::Device, format!("{}: it is no text.", path.display())))?;
-    let directory = path.parent().unwrap_or(Path::new("")).to_owned();
-    let mut include = |name: &str| {
-        let file = directory.join(name);
-        std::fs::read(&file).map_err(|why| format!("{}: {why}", file.display()))
-    };
-    fit::from_source(&source, &mut include, layout)
-        .map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))
-}
-
-fn parts(args: &Args) -> Result<Parts> {
+fn parts(args: &Args, from: &mut Ingredients) -> Result<Parts> {
     let Some(kernel) = args.path(&KERNEL) else {
         return Err(wrong(&"boot fit takes an image source, or --kernel FILE"));
     };
@@ -122,21 +120,22 @@ fn parts(args: &Args) -> Result<Parts> {
     if entry.is_some() && load.is_none() {
         return Err(wrong(&"--entry says where a kernel is entered that --load loads"));
     }
+    let mut piece = |path| piece(path, from);
     let dtbs = args.texts(&DTB).into_iter().map(|path| piece(Path::new(path))).collect::<Result<_>>()?;
     Ok(Parts {
         description: "made by keyway".to_owned(),
         arch: arch.to_owned(),
         kernel: piece(kernel)?,
         load: load.map(|load| (load, entry.unwrap_or(load))),
-        ramdisk: args.path(&RAMDISK).map(piece).transpose()?,
+        ramdisk: args.path(&RAMDISK).map(&mut piece).transpose()?,
         dtbs,
         hashes,
     })
 }
 
-fn piece(path: &Path) -> Result<Piece> {
+fn piece(path: &Path, from: &mut Ingredients) -> Result<Piece> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Piece { name, data: files::read(path)? })
+    Ok(Piece { name, data: from.read(path)? })
 }
 
 fn address(args: &Args, option: &'static Opt) -> Result<Option<u64>> {
@@ -150,36 +149,33 @@ fn address(args: &Args, option: &'static Opt) -> Result<Option<u64>> {
 /// What is in an image; into a directory where that was asked for.
 fn look(args: &Args) -> Result<()> {
     let Some(path) = args.operand(1) else { return Err(wrong(&"A FIT image is missing")) };
-    let fit = Fit::read(&files::read(path)?)
+    let mut from = Ingredients::none();
+    let fit = Fit::read(&from.read(path)?)
         .map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))?;
-    if let Some(directory) = args.path(&EXTRACT) {
-        extract(&fit, directory)?;
-    }
     output::print(&show(&fit))?;
-    match fit.is_damaged() {
-        false => Ok(()),
-        true => {
-            let why = format!("{}: a hash is wrong: the image is damaged.", path.display());
-            Err(Failure::new(Exit::Parameters, why))
-        }
+    if fit.is_damaged() {
+        let nothing = if args.given(&EXTRACT) { "; nothing is written" } else { "" };
+        let why = format!("{}: a hash is wrong: the image is damaged{nothing}.", path.display());
+        return Err(Failure::new(Exit::Parameters, why));
+    }
+    match args.path(&EXTRACT) {
+        Some(directory) => extract(&fit, directory, &from),
+        None => Ok(()),
     }
 }
 
-fn extract(fit: &Fit, directory: &Path) -> Result<()> {
+/// All images or none: none is completed before all are written.
+fn extract(fit: &Fit, directory: &Path, from: &Ingredients) -> Result<()> {
+    let mut files = Vec::new();
     for image in &fit.images {
         // A name out of an image is no path.
         let name: PathBuf = image.name.replace(['/', '\\'], "_").trim_start_matches('.').into();
-        let path = directory.join(name);
-        let mut file = std::fs::OpenOptions::new();
-        let written = file
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .and_then(|mut file| std::io::Write::write_all(&mut file, &image.data));
-        written
-            .map_err(|why| Failure::new(Exit::Device, format!("Cannot write {}: {why}.", path.display())))?;
+        let file = Creation::start_over(&directory.join(name), false)?;
+        let written = file.file().write_at(&image.data, 0);
+        written.map_err(|why| cannot_write(&file.path().display(), None, &why))?;
+        files.push(file);
     }
-    Ok(())
+    files.into_iter().try_for_each(|file| file.complete(from.readers()))
 }
 
 fn show(fit: &Fit) -> String {

@@ -1,0 +1,130 @@
+//! `boot fit IMAGE.its`: the source and the files that it names.
+//!
+//! A source says which files' content goes into an image (`/incbin/`), and a source may come from anywhere. What it takes therefore
+//! has to be below its own folder, wherever names and links lead, or below a folder that the command line names; an ordinary file;
+//! and no more in all than a FIT image can hold.
+
+use super::super::files::{Ingredients, LARGEST};
+use super::super::options::{DTB, KERNEL, RAMDISK};
+use super::{HASH, INCLUDE, LOAD, wrong};
+use crate::args::size::human;
+use crate::args::{Args, Opt};
+use crate::failure::{Exit, Failure, Result};
+use keyway_boot::fit::{self, Layout};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The image of a source.
+pub(super) fn image(args: &Args, path: &Path, from: &mut Ingredients, layout: Layout) -> Result<Vec<u8>> {
+    let pieces: [&Opt; 5] = [&KERNEL, &RAMDISK, &DTB, &LOAD, &HASH];
+    if let Some(option) = pieces.into_iter().find(|option| args.given(option)) {
+        return Err(wrong(&format!(
+            "{} says all of it: --{} is not for sources",
+            path.display(),
+            option.long
+        )));
+    }
+    let source = String::from_utf8(from.read(path)?);
+    let source =
+        source.map_err(|_| Failure::new(Exit::Device, format!("{}: it is no text.", path.display())))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut allowed = Allowed::new(folder, &args.texts(&INCLUDE))?;
+    let mut include = |name: &str| {
+        let file = allowed.file(name)?;
+        let content =
+            from.read(&file).map_err(|failure| failure.message().trim_end_matches('.').to_owned())?;
+        allowed.count(content.len() as u64)?;
+        Ok(content)
+    };
+    fit::from_source(&source, &mut include, layout)
+        .map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))
+}
+
+/// The folders that a source may take files from.
+struct Allowed {
+    /// The source's own, by which names are looked up.
+    folder: PathBuf,
+    /// As the kernel knows them: without links.
+    folders: Vec<PathBuf>,
+    /// Bytes that were taken.
+    taken: u64,
+}
+
+impl Allowed {
+    fn new(folder: &Path, others: &[&str]) -> Result<Self> {
+        let known = |folder: &Path| {
+            let why = |why| Failure::new(Exit::Device, format!("{}: {why}.", folder.display()));
+            fs::canonicalize(folder).map_err(why)
+        };
+        let all = std::iter::once(folder).chain(others.iter().map(Path::new));
+        let folders = all.map(known).collect::<Result<_>>()?;
+        Ok(Self { folder: folder.to_owned(), folders, taken: 0 })
+    }
+
+    /// The file that the source means by `name`, without links.
+    fn file(&self, name: &str) -> std::result::Result<PathBuf, String> {
+        let named = self.folder.join(name);
+        let file = fs::canonicalize(&named).map_err(|why| format!("{}: {why}", named.display()))?;
+        if !self.folders.iter().any(|folder| file.starts_with(folder)) {
+            return Err(format!(
+                "{} is not below the source's folder; --include DIR allows another",
+                named.display()
+            ));
+        }
+        match fs::metadata(&file) {
+            Ok(found) if found.is_file() => Ok(file),
+            _ => Err(format!("{} is no regular file", named.display())),
+        }
+    }
+
+    fn count(&mut self, length: u64) -> std::result::Result<(), String> {
+        self.taken += length;
+        match self.taken > LARGEST {
+            true => Err(format!("the files that it takes are larger than {} in all", human(LARGEST))),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a17_files_of_a_source() {
+        let scratch = std::env::temp_dir().join(format!("keyway-source-{}", std::process::id()));
+        let (folder, other) = (scratch.join("source"), scratch.join("source-other"));
+        fs::create_dir_all(folder.join("below")).unwrap();
+        fs::create_dir_all(&other).unwrap();
+        fs::write(folder.join("below/file"), "x").unwrap();
+        fs::write(other.join("file"), "x").unwrap();
+        symlink("../source-other", folder.join("way")).unwrap();
+        symlink("below/file", folder.join("link")).unwrap();
+        let shown = other.display().to_string();
+        let allowed = Allowed::new(&folder, &[]).unwrap();
+        for name in ["below/file", "./below/../below/file", "link"] {
+            assert!(allowed.file(name).unwrap().ends_with("source/below/file"), "{name}");
+        }
+        for name in ["../source-other/file", "way/file", "/etc/passwd", &format!("{shown}/file")] {
+            let why = allowed.file(name).unwrap_err();
+            assert!(why.ends_with("is not below the source's folder; --include DIR allows another"), "{why}");
+        }
+        assert!(allowed.file("none").unwrap_err().contains("No such file"));
+        assert!(allowed.file("below").unwrap_err().ends_with("is no regular file"));
+        let allowed = Allowed::new(&folder, &[&shown]).unwrap();
+        assert!(allowed.file("way/file").is_ok() && allowed.file("/etc/passwd").is_err());
+        let allowed = Allowed::new(&folder, &["/dev"]).unwrap();
+        assert!(allowed.file("/dev/zero").unwrap_err().ends_with("is no regular file"));
+        assert!(Allowed::new(&folder, &["/none"]).is_err());
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn a17_there_is_a_ceiling() {
+        let mut allowed = Allowed::new(Path::new("/"), &[]).unwrap();
+        allowed.count(LARGEST - 1).unwrap();
+        allowed.count(1).unwrap();
+        assert!(allowed.count(1).unwrap_err().contains("larger than"));
+    }
+}

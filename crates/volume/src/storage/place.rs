@@ -1,0 +1,282 @@
+//! Where an output goes: a directory that is held open, and a name in it.
+//!
+//! A symbolic link in a directory that others may write is never followed, whoever made it: what it leads to is theirs to choose. That is
+//! stricter than the kernel's fs.protected_symlinks (sticky directories alone, and only where it is switched on), and it counts for each
+//! directory on the way. Links elsewhere (/dev/stdout, /dev/disk/by-id, one's own) are followed.
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, readlinkat, statat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// A name in a directory.
+#[derive(Debug, Clone)]
+pub struct Place {
+    directory: Arc<OwnedFd>,
+    name: OsString,
+}
+
+/// A link that others could have put where an output was to go.
+#[derive(Debug)]
+pub struct Planted(PathBuf);
+
+impl Place {
+    /// Where `path` leads. A link in the last place is what is found there, unless it is to be followed.
+    ///
+    /// # Errors
+    /// `PermissionDenied` with [`Planted`] at a link that is not followed; `NotFound` where a directory is not there.
+    pub fn find(path: &Path, follow: bool) -> io::Result<Self> {
+        let mut ahead = Vec::new();
+        push(&mut ahead, path);
+        let (mut directory, mut on_the_way) = (enter(CWD, OsStr::new("."))?, PathBuf::new());
+        let mut links = 0;
+        while let Some(name) = ahead.pop() {
+            let found = match statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) if ahead.is_empty() => return Ok(Self::new(directory, name)),
+                found => found?,
+            };
+            let is_link = FileType::from_raw_mode(found.st_mode).is_symlink();
+            match (is_link, ahead.is_empty()) {
+                (true, last) if !last || follow => {
+                    links += 1;
+                    if links > MOST_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    if others_may_write(&fstat(&directory)?) {
+                        return Err(planted(on_the_way.join(name)));
+                    }
+                    if last && is_proc(directory.as_fd()) {
+                        return Ok(Self::new(directory, name));
+                    }
+                    push(&mut ahead, &target(directory.as_fd(), &name)?);
+                }
+                (_, true) if name != "/" && name != ".." => return Ok(Self::new(directory, name)),
+                _ => {
+                    directory = enter(directory.as_fd(), &name)?;
+                    on_the_way.push(name);
+                }
+            }
+        }
+        Err(io::ErrorKind::IsADirectory.into())
+    }
+
+    fn new(directory: OwnedFd, name: OsString) -> Self {
+        Self { directory: Arc::new(directory), name }
+    }
+
+    /// What is there, a link for itself; `None` where nothing is.
+    pub fn found(&self) -> io::Result<Option<Stat>> {
+        match statat(&*self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens the pipe or device that is there for writing. Of a process's descriptors (/dev/stdout) it opens what they stand for.
+    pub fn open(&self) -> io::Result<File> {
+        let last = if self.is_descriptor() { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY | last;
+        Ok(openat(&*self.directory, &self.name, flags, Mode::empty())?.into())
+    }
+
+    /// Whether it stands for a descriptor of a process (/dev/stdout, /proc/self/fd/1).
+    pub fn is_descriptor(&self) -> bool {
+        is_proc(self.directory.as_fd())
+    }
+
+    /// The directory.
+    pub(super) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// The name.
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// The place beside this one that `name` makes of its name.
+    pub(super) fn beside(&self, name: impl FnOnce(&OsStr) -> OsString) -> Self {
+        Self { directory: Arc::clone(&self.directory), name: name(&self.name) }
+    }
+}
+
+/// Whether somebody else than root and this user may put links here.
+fn others_may_write(directory: &Stat) -> bool {
+    let is_ours = directory.st_uid == 0 || directory.st_uid == rustix::process::geteuid().as_raw();
+    !is_ours || directory.st_mode & WRITABLE != 0
+}
+
+/// There a link is followed by the kernel alone: its text may be no path.
+fn is_proc(directory: BorrowedFd<'_>) -> bool {
+    fstatfs(directory).is_ok_and(|found| found.f_type as u32 == PROC)
+}
+
+fn target(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<PathBuf> {
+    let text = readlinkat(directory, name, Vec::new())?;
+    Ok(OsString::from_vec(text.into_bytes()).into())
+}
+
+/// A directory, for its names alone: the right to search it is enough.
+fn enter(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(directory, name, flags, Mode::empty())?)
+}
+
+/// The next component is the last element.
+fn push(ahead: &mut Vec<OsString>, path: &Path) {
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    ahead.extend(parts.map(|part| part.as_os_str().to_owned()).rev());
+}
+
+fn planted(link: PathBuf) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, Planted(link))
+}
+
+impl fmt::Display for Planted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let link = String::from_utf8_lossy(self.0.as_os_str().as_bytes());
+        write!(f, "{link} is a symbolic link in a directory that others may write, and is not followed")
+    }
+}
+
+impl std::error::Error for Planted {}
+
+/// For group and others.
+const WRITABLE: u32 = 0o022;
+/// PROC_SUPER_MAGIC (Linux, include/uapi/linux/magic.h).
+const PROC: u32 = 0x9fa0;
+/// As many as the kernel follows (path_resolution(7)).
+const MOST_LINKS: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    fn scratch(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("keyway-place-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn is_planted(error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::PermissionDenied
+            && error.get_ref().is_some_and(|it| it.is::<Planted>())
+    }
+
+    #[test]
+    fn a17_links_of_others_are_not_followed() {
+        let scratch = scratch("links");
+        fs::create_dir(scratch.join("deep")).unwrap();
+        fs::write(scratch.join("deep/file"), "x").unwrap();
+        symlink("deep", scratch.join("way")).unwrap();
+        symlink("deep/file", scratch.join("link")).unwrap();
+        symlink("nowhere", scratch.join("dangling")).unwrap();
+        let inode = fs::metadata(scratch.join("deep/file")).unwrap().ino();
+        let found = |path: &str, follow| Place::find(&scratch.join(path), follow);
+        let inode_of = |place: Place| place.found().unwrap().unwrap().st_ino;
+        for path in ["way/file", "link", "deep/../way/./file"] {
+            assert_eq!(inode_of(found(path, true).unwrap()), inode, "{path}");
+        }
+        assert_ne!(inode_of(found("link", false).unwrap()), inode, "the link itself");
+        assert_eq!(found("dangling", true).unwrap().name(), "nowhere");
+        assert!(found("dangling", true).unwrap().found().unwrap().is_none());
+        // With the group, with everybody, sticky or not.
+        for mode in [0o775, 0o757, 0o777, 0o1777, 0o2775] {
+            fs::set_permissions(&scratch, Permissions::from_mode(mode)).unwrap();
+            for path in ["link", "way/file", "dangling", "deep/../link"] {
+                let error = found(path, true).unwrap_err();
+                assert!(is_planted(&error), "{mode:o} {path}: {error}");
+            }
+            assert!(is_planted(&found("way/file", false).unwrap_err()), "on the way, in any case");
+            assert!(
+                found("deep/file", true).is_ok()
+                    && found("new", true).is_ok()
+                    && found("link", false).is_ok()
+            );
+        }
+        let error = found("way/file", true).unwrap_err().to_string();
+        let shown = format!(
+            "{} is a symbolic link in a directory that others may write",
+            scratch.join("way").display()
+        );
+        assert!(error.starts_with(&shown), "{error}");
+        // A link of one's own that leads through such a directory.
+        let own = scratch.with_extension("own");
+        fs::create_dir(&own).unwrap();
+        symlink(scratch.join("link"), own.join("out")).unwrap();
+        assert!(is_planted(&Place::find(&own.join("out"), true).unwrap_err()));
+        assert!(Place::find(&own.join("out"), false).is_ok());
+        fs::remove_dir_all(own).unwrap();
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn a17_directories_of_others() {
+        let mine = rustix::process::geteuid().as_raw();
+        let directory = |owner: u32, mode: u32| {
+            let mut found = rustix::fs::stat("/").unwrap();
+            (found.st_uid, found.st_mode) = (owner, 0o040_000 | mode);
+            others_may_write(&found)
+        };
+        assert!(!directory(mine, 0o755) && !directory(0, 0o755) && !directory(mine, 0o1700));
+        assert!(directory(mine, 0o775) && directory(0, 0o1777) && directory(mine, 0o702));
+        assert!(directory(mine + 1, 0o700) && directory(65_534, 0o755));
+    }
+
+    #[test]
+    fn what_is_no_place() {
+        let scratch = scratch("none");
+        symlink("loop", scratch.join("loop")).unwrap();
+        let kind = |path: &Path| Place::find(path, true).unwrap_err().kind();
+        assert_eq!(
+            Place::find(&scratch.join("loop"), true).unwrap_err().raw_os_error(),
+            Some(Errno::LOOP.raw_os_error())
+        );
+        assert_eq!(kind(&scratch.join("none/file")), io::ErrorKind::NotFound);
+        assert_eq!(kind(Path::new("/")), io::ErrorKind::IsADirectory);
+        assert_eq!(kind(&scratch.join("..")), io::ErrorKind::IsADirectory);
+        assert_eq!(kind(Path::new("")), io::ErrorKind::IsADirectory);
+        assert_eq!(Place::find(Path::new("/etc"), true).unwrap().name(), "etc");
+        // As many links as the kernel follows.
+        for number in 0..41 {
+            symlink(format!("chain-{}", number + 1), scratch.join(format!("chain-{number}"))).unwrap();
+        }
+        assert!(Place::find(&scratch.join("chain-1"), true).is_ok());
+        assert!(Place::find(&scratch.join("chain-0"), true).is_err());
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn descriptors_are_opened_by_the_kernel() {
+        use std::io::{Read, Write};
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = io::pipe().unwrap();
+        for path in
+            [format!("/dev/fd/{}", writer.as_raw_fd()), format!("/proc/self/fd/{}", writer.as_raw_fd())]
+        {
+            let place = Place::find(Path::new(&path), true).unwrap();
+            assert!(place.is_descriptor());
+            place.open().unwrap().write_all(b"through").unwrap();
+            let mut text = [0; 7];
+            reader.read_exact(&mut text).unwrap();
+            assert_eq!(&text, b"through");
+        }
+        let scratch = scratch("open");
+        symlink("/dev/null", scratch.join("link")).unwrap();
+        let place = Place::find(&scratch.join("link"), false).unwrap();
+        assert!(!place.is_descriptor());
+        assert_eq!(place.open().unwrap_err().raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+        Place::find(&scratch.join("link"), true).unwrap().open().unwrap().write_all(b"x").unwrap();
+        fs::remove_dir_all(scratch).unwrap();
+    }
+}
