@@ -8,6 +8,7 @@ pub mod dm;
 mod error;
 pub mod fuse;
 pub mod initramfs;
+pub mod local;
 pub mod nbd;
 mod socket;
 #[cfg(feature = "tls")]
@@ -72,6 +73,15 @@ pub trait Door: Send + Sync {
     /// # Errors
     /// It cannot be served any longer.
     fn wait(&self) -> Result<()>;
+
+    /// Whether [`Door::stop`] would find it in use in a way that cannot be ended, as far as can be told without harm to
+    /// those who use it.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn check_stoppable(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Closes the door: requests under way are answered, everything acknowledged is flushed. Another thread's
     /// [`Door::wait`] then returns.

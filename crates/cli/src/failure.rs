@@ -108,7 +108,7 @@ impl Failure {
     /// Prints the line and gives the code to leave with.
     pub(crate) fn report(&self) -> ExitCode {
         if let Some(message) = &self.message {
-            eprintln!("{message}");
+            say!("{message}");
         }
         ExitCode::from(self.exit as u8)
     }

@@ -13,6 +13,6 @@ pub(crate) fn process() {
     std::panic::set_hook(Box::new(|info| {
         // The payload may quote a value: only the place is printed.
         let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
-        eprintln!("keyway: internal error{place}. Please report this line.");
+        say!("keyway: internal error{place}. Please report this line.");
     }));
 }

@@ -5,6 +5,10 @@
 // A program without some commands goes without what only they use.
 #![cfg_attr(not(feature = "desk"), allow(dead_code, unused_imports))]
 
+// First: its macro is for all.
+#[macro_use]
+mod output;
+
 mod admission;
 mod args;
 mod command;
@@ -22,7 +26,6 @@ mod mapping;
 mod memory_hard;
 mod nbd;
 mod new_volume;
-mod output;
 mod paint;
 mod passphrase;
 mod plain;

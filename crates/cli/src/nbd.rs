@@ -4,9 +4,11 @@
 //! when it has gone (`qemu-nbd` does both).
 
 use crate::failure::{Exit, Failure, Result};
+use crate::session;
 use keyway_attach::Error;
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};
+use keyway_attach::nbd::uri::Address;
 use keyway_volume::{Access, Storage};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,7 +41,10 @@ fn connect(url: &str) -> Result<Client> {
         return Ok(client.clone());
     }
     let uri = Uri::parse(url).map_err(|error| cannot_open(url, &error, Exit::Parameters))?;
-    let client = Client::connect(&uri, Options::default());
+    let mut options = Options::default();
+    // A session's socket is a user's own: who else listened there would read and answer in its place.
+    options.own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
+    let client = Client::connect(&uri, options);
     let client = client.map_err(|error| cannot_open(url, &error, Exit::Device))?;
     connected.push((url.to_owned(), client.clone()));
     Ok(client)

@@ -1,8 +1,21 @@
-//! Text on standard output, with write errors reported instead of a panic.
+//! Text on standard output, with write errors reported instead of a panic; and on standard error, where nobody is left
+//! to be told of one.
 
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
+use std::fmt;
 use std::io::{self, Write};
+
+/// A line on standard error, with the arguments of `format!`. Standard error that cannot be written (a full device, a
+/// reader that has gone) changes nothing: `eprintln!` would panic, and in a panic end the process.
+macro_rules! say {
+    ($($words:tt)*) => { $crate::output::say(format_args!($($words)*)) };
+}
+
+/// What [`say!`] does: one write, so that the lines of several processes do not mix.
+pub(crate) fn say(words: fmt::Arguments<'_>) {
+    let _ = io::stderr().write_all(format!("{words}\n").as_bytes());
+}
 
 /// Writes `text` as it is and flushes. A reader that went away (`| head`) ends the program quietly.
 pub(crate) fn print(text: &str) -> Result<()> {

@@ -154,10 +154,10 @@ fn note_ignored(args: &Args) {
         return;
     }
     if args.given(&shared::HASH) {
-        eprintln!("WARNING: The --hash parameter is being ignored in plain mode with keyfile specified.");
+        say!("WARNING: The --hash parameter is being ignored in plain mode with keyfile specified.");
     }
     if args.given(&shared::KEYFILE_SIZE) {
-        eprintln!(
+        say!(
             "WARNING: The --keyfile-size option is being ignored, the read size is the same as the encryption key size."
         );
     }
@@ -171,13 +171,13 @@ fn warn_about_defaults(args: &Args, key_len: usize) {
     let older = "that could be incompatible with older versions";
     if cipher {
         let (name, bits) = (args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER), 8 * key_len);
-        eprintln!("WARNING: Using default options for cipher ({name}, key size {bits} bits) {older}.");
+        say!("WARNING: Using default options for cipher ({name}, key size {bits} bits) {older}.");
     }
     if hash {
-        eprintln!("WARNING: Using default options for hash ({}) {older}.", PassphraseHash::DEFAULT);
+        say!("WARNING: Using default options for hash ({}) {older}.", PassphraseHash::DEFAULT);
     }
     if cipher || hash {
-        eprintln!(
+        say!(
             "For plain mode, always use options --cipher, --key-size and if no keyfile or keyring is used, then also --hash."
         );
     }
@@ -190,7 +190,7 @@ fn confirm_signatures(args: &Args, device: &Path, storage: &dyn Storage) -> Resu
     if found.is_empty() || args.batch_mode() {
         return Ok(());
     }
-    found.iter().for_each(|line| eprintln!("{line}"));
+    found.iter().for_each(|line| say!("{line}"));
     let warning =
         format!("Detected device signature(s) on {device}. Proceeding further may damage existing data.");
     question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)

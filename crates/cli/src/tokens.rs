@@ -145,7 +145,7 @@ impl Search<'_> {
         if token.kind != Token::KEYRING {
             // Beside cryptsetup's words on standard output, which scripts read.
             if self.args.verbose() {
-                eprintln!("Token {number} is passed over: type {} is not known here.", token.kind);
+                say!("Token {number} is passed over: type {} is not known here.", token.kind);
             }
             return Ok(Err(Miss::Unusable));
         }

@@ -21,6 +21,7 @@ pub mod luks;
 mod luks1_disk;
 mod luks2_disk;
 mod memory;
+pub mod mounts;
 pub mod plain;
 pub mod random;
 mod range_lock;

@@ -32,6 +32,27 @@ pub fn check(dir: &Path) -> Result<()> {
     mounting::open_device().map(drop)
 }
 
+/// The device number of the file system that is seen at `dir`; `None` where there is none. Its server is not asked.
+pub fn device_at(dir: &Path) -> Option<u64> {
+    mounting::device_at(dir).ok()
+}
+
+/// Takes the mount of `device` away from `dir` when its process is gone; whatever else is there stays.
+///
+/// # Errors
+/// The kernel, or fusermount3, refuses.
+pub fn clear_dead(dir: &Path, device: u64) -> Result<()> {
+    mounting::clear_dead(dir, device)
+}
+
+/// Unmounts the file system that is seen at `dir`, if nobody uses it.
+///
+/// # Errors
+/// [`Error::Busy`] when somebody does; the kernel, or fusermount3, refuses.
+pub fn unmount(dir: &Path) -> Result<()> {
+    mounting::unmount(dir, Unmount::WhenUnused)
+}
+
 /// How a volume is mounted.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -79,6 +100,8 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Mount {
     directory: PathBuf,
+    /// The device number by which this mount is known from others at the same place.
+    device: u64,
     session: Arc<Ended>,
     open_files: Arc<AtomicUsize>,
     punches_holes: Arc<AtomicBool>,
@@ -93,7 +116,9 @@ impl Mount {
     pub fn new(export: Export, dir: &Path, options: Options) -> Result<Self> {
         let dir = mounting::check(dir)?;
         let storage = Arc::clone(&export.storage);
-        let device = mounting::mount(&dir, &options, export.read_only)?;
+        let connection = mounting::mount(&dir, &options, export.read_only)?;
+        let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
+        let device = mounting::device_at(&dir).map_err(failed)?;
         let mut config = Config::default();
         // The kernel decides who may come in; it is told so when mounting.
         config.acl = SessionACL::All;
@@ -101,10 +126,8 @@ impl Mount {
         config.clone_fd = true;
         let directory = Directory::new(export, &options);
         let (open_files, punches_holes) = (directory.open_files(), directory.punches_holes());
-        let started = Session::from_fd(directory, device, SessionACL::All, config);
-        let started =
-            started.map_err(|source| Error::Io { what: format!("mounting {}", dir.display()), source });
-        let running = started.inspect_err(|_| drop(mounting::unmount(&dir, Unmount::Lazily)))?;
+        let started = Session::from_fd(directory, connection, SessionACL::All, config).map_err(failed);
+        let running = started.inspect_err(|_| drop(mounting::unmount_own(&dir, device, Unmount::Lazily)))?;
 
         let session = Arc::new(Ended::default());
         *session.notifier() = Some(running.notifier());
@@ -119,7 +142,7 @@ impl Mount {
             ended.tell(served.and(flushed));
         });
         mounting::read_far_ahead(&dir);
-        Ok(Self { directory: dir, session, open_files, punches_holes })
+        Ok(Self { directory: dir, device, session, open_files, punches_holes })
     }
 
     /// Takes the directory away at once, and keeps serving those who have the file open; [`Door::wait`] returns when
@@ -131,7 +154,7 @@ impl Mount {
         if self.session.result().is_some() {
             return Ok(());
         }
-        mounting::unmount(&self.directory, Unmount::Lazily)
+        mounting::unmount_own(&self.directory, self.device, Unmount::Lazily)
     }
 }
 
@@ -165,10 +188,14 @@ impl Door for Mount {
         self.session.wait()
     }
 
+    fn check_stoppable(&self) -> Result<()> {
+        if self.clients() > 0 { Err(mounting::busy(&self.directory)) } else { Ok(()) }
+    }
+
     fn stop(&self) -> Result<()> {
         if self.session.result().is_none() {
             // What the kernel still holds is written before the call returns.
-            mounting::unmount(&self.directory, Unmount::WhenUnused)?;
+            mounting::unmount_own(&self.directory, self.device, Unmount::WhenUnused)?;
         }
         self.wait()
     }

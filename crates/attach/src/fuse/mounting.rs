@@ -5,6 +5,8 @@
 
 use super::{MAX_REQUEST, Options};
 use crate::{Error, Result};
+use keyway_volume::mounts;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -44,7 +46,7 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
     };
     match is_empty {
         true => Ok(path),
-        false if is_mount_point(&path) => {
+        false if mounts::topmost(&mounts::all(), &path).is_some() => {
             Err(Error::Busy(format!("something is mounted on {shown} already")))
         }
         false => Err(Error::Refused(format!("{shown} is not empty: its files would be out of reach"))),
@@ -78,10 +80,14 @@ pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<Ow
         kernel_options(options)
     );
     let data = CString::new(data).map_err(|_| Error::Refused("a mount option holds a zero byte".into()))?;
-    match rustix::mount::mount(&*options.source, dir, FILE_SYSTEM, flags, &*data) {
+    // Mounted on what was looked at, whatever its path means by then.
+    let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
+    let place = place(dir).map_err(failed)?;
+    let target = format!("/proc/self/fd/{}", place.as_raw_fd());
+    match rustix::mount::mount(&*options.source, &*target, FILE_SYSTEM, flags, &*data) {
         Ok(()) => Ok(device.into()),
         Err(Errno::PERM) => mount_as_user(dir, options, read_only),
-        Err(e) => Err(Error::Io { what: format!("mounting {}", dir.display()), source: e.into() }),
+        Err(e) => Err(failed(e.into())),
     }
 }
 
@@ -121,7 +127,54 @@ pub(super) enum Unmount {
     Lazily,
 }
 
-/// Unmounts what is mounted on `dir`.
+/// Unmounts the mount of `device` from `dir`, and nothing else: what was mounted on top of it is left alone.
+pub(super) fn unmount_own(dir: &Path, device: u64, when: Unmount) -> Result<()> {
+    if device_at(dir).ok() == Some(device) {
+        return unmount(dir, when);
+    }
+    let mounts = mounts::all();
+    if !mounts.iter().any(|mount| mount.point == dir && number(mount) == device) {
+        // Somebody has unmounted it already.
+        return Ok(());
+    }
+    let above = mounts::topmost(&mounts, dir).map_or_else(String::new, |top| {
+        format!(" ({} of {})", top.kind, top.source.display().to_string().escape_debug())
+    });
+    Err(Error::Busy(format!(
+        "something else{above} is mounted on top of {}; it is left alone: unmount it first",
+        dir.display()
+    )))
+}
+
+/// The device number of the file system that is seen at `dir`. Its server is not asked.
+pub(super) fn device_at(dir: &Path) -> io::Result<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    let stat = rustix::fs::statx(place(dir)?, c"", flags, StatxFlags::TYPE)?;
+    Ok(rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor))
+}
+
+/// Takes the mount of `device` away from `dir` when nobody serves it any longer, and no other.
+pub(super) fn clear_dead(dir: &Path, device: u64) -> Result<()> {
+    // ("Software caused connection abort" for who asks at the moment of its death.) What stat says may be from before it.
+    let dead = [Errno::NOTCONN, Errno::CONNABORTED].map(|errno| Some(errno.raw_os_error()));
+    let is_dead = || fs::read_dir(dir).is_err_and(|error| dead.contains(&error.raw_os_error()));
+    match device_at(dir) {
+        Ok(found) if found == device && is_dead() => unmount(dir, Unmount::Lazily),
+        _ => Ok(()),
+    }
+}
+
+/// A descriptor that stands for the directory, whatever is done to its path.
+fn place(dir: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(CWD, dir, flags, Mode::empty())?)
+}
+
+fn number(mount: &mounts::Mount) -> u64 {
+    rustix::fs::makedev(mount.device.0, mount.device.1)
+}
+
+/// Unmounts what is seen at `dir`.
 pub(super) fn unmount(dir: &Path, when: Unmount) -> Result<()> {
     let flags = match when {
         Unmount::WhenUnused => UnmountFlags::NOFOLLOW,
@@ -211,7 +264,7 @@ fn finish(child: Child) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&output.stderr).trim().to_owned())
 }
 
-fn busy(dir: &Path) -> Error {
+pub(super) fn busy(dir: &Path) -> Error {
     Error::Busy(format!(
         "{} is in use: a program has the file open, or a shell is in the directory",
         dir.display()
@@ -225,14 +278,6 @@ fn no_fusermount(error: io::Error) -> Error {
         )),
         _ => Error::Io { what: format!("running {FUSERMOUNT}"), source: error },
     }
-}
-
-/// Whether the kernel lists `path` as a mount point (proc(5), /proc/PID/mountinfo: the fifth word).
-fn is_mount_point(path: &Path) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    // The kernel writes a space as \040; a path with one is no reason for a longer parser.
-    let path = path.display().to_string().replace(' ', "\\040");
-    mounts.lines().any(|line| line.split(' ').nth(4) == Some(&*path))
 }
 
 const DEVICE: &str = "/dev/fuse";

@@ -195,10 +195,10 @@ fn warn(args: &Args, holes: ImageHoles, moved: &Moved) {
         return;
     }
     if holes == ImageHoles::All && moved.holes > 0 {
-        eprintln!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));
+        say!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));
     }
     if let Some(seed) = args.path(&REPRODUCIBLE) {
-        eprintln!(
+        say!(
             "Reproducible: whoever has {} has the volume key, whatever the passphrase, and volumes made from it show \
              which of their sectors are equal. Keep it as secret as the data.",
             seed.display()

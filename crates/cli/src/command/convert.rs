@@ -70,7 +70,7 @@ fn run_repair(args: &Args) -> Result<()> {
         return output::verbose(args, "No known problems detected for LUKS header.");
     }
     for change in repair.changes() {
-        eprintln!("{change}");
+        say!("{change}");
     }
     let warning = "Really try to repair LUKS device header?";
     question::confirm(args, warning, "Operation aborted.", Exit::Parameters)?;

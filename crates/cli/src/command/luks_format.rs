@@ -142,7 +142,7 @@ fn check_options(args: &Args) -> Result<()> {
         return Err(Failure::new(Exit::Parameters, message));
     }
     if args.operand(1).is_some() && args.given(&shared::KEY_FILE) {
-        eprintln!("Option --key-file takes precedence over specified key file argument.");
+        say!("Option --key-file takes precedence over specified key file argument.");
     }
     Ok(())
 }

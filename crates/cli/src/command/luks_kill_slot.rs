@@ -141,7 +141,7 @@ fn prove_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
 
 fn run_remove_key(args: &Args) -> Result<()> {
     if args.operand(1).is_some() && args.given(&shared::KEY_FILE) {
-        eprintln!("Option --key-file takes precedence over specified key file argument.");
+        say!("Option --key-file takes precedence over specified key file argument.");
     }
     let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
     luks.check_requirements()?;

@@ -49,7 +49,7 @@ fn resize_mapping(args: &Args, found: &Mapping) -> Result<()> {
     let held = reload_key(args, found, &line)?;
     if loopback::backing_file(line.device).is_some() {
         loopback::update_size(line.device)
-            .unwrap_or_else(|error| eprintln!("Cannot resize loop device: {error}."));
+            .unwrap_or_else(|error| say!("Cannot resize loop device: {error}."));
     }
     let length = new_length(args, found, &line)?;
     if length == target.length {

@@ -190,7 +190,7 @@ fn socket(args: &Args) -> Result<Option<PathBuf>> {
         (None, false) => {
             let base = args.operand(0).and_then(Path::file_name).unwrap_or_default();
             let name = format!("{}.sock", base.to_string_lossy());
-            runtime::directory(SOCKETS).map(|directory| Some(directory.join(name)))
+            runtime::directory(SOCKETS).map(|directory| Some(directory.path().join(name)))
         }
     }
 }

@@ -100,7 +100,7 @@ impl Request {
             return terminal::ask(&self.prompt, self.verify, self.timeout, self.stdin_holds_data);
         }
         if self.asked_to_verify {
-            eprintln!("Can't do passphrase verification on non-tty inputs.");
+            say!("Can't do passphrase verification on non-tty inputs.");
         }
         let part = keyfile::Part { offset: self.offset, size: self.size };
         match &self.key_file {

@@ -13,12 +13,11 @@ use super::facts::{Facts, Status};
 use super::life::Life;
 use super::{Rights, Session};
 use crate::failure::{Exit, Failure, Result};
+use keyway_attach::local::{Directory, peer};
 use keyway_crypto::Secret;
-use rustix::net::sockopt::socket_peercred;
-use rustix::process::geteuid;
+use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -40,14 +39,14 @@ impl Session {
         self.ask("status", None).map(|answer| Status::from_text(&answer))
     }
 
-    /// Closes it. Returns when its process has ended, or (deferred) when it knows.
-    pub(crate) fn close(&self, when: Close) -> Result<()> {
+    /// Closes it. Returns when its process has ended, or (deferred) when it knows, with what there is to say about it.
+    pub(crate) fn close(&self, when: Close) -> Result<String> {
         let question = match when {
             Close::Now => "close",
             Close::Deferred => "close deferred",
             Close::CancelDeferred => "close cancel",
         };
-        self.ask(question, None).map(drop)
+        self.ask(question, None)
     }
 
     /// Wipes its key; its clients wait.
@@ -72,7 +71,9 @@ impl Session {
     }
 
     fn ask(&self, question: &str, key: Option<&Secret>) -> Result<String> {
-        let answer = exchange(&self.directory, question, key).map_err(|e| silent(&self.facts, &e))?;
+        // Whoever else listened there would be told no key, and obeyed in nothing.
+        let stream = self.directory.connect(SOCKET).map_err(|e| silent(&self.facts, &e))?;
+        let answer = exchange(stream, question, key).map_err(|e| silent(&self.facts, &e))?;
         let (first, rest) = answer.split_once('\n').unwrap_or((&answer, ""));
         if first == "ok" {
             return Ok(rest.to_owned());
@@ -80,13 +81,12 @@ impl Session {
         let parts = first.strip_prefix("failed ").and_then(|parts| parts.split_once(' '));
         match parts {
             Some((code, sentence)) => Err(Failure::new(Exit::from_code(code.parse().unwrap_or(1)), sentence)),
-            None => Err(silent(&self.facts, &io::ErrorKind::UnexpectedEof.into())),
+            None => Err(silent(&self.facts, &io::Error::from(io::ErrorKind::UnexpectedEof))),
         }
     }
 }
 
-fn exchange(directory: &Path, question: &str, key: Option<&Secret>) -> io::Result<String> {
-    let mut stream = UnixStream::connect(directory.join(SOCKET))?;
+fn exchange(mut stream: UnixStream, question: &str, key: Option<&Secret>) -> io::Result<String> {
     match key {
         Some(key) => {
             stream.write_all(format!("{question} {}\n", key.len()).as_bytes())?;
@@ -99,7 +99,7 @@ fn exchange(directory: &Path, question: &str, key: Option<&Secret>) -> io::Resul
     Ok(answer)
 }
 
-fn silent(facts: &Facts, why: &io::Error) -> Failure {
+fn silent(facts: &Facts, why: &impl Display) -> Failure {
     let message = format!("{} (process {}) does not answer: {why}.", facts.name, facts.pid);
     Failure::new(Exit::Device, message)
 }
@@ -108,10 +108,10 @@ fn silent(facts: &Facts, why: &io::Error) -> Failure {
 pub(super) struct Control(UnixListener);
 
 /// Opens the socket in a session's directory.
-pub(super) fn listen(directory: &Path) -> Result<Control> {
-    let path = directory.join(SOCKET);
+pub(super) fn listen(directory: &Directory) -> Result<Control> {
+    let path = directory.path().join(SOCKET);
     let cannot = |e| Failure::new(Exit::Device, format!("Cannot listen on {}: {e}.", path.display()));
-    UnixListener::bind(&path).map(Control).map_err(cannot)
+    directory.listen(SOCKET).map(Control).map_err(cannot)
 }
 
 impl Control {
@@ -138,9 +138,7 @@ impl Control {
 fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     // The directory keeps others out already.
-    if socket_peercred(&stream).ok()?.uid != geteuid() {
-        return None;
-    }
+    peer::check(&stream).ok()?;
     let question = read_line(&mut stream)?;
     let words: Vec<&str> = question.split(' ').collect();
     let closes = match words[..] {
@@ -153,7 +151,7 @@ fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
         let mut stays = false;
         life.close(when, |result| {
             stays = when == Close::Now && result.is_ok();
-            say(&mut stream, result.map(|()| String::new()));
+            answer_with(&mut stream, result);
         });
         return stays.then_some(stream);
     }
@@ -169,11 +167,11 @@ fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
         }
         _ => Err(Failure::new(Exit::Parameters, "The session is of another version.")),
     };
-    say(&mut stream, answer);
+    answer_with(&mut stream, answer);
     None
 }
 
-fn say(stream: &mut UnixStream, answer: Result<String>) {
+fn answer_with(stream: &mut UnixStream, answer: Result<String>) {
     let text = match answer {
         Ok(text) => format!("ok\n{text}"),
         Err(failure) => format!("failed {} {}\n", failure.exit() as u8, failure.message()),

@@ -15,6 +15,8 @@ pub(crate) struct Facts {
     pub(crate) door: String,
     /// Where users find it: a socket's URI, a file, a device node.
     pub(crate) place: String,
+    /// The device number of its mount, where the door is one.
+    pub(crate) mount: u64,
     /// The volume, as an absolute path or URL.
     pub(crate) device: String,
     /// A detached header; empty when the volume has its own.
@@ -63,6 +65,7 @@ impl Facts {
         lines.put("name", &self.name);
         lines.put("door", &self.door);
         lines.put("place", &self.place);
+        lines.put("mount", &self.mount.to_string());
         lines.put("device", &self.device);
         lines.put("header", &self.header);
         lines.put("format", &self.format);
@@ -84,6 +87,7 @@ impl Facts {
             name: text(map, "name"),
             door: text(map, "door"),
             place: text(map, "place"),
+            mount: number(map, "mount"),
             device: text(map, "device"),
             header: text(map, "header"),
             format: text(map, "format"),
@@ -181,6 +185,7 @@ mod tests {
             place: "nbd+unix:///?socket=/run/a b".into(),
             device: "/srv/with\nnewline and \\n".into(),
             key_bits: 512,
+            mount: 47,
             size: u64::MAX,
             read_only: true,
             pid: 7,

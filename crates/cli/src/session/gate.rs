@@ -18,6 +18,8 @@ pub(crate) struct Gate {
     unit: u64,
     read_only: AtomicBool,
     discards: AtomicBool,
+    /// Whether a write was refused because the door was being closed.
+    turned_away: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -26,8 +28,10 @@ pub(crate) struct Gate {
 enum State {
     Open,
     Suspended,
-    /// Requests fail: the door is being closed while the key is away.
+    /// Requests fail: the door is being closed while the key is away. What was written before it went is flushed.
     Shut,
+    /// Nothing comes back.
+    Wiped,
 }
 
 impl Gate {
@@ -40,6 +44,7 @@ impl Gate {
             unit: volume.unit(),
             read_only: AtomicBool::new(volume.is_read_only()),
             discards: AtomicBool::new(false),
+            turned_away: AtomicBool::new(false),
             volume: RwLock::new(Some(volume)),
             state: Mutex::new(State::Open),
             changed: Condvar::new(),
@@ -109,22 +114,40 @@ impl Gate {
 
     /// Lets requests that wait for a suspended volume fail, so that its door can be closed.
     pub(crate) fn shut(&self) {
+        self.pass(State::Suspended, State::Shut);
+    }
+
+    /// Lets requests wait again: the door could not be closed.
+    pub(crate) fn stay(&self) {
+        self.pass(State::Shut, State::Suspended);
+    }
+
+    /// Whether writes that waited for the key were refused, and are lost.
+    pub(crate) fn has_turned_away(&self) -> bool {
+        self.turned_away.load(Ordering::Relaxed)
+    }
+
+    fn pass(&self, from: State, to: State) {
         let mut state = self.state();
-        if *state == State::Suspended {
-            *state = State::Shut;
+        if *state == from {
+            *state = to;
             self.changed.notify_all();
         }
     }
 
     /// Drops the volume with its key for good.
     pub(crate) fn wipe(&self) {
-        *self.state() = State::Shut;
+        *self.state() = State::Wiped;
         *self.lock_alone() = None;
         self.changed.notify_all();
     }
 
-    /// The volume, waiting while it is away.
-    fn with<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
+    /// The volume, waiting while it is away; when it does not come back, `absent` has the answer.
+    fn with_or<T>(
+        &self,
+        work: impl FnOnce(&Volume) -> io::Result<T>,
+        absent: impl FnOnce(State) -> io::Result<T>,
+    ) -> io::Result<T> {
         loop {
             if let Some(volume) = &*self.lock() {
                 return work(volume);
@@ -133,17 +156,25 @@ impl Gate {
             while *state == State::Suspended {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            if *state == State::Shut {
-                return Err(io::Error::other("the volume is suspended and being closed"));
+            if matches!(*state, State::Shut | State::Wiped) {
+                return absent(*state);
             }
         }
     }
 
+    fn with<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
+        self.with_or(work, |_| Err(closing()))
+    }
+
     /// [`Gate::with`] for what changes the volume.
     fn writing<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
-        self.with(|volume| match self.is_read_only() {
+        let work = |volume: &Volume| match self.is_read_only() {
             true => Err(ErrorKind::ReadOnlyFilesystem.into()),
             false => work(volume),
+        };
+        self.with_or(work, |_| {
+            self.turned_away.store(true, Ordering::Relaxed);
+            Err(closing())
         })
     }
 
@@ -178,7 +209,9 @@ impl Storage for Gate {
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.with(|volume| volume.flush())
+        // Whatever was acknowledged was flushed before the key went, and nothing was since.
+        let absent = |state| if state == State::Shut { Ok(()) } else { Err(closing()) };
+        self.with_or(|volume| volume.flush(), absent)
     }
 
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
@@ -205,103 +238,9 @@ impl Storage for Gate {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::source::Check;
-    use super::*;
-    use keyway_volume::storage::Memory;
-    use keyway_volume::{Layout, MappedSegment, Mapping};
-    use std::path::PathBuf;
-    use std::sync::Arc;
-    use std::thread;
-    use std::time::Duration;
-
-    fn key() -> Secret {
-        Secret::copy_from(&[9; 32])
-    }
-
-    fn gate() -> Arc<Gate> {
-        let segment = MappedSegment {
-            plaintext_start: 0,
-            length: Some(4096),
-            storage_offset: 512,
-            mapping: Mapping::Linear,
-        };
-        let source = Source {
-            device: PathBuf::from("disk"),
-            storage: Arc::new(Memory::from(vec![7; 8192])),
-            layout: Layout { segments: vec![segment] },
-            check: Check::of_key(&key()).unwrap(),
-        };
-        Arc::new(Gate::open(source, &key()).unwrap())
-    }
-
-    #[test]
-    fn requests_wait_while_the_volume_is_away() {
-        let gate = gate();
-        gate.suspend().unwrap();
-        assert!(gate.suspend().is_err(), "twice");
-        let reader = {
-            let gate = Arc::clone(&gate);
-            thread::spawn(move || {
-                let mut buf = [0; 16];
-                gate.read_at(&mut buf, 0).map(|()| buf)
-            })
-        };
-        thread::sleep(Duration::from_millis(50));
-        assert!(!reader.is_finished());
-        assert!(gate.resume(&Secret::zeroed(32)).is_err(), "with another key");
-        assert!(!reader.is_finished());
-        gate.resume(&key()).unwrap();
-        assert_eq!(reader.join().unwrap().unwrap(), [7; 16]);
-        assert!(gate.resume(&key()).is_err(), "twice");
-    }
-
-    #[test]
-    fn a_closing_door_gets_its_waiting_requests_back() {
-        let gate = gate();
-        gate.suspend().unwrap();
-        let writer = {
-            let gate = Arc::clone(&gate);
-            thread::spawn(move || gate.write_at(&[1], 0))
-        };
-        thread::sleep(Duration::from_millis(20));
-        gate.shut();
-        assert!(writer.join().unwrap().is_err());
-        assert!(gate.flush().is_err());
-    }
-
-    #[test]
-    fn another_length_is_kept_while_the_key_is_away() {
-        let gate = gate();
-        gate.resize(Some(1024)).unwrap();
-        assert!(gate.len() == 1024 && gate.read_at(&mut [0], 1024).is_err());
-        for (size, why) in
-            [(8192, "Device disk is too small."), (700, "not aligned to requested sector size")]
-        {
-            assert!(gate.resize(Some(size)).unwrap_err().message().contains(why));
-        }
-        gate.suspend().unwrap();
-        assert!(gate.resize(None).unwrap_err().message().contains("suspended"));
-        gate.resume(&key()).unwrap();
-        assert_eq!(gate.len(), 1024);
-        gate.resize(None).unwrap();
-        assert_eq!(gate.len(), 7680, "a volume without a header takes all there is");
-    }
-
-    #[test]
-    fn rights_change_while_it_is_open() {
-        let gate = gate();
-        gate.discard(0..4096).unwrap();
-        let mut byte = [0];
-        gate.read_at(&mut byte, 0).unwrap();
-        assert_eq!(byte, [7], "discarded though it was not allowed");
-        gate.pass_discards(true);
-        gate.write_at(&[1], 5).unwrap();
-        gate.make_read_only();
-        assert_eq!(gate.write_at(&[2], 5).unwrap_err().kind(), ErrorKind::ReadOnlyFilesystem);
-        assert!(gate.write_zeroes(0..16, true).is_err() && gate.discard(0..512).is_err());
-        gate.read_at(&mut byte, 5).unwrap();
-        assert_eq!(byte, [1]);
-    }
+fn closing() -> io::Error {
+    io::Error::other("the volume is suspended and being closed")
 }
+
+#[cfg(test)]
+mod tests;

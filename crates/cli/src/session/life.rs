@@ -54,7 +54,9 @@ pub(super) fn live(opened: Opened, control: Control) -> Result<()> {
     let ended = life.opened.door.wait().map_err(|e| hint::door(&e));
     // Whoever stopped it is still flushing and answering.
     let _stopped = life.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-    let flushed = if life.opened.gate.is_suspended() { Ok(()) } else { flush(&*life.opened.gate) };
+    // A client's `umount` ends a door as well: while the key is away there is nothing to flush, and nobody to wait for.
+    life.opened.gate.shut();
+    let flushed = flush(&*life.opened.gate);
     life.opened.gate.wipe();
     ended.and(flushed)
 }
@@ -87,7 +89,7 @@ impl Life {
     }
 
     /// Closes now, or when the last client has gone. `done` runs before the process ends.
-    pub(super) fn close(self: &Arc<Self>, when: Close, done: impl FnOnce(Result<()>)) {
+    pub(super) fn close(self: &Arc<Self>, when: Close, done: impl FnOnce(Result<String>)) {
         match when {
             Close::Now => self.stop_then(done),
             Close::Deferred if self.opened.door.clients() == 0 => self.stop_then(done),
@@ -96,11 +98,11 @@ impl Life {
                     let life = Arc::clone(self);
                     thread::spawn(move || life.close_when_unused());
                 }
-                done(Ok(()));
+                done(Ok(String::new()));
             }
             Close::CancelDeferred => {
                 self.closing.store(false, Ordering::Relaxed);
-                done(Ok(()));
+                done(Ok(String::new()));
             }
         }
     }
@@ -142,17 +144,28 @@ impl Life {
 
     fn stop(&self) -> Result<()> {
         let mut result = Ok(());
-        self.stop_then(|stopped| result = stopped);
+        self.stop_then(|stopped| result = stopped.map(drop));
         result
     }
 
-    fn stop_then(&self, done: impl FnOnce(Result<()>)) {
+    /// `done` gets what there is to say about it.
+    fn stop_then(&self, done: impl FnOnce(Result<String>)) {
         let _held = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-        let suspended = self.gate().is_suspended();
+        done(self.stop_door().map_err(|e| hint::door(&e)).and_then(|()| {
+            flush(self.gate())?;
+            let lost = self.gate().has_turned_away();
+            Ok(if lost { "Writes that waited for its key were refused.\n".into() } else { String::new() })
+        }));
+    }
+
+    fn stop_door(&self) -> keyway_attach::Result<()> {
+        let door = &self.opened.door;
+        if self.gate().is_suspended() {
+            // Before requests that wait for the key are refused for nothing.
+            door.check_stoppable()?;
+        }
         self.gate().shut();
-        let stopped = self.opened.door.stop().map_err(|e| hint::door(&e));
-        let flushed = stopped.and_then(|()| if suspended { Ok(()) } else { flush(self.gate()) });
-        done(flushed);
+        door.stop().inspect_err(|_| self.gate().stay())
     }
 
     fn close_when_unused(&self) {

@@ -32,13 +32,14 @@ pub(crate) use control::Close;
 pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;
 pub(crate) use life::serve_until_stopped;
-pub(crate) use registry::{Name, find, list};
+pub(crate) use registry::{Name, find, is_inside, list};
 pub(crate) use volume::{Rights, behind_gate};
 
 use crate::failure::Result;
-use keyway_attach::Door;
+use keyway_attach::local::Directory;
+use keyway_attach::{Door, fuse};
 use registry::Claim;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a command opens in the background process.
@@ -56,7 +57,7 @@ pub(crate) struct Opened {
 /// Opens a session under `name` and returns when it is open; in the background process, when it has been closed. `open`
 /// runs in the background process alone: it asks for what it needs and gets the session's private directory, where a
 /// door may put a socket.
-pub(crate) fn run(name: &Name, open: impl FnOnce(&Path) -> Result<Opened>) -> Result<()> {
+pub(crate) fn run(name: &Name, open: impl FnOnce(&Directory) -> Result<Opened>) -> Result<()> {
     if !background::is_inside() {
         return background::start();
     }
@@ -65,6 +66,8 @@ pub(crate) fn run(name: &Name, open: impl FnOnce(&Path) -> Result<Opened>) -> Re
     opened.facts.name = claim.name().to_owned();
     opened.facts.place = opened.door.place();
     opened.facts.pid = std::process::id();
+    let mount = Path::new(&opened.facts.place).parent().filter(|_| opened.facts.door == "fuse");
+    opened.facts.mount = mount.and_then(fuse::device_at).unwrap_or_default();
     let control = control::listen(claim.directory())?;
     claim.publish(&opened.facts)?;
     background::leave_terminal(&opened.message)?;
@@ -82,7 +85,7 @@ pub(crate) fn is_background() -> bool {
 /// A session of this user that is alive.
 #[derive(Debug)]
 pub(crate) struct Session {
-    directory: PathBuf,
+    directory: Directory,
     facts: Facts,
 }
 

@@ -11,15 +11,15 @@
 use super::facts::Facts;
 use super::{Session, runtime};
 use crate::failure::{Exit, Failure, Result};
-use keyway_attach::ublk;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, stat};
+use crate::hint;
+use keyway_attach::local::Directory;
+use keyway_attach::{fuse, ublk};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
-use rustix::mount::{UnmountFlags, unmount};
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,32 +40,40 @@ pub(crate) fn find(name: &str) -> Option<Session> {
 
 /// All sessions of this user that are alive, by name. What is left of dead ones is cleared away.
 pub(crate) fn list() -> Vec<Session> {
-    let directories = runtime::directories(REGISTRY);
-    let entries = directories.iter().filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
-    let mut found: Vec<Session> = entries.filter_map(|entry| look(&entry.path())).collect();
+    let mut found = Vec::new();
+    for root in runtime::directories(REGISTRY) {
+        let names = root.names().unwrap_or_default();
+        found.extend(names.iter().filter_map(|name| look(&root, name)));
+    }
     found.sort_by(|a, b| a.facts.name.cmp(&b.facts.name));
     found
+}
+
+/// Whether a socket's path is one of a session of this user's, or looks like one.
+pub(crate) fn is_inside(path: &Path) -> bool {
+    runtime::is_inside(REGISTRY, path)
 }
 
 /// A name that is taken, for as long as this lives.
 pub(crate) struct Claim {
     name: String,
-    directory: PathBuf,
-    _lock: OwnedFd,
+    root: Directory,
+    directory: Directory,
+    _lock: File,
 }
 
 impl Claim {
     /// Takes the name, or the first free one like it.
     pub(super) fn take(name: &Name) -> Result<Self> {
-        let root = runtime::directory(REGISTRY)?;
+        let root = || runtime::directory(REGISTRY);
         match name {
-            Name::Exactly(name) => Self::of(&root, name),
+            Name::Exactly(name) => Self::of(root()?, name),
             Name::Like(base) => {
                 let base = usable(base);
                 let numbered = (2..=MOST_ALIKE).map(|number| format!("{base}-{number}"));
                 let mut last = Err(already_there(&base));
                 for name in std::iter::once(base.clone()).chain(numbered) {
-                    last = Self::of(&root, &name);
+                    last = Self::of(root()?, &name);
                     match &last {
                         Err(failure) if failure.exit() == Exit::Busy => {}
                         _ => break,
@@ -76,20 +84,19 @@ impl Claim {
         }
     }
 
-    fn of(root: &Path, name: &str) -> Result<Self> {
-        check_name(root, name)?;
+    fn of(root: Directory, name: &str) -> Result<Self> {
+        check_name(root.path(), name)?;
         // Another place of the registry may hold the name: whoever opened it had another environment.
         if find(name).is_some() {
             return Err(already_there(name));
         }
-        let directory = root.join(name);
         let deadline = Instant::now() + PATIENCE;
         loop {
-            runtime::private(&directory).map_err(|e| cannot_use(&directory, &e))?;
+            let directory = root.enter_or_make(name).map_err(|e| hint::door(&e))?;
             match lock(&directory, FlockOperation::NonBlockingLockExclusive) {
                 Ok(Some(lock)) => {
                     clear(&directory);
-                    return Ok(Self { name: name.to_owned(), directory, _lock: lock });
+                    return Ok(Self { name: name.to_owned(), root, directory, _lock: lock });
                 }
                 // Its owner, or somebody who looks whether it is alive.
                 Ok(None) if Instant::now() < deadline => thread::sleep(POLL),
@@ -104,15 +111,13 @@ impl Claim {
         &self.name
     }
 
-    pub(super) fn directory(&self) -> &Path {
+    pub(super) fn directory(&self) -> &Directory {
         &self.directory
     }
 
     /// Lets others see it.
     pub(super) fn publish(&self, facts: &Facts) -> Result<()> {
-        let (draft, place) = (self.directory.join("facts.new"), self.directory.join(FACTS));
-        let written = fs::write(&draft, facts.to_text()).and_then(|()| fs::rename(&draft, place));
-        written.map_err(|e| cannot_use(&self.directory, &e))
+        self.directory.replace(FACTS, &facts.to_text()).map_err(|e| cannot_use(&self.directory, &e))
     }
 }
 
@@ -120,22 +125,23 @@ impl Drop for Claim {
     fn drop(&mut self) {
         // The lock is still held: nobody else can be using the directory.
         clear(&self.directory);
-        remove(&self.directory);
+        remove(&self.root, &self.directory, OsStr::new(&self.name));
     }
 }
 
 /// The session in this directory if it is alive and open; a dead one is cleared away.
-fn look(directory: &Path) -> Option<Session> {
-    match lock(directory, FlockOperation::NonBlockingLockShared) {
+fn look(root: &Directory, name: &OsStr) -> Option<Session> {
+    let directory = root.enter(name).ok()?;
+    match lock(&directory, FlockOperation::NonBlockingLockShared) {
         Ok(None) => {
-            let facts = fs::read_to_string(directory.join(FACTS)).ok()?;
-            Some(Session { directory: directory.to_owned(), facts: Facts::from_text(&facts) })
+            let facts = Facts::from_text(&directory.read(FACTS).ok()?);
+            Some(Session { directory, facts })
         }
         Ok(Some(shared)) => {
             drop(shared);
-            if let Ok(Some(_alone)) = lock(directory, FlockOperation::NonBlockingLockExclusive) {
-                clear(directory);
-                remove(directory);
+            if let Ok(Some(_alone)) = lock(&directory, FlockOperation::NonBlockingLockExclusive) {
+                clear(&directory);
+                remove(root, &directory, name);
             }
             None
         }
@@ -144,60 +150,40 @@ fn look(directory: &Path) -> Option<Session> {
 }
 
 /// The lock of a session's directory; `None` while somebody else holds it, not found when the directory went meanwhile.
-fn lock(directory: &Path, operation: FlockOperation) -> io::Result<Option<OwnedFd>> {
-    let path = directory.join(LOCK);
-    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = open(&path, flags, Mode::RUSR | Mode::WUSR)?;
+fn lock(directory: &Directory, operation: FlockOperation) -> io::Result<Option<File>> {
+    let file = directory.file(LOCK, OFlags::CREATE | OFlags::RDWR)?;
     match flock(&file, operation) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => return Ok(None),
         Err(e) => return Err(e.into()),
     }
-    let (ours, named) = (fstat(&file)?, stat(&path)?);
-    if (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino) {
-        Ok(Some(file))
-    } else {
-        Err(io::ErrorKind::NotFound.into())
-    }
+    if directory.is_named(&file, LOCK)? { Ok(Some(file)) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
 /// Removes what a dead session left, but for the lock that the caller holds.
-fn clear(directory: &Path) {
-    if let Ok(facts) = fs::read_to_string(directory.join(FACTS)) {
+fn clear(directory: &Directory) {
+    if let Ok(facts) = directory.read(FACTS) {
         let facts = Facts::from_text(&facts);
-        unmount_dead(&facts);
-        if facts.door == "ublk" {
+        // Nobody could be told; whoever mounts there is.
+        match (facts.door.as_str(), Path::new(&facts.place).parent()) {
+            ("fuse", Some(mount)) => drop(fuse::clear_dead(mount, facts.mount)),
             // Without the right to it, it stays: a number and no more.
-            let _ = ublk::remove_dead(Path::new(&facts.place));
+            ("ublk", _) => drop(ublk::remove_dead(Path::new(&facts.place))),
+            _ => {}
         }
     }
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_name() != LOCK {
+    for name in directory.names().unwrap_or_default() {
+        if name != LOCK {
             // Never into a directory: something may be mounted there still.
-            let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir(entry.path()));
+            let _ = directory.remove(name);
         }
     }
 }
 
 /// Removes a directory that holds nothing but its lock.
-fn remove(directory: &Path) {
-    let _ = fs::remove_file(directory.join(LOCK));
-    let _ = fs::remove_dir(directory);
-}
-
-/// Takes away a FUSE mount whose process is gone ("Transport endpoint is not connected"; "Software caused connection abort" for who asks
-/// at the moment of its death), and no other.
-fn unmount_dead(facts: &Facts) {
-    let file = Path::new(&facts.place);
-    let Some(mount) = file.parent().filter(|_| facts.door == "fuse") else { return };
-    // What stat says may still be from before its death.
-    let dead = [Errno::NOTCONN, Errno::CONNABORTED].map(|errno| Some(errno.raw_os_error()));
-    let is_dead = fs::read_dir(mount).is_err_and(|error| dead.contains(&error.raw_os_error()));
-    if is_dead && unmount(mount, UnmountFlags::DETACH).is_err() {
-        let mut helper = Command::new("fusermount3");
-        let helper = helper.arg("-uz").arg("--").arg(mount).stdin(Stdio::null());
-        let _ = helper.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    }
+fn remove(root: &Directory, directory: &Directory, name: &OsStr) {
+    let _ = directory.remove(LOCK);
+    let _ = root.remove(name);
 }
 
 /// Refuses what cannot be a directory's name, and what would make a socket's address too long.
@@ -228,8 +214,8 @@ fn already_there(name: &str) -> Failure {
     Failure::new(Exit::Busy, format!("Device {name} already exists."))
 }
 
-fn cannot_use(directory: &Path, why: &io::Error) -> Failure {
-    Failure::new(Exit::Device, format!("Cannot use {}: {why}.", directory.display()))
+fn cannot_use(directory: &Directory, why: &io::Error) -> Failure {
+    Failure::new(Exit::Device, format!("Cannot use {}: {why}.", directory.path().display()))
 }
 
 /// The registry's name in a runtime directory.

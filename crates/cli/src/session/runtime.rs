@@ -1,75 +1,102 @@
-//! Where a user's sockets and sessions live: directories that nobody else can enter.
+//! Where a user's sockets and sessions live: directories that nobody else can change.
 //!
 //! `$XDG_RUNTIME_DIR` (XDG Base Directory Specification, section 3: owned by the user, mode 0700), else `/run/user/UID`,
-//! else `/run` for root and a directory of the user's own in `/tmp` for others.
+//! else `/run` for root and a directory of the user's own in `/tmp` for others. A place that somebody else could change,
+//! at its end or on the way, is passed over with a line that says why; where no other is left, nothing is opened.
 
 use crate::failure::{Exit, Failure, Result};
+use keyway_attach::Error;
+use keyway_attach::local::Directory;
 use rustix::process::geteuid;
-use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The directory `name` in the first place that can be used; made when it is not there.
-pub(crate) fn directory(name: &str) -> Result<PathBuf> {
-    let mut refused = None;
+pub(crate) fn directory(name: &str) -> Result<Directory> {
+    let mut refused = Vec::new();
     for base in bases() {
-        match private(&base.join(name)) {
-            Ok(path) => return Ok(path),
-            Err(why) => refused = refused.or(Some((base, why))),
+        match base.open_or_make().and_then(|base| base.enter_or_make(name)) {
+            Ok(directory) => {
+                refused.iter().for_each(say_once);
+                return Ok(directory);
+            }
+            // Of a place that is not there nobody expects anything, unless it was named.
+            Err(Error::NotFound(_)) if base.kind != Kind::Named => {}
+            Err(why) => refused.push(why),
         }
     }
-    let (base, why) = refused.unwrap_or_else(|| ("/run".into(), io::ErrorKind::NotFound.into()));
+    let reasons: Vec<String> = refused.iter().map(Error::to_string).collect();
     let message = format!(
-        "No directory for private sockets: {} cannot be used: {why}; set XDG_RUNTIME_DIR to a directory of yours.",
-        base.display()
+        "No directory for private sockets: {}; set XDG_RUNTIME_DIR to a directory of yours.",
+        if reasons.is_empty() { "there is none".into() } else { reasons.join("; ") }
     );
     Err(Failure::new(Exit::Device, message))
 }
 
 /// Every place where [`directory`] may have put it, whatever the environment was then; only those that are safe.
-pub(crate) fn directories(name: &str) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = bases().into_iter().map(|base| base.join(name)).collect();
-    found.dedup();
-    found.retain(|path| check(path).is_ok());
+pub(crate) fn directories(name: &str) -> Vec<Directory> {
+    let mut found: Vec<Directory> = Vec::new();
+    for base in bases() {
+        match Directory::open(&base.path).and_then(|base| base.enter(name)) {
+            Ok(directory) if found.iter().all(|known| known.path() != directory.path()) => {
+                found.push(directory);
+            }
+            Ok(_) | Err(Error::NotFound(_)) => {}
+            Err(why) => say_once(&why),
+        }
+    }
     found
 }
 
-/// Makes `path` a directory for this user alone.
-pub(crate) fn private(path: &Path) -> io::Result<PathBuf> {
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
-        _ => {}
-    }
-    check(path)?;
-    Ok(path.to_owned())
+/// Whether `path` is below a place where [`directory`] may have put `name`, fit or not.
+pub(crate) fn is_inside(name: &str, path: &Path) -> bool {
+    bases().iter().any(|base| path.starts_with(base.path.join(name)))
 }
 
-fn bases() -> Vec<PathBuf> {
+/// A place for directories of this user's.
+struct Base {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// By the environment.
+    Named,
+    /// Made by the system.
+    Usual,
+    /// Made by us.
+    Last,
+}
+
+impl Base {
+    fn open_or_make(&self) -> keyway_attach::Result<Directory> {
+        if self.kind == Kind::Last {
+            Directory::open_or_make(&self.path)
+        } else {
+            Directory::open(&self.path)
+        }
+    }
+}
+
+fn bases() -> Vec<Base> {
     let uid = geteuid().as_raw();
-    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let named = named.filter(|path| path.is_absolute() && check(path).is_ok());
-    let last = PathBuf::from(if uid == 0 { "/run".to_owned() } else { format!("/tmp/keyway-{uid}") });
-    let usual = PathBuf::from(format!("/run/user/{uid}"));
-    let usual = Some(usual).filter(|path| check(path).is_ok());
-    if uid != 0 {
-        // Made here, so that what is put into it later finds it.
-        let _ = private(&last);
-    }
-    named.into_iter().chain(usual).chain([last]).collect()
+    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let named = named.map(|path| Base { path, kind: Kind::Named });
+    let usual = Base { path: format!("/run/user/{uid}").into(), kind: Kind::Usual };
+    let last = match uid {
+        0 => Base { path: "/run".into(), kind: Kind::Usual },
+        _ => Base { path: format!("/tmp/keyway-{uid}").into(), kind: Kind::Last },
+    };
+    named.into_iter().chain([usual, last]).collect()
 }
 
-/// Refuses what another user owns or may write to; a symbolic link might lead there.
-fn check(path: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(path)?;
-    let problem = if !found.is_dir() {
-        "it is not a directory"
-    } else if found.uid() != geteuid().as_raw() {
-        "it belongs to another user"
-    } else if found.mode() & 0o022 != 0 {
-        "others may write to it"
-    } else {
-        return Ok(());
-    };
-    Err(io::Error::other(problem))
+/// Says why a place is passed over, once.
+fn say_once(why: &Error) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let why = why.to_string();
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(why.clone()) {
+        say!("A directory for private sockets is passed over: {}.", why.escape_debug());
+    }
 }

@@ -45,6 +45,8 @@ pub struct Options {
     pub timeout: Duration,
     /// How long a lost connection is tried to be made again.
     pub reconnect: Duration,
+    /// Whether a Unix socket must be listened on by this user, or root.
+    pub own_user_only: bool,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             handshake: Duration::from_secs(15),
             timeout: Duration::from_secs(120),
             reconnect: Duration::from_secs(10),
+            own_user_only: false,
         }
     }
 }

@@ -213,6 +213,9 @@ fn dial(
     patience: Duration,
 ) -> io::Result<Connection> {
     let socket = Socket::connect(&uri.address, patience)?;
+    if options.own_user_only {
+        socket.check_peer()?;
+    }
     socket.set_timeout(patience)?;
     let (transport, agreed) = handshake::shake_hands(socket, &uri.export, tls)?;
     transport.socket().set_timeout(options.timeout)?;

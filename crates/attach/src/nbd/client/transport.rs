@@ -1,5 +1,6 @@
 //! What carries a client's connection: a TCP or Unix socket, with TLS over it where that was agreed upon.
 
+use crate::local::peer;
 use crate::nbd::uri::Address;
 use crate::tls;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
@@ -38,6 +39,17 @@ impl Socket {
                 Err(last)
             }
             Address::Unix(path) => connect_unix(path).map(Self::Unix),
+        }
+    }
+
+    /// Refuses a Unix socket that another user listens on.
+    pub(super) fn check_peer(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(_) => Ok(()),
+            Self::Unix(socket) => {
+                let other = |why| io::Error::new(ErrorKind::PermissionDenied, why);
+                peer::check(socket).map_err(|why| other(why.to_string()))
+            }
         }
     }
 

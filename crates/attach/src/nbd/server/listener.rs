@@ -1,6 +1,7 @@
 //! A listening socket and the connections that came through it.
 
 use super::{Server, Socket};
+use crate::local::peer;
 use crate::{Door, Error, Result};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType};
@@ -147,6 +148,9 @@ impl Shared {
 
     /// Gives a connection its thread, if there is room for it; otherwise it is closed.
     fn admit(self: &Arc<Self>, socket: Socket) {
+        if self.server.options.own_user_only && peer::check(&socket).is_err() {
+            return;
+        }
         let mut state = self.state();
         let connected = self.server.clients().max(state.connections.len());
         if self.stopping.load(Ordering::SeqCst) || connected >= self.server.options.connections {

@@ -54,6 +54,8 @@ pub struct Options {
     pub tls: Option<Arc<dyn StartTls>>,
     /// Whether they then have to, before they learn or get anything.
     pub tls_required: bool,
+    /// Whether a Unix socket is for this user and root alone, whatever its permissions are.
+    pub own_user_only: bool,
 }
 
 impl Default for Options {
@@ -64,6 +66,7 @@ impl Default for Options {
             handshake: Duration::from_secs(20),
             tls: None,
             tls_required: true,
+            own_user_only: false,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::plaintext::{self, Data, Format};
 use crate::session::{self, Facts, Name, Opened, Rights};
 use crate::{device, hint, mapping};
 use keyway_attach::dm::crypt;
+use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
 use keyway_attach::{Door, Export, fuse, nbd, ublk};
 use std::fmt::Write;
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Args, backend: Backend, name: &str) -> Result<()> {
     session::run(&Name::Exactly(name.to_owned()), |directory| open(args, backend, name, directory))
 }
 
-fn open(args: &Args, backend: Backend, name: &str, directory: &Path) -> Result<Opened> {
+fn open(args: &Args, backend: Backend, name: &str, directory: &Directory) -> Result<Opened> {
     let device = args.operand(0).map(device::resolve).unwrap_or_default();
     let cannot_write = !device::is_url(&device) && mapping::is_read_only(&device);
     let read_only = args.given(&shared::READONLY) || cannot_write || device::is_read_only(&device);
@@ -58,20 +59,24 @@ fn passes_discards(args: &Args, format: &Format) -> bool {
     args.given(&ALLOW_DISCARDS) || options.allow_discards
 }
 
-fn open_door(export: Export, backend: Backend, directory: &Path) -> Result<(Arc<dyn Door>, &'static str)> {
+fn open_door(
+    export: Export,
+    backend: Backend,
+    directory: &Directory,
+) -> Result<(Arc<dyn Door>, &'static str)> {
     let failed = |e| hint::door(&e);
     match backend {
         Backend::Nbd => {
-            let server = Server::new(vec![export], nbd::server::Options::default());
-            Ok((Arc::new(server.unix(&directory.join("nbd")).map_err(failed)?), "nbd"))
+            let mut options = nbd::server::Options::default();
+            options.own_user_only = true;
+            let server = Server::new(vec![export], options);
+            Ok((Arc::new(server.unix(&directory.path().join("nbd")).map_err(failed)?), "nbd"))
         }
         Backend::Fuse => {
-            let place = directory.join("fuse");
-            fs::create_dir(&place)
-                .map_err(|e| Failure::new(Exit::Device, format!("Cannot make {}: {e}.", place.display())))?;
+            let place = directory.enter_or_make("fuse").map_err(failed)?;
             let mut options = fuse::Options::default();
             options.source = export.description.clone();
-            Ok((Arc::new(fuse::Mount::new(export, &place, options).map_err(failed)?), "fuse"))
+            Ok((Arc::new(fuse::Mount::new(export, place.path(), options).map_err(failed)?), "fuse"))
         }
         Backend::Ublk => {
             let device = ublk::Device::add(export, ublk::Options::default()).map_err(failed)?;

@@ -162,7 +162,7 @@ fn refuse_taken(name: &str) -> Result<()> {
 fn keep_flags(args: &Args, format: &Format) {
     let Format::Luks { luks, .. } = format else { return };
     if args.given(&PERSISTENT) && write_flags(args, luks).is_err() {
-        eprintln!("Device activated but cannot make flags persistent.");
+        say!("Device activated but cannot make flags persistent.");
     }
 }
 

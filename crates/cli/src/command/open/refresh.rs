@@ -80,7 +80,7 @@ fn refresh_session(args: &Args, session: &Session) -> Result<()> {
 
 fn keep(args: &Args, luks: &mut Luks) {
     if mapping::keep(args, luks).is_err() {
-        eprintln!("Device activated but cannot make flags persistent.");
+        say!("Device activated but cannot make flags persistent.");
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
             return None;
         }
         if !said && start.elapsed() > PATIENCE {
-            eprintln!("Waiting for {} ({} s at most).", spec.to_string_lossy(), limit.as_secs());
+            say!("Waiting for {} ({} s at most).", spec.to_string_lossy(), limit.as_secs());
             said = true;
         }
         thread::sleep(LOOK_AGAIN);

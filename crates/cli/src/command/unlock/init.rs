@@ -81,13 +81,13 @@ fn until_open(args: &Args, plan: &Plan, mut attempt: impl FnMut() -> Result<()>)
         let wrong = failure.exit() == Exit::Permission;
         if plan.shell {
             failure.report();
-            eprintln!(
+            say!(
                 "A shell, because the kernel's command line says keyway.shell; it asks again when that ends."
             );
             let _ = Command::new("/bin/sh").status();
         } else if wrong && !args.batch_mode() {
             failure.report();
-            eprintln!("The next try is possible in {} s.", pause.as_secs());
+            say!("The next try is possible in {} s.", pause.as_secs());
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         } else {
@@ -111,7 +111,7 @@ impl Mounts {
                 | if *kind == "devtmpfs" { MountFlags::empty() } else { MountFlags::NODEV };
             match mount(*kind, *place, *kind, flags, None) {
                 Ok(()) => own.push(*place),
-                Err(error) => eprintln!("keyway: {place} cannot be mounted: {error}."),
+                Err(error) => say!("keyway: {place} cannot be mounted: {error}."),
             }
         }
         Self(own)

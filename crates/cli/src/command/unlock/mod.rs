@@ -116,7 +116,7 @@ fn unlock_or_pass(args: &Args, entry: &Entry, limit: Duration) -> Result<()> {
     match unlock(args, entry, limit) {
         Err(failure) if entry.option("nofail").is_some() => {
             failure.report();
-            eprintln!("{}: passed over, as nofail says.", entry.name.to_string_lossy());
+            say!("{}: passed over, as nofail says.", entry.name.to_string_lossy());
             Ok(())
         }
         done => done,

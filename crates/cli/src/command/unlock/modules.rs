@@ -14,7 +14,7 @@ pub(super) fn load(_proof: &Initramfs) {
             }
         });
         if let Err(why) = loaded {
-            eprintln!("keyway: {path} cannot be loaded: {why}.");
+            say!("keyway: {path} cannot be loaded: {why}.");
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> 
     };
     let Err(failure) = opened else { return Ok(()) };
     failure.report();
-    eprintln!("{name}: the {what} did not open it.");
+    say!("{name}: the {what} did not open it.");
     match open_as(args, &there) {
         // Nobody could be asked: the reason is the one before.
         Err(nobody) if passphrase::is_nothing(&nobody) => Err(Failure::silent(failure.exit())),
@@ -50,7 +50,7 @@ fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
     let mut there = Entry { device: wait(&entry.device)?, key_file: None, ..entry.clone() };
     there.options.retain(|(option, _)| {
         if TOKENS.contains(&option.as_str()) {
-            eprintln!("{name}: {option}= is passed over: it is not built yet.");
+            say!("{name}: {option}= is passed over: it is not built yet.");
         }
         option != "keyscript" && !TOKENS.contains(&option.as_str())
     });

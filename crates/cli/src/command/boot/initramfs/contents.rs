@@ -36,7 +36,7 @@ fn entry(args: &Args, device: &str, from: &mut Ingredients, contents: &mut Conte
         contents.keys.push((name.clone(), from.read(path)?));
         from.hold_a_key();
         key_file = Some(format!("/{KEYS}/{name}").into());
-        eprintln!(
+        say!(
             "WARNING: {} goes into the image in plain: whoever reads the image opens the volume.",
             path.display()
         );

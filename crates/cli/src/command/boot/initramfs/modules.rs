@@ -104,7 +104,7 @@ fn specs(args: &Args) -> Result<(Vec<CipherSpec>, bool)> {
                 Ok(found) => (texts, with_tags) = found,
                 Err(failure) => {
                     failure.report();
-                    eprintln!(
+                    say!(
                         "That is this machine's: the modules are those for {DEFAULT}; --cipher names another."
                     );
                 }

@@ -1,0 +1,151 @@
+//! Requests that wait, fail and go on.
+
+use super::*;
+use crate::session::source::Check;
+use keyway_volume::storage::Memory;
+use keyway_volume::{Layout, MappedSegment, Mapping};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+fn key() -> Secret {
+    Secret::copy_from(&[9; 32])
+}
+
+fn gate() -> Arc<Gate> {
+    let segment = MappedSegment {
+        plaintext_start: 0,
+        length: Some(4096),
+        storage_offset: 512,
+        mapping: Mapping::Linear,
+    };
+    let source = Source {
+        device: PathBuf::from("disk"),
+        storage: Arc::new(Memory::from(vec![7; 8192])),
+        layout: Layout { segments: vec![segment] },
+        check: Check::of_key(&key()).unwrap(),
+    };
+    Arc::new(Gate::open(source, &key()).unwrap())
+}
+
+#[test]
+fn requests_wait_while_the_volume_is_away() {
+    let gate = gate();
+    gate.suspend().unwrap();
+    assert!(gate.suspend().is_err(), "twice");
+    let reader = {
+        let gate = Arc::clone(&gate);
+        thread::spawn(move || {
+            let mut buf = [0; 16];
+            gate.read_at(&mut buf, 0).map(|()| buf)
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    assert!(!reader.is_finished());
+    assert!(gate.resume(&Secret::zeroed(32)).is_err(), "with another key");
+    assert!(!reader.is_finished());
+    gate.resume(&key()).unwrap();
+    assert_eq!(reader.join().unwrap().unwrap(), [7; 16]);
+    assert!(gate.resume(&key()).is_err(), "twice");
+}
+
+#[test]
+fn a_closing_door_gets_its_waiting_requests_back() {
+    let gate = gate();
+    gate.suspend().unwrap();
+    let writer = {
+        let gate = Arc::clone(&gate);
+        thread::spawn(move || gate.write_at(&[1], 0))
+    };
+    thread::sleep(Duration::from_millis(20));
+    gate.shut();
+    assert!(writer.join().unwrap().is_err());
+    assert!(gate.has_turned_away());
+}
+
+/// What was acknowledged before the key went is flushed: a suspended volume closes without a complaint.
+#[test]
+fn b18_a_suspended_volume_is_flushed() {
+    let gate = gate();
+    gate.write_at(&[1], 0).unwrap();
+    gate.suspend().unwrap();
+    let flusher = {
+        let gate = Arc::clone(&gate);
+        thread::spawn(move || gate.flush())
+    };
+    thread::sleep(Duration::from_millis(20));
+    assert!(!flusher.is_finished(), "a client's flush waits as its writes do");
+    gate.shut();
+    flusher.join().unwrap().unwrap();
+    gate.flush().unwrap();
+    assert!(!gate.has_turned_away());
+    assert!(gate.read_at(&mut [0], 0).is_err() && !gate.has_turned_away());
+    assert!(gate.write_at(&[2], 0).is_err() && gate.has_turned_away());
+    gate.wipe();
+    assert!(gate.flush().is_err(), "of what is gone nobody knows");
+}
+
+#[test]
+fn b18_a_door_that_stays_open_lets_requests_wait_again() {
+    let gate = gate();
+    gate.stay();
+    gate.shut();
+    gate.write_at(&[1], 0).expect("an open volume is not shut");
+    gate.suspend().unwrap();
+    gate.shut();
+    assert!(gate.read_at(&mut [0], 0).is_err());
+    gate.stay();
+    let reader = {
+        let gate = Arc::clone(&gate);
+        thread::spawn(move || {
+            let mut byte = [0];
+            gate.read_at(&mut byte, 0).map(|()| byte)
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    assert!(!reader.is_finished());
+    gate.resume(&key()).unwrap();
+    assert_eq!(reader.join().unwrap().unwrap(), [1]);
+}
+
+#[test]
+fn what_is_wiped_does_not_come_back() {
+    let gate = gate();
+    gate.wipe();
+    assert!(gate.is_suspended());
+    gate.stay();
+    assert!(gate.read_at(&mut [0], 0).is_err(), "and nobody waits for it");
+}
+
+#[test]
+fn another_length_is_kept_while_the_key_is_away() {
+    let gate = gate();
+    gate.resize(Some(1024)).unwrap();
+    assert!(gate.len() == 1024 && gate.read_at(&mut [0], 1024).is_err());
+    for (size, why) in [(8192, "Device disk is too small."), (700, "not aligned to requested sector size")] {
+        assert!(gate.resize(Some(size)).unwrap_err().message().contains(why));
+    }
+    gate.suspend().unwrap();
+    assert!(gate.resize(None).unwrap_err().message().contains("suspended"));
+    gate.resume(&key()).unwrap();
+    assert_eq!(gate.len(), 1024);
+    gate.resize(None).unwrap();
+    assert_eq!(gate.len(), 7680, "a volume without a header takes all there is");
+}
+
+#[test]
+fn rights_change_while_it_is_open() {
+    let gate = gate();
+    gate.discard(0..4096).unwrap();
+    let mut byte = [0];
+    gate.read_at(&mut byte, 0).unwrap();
+    assert_eq!(byte, [7], "discarded though it was not allowed");
+    gate.pass_discards(true);
+    gate.write_at(&[1], 5).unwrap();
+    gate.make_read_only();
+    assert_eq!(gate.write_at(&[2], 5).unwrap_err().kind(), ErrorKind::ReadOnlyFilesystem);
+    assert!(gate.write_zeroes(0..16, true).is_err() && gate.discard(0..512).is_err());
+    gate.read_at(&mut byte, 5).unwrap();
+    assert_eq!(byte, [1]);
+}
