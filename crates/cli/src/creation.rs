@@ -3,8 +3,10 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
+use crate::hint;
 use crate::interrupt::{self, Pending};
 use crate::plaintext::cannot_write;
+use keyway_volume::in_use::{Access, InUse};
 use keyway_volume::storage::{File, NewFile, Place, Planted, Readers};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -15,6 +17,8 @@ use std::sync::Arc;
 pub(crate) struct Creation {
     file: NewFile,
     path: PathBuf,
+    /// What is replaced: nobody uses it.
+    _replaced: Option<InUse>,
     _pending: Option<Pending>,
 }
 
@@ -32,14 +36,20 @@ impl Creation {
                 format!("{} is no regular file: a new file or a block device is needed.", path.display());
             return Err(Failure::new(Exit::Device, message));
         }
+        let replaced = if replace { claim_replaced(path)? } else { None };
         let file = NewFile::create(path, replace).map_err(|e| refused(path, &e))?;
         let pending = file.temporary().map(|name| interrupt::clean_up(move || name.remove()));
-        Ok(Self { file, path: path.to_owned(), _pending: pending })
+        Ok(Self { file, path: path.to_owned(), _replaced: replaced, _pending: pending })
     }
 
     /// The file.
     pub(crate) fn file(&self) -> &Arc<File> {
         self.file.file()
+    }
+
+    /// The file in the making.
+    pub(crate) fn new_file(&self) -> &NewFile {
+        &self.file
     }
 
     /// Its name to be.
@@ -56,6 +66,13 @@ impl Creation {
 /// The device or pipe that an output goes to, after no link that others could have put in its way.
 pub(crate) fn existing(path: &Path) -> Result<Place> {
     Place::find(path, true).map_err(|e| refused(path, &e))
+}
+
+/// Claims a file that is to be replaced: somebody may have it open, or mounted through a loop device, and would lose it.
+fn claim_replaced(path: &Path) -> Result<Option<InUse>> {
+    // Who may not read a file may still replace it.
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    InUse::acquire(&file, Access::Write, false).map(Some).map_err(|e| hint::on_device(path, &e))
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failure {

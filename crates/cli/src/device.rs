@@ -3,7 +3,8 @@
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, nbd, output, remote};
-use keyway_volume::storage::{Direct, File, Readers};
+use keyway_attach::dm::{DeviceNumber, loopback};
+use keyway_volume::storage::{Direct, Exclusive, File, Readers};
 use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -161,28 +162,39 @@ fn open_read_only(path: &Path) -> Result<Arc<File>> {
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
 }
 
-/// Refuses a file or device that another process uses: it is open in QEMU or Keyway, mounted or mapped.
+/// The file, device or export at `path`, to be written over: nobody else uses it, and nobody else gets it before that is
+/// dropped.
+pub(crate) fn exclusive(path: &Path) -> Result<Exclusive> {
+    claimed(path, Access::Write)
+}
+
+/// As [`exclusive`], opened for something else than writing.
+pub(crate) fn claimed(path: &Path, access: Access) -> Result<Exclusive> {
+    Exclusive::claim(storage(path, access)?).map_err(|e| hint::on_device(path, &e))
+}
+
+/// Refuses a file or device that somebody else uses: it is open in QEMU or Keyway, mounted or mapped. This is a look
+/// before anybody is asked for anything; whoever writes claims.
 pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
     // What cannot be opened is refused in detail by whoever opens it.
     let Ok(file) = File::open(path) else { return Ok(()) };
     match InUse::acquire(&file, in_use::Access::Write, false) {
-        Err(Error::Busy(_)) => Err(in_use_by_others(path)),
+        Err(error @ Error::InUse(_)) => Err(hint::on_device(path, &error)),
         _ => Ok(()),
     }
 }
 
-/// The line for a volume that somebody else uses.
-pub(crate) fn in_use_by_others(path: &Path) -> Failure {
-    cannot_open(path, &ErrorKind::ResourceBusy.into(), true)
-}
-
-/// Whether both name the same file, the same block device whatever its node, or the same URL.
+/// Whether both name the same file, the same block device whatever its node, the file behind a loop device and that, or
+/// the same URL.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     if url(one).is_some() {
         return one == other;
     }
     let identity = |path: &Path| {
         let found = std::fs::metadata(path).ok()?;
+        let behind = loopback::backing_file(DeviceNumber::from_dev(found.rdev()));
+        let behind = behind.filter(|_| found.file_type().is_block_device());
+        let found = behind.and_then(|file| std::fs::metadata(file).ok()).unwrap_or(found);
         let is_block = found.file_type().is_block_device();
         Some(if is_block { (true, found.rdev(), 0) } else { (false, found.dev(), found.ino()) })
     };
@@ -243,12 +255,6 @@ fn cannot_open(path: &Path, error: &std::io::Error, for_writing: bool) -> Failur
         ErrorKind::ReadOnlyFilesystem => Failure::new(
             Exit::Parameters,
             format!("Cannot write to device {path}: the file system is read-only."),
-        ),
-        ErrorKind::ResourceBusy => Failure::new(
-            Exit::Busy,
-            format!(
-                "Cannot use device {path} which is in use (already mapped or mounted, or open in QEMU or another Keyway)."
-            ),
         ),
         _ => Failure::new(Exit::Device, format!("Device {path} cannot be opened: {error}.")),
     }

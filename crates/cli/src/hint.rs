@@ -2,8 +2,11 @@
 
 use crate::args::shared;
 use crate::failure::{Exit, Failure};
+use crate::session;
 use keyway_volume::Error;
 use keyway_volume::admission::{Exemption, Finding, Rule};
+use keyway_volume::in_use::Holder;
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -27,8 +30,37 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::Busy(_) => {
             Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."))
         }
+        Error::InUse(holder) => device_in_use(&device, holder),
+        Error::NoLock(why) => Failure::new(
+            Exit::Parameters,
+            format!(
+                "Device {device} cannot be locked against cryptsetup: {why}; nothing was changed. --disable-locks goes \
+                 without the lock."
+            ),
+        ),
+        Error::TooShort { needs, has } => Failure::new(
+            Exit::Device,
+            format!("{device} ends at byte {has}, but its header describes data up to byte {needs}."),
+        ),
         Error::Io { .. } | Error::NotAdmitted(_) => plain(error).about(&format!("Device {device}")),
         _ => plain(error),
+    }
+}
+
+/// The line for a device that somebody else uses, after cryptsetup's.
+fn device_in_use(device: &dyn Display, holder: &Holder) -> Failure {
+    Failure::new(Exit::Busy, format!("Cannot use device {device} which is in use ({}).", named(holder)))
+}
+
+/// Who has it; a process by its session, where it is one of this user's.
+fn named(holder: &Holder) -> String {
+    match holder {
+        Holder::Process { pid, .. } => match session::list().iter().find(|it| it.facts().pid == *pid) {
+            Some(session) => format!("{holder}, which has it open as {}", session.facts().name),
+            None => holder.to_string(),
+        },
+        Holder::Through(device, holder) => format!("as {}, {}", device.display(), named(holder)),
+        _ => holder.to_string(),
     }
 }
 
@@ -104,8 +136,10 @@ fn exit_code(error: &Error) -> Exit {
     match error {
         Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,
         Error::MemoryBudget { .. } | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
-        Error::Busy(_) => Exit::Busy,
-        Error::NotAdmitted(Finding { rule: Rule::BeyondDevice { .. }, .. }) => Exit::Device,
+        Error::Busy(_) | Error::InUse(_) => Exit::Busy,
+        Error::NotAdmitted(Finding { rule: Rule::BeyondDevice { .. }, .. }) | Error::TooShort { .. } => {
+            Exit::Device
+        }
         _ => Exit::Parameters,
     }
 }

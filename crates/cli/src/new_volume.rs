@@ -10,10 +10,10 @@ use crate::plaintext::{self, cannot_write};
 use crate::{device, progress, question};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
-use keyway_volume::storage::Readers;
+use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
-    Access, Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
+    Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl NewVolume {
         let room = content.len.map(|len| len.next_multiple_of(sector));
         destination.prepare(&plan, room)?;
         let layout = destination.layout(&plan, room)?;
-        let volume = Volume::new(destination.storage(), &layout, &volume_key, Cpu::detect())?;
+        let volume = destination.volume(&layout, &volume_key)?;
         let moved = content.move_into(args, &volume, destination.path())?;
         destination.complete(plan, moved.length.next_multiple_of(sector), &mut *rng)?;
         Ok(moved)
@@ -187,8 +187,8 @@ pub(crate) enum Destination {
     New(Creation, Readers),
     /// A block device or an export: its old header is wiped first, the new one written last.
     Device {
-        /// Its bytes.
-        storage: Arc<dyn Storage>,
+        /// Its bytes, claimed until they are all written.
+        storage: Exclusive,
         /// Its name.
         path: PathBuf,
     },
@@ -205,8 +205,7 @@ impl Destination {
         if !device::is_url(&path) {
             creation::existing(&path)?;
         }
-        let storage = device::storage(&path, Access::Write)?;
-        device::refuse_if_in_use(&path)?;
+        let storage = device::exclusive(&path)?;
         refuse_itself(source, &path)?;
         let warning = format!("This will overwrite data on {} irrevocably.", path.display());
         question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
@@ -220,11 +219,15 @@ impl Destination {
         }
     }
 
-    fn storage(&self) -> Arc<dyn Storage> {
-        match self {
-            Self::New(creation, _) => Arc::clone(creation.file()) as Arc<dyn Storage>,
-            Self::Device { storage, .. } => Arc::clone(storage),
-        }
+    fn volume(&self, layout: &Layout, volume_key: &Secret) -> Result<Volume> {
+        Ok(match self {
+            Self::New(creation, _) => {
+                Volume::in_the_making(creation.new_file(), layout, volume_key, Cpu::detect())?
+            }
+            Self::Device { storage, .. } => {
+                Volume::new(Arc::clone(storage), layout, volume_key, Cpu::detect())?
+            }
+        })
     }
 
     /// Refuses a device without the room; otherwise nothing on it is a volume from now on.
@@ -235,7 +238,7 @@ impl Destination {
             let message = format!("{} has {has} bytes, {needs} are needed.", path.display());
             return Err(Failure::new(Exit::Parameters, message));
         }
-        Ok(plan.wipe(&**storage)?)
+        Ok(plan.wipe(storage)?)
     }
 
     /// The plan's layout with the length that the content needs; without bounds while that is unknown.
@@ -259,7 +262,7 @@ impl Destination {
             }
             Self::Device { storage, .. } => {
                 storage.flush().map_err(failed)?;
-                plan.write(storage, false, keyway_volume::Locking::default(), rng)?;
+                plan.write(Arc::clone(&storage), false, keyway_volume::Locking::default(), rng)?;
                 Ok(())
             }
         }

@@ -13,7 +13,7 @@ use crate::unlocking;
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::storage::Claimed;
 use keyway_volume::stream;
-use keyway_volume::{Access, Error, InUse, Layout, Luks, Storage, UnlockOptions, Volume, in_use};
+use keyway_volume::{Access, InUse, Layout, Luks, Storage, UnlockOptions, Volume, in_use};
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -71,8 +71,7 @@ impl Unlocked {
                 self.storage = Arc::new(Claimed::new(self.storage, mark));
                 Ok(self)
             }
-            Err(Error::Busy(_)) => Err(in_use_by_others(args, &self.device)),
-            Err(why) => Err(hint::on_device(&self.device, &why)),
+            Err(why) => Err(or_share(args, hint::on_device(&self.device, &why))),
         }
     }
 
@@ -140,8 +139,8 @@ impl Data {
         if self == Self::Write {
             let storage = open(device, Access::Write)?;
             // Before a passphrase is asked for.
-            if !args.given(&shared::SHARED) && mapping::refuse_if_mapped(device).is_err() {
-                return Err(in_use_by_others(args, device));
+            if !args.given(&shared::SHARED) {
+                mapping::refuse_if_mapped(device).map_err(|failure| or_share(args, failure))?;
             }
             return Ok(storage);
         }
@@ -158,11 +157,11 @@ impl Data {
     }
 }
 
-/// The line for a volume that somebody else uses, with the way out where the command has one.
-fn in_use_by_others(args: &Args, device: &Path) -> Failure {
-    let failure = device::in_use_by_others(device);
+/// Names the way out of a volume in use, where the command has one.
+fn or_share(args: &Args, failure: Failure) -> Failure {
     let takes_it = args.command().own_options().any(|option| option.long == shared::SHARED.long);
-    if takes_it { failure.adding("--shared uses it all the same.") } else { failure }
+    let is_busy = failure.exit() == Exit::Busy;
+    if takes_it && is_busy { failure.adding("--shared uses it all the same.") } else { failure }
 }
 
 /// The volume key, the keyslot it came from and the digest that verified it.

@@ -3,7 +3,7 @@
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
-use crate::storage::{NewFile, Readers, extend_to};
+use crate::storage::{Exclusive, NewFile, Readers, extend_to};
 use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
 use keyway_format::luks1;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
 
 /// A checked backup and its target, nothing written yet.
 pub struct Restore {
-    target: Arc<dyn Storage>,
+    target: Exclusive,
     locking: Locking,
     header: Header,
     bytes: Vec<u8>,
@@ -47,9 +47,11 @@ pub struct Restore {
 
 impl Restore {
     /// Reads `backup` and compares it with what `target` holds. Refused when data offset or key size differ between
-    /// headers of the same version: of two versions, only the user knows which one the data belongs to.
+    /// headers of the same version: of two versions, only the user knows which one the data belongs to. The target is
+    /// claimed from here to the end of [`Restore::run`]; only mappings of the volume that was backed up may be using it.
     pub fn prepare(target: Arc<dyn Storage>, backup: &dyn Storage, locking: Locking) -> Result<Self> {
         let (header, bytes) = read_backup(backup)?;
+        let target = Exclusive::claim_header(target, uuid(&header))?;
         if target.len() < bytes.len() as u64 && !target.can_grow() {
             return Err(Error::Refused(format!(
                 "Device is too small for the backup: it has {} bytes, header and keyslots take {}.",
@@ -57,8 +59,8 @@ impl Restore {
                 bytes.len()
             )));
         }
-        let lock = HeaderLock::acquire(&*target, LockMode::Shared, locking)?;
-        let warnings = compare(&header, &*target)?;
+        let lock = HeaderLock::acquire(&**target, LockMode::Shared, locking)?;
+        let warnings = compare(&header, &**target)?;
         drop(lock);
         Ok(Self { target, locking, header, bytes, warnings })
     }
@@ -71,9 +73,9 @@ impl Restore {
     /// Writes the backup to the target; may be run again after a failure. Only what differs is written, keyslots first,
     /// so that passphrases that are good in both open all the time.
     pub fn run(self) -> Result<()> {
-        let lock = HeaderLock::acquire(&*self.target, LockMode::Exclusive, self.locking)?;
+        let lock = HeaderLock::acquire(&**self.target, LockMode::Exclusive, self.locking)?;
         let end = self.bytes.len() as u64;
-        extend_to(&*self.target, end).map_err(io("making room for"))?;
+        extend_to(&**self.target, end).map_err(io("making room for"))?;
         let pieces = match &self.header {
             Header::Luks1(_) => vec![SECTOR..end, 0..SECTOR],
             Header::Luks2 { binary, .. } => {
@@ -84,7 +86,7 @@ impl Restore {
         for piece in pieces {
             self.write_differences(piece.start as usize..piece.end as usize)?;
         }
-        let (header, _) = read_header(&*self.target)?;
+        let (header, _) = read_header(&**self.target)?;
         if !header.is_same_state(&self.header) {
             return Err(io("reading back")(std::io::Error::other("not what was written")));
         }

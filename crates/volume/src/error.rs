@@ -1,5 +1,6 @@
 //! What can go wrong between a volume and its storage: cause and place. The command line adds hints and exit codes.
 
+use crate::in_use::Holder;
 use std::{fmt, io};
 
 /// Shorthand for this crate.
@@ -48,6 +49,17 @@ pub enum Error {
     Busy(String),
     /// The header describes a volume that nobody meant to have: it breaks a rule of [`crate::admission`].
     NotAdmitted(crate::admission::Finding),
+    /// Somebody else uses the file or device (exit code 5).
+    InUse(Holder),
+    /// The header cannot be locked in a way that cryptsetup would see (exit code 1).
+    NoLock(String),
+    /// The header describes data up to byte `needs` of a device that ends before (exit code 4).
+    TooShort {
+        /// Where the data would end.
+        needs: u64,
+        /// Where the device ends.
+        has: u64,
+    },
     /// What was asked makes no sense for this volume; the text says what and why.
     Refused(String),
 }
@@ -69,6 +81,11 @@ impl fmt::Display for Error {
             Self::WrongVolumeKey => f.write_str("Volume key does not match the volume."),
             Self::Busy(what) => write!(f, "{what} is in use"),
             Self::NotAdmitted(finding) => finding.fmt(f),
+            Self::InUse(holder) => write!(f, "it is in use ({holder})"),
+            Self::NoLock(why) => write!(f, "its header cannot be locked against cryptsetup: {why}"),
+            Self::TooShort { needs, has } => {
+                write!(f, "it ends at byte {has}, but its header describes data up to byte {needs}")
+            }
             Self::Refused(why) => f.write_str(why),
         }
     }

@@ -79,6 +79,18 @@ impl Layout {
         }
         Ok(Self { segments })
     }
+
+    /// Refuses a device of this length that ends before its data does, as the kernel does.
+    ///
+    /// # Errors
+    /// [`Error::TooShort`].
+    pub fn check_fits(&self, device_len: u64) -> Result<()> {
+        let end = |s: &MappedSegment| s.storage_offset.saturating_add(s.length.unwrap_or(0));
+        match self.segments.iter().map(end).max() {
+            Some(needs) if needs > device_len => Err(Error::TooShort { needs, has: device_len }),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {

@@ -1,11 +1,15 @@
 //! Locks that cryptsetup honours, so that both can work on one device at the same time.
 //!
-//! Regular files are locked by `flock` on the file itself; block devices through `/run/cryptsetup/L_major:minor` where
-//! that directory can be used, otherwise by `flock` on the device. Readers share, writers exclude.
+//! Regular files are locked by `flock` on the file itself; block devices through `/run/cryptsetup/L_major:minor`
+//! (cryptsetup, lib/utils_device_locking.c), whose directory is made as cryptsetup makes it. Where it cannot be used a
+//! reader locks the device itself, and an edit, which cryptsetup would not see, is refused. Readers share, writers
+//! exclude.
 
 use crate::storage::LockTarget;
 use crate::{Error, Result, Storage};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, stat, unlink};
+use rustix::fs::{
+    AtFlags, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -33,21 +37,38 @@ pub(crate) enum LockMode {
 }
 
 /// A lock that is held until it is dropped.
+#[derive(Debug)]
 pub(crate) struct HeaderLock {
     fd: OwnedFd,
     /// The lock file of a block device, removed with the lock when nobody else waits for it.
-    resource: Option<String>,
+    resource: Option<Resource>,
+}
+
+/// A lock file's directory and its name there.
+#[derive(Debug)]
+struct Resource {
+    directory: OwnedFd,
+    name: String,
 }
 
 impl HeaderLock {
     /// Takes the lock of `storage`; `None` where there is nothing to lock or locks are off.
     pub(crate) fn acquire(storage: &dyn Storage, mode: LockMode, locking: Locking) -> Result<Option<Self>> {
+        Self::acquire_in(LOCK_DIRECTORY, storage, mode, locking)
+    }
+
+    fn acquire_in(
+        directory: &str,
+        storage: &dyn Storage,
+        mode: LockMode,
+        locking: Locking,
+    ) -> Result<Option<Self>> {
         let (Locking::Wait(patience), Some(target)) = (locking, storage.lock_target()) else {
             return Ok(None);
         };
         let deadline = Instant::now() + patience;
         loop {
-            let lock = Self::open(&target)?;
+            let lock = Self::open(directory, &target, mode)?;
             lock.wait(mode, deadline)?;
             if lock.is_current() {
                 return Ok(Some(lock));
@@ -55,19 +76,27 @@ impl HeaderLock {
         }
     }
 
-    fn open(target: &LockTarget<'_>) -> Result<Self> {
+    fn open(directory: &str, target: &LockTarget<'_>, mode: LockMode) -> Result<Self> {
         match *target {
             LockTarget::File(fd) => Ok(Self { fd: reopen(fd)?, resource: None }),
             LockTarget::BlockDevice { major, minor, fd } => {
-                let path = format!("{LOCK_DIRECTORY}/L_{major}:{minor}");
-                let flags = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
-                let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-                match open(path.as_str(), flags, mode) {
-                    Ok(fd) => Ok(Self { fd, resource: Some(path) }),
+                match Self::of_resource(directory, format!("L_{major}:{minor}")) {
+                    Ok(lock) => Ok(lock),
+                    Err(why) if mode == LockMode::Exclusive => {
+                        Err(Error::NoLock(format!("{directory} cannot be used, {why}")))
+                    }
                     Err(_) => Ok(Self { fd: reopen(fd)?, resource: None }),
                 }
             }
         }
+    }
+
+    fn of_resource(directory: &str, name: String) -> std::io::Result<Self> {
+        let directory = lock_directory(directory)?;
+        let flags = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+        let fd = openat(&directory, name.as_str(), flags, mode)?;
+        Ok(Self { fd, resource: Some(Resource { directory, name }) })
     }
 
     /// `flock` has no timeout of its own: asks again until the deadline.
@@ -89,8 +118,9 @@ impl HeaderLock {
 
     /// Whether the lock file is still the one under its name: its holder may have removed it while we waited.
     fn is_current(&self) -> bool {
-        let Some(path) = &self.resource else { return true };
-        match (fstat(&self.fd), stat(path.as_str())) {
+        let Some(Resource { directory, name }) = &self.resource else { return true };
+        let named = statat(directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        match (fstat(&self.fd), named) {
             (Ok(ours), Ok(named)) => ours.st_ino == named.st_ino && ours.st_dev == named.st_dev,
             _ => false,
         }
@@ -99,14 +129,34 @@ impl HeaderLock {
 
 impl Drop for HeaderLock {
     fn drop(&mut self) {
-        if let Some(path) = &self.resource
+        if let Some(Resource { directory, name }) = &self.resource
             && flock(&self.fd, FlockOperation::NonBlockingLockExclusive).is_ok()
             && self.is_current()
         {
             // A file that stays behind does no harm.
-            let _ = unlink(path.as_str());
+            let _ = unlinkat(directory, name.as_str(), AtFlags::empty());
         }
     }
+}
+
+/// The directory of the lock files, made where it is not there. One that others may write to would let them keep every
+/// edit waiting, or hide it from cryptsetup.
+fn lock_directory(path: &str) -> std::io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    let opened = open(path, flags, Mode::empty()).or_else(|error| match error {
+        Errno::NOENT => match mkdir(path, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => open(path, flags, Mode::empty()),
+            Err(error) => Err(error),
+        },
+        error => Err(error),
+    });
+    let directory = opened?;
+    let found = fstat(&directory)?;
+    let is_trusted = [0, rustix::process::geteuid().as_raw()].contains(&found.st_uid);
+    if !is_trusted || found.st_mode & OTHERS_MAY_WRITE != 0 {
+        return Err(std::io::Error::other("others than root can write to it"));
+    }
+    Ok(directory)
 }
 
 /// A description of our own, so that the lock is ours and not shared with whoever holds `fd`.
@@ -124,26 +174,8 @@ fn lock_error(errno: Errno) -> Error {
 }
 
 const LOCK_DIRECTORY: &str = "/run/cryptsetup";
+const OTHERS_MAY_WRITE: u32 = 0o022;
 const POLL: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::storage::File;
-
-    #[test]
-    fn writers_exclude_and_readers_share() {
-        let path = std::env::temp_dir().join(format!("keyway-lock-{}", std::process::id()));
-        std::fs::write(&path, b"header").unwrap();
-        let storage = File::open_rw(&path).unwrap();
-        let soon = Locking::Wait(Duration::from_millis(60));
-        let reader = HeaderLock::acquire(&storage, LockMode::Shared, soon).unwrap();
-        assert!(HeaderLock::acquire(&storage, LockMode::Shared, soon).unwrap().is_some());
-        let busy = HeaderLock::acquire(&storage, LockMode::Exclusive, soon);
-        assert!(matches!(busy, Err(Error::Busy(_))));
-        assert!(HeaderLock::acquire(&storage, LockMode::Exclusive, Locking::Disabled).unwrap().is_none());
-        drop(reader);
-        assert!(HeaderLock::acquire(&storage, LockMode::Exclusive, soon).unwrap().is_some());
-        std::fs::remove_file(&path).unwrap();
-    }
-}
+mod tests;

@@ -227,7 +227,11 @@ pub(crate) fn is_luks1(storage: &dyn Storage) -> Result<bool> {
 
 /// Recovers a damaged copy where the storage can be written: the other copy is good, so failing to is no error.
 fn recover(storage: &dyn Storage, locking: Locking) -> Result<()> {
-    let lock = HeaderLock::acquire(storage, LockMode::Exclusive, locking)?;
+    let lock = match HeaderLock::acquire(storage, LockMode::Exclusive, locking) {
+        // Whoever reads is not refused for it; an edit will be.
+        Err(Error::NoLock(_)) => return Ok(()),
+        other => other?,
+    };
     let mut copies = Copies::read(storage)?;
     copies.check_recoverable(storage)?;
     let _ = copies.recover(storage, &mut OsRandom);

@@ -8,6 +8,7 @@
 use crate::layout::{Layout, MappedSegment, Mapping};
 use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
+use crate::storage::NewFile;
 use crate::{Error, Result, Storage};
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cpu, Secret, SectorCipher};
@@ -30,8 +31,24 @@ impl Volume {
     /// device is not part of the volume.
     ///
     /// # Errors
-    /// The device ends before the data starts, or the key does not fit a segment's cipher.
+    /// The device ends before the data starts or, of a segment of fixed length, before the data ends: a write would make
+    /// a file grow. Or the key does not fit a segment's cipher.
     pub fn new(data: Arc<dyn Storage>, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
+        let has = data.len();
+        let volume = Self::over(data, layout, volume_key, cpu)?;
+        layout.check_fits(has)?;
+        Ok(volume)
+    }
+
+    /// As [`Volume::new`], over a file in the making, which grows to take what is written.
+    ///
+    /// # Errors
+    /// The key does not fit a segment's cipher.
+    pub fn in_the_making(file: &NewFile, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
+        Self::over(Arc::clone(file.file()) as _, layout, volume_key, cpu)
+    }
+
+    fn over(data: Arc<dyn Storage>, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
         let segments = layout
             .segments
             .iter()

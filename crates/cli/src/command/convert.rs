@@ -6,7 +6,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::{hint, output, question};
 use keyway_volume::convert::{to_luks1, to_luks2};
 use keyway_volume::repair::Repair;
-use keyway_volume::{Access, OsRandom};
+use keyway_volume::{Access, Luks, OsRandom};
+use std::sync::Arc;
 
 /// `keyway convert`.
 pub(crate) static CONVERT: Command = Command {
@@ -50,7 +51,9 @@ fn run_convert(args: &Args) -> Result<()> {
         }
     };
     let path = device::header_path(args, 0)?;
-    let mut luks = device::load(args, 0, Access::Write, Versions::Any)?;
+    let alone = device::exclusive(&path)?;
+    let luks = Luks::open_with(Arc::clone(&alone), Access::Write, device::locking(args));
+    let mut luks = luks.map_err(|e| hint::on_device(&path, &e))?;
     if luks.version() == to {
         return Err(Failure::new(Exit::Parameters, format!("Device is already LUKS{to} type.")));
     }

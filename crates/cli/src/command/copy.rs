@@ -128,8 +128,7 @@ fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
     if !device::is_url(to) {
         creation::existing(to)?;
     }
-    let device = device::storage(to, Access::Write)?;
-    device::refuse_if_in_use(to)?;
+    let device = device::exclusive(to)?;
     refuse_itself(&plain.device, to)?;
     if plain.volume.len() > device.len() {
         let (has, needs) = (device.len(), plain.volume.len());
@@ -138,7 +137,7 @@ fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
     }
     let warning = format!("This will overwrite data on {} irrevocably, with plaintext.", to.display());
     question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
-    move_all(args, plain, &*device, Holes::Fill, to)?;
+    move_all(args, plain, &**device, Holes::Fill, to)?;
     device.flush().map_err(|e| cannot_write(&to.display(), None, &e))
 }
 

@@ -7,7 +7,7 @@ use crate::header_params::HeaderParams;
 use crate::passphrase::Request;
 use crate::{hint, output, question, signature, unlocking};
 use keyway_volume::create::{create_luks1, create_luks2};
-use keyway_volume::storage::File;
+use keyway_volume::storage::{Exclusive, File};
 use keyway_volume::{Access, Header, Luks, OsRandom, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -150,8 +150,10 @@ fn check_options(args: &Args) -> Result<()> {
 /// The device and, when detached, the file that takes the header.
 struct Target {
     device: PathBuf,
-    data: Arc<dyn Storage>,
+    data: Exclusive,
     header: Option<PathBuf>,
+    /// A header's place that is there already.
+    claimed_header: Option<Exclusive>,
 }
 
 impl Target {
@@ -166,10 +168,13 @@ impl Target {
             return Err(Failure::new(Exit::Device, message));
         }
         let header = args.path(&shared::HEADER).map(Path::to_owned);
-        let access = if header.is_some() { Access::Probe } else { Access::Write };
-        let data = device::storage(&device, access)?;
-        device::refuse_if_in_use(&device)?;
-        Ok(Self { device, data, header })
+        let is_apart = header.as_deref().is_some_and(|header| !device::is_same(header, &device));
+        let data = device::claimed(&device, if is_apart { Access::Probe } else { Access::Write })?;
+        let claimed_header = match header.as_deref().filter(|header| device::exists(header)) {
+            Some(existing) if is_apart => Some(device::exclusive(existing)?),
+            existing => existing.map(|_| data.clone()),
+        };
+        Ok(Self { device, data, header, claimed_header })
     }
 
     fn header_path(&self) -> &Path {
@@ -193,7 +198,7 @@ impl Target {
         let device = self.header_path().display().to_string();
         let found = match &self.header {
             Some(path) => signature::warnings(&*device::storage(path, Access::Probe)?, &device),
-            None => signature::warnings(&*self.data, &device),
+            None => signature::warnings(&**self.data, &device),
         };
         found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
     }
@@ -213,8 +218,8 @@ impl Target {
     /// The storage for the header; a header file is made when it does not exist.
     fn prepare_header(&self, args: &Args) -> Result<Arc<dyn Storage>> {
         let Some(path) = &self.header else { return Ok(Arc::clone(&self.data)) };
-        if device::exists(path) {
-            return device::storage(path, Access::Write);
+        if let Some(claimed) = &self.claimed_header {
+            return Ok(Arc::clone(claimed));
         }
         output::debug(args, &format!("Creating header file {}.", path.display()))?;
         let file = File::create_new(path).map_err(|e| {

@@ -5,15 +5,14 @@ use crate::creation::{self, Creation};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
-use crate::progress;
-use keyway_volume::storage::Readers;
+use crate::{progress, question};
+use keyway_volume::Storage;
+use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Options, Sink, Source};
-use keyway_volume::{Access, Storage};
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::Arc;
 
 /// `keyway read`.
 pub(crate) static COMMAND: Command = Command {
@@ -98,7 +97,7 @@ enum Output {
     /// Standard output, a device, a pipe: in order.
     Pipe(fs::File),
     /// A block device or an export: from its start on.
-    Device(Arc<dyn Storage>),
+    Device(Exclusive),
     /// A regular file, complete or not at all.
     New(Creation),
 }
@@ -109,13 +108,17 @@ impl Output {
             return Self::stdout();
         };
         refuse_source(args, path)?;
-        if device::is_url(path) {
-            return device::storage(path, Access::Write).map(Self::Device);
+        if device::is_given(path) {
+            if !device::is_url(path) {
+                creation::existing(path)?;
+            }
+            let device = device::exclusive(path)?;
+            let warning =
+                format!("This will overwrite data on {} irrevocably, with plaintext.", path.display());
+            question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
+            return Ok(Self::Device(device));
         }
         let place = creation::existing(path)?;
-        if device::is_given(path) {
-            return device::storage(path, Access::Write).map(Self::Device);
-        }
         match fs::metadata(path) {
             Ok(found) if !found.is_file() || place.is_descriptor() => {
                 place.open().map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
@@ -147,7 +150,7 @@ impl Output {
                     pipe = file;
                     Sink::Pipe(&mut pipe)
                 }
-                Self::Device(device) => Sink::Storage(&**device, 0),
+                Self::Device(device) => Sink::Storage(&***device, 0),
                 Self::New(file) => Sink::Storage(&**file.file(), 0),
             };
             stream::transfer(source, sink, &Options::default(), meter)

@@ -1,7 +1,7 @@
 //! The device below a mapping: attached where it is a file, named as cryptsetup names it, kept for one user.
 
 use crate::device;
-use crate::failure::Result;
+use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use keyway_attach::dm::loopback::{self, Loop};
 use keyway_attach::dm::{DeviceNumber, Mapper};
@@ -45,7 +45,7 @@ pub(crate) fn is_read_only(path: &Path) -> bool {
 }
 
 /// Whether `path` is a regular file.
-pub(crate) fn is_regular_file(path: &Path) -> bool {
+fn is_regular_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| m.is_file())
 }
 
@@ -53,10 +53,23 @@ pub(crate) fn is_regular_file(path: &Path) -> bool {
 /// second one would write behind the first one's back.
 pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
     device::refuse_if_in_use(path)?;
-    if is_regular_file(path) && !loopback::devices_of(path).is_empty() {
-        return Err(device::in_use_by_others(path));
+    refuse_if_attached(path)
+}
+
+/// Refuses a file that a loop device stands for.
+pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
+    match loopback::devices_of(path).first().filter(|_| is_regular_file(path)) {
+        Some(number) => {
+            let node = Path::new("/dev").join(number.kernel_name().unwrap_or_default());
+            let message = format!(
+                "Cannot use device {} which is in use (attached to {}).",
+                path.display(),
+                node.display()
+            );
+            Err(Failure::new(Exit::Busy, message))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The node of a block device as cryptsetup shows it: `/dev/mapper/NAME` for a mapping, else the kernel's name.

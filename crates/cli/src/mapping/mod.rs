@@ -7,7 +7,7 @@ mod header;
 mod keyring;
 
 pub(crate) use activation::{apply_given, apply_kept, drop_unknown, keep, shown};
-pub(crate) use devices::{Data, device_path, is_read_only, refuse_if_mapped};
+pub(crate) use devices::{Data, device_path, is_read_only, refuse_if_attached, refuse_if_mapped};
 pub(crate) use header::{header_path, luks, no_header, open_again, session_header, take_session_key};
 pub(crate) use keyring::{KeyPlace, hold_key, place_key};
 

@@ -3,6 +3,7 @@
 use super::areas::Moves;
 use super::{refused, write};
 use crate::luks::Header;
+use crate::storage::Exclusive;
 use crate::{Error, Luks, Random, Result};
 use keyway_format::af::STRIPES;
 use keyway_format::luks1::{self, NewHeader, Payload, SLOTS, SlotState};
@@ -31,6 +32,7 @@ pub fn to_luks1(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     let copies_end = 2 * binary.size.bytes().0 as usize;
     let bytes = header.to_bytes();
 
+    let alone = Exclusive::claim(luks.storage().clone())?;
     let lock = luks.lock_for_edit()?;
     if let Some(moves) = moves {
         moves.run(luks, rng)?;
@@ -43,7 +45,7 @@ pub fn to_luks1(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     let mut wiped = vec![0; copies_end];
     wiped[..bytes.len()].copy_from_slice(&bytes);
     write(&*storage, &wiped, bytes.len()..copies_end)?;
-    drop(lock);
+    drop((lock, alone));
     Ok(())
 }
 

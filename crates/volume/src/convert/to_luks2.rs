@@ -5,6 +5,7 @@ use super::{refused, write};
 use crate::edit::{luks2_parts, wipe_area};
 use crate::luks::Header;
 use crate::random::random_bytes;
+use crate::storage::Exclusive;
 use crate::{Luks, Random, Result, Storage, luks1_disk};
 use keyway_format::Bytes;
 use keyway_format::af::STRIPES;
@@ -32,6 +33,7 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     let json = good.metadata.to_json();
     let (primary, secondary) = (good.binary.copy_to_bytes(&json)?, secondary.copy_to_bytes(&json)?);
 
+    let alone = Exclusive::claim(luks.storage().clone())?;
     let lock = luks.lock_for_edit()?;
     check_no_luksmeta(&*storage, &old)?;
     let material_len = luks1_disk::material_len(&old);
@@ -53,7 +55,7 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     if let Some(moves) = Moves::to_grid(&metadata, start, metadata.header_and_keyslots_size().0) {
         moves.run(luks, rng)?;
     }
-    drop(lock);
+    drop((lock, alone));
     Ok(())
 }
 

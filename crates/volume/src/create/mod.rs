@@ -9,7 +9,7 @@ pub use luks2::{Luks2Params, create_luks2, plan_luks2};
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
-use crate::storage::extend_to;
+use crate::storage::{Exclusive, extend_to};
 use crate::{Error, Layout, Locking, Luks, Random, Result, Storage};
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,11 +53,12 @@ impl Plan {
     }
 
     /// Zeroes what stands before the data: an old header must not claim new data.
-    pub fn wipe(&self, storage: &dyn Storage) -> Result<()> {
-        zero(storage, 0..self.data_offset)
+    pub fn wipe(&self, storage: &Exclusive) -> Result<()> {
+        zero(&***storage, 0..self.data_offset)
     }
 
-    /// Overwrites what was there before, then writes the header: until its last bytes land, nothing is a volume.
+    /// Overwrites what was there before, then writes the header: until its last bytes land, nothing is a volume. The
+    /// storage is claimed before the first write, unless it is already.
     pub fn write(
         self,
         storage: Arc<dyn Storage>,
@@ -65,6 +66,7 @@ impl Plan {
         locking: Locking,
         rng: &mut dyn Random,
     ) -> Result<Luks> {
+        let target = Exclusive::claim(Arc::clone(&storage))?;
         let lock = HeaderLock::acquire(&*storage, LockMode::Exclusive, locking)?;
         if !detached && storage.can_grow() {
             extend_to(&*storage, self.data_offset).map_err(io("making room for"))?;
@@ -86,7 +88,7 @@ impl Plan {
         if damaged || !header.is_same_state(&self.header) {
             return Err(io("reading back")(std::io::Error::other("not what was written")));
         }
-        drop(lock);
+        drop((lock, target));
         Ok(Luks::from_parts(storage, header, locking))
     }
 }

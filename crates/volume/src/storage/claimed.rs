@@ -9,13 +9,13 @@ use std::sync::Arc;
 /// A storage and its mark.
 pub struct Claimed {
     storage: Arc<dyn Storage>,
-    _mark: InUse,
+    mark: InUse,
 }
 
 impl Claimed {
     /// Ties `mark` to `storage`.
     pub fn new(storage: Arc<dyn Storage>, mark: InUse) -> Self {
-        Self { storage, _mark: mark }
+        Self { storage, mark }
     }
 }
 
@@ -66,6 +66,10 @@ impl Storage for Claimed {
 
     fn unit(&self) -> u64 {
         self.storage.unit()
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.mark.is_exclusive() || self.storage.is_exclusive()
     }
 
     fn lock_target(&self) -> Option<LockTarget<'_>> {

@@ -2,6 +2,7 @@
 
 pub mod claimed;
 pub mod direct;
+pub mod exclusive;
 pub mod faulty;
 pub mod file;
 pub mod memory;
@@ -11,6 +12,7 @@ pub mod readers;
 
 pub use claimed::Claimed;
 pub use direct::Direct;
+pub use exclusive::Exclusive;
 pub use faulty::Faulty;
 pub use file::{File, Sectors};
 pub use memory::Memory;
@@ -92,6 +94,11 @@ pub trait Storage: Send + Sync {
     /// Bytes that are stored as one: writes of whole units, at multiples of it, need no read before.
     fn unit(&self) -> u64 {
         1
+    }
+
+    /// Whether nobody else can be using it: it was claimed ([`Exclusive`]), or no other process can see it.
+    fn is_exclusive(&self) -> bool {
+        self.lock_target().is_none()
     }
 
     /// What a lock on this storage is held on; `None` where no other process can see it.

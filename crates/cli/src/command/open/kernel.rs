@@ -10,7 +10,7 @@ use crate::{hint, output};
 use keyway_attach::dm::crypt::{Features, Line, Options};
 use keyway_attach::dm::keyring::{Key, Link};
 use keyway_attach::dm::{self, Mapper, Target};
-use keyway_volume::{MappedSegment, Mapping};
+use keyway_volume::{InUse, MappedSegment, Mapping, in_use};
 
 /// Maps the volume under `name`.
 pub(super) fn run(args: &Args, name: &str) -> Result<()> {
@@ -42,6 +42,8 @@ pub(super) fn run(args: &Args, name: &str) -> Result<()> {
 
 fn map(args: &Args, mapper: &Mapper, name: &str, unlocked: &Unlocked, read_only: bool) -> Result<()> {
     let features = mapping::features(mapper)?;
+    // Held until the kernel has claimed what it maps: of two who open it at once one is refused.
+    let _mark = leave_to_the_kernel(args, unlocked)?;
     let attached =
         mapping::Data::attach(&unlocked.device, read_only, sector_size(&unlocked.layout.segments))?;
     let place = place_key(args, unlocked, &features)?;
@@ -62,6 +64,18 @@ fn map(args: &Args, mapper: &Mapper, name: &str, unlocked: &Unlocked, read_only:
         let _ = key.unlink(link.keyring);
     }
     created.map(drop).map_err(|e| hint::door(&e))
+}
+
+/// Marks the volume as in use, but for the claim that dm-crypt makes itself.
+fn leave_to_the_kernel(args: &Args, unlocked: &Unlocked) -> Result<Option<InUse>> {
+    if args.given(&shared::SHARED) {
+        return Ok(None);
+    }
+    let mark = InUse::acquire(&*unlocked.storage, in_use::Access::Write, false);
+    let mut mark = mark.map_err(|e| hint::on_device(&unlocked.device, &e))?;
+    mapping::refuse_if_attached(&unlocked.device)?;
+    mark.leave_to_the_kernel();
+    Ok(Some(mark))
 }
 
 /// Where cryptsetup would put the key.

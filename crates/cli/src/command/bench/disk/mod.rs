@@ -127,7 +127,7 @@ impl Whole<'_> {
         let deadline = began + Duration::from_secs_f64(self.time);
         let workloads = workload::all();
         let fio = Fio::find().filter(|_| !resumed || live.results.versions.contains_key("fio"));
-        let (paths, fio) = self.paths(&scratch, target, filled.bytes, fio, deadline);
+        let (paths, fio) = self.paths(&scratch, target, filled.bytes, fio, deadline)?;
         if let Some((fio, _)) = &fio {
             live.results.versions.insert("fio".into(), fio.version.clone());
         }
@@ -167,20 +167,20 @@ impl Whole<'_> {
         region: u64,
         fio: Option<Fio>,
         deadline: Duration,
-    ) -> (Paths, Option<(Fio, f64)>) {
+    ) -> io::Result<(Paths, Option<(Fio, f64)>)> {
         let encryptions = &self.asked.encryptions;
-        let paths = Paths::over(scratch, target, region, encryptions, fio.is_some());
+        let paths = Paths::over(scratch, target, region, encryptions, fio.is_some())?;
         let node = paths.all.iter().find_map(|path| match &path.engine {
             Engine::Fio(node) => Some(node.clone()),
             Engine::BuiltIn => None,
         });
-        let (Some(fio), Some(node)) = (fio, node) else { return (paths, None) };
+        let (Some(fio), Some(node)) = (fio, node) else { return Ok((paths, None)) };
         let why = match fio.start_up(&node, self.clock, self.stop) {
             Ok(start) => {
                 let left = deadline.saturating_sub(self.clock.now()).as_secs_f64();
                 let least = turns::least_seconds(&paths.all, &workload::all(), region, start);
                 if self.asked.region.is_some() || least <= left * MOST_STARTING {
-                    return (paths, Some((fio, start)));
+                    return Ok((paths, Some((fio, start))));
                 }
                 format!(
                     "it takes {start:.2} s to start, and one sample of everything {least:.0} s of the {left:.0} s that \
@@ -191,9 +191,9 @@ impl Whole<'_> {
         };
         // Mappings have names: the old ones go first.
         drop(paths);
-        let mut paths = Paths::over(scratch, target, region, encryptions, false);
+        let mut paths = Paths::over(scratch, target, region, encryptions, false)?;
         paths.warnings.push(format!("fio was left out, the built-in engine made all requests: {why}."));
-        (paths, None)
+        Ok((paths, None))
     }
 
     /// The cipher alone, in memory: what the model needs, of dm-crypt the kernel's own. The names of these rows; those that there are

@@ -10,6 +10,7 @@ use keyway_measure::disk::{self, Access, Encryption, Engine, Path, Scratch};
 use keyway_measure::results::{By, Outcome};
 use keyway_volume::Storage;
 use keyway_volume::storage::{Direct, File};
+use std::io;
 use std::sync::Arc;
 
 /// All paths, and what is open for them.
@@ -26,13 +27,16 @@ pub(super) struct Paths {
 
 impl Paths {
     /// The ways to the first `region` bytes.
+    ///
+    /// # Errors
+    /// The target is no longer this process's.
     pub(super) fn over(
         scratch: &Scratch,
         target: &mut Target,
         region: u64,
         encryptions: &[Encryption],
         has_fio: bool,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let medium = target.device().map_or_else(|| "file".to_owned(), target::medium);
         let mut paths = Self {
             all: Vec::new(),
@@ -71,10 +75,10 @@ impl Paths {
             }
         }
         if paths._mappings.is_empty() {
-            target.hold();
+            target.hold()?;
         }
         paths._below = below.ok();
-        paths
+        Ok(paths)
     }
 
     /// By the built-in engine: the storage itself, and volumes over it.
@@ -173,6 +177,6 @@ fn machine_wide(view: Arc<dyn Storage>, below: Arc<dyn Storage>) -> Access {
 /// A block device, past its page cache.
 fn opened(node: &std::path::Path) -> Result<Arc<dyn Storage>, Outcome> {
     let opened = File::open_rw(node).and_then(|file| Direct::new(Arc::new(file)));
-    let failed = |error: std::io::Error| kernel::not_measured(format!("{}: {error}", node.display()));
+    let failed = |error: io::Error| kernel::not_measured(format!("{}: {error}", node.display()));
     Ok(Arc::new(opened.map_err(failed)?))
 }

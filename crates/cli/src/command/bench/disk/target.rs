@@ -2,13 +2,14 @@
 
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
-use crate::{device, question, signature};
+use crate::{hint, question, signature};
 use keyway_measure::disk::{Scratch, scratch};
 use keyway_volume::Storage;
 use keyway_volume::in_use::{Access, InUse};
 use keyway_volume::storage::File;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -24,9 +25,28 @@ enum Kind {
     /// It is made, and loses its name at once.
     NewFile,
     /// What it holds is lost.
-    File(File, #[allow(dead_code, reason = "held until the run is over")] Option<InUse>),
+    File(Claimed),
     /// What it holds is lost.
-    Device(File, Option<InUse>),
+    Device(Claimed),
+}
+
+/// A file or device that nobody else uses as long as the run lasts.
+struct Claimed {
+    file: File,
+    mark: InUse,
+}
+
+impl Claimed {
+    fn of(file: File, path: &Path) -> Result<Self> {
+        let mark = InUse::acquire(&file, Access::Write, false);
+        Ok(Self { mark: mark.map_err(|e| hint::on_device(path, &e))?, file })
+    }
+
+    /// The same file once more, whatever has its name by now.
+    fn again(&self) -> io::Result<File> {
+        let link = format!("/proc/self/fd/{}", self.file.as_file().as_raw_fd());
+        File::from_file(fs::File::options().read(true).write(true).open(link)?, self.file.path())
+    }
 }
 
 impl Target {
@@ -58,15 +78,14 @@ impl Target {
             let why = "a directory, a regular file or a block device is needed";
             return Err(Failure::new(Exit::Device, format!("{}: {why}.", path.display())));
         }
-        device::refuse_if_in_use(path)?;
         let file = File::open_rw(path).map_err(|error| cannot_use(path, &error))?;
         if file.is_read_only() {
             return Err(cannot_use(path, &ErrorKind::PermissionDenied.into()));
         }
-        let held = InUse::acquire(&file, Access::Write, false).map_err(|_| device::in_use_by_others(path))?;
-        refuse_known(&file, path)?;
+        let claimed = Claimed::of(file, path)?;
+        refuse_known(&claimed.file, path)?;
         let kind = if kind.is_block_device() { Kind::Device } else { Kind::File };
-        Ok(kind(file, Some(held)))
+        Ok(kind(claimed))
     }
 
     /// As the user named it.
@@ -82,7 +101,7 @@ impl Target {
         let has = match &self.kind {
             Kind::Directory => scratch::room(&self.path),
             Kind::NewFile => scratch::room(&directory_of(&self.path)),
-            Kind::File(file, _) | Kind::Device(file, _) => Ok(file.len()),
+            Kind::File(claimed) | Kind::Device(claimed) => Ok(claimed.file.len()),
         };
         let has = has.map_err(|error| cannot_use(&self.path, &error))?;
         let region =
@@ -119,7 +138,7 @@ impl Target {
         match &self.kind {
             Kind::Directory => Scratch::in_directory(&self.path, region),
             Kind::NewFile => Scratch::of_new(scratch::unlinked(&self.path)?, &self.path, region),
-            Kind::File(..) | Kind::Device(..) => Scratch::of(File::open_rw(&self.path)?),
+            Kind::File(claimed) | Kind::Device(claimed) => Scratch::of(claimed.again()?),
         }
     }
 
@@ -128,18 +147,25 @@ impl Target {
         matches!(self.kind, Kind::Device(..)).then_some(self.path.as_path())
     }
 
-    /// Lets go of a block device, which the kernel claims for its mappings.
+    /// Leaves a block device to the kernel, which claims it for its mappings.
     pub(super) fn release(&mut self) {
-        if let Kind::Device(_, held) = &mut self.kind {
-            *held = None;
+        if let Kind::Device(claimed) = &mut self.kind {
+            claimed.mark.leave_to_the_kernel();
         }
     }
 
     /// Takes it back when there are no mappings.
-    pub(super) fn hold(&mut self) {
-        if let Kind::Device(file, held) = &mut self.kind {
-            *held = InUse::acquire(file, Access::Write, false).ok();
+    ///
+    /// # Errors
+    /// Somebody else was faster; nothing more may be written to it.
+    pub(super) fn hold(&mut self) -> io::Result<()> {
+        if let Kind::Device(claimed) = &mut self.kind {
+            claimed.mark = InUse::default();
+            let mark = InUse::acquire(&claimed.file, Access::Write, false);
+            claimed.mark =
+                mark.map_err(|error| io::Error::new(ErrorKind::ResourceBusy, error.to_string()))?;
         }
+        Ok(())
     }
 
     /// Why nothing could be measured.

@@ -1,0 +1,280 @@
+//! Who has a file or a block device, as far as proc(5) and sysfs tell: for the line that refuses, and, where a device
+//! cannot be opened, for the refusal itself.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Who uses something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// A file system, mounted there.
+    Mount(PathBuf),
+    /// The kernel swaps to it.
+    Swap,
+    /// A mapping of this name.
+    Mapping(String),
+    /// Another block device that is made of it, as the kernel calls it (`md127`).
+    Device(String),
+    /// Somebody who has the same bytes under another name: a loop device, a partition, the whole disk.
+    Through(PathBuf, Box<Holder>),
+    /// A process.
+    Process {
+        /// Its number.
+        pid: u32,
+        /// Its program's name.
+        program: String,
+    },
+    /// Whoever it is, it does not show.
+    Unseen,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mount(place) => write!(f, "mounted on {}", place.display()),
+            Self::Swap => f.write_str("used as swap"),
+            Self::Mapping(name) => write!(f, "mapped as {name}"),
+            Self::Device(name) => write!(f, "part of {name}"),
+            Self::Through(device, holder) => write!(f, "as {}, {holder}", device.display()),
+            Self::Process { pid, program } => write!(f, "open in {program}, process {pid}"),
+            Self::Unseen => f.write_str("already mapped or mounted, or open in QEMU or another Keyway"),
+        }
+    }
+}
+
+/// A file or a block device, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subject {
+    File { dev: u64, inode: u64 },
+    Device { number: u64 },
+}
+
+impl Subject {
+    pub(super) fn of(found: &fs::Metadata) -> Self {
+        match found.file_type().is_block_device() {
+            true => Self::Device { number: found.rdev() },
+            false => Self::File { dev: found.dev(), inode: found.ino() },
+        }
+    }
+
+    fn is_at(self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| Self::of(&found) == self)
+    }
+}
+
+/// A loop device behind which something is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Loop {
+    /// Its node.
+    pub(super) node: PathBuf,
+    /// Its number.
+    pub(super) number: u64,
+}
+
+/// Where the kernel tells about itself.
+pub(super) struct Kernel {
+    proc: PathBuf,
+    sys: PathBuf,
+    dev: PathBuf,
+    /// This process.
+    pid: u32,
+}
+
+impl Kernel {
+    /// This one.
+    pub(super) fn here() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into(), pid: std::process::id() }
+    }
+
+    /// Who has it; processes that merely have it open do not count.
+    pub(super) fn holder(&self, of: Subject) -> Option<Holder> {
+        let own = self.mount(of).or_else(|| self.is_swap(of).then_some(Holder::Swap));
+        let Subject::Device { number } = of else { return own };
+        let directory = self.directory(number);
+        own.or_else(|| self.above(&directory)).or_else(|| self.beside(&directory))
+    }
+
+    /// The loop devices that stand for it, those that stand for these included.
+    pub(super) fn loops_over(&self, of: Subject) -> Vec<Loop> {
+        let all: Vec<(Loop, PathBuf)> = self.loops();
+        let mut found: Vec<Loop> = Vec::new();
+        let mut below = vec![of];
+        while let Some(subject) = below.pop() {
+            for (device, backing) in &all {
+                if !found.contains(device) && subject.is_at(backing) {
+                    found.push(device.clone());
+                    below.push(Subject::Device { number: device.number });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether nothing but mappings of this LUKS volume is made of a device.
+    pub(super) fn is_mapped_by_volume_alone(&self, number: u64, uuid: &str) -> bool {
+        let directory = self.directory(number);
+        let plain: String = uuid.chars().filter(|c| *c != '-').collect();
+        let ours = ["LUKS1", "LUKS2"].map(|kind| format!("CRYPT-{kind}-{plain}-"));
+        let mut names = self.names_above(&directory).peekable();
+        let is_mapped = names.peek().is_some();
+        let all_ours = names.all(|name| {
+            let found = text(&self.sys.join("class/block").join(name).join("dm/uuid")).unwrap_or_default();
+            ours.iter().any(|start| found.as_bytes().starts_with(start.as_bytes()))
+        });
+        is_mapped && all_ours && self.beside(&directory).is_none()
+    }
+
+    /// The file behind a loop device.
+    pub(super) fn backing_file(&self, number: u64) -> Option<PathBuf> {
+        text(&self.directory(number).join("loop/backing_file")).map(PathBuf::from)
+    }
+
+    /// A process that has it open; one that has locked it goes before others.
+    pub(super) fn process(&self, of: Subject) -> Holder {
+        let entries = fs::read_dir(&self.proc).into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let found = pids.filter_map(|pid| Some((self.how_open(pid, of)?, pid)));
+        // Whoever asks has it open.
+        let found = found.filter(|(how, pid)| *how == Open::Locked || *pid != self.pid);
+        // The highest: of equals the process that was started last.
+        match found.max() {
+            Some((_, pid)) => {
+                let program = text(&self.proc.join(pid.to_string()).join("comm")).unwrap_or_default();
+                Holder::Process { pid, program: program.to_string_lossy().into_owned() }
+            }
+            None => Holder::Unseen,
+        }
+    }
+
+    /// Whether this process has it open, and locked.
+    fn how_open(&self, pid: u32, of: Subject) -> Option<Open> {
+        let process = self.proc.join(pid.to_string());
+        let descriptors = fs::read_dir(process.join("fd")).ok()?.flatten();
+        let mine = descriptors.filter(|descriptor| of.is_at(&descriptor.path()));
+        let how = mine.map(|descriptor| {
+            let info = fs::read(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
+            let locked = info.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"lock:"));
+            if locked { Open::Locked } else { Open::Plainly }
+        });
+        how.max()
+    }
+
+    /// Where it is mounted, by number, or (btrfs, FUSE) by what the mount says that it is made from.
+    fn mount(&self, of: Subject) -> Option<Holder> {
+        let table = fs::read(self.proc.join("self/mountinfo")).ok()?;
+        let place = table.split(|byte| *byte == b'\n').find_map(|line| {
+            let mut fields = line.split(|byte| *byte == b' ');
+            let number = fields.nth(2)?;
+            let place = fields.nth(1)?;
+            let source = fields.skip_while(|field| *field != b"-").nth(2)?;
+            let same = matches!(of, Subject::Device { number: own } if number == name_of(own).as_bytes());
+            let made_from = || source.starts_with(b"/") && of.is_at(Path::new(&unescaped(source)));
+            (same || made_from()).then(|| Holder::Mount(unescaped(place).into()))
+        });
+        place
+    }
+
+    fn is_swap(&self, of: Subject) -> bool {
+        let table = fs::read(self.proc.join("swaps")).unwrap_or_default();
+        let lines = table.split(|byte| *byte == b'\n').skip(1);
+        let mut names = lines.filter_map(|line| line.split(|byte| *byte == b' ').next());
+        names.any(|name| name.starts_with(b"/") && of.is_at(Path::new(&unescaped(name))))
+    }
+
+    /// A device that is made of the one in this directory of sysfs.
+    fn above(&self, directory: &Path) -> Option<Holder> {
+        let name = self.names_above(directory).next()?;
+        match text(&self.sys.join("class/block").join(&name).join("dm/name")) {
+            Some(mapping) => Some(Holder::Mapping(mapping.to_string_lossy().into_owned())),
+            None => Some(Holder::Device(name.to_string_lossy().into_owned())),
+        }
+    }
+
+    /// What the kernel calls the devices that are made of the one in this directory.
+    fn names_above(&self, directory: &Path) -> impl Iterator<Item = OsString> + use<> {
+        let entries = fs::read_dir(directory.join("holders")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name())
+    }
+
+    /// Who has a partition of the disk in this directory, or the disk of this partition.
+    fn beside(&self, directory: &Path) -> Option<Holder> {
+        let directory = fs::canonicalize(directory).ok()?;
+        let disk = directory.join("partition").exists().then(|| directory.parent().map(Path::to_owned));
+        let entries = fs::read_dir(&directory).ok()?.flatten().map(|entry| entry.path());
+        let partitions = entries.filter(|path| path.join("partition").exists());
+        disk.flatten().into_iter().chain(partitions).find_map(|other| {
+            let number = number_in(&other)?;
+            let own = self.mount(Subject::Device { number });
+            let swap = || self.is_swap(Subject::Device { number }).then_some(Holder::Swap);
+            let holder = own.or_else(swap).or_else(|| self.above(&other))?;
+            Some(Holder::Through(self.dev.join(other.file_name()?), Box::new(holder)))
+        })
+    }
+
+    /// All loop devices that have something behind them.
+    fn loops(&self) -> Vec<(Loop, PathBuf)> {
+        let entries = fs::read_dir(self.sys.join("class/block")).into_iter().flatten().flatten();
+        let found = entries.filter_map(|entry| {
+            let backing = text(&entry.path().join("loop/backing_file"))?;
+            let device = Loop { node: self.dev.join(entry.file_name()), number: number_in(&entry.path())? };
+            Some((device, backing.into()))
+        });
+        found.collect()
+    }
+
+    fn directory(&self, number: u64) -> PathBuf {
+        self.sys.join("dev/block").join(name_of(number))
+    }
+}
+
+/// How a process has something open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Open {
+    Plainly,
+    Locked,
+}
+
+/// As sysfs and mountinfo write a device's number.
+fn name_of(number: u64) -> String {
+    format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
+}
+
+/// The number of the block device in this directory of sysfs.
+fn number_in(directory: &Path) -> Option<u64> {
+    let text = fs::read_to_string(directory.join("dev")).ok()?;
+    let (major, minor) = text.trim_end().split_once(':')?;
+    Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// A file of one line.
+fn text(path: &Path) -> Option<OsString> {
+    let bytes = fs::read(path).ok()?;
+    Some(OsStr::from_bytes(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).to_owned())
+}
+
+/// A path of mountinfo or swaps, where space, tab, newline and backslash are written `\` and three octal digits.
+fn unescaped(field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let [first, tail @ ..] = rest {
+        let octal = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
+        match tail.get(..3).filter(|_| *first == b'\\').and_then(octal) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Two programs that write to one volume destroy it: who uses a volume says so, and finds out who does already.
+//!
+//! Regular files are marked by locks of bytes that QEMU knows ([`marks`]); so are the files behind loop devices. Block
+//! devices are opened with O_EXCL besides, which the kernel gives to one at a time, be it a mount, a mapping, swap or a
+//! program, and never for a disk and one of its partitions. Of a file, all loop devices that stand for it are claimed
+//! so: nobody can mount one of them meanwhile.
+//!
+//! The lock of the header ([`crate::lock`]), which cryptsetup knows, is another one: a volume in use can have its
+//! keyslots edited.
+
+mod holder;
+mod marks;
+
+pub use holder::Holder;
+
+use crate::storage::LockTarget;
+use crate::{Error, Result, Storage};
+use holder::{Kernel, Loop, Subject};
+use marks::Marks;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What is done to a volume that is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Its data is read; nobody may write to it meanwhile.
+    ReadOnly,
+    /// Its data is read and written, by this process alone.
+    Write,
+}
+
+/// The mark of a volume in use, gone when it is dropped.
+#[derive(Debug, Default)]
+pub struct InUse {
+    /// The open file descriptions that hold the locks.
+    marks: Vec<OwnedFd>,
+    /// Block devices, claimed.
+    claims: Vec<OwnedFd>,
+    exclusive: bool,
+}
+
+impl InUse {
+    /// Marks `storage` as in use. With `shared` others may use it, too, and may be using it: whoever says so answers
+    /// for them. Storage that is no file or device, and files on file systems without locks, are not marked.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] when somebody else uses it in a way that this use does not go with, and still does so half a
+    /// second later.
+    pub fn acquire(storage: &dyn Storage, access: Access, shared: bool) -> Result<Self> {
+        Wish { access, shared, volume: None }.insist(storage)
+    }
+
+    /// Marks `storage` as in use by this process alone, but for mappings of the LUKS volume `uuid` itself: its header may
+    /// be saved while it is open.
+    ///
+    /// # Errors
+    /// As [`InUse::acquire`].
+    pub fn acquire_beside_mappings(storage: &dyn Storage, uuid: &str) -> Result<Self> {
+        Wish { access: Access::Write, shared: false, volume: Some(uuid) }.insist(storage)
+    }
+
+    /// Whether nobody else can be using it.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    /// Lets the kernel claim the block devices, for a mapping that is about to be made over them. The marks stay: they
+    /// keep out other Keyways, which look at them first.
+    pub fn leave_to_the_kernel(&mut self) {
+        self.claims.clear();
+        self.exclusive = false;
+    }
+
+    /// Marks the file behind a loop device, where it can be opened.
+    fn mark_below(&mut self, kernel: &Kernel, number: u64, access: Access) -> Result<()> {
+        let Some(backing) = kernel.backing_file(number) else { return Ok(()) };
+        let file = File::open(&backing).and_then(|file| Ok((file.metadata()?.is_file(), file)));
+        let Ok((true, file)) = file else { return Ok(()) };
+        match Marks::set(file.as_fd(), access, false)? {
+            Marks::Set(locks) => self.marks.push(locks),
+            Marks::Unknown => {}
+            Marks::Refused => {
+                let holder = kernel.process(subject(file.as_fd())?);
+                return Err(Error::InUse(Holder::Through(backing, holder.into())));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How something is to be used.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    access: Access,
+    shared: bool,
+    /// The LUKS volume whose mappings do not count.
+    volume: Option<&'a str>,
+}
+
+impl Wish<'_> {
+    fn insist(self, storage: &dyn Storage) -> Result<InUse> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.attempt(storage) {
+                Err(Error::InUse(_)) if Instant::now() < deadline => std::thread::sleep(pause()),
+                result => return result,
+            }
+        }
+    }
+
+    fn attempt(self, storage: &dyn Storage) -> Result<InUse> {
+        let Self { access, shared, .. } = self;
+        let exclusive = access == Access::Write && !shared;
+        let mut mark = InUse { exclusive, ..InUse::default() };
+        let Some(LockTarget::File(fd) | LockTarget::BlockDevice { fd, .. }) = storage.lock_target() else {
+            return Ok(mark);
+        };
+        let kernel = Kernel::here();
+        let subject = subject(fd)?;
+        // The marks first: whoever leaves a device to the kernel keeps others out by them.
+        match Marks::set(fd, access, shared)? {
+            Marks::Set(locks) => mark.marks.push(locks),
+            Marks::Unknown => {}
+            Marks::Refused => return Err(Error::InUse(kernel.process(subject))),
+        }
+        match subject {
+            Subject::Device { number } if !shared => {
+                let claimed = self.claim(&kernel, number, reopen(fd, OFlag::O_EXCL))?;
+                // A reader only looks whether it could: others may read as well.
+                mark.claims.extend(claimed.filter(|_| exclusive));
+                mark.mark_below(&kernel, number, access)?;
+            }
+            Subject::File { .. } if exclusive => {
+                kernel.holder(subject).map_or(Ok(()), |holder| Err(Error::InUse(holder)))?;
+            }
+            _ => {}
+        }
+        if exclusive {
+            for device in kernel.loops_over(subject) {
+                mark.claims.extend(self.claim_loop(&kernel, &device)?);
+            }
+        }
+        Ok(mark)
+    }
+
+    /// What became of opening a block device exclusively; nothing where only mappings of the volume itself have it.
+    fn claim(self, kernel: &Kernel, number: u64, opened: nix::Result<OwnedFd>) -> Result<Option<OwnedFd>> {
+        let subject = Subject::Device { number };
+        match opened {
+            Ok(claim) => Ok(Some(claim)),
+            Err(Errno::EBUSY) if self.is_mapping_of_volume(kernel, number) => Ok(None),
+            Err(Errno::EBUSY) => {
+                Err(Error::InUse(kernel.holder(subject).unwrap_or_else(|| kernel.process(subject))))
+            }
+            Err(errno) => Err(failed(errno)),
+        }
+    }
+
+    /// Claims a loop device; where this user may not open it, what the kernel tells must do.
+    fn claim_loop(self, kernel: &Kernel, device: &Loop) -> Result<Option<OwnedFd>> {
+        let claimed = match open(&device.node, CLAIM, Mode::empty()) {
+            opened @ (Ok(_) | Err(Errno::EBUSY)) => self.claim(kernel, device.number, opened),
+            Err(_) => match kernel.holder(Subject::Device { number: device.number }) {
+                Some(holder) if !self.is_mapping_of_volume(kernel, device.number) => {
+                    Err(Error::InUse(holder))
+                }
+                _ => Ok(None),
+            },
+        };
+        claimed.map_err(|error| match error {
+            Error::InUse(holder) => Error::InUse(Holder::Through(device.node.clone(), holder.into())),
+            other => other,
+        })
+    }
+
+    fn is_mapping_of_volume(self, kernel: &Kernel, number: u64) -> bool {
+        self.volume.is_some_and(|uuid| kernel.is_mapped_by_volume_alone(number, uuid))
+    }
+}
+
+fn subject(fd: BorrowedFd<'_>) -> Result<Subject> {
+    let found = std::fs::metadata(link(fd));
+    let found = found.map_err(|source| Error::Io { what: LOOKING.into(), source })?;
+    Ok(Subject::of(&found))
+}
+
+fn reopen(file: BorrowedFd<'_>, flags: OFlag) -> nix::Result<OwnedFd> {
+    open(Path::new(&link(file)), OFlag::O_RDONLY | OFlag::O_CLOEXEC | flags, Mode::empty())
+}
+
+fn link(file: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn failed(errno: Errno) -> Error {
+    Error::Io { what: LOOKING.into(), source: errno.into() }
+}
+
+/// Of two who came at the same time and saw each other, neither waits as long as the other.
+fn pause() -> Duration {
+    let mut random = [0];
+    let _ = getrandom::fill(&mut random);
+    POLL + Duration::from_micros(100 * u64::from(random[0]))
+}
+
+const CLAIM: OFlag = OFlag::O_RDONLY.union(OFlag::O_CLOEXEC).union(OFlag::O_EXCL);
+const LOOKING: &str = "marking the volume as in use";
+
+/// Whoever was unmounted or told to end a moment ago is still flushing.
+const PATIENCE: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests;
