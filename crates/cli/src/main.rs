@@ -14,6 +14,7 @@ mod args;
 mod command;
 mod content_blocks;
 mod creation;
+mod destructive;
 mod device;
 mod failure;
 mod harden;

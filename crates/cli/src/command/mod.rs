@@ -14,6 +14,7 @@ mod close;
 mod config;
 mod convert;
 mod copy;
+mod effects;
 mod inspect;
 mod list;
 mod luks_add_key;
@@ -43,6 +44,9 @@ mod write;
 mod xray;
 
 use crate::args::Command;
+
+#[cfg(all(test, feature = "desk"))]
+pub(crate) use boot::verbs as boot_verbs;
 
 /// Every command, in the order of `keyway --help`.
 pub(crate) static COMMANDS: &[&Command] = &[
@@ -96,6 +100,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &absent::FVAULT2_DUMP,
     &packaging::MAN,
     &packaging::COMPLETIONS,
+    &effects::COMMAND,
 ];
 
 /// What a program without the feature "desk" says of these: not that nobody knows them.

@@ -41,6 +41,12 @@ static VERBS: &[(&str, Run)] = &[
     ("check", check::run),
 ];
 
+/// The names of all verbs.
+#[cfg(test)]
+pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
+    VERBS.iter().map(|(name, _)| *name)
+}
+
 fn run(args: &Args) -> Result<()> {
     let verb = args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).unwrap_or_default();
     if let Some((_, run)) = VERBS.iter().find(|(name, _)| *name == verb) {
