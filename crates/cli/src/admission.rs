@@ -4,9 +4,9 @@
 //! taken with a warning, as scripts that were written for it use them; forged segments are not.
 
 use crate::args::{Args, shared};
-use crate::failure::Result;
+use crate::failure::{Exit, Failure, Result};
 use crate::{device, hint};
-use keyway_crypto::Secret;
+use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::admission::{self, Exemption, Finding};
 use keyway_volume::{Admitted, DataDevice, Luks, Opened, Storage, Terms};
 use std::path::Path;
@@ -43,6 +43,21 @@ pub(crate) fn check(args: &Args, luks: &Luks, device: &Path) -> Result<()> {
 /// Goes on with the volume key that `digest` has verified.
 pub(crate) fn open(admitted: Admitted, device: &Path, volume_key: Secret, digest: u32) -> Result<Opened> {
     admitted.open(volume_key, digest).map_err(|e| hint::on_volume(device, &e))
+}
+
+/// Refuses to make a volume that protects little.
+pub(crate) fn check_new(args: &Args, cipher: &CipherSpec, key_len: usize) -> Result<()> {
+    let Some(why) = admission::weakness(cipher, key_len) else { return Ok(()) };
+    let option = shared::WEAK_CIPHER.long;
+    let line = format!("The volume would be under {cipher}, {why}");
+    if !terms(args).weak_ciphers {
+        let line = format!("{line}; --{option} makes it all the same.");
+        return Err(Failure::new(Exit::Parameters, line));
+    }
+    if !args.given(&shared::WEAK_CIPHER) {
+        eprintln!("WARNING: {line}. Its data will not be protected; keyway refuses it without --{option}.");
+    }
+    Ok(())
 }
 
 /// Says what nobody has allowed by name.

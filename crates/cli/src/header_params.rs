@@ -2,10 +2,11 @@
 //!
 //! Whatever cannot be is refused when this is made: before anything is asked, read or written.
 
+use crate::admission;
 use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{device, kdf, passphrase, unlocking};
-use keyway_crypto::{CipherSpec, Secret, SectorSize};
+use keyway_crypto::{CipherSpec, Secret, SectorSize, Weakness};
 use keyway_volume::create::{Luks1Params, Luks2Params};
 use keyway_volume::{KdfChoice, Random};
 
@@ -83,6 +84,18 @@ impl HeaderParams {
         }
     }
 
+    /// Refuses a cipher under which two volumes with one key give each other away.
+    pub(crate) fn check_reproducible(&self) -> Result<()> {
+        let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
+        if spec.weakness() != Some(Weakness::KeyStream) {
+            return Ok(());
+        }
+        Err(refusal(&format!(
+            "--reproducible gives the same key for the same seed, and {spec} then uses the same key stream: whoever has two \
+             such volumes has what they differ in. Take a block cipher's mode, such as {DEFAULT_CIPHER}."
+        )))
+    }
+
     /// The volume key: the one in `--volume-key-file`, else a random one.
     pub(crate) fn volume_key(&self, args: &Args, rng: &mut dyn Random) -> Result<Secret> {
         let len = self.key_bits as usize / 8;
@@ -145,6 +158,7 @@ fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
         }
     };
     spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
+    admission::check_new(args, &spec, bits as usize / 8)?;
     match bits {
         0 => Err(refusal(&format!(
             "LUKS needs a volume key, and {spec} would have none; name a cipher with a key, or its size with --key-size."

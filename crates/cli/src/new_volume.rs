@@ -30,6 +30,7 @@ impl NewVolume {
     pub(crate) fn from_args(args: &Args, version: u8, seed: Option<Secret>) -> Result<Self> {
         let mut params = HeaderParams::from_args(args, version)?;
         if seed.is_some() {
+            params.check_reproducible()?;
             fix_cost(args, &mut params.kdf)?;
         }
         Ok(Self { params, seed })

@@ -32,6 +32,10 @@ impl KeyDigest {
             return Err(Error::Refused(format!("digest {id} is of a type that this version does not know")));
         };
         let (iterations, salt, value) = (*iterations, salt.clone(), value.clone());
+        if value.len() < LEAST_LEN {
+            let why = format!("{} bytes tell no key from another: {LEAST_LEN} are needed", value.len());
+            return Err(Error::Refused(format!("digest {id} cannot be used: {why}")));
+        }
         Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
     }
 
@@ -64,6 +68,9 @@ impl KeyDigest {
         Ok(self.is(&computed))
     }
 }
+
+/// With fewer bytes a wrong key would be taken for the right one.
+const LEAST_LEN: usize = 16;
 
 /// PBKDF2 of `key` to `len` bytes: the value of a new digest.
 pub(crate) fn digest_value(

@@ -3,6 +3,7 @@
 //! The area is encrypted in 512-byte sectors with IVs from 0, whatever the sector size of the data (LUKS1 1.2.3,
 //! section 2.4; LUKS2 1.1, section 3.2).
 
+use crate::area_cipher::Areas;
 use crate::{Error, Random, Result, Storage};
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant, Derivation};
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Stop};
@@ -25,10 +26,10 @@ pub(crate) struct Keyslot {
 }
 
 impl Keyslot {
-    pub(crate) fn of_luks1(header: &luks1::Header, number: u32) -> Result<Self> {
+    pub(crate) fn of_luks1(header: &luks1::Header, number: u32, areas: Areas<'_>) -> Result<Self> {
         let slot = &header.slots[number as usize];
         let offset = slot.offset.to_bytes().ok_or_else(|| refused(number, "its offset overflows"))?;
-        Ok(Self {
+        let keyslot = Self {
             number,
             kdf: Kdf::Pbkdf2 {
                 hash: header.hash_spec.clone(),
@@ -41,10 +42,12 @@ impl Keyslot {
             stripes: slot.stripes,
             af_hash: Hash::parse(&header.hash_spec)?,
             cipher: CipherSpec::parse(&header.cipher())?,
-        })
+        };
+        keyslot.check_area(areas)?;
+        Ok(keyslot)
     }
 
-    pub(crate) fn of_luks2(number: u32, slot: &luks2::Keyslot) -> Result<Self> {
+    pub(crate) fn of_luks2(number: u32, slot: &luks2::Keyslot, areas: Areas<'_>) -> Result<Self> {
         let KeyslotKind::Luks2 { kdf, af_hash, af_stripes, area_cipher, area_key_size } = &slot.kind else {
             return Err(refused(number, "its type is not luks2"));
         };
@@ -60,10 +63,15 @@ impl Keyslot {
         };
         // Before anything is derived: a key of gigabytes would take days and all memory.
         keyslot.cipher.check_key_bits(keyslot.derived_len.saturating_mul(8))?;
+        keyslot.check_area(areas)?;
         if keyslot.material_len() as u64 > slot.area.size.0 {
             return Err(refused(number, "its area is smaller than its key material"));
         }
         Ok(keyslot)
+    }
+
+    fn check_area(&self, areas: Areas<'_>) -> Result<()> {
+        areas.check(&self.cipher, self.derived_len).map_err(|why| refused(self.number, &why))
     }
 
     /// Length of the key material: all stripes, in whole sectors.

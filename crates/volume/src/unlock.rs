@@ -4,6 +4,7 @@
 //! derived at once as cores and memory allow: PBKDF2 takes one core, Argon2 as many as it has lanes. Neighbours in that
 //! order whose PBKDF2 goes in vector lanes are tried all together ([`unlock_lanes`]).
 
+use crate::area_cipher::Areas;
 use crate::digest::KeyDigest;
 use crate::kdf_cost::{is_harmless, online_cpus};
 use crate::keyslot::Keyslot;
@@ -47,6 +48,13 @@ impl Default for UnlockOptions {
             threads: online_cpus(),
             time_limit: Duration::from_secs(3600),
         }
+    }
+}
+
+impl UnlockOptions {
+    /// Which ciphers keyslots may be under in a header whose data is under `cipher` and a key of `key_len` bytes.
+    fn areas<'a>(&self, cipher: &'a str, key_len: usize) -> Areas<'a> {
+        if self.weak_ciphers_too { Areas::StrongOr { cipher, key_len } } else { Areas::Strong }
     }
 }
 
@@ -175,13 +183,15 @@ fn candidates(header: &Header, options: &UnlockOptions) -> Result<Vec<Result<Job
     match header {
         Header::Luks1(header) => {
             let digest = KeyDigest::of_luks1(header)?;
+            let cipher = header.cipher();
+            let areas = options.areas(&cipher, header.key_bytes as usize);
             let enabled = (0..header.slots.len() as u32).filter(|&number| {
                 options.keyslot.is_none_or(|wanted| wanted == number)
                     && header.slots[number as usize].state == SlotState::Enabled
             });
             Ok(enabled
                 .map(|number| {
-                    let keyslot = Keyslot::of_luks1(header, number)?;
+                    let keyslot = Keyslot::of_luks1(header, number, areas)?;
                     Ok(Job { keyslot, digests: vec![digest.clone()] })
                 })
                 .collect())
@@ -199,11 +209,11 @@ fn luks2_candidates(metadata: &Metadata, options: &UnlockOptions) -> Vec<Result<
         Some(number) => vec![number],
         None => of_priority(Priority::Prefer).chain(of_priority(Priority::Normal)).collect(),
     };
-    order.into_iter().filter_map(|number| luks2_job(metadata, number, options.unbound_too)).collect()
+    order.into_iter().filter_map(|number| luks2_job(metadata, number, options)).collect()
 }
 
 /// `None` when the keyslot does not exist, is of a type that is not opened by passphrase, or serves no segment.
-fn luks2_job(metadata: &Metadata, number: u32, unbound_too: bool) -> Option<Result<Job>> {
+fn luks2_job(metadata: &Metadata, number: u32, options: &UnlockOptions) -> Option<Result<Job>> {
     let slot = metadata.keyslots.get(&number)?;
     if !matches!(slot.kind, keyway_format::luks2::KeyslotKind::Luks2 { .. }) {
         return None;
@@ -212,16 +222,25 @@ fn luks2_job(metadata: &Metadata, number: u32, unbound_too: bool) -> Option<Resu
         .digests
         .iter()
         .filter(|(_, digest)| digest.keyslots.contains(&number))
-        .filter(|(_, digest)| unbound_too || serves_data(metadata, &digest.segments))
+        .filter(|(_, digest)| options.unbound_too || serves_data(metadata, &digest.segments))
         .collect();
     if digests.is_empty() {
         return None;
     }
     Some((|| {
-        let keyslot = Keyslot::of_luks2(number, slot)?;
+        let own = first_cipher(metadata).unwrap_or_default();
+        let keyslot = Keyslot::of_luks2(number, slot, options.areas(own, slot.key_size as usize))?;
         let digests = digests.into_iter().map(|(&id, digest)| KeyDigest::of_luks2(id, digest));
         Ok(Job { keyslot, digests: digests.collect::<Result<_>>()? })
     })())
+}
+
+/// The cipher of the first encrypted segment.
+fn first_cipher(metadata: &Metadata) -> Option<&str> {
+    metadata.segments.values().find_map(|segment| match &segment.kind {
+        SegmentKind::Crypt { encryption, .. } if !segment.is_backup() => Some(encryption.as_str()),
+        _ => None,
+    })
 }
 
 /// Whether one of `segments` is part of the volume.

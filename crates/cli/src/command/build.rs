@@ -46,8 +46,11 @@ pub(crate) static COMMAND: Command = Command {
           leaves every hole alone.\n\n\
           With --reproducible, volume key, salts, UUID and all else that is random come from the seed file: the same \
           seed, passphrase, options and input give the same bytes with the same keyway. That has a price. Whoever has \
-          the seed has the volume key, without any passphrase; and two volumes from one seed show where their contents \
-          are the same. The cost of the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
+          the seed has the volume key, without any passphrase. And two volumes from one seed have one volume key: under XTS \
+          whoever sees both sees which blocks of 16 bytes are the same at the same place, and so which files changed from \
+          one build to the next and where; whoever can write them can put blocks of one into the other. Ciphers and modes \
+          that make a key stream (ctr, xctr, cfb, ofb, arc4) are refused: there the difference of two volumes is the \
+          difference of their contents. The cost of the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
           iterations of PBKDF2, unless --pbkdf-force-iterations names another.",
     options: &[
         &[
@@ -62,6 +65,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::KEYFILE_SIZE,
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
+            &shared::WEAK_CIPHER,
         ],
         groups::NEW_VOLUME,
         groups::PROGRESS,

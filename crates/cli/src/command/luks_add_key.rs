@@ -50,6 +50,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::TYPE,
         &shared::VERIFY_PASSPHRASE,
         &shared::TIMEOUT,
+        &shared::WEAK_CIPHER,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
         &NEW_TOKEN_ID,

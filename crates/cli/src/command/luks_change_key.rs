@@ -41,6 +41,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::TYPE,
         &shared::VERIFY_PASSPHRASE,
         &shared::TIMEOUT,
+        &shared::WEAK_CIPHER,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
     ]],

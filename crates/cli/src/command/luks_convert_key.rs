@@ -33,6 +33,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::KEYSLOT_KEY_SIZE,
         &shared::HEADER,
         &shared::TIMEOUT,
+        &shared::WEAK_CIPHER,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
     ]],

@@ -36,6 +36,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::KEYFILE_SIZE,
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
+            &shared::WEAK_CIPHER,
             &shared::HEADER,
             &shared::USE_RANDOM,
             &shared::USE_URANDOM,

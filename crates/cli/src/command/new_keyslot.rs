@@ -1,5 +1,6 @@
 //! What every command that writes a keyslot needs: its KDF and encryption from the command line, and a free number.
 
+use crate::admission;
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{header_params, kdf};
@@ -23,6 +24,7 @@ pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
         keyslot: None,
         kdf: kdf::choice(args, luks.version(), hash.unwrap_or(default_hash))?,
         hash: hash.map(str::to_owned),
+        weak_cipher_too: admission::terms(args).weak_ciphers,
         keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
         keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
     })

@@ -34,13 +34,20 @@ impl Weakness {
 impl CipherSpec {
     /// What it gives away by itself; `None` for what is fit for sectors.
     pub fn weakness(&self) -> Option<Weakness> {
-        match (self.mode, self.iv) {
+        // A mode or an IV that is new has to be put into its place here.
+        match self.mode {
             _ if self.cipher.name == "cipher_null" => Some(Weakness::NoEncryption),
             // What has no blocks is a key stream, though the kernel calls its mode ecb.
-            _ if self.cipher.block_bits() < 64 || self.mode.is_stream() => Some(Weakness::KeyStream),
-            (Mode::Ecb, _) => Some(Weakness::Ecb),
-            (_, Iv::Null) => Some(Weakness::SameIv),
-            _ => None,
+            _ if self.cipher.block_bits() < 64 => Some(Weakness::KeyStream),
+            Mode::Ctr | Mode::Xctr | Mode::Cfb | Mode::Ofb => Some(Weakness::KeyStream),
+            Mode::Ecb => Some(Weakness::Ecb),
+            Mode::Xts | Mode::Cbc | Mode::Pcbc | Mode::Lrw | Mode::Adiantum { .. } | Mode::Hctr2 => {
+                match self.iv {
+                    Iv::Absent | Iv::Null => Some(Weakness::SameIv),
+                    Iv::Plain | Iv::Plain64 | Iv::Plain64be | Iv::Essiv(_) | Iv::Benbi => None,
+                    Iv::Lmk | Iv::Tcw | Iv::Eboiv | Iv::Elephant => None,
+                }
+            }
         }
     }
 

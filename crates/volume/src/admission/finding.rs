@@ -39,6 +39,13 @@ pub enum Rule {
         /// The digest that verifies the first one.
         first: u32,
     },
+    /// Sectors whose IVs do not count from the volume's start: what was written to one place shows up at another.
+    ShiftedIv {
+        /// The IV of the segment's first sector.
+        iv_tweak: u64,
+        /// The number of that sector.
+        sector: u64,
+    },
     /// Data beyond the end of the device.
     BeyondDevice {
         /// Where the data ends.
@@ -71,6 +78,7 @@ impl Rule {
             Self::LinearSegment => Some(Exemption::LinearSegments),
             Self::WeakCipher { .. } | Self::ShortKey { .. } => Some(Exemption::WeakCiphers),
             Self::AnotherKey { .. }
+            | Self::ShiftedIv { .. }
             | Self::BeyondDevice { .. }
             | Self::OverHeader { .. }
             | Self::NoRoom { .. } => None,
@@ -98,6 +106,11 @@ impl fmt::Display for Finding {
                 f,
                 "segment {segment} is under another key (digest {digest}) than segment 0 (digest {first}), though no \
                  reencryption is under way"
+            ),
+            Rule::ShiftedIv { iv_tweak, sector } => write!(
+                f,
+                "segment {segment} starts with the IV {iv_tweak} at sector {sector}, though no reencryption is under way: \
+                 what was written to one place would be read at another"
             ),
             Rule::BeyondDevice { needs, has } => write!(
                 f,

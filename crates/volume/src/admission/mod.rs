@@ -15,9 +15,12 @@ mod finding;
 mod rules;
 
 pub use finding::{Finding, Rule};
+pub use rules::weakness;
 
-use crate::{Error, Layout, Luks, Result};
-use keyway_crypto::Secret;
+use crate::area_cipher::Areas;
+use crate::{Error, Header, Layout, Luks, Result};
+use keyway_crypto::{CipherSpec, Secret};
+use keyway_format::luks2::{Keyslot, KeyslotKind};
 
 /// What the user takes although nobody means it usually.
 #[derive(Debug, Clone, Default)]
@@ -147,6 +150,19 @@ pub fn check(luks: &Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Vec
         Some(finding) => Err(Error::NotAdmitted(finding.clone())),
         None => Ok(found),
     }
+}
+
+/// Keyslots whose area somebody without a passphrase could have made, and why: they are not opened.
+pub fn forged_keyslots(luks: &Luks) -> Vec<(u32, String)> {
+    let Header::Luks2 { metadata, .. } = luks.header() else { return Vec::new() };
+    let check = |(&number, slot): (&u32, &Keyslot)| match &slot.kind {
+        KeyslotKind::Luks2 { area_cipher, area_key_size, .. } => {
+            let spec = CipherSpec::parse(area_cipher).ok()?;
+            Areas::Strong.check(&spec, *area_key_size as usize).err().map(|why| (number, why))
+        }
+        KeyslotKind::Other(_) => None,
+    };
+    metadata.keyslots.iter().filter_map(check).collect()
 }
 
 /// All that there is to say against opening the header, for those who only look. What cannot be mapped at all is said

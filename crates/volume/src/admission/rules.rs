@@ -15,6 +15,7 @@ pub(super) fn findings(header: &Header, layout: &Layout, data: Option<DataDevice
         add(cipher(&segment.mapping));
         add(key_length(&segment.mapping, header.volume_key_len()));
         add(another_key(header, number));
+        add(shifted_iv(segment));
         if let Some(data) = data {
             add(geometry(segment, data.len));
             add(over_header(segment, header, data));
@@ -56,8 +57,18 @@ fn key_length(mapping: &Mapping, len: Option<usize>) -> Option<Rule> {
     short_key(spec, len?).map(|bits| Rule::ShortKey { cipher: spec.to_string(), bits })
 }
 
+/// Why data or a key under the cipher and a key of `key_len` bytes is not safe, as the middle of a sentence; `None` when
+/// it is.
+pub fn weakness(spec: &CipherSpec, key_len: usize) -> Option<String> {
+    let cipher = spec.weakness().map(|weakness| format!("which {}", weakness.in_words()));
+    cipher.or_else(|| {
+        let bits = short_key(spec, key_len)?;
+        Some(format!("with a key of {bits} bits ({LEAST_KEY_BITS} are needed)"))
+    })
+}
+
 /// What has to be guessed of a key of `len` bytes, when that can be done. (Of a cipher without a key nothing has to.)
-pub(crate) fn short_key(spec: &CipherSpec, len: usize) -> Option<usize> {
+fn short_key(spec: &CipherSpec, len: usize) -> Option<usize> {
     spec.guessed_bits(len.saturating_mul(8)).filter(|bits| *bits < LEAST_KEY_BITS)
 }
 
@@ -77,6 +88,14 @@ fn key_of_another(metadata: &Metadata, number: u32, first: u32) -> Option<Rule> 
 
 fn first_digest(metadata: &Metadata) -> Option<u32> {
     metadata.segments.keys().find_map(|number| metadata.digest_of_segment(*number))
+}
+
+/// Whoever can have a file stored in the volume could make that file the volume: offset and IV moved by the same number
+/// of sectors decrypt.
+fn shifted_iv(segment: &MappedSegment) -> Option<Rule> {
+    let Mapping::Crypt { iv_tweak, .. } = segment.mapping else { return None };
+    let sector = segment.plaintext_start / 512;
+    (iv_tweak != sector).then_some(Rule::ShiftedIv { iv_tweak, sector })
 }
 
 /// A sector size, an offset, a length that no device of `has` bytes can have.

@@ -1,6 +1,7 @@
 //! New LUKS1 volumes, with cryptsetup's geometry.
 
 use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset, name_and_mode};
+use crate::area_cipher::Areas;
 use crate::digest::digest_value;
 use crate::keyslot::Keyslot;
 use crate::luks::Header;
@@ -162,7 +163,10 @@ fn plan(
     passphrase: &Secret,
     rng: &mut dyn Random,
 ) -> Result<Plan> {
-    let keyslot = Keyslot::of_luks1(&header, slot as u32)?;
+    // LUKS1 knows one cipher, for data and keyslots alike: whoever took a weak one took it for both.
+    let cipher = header.cipher();
+    let own = Areas::StrongOr { cipher: &cipher, key_len: header.key_bytes as usize };
+    let keyslot = Keyslot::of_luks1(&header, slot as u32, own)?;
     let derived = keyslot.derive(passphrase, 1, &Stop::new())?;
     let material = keyslot.seal(&derived, volume_key, rng)?;
     let bytes = header.to_bytes();

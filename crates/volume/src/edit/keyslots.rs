@@ -17,6 +17,8 @@ pub struct AddKey {
     pub keyslot_cipher: Option<String>,
     /// Key length of that cipher in bits.
     pub keyslot_key_bits: Option<u32>,
+    /// Whether its area may be under a weak cipher, where LUKS1's header has one for data and keyslots alike.
+    pub weak_cipher_too: bool,
 }
 
 /// Adds a keyslot that opens to `volume_key` with `new`; returns its number.

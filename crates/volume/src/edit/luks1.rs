@@ -3,6 +3,7 @@
 
 use super::keyslots::{AddKey, in_use, not_active};
 use super::{wipe_area, write_material};
+use crate::area_cipher::Areas;
 use crate::kdf_cost::SettledKdf;
 use crate::keyslot::Keyslot;
 use crate::random::random_bytes;
@@ -108,7 +109,12 @@ impl Sealed {
         let salt = random_bytes(rng)?;
         let mut enabled = header.clone();
         enabled.enable_slot(slot, iterations, salt)?;
-        let keyslot = Keyslot::of_luks1(&enabled, slot as u32)?;
+        let cipher = header.cipher();
+        let areas = match options.weak_cipher_too {
+            true => Areas::StrongOr { cipher: &cipher, key_len: header.key_bytes as usize },
+            false => Areas::Strong,
+        };
+        let keyslot = Keyslot::of_luks1(&enabled, slot as u32, areas)?;
         let derived = keyslot.derive(passphrase, 1, &Stop::new())?;
         Ok(Self { iterations, salt, material: keyslot.seal(&derived, volume_key, rng)? })
     }

@@ -3,6 +3,7 @@
 
 use super::keyslots::{AddKey, in_use, not_active};
 use super::{commit_luks2, luks2_parts, wipe_area, write_material};
+use crate::area_cipher::Areas;
 use crate::create::new_digest;
 use crate::kdf_cost::online_cpus;
 use crate::keyslot::Keyslot;
@@ -136,7 +137,7 @@ impl NewKeyslot<'_> {
                 area_key_size: self.area_key_bytes,
             },
         };
-        let keyslot = Keyslot::of_luks2(self.number, &description)?;
+        let keyslot = Keyslot::of_luks2(self.number, &description, Areas::Strong)?;
         Ok((description, keyslot))
     }
 }

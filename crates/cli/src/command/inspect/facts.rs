@@ -9,7 +9,7 @@ use keyway_format::luks2::{
     Copy, DigestKind, Kdf, KeyslotKind, Metadata, Priority, SegmentKind, SegmentSize,
 };
 use keyway_format::{luks1, luks2};
-use keyway_volume::{Header, Luks, Storage, UnlockOptions, UnlockTimes};
+use keyway_volume::{DataDevice, Header, Luks, Storage, UnlockOptions, UnlockTimes};
 use std::path::Path;
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub(super) struct Token {
 }
 
 impl Facts {
-    pub(super) fn gather(device: &Path, luks: &Luks, data: &dyn Storage) -> Result<Self> {
+    pub(super) fn gather(device: &Path, luks: &Luks, data: &dyn Storage, on: DataDevice) -> Result<Self> {
         let damaged = luks.damaged_copy().map_err(|e| hint::on_device(device, &e))?;
         let mut facts = Self {
             device: device.display().to_string(),
@@ -102,6 +102,7 @@ impl Facts {
             }
         }
         facts.warnings = warnings::of(&facts, data.len());
+        facts.warnings.splice(0..0, warnings::of_admission(luks, on));
         Ok(facts)
     }
 

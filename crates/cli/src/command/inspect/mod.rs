@@ -5,6 +5,7 @@ mod json;
 mod text;
 mod warnings;
 
+use crate::admission;
 use crate::args::{Alias, Args, Command, Example, Group, Operand, shared};
 use crate::device::{self, Versions};
 use crate::failure::Result;
@@ -37,7 +38,7 @@ fn run(args: &Args) -> Result<()> {
     let luks = device::load(args, 0, Access::Probe, Versions::from_args(args)?)?;
     let device = args.operand(0).map(device::resolve).unwrap_or_default();
     let data = device::storage(&device, Access::Probe)?;
-    let facts = Facts::gather(&device, &luks, &*data)?;
+    let facts = Facts::gather(&device, &luks, &*data, admission::data_device(args, &device, &*data))?;
     if args.given(&shared::JSON) {
         return output::print(&format!("{}\n", json::show(&facts)));
     }

@@ -3,7 +3,8 @@
 use super::facts::{Facts, HeaderState, Keyslot};
 use keyway_crypto::CipherSpec;
 use keyway_format::luks2::{Copy, Kdf};
-use keyway_volume::UnlockOptions;
+use keyway_volume::admission::{self, Rule};
+use keyway_volume::{DataDevice, Luks, UnlockOptions};
 
 /// One sentence each, most pressing first.
 pub(super) fn of(facts: &Facts, device_len: u64) -> Vec<String> {
@@ -25,6 +26,19 @@ pub(super) fn of(facts: &Facts, device_len: u64) -> Vec<String> {
     warnings
 }
 
+/// Why opening the volume would be refused.
+pub(super) fn of_admission(luks: &Luks, data: DataDevice) -> Vec<String> {
+    let mut warnings: Vec<String> = admission::findings(luks, Some(data))
+        .iter()
+        // A volume that was cut off has a line of its own.
+        .filter(|found| !matches!(found.rule, Rule::BeyondDevice { .. } | Rule::NoRoom { .. }))
+        .map(|found| format!("It is not opened: {found}."))
+        .collect();
+    let forged = admission::forged_keyslots(luks);
+    warnings.extend(forged.iter().map(|(number, why)| format!("Keyslot {number} is not opened: {why}.")));
+    warnings
+}
+
 fn segment(segment: &super::facts::Segment, device_len: u64) -> Vec<String> {
     let mut warnings = Vec::new();
     let end = segment.offset.saturating_add(segment.length);
@@ -42,9 +56,7 @@ fn segment(segment: &super::facts::Segment, device_len: u64) -> Vec<String> {
         warnings.push(format!("This build cannot decrypt it: {why}."));
     }
     let mode = spec.split_once('-').map_or("", |(_, mode)| mode);
-    if mode == "ecb" {
-        warnings.push("ECB shows which blocks of the plaintext are equal.".to_owned());
-    } else if mode.starts_with("cbc-plain") {
+    if mode.starts_with("cbc-plain") {
         warnings.push(format!("{spec} lets whoever chooses a file recognise it on disk; XTS does not."));
     }
     if mode.ends_with("-plain") && segment.length > PLAIN_IV_LIMIT {

@@ -43,6 +43,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::HEADER,
         &shared::TYPE,
         &shared::TIMEOUT,
+        &shared::WEAK_CIPHER,
         &shared::MEMORY_BUDGET,
         &shared::TIME_LIMIT,
         &shared::EXTERNAL_TOKENS_PATH,

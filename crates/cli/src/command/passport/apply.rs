@@ -48,6 +48,7 @@ pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<(
         hash: (luks.version() == 2).then(|| hash.clone()),
         keyslot_cipher: None,
         keyslot_key_bits: None,
+        weak_cipher_too: unlock_options.weak_ciphers_too,
     };
     let slot = match luks.version() {
         1 => change_key(luks, &unlocked, &passphrase, &options, &mut OsRandom)?,

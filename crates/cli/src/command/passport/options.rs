@@ -90,6 +90,7 @@ pub(super) const ALL: &[&Opt] = &[
     &shared::HEADER,
     &shared::TYPE,
     &shared::TIMEOUT,
+    &shared::WEAK_CIPHER,
     &shared::MEMORY_BUDGET,
     &shared::TIME_LIMIT,
 ];

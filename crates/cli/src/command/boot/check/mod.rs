@@ -69,6 +69,7 @@ pub(super) const OPTIONS: &[&Opt] = &[
     &shared::TYPE,
     &shared::JSON,
     &shared::TIMEOUT,
+    &shared::WEAK_CIPHER,
     &shared::MEMORY_BUDGET,
     &shared::TIME_LIMIT,
 ];
