@@ -34,6 +34,8 @@ pub(crate) enum Proof {
     Header,
     /// There is no file of that name; or it is to be replaced (--force), and nobody uses it (`Creation`).
     NewName,
+    /// It is an empty directory of this user's (`fuse::check`).
+    EmptyDirectory,
     /// The mapping is Keyway's or cryptsetup's.
     Mapping,
     /// The session is this user's, and its lock says whether it lives.
@@ -51,8 +53,8 @@ pub(crate) struct Row {
     pub(crate) effect: Effect,
     pub(crate) proof: Proof,
     /// Arguments that try it on TARGET, which is in use: they must be refused. VOLUME is a volume, BACKUP its header, KEY
-    /// its key file, RAW an image, PLACE a directory where TARGET is mounted, NEW a name that nothing has. Empty where no
-    /// line can try it safely; another test does then.
+    /// its key file, RAW an image, PLACE the directory where TARGET is mounted, EMPTY one with nothing in it, NEW a name
+    /// that nothing has. Empty where no line can try it safely; another test does then.
     pub(crate) attempt: &'static str,
 }
 
@@ -71,7 +73,7 @@ const fn row(
 }
 
 use Effect::{Deletes, Edits, Mounts, Overwrites, Replaces, Unmounts};
-use Proof::{Claim, FirstProcess, Header, Mapping, NewName, Session};
+use Proof::{Claim, EmptyDirectory, FirstProcess, Header, Mapping, NewName, Session};
 
 /// All rows, in the order of `keyway --help`.
 #[rustfmt::skip]
@@ -80,8 +82,8 @@ pub(crate) static ROWS: &[Row] = &[
     row("read", "--output DEVICE", Overwrites, Claim, "read VOLUME -d KEY -o TARGET"),
     row("read", "--output FILE", Replaces, NewName, "read VOLUME -d KEY --force -o TARGET"),
     row("write", "VOLUME", Overwrites, Claim, "write --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET RAW"),
-    row("mount", "VOLUME", Mounts, Claim, "mount --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET NEW"),
-    row("mount", "DIR", Mounts, Claim, "mount -d KEY VOLUME TARGET"),
+    row("mount", "VOLUME", Mounts, Claim, "mount --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET EMPTY"),
+    row("mount", "DIR", Mounts, EmptyDirectory, "mount -d KEY VOLUME TARGET"),
     row("build", "OUT", Overwrites, Claim, "build -q -d KEY RAW TARGET"),
     row("build", "OUT", Replaces, NewName, "build -q --force -d KEY RAW TARGET"),
     row("copy", "DESTINATION", Overwrites, Claim, "copy -q -d KEY --new-keyfile KEY VOLUME TARGET"),

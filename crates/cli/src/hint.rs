@@ -56,7 +56,7 @@ fn device_in_use(device: &dyn Display, holder: &Holder) -> Failure {
 fn named(holder: &Holder) -> String {
     match holder {
         Holder::Process { pid, .. } => match session::list().iter().find(|it| it.facts().pid == *pid) {
-            Some(session) => format!("{holder}, which has it open as {}", session.facts().name),
+            Some(session) => format!("{holder}, session {}", session.facts().name),
             None => holder.to_string(),
         },
         Holder::Through(device, holder) => format!("as {}, {}", device.display(), named(holder)),

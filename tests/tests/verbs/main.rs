@@ -3,6 +3,7 @@
 
 mod build;
 mod copy;
+mod destructive;
 mod inspect;
 mod interrupted;
 mod range;

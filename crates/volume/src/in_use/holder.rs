@@ -32,6 +32,17 @@ pub enum Holder {
     Unseen,
 }
 
+impl Holder {
+    /// Whether it may be about to let go: file systems and swap do that at once.
+    pub(super) fn may_be_leaving(&self) -> bool {
+        match self {
+            Self::Mount(_) | Self::Swap => false,
+            Self::Through(_, holder) => holder.may_be_leaving(),
+            Self::Mapping(_) | Self::Device(_) | Self::Process { .. } | Self::Unseen => true,
+        }
+    }
+}
+
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -49,8 +49,8 @@ impl InUse {
     /// for them. Storage that is no file or device, and files on file systems without locks, are not marked.
     ///
     /// # Errors
-    /// [`Error::InUse`] when somebody else uses it in a way that this use does not go with, and still does so half a
-    /// second later.
+    /// [`Error::InUse`] when somebody else uses it in a way that this use does not go with; a process, when it still does
+    /// so half a second later.
     pub fn acquire(storage: &dyn Storage, access: Access, shared: bool) -> Result<Self> {
         Wish { access, shared, volume: None }.insist(storage)
     }
@@ -107,7 +107,9 @@ impl Wish<'_> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             match self.attempt(storage) {
-                Err(Error::InUse(_)) if Instant::now() < deadline => std::thread::sleep(pause()),
+                Err(Error::InUse(holder)) if holder.may_be_leaving() && Instant::now() < deadline => {
+                    std::thread::sleep(pause());
+                }
                 result => return result,
             }
         }

@@ -1,31 +1,251 @@
 use super::*;
-use crate::storage::{File, Memory};
+use crate::storage::{Claimed, Exclusive, File, Memory};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+/// A file of a MiB of its own, which goes with it.
+struct Image(PathBuf);
+
+impl Image {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("keyway-{name}-{}", std::process::id()));
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        Self(path)
+    }
+
+    fn open(&self) -> File {
+        File::open_rw(&self.0).unwrap()
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A loop device, detached when it is dropped.
+struct Attached(PathBuf);
+
+impl Attached {
+    /// `None`, with a line, where this user has none.
+    fn over(path: &Path) -> Option<Self> {
+        let found = Command::new("losetup").args(["--find", "--show"]).arg(path).output().ok();
+        match found.filter(|output| output.status.success()) {
+            Some(output) => Some(Self(String::from_utf8(output.stdout).unwrap().trim().into())),
+            None => {
+                eprintln!("left out: this user has no loop devices");
+                None
+            }
+        }
+    }
+
+    fn open(&self) -> File {
+        File::open_rw(&self.0).unwrap()
+    }
+
+    /// As a mount would claim it.
+    fn claim(&self) -> nix::Result<OwnedFd> {
+        open(&self.0, CLAIM, Mode::empty())
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.0).output();
+    }
+}
+
+fn write(storage: &dyn Storage) -> Result<InUse> {
+    InUse::acquire(storage, Access::Write, false)
+}
+
+fn holder<T: std::fmt::Debug>(result: Result<T>) -> Holder {
+    match result {
+        Err(Error::InUse(holder)) => holder,
+        other => panic!("{other:?}"),
+    }
+}
 
 #[test]
 fn writers_are_alone_readers_are_many_and_sharing_is_said() {
-    let path = std::env::temp_dir().join(format!("keyway-in-use-{}", std::process::id()));
-    std::fs::write(&path, b"volume").unwrap();
-    let (reading, writing) = (File::open(&path).unwrap(), File::open_rw(&path).unwrap());
+    let image = Image::new("in-use");
+    let (reading, writing) = (File::open(&image.0).unwrap(), image.open());
     let read = |shared| InUse::acquire(&reading, Access::ReadOnly, shared);
     let write = |shared| InUse::acquire(&writing, Access::Write, shared);
 
     let writer = write(false).unwrap();
-    assert!(matches!(write(false), Err(Error::InUse(_))));
+    assert!(writer.is_exclusive());
+    let refused = holder(write(false));
+    assert!(matches!(refused, Holder::Process { pid, .. } if pid == std::process::id()), "{refused:?}");
     assert!(matches!(read(false), Err(Error::InUse(_))));
     let beside = write(true).unwrap();
+    assert!(!beside.is_exclusive());
     drop(writer);
     assert!(matches!(write(false), Err(Error::InUse(_))), "the shared one is a writer, too");
     drop(beside);
     let readers = [read(false).unwrap(), read(false).unwrap()];
+    assert!(!readers[0].is_exclusive());
     assert!(matches!(write(false), Err(Error::InUse(_))));
     drop(readers);
     drop(write(false).unwrap());
-    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]
 fn memory_is_nobody_elses() {
     let memory = Memory::zeroed(512);
-    let _first = InUse::acquire(&memory, Access::Write, false).unwrap();
-    assert!(InUse::acquire(&memory, Access::Write, false).is_ok());
+    let _first = write(&memory).unwrap();
+    assert!(write(&memory).is_ok());
+}
+
+#[test]
+fn a11_who_is_about_to_leave_is_waited_for_half_a_second() {
+    let image = Image::new("leaving");
+    let storage = image.open();
+    let first = write(&storage).unwrap();
+    let started = Instant::now();
+    assert!(write(&storage).is_err());
+    assert!(started.elapsed() >= PATIENCE);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(PATIENCE / 5);
+            drop(first);
+        });
+        assert!(write(&storage).is_ok());
+    });
+    let pauses: BTreeSet<Duration> = (0..64).map(|_| pause()).collect();
+    assert!(pauses.len() > 1, "two in step would never get it");
+    assert!(pauses.iter().all(|it| (POLL..POLL + Duration::from_millis(26)).contains(it)), "{pauses:?}");
+}
+
+#[test]
+fn a11_of_many_who_come_at_once_exactly_one_gets_it() {
+    let image = Image::new("at-once");
+    for _ in 0..4 {
+        let gate = std::sync::Barrier::new(6);
+        let won = thread::scope(|scope| {
+            let attempt = || {
+                let storage = image.open();
+                gate.wait();
+                let claim = write(&storage);
+                // Nobody lets go before all have tried.
+                gate.wait();
+                claim.is_ok()
+            };
+            let all: Vec<_> = (0..6).map(|_| scope.spawn(attempt)).collect();
+            all.into_iter().map(|it| it.join().unwrap()).filter(|won| *won).count()
+        });
+        assert_eq!(won, 1);
+    }
+}
+
+#[test]
+fn a11_a_block_device_is_claimed_until_the_mark_is_dropped() {
+    let image = Image::new("device");
+    let Some(attached) = Attached::over(&image.0) else { return };
+    let device = attached.open();
+    let mark = write(&device).unwrap();
+    assert_eq!(attached.claim().err(), Some(Errno::EBUSY), "it could be mounted");
+    assert!(write(&attached.open()).is_err());
+    drop(mark);
+    drop(attached.claim().unwrap());
+
+    // Somebody who has it, and nobody knows who.
+    let claim = attached.claim().unwrap();
+    holder(write(&device));
+    holder(InUse::acquire(&device, Access::ReadOnly, false));
+    drop(InUse::acquire(&device, Access::Write, true).unwrap());
+    drop(claim);
+
+    // A reader has looked, and lets others read.
+    let _reader = InUse::acquire(&device, Access::ReadOnly, false).unwrap();
+    drop(attached.claim().unwrap());
+    assert!(InUse::acquire(&device, Access::ReadOnly, false).is_ok());
+}
+
+#[test]
+fn a11_what_is_left_to_the_kernel_is_kept_from_other_keyways() {
+    let image = Image::new("left");
+    let Some(attached) = Attached::over(&image.0) else { return };
+    let device = attached.open();
+    let mut mark = write(&device).unwrap();
+    mark.leave_to_the_kernel();
+    assert!(!mark.is_exclusive());
+    assert!(write(&attached.open()).is_err());
+    drop(attached.claim().unwrap());
+}
+
+#[test]
+fn a11_a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
+    let image = Image::new("behind");
+    let Some(attached) = Attached::over(&image.0) else { return };
+    let Some(above) = Attached::over(&attached.0) else { return };
+    let file = image.open();
+    let mark = write(&file).unwrap();
+    for device in [&attached, &above] {
+        assert_eq!(device.claim().err(), Some(Errno::EBUSY), "it could be mounted");
+    }
+    drop(mark);
+    for device in [&attached, &above] {
+        let claim = device.claim().unwrap();
+        let Holder::Through(node, _) = holder(write(&file)) else { panic!() };
+        assert_eq!(node, device.0);
+        // A reader does not look there, and who shares answers for it.
+        drop(InUse::acquire(&file, Access::ReadOnly, false).unwrap());
+        drop(InUse::acquire(&file, Access::Write, true).unwrap());
+        drop(claim);
+    }
+    assert!(
+        InUse::acquire_beside_mappings(&file, "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1").unwrap().is_exclusive()
+    );
+    let claim = above.claim().unwrap();
+    // It is held, and by no mapping.
+    holder(InUse::acquire_beside_mappings(&file, "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1"));
+    holder(InUse::acquire_beside_mappings(&above.open(), ""));
+    drop(claim);
+}
+
+#[test]
+fn a11_the_file_behind_a_loop_device_is_marked_with_it() {
+    let image = Image::new("below");
+    let Some(attached) = Attached::over(&image.0) else { return };
+    let (file, device) = (image.open(), attached.open());
+    let other = InUse::acquire(&file, Access::Write, true).unwrap();
+    let Holder::Through(path, _) = holder(write(&device)) else { panic!() };
+    assert_eq!(path, image.0);
+    holder(InUse::acquire(&device, Access::ReadOnly, false));
+    drop(other);
+    let mark = write(&device).unwrap();
+    let path = image.0.clone();
+    let seen = Marks::set(std::fs::File::open(path).unwrap().as_fd(), Access::Write, false).unwrap();
+    assert!(matches!(seen, Marks::Refused), "QEMU would write to the file");
+    drop(mark);
+    drop(write(&file).unwrap());
+}
+
+#[test]
+fn a11_a_claim_is_held_as_long_as_anybody_holds_the_storage() {
+    let image = Image::new("exclusive");
+    let storage: Arc<dyn Storage> = Arc::new(image.open());
+    assert!(!storage.is_exclusive());
+    let claimed = Exclusive::claim(storage.clone()).unwrap();
+    assert!(claimed.is_exclusive());
+    let again = Exclusive::claim(Arc::clone(&claimed)).unwrap();
+    let header = Exclusive::claim_header(Arc::clone(&claimed), "").unwrap();
+    let inside = Arc::clone(&again);
+    drop((claimed, again, header));
+    holder(Exclusive::claim(storage.clone()).map(drop));
+    holder(Exclusive::claim_header(storage.clone(), "").map(drop));
+    drop(inside);
+    drop(Exclusive::claim(storage.clone()).unwrap());
+
+    // Marked for something less, it is nobody's to overwrite.
+    let shared = InUse::acquire(&*storage, Access::Write, true).unwrap();
+    let shared = Claimed::new(storage, shared);
+    assert!(!shared.is_exclusive());
+    holder(Exclusive::claim(Arc::new(shared)).map(drop));
+    assert!(Memory::zeroed(1).is_exclusive());
 }

@@ -1,1 +1,281 @@
+use super::*;
+use std::os::unix::fs::symlink;
 
+/// A kernel that tells what its files say.
+struct Told {
+    root: PathBuf,
+    kernel: Kernel,
+}
+
+impl Told {
+    fn new(name: &str) -> Self {
+        let root = std::env::temp_dir().join(format!("keyway-holder-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let [proc, sys, dev] = ["proc", "sys", "dev"].map(|part| root.join(part));
+        for directory in [&proc, &sys.join("class/block"), &sys.join("dev/block"), &dev] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        Self { root, kernel: Kernel { proc, sys, dev, pid: 1 } }
+    }
+
+    fn file(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// The block device `name`, below `parent` if it is a partition.
+    fn device(&self, name: &str, parent: &str, number: &str) -> Subject {
+        let home = Path::new("sys/devices").join(parent).join(name);
+        let home = home.to_str().unwrap();
+        self.file(&format!("{home}/dev"), format!("{number}\n"));
+        if !parent.is_empty() {
+            self.file(&format!("{home}/partition"), "1\n");
+        }
+        for link in ["class/block/".to_owned() + name, "dev/block/".to_owned() + number] {
+            symlink(self.root.join(home), self.root.join("sys").join(link)).unwrap();
+        }
+        Subject::Device { number: number_in(&self.root.join(home)).unwrap() }
+    }
+
+    /// `above` is made of `below`.
+    fn holds(&self, above: &str, below: &str) {
+        self.file(&format!("sys/class/block/{below}/holders/{above}/dev"), "");
+    }
+
+    fn mounts(&self, lines: &str) {
+        self.file("proc/self/mountinfo", lines);
+    }
+
+    fn subject(&self, path: &Path) -> Subject {
+        Subject::of(&fs::metadata(path).unwrap())
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+fn mount(place: &str) -> Option<Holder> {
+    Some(Holder::Mount(place.into()))
+}
+
+fn through(device: PathBuf, holder: Option<Holder>) -> Option<Holder> {
+    Some(Holder::Through(device, Box::new(holder.unwrap())))
+}
+
+const NOTHING: &str = "22 1 0:20 / / rw,relatime shared:1 - overlay overlay rw\n";
+
+#[test]
+fn a11_lines_name_who_has_it() {
+    let process = Holder::Process { pid: 12, program: "qemu-nbd".into() };
+    for (holder, line) in [
+        (Holder::Mount("/mnt/a b".into()), "mounted on /mnt/a b"),
+        (Holder::Swap, "used as swap"),
+        (Holder::Mapping("home".into()), "mapped as home"),
+        (Holder::Device("md127".into()), "part of md127"),
+        (process.clone(), "open in qemu-nbd, process 12"),
+        (Holder::Through("/dev/loop0".into(), process.into()), "as /dev/loop0, open in qemu-nbd, process 12"),
+        (Holder::Unseen, "already mapped or mounted, or open in QEMU or another Keyway"),
+    ] {
+        assert_eq!(holder.to_string(), line);
+    }
+}
+
+#[test]
+fn a11_only_who_may_be_leaving_is_waited_for() {
+    let process = Holder::Process { pid: 12, program: String::new() };
+    let through = |holder: &Holder| Holder::Through("/dev/loop0".into(), holder.clone().into());
+    for leaving in [Holder::Mapping("x".into()), Holder::Device("md0".into()), process, Holder::Unseen] {
+        assert!(leaving.may_be_leaving() && through(&leaving).may_be_leaving());
+    }
+    for staying in [Holder::Mount("/".into()), Holder::Swap] {
+        assert!(!staying.may_be_leaving() && !through(&staying).may_be_leaving());
+    }
+}
+
+#[test]
+fn a11_mounts_are_found_by_number_and_by_what_they_are_made_from() {
+    let told = Told::new("mounts");
+    let disk = told.device("sda", "", "8:0");
+    let other = told.device("sdb", "", "8:16");
+    told.mounts(&format!("{NOTHING}30 22 8:0 / /mnt/a\\040b rw - ext4 /dev/none rw\n"));
+    assert_eq!(told.kernel.holder(disk), mount("/mnt/a b"));
+    assert_eq!(told.kernel.holder(other), None);
+    // More optional fields, and none.
+    told.mounts(
+        "30 22 8:16 / /one rw shared:3 master:4 - xfs /dev/none rw\n31 22 8:0 /x /two rw - xfs none rw",
+    );
+    assert_eq!(told.kernel.holder(disk), mount("/two"));
+    assert_eq!(told.kernel.holder(other), mount("/one"));
+
+    let image = told.file("an image", "");
+    let source = image.to_str().unwrap().replace(' ', "\\040");
+    told.mounts(&format!("{NOTHING}30 22 0:77 / /fuse rw - fuse.fuse2fs {source} rw\n"));
+    assert_eq!(told.kernel.holder(told.subject(&image)), mount("/fuse"));
+    assert_eq!(told.kernel.holder(told.subject(&told.file("another", ""))), None);
+    // What is no path from the root is no file of ours.
+    let name =
+        image.strip_prefix(std::env::current_dir().unwrap()).map_or("an image", |it| it.to_str().unwrap());
+    told.mounts(&format!("30 22 0:77 / /fuse rw - fuse.fuse2fs {name} rw\n"));
+    assert_eq!(told.kernel.holder(told.subject(&image)), None);
+}
+
+#[test]
+fn a11_swap_is_found() {
+    let told = Told::new("swap");
+    let swap = told.file("swap file", "");
+    let other = told.file("other", "");
+    let line = swap.to_str().unwrap().replace(' ', "\\040");
+    told.file("proc/swaps", format!("{} Type Size Used Priority\n{line} file 1 0 -2\n", other.display()));
+    assert_eq!(told.kernel.holder(told.subject(&swap)), Some(Holder::Swap));
+    assert_eq!(told.kernel.holder(told.subject(&other)), None, "the first line is a heading");
+}
+
+#[test]
+fn a11_devices_that_are_made_of_it_are_found() {
+    let told = Told::new("above");
+    let disk = told.device("sda", "", "8:0");
+    told.device("dm-0", "", "253:0");
+    told.device("md127", "", "9:127");
+    assert_eq!(told.kernel.holder(disk), None);
+    told.holds("dm-0", "sda");
+    told.file("sys/class/block/dm-0/dm/name", "home\n");
+    assert_eq!(told.kernel.holder(disk), Some(Holder::Mapping("home".into())));
+
+    let other = told.device("sdb", "", "8:16");
+    told.holds("md127", "sdb");
+    assert_eq!(told.kernel.holder(other), Some(Holder::Device("md127".into())));
+}
+
+#[test]
+fn a11_a_disk_and_its_partitions_are_one() {
+    let told = Told::new("partitions");
+    let disk = told.device("sda", "", "8:0");
+    let first = told.device("sda1", "sda", "8:1");
+    let second = told.device("sda2", "sda", "8:2");
+    told.file("sys/devices/sda/queue/dev", "8:1\n");
+    told.mounts("30 22 8:2 / /mnt rw - ext4 /dev/none rw\n");
+    assert_eq!(told.kernel.holder(disk), through(told.root.join("dev/sda2"), mount("/mnt")));
+    assert_eq!(told.kernel.holder(second), mount("/mnt"));
+    assert_eq!(told.kernel.holder(first), None, "its neighbour is none of its bytes");
+    told.mounts("30 22 8:0 / /all rw - ext4 /dev/none rw\n");
+    assert_eq!(told.kernel.holder(first), through(told.root.join("dev/sda"), mount("/all")));
+    told.mounts(NOTHING);
+    assert_eq!(told.kernel.holder(disk), None);
+    told.device("md0", "", "9:0");
+    told.holds("md0", "sda1");
+    let part = Some(Holder::Device("md0".into()));
+    assert_eq!(told.kernel.holder(disk), through(told.root.join("dev/sda1"), part));
+}
+
+#[test]
+fn a11_only_mappings_of_the_volume_itself_are_spared() {
+    let told = Told::new("spared");
+    let Subject::Device { number } = told.device("sda", "", "8:0") else { unreachable!() };
+    let uuid = "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1";
+    let spared = || told.kernel.is_mapped_by_volume_alone(number, uuid);
+    assert!(!spared(), "nothing is mapped");
+    for (name, minor) in [("dm-0", "253:0"), ("dm-1", "253:1")] {
+        told.device(name, "", minor);
+    }
+    told.holds("dm-0", "sda");
+    let is = |name: &str, uuid: &str| told.file(&format!("sys/class/block/{name}/dm/uuid"), uuid);
+    for ours in [
+        "CRYPT-LUKS2-6e2b0c274ef64bd4b92ea1ca1c1a6aa1-home\n",
+        "CRYPT-LUKS1-6e2b0c274ef64bd4b92ea1ca1c1a6aa1-x\n",
+    ] {
+        is("dm-0", ours);
+        assert!(spared(), "{ours}");
+    }
+    for other in ["", "LVM-x", "CRYPT-PLAIN-home\n", "CRYPT-LUKS2-7e2b0c274ef64bd4b92ea1ca1c1a6aa1-home\n"] {
+        is("dm-0", other);
+        assert!(!spared(), "{other}");
+    }
+    is("dm-0", "CRYPT-LUKS2-6e2b0c274ef64bd4b92ea1ca1c1a6aa1-home\n");
+    told.holds("dm-1", "sda");
+    is("dm-1", "LVM-x\n");
+    assert!(!spared(), "another has it too");
+    is("dm-1", "CRYPT-LUKS2-6e2b0c274ef64bd4b92ea1ca1c1a6aa1-again\n");
+    assert!(spared());
+    told.device("sda1", "sda", "8:1");
+    told.mounts("30 22 8:1 / /mnt rw - ext4 /dev/none rw\n");
+    assert!(!spared(), "a partition is mounted");
+}
+
+#[test]
+fn a11_loop_devices_over_it_are_found_and_those_over_them() {
+    let told = Told::new("loops");
+    let image = told.file("image", "");
+    let other = told.file("other", "");
+    for (name, number) in [("loop0", "7:0"), ("loop1", "7:1"), ("loop2", "7:2")] {
+        told.device(name, "", number);
+    }
+    let over = |name: &str, file: &Path| {
+        told.file(&format!("sys/class/block/{name}/loop/backing_file"), format!("{}\n", file.display()));
+    };
+    let nodes = |of| -> Vec<PathBuf> { told.kernel.loops_over(of).into_iter().map(|it| it.node).collect() };
+    assert_eq!(nodes(told.subject(&image)), [] as [PathBuf; 0]);
+    over("loop0", &other);
+    over("loop2", &image);
+    // By another name.
+    fs::hard_link(&image, told.root.join("link")).unwrap();
+    assert_eq!(nodes(told.subject(&told.root.join("link"))), [told.root.join("dev/loop2")]);
+    assert_eq!(nodes(told.subject(&other)), [told.root.join("dev/loop0")]);
+    let found = told.kernel.loops_over(told.subject(&image));
+    assert_eq!(found, [Loop { node: told.root.join("dev/loop2"), number: rustix::fs::makedev(7, 2) }]);
+    assert_eq!(told.kernel.backing_file(rustix::fs::makedev(7, 2)), Some(image.clone()));
+    assert_eq!(told.kernel.backing_file(rustix::fs::makedev(7, 1)), None);
+    // A ring of names ends.
+    over("loop1", &image);
+    let mut both = nodes(told.subject(&image));
+    both.sort();
+    assert_eq!(both, [told.root.join("dev/loop1"), told.root.join("dev/loop2")]);
+}
+
+#[test]
+fn a11_the_process_that_has_locked_it_goes_before_others() {
+    let told = Told::new("process");
+    let image = told.file("image", "");
+    let other = told.file("other", "");
+    let opens = |pid: u32, program: &str, descriptor: u32, file: &Path, info: &str| {
+        told.file(&format!("proc/{pid}/comm"), format!("{program}\n"));
+        told.file(&format!("proc/{pid}/fdinfo/{descriptor}"), info);
+        let link = told.root.join(format!("proc/{pid}/fd/{descriptor}"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(file, link).unwrap();
+    };
+    let process = |pid, program: &str| Holder::Process { pid, program: program.into() };
+    let subject = told.subject(&image);
+    const LOCK: &str = "pos:\t0\nlock:\t1: OFDLCK ADVISORY READ -1 00:2c:12 100 100\n";
+    opens(1, "keyway", 3, &image, "pos:\t0\n");
+    assert_eq!(told.kernel.process(subject), Holder::Unseen, "the one who asks has it open, too");
+    opens(30, "cat", 3, &other, LOCK);
+    assert_eq!(told.kernel.process(subject), Holder::Unseen);
+    opens(20, "udevd", 5, &image, "pos:\t0\n");
+    assert_eq!(told.kernel.process(subject), process(20, "udevd"));
+    opens(10, "qemu-nbd", 7, &image, "pos:\t0\nino:\t12\n");
+    opens(10, "qemu-nbd", 8, &image, LOCK);
+    assert_eq!(told.kernel.process(subject), process(10, "qemu-nbd"));
+    opens(1, "keyway", 4, &image, LOCK);
+    assert_eq!(told.kernel.process(subject), process(10, "qemu-nbd"));
+    fs::remove_dir_all(told.root.join("proc/10")).unwrap();
+    assert_eq!(told.kernel.process(subject), process(1, "keyway"), "the same volume twice in one process");
+}
+
+#[test]
+fn a11_names_are_unescaped() {
+    for (written, meant) in [
+        (r"/plain", "/plain"),
+        (r"/a\040b\011c\134", "/a b\tc\\"),
+        (r"\04", r"\04"),
+        (r"x\999y", r"x\999y"),
+        (r"\0401", " 1"),
+        ("", ""),
+    ] {
+        assert_eq!(unescaped(written.as_bytes()), OsString::from(meant), "{written}");
+    }
+}
