@@ -6,13 +6,12 @@ use crate::session;
 use keyway_volume::Error;
 use keyway_volume::admission::{Exemption, Finding, Rule};
 use keyway_volume::in_use::Holder;
-use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 
 /// An error of an operation on `device`.
 pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
-    let device = device.display();
+    let (path, device) = (device, device.display());
     match error {
         Error::Format(keyway_format::Error::NotLuks) => {
             Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device."))
@@ -30,7 +29,7 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::Busy(_) => {
             Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."))
         }
-        Error::InUse(holder) => device_in_use(&device, holder),
+        Error::InUse(holder) => device_in_use(path, holder),
         Error::NoLock(why) => Failure::new(
             Exit::Parameters,
             format!(
@@ -48,20 +47,23 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
 }
 
 /// The line for a device that somebody else uses, after cryptsetup's.
-fn device_in_use(device: &dyn Display, holder: &Holder) -> Failure {
-    Failure::new(Exit::Busy, format!("Cannot use device {device} which is in use ({}).", named(holder)))
+fn device_in_use(device: &Path, holder: &Holder) -> Failure {
+    let (shown, holder) = (device.display(), named(device, holder));
+    Failure::new(Exit::Busy, format!("Cannot use device {shown} which is in use ({holder})."))
 }
 
-/// Who has it; a process by its session, where it is one of this user's.
-fn named(holder: &Holder) -> String {
-    match holder {
-        Holder::Process { pid, .. } => match session::list().iter().find(|it| it.facts().pid == *pid) {
-            Some(session) => format!("{holder}, session {}", session.facts().name),
-            None => holder.to_string(),
-        },
-        Holder::Through(device, holder) => format!("as {}, {}", device.display(), named(holder)),
-        _ => holder.to_string(),
-    }
+/// Who has it; a session of this user's by its name. (What a process that keeps keys has open nobody but root sees: such
+/// a session is known by what it says of itself.)
+fn named(device: &Path, holder: &Holder) -> String {
+    let session = match holder {
+        Holder::Process { pid, .. } => session::list().into_iter().find(|it| it.facts().pid == *pid),
+        Holder::Unseen => session::using(device),
+        Holder::Through(device, holder) => {
+            return format!("as {}, {}", device.display(), named(device, holder));
+        }
+        _ => None,
+    };
+    session.map_or_else(|| holder.to_string(), |session| session.in_words())
 }
 
 /// An error of mapping the volume on `device`: a cipher is the header's then, not the command line's.

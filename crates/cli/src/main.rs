@@ -45,6 +45,7 @@ mod unlocking;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    session::name_process();
     harden::process();
     interrupt::survive_file_limit();
     // A panic has had its line; its code is one of cryptsetup's.

@@ -1,12 +1,16 @@
 //! What the standard library has no safe way to do.
 //!
 //! A look at standard input before it starts: it opens /dev/null in the place of one that was closed, and from then on a
-//! closed one cannot be told from an empty one. And a handler for the signals of a crash.
+//! closed one cannot be told from an empty one. A handler for the signals of a crash. And the descriptors that this
+//! process was given beside the three standard ones: other programs that it starts do not get them.
 
 use libc::c_int;
-use rustix::io::{Errno, fcntl_getfd};
+use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::stdio::stdin;
+use std::fs;
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static STDIN_CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -43,6 +47,49 @@ pub(crate) fn wipe_keys_on_crash() {
             libc::sigaction(*signal, &action, std::ptr::null_mut());
         }
     }
+}
+
+/// Before anything is opened: the descriptors that are open now are somebody else's, and end with this program.
+pub(crate) fn keep_from_children() {
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
+    let given =
+        |number: &RawFd| *number > 2 && fcntl_getfd(borrow(*number)).is_ok_and(|flags| flags.is_empty());
+    *inherited() = numbers.filter(given).collect();
+    mark_inherited(FdFlags::CLOEXEC);
+}
+
+/// Lets a program that `start` starts have what this one was given: it goes on in its place.
+pub(crate) fn handing_down<T>(start: impl FnOnce() -> T) -> T {
+    mark_inherited(FdFlags::empty());
+    let started = start();
+    mark_inherited(FdFlags::CLOEXEC);
+    started
+}
+
+/// Closes what this program was given and does not need any longer.
+pub(crate) fn close_inherited() {
+    for number in inherited().drain(..) {
+        // SAFETY: it was open before `main` ran, nothing here has made an owner of it, and it leaves the list that others
+        // borrow from.
+        drop(unsafe { OwnedFd::from_raw_fd(number) });
+    }
+}
+
+fn mark_inherited(flags: FdFlags) {
+    for number in &*inherited() {
+        let _ = fcntl_setfd(borrow(*number), flags);
+    }
+}
+
+fn borrow(number: RawFd) -> BorrowedFd<'static> {
+    // SAFETY: one that is not open is an error of the calls that it is given to, and no other use is made of it here.
+    unsafe { BorrowedFd::borrow_raw(number) }
+}
+
+fn inherited() -> MutexGuard<'static, Vec<RawFd>> {
+    static INHERITED: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
+    INHERITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 extern "C" fn crashed(signal: c_int) {

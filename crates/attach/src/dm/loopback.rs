@@ -93,6 +93,11 @@ pub fn backing_file(device: DeviceNumber) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(text)))
 }
 
+/// The file behind the loop device at `path`.
+pub fn backing_file_of(path: &Path) -> Option<PathBuf> {
+    backing_file(DeviceNumber::at(path).ok()?)
+}
+
 /// Lets a loop device take over the length that its file has now.
 ///
 /// # Errors

@@ -24,6 +24,11 @@ pub fn kind_and_volume(uuid: &str) -> Option<(&str, Option<String>)> {
     Some((kind, volume_uuid(rest)))
 }
 
+/// Whether a mapping of this UUID was made by cryptsetup or Keyway; anybody else's is nothing to close.
+pub fn is_crypt(uuid: &str) -> bool {
+    uuid.starts_with(PREFIX)
+}
+
 /// 32 hexadecimal digits up to a dash, as a UUID.
 fn volume_uuid(text: &str) -> Option<String> {
     let (digits, _) = text.split_once('-')?;
@@ -39,6 +44,18 @@ const PREFIX: &str = "CRYPT-";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a15_others_mappings_are_known_by_their_uuids() {
+        for ours in
+            ["CRYPT-LUKS2-0123456789abcdef0123456789abcdef-home", "CRYPT-PLAIN-swap", "CRYPT-SUBDEV-x"]
+        {
+            assert!(is_crypt(ours), "{ours}");
+        }
+        for others in ["", "LVM-abcdef", "mpath-1234", "CRYPT", "crypt-plain-swap", "part1-CRYPT-x"] {
+            assert!(!is_crypt(others), "{others}");
+        }
+    }
 
     #[test]
     fn as_cryptsetup_writes_them() {

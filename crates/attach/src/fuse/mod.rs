@@ -12,10 +12,12 @@
 
 mod directory;
 mod mounting;
+mod users;
 
 use crate::{Door, Error, Export, Result};
 use directory::Directory;
 use fuser::{Config, Notifier, Session, SessionACL};
+use keyway_volume::mounts;
 use mounting::Unmount;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,12 +47,17 @@ pub fn clear_dead(dir: &Path, device: u64) -> Result<()> {
     mounting::clear_dead(dir, device)
 }
 
-/// Unmounts the file system that is seen at `dir`, if nobody uses it.
+/// Unmounts `mount`, if nobody uses it.
 ///
 /// # Errors
-/// [`Error::Busy`] when somebody does; the kernel, or fusermount3, refuses.
-pub fn unmount(dir: &Path) -> Result<()> {
-    mounting::unmount(dir, Unmount::WhenUnused)
+/// [`Error::Busy`] when somebody does, or when something else is mounted on top of it; the kernel, or fusermount3, refuses.
+pub fn unmount(mount: &mounts::Mount) -> Result<()> {
+    mounting::unmount_listed(mount)
+}
+
+/// Who keeps the mount at `dir` from being unmounted, each in words, as far as this user may know.
+pub fn users(dir: &Path) -> Vec<String> {
+    users::of(dir)
 }
 
 /// How a volume is mounted.

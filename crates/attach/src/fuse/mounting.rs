@@ -137,13 +137,27 @@ pub(super) fn unmount_own(dir: &Path, device: u64, when: Unmount) -> Result<()> 
         // Somebody has unmounted it already.
         return Ok(());
     }
-    let above = mounts::topmost(&mounts, dir).map_or_else(String::new, |top| {
+    Err(covered(&mounts, dir))
+}
+
+/// Unmounts `mount` as the kernel listed it, and nothing else.
+pub(super) fn unmount_listed(mount: &mounts::Mount) -> Result<()> {
+    let mounts = mounts::all();
+    match mounts::topmost(&mounts, &mount.point) {
+        Some(top) if top.id == mount.id => unmount(&mount.point, Unmount::WhenUnused),
+        _ if mounts.iter().any(|other| other.id == mount.id) => Err(covered(&mounts, &mount.point)),
+        _ => Ok(()),
+    }
+}
+
+fn covered(mounts: &[mounts::Mount], dir: &Path) -> Error {
+    let above = mounts::topmost(mounts, dir).map_or_else(String::new, |top| {
         format!(" ({} of {})", top.kind, top.source.display().to_string().escape_debug())
     });
-    Err(Error::Busy(format!(
+    Error::Busy(format!(
         "something else{above} is mounted on top of {}; it is left alone: unmount it first",
         dir.display()
-    )))
+    ))
 }
 
 /// The device number of the file system that is seen at `dir`. Its server is not asked.
@@ -175,7 +189,7 @@ fn number(mount: &mounts::Mount) -> u64 {
 }
 
 /// Unmounts what is seen at `dir`.
-pub(super) fn unmount(dir: &Path, when: Unmount) -> Result<()> {
+fn unmount(dir: &Path, when: Unmount) -> Result<()> {
     let flags = match when {
         Unmount::WhenUnused => UnmountFlags::NOFOLLOW,
         Unmount::Lazily => UnmountFlags::NOFOLLOW | UnmountFlags::DETACH,

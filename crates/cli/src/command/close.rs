@@ -6,8 +6,10 @@ use crate::hint;
 use crate::mapping::{self, Mapping, Open};
 use crate::output;
 use crate::session::{Close, Session};
-use keyway_attach::Error;
+use keyway_attach::{Error, dm};
+use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
 const fn old_name(name: &'static str) -> Alias {
     Alias { name, device_type: None }
@@ -28,8 +30,9 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
     about: "Close a volume; its key is wiped.",
-    man: "Works on what \"keyway open\" or cryptsetup opened. Everything written reaches the device first. A volume that is in \
-          use stays open (exit status 5), unless --deferred lets it go with its last user. A loop device that was made for \
+    man: "Works on what \"keyway open\" or cryptsetup opened, and on no other mapping. Everything written reaches the device first. A volume that is in \
+          use stays open (exit status 5), unless --deferred lets it go with its last user; programs that are ending get \
+          five seconds, and \"keyway umount\" waits longer. NAME may be where a volume is mounted (./mnt). A loop device that was made for \
           the volume goes with it.",
     options: &[&[&DEFERRED, &CANCEL_DEFERRED]],
     examples: &[Example {
@@ -74,6 +77,7 @@ fn run(args: &Args) -> Result<()> {
 
 fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
     let (mapper, name) = (&found.mapper, found.name());
+    refuse_others(found)?;
     let in_use = || Failure::new(Exit::Busy, format!("Device {name} is still in use."));
     match when {
         Close::CancelDeferred => mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name)),
@@ -92,9 +96,34 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
     }
 }
 
+/// A logical volume, a path of multipath, a snapshot: whoever made it takes it away.
+fn refuse_others(found: &Mapping) -> Result<()> {
+    let uuid = &found.info.uuid;
+    if dm::uuid::is_crypt(uuid) {
+        return Ok(());
+    }
+    let table = found.table(false).unwrap_or_default();
+    let kinds: BTreeSet<String> = table.into_iter().map(|target| target.kind).collect();
+    let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+    let whose =
+        if uuid.is_empty() { "no UUID".to_owned() } else { format!("the UUID {}", uuid.escape_debug()) };
+    let message = format!(
+        "Device {} is no mapping of Keyway's or cryptsetup's (it has {whose}, its table is {}): dmsetup removes it.",
+        found.name(),
+        if kinds.is_empty() { "empty" } else { &kinds }
+    );
+    Err(Failure::new(Exit::Parameters, message))
+}
+
 fn close_session(session: &Session, when: Close) -> Result<()> {
     let name = session.facts().name.clone();
-    session.close(when)?;
+    let said = match when {
+        Close::Now => session.close_when_unused(PATIENCE)?,
+        when => session.close(when)?,
+    };
+    if !said.is_empty() {
+        say!("{name}: {}", said.trim_end());
+    }
     match session.status() {
         Ok(status) if when == Close::Deferred && status.closing => say_scheduled(&name),
         _ => Ok(()),
@@ -114,3 +143,6 @@ fn has_holders(found: &Mapping) -> bool {
     let holders = fs::read_dir(format!("/sys/dev/block/{}/holders", found.info.device));
     holders.is_ok_and(|mut holders| holders.next().is_some())
 }
+
+/// As long as cryptsetup tries again to remove a mapping that is busy (lib/libdevmapper.c, RETRY: 25 times 0.2 s).
+const PATIENCE: Duration = Duration::from_secs(5);

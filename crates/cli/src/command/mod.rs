@@ -38,6 +38,7 @@ mod resize;
 mod serve;
 mod status;
 mod token;
+mod umount;
 pub(crate) mod unlock;
 mod write;
 #[cfg(feature = "desk")]
@@ -54,6 +55,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &read::COMMAND,
     &write::COMMAND,
     &mount::COMMAND,
+    &umount::COMMAND,
     &build::COMMAND,
     &copy::COMMAND,
     &serve::COMMAND,

@@ -6,6 +6,7 @@
 
 use crate::args;
 use crate::failure::{Exit, Failure, Result};
+use crate::sys;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use std::env;
 use std::fs::File;
@@ -27,7 +28,8 @@ pub(super) fn start() -> Result<()> {
     };
     let mut command = Command::new("/proc/self/exe");
     command.arg0(name).args(env::args_os().skip(1)).stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(|e| cannot_start(&e))?;
+    // What this process was given it was given for the other: a key file may be called /dev/fd/3.
+    let mut child = sys::handing_down(|| command.spawn()).map_err(|e| cannot_start(&e))?;
     if pass_on(&mut child).map_err(|e| cannot_start(&e))? {
         return Ok(());
     }
@@ -53,6 +55,8 @@ pub(super) fn leave_terminal(message: &str) -> Result<()> {
         let _ = dup2_stdout(&null);
         let _ = dup2_stderr(&null);
     }
+    // Whoever reads from the other end of one waits for its last holder.
+    sys::close_inherited();
     let _ = env::set_current_dir(Path::new("/"));
     Ok(())
 }
@@ -82,7 +86,7 @@ fn cannot_start(why: &io::Error) -> Failure {
 }
 
 /// The second process's own name (`argv[0]`), which it is known by in lists of processes too.
-const NAME: &str = "keyway-session";
+pub(super) const NAME: &str = "keyway-session";
 
 /// Its name when the first process was called by cryptsetup's.
 pub(crate) const OF_CRYPTSETUP: &str = "cryptsetup-session";

@@ -12,12 +12,14 @@
 //! | `runtime`    | where such directories may be                                      |
 //! | `facts`      | what may be known about a session; no keys                         |
 //! | `control`    | the socket through which others ask for status and close           |
+//! | `closing`    | waiting for those who use it, and saying who they are              |
 //! | `life`       | serving until told to stop; then waiting, flushing, wiping         |
 //! | `gate`       | the volume behind the door, which can be taken away and put back   |
 //! | `source`     | what the volume is made of again, and which key is the right one    |
 //! | `volume`     | from an unlocked volume to its gate and its facts                  |
 
 mod background;
+pub(crate) mod closing;
 mod control;
 mod facts;
 mod gate;
@@ -32,13 +34,14 @@ pub(crate) use control::Close;
 pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;
 pub(crate) use life::serve_until_stopped;
-pub(crate) use registry::{Name, find, is_inside, list};
+pub(crate) use registry::{Name, find, is_inside, list, using};
 pub(crate) use volume::{Rights, behind_gate};
 
 use crate::failure::Result;
 use keyway_attach::local::Directory;
 use keyway_attach::{Door, fuse};
 use registry::Claim;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,6 +80,13 @@ pub(crate) fn run(name: &Name, open: impl FnOnce(&Directory) -> Result<Opened>) 
     ended
 }
 
+/// Gives the background process the name that lists of processes show. Once it may not be looked into, it cannot.
+pub(crate) fn name_process() {
+    if background::is_inside() {
+        let _ = fs::write("/proc/self/comm", background::NAME);
+    }
+}
+
 /// Whether this is the background process, in which the command line runs for the second time.
 pub(crate) fn is_background() -> bool {
     background::is_inside()
@@ -93,5 +103,11 @@ impl Session {
     /// What is known without asking it.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// Who it is, for others that cannot have its volume: "open in keyway-session, process 77, as home".
+    pub(crate) fn in_words(&self) -> String {
+        let Facts { name, pid, .. } = &self.facts;
+        format!("open in {}, process {pid}, session {}", background::NAME, name.escape_debug())
     }
 }

@@ -11,13 +11,13 @@
 use super::facts::Facts;
 use super::{Session, runtime};
 use crate::failure::{Exit, Failure, Result};
-use crate::hint;
+use crate::{device, hint};
 use keyway_attach::local::Directory;
 use keyway_attach::{fuse, ublk};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::thread;
@@ -32,10 +32,20 @@ pub(crate) enum Name {
     Like(String),
 }
 
-/// The session of this name, when it is alive. What is left of a dead one is cleared away.
+/// The session of this name, or mounted at this path, when it is alive. What is left of a dead one is cleared away.
 pub(crate) fn find(name: &str) -> Option<Session> {
-    let fits = |session: &Session| session.facts.name == name;
+    // No name has a slash.
+    let place = name.contains('/').then(|| fs::canonicalize(name).ok()).flatten();
+    let fits = |session: &Session| match &place {
+        Some(place) => session.is_at(place),
+        None => session.facts.name == name,
+    };
     list().into_iter().find(fits)
+}
+
+/// The session that has this volume or device open, whatever its door.
+pub(crate) fn using(device: &Path) -> Option<Session> {
+    list().into_iter().find(|session| device::is_same(Path::new(&session.facts.device), device))
 }
 
 /// All sessions of this user that are alive, by name. What is left of dead ones is cleared away.
