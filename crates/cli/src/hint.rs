@@ -89,6 +89,9 @@ pub(crate) fn plain(error: &Error) -> Failure {
                  --memory-budget {needs_kib}K allows it."
             ),
         ),
+        Error::NoMemory { has_kib, .. } => {
+            Failure::new(exit, format!("{error}; --pbkdf-memory {} would do.", (has_kib / 2).max(LEAST_KIB)))
+        }
         Error::TimeLimit { slot, needs_seconds, limit_seconds } => Failure::new(
             exit,
             format!(
@@ -137,7 +140,9 @@ pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
 fn exit_code(error: &Error) -> Exit {
     match error {
         Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,
-        Error::MemoryBudget { .. } | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
+        Error::NoMemory { .. }
+        | Error::MemoryBudget { .. }
+        | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
         Error::Busy(_) | Error::InUse(_) => Exit::Busy,
         Error::NotAdmitted(Finding { rule: Rule::BeyondDevice { .. }, .. }) | Error::TooShort { .. } => {
             Exit::Device
@@ -166,6 +171,9 @@ const NAMES: &[&str] = &[
     "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
     "ofb", "xctr", "essiv", "plain", "capi",
 ];
+
+/// Argon2's least memory that cryptsetup takes.
+const LEAST_KIB: u64 = 32;
 
 #[cfg(test)]
 mod tests {

@@ -25,6 +25,13 @@ pub enum Error {
     WrongPassphrase,
     /// There is no keyslot that could be tried (exit code 1).
     NoUsableKeyslot,
+    /// A KDF would need more memory than this process can have (exit code 3).
+    NoMemory {
+        /// What was asked for.
+        needs_kib: u64,
+        /// What is left to it.
+        has_kib: u64,
+    },
     /// A KDF would need more memory than the budget (exit code 3).
     MemoryBudget {
         /// The keyslot.
@@ -72,6 +79,12 @@ impl fmt::Display for Error {
             Self::Crypto(e) => e.fmt(f),
             Self::WrongPassphrase => f.write_str("No key available with this passphrase."),
             Self::NoUsableKeyslot => f.write_str("No usable keyslot is available."),
+            Self::NoMemory { needs_kib, has_kib } => {
+                write!(
+                    f,
+                    "Argon2 needs {needs_kib} KiB of memory, and {has_kib} KiB are left to this process"
+                )
+            }
             Self::MemoryBudget { slot, needs_kib, budget_kib } => {
                 write!(f, "keyslot {slot} needs {needs_kib} KiB of memory, the budget is {budget_kib} KiB")
             }

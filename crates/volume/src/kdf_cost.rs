@@ -111,7 +111,10 @@ impl KdfChoice {
             Self::Argon2 { variant, memory_kib, lanes, cost } => {
                 let lanes = *lanes;
                 let cost = match cost {
-                    Cost::Forced(time) => Argon2Cost { time: *time, memory_kib: *memory_kib, lanes },
+                    Cost::Forced(time) => {
+                        check_there_is(*memory_kib, Memory::now())?;
+                        Argon2Cost { time: *time, memory_kib: *memory_kib, lanes }
+                    }
                     Cost::Time(time) => argon2_cost(*variant, *memory_kib, lanes, key_len, *time)?.0,
                 };
                 Ok(SettledKdf::Argon2 { variant: *variant, cost })
@@ -173,7 +176,8 @@ pub fn argon2_cost(
     time: Duration,
 ) -> Result<(Argon2Cost, Duration)> {
     let lanes = lanes.min(ARGON2_MAX_LANES).min(online_cpus() as u32).max(1);
-    let most = memory_kib.min(sensible_memory_kib());
+    let most =
+        memory_kib.min(Memory::now().map_or(DEFAULT_MEMORY_KIB, |memory| sensible_memory_kib(&memory)));
     let least = (*ARGON2_MEMORY_KIB.start()).max(8 * lanes);
     if most < least {
         return Err(Error::Refused(format!(
@@ -279,14 +283,25 @@ fn scaled(cost: Argon2Cost, factor: f64, least: u32, most: u32) -> Argon2Cost {
     Argon2Cost { time: time as u32, memory_kib: memory as u32, lanes: cost.lanes }
 }
 
-/// Half of the physical memory; without swap no more than half of what is available either.
-fn sensible_memory_kib() -> u32 {
-    let Some(memory) = Memory::now() else { return DEFAULT_MEMORY_KIB };
+/// Half of the physical memory; without swap no more than half of what is available either, and never more than half of
+/// what control groups leave: who takes more is killed.
+fn sensible_memory_kib(memory: &Memory) -> u32 {
     let mut kib = memory.total_kib / 2;
     if !memory.has_swap && memory.available_kib / 2 > (64 << 10) {
         kib = kib.min(memory.available_kib / 2);
     }
+    kib = kib.min(memory.left_kib.map_or(u64::MAX, |left| left / 2));
     u32::try_from(kib).unwrap_or(u32::MAX)
+}
+
+/// Refuses memory that was asked for by number, and that there is not.
+fn check_there_is(memory_kib: u32, memory: Option<Memory>) -> Result<()> {
+    match memory.and_then(|memory| memory.most_kib()) {
+        Some(has_kib) if u64::from(memory_kib) > has_kib => {
+            Err(Error::NoMemory { needs_kib: memory_kib.into(), has_kib })
+        }
+        _ => Ok(()),
+    }
 }
 
 const ARGON2_MAX_LANES: u32 = 4;
@@ -324,6 +339,43 @@ mod tests {
         assert!(argon2(4 * 1024 * 1024 + 1, 1, Cost::Forced(4)).check().is_err());
         assert!(argon2(0, 1, Cost::Time(DEFAULT_TIME)).check().is_err());
         assert!(argon2(32, 0, Cost::Time(DEFAULT_TIME)).check().is_err());
+    }
+
+    fn memory(available_kib: u64, has_swap: bool, left_kib: Option<u64>) -> Memory {
+        Memory { total_kib: 8 << 20, available_kib, has_swap, left_kib }
+    }
+
+    #[test]
+    fn b23_what_is_sensible_leaves_room() {
+        let kib = |available, has_swap, left| sensible_memory_kib(&memory(available, has_swap, left));
+        assert_eq!(kib(7 << 20, true, None), 4 << 20);
+        assert_eq!(kib(1 << 20, true, None), 4 << 20, "the rest is swapped out");
+        assert_eq!(kib(1 << 20, false, None), 512 << 10);
+        // As cryptsetup: of very little it takes what it wants. A control group kills who does so.
+        assert_eq!(
+            (kib(128 << 10, false, None), kib((128 << 10) + 2, false, None)),
+            (4 << 20, (64 << 10) + 1)
+        );
+        for has_swap in [true, false] {
+            assert_eq!(kib(100 << 10, has_swap, Some(100 << 10)), 50 << 10);
+            assert_eq!(kib(400 << 10, has_swap, Some(400 << 10)), 200 << 10);
+        }
+    }
+
+    #[test]
+    fn b23_memory_that_is_not_there_is_refused() {
+        let fits = |kib, memory| check_there_is(kib, Some(memory));
+        fits(1024, memory(1024, false, None)).unwrap();
+        fits(1025, memory(1024, true, None)).unwrap();
+        fits(1024, memory(1024, true, Some(1024))).unwrap();
+        check_there_is(u32::MAX, None).unwrap();
+        for there in [memory(1024, false, None), memory(1024, true, Some(1024))] {
+            let error = fits(1025, there).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "Argon2 needs 1025 KiB of memory, and 1024 KiB are left to this process"
+            );
+        }
     }
 
     #[test]

@@ -1,8 +1,13 @@
 //! How much memory there is for this process, in KiB: what `/proc/meminfo` says, and what is left to the control groups
-//! it is in (cgroup v2, `memory.max`, `memory.current`, `memory.stat`).
+//! it is in.
+//!
+//! A process's groups stand in `/proc/self/cgroup` (cgroups(7)), a line a hierarchy, by their paths below what is
+//! mounted. Version 2 (`memory.max`, `memory.current`, `memory.stat`) and version 1 (`memory.limit_in_bytes`,
+//! `memory.usage_in_bytes`; admin-guide/cgroup-v1/memory.rst) may both be there; a group's limit binds all below it.
 
+use crate::mounts::{self, Mount};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What `/proc/meminfo` says, and control groups take from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +15,8 @@ pub(crate) struct Memory {
     pub(crate) total_kib: u64,
     pub(crate) available_kib: u64,
     pub(crate) has_swap: bool,
+    /// What control groups leave, where they limit it. Who takes more is killed.
+    pub(crate) left_kib: Option<u64>,
 }
 
 impl Memory {
@@ -17,11 +24,7 @@ impl Memory {
     pub(crate) fn now() -> Option<Self> {
         let machine = Self::parse(&fs::read_to_string("/proc/meminfo").ok()?)?;
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let left = left_to(&groups, Path::new("/sys/fs/cgroup"));
-        Some(Self {
-            available_kib: left.map_or(machine.available_kib, |kib| kib.min(machine.available_kib)),
-            ..machine
-        })
+        Some(machine.within(left_to(&groups, &mounts::all())))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -33,58 +36,107 @@ impl Memory {
             total_kib: field("MemTotal:")?,
             available_kib: field("MemAvailable:")?,
             has_swap: field("SwapTotal:").unwrap_or(0) > 0,
+            left_kib: None,
         })
     }
+
+    /// With control groups that leave so much.
+    fn within(self, left_kib: Option<u64>) -> Self {
+        let available_kib = left_kib.map_or(self.available_kib, |kib| kib.min(self.available_kib));
+        Self { available_kib, left_kib, ..self }
+    }
+
+    /// The most that there is at once, whatever it costs others; `None` where swap makes that unknown.
+    pub(crate) fn most_kib(&self) -> Option<u64> {
+        if self.has_swap { self.left_kib } else { Some(self.available_kib) }
+    }
 }
 
-/// The least that one of the control groups, from the process's own up to the one mounted at `mount`, may still take.
-/// A container sees its own group as the root.
-fn left_to(groups: &str, mount: &Path) -> Option<u64> {
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let left = |group: &Path| {
-        let text = |file: &str| fs::read_to_string(mount.join(group).join(file)).ok();
-        let max = text("memory.max")?.trim().parse::<u64>().ok()?;
-        let current = text("memory.current")?.trim().parse::<u64>().ok()?;
-        // The page cache counts as taken, but is given back when memory is short.
-        let stat = text("memory.stat").unwrap_or_default();
-        let cache = stat.lines().filter_map(|line| {
-            let bytes = line.strip_prefix("inactive_file ").or_else(|| line.strip_prefix("active_file "))?;
-            bytes.parse::<u64>().ok()
-        });
-        Some(max.saturating_sub(current.saturating_sub(cache.sum())) / 1024)
-    };
-    Path::new(own).ancestors().filter_map(left).min()
+/// The least that one of the control groups, from the process's own up to those at the mounts' roots, may still take.
+fn left_to(groups: &str, mounts: &[Mount]) -> Option<u64> {
+    let hierarchies = groups.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        let files = match controllers {
+            "" => &VERSION_2,
+            _ if controllers.split(',').any(|controller| controller == "memory") => &VERSION_1,
+            _ => return None,
+        };
+        let (mount, group) = group_below(Path::new(path), files, mounts)?;
+        let groups = group.ancestors().take_while(|group| group.starts_with(mount));
+        groups.enumerate().filter_map(|(above, group)| files.left(group, above == 0)).min()
+    });
+    hierarchies.min().map(|bytes| bytes / 1024)
 }
+
+/// Where the hierarchy is mounted, and the directory of a group. One that the mount does not show (a container's own is
+/// its root, by the host's path) is taken for the mount's root.
+fn group_below<'a>(path: &Path, files: &Files, mounts: &'a [Mount]) -> Option<(&'a Path, PathBuf)> {
+    let mut found = mounts.iter().filter(|mount| files.is_mounted(mount)).peekable();
+    let first = found.peek()?.point.as_path();
+    let shown = found.find_map(|mount| {
+        let below = path.strip_prefix(&mount.root).ok()?;
+        let is_inside = !below.components().any(|part| part.as_os_str() == "..");
+        is_inside.then(|| (mount.point.as_path(), mount.point.join(below)))
+    });
+    Some(shown.unwrap_or_else(|| (first, first.to_owned())))
+}
+
+/// What a version of control groups calls its files.
+struct Files {
+    kind: &'static str,
+    option: Option<&'static str>,
+    limit: &'static str,
+    used: &'static str,
+    /// Lines of `memory.stat`: the page cache counts as taken, but is given back when memory is short.
+    cache: [&'static str; 2],
+    /// A line of `memory.stat` with the least limit of all groups above, also of those that are not shown.
+    inherited: Option<&'static str>,
+}
+
+static VERSION_2: Files = Files {
+    kind: "cgroup2",
+    option: None,
+    limit: "memory.max",
+    used: "memory.current",
+    cache: ["inactive_file ", "active_file "],
+    inherited: None,
+};
+
+static VERSION_1: Files = Files {
+    kind: "cgroup",
+    option: Some("memory"),
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+    cache: ["total_inactive_file ", "total_active_file "],
+    inherited: Some("hierarchical_memory_limit "),
+};
+
+impl Files {
+    fn is_mounted(&self, mount: &Mount) -> bool {
+        let has = |option| mount.options.split(',').any(|word| word == option);
+        mount.kind == self.kind && self.option.is_none_or(has)
+    }
+
+    /// What the group may still take, in bytes; `None` without a limit. Only the process's own knows of limits above.
+    fn left(&self, group: &Path, is_own: bool) -> Option<u64> {
+        let text = |file: &str| fs::read_to_string(group.join(file)).unwrap_or_default();
+        if !is_own && text("memory.use_hierarchy").trim() == "0" {
+            return None;
+        }
+        let stat = text("memory.stat");
+        let line = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.parse::<u64>().ok());
+        let own = text(self.limit).trim().parse::<u64>().ok();
+        let above = self.inherited.filter(|_| is_own).and_then(line);
+        let limit = own.into_iter().chain(above).min().filter(|limit| *limit < UNLIMITED)?;
+        let used = text(self.used).trim().parse::<u64>().ok()?;
+        let cache = self.cache.iter().filter_map(|name| line(name)).sum();
+        Some(limit.saturating_sub(used.saturating_sub(cache)))
+    }
+}
+
+/// Version 1 has no word for no limit, but the largest number of whole pages (PAGE_COUNTER_MAX).
+const UNLIMITED: u64 = 1 << 62;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn meminfo_is_understood() {
-        let text = "MemTotal:       24660548 kB\nMemFree:  1 kB\nMemAvailable:   24000000 kB\nSwapTotal:             0 kB\n";
-        let memory = Memory { total_kib: 24_660_548, available_kib: 24_000_000, has_swap: false };
-        assert_eq!(Memory::parse(text), Some(memory));
-        assert_eq!(Memory::parse("nothing"), None);
-    }
-
-    #[test]
-    fn the_narrowest_control_group_counts() {
-        let mount = std::env::temp_dir().join(format!("keyway-cgroup-{}", std::process::id()));
-        let group = |name: &str, max: &str, current: &str| {
-            fs::create_dir_all(mount.join(name)).unwrap();
-            fs::write(mount.join(name).join("memory.max"), max).unwrap();
-            fs::write(mount.join(name).join("memory.current"), current).unwrap();
-        };
-        group("a/b", "max\n", "4096\n");
-        assert_eq!(left_to("0::/a/b\n", &mount), None);
-        group("a", "1048576\n", "524288\n");
-        assert_eq!(left_to("1:cpu:/x\n0::/a/b\n", &mount), Some(512));
-        fs::write(mount.join("a/memory.stat"), "anon 5\ninactive_file 1024\nactive_file 2048\n").unwrap();
-        assert_eq!(left_to("0::/a/b\n", &mount), Some(515));
-        group("a/b", "4096\n", "8192\n");
-        assert_eq!(left_to("0::/a/b\n", &mount), Some(0));
-        assert_eq!(left_to("1:cpu:/a/b\n", &mount), None);
-        fs::remove_dir_all(mount).unwrap();
-    }
-}
+mod tests;
