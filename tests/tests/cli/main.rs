@@ -2,6 +2,7 @@
 
 mod arguments;
 mod ciphers;
+mod control_groups;
 mod differential;
 mod help;
 mod init;
@@ -11,3 +12,4 @@ mod limits;
 mod mappings;
 mod plain;
 mod prompts;
+mod streams;

@@ -2,6 +2,8 @@
 //! header all the same.
 
 use crate::mounted::Mounted;
+use crate::served::Volume;
+use crate::session::Runtime;
 use keyway_tests::nbd::listens;
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{cryptsetup, need, need_that, peer};
@@ -34,6 +36,21 @@ fn two_keyways_and_formatting_are_refused() {
     m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use");
     peer("fusermount3", "-u").arg(&again).ok();
     m.unmount();
+}
+
+/// Whoever is refused learns which session to close.
+#[test]
+fn b22_the_busy_message_names_session_process_and_program() {
+    let runtime = Runtime::new();
+    let volume = Volume::new(&runtime.0, "disk.luks", 1);
+    runtime.open(&volume, "--backend nbd", "home").ok();
+    let pid = runtime.pid("home");
+    let again = runtime.open(&volume, "--backend nbd", "other").fails(5);
+    again.says("in use").says("home").says(&format!("process {pid}")).says("keyway-session");
+    let write = runtime.keyway("write --volume-key-file").arg(volume.key_file()).arg(volume.path());
+    let write = write.stdin("x").fails(5);
+    write.says("in use").says("home").says(&format!("process {pid}")).says("keyway-session");
+    runtime.keyway("close home").ok();
 }
 
 #[test]

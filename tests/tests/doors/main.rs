@@ -2,6 +2,7 @@
 
 mod block_device;
 mod broken_storage;
+mod children;
 mod core_file;
 mod elsewhere;
 mod fio;
@@ -19,5 +20,7 @@ mod serve;
 mod served;
 mod session;
 mod session_changes;
+mod strangers;
 mod tls;
+mod umount;
 mod users;

@@ -2,10 +2,11 @@
 
 use crate::served::Volume;
 use crate::session::Runtime;
-use keyway_tests::{keyway, need, need_that, peer, random};
+use keyway_tests::{keyway, need, need_that, peer, random, until};
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::time::Duration;
 
 #[test]
 fn another_size_while_it_is_open() {
@@ -187,3 +188,62 @@ fn direct_access_below_a_session() {
 
 /// include/uapi/asm-generic/fcntl.h
 const O_DIRECT: u32 = 0o40000;
+
+/// What was acknowledged before the key went is flushed: there is nothing to complain about.
+#[test]
+fn b18_a_suspended_session_closes() {
+    let runtime = Runtime::new();
+    let volume = Volume::new(&runtime.0, "disk.luks", 1);
+    runtime.open(&volume, "--backend nbd", "home").ok();
+    let mut client = runtime.connect("home");
+    client.write(5, b"before").unwrap();
+    runtime.keyway("luksSuspend home").ok();
+    runtime.keyway("close home").ok().quiet();
+    assert!(!runtime.directory("home").exists());
+    assert_eq!(volume.read(5, 6), b"before");
+
+    // Of one that waits its client is told, and whoever closes.
+    runtime.open(&volume, "--backend nbd", "home").ok();
+    let mut client = runtime.connect("home");
+    runtime.keyway("luksSuspend home").ok();
+    let writer = std::thread::spawn(move || client.write(0, b"lost"));
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!writer.is_finished());
+    runtime.keyway("close home").ok().says("home: Writes that waited for its key were refused.");
+    assert!(writer.join().unwrap().is_err());
+    assert_eq!(volume.read(5, 6), b"before");
+}
+
+#[test]
+fn b18_a_suspended_mount_closes() {
+    need!("fusermount3");
+    need_that!(Path::new("/dev/fuse").exists(), "there is no /dev/fuse");
+    let runtime = Runtime::new();
+    let volume = Volume::new(&runtime.0, "disk.luks", 1);
+    let plain = runtime.directory("home").join("fuse/plain");
+    let open = || runtime.open(&volume, "--backend fuse", "home").ok();
+    open();
+    fs::File::options().write(true).open(&plain).unwrap().write_all_at(b"before", 5).unwrap();
+    runtime.keyway("luksSuspend home").ok();
+    runtime.keyway("close home").ok().quiet();
+    assert!(!plain.exists() && !runtime.directory("home").exists());
+    assert_eq!(volume.read(5, 6), b"before");
+
+    // In use it stays open, and whoever waits goes on waiting.
+    open();
+    let file = fs::File::options().read(true).write(true).open(&plain).unwrap();
+    runtime.keyway("luksSuspend home").ok();
+    let writer = std::thread::spawn(move || file.write_all_at(b"after!", 5));
+    runtime.keyway("close home").fails(5).says("in use");
+    assert!(!writer.is_finished(), "its write was refused though the volume stays");
+    runtime.keyway("luksResume home").stdin("secret").ok();
+    writer.join().unwrap().unwrap();
+    runtime.keyway("close home").ok().quiet();
+    assert_eq!(volume.read(5, 6), b"after!");
+
+    // From outside.
+    open();
+    runtime.keyway("luksSuspend home").ok();
+    peer("fusermount3", "-u").arg(plain.parent().unwrap()).ok();
+    until("the session is over", || !runtime.directory("home").exists());
+}

@@ -24,9 +24,10 @@ pub(crate) static COMMAND: Command = Command {
     man: "DIR then holds one file, plain: the volume's plaintext, of the right size, for loop mounts, fuse2fs, QEMU, backup \
           tools. It cannot grow or shrink; programs that would cut it first (cp, a shell's >) are refused: write into it \
           with dd conv=notrunc.\n\n\
-          The command returns when DIR is mounted; a background process serves it. \"umount DIR\" (as root), \
-          \"fusermount3 -u DIR\" or \"keyway close\" ends it: what was written reaches the device, and the key is wiped. \
-          \"keyway list\" shows it.\n\n\
+          The command returns when DIR is mounted; a background process serves it. \"keyway umount DIR\" waits \
+          until nobody uses the file any longer, and ends it: what was written reaches the device, and the key is wiped. So \
+          do \"keyway close\", \"fusermount3 -u DIR\" and (as root) \"umount DIR\", but for as long as a program such as \
+          fuse2fs is still writing they are refused. \"keyway list\" shows it.\n\n\
           Holes: a file's hole reads as zeros, and what is discarded from an encrypted volume does not. Punching holes is \
           therefore refused, or with --allow-discards done by writing zeros, which take room; an fstrim through a loop device \
           then fills the image. A volume gives room back through the doors that tell a discard from zeros: \"keyway serve\" \
@@ -55,7 +56,7 @@ pub(crate) static COMMAND: Command = Command {
             line: "fuse2fs -o fakeroot ~/disk/plain ~/files",
             does: "then the files in it, without root",
         },
-        Example { line: "fusermount3 -u ~/files; fusermount3 -u ~/disk", does: "put everything away" },
+        Example { line: "keyway umount ~/files ~/disk", does: "put everything away" },
     ],
     run,
 };
@@ -153,7 +154,7 @@ fn usage(place: &str, dir: &Path, facts: &Facts) -> String {
          fuse2fs -o fakeroot '{place}' DIR    (an ext file system, without root)\n  \
          mount -o loop '{place}' DIR    (as root)\n  \
          qemu-system-x86_64 -drive 'file={place},format=raw,if=virtio{qemu}'\n  \
-         fusermount3 -u '{dir}'    (flushes, and wipes the key)\n"
+         keyway umount '{dir}'    (waits for its users, flushes, and wipes the key)\n"
     )
 }
 

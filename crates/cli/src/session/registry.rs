@@ -182,11 +182,11 @@ fn clear(directory: &Directory) {
             _ => {}
         }
     }
-    for name in directory.names().unwrap_or_default() {
-        if name != LOCK {
-            // Never into a directory: something may be mounted there still.
-            let _ = directory.remove(name);
-        }
+    let rest = directory.names().unwrap_or_default().into_iter().filter(|name| name != LOCK && name != FACTS);
+    // Never into a directory: something may be mounted there still, and the facts say what.
+    let cleared = rest.map(|name| directory.remove(name).is_ok()).fold(true, |all, done| all && done);
+    if cleared {
+        let _ = directory.remove(FACTS);
     }
 }
 
