@@ -52,7 +52,7 @@ impl fmt::Display for Entry {
 
 /// The entries of a table.
 pub fn parse(text: &[u8]) -> Vec<Entry> {
-    text.split(|&byte| byte == b'\n').filter_map(entry).collect()
+    text.split(|&byte| byte == b'\n').filter_map(entry).take(MOST_ENTRIES).collect()
 }
 
 /// The options of a comma-separated list.
@@ -61,7 +61,7 @@ pub fn options_of(list: &str) -> Vec<(String, String)> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         (name.trim().to_owned(), value.trim().to_owned())
     });
-    options.filter(|(name, _)| !name.is_empty()).collect()
+    options.filter(|(name, _)| !name.is_empty()).take(MOST_OPTIONS).collect()
 }
 
 /// The list of these options.
@@ -115,6 +115,11 @@ fn octal(digits: &[u8]) -> Option<u8> {
         _ => None,
     })
 }
+
+/// No machine opens more volumes; an entry takes fifty times its room in the table.
+const MOST_ENTRIES: usize = 1 << 14;
+/// Both manual pages together have less than a hundred.
+const MOST_OPTIONS: usize = 1 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -41,6 +41,7 @@ mod sys;
 mod tls;
 mod tokens;
 mod unlocking;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@ mod aarch64;
 mod fit;
 mod images;
 mod kernel;
+mod lies;
 mod ramdisk;
 mod root;
 mod uboot;

@@ -13,36 +13,39 @@
 //! Reserved memory: pairs of 64-bit address and length, the last 0, 0. Structure: words; 1 begins a node (its name, a zero, zeros to a multiple
 //! of four), 2 ends it, 3 is a property (length, offset of its name in the strings, value, zeros), 4 nothing, 9 the end.
 
+//! A tree that was read borrows names and values from its blob: many properties may have one name, and none of them a copy of it.
+
 mod reader;
 mod writer;
 
 pub use reader::Error;
+use std::borrow::Cow;
 
 /// A tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct Tree<'a> {
     /// Address and length of memory that is not to be used.
     pub reserved: Vec<(u64, u64)>,
     /// The CPU that boots.
     pub boot_cpu: u32,
     /// The node without a name.
-    pub root: Node,
+    pub root: Node<'a>,
 }
 
 /// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Node {
+pub struct Node<'a> {
     /// "memory@80000000"; empty of the root.
-    pub name: String,
+    pub name: Cow<'a, str>,
     /// Names and values, in order.
-    pub properties: Vec<(String, Vec<u8>)>,
+    pub properties: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
     /// Nodes in it, in order.
-    pub children: Vec<Node>,
+    pub children: Vec<Self>,
 }
 
-impl Tree {
+impl<'a> Tree<'a> {
     /// Reads a blob.
-    pub fn parse(blob: &[u8]) -> Result<Self, Error> {
+    pub fn parse(blob: &'a [u8]) -> Result<Self, Error> {
         reader::parse(blob)
     }
 
@@ -59,15 +62,15 @@ impl Tree {
     }
 }
 
-impl Node {
+impl Node<'_> {
     /// A node without anything in it.
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), ..Self::default() }
+        Self { name: name.to_owned().into(), ..Self::default() }
     }
 
     /// The value of a property.
     pub fn property(&self, name: &str) -> Option<&[u8]> {
-        self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
+        self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
     /// A property that is a text: without the zero behind it.
@@ -98,10 +101,10 @@ impl Node {
 
     /// Sets a property, which keeps its place where it has one.
     pub fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
-        let value = value.into();
+        let value = Cow::Owned(value.into());
         match self.properties.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => *old = value,
-            None => self.properties.push((name.to_owned(), value)),
+            None => self.properties.push((name.to_owned().into(), value)),
         }
     }
 
@@ -127,7 +130,7 @@ const END: u32 = 9;
 mod tests {
     use super::*;
 
-    fn tree() -> Tree {
+    fn tree() -> Tree<'static> {
         let mut root = Node::default();
         root.set_text("description", "a tree");
         root.set_cell("#address-cells", 1);
@@ -154,6 +157,37 @@ mod tests {
         assert_eq!((tree.root.number("#address-cells"), child.number("data")), (Some(1), None));
     }
 
+    /// 40,000 properties that share a name of 500 KB: a blob of a megabyte that says twenty gigabytes.
+    #[test]
+    fn a09_names_are_borrowed_and_short() {
+        let blob = |length: usize, count: usize| {
+            let properties: Vec<u8> = [3_u32, 0, 0].iter().flat_map(|word| word.to_be_bytes()).collect();
+            let structure =
+                [&[0, 0, 0, 1, 0, 0, 0, 0][..], &properties.repeat(count), &[0, 0, 0, 2, 0, 0, 0, 9]]
+                    .concat();
+            let strings = [&vec![b'n'; length][..], &[0]].concat();
+            let words =
+                [0xd00d_feed, 56 + structure.len() + strings.len(), 56, 56 + structure.len(), 40, 17, 16, 0];
+            let words = words.into_iter().chain([strings.len(), structure.len()]);
+            let header: Vec<u8> = words.flat_map(|word| (word as u32).to_be_bytes()).collect();
+            [header, vec![0; 16], structure, strings].concat()
+        };
+        let why = |blob: &[u8]| Tree::parse(blob).unwrap_err().to_string();
+        assert_eq!(
+            why(&blob(500_000, 40_000)),
+            "at byte 76 of the device tree: a name is longer than 256 bytes"
+        );
+        assert!(why(&blob(257, 1)).ends_with("a name is longer than 256 bytes"));
+        let longest = blob(256, 40_000);
+        let tree = Tree::parse(&longest).unwrap();
+        let range = longest.as_ptr_range();
+        let is_borrowed =
+            |name: &Cow<'_, str>| matches!(name, Cow::Borrowed(name) if range.contains(&name.as_ptr()));
+        assert!(tree.root.properties.iter().all(|(name, _)| name.len() == 256 && is_borrowed(name)));
+        assert!(Tree::parse(&blob(1, (1 << 18) - 1)).is_ok());
+        assert!(why(&blob(1, 1 << 18)).ends_with("it has more than 262144 nodes and properties"));
+    }
+
     #[test]
     fn damage_is_refused_with_its_place() {
         let blob = tree().to_blob().unwrap();
@@ -175,7 +209,7 @@ mod tests {
         for _ in 0..100 {
             deep = Node { children: vec![deep], ..Node::new("x") };
         }
-        deep.name.clear();
+        deep.name = Cow::Borrowed("");
         let blob = Tree { root: deep, ..Tree::default() }.to_blob().unwrap();
         assert!(Tree::parse(&blob).unwrap_err().to_string().contains("nodes are nested deeper than"));
     }

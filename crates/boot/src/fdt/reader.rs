@@ -1,6 +1,7 @@
 //! From a blob to a tree.
 
 use super::{BEGIN_NODE, END, END_NODE, MAGIC, NOP, Node, PROPERTY, Tree};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why a blob is no device tree.
@@ -27,7 +28,7 @@ pub enum Error {
     },
 }
 
-pub(super) fn parse(blob: &[u8]) -> Result<Tree, Error> {
+pub(super) fn parse(blob: &[u8]) -> Result<Tree<'_>, Error> {
     let header = blob.first_chunk::<HEADER>().ok_or(Error::NoHeader)?;
     let field = |index: usize| word(header, index * 4).unwrap_or_default();
     if field(0) != MAGIC {
@@ -42,7 +43,7 @@ pub(super) fn parse(blob: &[u8]) -> Result<Tree, Error> {
     let strings = block(blob, 12, field(3), field(8))?;
     // The block is checked; offsets in it count from the blob's start, for errors.
     let structure = block(blob, 8, field(2), field(9))?;
-    let mut reader = Reader { structure, start: field(2) as usize, at: 0, strings };
+    let mut reader = Reader { structure, start: field(2) as usize, at: 0, strings, things: 0 };
     let reserved = reserved(blob, field(4) as usize)?;
     let root = reader.tree()?;
     Ok(Tree { reserved, boot_cpu: field(7), root })
@@ -72,10 +73,12 @@ struct Reader<'a> {
     start: usize,
     at: usize,
     strings: &'a [u8],
+    /// Nodes and properties so far.
+    things: usize,
 }
 
 impl<'a> Reader<'a> {
-    fn tree(&mut self) -> Result<Node, Error> {
+    fn tree(&mut self) -> Result<Node<'a>, Error> {
         while self.peek() == Some(NOP) {
             self.word()?;
         }
@@ -93,16 +96,14 @@ impl<'a> Reader<'a> {
     }
 
     /// What follows the word that begins a node.
-    fn node(&mut self, depth: usize) -> Result<Node, Error> {
+    fn node(&mut self, depth: usize) -> Result<Node<'a>, Error> {
         if depth > DEEPEST {
             return self.wrong("nodes are nested deeper than any boot loader reads");
         }
-        let rest = self.structure.get(self.at..).unwrap_or_default();
-        let Some(length) = rest.iter().position(|byte| *byte == 0) else {
-            return self.wrong("a node's name has no end");
-        };
-        let mut node = Node::new(self.text(&rest[..length])?);
-        self.pass(length + 1)?;
+        self.count()?;
+        let name = self.name(self.structure.get(self.at..).unwrap_or_default())?;
+        let mut node = Node { name: name.into(), ..Node::default() };
+        self.pass(name.len() + 1)?;
         loop {
             match self.word()? {
                 NOP => {}
@@ -118,20 +119,38 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn property(&mut self) -> Result<(String, Vec<u8>), Error> {
+    fn property(&mut self) -> Result<(Cow<'a, str>, Cow<'a, [u8]>), Error> {
+        self.count()?;
         let (length, name) = (self.word()? as usize, self.word()? as usize);
-        let name = self.strings.get(name..).and_then(|rest| rest.split(|byte| *byte == 0).next());
-        let Some(name) = name else { return self.wrong("a property's name is not among the strings") };
-        let name = self.text(name)?.to_owned();
+        let Some(name) = self.strings.get(name..) else {
+            return self.wrong("a property's name is not among the strings");
+        };
+        let name = self.name(name)?;
         let value = self.structure.get(self.at..).and_then(|rest| rest.get(..length));
         let Some(value) = value else { return self.wrong("a property reaches beyond the end") };
         self.pass(length)?;
-        Ok((name, value.to_vec()))
+        Ok((name.into(), value.into()))
     }
 
-    fn text(&self, bytes: &'a [u8]) -> Result<&'a str, Error> {
-        let at = self.start + self.at;
-        std::str::from_utf8(bytes).map_err(|_| Error::At { at, why: "a name is no text" })
+    /// A name, in front of its zero.
+    fn name(&self, bytes: &'a [u8]) -> Result<&'a str, Error> {
+        let most = &bytes[..bytes.len().min(LONGEST_NAME + 1)];
+        let Some(length) = most.iter().position(|byte| *byte == 0) else {
+            return self.wrong(match bytes.len() > LONGEST_NAME {
+                true => "a name is longer than 256 bytes",
+                false => "a name has no end",
+            });
+        };
+        std::str::from_utf8(&bytes[..length]).or_else(|_| self.wrong("a name is no text"))
+    }
+
+    /// One node or property more.
+    fn count(&mut self) -> Result<(), Error> {
+        self.things += 1;
+        match self.things <= MOST_THINGS {
+            true => Ok(()),
+            false => self.wrong("it has more than 262144 nodes and properties"),
+        }
     }
 
     fn peek(&self) -> Option<u32> {
@@ -183,3 +202,8 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 const HEADER: usize = 40;
 /// U-Boot and libfdt have limits like this.
 const DEEPEST: usize = 64;
+/// The specification has names of at most 31 bytes, Linux's trees some that are twice as long. Properties share their names in the blob:
+/// without a limit a megabyte of properties of one name of a megabyte is terabytes to be looked through.
+const LONGEST_NAME: usize = 256;
+/// Trees of the largest boards have some tens of thousands. In memory each takes up to twenty times its room in the blob.
+const MOST_THINGS: usize = 1 << 18;

@@ -3,7 +3,7 @@
 use super::{BEGIN_NODE, END, END_NODE, MAGIC, Node, PROPERTY, Tree};
 use std::collections::HashMap;
 
-pub(super) fn blob(tree: &Tree) -> Option<Vec<u8>> {
+pub(super) fn blob(tree: &Tree<'_>) -> Option<Vec<u8>> {
     let mut writer = Writer::default();
     writer.node(&tree.root)?;
     writer.word(END);
@@ -36,15 +36,15 @@ pub(super) fn blob(tree: &Tree) -> Option<Vec<u8>> {
 }
 
 #[derive(Default)]
-struct Writer {
+struct Writer<'a> {
     structure: Vec<u8>,
     strings: Vec<u8>,
     /// Where each name stands.
-    known: HashMap<String, u32>,
+    known: HashMap<&'a str, u32>,
 }
 
-impl Writer {
-    fn node(&mut self, node: &Node) -> Option<()> {
+impl<'a> Writer<'a> {
+    fn node(&mut self, node: &'a Node<'_>) -> Option<()> {
         self.word(BEGIN_NODE);
         self.structure.extend_from_slice(node.name.as_bytes());
         self.structure.push(0);
@@ -62,14 +62,14 @@ impl Writer {
         Some(())
     }
 
-    fn string(&mut self, name: &str) -> Option<u32> {
+    fn string(&mut self, name: &'a str) -> Option<u32> {
         if let Some(at) = self.known.get(name) {
             return Some(*at);
         }
         let at = u32::try_from(self.strings.len()).ok()?;
         self.strings.extend_from_slice(name.as_bytes());
         self.strings.push(0);
-        self.known.insert(name.to_owned(), at);
+        self.known.insert(name, at);
         Some(at)
     }
 

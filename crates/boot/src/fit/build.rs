@@ -34,7 +34,7 @@ pub struct Piece {
 
 impl Parts {
     /// The tree, without the values of its hashes.
-    pub fn tree(self) -> Result<Tree, Error> {
+    pub fn tree(self) -> Result<Tree<'static>, Error> {
         let mut root = Node::default();
         root.set_text("description", &self.description);
         root.set_cell("#address-cells", if self.is_wide() { 2 } else { 1 });
@@ -90,7 +90,7 @@ impl Parts {
         Err(Error::Node { path: self.kernel.name.clone(), why })
     }
 
-    fn kernel_node(&self) -> Result<Node, Error> {
+    fn kernel_node(&self) -> Result<Node<'static>, Error> {
         let kind = if self.load.is_some() { "kernel" } else { "kernel_noload" };
         let mut node = self.node("kernel-1", &self.kernel, kind, self.compression()?);
         let hashes = std::mem::take(&mut node.children);
@@ -110,7 +110,7 @@ impl Parts {
         self.load.is_some_and(|(load, entry)| load.max(entry) > u64::from(u32::MAX))
     }
 
-    fn node(&self, name: &str, piece: &Piece, kind: &str, compression: &str) -> Node {
+    fn node(&self, name: &str, piece: &Piece, kind: &str, compression: &str) -> Node<'static> {
         let mut node = Node::new(name);
         node.set_text("description", &piece.name);
         node.set("data", piece.data.as_slice());
@@ -128,7 +128,7 @@ impl Parts {
         node
     }
 
-    fn configuration(&self, number: usize, description: &str) -> Node {
+    fn configuration(&self, number: usize, description: &str) -> Node<'static> {
         let mut node = Node::new(&format!("conf-{number}"));
         node.set_text("description", description);
         node.set_text("kernel", "kernel-1");

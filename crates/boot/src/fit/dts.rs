@@ -23,8 +23,8 @@ pub struct Error {
 }
 
 /// The tree of a source; `include` gives the content of the files that it names.
-pub fn parse(source: &str, include: &mut Include<'_>) -> Result<Tree, Error> {
-    let mut parser = Parser { source: source.as_bytes(), at: 0, include };
+pub fn parse(source: &str, include: &mut Include<'_>) -> Result<Tree<'static>, Error> {
+    let mut parser = Parser { source: source.as_bytes(), at: 0, include, included: 0 };
     let mut tree = Tree::default();
     parser.blank()?;
     while parser.takes("/memreserve/")? {
@@ -56,17 +56,22 @@ struct Parser<'a, 'b, 'c> {
     source: &'a [u8],
     at: usize,
     include: &'b mut Include<'c>,
+    /// Bytes of files so far.
+    included: usize,
 }
 
 impl Parser<'_, '_, '_> {
     /// `{ … }`.
-    fn body(&mut self, node: &mut Node, depth: usize) -> Result<(), Error> {
+    fn body(&mut self, node: &mut Node<'_>, depth: usize) -> Result<(), Error> {
         if depth > DEEPEST {
             return self.wrong("nodes are nested deeper than any boot loader reads");
         }
         self.expect("{")?;
         while !self.takes("}")? {
             let mut name = self.name()?;
+            if node.children.len().max(node.properties.len()) >= MOST_IN_NODE {
+                return self.wrong("a node has at most 4096 nodes and 4096 properties");
+            }
             // A label says nothing in a blob without references.
             if self.takes(":")? {
                 name = self.name()?;
@@ -142,6 +147,10 @@ impl Parser<'_, '_, '_> {
         } else {
             content
         };
+        self.included += part.len();
+        if self.included > MOST_INCLUDED {
+            return self.wrong("with this file, more than 2 GiB of files are included");
+        }
         self.expect(")")?;
         Ok(part)
     }
@@ -289,12 +298,16 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 const DEEPEST: usize = 64;
+/// Each is compared with those before it, since a source may set one twice.
+const MOST_IN_NODE: usize = 1 << 12;
+/// No boot loader takes more; a source of a kilobyte can name a file a hundred times.
+const MOST_INCLUDED: usize = 2 << 30;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(source: &str) -> Result<Tree, String> {
+    fn read(source: &str) -> Result<Tree<'static>, String> {
         let mut include = |name: &str| match name {
             "./Image" => Ok(b"kernel".to_vec()),
             other => Err(format!("{other} is not there")),
@@ -339,5 +352,10 @@ mod tests {
         assert_eq!(why("/* "), "line 1: a comment has no end");
         assert_eq!(why(&"/ {a".repeat(3)), "line 1: here \";\" is expected");
         assert!(why(&format!("/ {{{}", "a {".repeat(100))).contains("nested deeper"));
+        let properties: String = (0..5000).map(|number| format!("p{number};\n")).collect();
+        assert_eq!(
+            why(&format!("/ {{\n{properties}}};")),
+            "line 4098: a node has at most 4096 nodes and 4096 properties"
+        );
     }
 }

@@ -45,7 +45,7 @@ impl Algorithm {
 }
 
 /// Computes the hashes that an image's node asks for.
-pub(super) fn fill_in(image: &mut Node) -> Result<(), Error> {
+pub(super) fn fill_in(image: &mut Node<'_>) -> Result<(), Error> {
     let data = image.property("data").unwrap_or_default().to_vec();
     let path = format!("/images/{}", image.name);
     for node in image.children.iter_mut().filter(|node| is_hash(node)) {
@@ -61,8 +61,8 @@ pub(super) fn fill_in(image: &mut Node) -> Result<(), Error> {
 }
 
 /// Algorithm and verdict of each hash of an image.
-pub(super) fn verify(image: &Node, data: &[u8]) -> Vec<(String, Verdict)> {
-    let verdict = |node: &Node| {
+pub(super) fn verify(image: &Node<'_>, data: &[u8]) -> Vec<(String, Verdict)> {
+    let verdict = |node: &Node<'_>| {
         let name = node.text("algo").unwrap_or_default();
         let verdict = match (Algorithm::find(name), node.property("value")) {
             (Some(algorithm), Some(value)) if algorithm.value(data) == value => Verdict::Right,
@@ -74,6 +74,6 @@ pub(super) fn verify(image: &Node, data: &[u8]) -> Vec<(String, Verdict)> {
     image.children.iter().filter(|node| is_hash(node)).map(verdict).collect()
 }
 
-fn is_hash(node: &Node) -> bool {
+pub(super) fn is_hash(node: &Node<'_>) -> bool {
     node.name.starts_with("hash")
 }

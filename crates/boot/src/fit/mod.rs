@@ -50,7 +50,7 @@ pub struct Layout {
 }
 
 /// The image that a tree describes: hashes computed, names checked.
-pub fn image(mut tree: Tree, layout: Layout) -> Result<Vec<u8>, Error> {
+pub fn image(mut tree: Tree<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
     check(&tree.root)?;
     tree.root.set_cell("timestamp", layout.time);
     let images = tree.root.children.iter_mut().find(|child| child.name == IMAGES);
@@ -78,19 +78,19 @@ pub fn from_source(source: &str, include: &mut dts::Include<'_>, layout: Layout)
     image(dts::parse(source, include).map_err(Error::Source)?, layout)
 }
 
-fn move_out(image: &mut Node, external: &mut Vec<u8>, alignment: usize) -> Result<(), Error> {
+fn move_out(image: &mut Node<'_>, external: &mut Vec<u8>, alignment: usize) -> Result<(), Error> {
     let Some(place) = image.properties.iter().position(|(name, _)| name == "data") else { return Ok(()) };
     let (_, data) = image.properties.remove(place);
     external.resize(external.len().next_multiple_of(alignment), 0);
     let number = |number: usize| u32::try_from(number).map_err(|_| Error::TooLarge);
     image.set_cell("data-size", number(data.len())?);
     image.set_cell("data-offset", number(external.len())?);
-    external.extend(data);
+    external.extend_from_slice(&data);
     Ok(())
 }
 
 /// That configurations name images that are there, and images have data.
-fn check(root: &Node) -> Result<(), Error> {
+fn check(root: &Node<'_>) -> Result<(), Error> {
     let wrong = |path: String, why: String| Err(Error::Node { path, why });
     let Some(images) = root.child(IMAGES).filter(|images| !images.children.is_empty()) else {
         return wrong(format!("/{IMAGES}"), "there are no images".to_owned());

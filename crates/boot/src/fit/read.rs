@@ -1,18 +1,19 @@
 //! A FIT image that is there: its images, what they hold, whether their hashes are right.
 
-use super::hashes::{Verdict, verify};
+use super::hashes::{Verdict, is_hash, verify};
 use super::{CONFIGURATIONS, Error, IMAGES, NAMING};
 use crate::fdt::{Node, Tree};
+use std::borrow::Cow;
 
 /// A FIT image.
 #[derive(Debug, Clone)]
-pub struct Fit {
+pub struct Fit<'a> {
     /// Of the root.
     pub description: String,
     /// Seconds since 1970.
     pub time: Option<u64>,
     /// In order.
-    pub images: Vec<Image>,
+    pub images: Vec<Image<'a>>,
     /// In order.
     pub configurations: Vec<Configuration>,
     /// The name of the configuration that boots unless another is asked for.
@@ -21,15 +22,15 @@ pub struct Fit {
 
 /// A kernel, a ramdisk, a device tree.
 #[derive(Debug, Clone)]
-pub struct Image {
+pub struct Image<'a> {
     /// "kernel-1".
     pub name: String,
     /// Description, type, arch, os, compression: what the node says.
     pub facts: Vec<(&'static str, String)>,
     /// Load and entry address.
     pub addresses: Vec<(&'static str, u64)>,
-    /// The data.
-    pub data: Vec<u8>,
+    /// The data, where it stands in the file: images may overlap.
+    pub data: Cow<'a, [u8]>,
     /// Each hash with its verdict.
     pub hashes: Vec<(String, Verdict)>,
 }
@@ -45,23 +46,26 @@ pub struct Configuration {
     pub images: Vec<(&'static str, String)>,
 }
 
-impl Fit {
+impl<'a> Fit<'a> {
     /// Reads an image, whoever made it.
-    pub fn read(file: &[u8]) -> Result<Self, Error> {
+    pub fn read(file: &'a [u8]) -> Result<Self, Error> {
         let tree = Tree::parse(file).map_err(Error::Tree)?;
         let end = Tree::length(file).unwrap_or_default().next_multiple_of(4);
         let Some(images) = tree.root.child(IMAGES) else {
-            let why = "it is not there: this is a device tree, but no FIT image".to_owned();
-            return Err(Error::Node { path: format!("/{IMAGES}"), why });
+            return wrong(IMAGES, "", "it is not there: this is a device tree, but no FIT image");
         };
-        let images = images.children.iter().map(|node| image(node, file, end)).collect::<Result<_, _>>()?;
+        let mut left = file.len().saturating_mul(MOST_OVERLAP);
+        let images = images.children.iter().map(|node| image(node, file, end, &mut left));
+        let images = images.collect::<Result<_, _>>()?;
         let configurations = tree.root.child(CONFIGURATIONS);
+        let mut names = MOST_NAMES;
+        let all = configurations.iter().flat_map(|all| &all.children);
         Ok(Self {
             description: tree.root.text("description").unwrap_or_default().to_owned(),
             time: tree.root.number("timestamp"),
             images,
             default: configurations.and_then(|all| all.text("default")).map(str::to_owned),
-            configurations: configurations.iter().flat_map(|all| &all.children).map(configuration).collect(),
+            configurations: all.map(|node| configuration(node, &mut names)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -71,39 +75,68 @@ impl Fit {
     }
 }
 
-fn image(node: &Node, file: &[u8], end: usize) -> Result<Image, Error> {
-    let data = data(node, file, end).ok_or_else(|| Error::Node {
-        path: format!("/{IMAGES}/{}", node.name),
-        why: "its data is not there, or reaches beyond the end".to_owned(),
-    })?;
+/// One image, as long as all together do not read more than is `left`.
+fn image<'a>(node: &Node<'a>, file: &'a [u8], end: usize, left: &mut usize) -> Result<Image<'a>, Error> {
+    let Some(data) = data(node, file, end) else {
+        return wrong(IMAGES, &node.name, "its data is not there, or reaches beyond the end");
+    };
+    let times = 1 + node.children.iter().filter(|child| is_hash(child)).count();
+    match left.checked_sub(data.len().saturating_mul(times)) {
+        Some(rest) => *left = rest,
+        None => {
+            let why = format!(
+                "images that overlap, and their hashes, read the file more than {MOST_OVERLAP} times"
+            );
+            return wrong(IMAGES, &node.name, &why);
+        }
+    }
     let facts = ["description", "type", "arch", "os", "compression"];
     let facts = facts.into_iter().filter_map(|name| Some((name, node.text(name)?.to_owned()))).collect();
     let addresses =
         ["load", "entry"].into_iter().filter_map(|name| Some((name, node.number(name)?))).collect();
-    let hashes = verify(node, data);
-    Ok(Image { name: node.name.clone(), facts, addresses, data: data.to_vec(), hashes })
+    let hashes = verify(node, &data);
+    Ok(Image { name: node.name.clone().into_owned(), facts, addresses, data, hashes })
 }
 
 /// In the tree, behind it, or at a place in the file.
-fn data<'a>(node: &'a Node, file: &'a [u8], end: usize) -> Option<&'a [u8]> {
-    if let Some(data) = node.property("data") {
-        return Some(data);
+fn data<'a>(node: &Node<'a>, file: &'a [u8], end: usize) -> Option<Cow<'a, [u8]>> {
+    if let Some((_, data)) = node.properties.iter().find(|(name, _)| name == "data") {
+        // Borrowed from the file by whoever read the tree.
+        return Some(data.clone());
     }
     let number = |name| node.number(name).and_then(|number| usize::try_from(number).ok());
     let start = match number("data-position") {
         Some(position) => position,
         None => end.checked_add(number("data-offset")?)?,
     };
-    file.get(start..)?.get(..number("data-size")?)
+    file.get(start..)?.get(..number("data-size")?).map(Cow::Borrowed)
 }
 
-fn configuration(node: &Node) -> Configuration {
-    let named = NAMING
-        .into_iter()
-        .flat_map(|property| node.texts(property).into_iter().map(move |name| (property, name.to_owned())));
-    Configuration {
-        name: node.name.clone(),
-        description: node.text("description").unwrap_or_default().to_owned(),
-        images: named.collect(),
+fn configuration(node: &Node<'_>, names: &mut usize) -> Result<Configuration, Error> {
+    let mut images = Vec::new();
+    for property in NAMING {
+        let Some(value) = node.property(property) else { continue };
+        let named = 1 + value.iter().filter(|byte| **byte == 0).count();
+        let Some(rest) = names.checked_sub(named) else {
+            let why = format!("all configurations together name more than {MOST_NAMES} images");
+            return wrong(CONFIGURATIONS, &node.name, &why);
+        };
+        *names = rest;
+        images.extend(node.texts(property).into_iter().map(|name| (property, name.to_owned())));
     }
+    Ok(Configuration {
+        name: node.name.clone().into_owned(),
+        description: node.text("description").unwrap_or_default().to_owned(),
+        images,
+    })
 }
+
+fn wrong<T>(parent: &str, node: &str, why: &str) -> Result<T, Error> {
+    let path = if node.is_empty() { format!("/{parent}") } else { format!("/{parent}/{node}") };
+    Err(Error::Node { path, why: why.to_owned() })
+}
+
+/// No tool makes images that overlap; one with all of U-Boot's six hashes is read seven times.
+const MOST_OVERLAP: usize = 16;
+/// Of images in configurations: boards are few, and each has one of every kind.
+const MOST_NAMES: usize = 1 << 16;

@@ -103,7 +103,8 @@ fn pieces_with_two_boards() {
     kernel[56..60].copy_from_slice(b"ARM\x64");
     let kernel = Piece { name: "Image".into(), data: kernel };
     let bare = Parts { dtbs: Vec::new(), load: None, kernel, ..parts };
-    let fit = Fit::read(&image(bare.tree().unwrap(), Layout::default()).unwrap()).unwrap();
+    let blob = image(bare.tree().unwrap(), Layout::default()).unwrap();
+    let fit = Fit::read(&blob).unwrap();
     assert!(fit.images[0].facts.contains(&("type", "kernel_noload".into())));
 }
 
@@ -132,4 +133,48 @@ fn kernels_that_u_boot_cannot_place_by_itself() {
     assert_eq!(why(b"\xfd7zXZ\0"), "Image: it is packed with xz, which U-Boot does not unpack");
     assert_eq!(made("arm64", &[0x1f, 0x8b, 8], Some((0x4000_0000, 0x4000_0000))), Ok(()));
     assert_eq!(made("arm", &[0; 100], None), Ok(()));
+}
+
+/// 4,000 images that are all of the file, and one with as many hashes.
+#[test]
+fn a09_images_overlap_only_so_much() {
+    let fit = |count: usize, hashes: usize| {
+        let mut images = Node::new(IMAGES);
+        for number in 0..count {
+            let mut image = Node::new(&format!("image-{number}"));
+            image.set_cell("data-position", 0);
+            image.set_cell("data-size", 500_000);
+            for number in 0..hashes {
+                let mut hash = Node::new(&format!("hash-{number}"));
+                hash.set_text("algo", "crc32");
+                image.children.push(hash);
+            }
+            images.children.push(image);
+        }
+        let root = Node { children: vec![images], ..Node::default() };
+        let mut blob = Tree { root, ..Tree::default() }.to_blob().unwrap();
+        blob.resize(500_000, 7);
+        blob
+    };
+    let refused = |blob: &[u8]| Fit::read(blob).unwrap_err().to_string();
+    assert_eq!(
+        refused(&fit(4000, 0)),
+        "/images/image-16: images that overlap, and their hashes, read the file more than 16 times"
+    );
+    assert!(refused(&fit(1, 4000)).starts_with("/images/image-0: images that overlap, and their hashes"));
+    let blob = fit(4, 3);
+    let read = Fit::read(&blob).unwrap();
+    assert!(read.images.iter().all(|image| image.data.as_ptr() == blob.as_ptr()), "no copies");
+    // A megabyte of names of images.
+    let mut images = Node::new(IMAGES);
+    images.children.push(Node { properties: vec![("data".into(), (&b"x"[..]).into())], ..Node::new("x") });
+    let mut configurations = Node::new(CONFIGURATIONS);
+    configurations.children.push(Node::new("conf-1"));
+    configurations.children[0].set("loadables", b"x\0".repeat(500_000));
+    let root = Node { children: vec![images, configurations], ..Node::default() };
+    let blob = Tree { root, ..Tree::default() }.to_blob().unwrap();
+    assert_eq!(
+        refused(&blob),
+        "/configurations/conf-1: all configurations together name more than 65536 images"
+    );
 }

@@ -66,8 +66,17 @@ impl Compression {
         })
     }
 
-    /// All of `packed`, at most `most` bytes.
-    pub fn unpack_all(self, mut packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
+    /// All of `packed`, where that is not more than `most` bytes.
+    pub fn unpack_all(self, packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
+        let unpacked = self.unpack_some(packed, most.saturating_add(1))?;
+        match unpacked.len() as u64 > most {
+            true => Err(io::Error::other(format!("it unpacks to more than {most} bytes"))),
+            false => Ok(unpacked),
+        }
+    }
+
+    /// The first bytes of what `packed` unpacks to.
+    pub fn unpack_some(self, mut packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
         let mut unpacked = Vec::new();
         self.unpack(&mut packed)?.take(most).read_to_end(&mut unpacked)?;
         Ok(unpacked)
@@ -94,4 +103,5 @@ const MAGICS: &[(&[u8], Compression)] = &[
     (b"BZh", Compression::Bzip2),
     (&[0x89, b'L', b'Z', b'O'], Compression::Lzo),
 ];
-const LZMA_MEMORY_KIB: u32 = 1 << 18;
+/// For the dictionary, which stands in the packed bytes: `xz -9` takes half of that.
+const LZMA_MEMORY_KIB: u32 = 1 << 17;

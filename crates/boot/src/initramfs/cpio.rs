@@ -45,7 +45,7 @@ pub struct Entry {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// What stands at this byte is no entry.
+    /// What stands at this byte is no entry, or one that nobody needs to read.
     NotAnEntry {
         /// The byte.
         at: u64,
@@ -91,6 +91,9 @@ impl<R: BufRead> Archive<R> {
         if name.pop() != Some(0) || name.contains(&0) {
             return not("its name does not end with its first zero");
         }
+        if mode & writer::TYPE == writer::LINK && size > LONGEST_NAME {
+            return not("its link leads to more than 4096 bytes, longer than any path");
+        }
         (self.left, self.padding) = (u64::from(size), padding(u64::from(size)));
         self.discard(padding(HEADER as u64 + u64::from(name_length)))?;
         if name == TRAILER {
@@ -124,6 +127,11 @@ impl<R: BufRead> Archive<R> {
                 return Ok(is_archive);
             }
         }
+    }
+
+    /// How many bytes were read so far.
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// The stream, from where reading stopped.
@@ -219,7 +227,7 @@ fn padding(length: u64) -> u64 {
 pub(super) const HEADER: usize = 110;
 /// The name that ends an archive.
 pub(super) const TRAILER: &[u8] = b"TRAILER!!!";
-/// The kernel's PATH_MAX.
+/// The kernel's PATH_MAX, for names and links: it passes over longer ones.
 const LONGEST_NAME: u32 = 4096;
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn zstd(frame: &[u8]) -> Option<usize> {
 
 /// One stream, when it is the last thing in the image.
 fn xz(stream: &[u8]) -> Option<usize> {
-    let padding = stream.iter().rev().take_while(|byte| **byte == 0).count();
+    let padding = stream.iter().rev().take(MOST_PADDING).take_while(|byte| **byte == 0).count();
     let end = stream.len() - padding;
     let footer = stream.get(end.checked_sub(FOOTER)?..end)?;
     let (length, magic) = (footer.get(4..8)?, &footer[10..]);
@@ -81,6 +81,8 @@ fn number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Images are padded to disks' blocks. Every part of an image looks for its own.
+const MOST_PADDING: usize = 1 << 16;
 /// Of a stream; its header is as long.
 const FOOTER: usize = 12;
 

@@ -5,7 +5,7 @@ use super::{Error, walk, writer};
 use keyway_crypto::hash::Hash;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// What an image unpacks to: of several entries of a name the last.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub struct Item {
     pub special: (u32, u32),
     /// A link's target.
     pub target: Option<String>,
-    /// A file's SHA-256, where that was asked for.
+    /// Of a file's content, where that was asked for.
     digest: Vec<u8>,
 }
 
@@ -52,13 +52,12 @@ impl Listing {
                 target: None,
                 digest: Vec::new(),
             };
-            if entry.is_link() || with_digests && entry.is_file() {
-                let mut bytes = Vec::new();
-                content.read_to_end(&mut bytes)?;
-                if entry.is_link() {
-                    item.target = Some(String::from_utf8_lossy(&bytes).into_owned());
-                }
-                item.digest = Hash::Sha256.digest(&[&bytes]);
+            if entry.is_link() {
+                let mut target = Vec::new();
+                content.read_to_end(&mut target)?;
+                item.target = Some(String::from_utf8_lossy(&target).into_owned());
+            } else if with_digests && entry.is_file() {
+                item.digest = digest(content)?;
             }
             listing.items.insert(entry.name.clone(), item);
             Ok(())
@@ -82,6 +81,18 @@ impl Listing {
         found
     }
 }
+
+/// SHA-256 over the pieces of a content, each behind the digest so far: what differs, differs. No content has to be in memory for it.
+fn digest(content: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let (mut digest, mut piece) = (Vec::new(), Vec::new());
+    while content.take(PIECE).read_to_end(&mut piece)? > 0 {
+        digest = Hash::Sha256.digest(&[&digest, &piece]);
+        piece.clear();
+    }
+    Ok(digest)
+}
+
+const PIECE: u64 = 64 << 10;
 
 /// As `ls -l` shows it: "-rwxr-xr-x     5120", and where a link leads.
 impl fmt::Display for Item {

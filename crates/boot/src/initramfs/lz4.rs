@@ -15,14 +15,17 @@ pub(super) const MAGIC: &[u8] = &[0x02, 0x21, 0x4c, 0x18];
 /// Unpacks one frame.
 pub(super) struct Reader<'a, 'b> {
     packed: &'a mut &'b [u8],
+    /// As long as the longest block could be so far; never made shorter, since making it longer again costs more than small blocks do.
     block: Vec<u8>,
+    /// Of the block that is there: what was read, and where it ends.
     read: usize,
+    end: usize,
     started: bool,
 }
 
 impl<'a, 'b> Reader<'a, 'b> {
     pub(super) fn new(packed: &'a mut &'b [u8]) -> Self {
-        Self { packed, block: Vec::new(), read: 0, started: false }
+        Self { packed, block: Vec::new(), read: 0, end: 0, started: false }
     }
 
     /// Unpacks the next block. Whether there was one.
@@ -39,10 +42,10 @@ impl<'a, 'b> Reader<'a, 'b> {
             let Some((block, after)) = rest.split_at_checked(length) else {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             };
-            self.block.resize(LARGEST_BLOCK, 0);
-            let unpacked = lz4_flex::block::decompress_into(block, &mut self.block)
+            let room = length.saturating_mul(MOST_TIMES).min(LARGEST_BLOCK);
+            self.block.resize(room.max(self.block.len()), 0);
+            self.end = lz4_flex::block::decompress_into(block, &mut self.block)
                 .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
-            self.block.truncate(unpacked);
             (self.read, *self.packed) = (0, after);
             return Ok(true);
         }
@@ -52,12 +55,12 @@ impl<'a, 'b> Reader<'a, 'b> {
 
 impl Read for Reader<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.read == self.block.len() {
+        while self.read == self.end {
             if !self.next_block()? {
                 return Ok(0);
             }
         }
-        let length = buffer.len().min(self.block.len() - self.read);
+        let length = buffer.len().min(self.end - self.read);
         buffer[..length].copy_from_slice(&self.block[self.read..self.read + length]);
         self.read += length;
         Ok(length)
@@ -65,10 +68,33 @@ impl Read for Reader<'_, '_> {
 }
 
 const LARGEST_BLOCK: usize = 8 << 20;
+/// A byte of a length stands for 255 bytes, and there is no shorter way to say them.
+const MOST_TIMES: usize = 255;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each block had eight megabytes cleared for it: 64 seconds for one megabyte of them.
+    #[test]
+    fn a09_small_blocks_take_no_more_than_they_are() {
+        let mut packed = Vec::from(MAGIC);
+        for byte in 0..200_000_u32 {
+            // A token for one literal, and it.
+            packed.extend([2, 0, 0, 0, 0x10, byte as u8]);
+        }
+        let mut rest = &packed[..];
+        let mut reader = Reader::new(&mut rest);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        assert_eq!((bytes.len(), bytes[300], reader.block.len()), (200_000, 44, 2 * 255));
+        // The largest block that the format has is room enough for what packs best.
+        let block = lz4_flex::block::compress(&vec![0; LARGEST_BLOCK]);
+        let packed = [MAGIC, &(block.len() as u32).to_le_bytes(), &block].concat();
+        let mut bytes = Vec::new();
+        Reader::new(&mut &packed[..]).read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, vec![0; LARGEST_BLOCK]);
+    }
 
     #[test]
     fn blocks_until_the_padding() {

@@ -6,12 +6,14 @@
 //!
 //! ```text
 //! compression, lz4, extent   what parts are packed with, and where they end
+//! allowance                  how much an image may unpack to, and name
 //! cpio, writer               archives read, and written
 //! append, original           an image with an archive behind it; the /init that it had
 //! layout                     what Keyway puts into an image
 //! listing                    what is in an image, and what another one has more
 //! ```
 
+mod allowance;
 mod append;
 pub mod compression;
 pub mod cpio;
@@ -22,6 +24,7 @@ mod lz4;
 mod original;
 pub mod writer;
 
+use allowance::{Allowance, Limited, Names};
 pub use append::{Appended, Packing, append, is_beginning};
 pub use compression::Compression;
 use cpio::{Archive, Entry};
@@ -81,6 +84,7 @@ fn walk_parts(image: &[u8], visit: &mut Visitor<'_>) -> Result<(), Error> {
         true => image.get(UBOOT_HEADER..).unwrap_or_default(),
         false => image,
     };
+    let mut allowance = Allowance::of(image.len());
     let mut parts = 0;
     loop {
         rest = &rest[rest.iter().take_while(|byte| **byte == 0).count()..];
@@ -88,16 +92,13 @@ fn walk_parts(image: &[u8], visit: &mut Visitor<'_>) -> Result<(), Error> {
         match rest {
             [] if parts > 0 => return Ok(()),
             [b'0', b'7', b'0', b'7', ..] => {
-                let (_, after) = archives(rest, visit, false).map_err(|source| Error::Archive {
-                    packed: None,
-                    at,
-                    source,
-                })?;
-                rest = after;
+                let read = archives(rest, visit, false, &mut allowance.names);
+                (_, rest) = read.map_err(|source| Error::Archive { packed: None, at, source })?;
             }
             _ => {
                 let compression = Compression::of(rest).ok_or(Error::NoArchive { at })?;
-                rest = packed(compression, rest, at, visit)?;
+                allowance.part().map_err(|source| Error::Unpack { at, source })?;
+                rest = packed(compression, rest, at, visit, &mut allowance)?;
             }
         }
         parts += 1;
@@ -110,11 +111,13 @@ fn packed<'a>(
     part: &'a [u8],
     at: usize,
     visit: &mut Visitor<'_>,
+    allowance: &mut Allowance,
 ) -> Result<&'a [u8], Error> {
     let extent = compression.extent(part);
     let mut rest = part;
     let unpacked = compression.unpack(&mut rest).map_err(|source| Error::Unpack { at, source })?;
-    let (wanted, mut after) = archives(unpacked.take(MOST_UNPACKED), visit, extent.is_some())
+    let unpacked = Limited { input: unpacked, left: &mut allowance.unpacked };
+    let (wanted, mut after) = archives(unpacked, visit, extent.is_some(), &mut allowance.names)
         .map_err(|source| Error::Archive { packed: Some(compression), at, source })?;
     if let (Wanted::NothingMore, Some(extent)) = (wanted, extent) {
         return Ok(&part[extent..]);
@@ -130,11 +133,14 @@ fn archives<R: BufRead>(
     input: R,
     visit: &mut Visitor<'_>,
     may_stop: bool,
+    names: &mut Names,
 ) -> Result<(Wanted, R), cpio::Error> {
     let mut archive = Archive::new(input);
     loop {
         while let Some(entry) = archive.next_entry()? {
-            let wanted = visit(&entry, &mut archive).map_err(|source| cpio::Error::Io { at: 0, source })?;
+            let at = archive.position();
+            names.entry(&entry).map_err(|why| cpio::Error::NotAnEntry { at, why })?;
+            let wanted = visit(&entry, &mut archive).map_err(|source| cpio::Error::Io { at, source })?;
             if may_stop && matches!(wanted, Wanted::NothingMore) {
                 return Ok((wanted, archive.into_inner()));
             }
@@ -164,8 +170,6 @@ impl std::error::Error for Error {}
 
 const UBOOT_MAGIC: &[u8] = &crate::uboot::MAGIC;
 const UBOOT_HEADER: usize = crate::uboot::HEADER;
-/// No machine boots with more; a packed part that never ends does.
-const MOST_UNPACKED: u64 = 8 << 30;
 
 #[cfg(test)]
 mod tests;

@@ -68,12 +68,15 @@ impl Search {
 
 fn read(content: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    content.take(LARGEST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    content.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > LARGEST {
+        true => Err(io::Error::other("its first program is larger than 128 MiB")),
+        false => Ok(bytes),
+    }
 }
 
-/// Of a first program.
-const LARGEST: u64 = 256 << 20;
+/// Of a first program; those in Go that hold everything have tens of megabytes.
+const LARGEST: u64 = 128 << 20;
 
 #[cfg(test)]
 mod tests {

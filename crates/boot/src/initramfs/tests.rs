@@ -89,3 +89,72 @@ fn what_is_no_image_is_refused_with_its_place() {
     assert!(names(&[0xfd, b'7', b'z', b'X', b'Z', 0, 9, 9]).is_err());
     assert!(names(&[0x02, 0x21, 0x4c, 0x18, 9, 9, 9, 9]).is_err());
 }
+
+/// One entry, without a trailer.
+fn entry(name: &str, mode: usize, size: usize) -> Vec<u8> {
+    let mut bytes = b"070701".to_vec();
+    let fields = [1, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name.len() + 1, 0];
+    bytes.extend(fields.iter().flat_map(|field| format!("{field:08x}").into_bytes()));
+    bytes.extend(name.bytes().chain([0]));
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+/// zstd's blocks of one byte many times: four bytes are 128 KiB.
+fn zeros(head: &[u8], blocks: usize) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x70];
+    frame.extend(&((head.len() as u32) << 3).to_le_bytes()[..3]);
+    frame.extend(head);
+    for left in (0..blocks).rev() {
+        frame.extend(&(u32::from(left == 0) | 1 << 1 | (128 << 10) << 3).to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    frame
+}
+
+fn listed(image: &[u8]) -> Result<usize, String> {
+    Listing::of(image, true).map(|listing| listing.items.len()).map_err(|why| why.to_string())
+}
+
+#[test]
+fn a09_links_are_no_longer_than_paths() {
+    let link = |size: usize| [entry("link", 0o120_777, size), vec![b'a'; size.min(1 << 20)]].concat();
+    assert_eq!(listed(&link(4096)), Ok(1));
+    let why = "no cpio entry at byte 0: its link leads to more than 4096 bytes, longer than any path";
+    assert_eq!(listed(&link(4097)), Err(format!("the archive at byte 0: {why}")));
+    let bomb = zeros(&entry("link", 0o120_777, u32::MAX as usize), 1 << 15);
+    assert_eq!(listed(&bomb), Err(format!("the archive at byte 0, unpacked (zstd): {why}")));
+}
+
+#[test]
+fn a09_images_unpack_to_a_multiple_of_themselves() {
+    let file = |mib: usize| zeros(&entry("file", 0o100_644, mib << 20), mib << 3);
+    assert_eq!(listed(&file(255)), Ok(1));
+    let why = listed(&file(4000)).unwrap_err();
+    assert!(why.ends_with("it unpacks to more than 256 MiB and 64 times the image"), "{why}");
+    assert!(why.starts_with("the archive at byte 0, unpacked (zstd): after byte "), "{why}");
+    // Many parts have no more than one, and an image that is large may hold more.
+    let why = listed(&file(100).repeat(4)).unwrap_err();
+    assert!(why.contains("unpacks to more than"), "{why}");
+    let mut large = archive(&[("f", &vec![7; 5 << 20])]);
+    large.extend(file(280));
+    assert_eq!(listed(&large), Ok(2));
+    assert!(listed(&gzip(b"").repeat(5000)).unwrap_err().ends_with("it has more than 4096 parts"));
+}
+
+#[test]
+fn a09_names_have_a_ceiling() {
+    let many: Vec<u8> = (0..=1 << 19).flat_map(|number| entry(&format!("{number}"), 0o100_644, 0)).collect();
+    assert!(listed(&many).unwrap_err().ends_with("it has more than 524288 entries"));
+    let long: Vec<u8> =
+        (0..9000).flat_map(|number| entry(&format!("{number:04090}"), 0o100_644, 0)).collect();
+    assert!(listed(&long).unwrap_err().ends_with("its names and links have more than 32 MiB"));
+}
+
+#[test]
+fn a09_a_first_program_has_a_ceiling() {
+    let init = |mib: usize| zeros(&entry("init", 0o100_755, mib << 20), mib << 3);
+    let why = original_init(&init(200)).unwrap_err().to_string();
+    assert!(why.ends_with("its first program is larger than 128 MiB"), "{why}");
+    assert_eq!(original_init(&init(2)).unwrap().map(|node| node.content.len()), Some(2 << 20));
+}

@@ -3,6 +3,7 @@
 use super::{figure, label};
 use crate::results::{Case, Outcome, Results, Row};
 use crate::stats::{Change, Summary, compare};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// What lies between two runs.
@@ -24,13 +25,14 @@ impl Diff {
     /// Compares by the cases' names; `least` is the part of the first figure below which a difference does not count.
     pub fn between(before: &Results, after: &Results, least: f64) -> Self {
         let mut diff = Self { circumstances: circumstances(before, after), ..Self::default() };
+        let (earlier, later) = (by_name(before), by_name(after));
         for old in &before.rows {
-            match after.row(&old.id) {
+            match later.get(&*old.id) {
                 Some(new) => diff.rows(old, new, least),
                 None => diff.unmatched.push(format!("only in the first: {}", old.id)),
             }
         }
-        let added = after.rows.iter().filter(|new| before.row(&new.id).is_none());
+        let added = after.rows.iter().filter(|new| !earlier.contains_key(&*new.id));
         diff.unmatched.extend(added.map(|new| format!("only in the second: {}", new.id)));
         diff
     }
@@ -104,6 +106,10 @@ impl Diff {
         );
         text
     }
+}
+
+fn by_name(results: &Results) -> HashMap<&str, &Row> {
+    results.rows.iter().map(|row| (&*row.id, row)).collect()
 }
 
 fn name(case: &Case) -> String {

@@ -34,7 +34,7 @@ fn unpacked(core: &[u8]) -> Option<Vec<u8>> {
     let stream =
         lzma_rust2::LzmaReader::new(&core[start..], u64::from(len), lc, lp, pb, LZMA_DICTIONARY, None)
             .ok()?;
-    let mut unpacked = Vec::with_capacity(len as usize);
+    let mut unpacked = Vec::new();
     stream.take(u64::from(len)).read_to_end(&mut unpacked).ok()?;
     (unpacked.len() == len as usize).then_some(unpacked)
 }
@@ -75,9 +75,11 @@ fn module_name(elf: &[u8]) -> Option<String> {
         let name = elf.get(strings.checked_add(name)?..)?;
         name.starts_with(b".modname\0").then_some(())?;
         let text = elf.get(offset..offset.checked_add(size)?)?;
-        let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
-        let text = std::str::from_utf8(&text[..end]).ok()?;
-        (!text.is_empty() && text.len() < 64).then(|| text.to_owned())
+        // An image may have thousands of headers that lead to one text of megabytes.
+        let text = &text[..text.len().min(LONGEST_NAME)];
+        let end = text.iter().position(|byte| *byte == 0).unwrap_or(size);
+        let text = std::str::from_utf8(text.get(..end)?).ok()?;
+        (!text.is_empty()).then(|| text.to_owned())
     })
 }
 
@@ -89,6 +91,8 @@ const SECTOR: usize = 512;
 /// i386-pc's image has to fit below a megabyte twice; others have none.
 const MOST_UNPACKED: u32 = 16 << 20;
 const LZMA_DICTIONARY: u32 = 1 << 16;
+/// Of a module, with its zero.
+const LONGEST_NAME: usize = 64;
 /// A module has about twenty.
 const MOST_SECTIONS: usize = 256;
 

@@ -5,6 +5,7 @@ use super::outputs::Outputs;
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use crate::whole_file::{self, RESULTS};
 use keyway_measure::Results;
 use keyway_measure::report;
 use keyway_measure::report::diff::Diff;
@@ -13,7 +14,7 @@ use std::path::Path;
 /// Reads results. What is no results file is refused with the line.
 pub(super) fn read(path: &Path) -> Result<Results> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+    let text = whole_file::read_text(path, RESULTS).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
             Failure::new(Exit::Permission, format!("Cannot read {shown}: permission denied."))
         }

@@ -5,11 +5,11 @@ use crate::args::Args;
 use crate::args::size::human;
 use crate::creation::Creation;
 use crate::failure::{Exit, Failure, Result};
+use crate::whole_file::{self, BOOT_IMAGE};
 use crate::{device, output};
 use keyway_volume::Storage;
 use keyway_volume::storage::Readers;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 /// What goes into an image: read through here, so that nobody may read the image who may not read all of it.
@@ -40,21 +40,13 @@ impl Ingredients {
 
 /// The whole content of a file that is only looked at.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut content = Vec::new();
-    let length = std::fs::metadata(path).map_or(0, |found| found.len());
-    content.reserve(usize::try_from(length.min(LARGEST)).unwrap_or_default());
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut content));
-    match read {
-        Ok(_) if content.len() as u64 > LARGEST => Err(Failure::new(
-            Exit::Device,
-            format!("{}: it is larger than {}, which no boot loader takes.", path.display(), human(LARGEST)),
-        )),
-        Ok(_) => Ok(content),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err(Failure::new(Exit::Permission, format!("Cannot read {}: permission denied.", path.display())))
+    whole_file::read(path, BOOT_IMAGE).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => Failure::new(Exit::Device, format!("{}: {error}.", path.display())),
+        ErrorKind::PermissionDenied => {
+            Failure::new(Exit::Permission, format!("Cannot read {}: permission denied.", path.display()))
         }
-        Err(error) => Err(Failure::new(Exit::Device, format!("Cannot read {}: {error}.", path.display()))),
-    }
+        _ => Failure::new(Exit::Device, format!("Cannot read {}: {error}.", path.display())),
+    })
 }
 
 /// The time for images, so that the same input gives the same bytes (<https://reproducible-builds.org/specs/source-date-epoch/>).
@@ -117,6 +109,3 @@ impl Output {
 fn cannot_write(file: &Creation, error: &io::Error) -> Failure {
     Failure::new(Exit::Device, format!("Cannot write {}: {error}.", file.path().display()))
 }
-
-/// Of what goes into an image, and of an image.
-pub(super) const LARGEST: u64 = 2 << 30;

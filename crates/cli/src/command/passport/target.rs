@@ -3,6 +3,7 @@
 use super::options::{RATE_FILE, TARGET, wrong};
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
+use crate::whole_file::{self, RESULTS};
 use keyway_boot::loader::grub::Version;
 use keyway_boot::unlock_time::{Board, Place, Rates, Work, Yardstick};
 use keyway_crypto::Hash;
@@ -104,7 +105,7 @@ fn here(works: &[&Work], times: &mut UnlockTimes, one_lane: bool) -> Rates {
 fn from_file(path: &Path) -> Result<Rates> {
     let refused =
         |why: String| Failure::new(Exit::Parameters, format!("Rate file {}: {why}.", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    let text = whole_file::read_text(path, RESULTS).map_err(|error| refused(error.to_string()))?;
     let results =
         Results::parse(&text).map_err(|error| refused(format!("line {}: {}", error.line, error.reason)))?;
     let mut rates = Rates { each_slot: 0.02, ..Rates::default() };

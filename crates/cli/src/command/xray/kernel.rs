@@ -5,13 +5,13 @@ use super::subject::Subject;
 use super::{ALL, KERNEL_VERSION, NO_MEASURE, PROC_CRYPTO};
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
+use crate::whole_file;
 use keyway_crypto::CipherSpec;
 use keyway_measure::kernel::proc_crypto::Kind;
 use keyway_measure::kernel::{Algorithm, Checked, CpuFacts, Line, System, Version, Xray, verdict};
 use keyway_measure::machine;
 use keyway_measure::results::Machine;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 /// All that was found.
@@ -90,7 +90,7 @@ fn system(args: &Args) -> Result<(System, bool)> {
         });
     };
     let unreadable = |why| Failure::new(Exit::Device, format!("{} cannot be read: {why}.", file.display()));
-    let text = String::from_utf8_lossy(&fs::read(file).map_err(unreadable)?).into_owned();
+    let text = String::from_utf8_lossy(&whole_file::read(file, LARGEST).map_err(unreadable)?).into_owned();
     let version = match args.text(&KERNEL_VERSION) {
         Some(text) => Some(Version::parse(text).ok_or_else(|| {
             Failure::new(
@@ -129,4 +129,6 @@ fn one(system: &mut System, spec: &CipherSpec, machine: &Machine, measures: bool
     Cipher { xray, verdict }
 }
 
+/// Of a /proc/crypto: kernels with everything have half a MiB.
+const LARGEST: u64 = 4 << 20;
 const ADIANTUM: &str = "xchacha12,aes-adiantum-plain64";

@@ -2,10 +2,10 @@
 
 use super::subject::Subject;
 use crate::failure::{Exit, Failure, Result};
+use crate::whole_file::{self, BOOT_IMAGE};
 use keyway_measure::kernel::modules::{Found, Inventory};
 use keyway_measure::kernel::{Need, System, Version, accelerators, needs};
 use keyway_measure::machine;
-use std::fs;
 use std::path::Path;
 
 /// One place and one kernel.
@@ -70,7 +70,7 @@ pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject)
         let name = root.display().to_string();
         return Ok(inventories.iter().map(|it| Place::of(name.clone(), it, subject, None)).collect());
     };
-    let content = fs::read(image).map_err(|why| unusable(image, &why))?;
+    let content = whole_file::read(image, BOOT_IMAGE).map_err(|why| unusable(image, &why))?;
     let mut inventory = Inventory::of_image(&content).map_err(|why| unusable(image, &why))?;
     let mut notes = Vec::new();
     if !inventory.knows_built_in {

@@ -7,7 +7,7 @@
 //! modules.builtin.modinfo  xts.alias=crypto-xts\0…
 //! ```
 
-use super::{Inventory, module_of, normal};
+use super::{Inventory, module_of};
 
 impl Inventory {
     /// Whether a file of this name is one of the lists.
@@ -17,13 +17,13 @@ impl Inventory {
 
     /// Reads a list by its file name.
     pub(super) fn add_list(&mut self, name: &str, content: &[u8]) {
-        let text = String::from_utf8_lossy(content);
+        let text = String::from_utf8_lossy(&content[..content.len().min(LARGEST)]);
         match name {
             "modules.alias" => text.lines().for_each(|line| self.alias(line)),
             "modules.dep" => text.lines().for_each(|line| self.dependencies(line)),
             "modules.builtin" => {
                 self.knows_built_in = true;
-                self.built_in.extend(text.lines().filter_map(module_of));
+                text.lines().filter_map(module_of).for_each(|module| self.is_built_in(&module, None));
             }
             "modules.builtin.modinfo" => {
                 self.knows_built_in = true;
@@ -36,26 +36,25 @@ impl Inventory {
     fn alias(&mut self, line: &str) {
         let words = line.strip_prefix("alias crypto-").and_then(|rest| rest.split_once(' '));
         if let Some((name, module)) = words {
-            self.crypto.entry(name.to_owned()).or_default().insert(normal(module.trim()));
+            self.implemented(name, module.trim());
         }
     }
 
     fn dependencies(&mut self, line: &str) {
         let Some((module, before)) = line.split_once(':') else { return };
         if let Some(module) = module_of(module) {
-            let before = before.split_ascii_whitespace().filter_map(module_of);
-            self.depends.entry(module).or_default().extend(before);
+            let before: Vec<String> = before.split_ascii_whitespace().filter_map(module_of).collect();
+            self.depend(&module, before.iter().map(String::as_str));
         }
     }
 
     fn built_in_alias(&mut self, entry: &str) {
         if let Some((module, rest)) = entry.split_once('.') {
-            if let Some(name) = rest.strip_prefix("alias=crypto-") {
-                self.built_in_crypto.insert(name.to_owned(), normal(module));
-            }
-            self.built_in.insert(normal(module));
+            self.is_built_in(module, rest.strip_prefix("alias=crypto-"));
         }
     }
 }
 
+/// Distributions' have one or two MiB.
+const LARGEST: usize = 16 << 20;
 const LISTS: [&str; 4] = ["modules.alias", "modules.dep", "modules.builtin", "modules.builtin.modinfo"];

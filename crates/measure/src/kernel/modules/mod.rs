@@ -27,6 +27,8 @@ pub struct Inventory {
     built_in_crypto: BTreeMap<String, String>,
     /// Whether some list of built-in modules was there.
     pub knows_built_in: bool,
+    /// How many aliases, dependencies and built-in modules were read.
+    facts: usize,
 }
 
 /// Where something is.
@@ -134,6 +136,47 @@ impl Inventory {
         self.files.is_empty()
     }
 
+    /// Notes that a module implements something.
+    fn implemented(&mut self, name: &str, module: &str) {
+        if self.has_room(name) && self.has_room(module) {
+            self.facts += 1;
+            self.crypto.entry(name.to_owned()).or_default().insert(normal(module));
+        }
+    }
+
+    /// Notes what is to be loaded before a module.
+    fn depend<'a>(&mut self, module: &str, before: impl Iterator<Item = &'a str>) {
+        if !self.has_room(module) {
+            return;
+        }
+        self.facts += 1;
+        let mut known = self.depends.remove(module).unwrap_or_default();
+        for name in before.filter(|name| !name.is_empty()) {
+            if self.has_room(name) {
+                self.facts += 1;
+                known.insert(normal(name));
+            }
+        }
+        self.depends.insert(module.to_owned(), known);
+    }
+
+    /// Notes what the kernel has in itself, and what that implements.
+    fn is_built_in(&mut self, module: &str, name: Option<&str>) {
+        if !self.has_room(module) {
+            return;
+        }
+        self.facts += 1;
+        self.built_in.insert(normal(module));
+        if let Some(name) = name.filter(|name| self.has_room(name)) {
+            self.built_in_crypto.insert(name.to_owned(), normal(module));
+        }
+    }
+
+    /// Whether this is a name that a kernel can have, and one more of them.
+    fn has_room(&self, name: &str) -> bool {
+        name.len() <= LONGEST_NAME && self.facts < MOST_FACTS
+    }
+
     fn complete(&self, module: String) -> Found {
         let (mut wanted, mut seen) = (vec![module.clone()], BTreeSet::new());
         while let Some(next) = wanted.pop() {
@@ -175,6 +218,11 @@ fn module_of(path: &str) -> Option<String> {
     let (name, packed) = file.split_once(".ko")?;
     (matches!(packed, "" | ".gz" | ".xz" | ".zst") && !name.is_empty()).then(|| normal(name))
 }
+
+/// Names of files; the kernel's own are shorter: 55 bytes of modules, 127 of algorithms. What is longer is not read.
+const LONGEST_NAME: usize = 256;
+/// The largest distributions' kernels have some fifty thousand. Each takes up to 400 bytes; what is more is not read.
+const MOST_FACTS: usize = 1 << 18;
 
 #[cfg(test)]
 mod tests;

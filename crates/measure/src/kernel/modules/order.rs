@@ -1,7 +1,7 @@
 //! Modules in an order in which they can be loaded.
 
 use super::{Inventory, normal};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, btree_set};
 
 impl Inventory {
     /// These modules with all that they depend on, each behind what it depends on: name and file. What has no file is left out:
@@ -14,21 +14,40 @@ impl Inventory {
         ordered
     }
 
+    /// Without recursion: who depends on whom stands in a file, and a chain may be as long as it likes.
     fn add_in_order<'a>(
         &'a self,
         name: &str,
         ordered: &mut Vec<(&'a str, &'a str)>,
         seen: &mut BTreeSet<&'a str>,
     ) {
+        let mut open = Vec::new();
+        self.enter(name, &mut open, seen);
+        while let Some((name, file, before)) = open.last_mut() {
+            match before.next() {
+                Some(next) => self.enter(next, &mut open, seen),
+                None => {
+                    ordered.push((name, file));
+                    open.pop();
+                }
+            }
+        }
+    }
+
+    /// A module that was not seen yet, with what comes before it.
+    fn enter<'a>(&'a self, name: &str, open: &mut Vec<Entered<'a>>, seen: &mut BTreeSet<&'a str>) {
         let Some((name, file)) = self.files.get_key_value(name) else { return };
         if seen.insert(name) {
-            for before in self.depends.get(name).into_iter().flatten() {
-                self.add_in_order(before, ordered, seen);
-            }
-            ordered.push((name, file));
+            let before = self.depends.get(name).unwrap_or(&NOTHING);
+            open.push((name, file, before.iter()));
         }
     }
 }
+
+/// A module, its file, and what of its dependencies was not looked at yet.
+type Entered<'a> = (&'a str, &'a str, btree_set::Iter<'a, String>);
+
+static NOTHING: BTreeSet<String> = BTreeSet::new();
 
 #[cfg(test)]
 mod tests {
@@ -48,5 +67,15 @@ mod tests {
         assert_eq!(order(&["dm-crypt", "a"]), "c dm_crypt b a");
         assert_eq!(order(&["nowhere"]), "");
         assert_eq!(order(&["x"]), "y x", "a circle ends");
+        let names = |count: u32| (0..count).map(|number| format!("m{number:06}"));
+        let mut long = Inventory {
+            files: names(100_000).map(|name| (name, String::new())).collect(),
+            ..Inventory::default()
+        };
+        names(99_999)
+            .zip(names(100_000).skip(1))
+            .for_each(|(name, next)| long.depend(&name, [&*next].into_iter()));
+        let ordered = long.in_order(["m000000"]);
+        assert_eq!((ordered.len(), ordered[0].0), (100_000, "m099999"), "a chain of any length ends");
     }
 }

@@ -95,3 +95,30 @@ fn a_root_with_two_kernels() {
     assert_eq!(found[0].algorithm("essiv"), Found::Module("essiv".into()));
     assert_eq!(found[1].algorithm("xts"), Found::Module("xts".into()), "by its file's name");
 }
+
+#[test]
+fn a09_lists_and_modules_have_ceilings() {
+    let aliases: String = (0..300_000).map(|number| format!("alias crypto-{number} m{number}\n")).collect();
+    let built_in: String = (0..300_000).map(|number| format!("k/b{number}.ko\n")).collect();
+    let depends: String = (0..300_000).map(|number| format!("k/d{number}.ko: k/e{number}.ko\n")).collect();
+    let long = format!("alias crypto-{} x\nalias crypto-xts xts\n", "n".repeat(257));
+    let inventory = listed(&[("modules.alias", &long), ("modules.alias", &aliases)], &["xts"]);
+    assert_eq!(inventory.algorithm("xts"), Found::Module("xts".into()));
+    assert_eq!(inventory.crypto.len(), MOST_FACTS);
+    assert_eq!(listed(&[("modules.builtin", &built_in)], &[]).built_in.len(), MOST_FACTS);
+    let depending = listed(&[("modules.dep", &depends)], &[]).depends;
+    assert_eq!(depending.values().map(|before| 1 + before.len()).sum::<usize>(), MOST_FACTS);
+    // A module that unpacks to gigabytes is there, and read as far as a module goes.
+    let mut packed = Vec::new();
+    let mut encoder = GzEncoder::new(&mut packed, flate2::Compression::fast());
+    encoder.write_all(b"alias=crypto-xts\0depends=ecb\0").unwrap();
+    (0..80).for_each(|_| encoder.write_all(&[0; 1 << 20]).unwrap());
+    encoder.write_all(b"\0alias=crypto-late\0").unwrap();
+    encoder.finish().unwrap();
+    let (mut inventory, mut left) = (Inventory::default(), 100 << 20);
+    inventory.add_object("xts", &packed, &mut left).unwrap();
+    assert_eq!(left, (100 << 20) - object::LARGEST);
+    assert!(inventory.crypto.contains_key("xts") && !inventory.crypto.contains_key("late"));
+    inventory.add_object("other", &packed, &mut left).unwrap();
+    assert_eq!(left, 0, "all modules together unpack to so much");
+}

@@ -1,6 +1,6 @@
 //! Inventories of a directory tree and of an initramfs.
 
-use super::object::LARGEST;
+use super::object::{LARGEST, MOST_UNPACKED};
 use super::{Error, Inventory, module_of};
 use keyway_boot::initramfs;
 use std::collections::BTreeMap;
@@ -17,9 +17,10 @@ impl Inventory {
         let mut objects = Vec::new();
         inventory.add_directory(&directory, &mut objects, DEEPEST)?;
         if inventory.crypto.is_empty() {
+            let mut left = MOST_UNPACKED;
             for (name, path) in objects {
-                let content = fs::read(&path).map_err(|source| failed(&path, source))?;
-                inventory.add_object(&name, &content).map_err(|source| failed(&path, source))?;
+                let content = beginning(&path)?;
+                inventory.add_object(&name, &content, &mut left).map_err(|source| failed(&path, source))?;
             }
         }
         Ok(inventory)
@@ -45,6 +46,7 @@ impl Inventory {
     pub fn of_image(image: &[u8]) -> Result<Self, Error> {
         let mut inventory = Self::default();
         let mut releases: BTreeMap<String, usize> = BTreeMap::new();
+        let mut left = MOST_UNPACKED;
         let mut visit = |entry: &initramfs::cpio::Entry, content: &mut dyn Read| {
             let file = entry.name.rsplit('/').next().unwrap_or_default();
             if let Some(release) = release_of(&entry.name) {
@@ -59,7 +61,7 @@ impl Inventory {
             match module {
                 Some(name) => {
                     // A module that cannot be unpacked is there all the same.
-                    let _ = inventory.add_object(&name, &bytes);
+                    let _ = inventory.add_object(&name, &bytes, &mut left);
                     inventory.files.insert(name, entry.name.clone());
                 }
                 None => inventory.add_list(file, &bytes),
@@ -90,12 +92,20 @@ impl Inventory {
                 self.files.insert(module.clone(), path.to_string_lossy().into_owned());
                 objects.push((module, path));
             } else if Self::is_list(&name) && depth == DEEPEST {
-                let content = fs::read(&path).map_err(|source| failed(&path, source))?;
+                let content = beginning(&path)?;
                 self.add_list(&name, &content);
             }
         }
         Ok(())
     }
+}
+
+/// As much of a file as is read of a module or a list.
+fn beginning(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut content = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut content));
+    read.map_err(|source| failed(path, source))?;
+    Ok(content)
 }
 
 fn failed(path: &Path, source: io::Error) -> Error {

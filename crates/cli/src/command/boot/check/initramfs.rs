@@ -1,5 +1,6 @@
 //! An initramfs image beside a header: modules that the header needs, and a program that can unlock.
 
+use super::super::files;
 use super::super::options::KERNEL;
 use super::IMAGE;
 use crate::args::{Args, shared};
@@ -15,7 +16,6 @@ use keyway_measure::kernel::modules::{Found, Inventory};
 use keyway_measure::kernel::{Need, Version, needs};
 use keyway_volume::{Access, Header, Luks};
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
             .map_err(|error| crate::hint::on_device(&volume, &error))?;
     let unusable =
         |why: &dyn std::fmt::Display| Failure::new(Exit::Device, format!("{}: {why}.", image.display()));
-    let content = fs::read(image).map_err(|why| unusable(&why))?;
+    let content = files::read(image)?;
     let mut inventory = Inventory::of_image(&content).map_err(|why| unusable(&why))?;
     if let Some(kernel) = args.text(&KERNEL) {
         if !inventory.release.is_empty() && inventory.release != kernel {

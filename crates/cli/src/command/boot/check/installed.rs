@@ -3,6 +3,7 @@
 use super::{GRUB_ROOT, GRUB_VERSION};
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
+use crate::whole_file;
 use keyway_boot::loader::grub::{Version, installed};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ impl Installed {
 
 /// The package's version below a root, or what grub-install says of itself.
 fn ask(root: &Path) -> Option<(Version, String)> {
-    let status = fs::read_to_string(root.join("var/lib/dpkg/status")).unwrap_or_default();
+    let status = whole_file::read_text(&root.join("var/lib/dpkg/status"), LARGEST).unwrap_or_default();
     let packaged = ["grub-efi-amd64-bin", "grub-pc-bin", "grub-efi-arm64-bin", "grub2-common"]
         .into_iter()
         .find_map(|name| {
@@ -73,7 +74,7 @@ fn ask(root: &Path) -> Option<(Version, String)> {
 fn installs_luks2(root: &Path) -> bool {
     let programs =
         ["usr/sbin/grub-probe", "usr/bin/grub-probe", "usr/sbin/grub2-probe", "usr/bin/grub2-probe"];
-    let found = programs.iter().find_map(|program| fs::read(root.join(program)).ok());
+    let found = programs.iter().find_map(|program| whole_file::read(&root.join(program), LARGEST).ok());
     found.is_some_and(|program| program.windows(LUKS2.len()).any(|part| part == LUKS2))
 }
 
@@ -85,7 +86,7 @@ fn image(root: &Path) -> Option<(PathBuf, Vec<String>)> {
     let vendors = fs::read_dir(root.join("boot/efi/EFI")).into_iter().flatten().flatten();
     places.extend(vendors.flat_map(|dir| ["grubx64.efi", "grubaa64.efi"].map(|name| dir.path().join(name))));
     places.into_iter().find_map(|path| {
-        let modules = installed::modules(&fs::read(&path).ok()?);
+        let modules = installed::modules(&whole_file::read(&path, LARGEST).ok()?);
         (!modules.is_empty()).then_some((path, modules))
     })
 }
@@ -95,7 +96,7 @@ fn mounts(root: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for path in ["boot/grub", "boot/grub2"].iter().flat_map(|dir| names.map(|name| root.join(dir).join(name)))
     {
-        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let Ok(text) = whole_file::read_text(&path, LARGEST) else { continue };
         found.extend(
             installed::cryptomount_uuids(&text).into_iter().map(|uuid| (path.clone(), uuid.to_owned())),
         );
@@ -103,4 +104,6 @@ fn mounts(root: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
+/// Of what an installation holds of GRUB, and of dpkg's list of packages.
+const LARGEST: u64 = 64 << 20;
 const LUKS2: &[u8] = b"CRYPT-LUKS2-";

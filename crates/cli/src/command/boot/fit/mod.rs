@@ -150,8 +150,9 @@ fn address(args: &Args, option: &'static Opt) -> Result<Option<u64>> {
 fn look(args: &Args) -> Result<()> {
     let Some(path) = args.operand(1) else { return Err(wrong(&"A FIT image is missing")) };
     let mut from = Ingredients::none();
-    let fit = Fit::read(&from.read(path)?)
-        .map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))?;
+    let file = from.read(path)?;
+    let fit =
+        Fit::read(&file).map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))?;
     output::print(&show(&fit))?;
     if fit.is_damaged() {
         let nothing = if args.given(&EXTRACT) { "; nothing is written" } else { "" };
@@ -165,7 +166,7 @@ fn look(args: &Args) -> Result<()> {
 }
 
 /// All images or none: none is completed before all are written.
-fn extract(fit: &Fit, directory: &Path, from: &Ingredients) -> Result<()> {
+fn extract(fit: &Fit<'_>, directory: &Path, from: &Ingredients) -> Result<()> {
     let mut files = Vec::new();
     for image in &fit.images {
         // A name out of an image is no path.
@@ -178,7 +179,7 @@ fn extract(fit: &Fit, directory: &Path, from: &Ingredients) -> Result<()> {
     files.into_iter().try_for_each(|file| file.complete(from.readers()))
 }
 
-fn show(fit: &Fit) -> String {
+fn show(fit: &Fit<'_>) -> String {
     let mut text = format!("{}\n", shown(&fit.description));
     for image in &fit.images {
         let _ = write!(text, "\n{}  {}", shown(&image.name), human(image.data.len() as u64));

@@ -4,12 +4,13 @@
 //! has to be below its own folder, wherever names and links lead, or below a folder that the command line names; an ordinary file;
 //! and no more in all than a FIT image can hold.
 
-use super::super::files::{Ingredients, LARGEST};
+use super::super::files::Ingredients;
 use super::super::options::{DTB, KERNEL, RAMDISK};
 use super::{HASH, INCLUDE, LOAD, wrong};
 use crate::args::size::human;
 use crate::args::{Args, Opt};
 use crate::failure::{Exit, Failure, Result};
+use crate::whole_file::BOOT_IMAGE;
 use keyway_boot::fit::{self, Layout};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,8 +80,8 @@ impl Allowed {
 
     fn count(&mut self, length: u64) -> std::result::Result<(), String> {
         self.taken += length;
-        match self.taken > LARGEST {
-            true => Err(format!("the files that it takes are larger than {} in all", human(LARGEST))),
+        match self.taken > BOOT_IMAGE {
+            true => Err(format!("the files that it takes are larger than {} in all", human(BOOT_IMAGE))),
             false => Ok(()),
         }
     }
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn a17_there_is_a_ceiling() {
         let mut allowed = Allowed::new(Path::new("/"), &[]).unwrap();
-        allowed.count(LARGEST - 1).unwrap();
+        allowed.count(BOOT_IMAGE - 1).unwrap();
         allowed.count(1).unwrap();
         assert!(allowed.count(1).unwrap_err().contains("larger than"));
     }

@@ -168,5 +168,5 @@ const DRIVERS: &[&str] = &[
 const KEY_FILES: &[&str] = &["ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859_1", "nls_utf8"];
 /// File systems of roots.
 const ROOTS: &[&str] = &["xfs", "btrfs"];
-/// Of a module with its debugging information.
+/// Of a module with its debugging information; what is larger is refused.
 const LARGEST: u64 = 256 << 20;
