@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod architecture;
 pub mod attack;
 pub mod crypttab;
 pub mod elf;

@@ -193,3 +193,48 @@ fn a_whole_initramfs_of_a_kernels_modules() {
         .says("It has all that this needs");
     run().arg(scratch.path("other")).args("--also nothing_like_it").fails(4).says("lack nothing_like_it");
 }
+
+/// The beginning of a static ELF program of 64 bits for this machine (183 is AArch64, 62 x86-64).
+fn elf(machine: u8) -> Vec<u8> {
+    let mut program = vec![0; 64];
+    program[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    (program[16], program[18], program[52]) = (2, machine, 64);
+    program
+}
+
+/// Programs of the image say for which machine it is; /init comes before them in images of Debian, packed so that its end shows.
+#[test]
+fn a13_a_program_of_another_machine_is_refused() {
+    need!("cpio", "zstd", "gzip");
+    let scratch = Scratch::new();
+    let root = scratch.path("root");
+    fs::create_dir_all(root.join("usr/bin")).unwrap();
+    symlink("usr/bin", root.join("bin")).unwrap();
+    fs::write(root.join("init"), "#!/bin/sh\nexec sh\n").unwrap();
+    fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).unwrap();
+    let (other, own) = if std::env::consts::ARCH == "aarch64" { (62, 183) } else { (183, 62) };
+    fs::write(root.join("usr/bin/busybox"), elf(other)).unwrap();
+    let (foreign, fitting) = (scratch.file("foreign", elf(own)), scratch.file("fitting", elf(other)));
+    let out = scratch.path("out");
+    for packer in ["cat", "gzip -n", "zstd -q"] {
+        let packed =
+            sh(&root, &format!("find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 | {packer}")).stdout;
+        let image = scratch.file("image", packed);
+        let run = || keyway("boot initramfs --force").arg(&image).arg("-o").arg(&out);
+        for option in ["--program", "--keyway"] {
+            run()
+                .arg(option)
+                .arg(&foreign)
+                .fails(4)
+                .says("and the keyway to put in is for")
+                .says("--program FILE names one for");
+            assert!(!out.exists(), "{packer}");
+            run().arg(option).arg(&fitting).ok();
+            // Adding to what has Keyway already: its own program says nothing of the machine.
+            let again = scratch.path("again");
+            let run = keyway("boot initramfs --force").arg(&out).arg("-o").arg(&again).arg(option);
+            run.arg(&foreign).fails(4).says("and the keyway to put in is for");
+            fs::remove_file(&out).unwrap();
+        }
+    }
+}

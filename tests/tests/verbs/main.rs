@@ -6,6 +6,7 @@ mod copy;
 mod destructive;
 mod inspect;
 mod interrupted;
+mod outputs;
 mod range;
 
 use keyway_tests::{Scratch, keyway, peer, random};

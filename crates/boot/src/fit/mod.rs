@@ -9,6 +9,7 @@
 //!
 //! Data may stand behind the tree instead ("external"): data-offset counts from the tree's end, to a multiple of four; data-size.
 
+mod architecture;
 mod build;
 pub mod dts;
 mod hashes;
@@ -56,6 +57,7 @@ pub fn image(mut tree: Tree<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
     let images = tree.root.children.iter_mut().find(|child| child.name == IMAGES);
     let mut external = Vec::new();
     for image in images.into_iter().flat_map(|images| &mut images.children) {
+        architecture::check(image)?;
         hashes::fill_in(image)?;
         if let Some(alignment) = layout.external {
             move_out(image, &mut external, alignment.max(4))?;

@@ -9,6 +9,7 @@
 //! allowance                  how much an image may unpack to, and name
 //! cpio, writer               archives read, and written
 //! append, original           an image with an archive behind it; the /init that it had
+//! contained                  for which machine an image is
 //! layout                     what Keyway puts into an image
 //! listing                    what is in an image, and what another one has more
 //! ```
@@ -16,6 +17,7 @@
 mod allowance;
 mod append;
 pub mod compression;
+mod contained;
 pub mod cpio;
 mod extent;
 pub mod layout;
@@ -27,9 +29,10 @@ pub mod writer;
 use allowance::{Allowance, Limited, Names};
 pub use append::{Appended, Packing, append, is_beginning};
 pub use compression::Compression;
+pub use contained::Contained;
 use cpio::{Archive, Entry};
 pub use listing::{Difference, Item, Listing};
-pub use original::original_init;
+pub use original::{Original, original_init};
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -65,8 +68,7 @@ pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Calls `visit` for each entry of each archive.
 pub fn walk(image: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
-    let mut visit = |entry: &Entry, content: &mut dyn Read| visit(entry, content).map(|()| Wanted::More);
-    walk_parts(image, &mut visit)
+    walk_parts(image, &mut |_, entry, content| visit(entry, content).map(|()| Wanted::More))
 }
 
 /// Whether a visitor has all that it wants from this part of an image.
@@ -78,8 +80,11 @@ enum Wanted {
 
 type Visitor<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<Wanted> + 'a;
 
-/// Calls `visit` for each entry of each archive, until it wants nothing more from a part of the image.
-fn walk_parts(image: &[u8], visit: &mut Visitor<'_>) -> Result<(), Error> {
+/// Calls `visit` for each entry of each archive with the number of its part, until it wants nothing more from that part of the image.
+fn walk_parts(
+    image: &[u8],
+    visit: &mut dyn FnMut(usize, &Entry, &mut dyn Read) -> io::Result<Wanted>,
+) -> Result<(), Error> {
     let mut rest = match image.starts_with(UBOOT_MAGIC) {
         true => image.get(UBOOT_HEADER..).unwrap_or_default(),
         false => image,
@@ -89,6 +94,7 @@ fn walk_parts(image: &[u8], visit: &mut Visitor<'_>) -> Result<(), Error> {
     loop {
         rest = &rest[rest.iter().take_while(|byte| **byte == 0).count()..];
         let at = image.len() - rest.len();
+        let visit: &mut Visitor<'_> = &mut |entry, content| visit(parts, entry, content);
         match rest {
             [] if parts > 0 => return Ok(()),
             [b'0', b'7', b'0', b'7', ..] => {

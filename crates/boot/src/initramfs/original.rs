@@ -1,22 +1,43 @@
 //! The /init that an image has: the kernel runs the one that is unpacked last.
 //!
-//! Of a packed part whose end can be seen only what stands in front of /init is unpacked. The tools that make images sort names, so
+//! Of a packed part whose end can be seen only what stands in front of /init and of the first program is unpacked. The tools that make images sort names, so
 //! that it comes before the modules; none puts a second archive with another /init into the same packed part.
 
 use super::cpio::Entry;
 use super::writer::Node;
-use super::{Error, Wanted, layout, walk_parts};
+use super::{Contained, Error, Wanted, layout, walk_parts};
 use std::io::{self, Read};
 
 /// The file or link that the kernel would run; `None` where the image has none, or one of another kind.
 ///
 /// Of an image that Keyway added to already it is the one that was there before.
 pub fn original_init(image: &[u8]) -> Result<Option<Node>, Error> {
+    Original::of(image).map(|original| original.init)
+}
+
+/// What an image tells to whoever adds to it.
+#[derive(Debug, Clone)]
+pub struct Original {
+    /// As [`original_init`] has it.
+    pub init: Option<Node>,
+    /// For which machine it is: by those of its programs and modules that were seen on the way.
+    pub contained: Contained,
+}
+
+impl Original {
+    /// Of an image.
+    pub fn of(image: &[u8]) -> Result<Self, Error> {
+        let (init, contained) = search(image)?;
+        Ok(Self { init, contained })
+    }
+}
+
+fn search(image: &[u8]) -> Result<(Option<Node>, Contained), Error> {
     let mut search = Search::default();
-    walk_parts(image, &mut |entry, content| search.look(entry, content))?;
+    walk_parts(image, &mut |part, entry, content| search.look(part, entry, content))?;
     if let Some(shared) = search.shared.take() {
         // Its content stands with another of its names, in front of it.
-        let mut of_same = |entry: &Entry, content: &mut dyn Read| {
+        let mut of_same = |_, entry: &Entry, content: &mut dyn Read| {
             if entry.identity == shared.identity && entry.is_file() && entry.size > 0 {
                 search.init = Some(Node::file(entry.mode, read(content)?));
             }
@@ -24,7 +45,7 @@ pub fn original_init(image: &[u8]) -> Result<Option<Node>, Error> {
         };
         walk_parts(image, &mut of_same)?;
     }
-    Ok(search.kept.or(search.init))
+    Ok((search.kept.or(search.init), search.contained))
 }
 
 #[derive(Default)]
@@ -34,10 +55,24 @@ struct Search {
     kept: Option<Node>,
     /// A hard link whose content was not seen yet.
     shared: Option<Entry>,
+    /// What was seen until now.
+    contained: Contained,
+    /// The part in which all was found but a program.
+    waits_in: Option<usize>,
 }
 
 impl Search {
-    fn look(&mut self, entry: &Entry, content: &mut dyn Read) -> io::Result<Wanted> {
+    fn look(&mut self, part: usize, entry: &Entry, content: &mut dyn Read) -> io::Result<Wanted> {
+        let head = self.contained.look(entry, content)?;
+        match self.init_of(entry, &mut head.chain(content))? {
+            Wanted::NothingMore if self.contained.is_empty() => self.waits_in = Some(part),
+            Wanted::More if self.waits_in != Some(part) || self.contained.is_empty() => {}
+            _ => return Ok(Wanted::NothingMore),
+        }
+        Ok(Wanted::More)
+    }
+
+    fn init_of(&mut self, entry: &Entry, content: &mut dyn Read) -> io::Result<Wanted> {
         let same = |shared: &Entry| shared.identity == entry.identity && entry.size > 0;
         if entry.is_file() && self.shared.as_ref().is_some_and(same) {
             self.shared = None;

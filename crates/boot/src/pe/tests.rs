@@ -2,6 +2,14 @@
 
 use super::*;
 
+/// An initramfs with a program for this machine.
+fn ramdisk(machine: &str) -> Vec<u8> {
+    use crate::initramfs::writer::{Node, Tree};
+    let mut tree = Tree::default();
+    tree.add("bin/sh", Node::file(0o755, crate::architecture::tests::elf(machine, false)));
+    tree.archive().unwrap()
+}
+
 /// PE32+ with a section ".text" of 512 bytes, and room for eight rows more.
 pub(super) fn image(machine: u16) -> Vec<u8> {
     let mut file = vec![0; 1024 + 512];
@@ -99,7 +107,7 @@ fn damage_never_panics() {
 }
 
 #[test]
-fn a_unified_kernel_image() {
+fn a13_a_unified_kernel_image() {
     let stub = image(0x8664);
     let unified = Unified {
         linux: image(0x8664),
@@ -113,6 +121,13 @@ fn a_unified_kernel_image() {
     let names: Vec<_> = Image::parse(&made).unwrap().sections.into_iter().map(|row| row.name).collect();
     assert_eq!(names, [".text", ".osrel", ".cmdline", ".uname", ".initrd", ".linux"]);
     let why = |unified: Unified| unified.image(&stub).unwrap_err().to_string();
+    assert_eq!(
+        why(Unified { initrd: Some(ramdisk("aarch64")), ..unified.clone() }),
+        ".initrd: it is for aarch64, and the kernel for x86_64"
+    );
+    for initrd in [ramdisk("x86_64"), ramdisk("i686")] {
+        assert!(Unified { initrd: Some(initrd), ..unified.clone() }.image(&stub).is_ok());
+    }
     assert_eq!(
         why(Unified { linux: image(0xaa64), ..unified.clone() }),
         ".linux: the kernel is of another architecture than the stub"

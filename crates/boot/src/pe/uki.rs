@@ -1,6 +1,8 @@
 //! Unified kernel images (UAPI, "Unified Kernel Image"; systemd-stub(7)): a stub with kernel, initramfs, command line as sections.
 
 use super::{Error, Image, NewSection, append};
+use crate::architecture::Architecture;
+use crate::initramfs::Contained;
 
 /// What goes into one.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +32,13 @@ impl Unified {
         })?;
         if kernel.machine != machine {
             return Err(part(".linux", "the kernel is of another architecture than the stub"));
+        }
+        let machine = Architecture::of_kernel(&self.linux);
+        let contained = self.initrd.as_deref().and_then(|initrd| Contained::of(initrd).ok());
+        if let (Some(machine), Some(contained)) = (machine, contained)
+            && let Some(found) = contained.architecture().filter(|_| !contained.runs_on(machine))
+        {
+            return Err(part(".initrd", &format!("it is for {found}, and the kernel for {machine}")));
         }
         if self.cmdline.as_ref().is_some_and(|line| line.contains('\0')) {
             return Err(part(".cmdline", "it holds a zero"));

@@ -3,7 +3,9 @@
 use crate::args::{Args, Command, Group, Operand, completion, man};
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use keyway_volume::storage::Place;
 use std::io;
+use std::io::Write;
 use std::path::Path;
 
 /// `keyway man DIR`.
@@ -38,7 +40,8 @@ fn write_man_pages(args: &Args) -> Result<()> {
     std::fs::create_dir_all(directory).map_err(|e| cannot_write(directory, &e))?;
     for (name, text) in man::pages() {
         let path = directory.join(name);
-        std::fs::write(&path, text).map_err(|e| cannot_write(&path, &e))?;
+        let file = Place::find(&path, true).and_then(|place| place.make_or_empty(0o666));
+        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| cannot_write(&path, &e))?;
     }
     Ok(())
 }

@@ -6,10 +6,9 @@ use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
 use keyway_volume::edit::{token_add_keyring, token_export, token_import, token_remove, token_unassign};
+use keyway_volume::storage::Place;
 use keyway_volume::{Access, Header, Luks, OsRandom};
-use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// `keyway token`.
@@ -143,8 +142,7 @@ fn export(args: &Args, luks: &Luks, token: u32) -> Result<()> {
     };
     let failed =
         |e| Failure::new(Exit::Parameters, format!("Cannot write JSON file {}: {e}.", path.display()));
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
+    let mut file = Place::find(path, true).and_then(|place| place.make_or_empty(0o600)).map_err(failed)?;
     file.write_all(&json).map_err(failed)
 }
 

@@ -2,7 +2,8 @@
 //! in one go over the old end.
 
 use super::{Results, Row};
-use std::fs::{File, OpenOptions};
+use keyway_volume::storage::Place;
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -18,9 +19,9 @@ pub struct Growing {
 impl Growing {
     /// Makes the file, with the rows that the results have already. It must not exist yet, unless `replace`.
     pub fn create(path: &Path, results: &Results, replace: bool) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).create_new(!replace);
-        let mut growing = Self { file: options.open(path)?, end: 0, any: false };
+        let place = Place::find(path, replace)?;
+        let file = if replace { place.make_or_open(0o666)? } else { place.make(0o666)? };
+        let mut growing = Self { file, end: 0, any: false };
         growing.rewrite(results)?;
         Ok(growing)
     }

@@ -1,5 +1,6 @@
 //! Regular files and block devices, read and written at offsets (pread, pwrite): many threads share one descriptor.
 
+use super::Place;
 use super::{LockTarget, Storage};
 use rustix::fs::{FallocateFlags, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
@@ -53,9 +54,7 @@ impl File {
     /// # Errors
     /// The path exists or cannot be made.
     pub fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
-        use std::os::unix::fs::OpenOptionsExt;
-        let mut options = fs::File::options();
-        let file = options.read(true).write(true).create_new(true).mode(0o600).open(path.as_ref())?;
+        let file = Place::find(path.as_ref(), false)?.make(0o600)?;
         Self::from_file(file, path.as_ref())
     }
 

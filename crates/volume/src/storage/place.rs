@@ -81,9 +81,35 @@ impl Place {
 
     /// Opens the pipe or device that is there for writing. Of a process's descriptors (/dev/stdout) it opens what they stand for.
     pub fn open(&self) -> io::Result<File> {
-        let last = if self.is_descriptor() { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY | last;
-        Ok(openat(&*self.directory, &self.name, flags, Mode::empty())?.into())
+        self.open_with(OFlags::WRONLY | OFlags::NOCTTY | self.last(), 0)
+    }
+
+    /// Makes a file with these permission bits, less the umask.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when something is there, a link that leads nowhere included.
+    pub fn make(&self, mode: u32) -> io::Result<File> {
+        self.open_with(OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)
+    }
+
+    /// Opens for writing what is there, emptied where it is a file; or makes a file.
+    pub fn make_or_empty(&self, mode: u32) -> io::Result<File> {
+        self.open_with(OFlags::WRONLY | OFlags::NOCTTY | OFlags::TRUNC | OFlags::CREATE | self.last(), mode)
+    }
+
+    /// As [`Place::make_or_empty`], with what is in a file left as it is.
+    pub fn make_or_open(&self, mode: u32) -> io::Result<File> {
+        self.open_with(OFlags::WRONLY | OFlags::NOCTTY | OFlags::CREATE | self.last(), mode)
+    }
+
+    /// A descriptor's name is a link that the kernel alone can follow.
+    fn last(&self) -> OFlags {
+        if self.is_descriptor() { OFlags::empty() } else { OFlags::NOFOLLOW }
+    }
+
+    fn open_with(&self, flags: OFlags, mode: u32) -> io::Result<File> {
+        let mode = Mode::from_raw_mode(mode);
+        Ok(openat(&*self.directory, &self.name, flags | OFlags::CLOEXEC, mode)?.into())
     }
 
     /// Whether it stands for a descriptor of a process (/dev/stdout, /proc/self/fd/1).
@@ -277,6 +303,31 @@ mod tests {
         assert!(!place.is_descriptor());
         assert_eq!(place.open().unwrap_err().raw_os_error(), Some(Errno::LOOP.raw_os_error()));
         Place::find(&scratch.join("link"), true).unwrap().open().unwrap().write_all(b"x").unwrap();
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn a17_files_are_made_where_no_link_leads_away() {
+        let scratch = scratch("make");
+        let place = |name: &str, follow| Place::find(&scratch.join(name), follow).unwrap();
+        symlink("elsewhere", scratch.join("link")).unwrap();
+        assert_eq!(place("link", false).make(0o600).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert!(place("link", false).make_or_empty(0o600).is_err());
+        assert!(place("link", false).make_or_open(0o600).is_err());
+        let mode = |name: &str| fs::metadata(scratch.join(name)).unwrap().mode() & 0o777;
+        drop(place("new", false).make(0o400).unwrap());
+        assert_eq!(mode("new"), 0o400);
+        assert_eq!(place("new", false).make(0o600).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        std::io::Write::write_all(&mut place("link", true).make_or_empty(0o600).unwrap(), b"long").unwrap();
+        std::io::Write::write_all(&mut place("elsewhere", true).make_or_empty(0o644).unwrap(), b"x").unwrap();
+        assert_eq!((fs::read(scratch.join("elsewhere")).unwrap(), mode("elsewhere")), (b"x".to_vec(), 0o600));
+        std::io::Write::write_all(&mut place("elsewhere", true).make_or_open(0o644).unwrap(), b"").unwrap();
+        assert_eq!(fs::read(scratch.join("elsewhere")).unwrap(), b"x");
+        drop(place("other", true).make_or_open(0o400).unwrap());
+        assert_eq!(mode("other"), 0o400);
+        let (_reader, writer) = io::pipe().unwrap();
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
+        assert!(Place::find(Path::new(&path), true).unwrap().make_or_empty(0o600).is_ok());
         fs::remove_dir_all(scratch).unwrap();
     }
 }

@@ -7,7 +7,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::output;
 use keyway_measure::Results;
 use keyway_measure::report;
-use std::fs::{File, OpenOptions};
+use keyway_volume::storage::{Place, Planted};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -63,18 +64,18 @@ fn json(all: &[Results]) -> String {
 
 fn create(args: &Args, path: &Path) -> Result<File> {
     let force = args.given(&shared::FORCE);
-    let mut how = OpenOptions::new();
-    how.write(true).create(true).truncate(true);
-    if !force {
-        how.truncate(false).create_new(true);
-    }
-    how.open(path).map_err(|error| cannot_write(path, &error))
+    let place = Place::find(path, force);
+    let made = place.and_then(|place| if force { place.make_or_empty(0o666) } else { place.make(0o666) });
+    made.map_err(|error| cannot_write(path, &error))
 }
 
 /// Why a file cannot be written.
 pub(super) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     let path = path.display();
     match error.kind() {
+        _ if error.get_ref().is_some_and(|it| it.is::<Planted>()) => {
+            Failure::new(Exit::Permission, format!("Cannot write {path}: {error}."))
+        }
         std::io::ErrorKind::AlreadyExists => {
             Failure::new(Exit::Parameters, format!("{path} exists already; --force replaces it."))
         }

@@ -11,11 +11,10 @@ use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
 use crate::{output, question, unlocking};
 use keyway_crypto::Secret;
+use keyway_volume::storage::Place;
 use keyway_volume::{Access, Header, Luks, UnlockOptions};
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -187,7 +186,7 @@ fn finish_key_dump(args: &Args, text: &mut String, label: &str, key: &Secret) ->
 
 /// A new file that only its owner may read.
 fn write_key(path: &Path, key: &Secret) -> Result<()> {
-    let opened = OpenOptions::new().write(true).create_new(true).mode(0o400).open(path);
+    let opened = Place::find(path, false).and_then(|place| place.make(0o400));
     let mut file = opened.map_err(|e| {
         Failure::new(Exit::Parameters, format!("Cannot open keyfile {} for write: {e}.", path.display()))
     })?;

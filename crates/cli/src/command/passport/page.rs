@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure, Result};
 use keyway_boot::advice::Advice;
 use keyway_boot::loader::grub::Verdict;
 use keyway_measure::report::{self, PassportPage, PassportSlot};
-use std::fs::OpenOptions;
+use keyway_volume::storage::Place;
 use std::io::Write;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 pub(super) fn write(passport: &Passport, path: &Path) -> Result<()> {
     let refused =
         |error: std::io::Error| Failure::new(Exit::Parameters, format!("Page {}: {error}.", path.display()));
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(refused)?;
+    let mut file = Place::find(path, false).and_then(|place| place.make(0o666)).map_err(refused)?;
     file.write_all(report::passport(&page(passport)).as_bytes()).map_err(refused)
 }
 

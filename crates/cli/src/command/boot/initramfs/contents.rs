@@ -1,8 +1,8 @@
 //! What goes into the image: the program, what it shall unlock, and the files for that.
 
 use super::super::files::Ingredients;
-use super::modules;
 use super::options::*;
+use super::{machine, modules};
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use keyway_boot::crypttab::{self, Entry};
@@ -18,6 +18,7 @@ pub(super) fn gather(args: &Args, from: &mut Ingredients, has_original: bool) ->
         contents.volumes.push(entry);
     }
     contents.modules = modules::gather(args, from, has_original)?;
+    machine::check_modules(&contents)?;
     Ok(contents)
 }
 
@@ -48,7 +49,7 @@ fn entry(args: &Args, device: &str, from: &mut Ingredients, contents: &mut Conte
 fn program(args: &Args, from: &mut Ingredients) -> Result<Vec<u8>> {
     let small = std::env::current_exe().map(|own| own.with_file_name(SMALL_PROGRAM));
     let small = small.ok().filter(|small| small.exists());
-    let path = args.path(&PROGRAM).or(small.as_deref());
+    let path = args.path(&PROGRAM).or(args.path(&KEYWAY)).or(small.as_deref());
     let named = path.map_or_else(|| "This keyway".to_owned(), |path| path.display().to_string());
     let file = from.read(path.unwrap_or(Path::new("/proc/self/exe")))?;
     let program =
@@ -56,7 +57,7 @@ fn program(args: &Args, from: &mut Ingredients) -> Result<Vec<u8>> {
     match program.wants_libraries {
         false => Ok(file),
         true => {
-            let why = "it is linked with libraries, which an initramfs does not have; --keyway FILE names a static one";
+            let why = "it is linked with libraries, which an initramfs does not have; --program FILE names a static one";
             Err(Failure::new(Exit::Device, format!("{named}: {why}.")))
         }
     }

@@ -1,6 +1,7 @@
 //! `boot initramfs`: keyway put into an initramfs, or one made of nothing but keyway and modules.
 
 mod contents;
+mod machine;
 mod modules;
 mod options;
 mod show;
@@ -12,8 +13,7 @@ use super::options::{LIST, OUTPUT};
 use crate::args::size::human;
 use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
-use keyway_boot::initramfs::writer::Node;
-use keyway_boot::initramfs::{Packing, append, is_beginning, original_init};
+use keyway_boot::initramfs::{Original, Packing, append, is_beginning};
 use options::*;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn make(args: &Args) -> Result<()> {
     };
     let (init, contents) = thread::scope(|scope| {
         // Unpacking takes longest by far; meanwhile all else is done that can be.
-        let init = original.as_ref().map(|(path, image)| scope.spawn(|| original_init_of(path, image)));
+        let init = original.as_ref().map(|(path, image)| scope.spawn(|| original_of(path, image)));
         let contents = contents::gather(args, &mut from, original.is_some());
         let written = match &original {
             Some((_, image)) if contents.is_ok() && is_beginning(image) => output.ahead(image),
@@ -48,6 +48,13 @@ fn make(args: &Args) -> Result<()> {
         let init = init.map(|init| init.join().unwrap_or_else(|panic| resume_unwind(panic)));
         init.transpose().and_then(|init| written.and(contents).map(|contents| (init, contents)))
     })?;
+    let init = match (init, &original) {
+        (Some(found), Some((path, image))) => {
+            machine::check(&contents, path, image, &found.contained)?;
+            found.init
+        }
+        _ => None,
+    };
     let archive = contents.tree(init).archive().ok_or_else(|| {
         Failure::new(Exit::Parameters, "A file of 4 GiB or more has no place in an initramfs.")
     })?;
@@ -67,13 +74,14 @@ fn make(args: &Args) -> Result<()> {
     output.write(&appended.image, &from, &facts)
 }
 
-/// What ran first in an image until now.
-fn original_init_of(path: &Path, image: &[u8]) -> Result<Node> {
-    let found = original_init(image).map_err(|why| unreadable(path, &why))?;
-    found.ok_or_else(|| {
+/// What ran first in an image until now, and for which machine it is.
+fn original_of(path: &Path, image: &[u8]) -> Result<Original> {
+    let found = Original::of(image).map_err(|why| unreadable(path, &why))?;
+    if found.init.is_none() {
         let why = "it has no /init, so that there is nothing to hand over to; leave it out to make a whole initramfs";
-        Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
-    })
+        return Err(unreadable(path, &why));
+    }
+    Ok(found)
 }
 
 fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Failure {
@@ -91,7 +99,7 @@ fn check(args: &Args) -> Result<()> {
         return wrong("boot initramfs takes one image.".to_owned());
     }
     let looks_only = args.given(&LIST) || args.given(&DIFF);
-    let making: [&Opt; 4] = [&OUTPUT, &VOLUME, &MODULES, &PROGRAM];
+    let making: [&Opt; 5] = [&OUTPUT, &VOLUME, &MODULES, &PROGRAM, &KEYWAY];
     if let Some(option) = making.into_iter().find(|option| looks_only && args.given(option)) {
         return wrong(format!("--list and --diff make no image: --{} is not for them.", option.long));
     }

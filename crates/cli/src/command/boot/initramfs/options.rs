@@ -21,12 +21,14 @@ pub(super) static EMBED_KEY_FILE: Opt = file(
     "Whoever reads the image opens the volume: for images that are themselves on an encrypted disk.",
 );
 pub(super) static PROGRAM: Opt = file(
-    "keyway",
+    "program",
     "FILE",
-    "The program to put into the image.",
-    "Static, and of the machine's architecture. When not said it is keyway-ramdisk beside this program, which is smaller, \
+    "The keyway to put into the image.",
+    "Static, and for the machine that the image is for: the image's own programs and kernel modules and those of --modules say which \
+     that is, and another is refused. When not said it is keyway-ramdisk beside this program, which is smaller, \
      else this program.",
 );
+pub(super) static KEYWAY: Opt = file("keyway", "FILE", "The same as --program.", "");
 pub(super) static MODULES: Opt = file(
     "modules",
     "DIR",
@@ -67,6 +69,7 @@ pub(in crate::command::boot) static OPTIONS: &[&Opt] = &[
     &shared::HEADER,
     &EMBED_KEY_FILE,
     &PROGRAM,
+    &KEYWAY,
     &MODULES,
     &CIPHER,
     &ALSO,

@@ -1,0 +1,130 @@
+//! For which machine an image is: by the programs and kernel modules in it.
+//!
+//! Firmware is for other processors than the one that boots, and the program that Keyway put in is the one that may be wrong: neither
+//! counts. Of programs the majority does, since a stray one decides nothing; modules are one kernel's.
+
+use super::cpio::Entry;
+use super::{Error, Wanted, layout, walk_parts};
+use crate::architecture::{Architecture, HEAD, Object};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+/// How many programs and modules of each architecture there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contained {
+    programs: BTreeMap<Architecture, usize>,
+    modules: BTreeMap<Architecture, usize>,
+}
+
+impl Contained {
+    /// All that is in an image.
+    pub fn of(image: &[u8]) -> Result<Self, Error> {
+        let mut found = Self::default();
+        walk_parts(image, &mut |_, entry, content| {
+            found.look(entry, content)?;
+            Ok(Wanted::More)
+        })?;
+        Ok(found)
+    }
+
+    /// Counts an entry, and gives back the beginning of its content, which is read by then.
+    pub(super) fn look(&mut self, entry: &Entry, content: &mut dyn Read) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        if entry.is_file() {
+            content.take(HEAD as u64).read_to_end(&mut head)?;
+            self.count(&entry.name, &head);
+        }
+        Ok(head)
+    }
+
+    /// Counts a file by its name and its beginning.
+    pub fn count(&mut self, name: &str, head: &[u8]) {
+        let is_firmware = FIRMWARE.iter().any(|folder| name.starts_with(folder));
+        let Some(object) = Object::parse(head).filter(|_| !is_firmware && name != layout::PROGRAM) else {
+            return;
+        };
+        let kind = if object.is_relocatable { &mut self.modules } else { &mut self.programs };
+        *kind.entry(object.architecture).or_default() += 1;
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty() && self.modules.is_empty()
+    }
+
+    /// Whether `program` runs where this does: what the modules' kernel runs, else what most programs are. Where nothing is known
+    /// nothing speaks against it.
+    pub fn takes(&self, program: Architecture) -> bool {
+        match (most(&self.modules), most(&self.programs)) {
+            (Some(kernel), _) => kernel.runs(program),
+            (None, programs) => programs.is_none_or(|it| it == program),
+        }
+    }
+
+    /// Whether this runs on a kernel of this architecture.
+    pub fn runs_on(&self, kernel: Architecture) -> bool {
+        match most(&self.modules) {
+            Some(modules) => modules == kernel,
+            None => most(&self.programs).is_none_or(|programs| kernel.runs(programs)),
+        }
+    }
+
+    /// What it is for, where that is known.
+    pub fn architecture(&self) -> Option<Architecture> {
+        most(&self.modules).or(most(&self.programs))
+    }
+}
+
+fn most(counted: &BTreeMap<Architecture, usize>) -> Option<Architecture> {
+    counted.iter().max_by_key(|(_, count)| **count).map(|(architecture, _)| *architecture)
+}
+
+const FIRMWARE: [&str; 2] = ["lib/firmware/", "usr/lib/firmware/"];
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{archive, gzip};
+    use super::*;
+    use crate::architecture::tests::elf;
+
+    fn of(name: &str) -> Architecture {
+        Architecture::named(name).unwrap()
+    }
+
+    fn contained(files: &[(&str, &[u8])]) -> Contained {
+        let plain = Contained::of(&archive(files)).unwrap();
+        assert_eq!(Contained::of(&gzip(&archive(files))).unwrap(), plain);
+        plain
+    }
+
+    #[test]
+    fn a13_programs_and_modules_tell() {
+        let (arm64, pc) = (elf("aarch64", false), elf("x86_64", false));
+        let (arm64_module, pc_module, arm) = (elf("aarch64", true), elf("x86_64", true), elf("arm", false));
+        let nothing = contained(&[("init", b"#!/bin/sh\n"), ("short", b"\x7fELF")]);
+        assert!(nothing.is_empty() && nothing.takes(of("x86_64")) && nothing.runs_on(of("arm")));
+        assert_eq!(nothing.architecture(), None);
+        // Programs alone: exactly theirs. One that does not belong there changes nothing.
+        let programs = contained(&[("bin/a", &arm64), ("bin/b", &arm64), ("opt/c", &pc)]);
+        assert!(programs.takes(of("aarch64")) && !programs.takes(of("x86_64")) && !programs.takes(of("arm")));
+        assert!(programs.runs_on(of("aarch64")) && !programs.runs_on(of("x86_64")) && !programs.is_empty());
+        assert_eq!(programs.architecture(), Some(of("aarch64")));
+        // Modules: what their kernel runs, whatever the programs are.
+        let modules = contained(&[("lib/modules/6/m.ko", &arm64_module), ("bin/a", &arm), ("bin/b", &arm)]);
+        assert!(modules.takes(of("aarch64")) && modules.takes(of("arm")) && !modules.takes(of("x86_64")));
+        assert!(modules.runs_on(of("aarch64")) && !modules.runs_on(of("arm")) && !modules.is_empty());
+        assert_eq!(modules.architecture(), Some(of("aarch64")));
+        // Programs of 32 bits run on the larger kernel.
+        assert!(contained(&[("bin/a", &arm)]).runs_on(of("aarch64")));
+        // Neither firmware nor what Keyway put in.
+        let others = contained(&[
+            ("lib/firmware/dsp.elf", &arm),
+            ("usr/lib/firmware/dsp.elf", &arm),
+            ("keyway/keyway", &pc),
+            ("usr/lib/firmware.ko", &pc_module),
+        ]);
+        assert!(others.takes(of("x86_64")) && !others.takes(of("aarch64")));
+        assert_eq!(others.architecture(), Some(of("x86_64")));
+        assert!(contained(&[("keyway/keyway", &pc), ("lib/firmware/x", &pc)]).is_empty());
+    }
+}
