@@ -4,8 +4,9 @@ use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{hint, nbd, output, remote};
 use keyway_attach::dm::{DeviceNumber, loopback};
-use keyway_volume::storage::{Direct, Exclusive, File, Readers};
+use keyway_volume::storage::{Direct, Exclusive, File, LockTarget, Readers};
 use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
+use rustix::fs::fstat;
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -199,6 +200,15 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
         Some(if is_block { (true, found.rdev(), 0) } else { (false, found.dev(), found.ino()) })
     };
     identity(one).is_some_and(|one| Some(one) == identity(other))
+}
+
+/// Whether both are open, and are not the same file or block device.
+pub(crate) fn is_exchanged(one: &dyn Storage, other: &dyn Storage) -> bool {
+    let identity = |storage: &dyn Storage| match storage.lock_target()? {
+        LockTarget::BlockDevice { major, minor, .. } => Some((true, u64::from(major), u64::from(minor))),
+        LockTarget::File(file) => fstat(file).ok().map(|found| (false, found.st_dev, found.st_ino)),
+    };
+    identity(one).is_some_and(|one| identity(other).is_some_and(|other| one != other))
 }
 
 /// Loads the header that `args` names by `--header` or the operand at `operand`.

@@ -158,7 +158,6 @@ fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
         }
     };
     spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
-    admission::check_new(args, &spec, bits as usize / 8)?;
     match bits {
         0 => Err(refusal(&format!(
             "LUKS needs a volume key, and {spec} would have none; name a cipher with a key, or its size with --key-size."
@@ -166,7 +165,7 @@ fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
         _ if version == 1 && bits > LUKS1_MOST_KEY_BITS => Err(refusal(&format!(
             "LUKS1 takes keys of up to {LUKS1_MOST_KEY_BITS} bits, {spec} needs {bits} bits; use --type luks2."
         ))),
-        _ => Ok(bits),
+        _ => admission::check_new(args, &spec, bits as usize / 8).map(|()| bits),
     }
 }
 

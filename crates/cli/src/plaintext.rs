@@ -110,6 +110,10 @@ pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: 
     }
     let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
     let data_device = admission::data_device(args, &device, &*storage);
+    if data_device.holds_header && device::is_exchanged(&*storage, &**luks.storage()) {
+        let message = format!("Device {} was exchanged while it was being opened.", device.display());
+        return Err(Failure::new(Exit::Device, message));
+    }
     let admitted = admission::judge(args, luks, &device, Some(data_device))?;
     let (volume_key, keyslot, digest) = luks_key(args, admitted.luks(), &device, stdin_holds_data)?;
     let (luks, layout, volume_key) = admission::open(admitted, &device, volume_key, digest)?.into_parts();

@@ -79,6 +79,11 @@ impl Luks {
         }
     }
 
+    /// Whether the other says the same, byte for byte but for what differs between the copies of one header.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.header.is_same_state(&other.header)
+    }
+
     /// The storage that holds the header.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage

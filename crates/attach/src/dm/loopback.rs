@@ -4,7 +4,7 @@
 
 use super::{DeviceNumber, sys};
 use crate::{Error, Result};
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{fstat, stat};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -37,11 +37,19 @@ impl Loop {
     /// # Errors
     /// [`Error::Permission`]; [`Error::Unavailable`] when the kernel has no loop devices; the file cannot be opened.
     pub fn attach(file: &Path, options: Options) -> Result<Self> {
-        let what = || format!("attaching {} to a loop device", file.display());
-        let io = |error: Errno| refused(error, &what());
         let backing = File::options().read(true).write(!options.read_only).open(file);
         let backing =
             backing.map_err(|source| Error::Io { what: format!("opening {}", file.display()), source })?;
+        Self::attach_open(backing.as_fd(), file, options)
+    }
+
+    /// As [`Loop::attach`], for a file that is open: whatever stands at its path by now. `file` is for messages.
+    ///
+    /// # Errors
+    /// As [`Loop::attach`].
+    pub fn attach_open(backing: BorrowedFd<'_>, file: &Path, options: Options) -> Result<Self> {
+        let what = || format!("attaching {} to a loop device", file.display());
+        let io = |error: Errno| refused(error, &what());
         let full = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let control = open("/dev/loop-control", false).map_err(|error| refused(error, &what()))?;
         for _ in 0..TRIES {
@@ -49,7 +57,7 @@ impl Loop {
             let path = PathBuf::from(format!("/dev/loop{number}"));
             let device = open(&path, options.read_only).map_err(io)?;
             let name = full.as_os_str().as_bytes();
-            match sys::configure(device.as_fd(), backing.as_fd(), options.block_size, flags(options), name) {
+            match sys::configure(device.as_fd(), backing, options.block_size, flags(options), name) {
                 // Somebody else was faster.
                 Err(Errno::BUSY) => continue,
                 Err(error) => return Err(io(error)),

@@ -43,7 +43,7 @@ fn resume(args: &Args, found: &Mapping) -> Result<()> {
         return Err(not_suspended(name));
     }
     let shown = mapping::header_path(args, found, &line).unwrap_or_default();
-    let opened = mapping::open_again(args, luks, &shown)?;
+    let opened = mapping::open_again(args, luks, &line, &shown)?;
     let features = mapping::features(&found.mapper)?;
     let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
     let place = mapping::place_key(args, opened.volume_key(), luks2, &features)?;

@@ -76,7 +76,7 @@ fn reload_key(args: &Args, found: &Mapping, line: &Line) -> Result<Option<KeyPla
     let luks =
         mapping::luks(args, found, line, Access::Read)?.ok_or_else(|| mapping::no_header(found.name()))?;
     let shown = mapping::header_path(args, found, line).unwrap_or_default();
-    let opened = mapping::open_again(args, luks, &shown)?;
+    let opened = mapping::open_again(args, luks, line, &shown)?;
     mapping::hold_key(opened.volume_key(), opened.luks().uuid(), opened.digest()).map(Some)
 }
 

@@ -5,6 +5,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use keyway_attach::dm::loopback::{self, Loop};
 use keyway_attach::dm::{DeviceNumber, Mapper};
+use keyway_volume::Storage;
+use keyway_volume::storage::LockTarget;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,17 +20,28 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// The device at `path`; a regular file gets a loop device with blocks of `sector_size` bytes, which goes by itself
-    /// when the mapping does.
-    pub(crate) fn attach(path: &Path, read_only: bool, sector_size: u32) -> Result<Self> {
-        if !is_regular_file(path) {
-            let number = DeviceNumber::at(path).map_err(|e| hint::door(&e))?;
-            return Ok(Self { number, read_only: read_only || is_read_only(path), _loop: None });
-        }
+    /// The very device or file that `storage` has open, whatever stands at `path` by now: its header was judged. A regular
+    /// file gets a loop device with blocks of `sector_size` bytes, which goes by itself when the mapping does.
+    pub(crate) fn attach(
+        storage: &dyn Storage,
+        path: &Path,
+        read_only: bool,
+        sector_size: u32,
+    ) -> Result<Self> {
+        let file = match storage.lock_target() {
+            Some(LockTarget::BlockDevice { major, minor, .. }) => {
+                let number = DeviceNumber { major, minor };
+                return Ok(Self { number, read_only: read_only || is_locked(number), _loop: None });
+            }
+            Some(LockTarget::File(file)) => file,
+            None => {
+                let message = format!("The kernel maps block devices and files, not {}.", path.display());
+                return Err(Failure::new(Exit::Parameters, message));
+            }
+        };
         let block_size = if sector_size > 512 { sector_size } else { 0 };
-        let read_only = read_only || is_read_only(path);
         let options = loopback::Options { read_only, autoclear: true, block_size, direct_io: false };
-        let attached = Loop::attach(path, options).map_err(|e| hint::door(&e))?;
+        let attached = Loop::attach_open(file, path, options).map_err(|e| hint::door(&e))?;
         let number = attached.number().map_err(|e| hint::door(&e))?;
         Ok(Self { number, read_only, _loop: Some(attached) })
     }
@@ -37,11 +50,14 @@ impl Data {
 /// Whether the device or file at `path` refuses writes whoever asks.
 pub(crate) fn is_read_only(path: &Path) -> bool {
     match DeviceNumber::at(path) {
-        Ok(number) => {
-            fs::read_to_string(format!("/sys/dev/block/{number}/ro")).is_ok_and(|ro| ro.trim() == "1")
-        }
+        Ok(number) => is_locked(number),
         Err(_) => fs::File::options().write(true).open(path).is_err(),
     }
+}
+
+/// Whether the kernel refuses writes to the device.
+fn is_locked(number: DeviceNumber) -> bool {
+    fs::read_to_string(format!("/sys/dev/block/{number}/ro")).is_ok_and(|ro| ro.trim() == "1")
 }
 
 /// Whether `path` is a regular file.

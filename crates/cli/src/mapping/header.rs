@@ -9,8 +9,8 @@ use crate::passphrase::Request;
 use crate::session::Facts;
 use crate::{hint, plain, unlocking};
 use keyway_attach::dm::crypt;
-use keyway_crypto::Secret;
-use keyway_volume::{Access, Luks, Opened, UnlockOptions};
+use keyway_crypto::{CipherSpec, Secret};
+use keyway_volume::{Access, Layout, Luks, Mapping as Stored, Opened, UnlockOptions};
 use std::path::{Path, PathBuf};
 
 /// Where the header of the mapping should be.
@@ -38,8 +38,32 @@ pub(crate) fn luks(
     Ok(is_same.then_some(luks))
 }
 
-/// Judges the header, whose path is shown, and asks for a passphrase until it opens.
-pub(crate) fn open_again(args: &Args, luks: Luks, shown: &Path) -> Result<Opened> {
+/// Judges the header of what is mapped by `line`, and asks for a passphrase until it opens. The header's path is shown.
+pub(crate) fn open_again(args: &Args, luks: Luks, line: &crypt::Line, shown: &Path) -> Result<Opened> {
+    let opened = open_header(args, luks, shown)?;
+    if !is_mapped(opened.layout(), line) {
+        let message = format!(
+            "The header on {} is another than the one that was opened: its data has another cipher or place.",
+            shown.display()
+        );
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    Ok(opened)
+}
+
+/// Whether dm-crypt's line maps this layout.
+fn is_mapped(layout: &Layout, line: &crypt::Line) -> bool {
+    let [segment] = &layout.segments[..] else { return false };
+    let Stored::Crypt { spec, sector_size, iv_tweak, .. } = &segment.mapping else { return false };
+    let cipher = CipherSpec::parse(&line.cipher).is_ok_and(|mapped| mapped.means(spec));
+    let size = line.options.sector_size.unwrap_or(512) as usize;
+    cipher
+        && size == sector_size.bytes()
+        && line.iv_offset == *iv_tweak
+        && line.offset.checked_mul(512) == Some(segment.storage_offset)
+}
+
+fn open_header(args: &Args, luks: Luks, shown: &Path) -> Result<Opened> {
     let admitted = admission::judge(args, luks, shown, None)?;
     let (volume_key, digest) = volume_key(args, admitted.luks(), shown)?;
     admission::open(admitted, shown, volume_key, digest)
@@ -58,7 +82,7 @@ fn volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<(Secret, u32)> {
 /// The volume key of the volume behind a session, from its passphrase.
 pub(crate) fn take_session_key(args: &Args, facts: &Facts) -> Result<Secret> {
     match session_header(args, facts, Access::Read)? {
-        Some((luks, path)) => open_again(args, luks, &path).map(|opened| opened.into_parts().2),
+        Some((luks, path)) => open_header(args, luks, &path).map(|opened| opened.into_parts().2),
         None => plain::key_again(args, Path::new(&facts.device), facts.key_bits, &facts.hash),
     }
 }

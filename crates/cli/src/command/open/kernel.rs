@@ -44,8 +44,8 @@ fn map(args: &Args, mapper: &Mapper, name: &str, unlocked: &Unlocked, read_only:
     let features = mapping::features(mapper)?;
     // Held until the kernel has claimed what it maps: of two who open it at once one is refused.
     let _mark = leave_to_the_kernel(args, unlocked)?;
-    let attached =
-        mapping::Data::attach(&unlocked.device, read_only, sector_size(&unlocked.layout.segments))?;
+    let sector_size = sector_size(&unlocked.layout.segments);
+    let attached = mapping::Data::attach(&*unlocked.storage, &unlocked.device, read_only, sector_size)?;
     let place = place_key(args, unlocked, &features)?;
     let mut options = Options::default();
     mapping::apply_given(args, &mut options);

@@ -169,7 +169,7 @@ fn keep_flags(args: &Args, format: &Format) {
 fn write_flags(args: &Args, luks: &Luks) -> Result<()> {
     let path = device::header_path(args, 0)?;
     let mut writable = device::load(args, 0, Access::Write, device::Versions::Two)?;
-    if writable.uuid() != luks.uuid() {
+    if !writable.is_same(luks) {
         return Err(device::not_luks(&path));
     }
     mapping::keep(args, &mut writable).map_err(|e| hint::on_device(&path, &e))

@@ -102,7 +102,7 @@ fn refresh(args: &Args, found: &Mapping) -> Result<()> {
     let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Read };
     let luks = mapping::luks(args, found, &line, access)?.ok_or_else(|| mapping::no_header(found.name()))?;
     let shown = mapping::header_path(args, found, &line).unwrap_or_default();
-    let opened = mapping::open_again(args, luks, &shown)?;
+    let opened = mapping::open_again(args, luks, &line, &shown)?;
     let digest = opened.digest();
     let (mut luks, _, volume_key) = opened.into_parts();
     let features = mapping::features(&found.mapper)?;
