@@ -203,6 +203,31 @@ fn the_same_seed_gives_the_same_bytes() {
     assert!(!scratch.path("none").exists());
 }
 
+/// Two contents under one key stream give each other away.
+#[test]
+fn a08_reproducible_volumes_have_no_key_stream() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let seed = scratch.random_file("seed", 4, 32);
+    let source = scratch.random_file("source", 6, 65536);
+    let build = |options: &str| {
+        let build =
+            keyway("build --force").args(CHEAP).args(options).arg("-d").arg(&key).arg("--reproducible");
+        build.arg(&seed).arg(&source).arg(scratch.path("volume"))
+    };
+    for cipher in ["aes-ctr-plain64", "aes-xctr-plain64", "aes-cfb-plain64", "aes-ofb-plain64", "arc4-ecb"] {
+        let options = format!("-c {cipher} -s 256 --weak-cipher-is-fine");
+        let says = format!("and {cipher} then uses the same key stream");
+        build(&options).fails(1).says(&says).says("--reproducible");
+        build(&format!("--type luks1 {options}")).fails(1).says(&says);
+        assert!(!scratch.path("volume").exists());
+    }
+    for cipher in ["aes-xts-plain64", "aes-cbc-essiv:sha256", "xchacha12,aes-adiantum-plain64"] {
+        build(&format!("-c {cipher} -s 256")).ok();
+    }
+    keyway("build --help").ok().says("blocks of 16 bytes are the same at the same place");
+}
+
 #[test]
 fn options_arrive_in_the_header() {
     need!("cryptsetup");

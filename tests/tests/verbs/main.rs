@@ -4,6 +4,7 @@
 mod build;
 mod copy;
 mod destructive;
+mod forged;
 mod inspect;
 mod interrupted;
 mod outputs;

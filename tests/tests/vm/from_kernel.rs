@@ -1,7 +1,7 @@
 //! Volumes that cryptsetup and the kernel made and filled: Keyway reads the same bytes, writes others and changes keys;
 //! the kernel then reads what Keyway wrote, opened by the key that Keyway added.
 
-use crate::{letter, matrix, need_machine};
+use crate::{letter, matrix, need_machine, weak};
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::vm::Machine;
 use keyway_tests::{Scratch, assert_same_bytes, keyway, random};
@@ -40,18 +40,33 @@ fn keyway_reads_what_the_kernel_wrote_and_the_kernel_what_keyway_wrote() {
     for (disk, options) in disks.iter().zip(&options) {
         eprintln!("{options}");
         let length = format!("--length {}", plaintext.len());
-        let read = keyway("read").args(&length).arg("--key-file").arg(&key).arg(disk).ok();
+        let read =
+            keyway("read").args(&length).args(weak(options)).arg("--key-file").arg(&key).arg(disk).ok();
         assert_same_bytes("keyway read", &read.stdout, "written by the kernel", &plaintext);
         let offset = format!("--offset {PATCH_AT}");
-        keyway("write").args(&offset).arg("--key-file").arg(&key).arg(disk).arg(&patch).ok();
+        keyway("write")
+            .args(&offset)
+            .args(weak(options))
+            .arg("--key-file")
+            .arg(&key)
+            .arg(disk)
+            .arg(&patch)
+            .ok();
         keyway("luksAddKey -q --pbkdf pbkdf2")
             .args(CHEAP_PBKDF2)
+            .args(weak(options))
             .arg("--key-file")
             .arg(&key)
             .arg(disk)
             .arg(&second_key)
             .ok();
-        keyway("luksKillSlot -q --key-file").arg(&second_key).arg(disk).arg("0").ok();
+        keyway("luksKillSlot -q")
+            .args(weak(options))
+            .arg("--key-file")
+            .arg(&second_key)
+            .arg(disk)
+            .arg("0")
+            .ok();
     }
 
     let mut patched = plaintext;

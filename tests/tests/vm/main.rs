@@ -54,6 +54,11 @@ fn matrix() -> Vec<String> {
         .collect()
 }
 
+/// What has to be said of ciphers that protect little.
+fn weak(options: &str) -> &'static str {
+    if options.contains("-ecb") || options.contains("-ctr-") { "--weak-cipher-is-fine" } else { "" }
+}
+
 /// The letter in the name of the machine's disk: `/dev/vda` is the first.
 fn letter(number: usize) -> char {
     char::from(b'a' + u8::try_from(number).expect("few disks"))

@@ -16,6 +16,40 @@ code() { key=$1; shift; "$@" >/tmp/said 2>&1 && n=0 || n=$?; echo "$key=$n $(tai
 cheap="--pbkdf pbkdf2 --pbkdf-force-iterations 1000"
 "#;
 
+/// While the passphrase is asked for, the path comes to name another volume: what was judged is mapped.
+#[test]
+fn a04_what_was_judged_is_mapped_whatever_its_path_names_by_then() {
+    need_machine!();
+    let scratch = Scratch::new();
+    let disks = [scratch.sized("disk-a", 20 << 20), scratch.sized("disk-b", 20 << 20)];
+    let machine = disks.iter().fold(Machine::new(), |machine, disk| machine.disk(disk));
+    let script = r#"
+        mkfifo /tmp/fifo
+        swap() {
+            for volume in $2 $3; do cryptsetup luksFormat -q $cheap $volume /key; done
+            ln -sfn $2 /tmp/link
+            keyway open --backend kernel --key-file /tmp/fifo /tmp/link $1 & opener=$!
+            exec 3>/tmp/fifo
+            ln -sfn $3 /tmp/link
+            cat /key >&3; exec 3>&-
+            wait $opener && echo $1=open
+        }
+        swap device /dev/vda /dev/vdb
+        dmsetup table device | grep -q " $(cat /sys/block/vda/dev) " && echo DEVICE=first
+        cryptsetup close device
+        truncate -s 20M /tmp/one /tmp/two
+        swap file /tmp/one /tmp/two
+        loop=$(dmsetup table file | sed 's/.* 7:\([0-9]*\) .*/\1/')
+        echo BACKING=$(cat /sys/block/loop$loop/loop/backing_file)
+        cryptsetup close file
+    "#;
+    let report = machine.with_keyway().file("key", "secret").run(&format!("{FUNCTIONS}{script}"));
+    report.has("device", "open");
+    report.has("DEVICE", "first");
+    report.has("file", "open");
+    report.has("BACKING", "/tmp/one");
+}
+
 /// A volume of each kind under `volume`, opened by Keyway: NAME, what is done before, and how it is opened.
 const KINDS: &[(&str, &str, &str)] = &[
     ("LUKS2", "cryptsetup luksFormat -q --type luks2 $cheap /dev/vda /key", "open /dev/vda"),

@@ -1,7 +1,7 @@
 //! Volumes that `keyway build` made of an ext4: the kernel maps them, mounts the file system, reads and writes files.
 //! Keyway then reads the file system that the kernel left behind.
 
-use crate::{letter, matrix, need_machine};
+use crate::{letter, matrix, need_machine, weak};
 use keyway_tests::vm::Machine;
 use keyway_tests::{Scratch, assert_same_bytes, keyway, peer, random};
 use std::fs;
@@ -18,7 +18,14 @@ fn the_kernel_mounts_what_keyway_built_and_keyway_reads_what_it_wrote() {
         .enumerate()
         .map(|(number, options)| {
             let volume = scratch.path(&format!("volume-{number}"));
-            keyway("build").args(options).arg("--key-file").arg(&key).arg(&image).arg(&volume).ok();
+            keyway("build")
+                .args(options)
+                .args(weak(options))
+                .arg("--key-file")
+                .arg(&key)
+                .arg(&image)
+                .arg(&volume)
+                .ok();
             volume
         })
         .collect();
@@ -43,7 +50,14 @@ fn the_kernel_mounts_what_keyway_built_and_keyway_reads_what_it_wrote() {
         eprintln!("{options}");
         report.has(&format!("READ_{}", letter(number)), "same");
         let decrypted = scratch.path("decrypted");
-        keyway("read").arg("--key-file").arg(&key).arg(volume).arg("-o").arg(&decrypted).ok();
+        keyway("read")
+            .args(weak(&options))
+            .arg("--key-file")
+            .arg(&key)
+            .arg(volume)
+            .arg("-o")
+            .arg(&decrypted)
+            .ok();
         assert_eq!(fs::metadata(&decrypted).unwrap().len(), fs::metadata(&image).unwrap().len());
         peer("e2fsck", "-fn").arg(&decrypted).ok();
         assert_same_bytes("written", &file_in(&decrypted, "/directory/written"), "original", &written());

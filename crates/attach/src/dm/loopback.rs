@@ -4,7 +4,7 @@
 
 use super::{DeviceNumber, sys};
 use crate::{Error, Result};
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::{fstat, stat};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -50,7 +50,8 @@ impl Loop {
     pub fn attach_open(backing: BorrowedFd<'_>, file: &Path, options: Options) -> Result<Self> {
         let what = || format!("attaching {} to a loop device", file.display());
         let io = |error: Errno| refused(error, &what());
-        let full = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let number = backing.as_raw_fd();
+        let full = fs::read_link(format!("/proc/self/fd/{number}")).unwrap_or_else(|_| file.to_owned());
         let control = open("/dev/loop-control", false).map_err(|error| refused(error, &what()))?;
         for _ in 0..TRIES {
             let number = sys::free_number(control.as_fd()).map_err(io)?;

@@ -107,3 +107,43 @@ pub(crate) fn no_header(name: &str) -> Failure {
     let message = format!("{name} is not active LUKS device name or header is missing.");
     Failure::new(Exit::Parameters, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_crypto::SectorSize;
+    use keyway_volume::MappedSegment;
+
+    fn layout(cipher: &str, bytes: u32, iv_tweak: u64, storage_offset: u64) -> Layout {
+        let (spec, sector_size) = (CipherSpec::parse(cipher).unwrap(), SectorSize::new(bytes).unwrap());
+        let mapping = Stored::Crypt { spec, sector_size, iv_tweak, iv_large_sectors: false };
+        Layout { segments: vec![MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping }] }
+    }
+
+    #[test]
+    fn a04_a_header_that_describes_other_data_than_is_mapped_is_noticed() {
+        let line = crypt::Line::parse(b"aes-xts-plain64 00ff 0 8:1 32768 1 sector_size:4096").unwrap();
+        let as_mapped = layout("aes-xts-plain64", 4096, 0, 32768 * 512);
+        assert!(is_mapped(&as_mapped, &line));
+        assert!(is_mapped(&layout("capi:xts(aes)-plain64", 4096, 0, 32768 * 512), &line));
+        for other in [
+            layout("cipher_null-ecb", 4096, 0, 32768 * 512),
+            layout("aes-xts-plain", 4096, 0, 32768 * 512),
+            layout("aes-xts-plain64", 512, 0, 32768 * 512),
+            layout("aes-xts-plain64", 4096, 8, 32768 * 512),
+            layout("aes-xts-plain64", 4096, 0, 32768 * 512 + 512),
+            layout("aes-xts-plain64", 4096, 0, 0),
+            Layout { segments: Vec::new() },
+            Layout { segments: [as_mapped.segments.clone(), as_mapped.segments.clone()].concat() },
+            Layout {
+                segments: vec![MappedSegment { mapping: Stored::Linear, ..as_mapped.segments[0].clone() }],
+            },
+        ] {
+            assert!(!is_mapped(&other, &line), "{other:?}");
+        }
+        let of_512 = crypt::Line::parse(b"aes-xts-plain64 00ff 0 8:1 32768").unwrap();
+        assert!(is_mapped(&layout("aes-xts-plain64", 512, 0, 32768 * 512), &of_512));
+        let beyond = crypt::Line::parse(b"aes-xts-plain64 00ff 0 8:1 36028797018996736").unwrap();
+        assert!(!is_mapped(&layout("aes-xts-plain64", 512, 0, 0), &beyond));
+    }
+}

@@ -2,6 +2,7 @@
 
 mod fields;
 mod keyslots;
+mod storage;
 
 use keyway_crypto::{Cpu, Secret};
 use keyway_format::luks2::Copy;
