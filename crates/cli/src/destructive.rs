@@ -130,6 +130,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("token", "DEVICE", Edits, Header, "token remove -q --token-id 0 TARGET"),
     row("convert", "DEVICE", Overwrites, Claim, "convert -q --type luks2 TARGET"),
     row("repair", "DEVICE", Edits, Header, "repair -q TARGET"),
+    row("repair", "DEVICE, over a file system", Overwrites, Claim, ""),
     looks("benchmark"),
     looks("reencrypt"),
     looks("tcryptDump"),
@@ -191,7 +192,8 @@ mod tests {
                 assert!(row.attempt.starts_with(command), "{}", row.attempt);
                 assert!(["TARGET", "PLACE"].iter().any(|it| row.attempt.contains(it)), "{}", row.attempt);
             }
-            if matches!((row.effect, row.proof), (Overwrites, _) | (_, Claim)) && row.command != "unlock" {
+            let elsewhere = ["unlock", "repair"].contains(&row.command);
+            if matches!((row.effect, row.proof), (Overwrites, _) | (_, Claim)) && !elsewhere {
                 assert!(!row.attempt.is_empty(), "{} {} is tried by nothing", row.command, row.place);
             }
         }

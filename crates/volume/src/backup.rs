@@ -232,3 +232,6 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
 
 const PAGE: usize = 4096;
 const SECTOR: u64 = 512;
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks2_disk::Copies;
-use crate::{Error, Layout, Locking, OsRandom, Result, Storage, luks1_disk};
+use crate::{Error, InUse, Layout, Locking, OsRandom, Result, Storage, luks1_disk};
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
@@ -239,7 +239,14 @@ fn recover(storage: &dyn Storage, locking: Locking) -> Result<()> {
     };
     let mut copies = Copies::read(storage)?;
     copies.check_recoverable(storage)?;
-    let _ = copies.recover(storage, &mut OsRandom);
+    // Nor into a file system that was made over the volume and is mounted.
+    let alone = match storage.is_exclusive() {
+        true => Ok(InUse::default()),
+        false => InUse::acquire_beside_mappings(storage, &copies.winner.binary.uuid),
+    };
+    if let Ok(_alone) = alone {
+        let _ = copies.recover(storage, &mut OsRandom);
+    }
     drop(lock);
     Ok(())
 }

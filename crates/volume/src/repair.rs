@@ -3,6 +3,7 @@
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::is_luks1;
 use crate::luks2_disk::Copies;
+use crate::storage::Exclusive;
 use crate::{Error, Locking, OsRandom, Result, Storage, luks1_disk};
 use keyway_format::luks1::{self, Repair as Luks1Repair};
 use keyway_format::luks2::Copy;
@@ -16,14 +17,23 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Looks for damage. [`keyway_format::Error`] when it has no single right answer.
+    /// Looks for damage. [`keyway_format::Error`] when it has no single right answer. Where there is something to mend the
+    /// storage is claimed: a header that a file system was made over is not brought back into it while it is mounted.
+    /// Mappings of the volume itself may be using it.
     pub fn prepare(storage: Arc<dyn Storage>, locking: Locking) -> Result<Self> {
         let lock = HeaderLock::acquire(&*storage, LockMode::Shared, locking)?;
-        let changes = match Damage::find(&*storage)? {
-            Damage::Luks1 { changes, .. } => changes,
-            Damage::Luks2(copies) => copies.damaged.map(describe_copy).into_iter().collect(),
+        let (changes, uuid): (Vec<String>, _) = match Damage::find(&*storage)? {
+            Damage::Luks1 { changes, new, .. } => (changes, new.uuid.clone()),
+            Damage::Luks2(copies) => {
+                let changes = copies.damaged.map(describe_copy).into_iter().collect();
+                (changes, copies.winner.binary.uuid.clone())
+            }
         };
         drop(lock);
+        let storage = match changes.is_empty() {
+            true => storage,
+            false => Arc::clone(&*Exclusive::claim_header(storage, &uuid)?),
+        };
         Ok(Self { storage, locking, changes })
     }
 

@@ -3,6 +3,7 @@
 mod block_device;
 mod broken_storage;
 mod children;
+mod claims;
 mod core_file;
 mod elsewhere;
 mod fio;

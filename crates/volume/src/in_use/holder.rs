@@ -154,8 +154,12 @@ impl Kernel {
         // The highest: of equals the process that was started last.
         match found.max() {
             Some((_, pid)) => {
-                let program = text(&self.proc.join(pid.to_string()).join("comm")).unwrap_or_default();
-                Holder::Process { pid, program: program.to_string_lossy().into_owned() }
+                let process = self.proc.join(pid.to_string());
+                // Who started itself anew through /proc is called "exe" by the other name.
+                let path = fs::read_link(process.join("exe")).ok();
+                let name = path.and_then(|path| path.file_name().map(OsStr::to_owned));
+                let name = name.or_else(|| text(&process.join("comm"))).unwrap_or_default();
+                Holder::Process { pid, program: name.to_string_lossy().into_owned() }
             }
             None => Holder::Unseen,
         }

@@ -1,7 +1,7 @@
 //! [`Volume`] against a reference that works one sector at a time, on random ranges.
 
 use super::*;
-use crate::storage::Memory;
+use crate::storage::{File, Memory};
 use keyway_crypto::{CipherSpec, SectorSize};
 
 #[test]
@@ -91,6 +91,34 @@ fn a_device_that_ends_before_the_data_is_refused_and_one_that_shrank_gives_an_er
     data.set_len(10000);
     assert!(volume.read_at(&mut [0; 512], 4096).is_ok());
     assert_eq!(volume.read_at(&mut [0; 4096], 4096).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn a11_no_write_makes_a_file_grow() {
+    let path = std::env::temp_dir().join(format!("keyway-grow-{}", std::process::id()));
+    let file = Arc::new(File::create_new(&path).unwrap());
+    std::fs::remove_file(&path).unwrap();
+    file.set_len(8192 + 4096).unwrap();
+    let mut layout = one_segment("aes-xts-plain64", 512, 8192, 0);
+    for (length, fits) in [(4096, true), (4608, false), (1 << 40, false), (u64::MAX, false)] {
+        layout.segments[0].length = Some(length);
+        let volume = Volume::new(file.clone(), &layout, &key(), Cpu::detect());
+        assert_eq!(volume.is_ok(), fits, "{length}");
+        match volume {
+            Ok(volume) => volume.write_at(&[1; 4096], 0).unwrap(),
+            Err(Error::TooShort { has, .. }) => assert_eq!(has, 12288),
+            // Beyond 2^64.
+            Err(error) => assert!(length == u64::MAX, "{error}"),
+        }
+    }
+    assert_eq!(file.as_file().metadata().unwrap().len(), 12288);
+    // The last of several counts, wherever it stands.
+    layout.segments[0].length = Some(4096);
+    let mut second = layout.segments[0].clone();
+    (second.plaintext_start, second.storage_offset) = (4096, 12288);
+    layout.segments.push(second);
+    let refused = Volume::new(file, &layout, &key(), Cpu::detect()).err();
+    assert!(matches!(refused, Some(Error::TooShort { needs: 16384, has: 12288 })), "{refused:?}");
 }
 
 #[test]

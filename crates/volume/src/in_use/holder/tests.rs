@@ -262,6 +262,8 @@ fn a11_the_process_that_has_locked_it_goes_before_others() {
     assert_eq!(told.kernel.process(subject), process(10, "qemu-nbd"));
     opens(1, "keyway", 4, &image, LOCK);
     assert_eq!(told.kernel.process(subject), process(10, "qemu-nbd"));
+    symlink("/usr/bin/qemu-system", told.root.join("proc/10/exe")).unwrap();
+    assert_eq!(told.kernel.process(subject), process(10, "qemu-system"));
     fs::remove_dir_all(told.root.join("proc/10")).unwrap();
     assert_eq!(told.kernel.process(subject), process(1, "keyway"), "the same volume twice in one process");
 }

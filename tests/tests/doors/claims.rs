@@ -1,0 +1,243 @@
+//! Whoever writes a whole file or device over claims it before anything is asked, and holds it until the last write: of
+//! several Keyways one goes on, nobody mounts meanwhile, and the others hear who has it.
+
+use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::{Outcome, Run, Scratch, Terminal, keyway, need, need_that, peer, random, until};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A loop device, until it is dropped.
+struct Loop(PathBuf);
+
+impl Loop {
+    /// `None` where this user has none.
+    fn over(file: &Path) -> Option<Self> {
+        let attached = peer("losetup", "--find --show").arg(file).outcome();
+        (attached.code == Some(0)).then(|| Self(PathBuf::from(attached.text().trim())))
+    }
+
+    fn mount(&self, place: &Path) -> Outcome {
+        peer("mount", "-t ext4").arg(&self.0).arg(place).outcome()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        peer("losetup", "--detach").arg(&self.0).outcome();
+    }
+}
+
+/// luksFormat, which waits for its passphrase on standard input.
+fn formatting(target: &Path) -> Child {
+    let run = keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(target).arg("-");
+    run.spawn().unwrap()
+}
+
+/// Whether `child` has claimed something: it holds a lock.
+fn holds(child: &Child) -> bool {
+    let entries = fs::read_dir(format!("/proc/{}/fdinfo", child.id())).into_iter().flatten().flatten();
+    entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).any(|info| info.contains("lock:"))
+}
+
+/// The passphrase comes, and it ends well.
+fn goes_on(mut child: Child) {
+    child.stdin.take().unwrap().write_all(b"a passphrase").unwrap();
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{status}");
+}
+
+fn opens(volume: &Path) {
+    keyway("open --test-passphrase").arg(volume).stdin("a passphrase").ok();
+}
+
+#[test]
+fn a11_of_many_formats_at_once_one_goes_on() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 8 << 20);
+    let (mut going, mut ended): (Vec<Child>, Vec<Child>) =
+        ((0..5).map(|_| formatting(&volume)).collect(), vec![]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while going.len() > 1 || !going.iter().all(holds) {
+        assert!(Instant::now() < deadline, "{} are still there", going.len());
+        let over = going.iter_mut().position(|child| child.try_wait().unwrap().is_some());
+        ended.extend(over.map(|index| going.remove(index)));
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(going.len(), 1, "nobody has it");
+    for child in ended {
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(5), "{errors}");
+        assert!(errors.contains("in use (open in keyway, process "), "{errors}");
+    }
+    going.into_iter().for_each(goes_on);
+    opens(&volume);
+}
+
+#[test]
+fn a11_other_verbs_are_refused_while_one_formats() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 8 << 20);
+    let (raw, key) = (scratch.file("raw", random(9, 1 << 20)), scratch.file("key", "a passphrase"));
+    let backup = scratch.path("backup");
+    keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).arg(&key).ok();
+    keyway("luksHeaderBackup").arg(&volume).arg("--header-backup-file").arg(&backup).ok();
+    let before = fs::read(&volume).unwrap();
+    let format = formatting(&volume);
+    until("it claims", || holds(&format));
+    let restore = keyway("luksHeaderRestore -q --header-backup-file").arg(&backup).arg(&volume);
+    let convert = keyway("convert -q --type luks2").arg(&volume);
+    let replaced = keyway("build -q --force -d").arg(&key).arg(&raw).arg(&volume);
+    let written = keyway("write -d").arg(&key).arg(&volume).arg(&raw);
+    let bench = keyway("bench disk -q --time 1").arg(&volume);
+    let header = keyway("luksFormat -q --type luks1 --header").arg(&volume).arg(&raw).arg(&key);
+    for run in [restore, convert, replaced, written, bench, header] {
+        run.fails(5).says(&format!("open in keyway, process {}", format.id()));
+    }
+    assert!(fs::read(&volume).unwrap() == before);
+    // A key may be added, as to a volume that is open.
+    keyway("luksAddKey -q -d").arg(&key).args(CHEAP_PBKDF2).arg(&volume).arg(&key).ok();
+    goes_on(format);
+    opens(&volume);
+}
+
+#[test]
+fn a11_nobody_mounts_what_is_being_formatted_nor_the_file_behind_it() {
+    need!("losetup", "mke2fs", "mount", "umount");
+    let scratch = Scratch::new();
+    let (file, place) = (scratch.sized("file", 8 << 20), scratch.path("place"));
+    fs::create_dir(&place).unwrap();
+    peer("mke2fs", "-q -F -t ext4").arg(&file).ok();
+    let device = Loop::over(&file);
+    need_that!(device.is_some(), "loop devices cannot be had here");
+    let device = device.unwrap();
+    need_that!(device.mount(&place).code == Some(0), "this user mounts nothing");
+    peer("umount", "").arg(&place).ok();
+    for target in [&file, &device.0] {
+        let format = formatting(target);
+        until("it claims", || holds(&format));
+        let mounted = device.mount(&place);
+        assert!(
+            mounted.code != Some(0) && mounted.errors().contains("already mounted or mount point busy"),
+            "{mounted}"
+        );
+        for other in [&file, &device.0] {
+            keyway("luksFormat -q").arg(other).stdin("x").fails(5).says("in use (");
+        }
+        goes_on(format);
+        opens(target);
+        peer("mke2fs", "-q -F -t ext4").arg(&file).ok();
+    }
+}
+
+#[test]
+fn a11_what_cryptsetup_formats_by_its_name_stays_possible() {
+    need!("losetup");
+    let scratch = Scratch::new();
+    let file = scratch.sized("file", 8 << 20);
+    let device = Loop::over(&file);
+    need_that!(device.is_some(), "loop devices cannot be had here");
+    let device = device.unwrap();
+    let name = scratch.path("cryptsetup");
+    symlink(keyway_tests::peers::program(), &name).unwrap();
+    // Neither of them is mounted or mapped.
+    for target in [&file, &device.0] {
+        Run::new(&name, "luksFormat -q --type luks1")
+            .args(CHEAP_PBKDF2)
+            .arg(target)
+            .stdin("a passphrase")
+            .ok();
+        opens(target);
+    }
+}
+
+#[test]
+fn a15_read_asks_before_a_device_gets_plaintext() {
+    need!("losetup", "setsid");
+    let scratch = Scratch::new();
+    let (raw, key) = (scratch.file("raw", random(4, 1 << 20)), scratch.file("key", "a passphrase"));
+    let volume = scratch.path("volume");
+    keyway("build --type luks1").args(CHEAP_PBKDF2).arg("-d").arg(&key).arg(&raw).arg(&volume).ok();
+    let file = scratch.file("file", random(5, 2 << 20));
+    let device = Loop::over(&file);
+    need_that!(device.is_some(), "loop devices cannot be had here");
+    let device = device.unwrap();
+    let read = keyway("read -d").arg(&key).arg(&volume).arg("-o").arg(&device.0);
+    let asked = Terminal::start(&read)
+        .expect("irrevocably, with plaintext")
+        .expect("capital letters")
+        .type_line("no");
+    let ending = asked.finish();
+    assert_eq!(ending.code, Some(1), "{}", ending.screen);
+    assert!(ending.screen.contains("Operation aborted."), "{}", ending.screen);
+    assert!(fs::read(&device.0).unwrap() == random(5, 2 << 20));
+    keyway("read -q -d").arg(&key).arg(&volume).arg("-o").arg(&device.0).ok();
+    assert!(fs::read(&device.0).unwrap()[..1 << 20] == random(4, 1 << 20));
+}
+
+#[test]
+fn a11_a_file_is_not_copied_onto_a_device_that_it_is_behind() {
+    need!("losetup");
+    let scratch = Scratch::new();
+    let content = random(6, 4 << 20);
+    let (file, key) = (scratch.file("file", &content), scratch.file("key", "a passphrase"));
+    let device = Loop::over(&file);
+    need_that!(device.is_some(), "loop devices cannot be had here");
+    let device = device.unwrap();
+    for (from, to) in [(&file, &device.0), (&device.0, &device.0)] {
+        for verb in ["build -q -d", "copy -q --new-keyfile"] {
+            let run = keyway(verb).arg(&key).arg(from).arg(to);
+            run.fails(1).says("would be overwritten while it is read");
+        }
+    }
+    assert!(fs::read(&file).unwrap() == content);
+}
+
+/// In a mount namespace of its own, whose /run is `run`.
+fn with_run(setup: &str, command: &Run) -> Run {
+    let words =
+        std::iter::once(command.program().as_os_str()).chain(command.arguments().iter().map(|it| &**it));
+    let line = words.map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ");
+    let script = format!(
+        "mount -t tmpfs -o mode=755 run /run && {setup} && {line}; code=$?; stat -c '%a %u' /run/cryptsetup; exit $code"
+    );
+    peer("unshare", "--mount sh -c").arg(script)
+}
+
+#[test]
+fn a10_a_block_device_is_edited_under_cryptsetups_lock_or_not_at_all() {
+    need!("losetup", "unshare", "mount", "stat");
+    let scratch = Scratch::new();
+    let (file, key) = (scratch.sized("file", 4 << 20), scratch.file("key", "a passphrase"));
+    let device = Loop::over(&file);
+    need_that!(device.is_some(), "loop devices cannot be had here");
+    let device = device.unwrap();
+    keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&device.0).arg(&key).ok();
+    let add = |options: &str| {
+        keyway("luksAddKey -q").args(options).args(CHEAP_PBKDF2).arg("-d").arg(&key).arg(&device.0).arg(&key)
+    };
+    need_that!(
+        peer("unshare", "--mount true").outcome().code == Some(0),
+        "this user has no mount namespaces"
+    );
+
+    // Nothing there: it is made, for root alone.
+    with_run("true", &add("")).ok().says("700 0");
+    for unfit in ["mount -o remount,ro /run", "mkdir -m 777 /run/cryptsetup", "touch /run/cryptsetup"] {
+        let before = fs::read(&device.0).unwrap();
+        let refused = with_run(unfit, &add("")).fails(1);
+        refused.says("/run/cryptsetup cannot be used").says("--disable-locks");
+        assert!(fs::read(&device.0).unwrap() == before, "{unfit}");
+        with_run(unfit, &keyway("luksDump").arg(&device.0)).ok().says("Key Slot 0: ENABLED");
+        with_run(unfit, &add("--disable-locks")).ok();
+    }
+    // A file is locked itself.
+    let copy = scratch.file("copy", fs::read(&device.0).unwrap());
+    with_run("mount -o remount,ro /run", &keyway("luksKillSlot -q").arg(&copy).args("1")).ok();
+    assert_eq!(fs::metadata("/run").unwrap().uid(), 0);
+}
