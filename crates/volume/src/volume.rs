@@ -118,6 +118,10 @@ impl Storage for Volume {
         self.segments.last().map_or(0, |s| s.end)
     }
 
+    fn is_distant(&self) -> bool {
+        self.data.is_distant()
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.check(buf.len(), offset, io::ErrorKind::UnexpectedEof)?;
         let (first, rest) = buf.split_at_mut(Self::first_run(offset, buf.len()));

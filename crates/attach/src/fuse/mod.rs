@@ -129,7 +129,8 @@ impl Mount {
         let mut config = Config::default();
         // The kernel decides who may come in; it is told so when mounting.
         config.acl = SessionACL::All;
-        config.n_threads = Some(options.threads.max(1));
+        let waiting = if storage.is_distant() { MAX_THREADS } else { 1 };
+        config.n_threads = Some(options.threads.max(waiting));
         config.clone_fd = true;
         let directory = Directory::new(export, &options);
         let (open_files, punches_holes) = (directory.open_files(), directory.punches_holes());

@@ -233,6 +233,10 @@ impl Storage for Gate {
         self.with(|volume| volume.next_data(offset))
     }
 
+    fn is_distant(&self) -> bool {
+        self.source.storage.is_distant()
+    }
+
     fn unit(&self) -> u64 {
         self.unit
     }

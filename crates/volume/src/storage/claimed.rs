@@ -56,6 +56,10 @@ impl Storage for Claimed {
         self.storage.write_zeroes(range, may_discard)
     }
 
+    fn is_distant(&self) -> bool {
+        self.storage.is_distant()
+    }
+
     fn is_read_only(&self) -> bool {
         self.storage.is_read_only()
     }

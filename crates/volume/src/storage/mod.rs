@@ -101,6 +101,11 @@ pub trait Storage: Send + Sync {
         self.lock_target().is_none()
     }
 
+    /// Whether there is a network between, so that requests are better made side by side than one after another.
+    fn is_distant(&self) -> bool {
+        false
+    }
+
     /// What a lock on this storage is held on; `None` where no other process can see it.
     fn lock_target(&self) -> Option<LockTarget<'_>> {
         None

@@ -70,6 +70,8 @@ pub struct Client {
 
 struct Shared {
     pool: Pool,
+    /// Whether the server may be on another machine.
+    distant: bool,
     /// Writers of whole blocks share it; one that keeps a part of a block has it alone.
     blocks: RwLock<()>,
 }
@@ -90,7 +92,8 @@ impl Client {
         let tls = uri.tls.then(encryption).transpose()?;
         let pool = Pool::connect(uri, tls, options).map_err(|error| explain(uri, error))?;
         let read_only = pool.agreed().has(export::READ_ONLY);
-        Ok(Self { shared: Arc::new(Shared { pool, blocks: RwLock::new(()) }), read_only })
+        let distant = matches!(uri.address, Address::Tcp { .. });
+        Ok(Self { shared: Arc::new(Shared { pool, distant, blocks: RwLock::new(()) }), read_only })
     }
 
     /// The same export, which refuses writes.
@@ -198,6 +201,10 @@ impl Client {
 impl Storage for Client {
     fn len(&self) -> u64 {
         self.agreed().size
+    }
+
+    fn is_distant(&self) -> bool {
+        self.shared.distant
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {

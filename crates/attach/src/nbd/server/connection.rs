@@ -38,7 +38,7 @@ pub(super) fn serve(
         requests: Mutex::new(Requests::new(agreed.incoming, agreed.headers, &server.patience)),
         wire: Wire::new(agreed.outgoing),
         order: Order::default(),
-        pace: Pace::default(),
+        pace: Pace::of(agreed.export.storage.is_distant()),
         threads: server.options.threads.max(1),
         cores: thread::available_parallelism().map_or(1, usize::from),
         started: AtomicUsize::new(1),

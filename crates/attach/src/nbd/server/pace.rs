@@ -12,9 +12,16 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(super) struct Pace {
     score: AtomicU32,
+    /// What is behind a network is not tried first.
+    distant: bool,
 }
 
 impl Pace {
+    /// Before the first request.
+    pub(super) fn of(distant: bool) -> Self {
+        Self { score: AtomicU32::new(0), distant }
+    }
+
     /// Begins to look at some requests that this thread answers one after another.
     pub(super) fn look(&self) -> Look<'_> {
         let doubt = self.score.load(Ordering::Relaxed) > 0;
@@ -24,7 +31,7 @@ impl Pace {
 
     /// Whether callers wait.
     pub(super) fn is_slow(&self) -> bool {
-        self.score.load(Ordering::Relaxed) >= SLOW
+        self.distant || self.score.load(Ordering::Relaxed) >= SLOW
     }
 
     fn note(&self, finding: Finding) {
@@ -127,5 +134,14 @@ mod tests {
         assert!(pace.is_slow());
         (0..200).for_each(|_| look(&pace, || ()));
         assert!(!pace.is_slow());
+    }
+
+    #[test]
+    fn b21_a_distant_storage_is_slow_from_the_first_request_on() {
+        let pace = Pace::of(true);
+        assert!(pace.is_slow());
+        (0..200).for_each(|_| look(&pace, || ()));
+        assert!(pace.is_slow(), "what is in memory says nothing of the rest");
+        assert!(!Pace::of(false).is_slow());
     }
 }
