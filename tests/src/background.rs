@@ -36,6 +36,11 @@ impl Background {
         started
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Kills it, as nothing that it could prepare for.
     pub fn kill(mut self) {
         self.end();

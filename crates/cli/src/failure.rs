@@ -1,7 +1,7 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use crate::args::Args;
-use crate::{device, hint, nbd, output};
+use crate::{device, hint, nbd, output, remote};
 use keyway_volume::Error;
 use std::path::Path;
 use std::process::ExitCode;
@@ -117,6 +117,7 @@ impl Failure {
 /// Runs a command; with `--debug` it is announced.
 pub(crate) fn run(args: &Args) -> ExitCode {
     let name = args.command().name;
+    remote::set_timeout(args);
     let announced = output::debug(args, &format!("keyway {} runs {name}.", env!("CARGO_PKG_VERSION")));
     let result = announced.and_then(|()| (args.command().run)(args));
     nbd::disconnect();

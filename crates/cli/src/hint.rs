@@ -2,7 +2,7 @@
 
 use crate::args::shared;
 use crate::failure::{Exit, Failure};
-use crate::session;
+use crate::{remote, session};
 use keyway_volume::Error;
 use keyway_volume::admission::{Exemption, Finding, Rule};
 use keyway_volume::in_use::Holder;
@@ -41,6 +41,8 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
             Exit::Device,
             format!("{device} ends at byte {has}, but its header describes data up to byte {needs}."),
         ),
+        // Who brings bytes from elsewhere names the place.
+        Error::Io { source, .. } if remote::is_failure(source) => plain(error),
         Error::Io { .. } | Error::NotAdmitted(_) => plain(error).about(&format!("Device {device}")),
         _ => plain(error),
     }
@@ -147,6 +149,7 @@ fn exit_code(error: &Error) -> Exit {
         Error::NotAdmitted(Finding { rule: Rule::BeyondDevice { .. }, .. }) | Error::TooShort { .. } => {
             Exit::Device
         }
+        Error::Io { source, .. } if remote::is_failure(source) => Exit::Device,
         _ => Exit::Parameters,
     }
 }

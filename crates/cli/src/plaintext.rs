@@ -213,7 +213,9 @@ pub(crate) fn failed(failure: stream::Failure, source: &dyn Display, sink: &dyn 
         }
         stream::Failure::Write { at, source: e } => cannot_write(sink, Some(at), &e),
         stream::Failure::Read { at, source: e } => {
-            Failure::new(Exit::Device, format!("Cannot read {source} at byte {at}: {e}."))
+            let (source, why) = (source.to_string(), e.to_string());
+            let why = why.strip_prefix(&format!("{source}: ")).unwrap_or(&why);
+            Failure::new(Exit::Device, format!("Cannot read {source} at byte {at}: {why}."))
         }
         stream::Failure::TooLong { limit } => {
             let message = format!("{source} is longer than the {limit} bytes that {sink} has room for.");

@@ -1,16 +1,20 @@
 //! What the standard library has no safe way to do.
 //!
 //! A look at standard input before it starts: it opens /dev/null in the place of one that was closed, and from then on a
-//! closed one cannot be told from an empty one. A handler for the signals of a crash. And the descriptors that this
-//! process was given beside the three standard ones: other programs that it starts do not get them.
+//! closed one cannot be told from an empty one. A handler for the signals of a crash. The descriptors that this process was
+//! given beside the three standard ones: other programs that it starts do not get them. And the command line, as lists of
+//! processes show it.
 
 use libc::c_int;
 use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::stdio::stdin;
-use std::fs;
+use std::ffi::OsString;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
 static STDIN_CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -91,6 +95,41 @@ fn inherited() -> MutexGuard<'static, Vec<RawFd>> {
     static INHERITED: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
     INHERITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
+/// Writes `shown` over the arguments in this process's memory, where ps(1) looks for them. No more than an attempt: without
+/// /proc, or with arguments that are not where the kernel says (proc_pid_stat(5), `arg_start`), they stay.
+pub(crate) fn retitle(argv: &[OsString], shown: &[OsString]) {
+    let is_typed = argv.len() == shown.len() && argv.iter().map(OsString::as_os_str).eq(std::env::args_os());
+    if argv != shown && is_typed {
+        let _ = overwrite(argv, shown);
+    }
+}
+
+/// Through a file descriptor: writing to one's own memory by address is nothing that the language knows of. The bytes are
+/// compared first, and each argument keeps its place and its NUL.
+fn overwrite(argv: &[OsString], shown: &[OsString]) -> io::Result<()> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let start = after_name.split_whitespace().nth(ARG_START).and_then(|field| field.parse().ok());
+    let start: u64 = start.ok_or(io::ErrorKind::InvalidData)?;
+    let memory = fs::File::options().read(true).write(true).open("/proc/self/mem")?;
+    let mut at = start;
+    for (typed, shown) in argv.iter().zip(shown) {
+        let typed = typed.as_bytes();
+        let mut there = vec![0; typed.len() + 1];
+        memory.read_exact_at(&mut there, at)?;
+        if there.strip_suffix(&[0]) != Some(typed) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut cleaned = shown.as_bytes().to_vec();
+        cleaned.resize(typed.len(), 0);
+        memory.write_all_at(&cleaned, at)?;
+        at += there.len() as u64;
+    }
+    Ok(())
+}
+
+/// The field, counted from the one behind the program's name.
+const ARG_START: usize = 48 - 3;
 
 extern "C" fn crashed(signal: c_int) {
     keyway_crypto::secret::wipe_all();

@@ -172,11 +172,10 @@ impl<'a> Filling<'a> {
         Self { cache, waiting: run.into(), block_size, len, bytes: Vec::new(), failure }
     }
 
-    /// The next bytes of the run.
+    /// The next bytes of the run. Memory is taken for what has come, not for what a server has announced.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
         while let (false, Some(block)) = (bytes.is_empty(), self.waiting.front()) {
             let size = self.size_of(block.number);
-            self.bytes.reserve_exact(size - self.bytes.len());
             let (now, rest) = bytes.split_at(bytes.len().min(size - self.bytes.len()));
             self.bytes.extend_from_slice(now);
             bytes = rest;

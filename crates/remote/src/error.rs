@@ -1,5 +1,6 @@
 //! What can go wrong between here and an object: cause and place. The command line adds hints and exit codes.
 
+use std::time::Duration;
 use std::{fmt, io};
 
 /// Shorthand for this crate.
@@ -21,23 +22,44 @@ pub enum Cause {
     /// The URL or the environment makes no sense; why.
     Address(String),
     /// There is no such object (status 404 or 410).
-    NotFound,
+    NotFound(u16),
     /// The server wants credentials, or others (status 401 or 403); its code for the reason where it gave one.
-    Denied(Option<String>),
-    /// No credentials for an S3 store are in the environment.
+    Denied(u16, Option<String>),
+    /// No credentials for an S3 store are in the environment or in the files of Amazon's tools.
     NoCredentials,
+    /// Credentials are there and cannot be used; why.
+    Credentials(String),
     /// The server sends whole objects only.
     NoRanges,
-    /// The object is another than when it was opened.
-    Changed,
+    /// The object is another than when it was opened; what of it differs.
+    Changed(String),
+    /// The object is shorter than what was asked for (status 416); its length where the server said it.
+    TooShort(Option<u64>),
+    /// The server sends other bytes than it was asked for; which.
+    WrongRange(String),
+    /// The server sends elsewhere, and nothing is there; why.
+    Redirected(String),
     /// The server's certificate is not accepted; why.
     Certificate(String),
     /// No connection to the server; why.
     Unreachable(String),
-    /// Any other answer than the bytes: status, and the server's code for the reason where it gave one.
-    Status(u16, Option<String>),
+    /// Any other answer than the bytes.
+    Status(Refusal),
     /// The connection broke, stalled or said something else than HTTP; what.
     Broken(String),
+    /// Too little came within the time that was given.
+    TimedOut(Duration),
+}
+
+/// A status that is no success, and what the server said with it.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The status.
+    pub status: u16,
+    /// The server's code for the reason, where it gave one.
+    pub code: Option<String>,
+    /// When it wants to be asked again (`Retry-After`).
+    pub retry_after: Option<Duration>,
 }
 
 impl Cause {
@@ -45,21 +67,37 @@ impl Cause {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => true,
-            // Request timeout, too many requests, and the server's own troubles.
-            Self::Status(status, _) => matches!(status, 408 | 429 | 500..=599),
+            // Request timeout, too early, too many requests, and the server's own troubles.
+            Self::Status(refusal) => {
+                matches!(refusal.status, 408 | 425 | 429 | 500 | 502..=504 | 507 | 509 | 520..=599)
+            }
             _ => false,
+        }
+    }
+
+    /// When the server wants to be asked again.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status(refusal) => refusal.retry_after,
+            _ => None,
         }
     }
 
     fn kind(&self) -> io::ErrorKind {
         match self {
-            Self::Address(_) => io::ErrorKind::InvalidInput,
-            Self::NotFound => io::ErrorKind::NotFound,
-            Self::Denied(_) | Self::NoCredentials => io::ErrorKind::PermissionDenied,
+            Self::Address(_) | Self::Credentials(_) => io::ErrorKind::InvalidInput,
+            Self::NotFound(_) => io::ErrorKind::NotFound,
+            Self::Denied(..) | Self::NoCredentials => io::ErrorKind::PermissionDenied,
             Self::NoRanges => io::ErrorKind::Unsupported,
             Self::Unreachable(_) => io::ErrorKind::NotConnected,
             Self::Broken(_) => io::ErrorKind::ConnectionAborted,
-            Self::Changed | Self::Certificate(_) | Self::Status(..) => io::ErrorKind::Other,
+            Self::TimedOut(_) => io::ErrorKind::TimedOut,
+            Self::Changed(_)
+            | Self::TooShort(_)
+            | Self::WrongRange(_)
+            | Self::Redirected(_)
+            | Self::Certificate(_)
+            | Self::Status(_) => io::ErrorKind::Other,
         }
     }
 }
@@ -67,23 +105,46 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Address(why) => f.write_str(why),
-            Self::NotFound => f.write_str("there is no such object"),
-            Self::Denied(code) => write!(f, "the server denies access{}", in_brackets(code)),
+            Self::Address(why) | Self::Credentials(why) => f.write_str(why),
+            Self::NotFound(status) => write!(f, "there is no such object (status {status})"),
+            Self::Denied(status, code) => {
+                write!(f, "the server denies access (status {status}{})", behind_comma(code))
+            }
             Self::NoCredentials => f.write_str("there are no credentials for it"),
-            Self::NoRanges => f.write_str("the server does not serve parts of it (range requests)"),
-            Self::Changed => f.write_str("the object has changed since it was opened"),
+            Self::NoRanges => {
+                f.write_str("the server does not serve parts of it (range requests; status 200)")
+            }
+            Self::Changed(what) => write!(f, "the object has changed since it was opened: {what}"),
+            Self::TooShort(Some(len)) => write!(f, "the object ends at byte {len} (status 416)"),
+            Self::TooShort(None) => f.write_str("the object ends before the bytes asked for (status 416)"),
+            Self::WrongRange(what) => write!(f, "the server sends other bytes than asked for: {what}"),
+            Self::Redirected(why) => f.write_str(why),
             Self::Certificate(why) => write!(f, "the server's certificate is not accepted: {why}"),
             Self::Unreachable(why) => write!(f, "the server cannot be reached: {why}"),
-            Self::Status(status, code) => {
-                write!(f, "the server answers with status {status}{}", in_brackets(code))
-            }
+            Self::Status(refusal) => refusal.fmt(f),
             Self::Broken(what) => f.write_str(what),
+            Self::TimedOut(limit) => {
+                write!(f, "the server did not answer within {} s", limit.as_secs_f64())
+            }
         }
     }
 }
 
 impl std::error::Error for Cause {}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = behind_comma(&self.code);
+        match self.status {
+            204 => write!(f, "the server answers that it has nothing to send (status 204, No Content)"),
+            status => write!(f, "the server answers with status {status}{code}"),
+        }?;
+        match self.retry_after {
+            Some(pause) => write!(f, ", and to come back in {} s", pause.as_secs()),
+            None => Ok(()),
+        }
+    }
+}
 
 impl Error {
     /// Whether the object is in an S3-compatible store.
@@ -100,13 +161,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// For readers of the storage, who know its place.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
-        Self::new(error.cause.kind(), error.cause)
+        Self::new(error.cause.kind(), error)
     }
 }
 
-fn in_brackets(code: &Option<String>) -> String {
-    code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default()
+fn behind_comma(code: &Option<String>) -> String {
+    code.as_ref().map(|code| format!(", {code}")).unwrap_or_default()
 }

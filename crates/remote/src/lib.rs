@@ -4,13 +4,17 @@
 //! that was there when it was opened: when the server's object changes, reads fail and never mix two versions.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod cache;
+mod credentials;
 mod error;
 mod location;
 mod object;
+mod patience;
 mod readahead;
 mod source;
 mod transport;
+mod version;
 
-pub use error::{Cause, Error, Result};
-pub use object::{Object, Options};
+pub use error::{Cause, Error, Refusal, Result};
+pub use object::{Notice, Object, Options};

@@ -1,53 +1,54 @@
 //! Where an object is: a URL of a web server, or a bucket and a key.
 
+use crate::credentials::Login;
 use crate::error::Cause;
+use keyway_volume::Address;
 use object_store::path::Path;
-use std::fmt;
 use url::Url;
 
-/// A parsed URL. Shown without credentials and query, which may hold a signature.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A parsed address. There is no way to print it: an [`Address`] is what may be shown.
 pub(crate) enum Location {
-    /// On a web server; the query is part of it.
-    Web(Url),
+    /// On a web server.
+    Web {
+        /// With its query, without a login.
+        url: Url,
+        /// What the server is told of who asks.
+        login: Option<Login>,
+    },
     /// In an S3-compatible store.
     S3 {
         /// The bucket's name.
         bucket: String,
         /// The object's key.
         key: Path,
+        /// The keys in the address.
+        login: Option<Login>,
     },
 }
 
 impl Location {
-    pub(crate) fn parse(text: &str) -> Result<Self, Cause> {
-        let url = Url::parse(text).map_err(|e| Cause::Address(format!("this is not a URL: {e}")))?;
+    pub(crate) fn parse(address: &Address) -> Result<Self, Cause> {
+        let url = Url::parse(address.expose());
+        let mut url = url.map_err(|e| Cause::Address(format!("this is not a URL: {e}")))?;
         match url.scheme() {
-            "http" | "https" => Ok(Self::Web(url)),
-            "s3" => Self::s3(&url),
+            "http" | "https" => Ok(Self::Web { login: Login::for_web(&mut url)?, url }),
+            "s3" => Self::s3(url),
             other => Err(Cause::Address(format!("{other}:// is not known here"))),
         }
     }
 
-    fn s3(url: &Url) -> Result<Self, Cause> {
+    fn s3(mut url: Url) -> Result<Self, Cause> {
+        let login = Login::take_from(&mut url);
         let bucket = url.host_str().unwrap_or_default().to_owned();
         let key = Path::from_url_path(url.path()).unwrap_or_default();
-        if bucket.is_empty() || key.as_ref().is_empty() {
+        if bucket.is_empty() || key.as_ref().is_empty() || url.port().is_some() {
             return Err(Cause::Address("an object in S3 is s3://BUCKET/KEY".into()));
         }
-        Ok(Self::S3 { bucket, key })
-    }
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Web(url) => {
-                let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-                write!(f, "{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
-            }
-            Self::S3 { bucket, key } => write!(f, "s3://{bucket}/{key}"),
+        if login.as_ref().is_some_and(|login| login.user.is_empty() || login.password.is_empty()) {
+            let why = "keys in an S3 address are s3://KEY:SECRET@BUCKET/KEY, with / written %2F";
+            return Err(Cause::Address(why.into()));
         }
+        Ok(Self::S3 { bucket, key, login })
     }
 }
 
@@ -55,18 +56,39 @@ impl fmt::Display for Location {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<Location, Cause> {
+        Location::parse(&Address::new(text).unwrap())
+    }
+
     #[test]
-    fn urls_are_shown_without_their_secrets() {
-        let url = "https://user:secret@example.org:8443/a%20b.img?X-Amz-Signature=secret#part";
-        assert_eq!(Location::parse(url).unwrap().to_string(), "https://example.org:8443/a%20b.img");
-        let s3 = Location::parse("s3://disks/lab/one%20two.img").unwrap();
-        assert_eq!(s3, Location::S3 { bucket: "disks".into(), key: Path::from("lab/one two.img") });
+    fn a06_logins_and_places_are_told_apart() {
+        let Ok(Location::Web { url, login: Some(login) }) = parse("https://me:secret@h:81/x?sig=1") else {
+            panic!()
+        };
+        assert_eq!((url.as_str(), login.user.as_str()), ("https://h:81/x?sig=1", "me"));
+        let Ok(Location::S3 { bucket, key, login }) = parse("s3://AKIA:se%2Fcret@disks/lab/one%20two.img")
+        else {
+            panic!()
+        };
+        assert_eq!((bucket.as_str(), key), ("disks", Path::from("lab/one two.img")));
+        assert_eq!(login.unwrap().password.expose(), b"se/cret");
+        let Ok(Location::S3 { login: None, .. }) = parse("s3://disks/one") else { panic!() };
     }
 
     #[test]
     fn half_an_address_is_refused() {
-        for url in ["s3://bucket", "s3:///key", "ftp://host/x", "http://", "disk.img"] {
-            assert!(matches!(Location::parse(url), Err(Cause::Address(_))), "{url}");
+        for text in [
+            "s3://bucket",
+            "s3:///key",
+            "s3://AKIA@bucket/key",
+            "s3://:secret@bucket/key",
+            "s3://bucket:1/key",
+            "ftp://host/x",
+            "http://",
+            "http://user:sec/ret@host/x",
+        ] {
+            let Err(Cause::Address(why)) = parse(text) else { panic!("{text}") };
+            assert!(!why.contains("ret"), "{why}");
         }
     }
 }

@@ -4,10 +4,11 @@ use crate::cache::{Cache, Filling, Run};
 use crate::error::{Cause, Error, Result};
 use crate::readahead::ReadAhead;
 use crate::source::Source;
-use keyway_volume::Storage;
+use keyway_volume::{Address, Storage};
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// How an object is read.
@@ -19,13 +20,35 @@ pub struct Options {
     pub cache_size: usize,
     /// How many requests are under way at once.
     pub requests: usize,
-    /// How often a request that failed in passing is repeated: after 0.2 s, 0.4 s, 0.8 s, …
+    /// How often a request that failed in passing is repeated: after 0.2 s, 0.4 s, 0.8 s, …, or when the server asks for
+    /// it.
     pub retries: u32,
+    /// How long a request may bring nothing, repetitions and pauses included.
+    pub timeout: Duration,
+    /// Is told of what the user should know while nothing has failed: the object's URL without its secrets, and what.
+    pub tell: fn(&str, &Notice),
+}
+
+/// What the user should know while nothing has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The server has not answered for so long.
+    Waiting(Duration),
+    /// The server names no version of the object: another of the same length is not told from it.
+    Unpinned,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { block_size: 256 << 10, cache_size: 32 << 20, requests: 8, retries: 5 }
+        Self {
+            block_size: 256 << 10,
+            cache_size: 32 << 20,
+            requests: 32,
+            retries: 5,
+            timeout: Duration::from_secs(60),
+            tell: |_, _| (),
+        }
     }
 }
 
@@ -49,14 +72,15 @@ struct Shared {
 impl Object {
     /// Opens the object at an `http://`, `https://` or `s3://BUCKET/KEY` URL, and reads its first block. S3's endpoint,
     /// region and credentials come from the usual environment (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`,
-    /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, …), certificate authorities from the system or `SSL_CERT_FILE`.
+    /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, …) and the files of Amazon's tools, logins of web servers from the URL
+    /// or netrc, certificate authorities from the system or `SSL_CERT_FILE`.
     ///
     /// # Errors
     /// The URL makes no sense, the server cannot be reached, refuses, or serves no ranges.
-    pub fn open(url: &str, options: &Options) -> Result<Self> {
+    pub fn open(address: &Address, options: &Options) -> Result<Self> {
         let block_size = options.block_size.max(512);
         let capacity = (options.cache_size / block_size).max(4);
-        let source = Source::new(url, options.requests, options.retries)?;
+        let source = Source::new(address, options)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("remote")
@@ -119,7 +143,7 @@ impl Shared {
         let range = first.number * size..((last.number + 1) * size).min(self.len);
         let mut filling = Filling::new(&self.cache, run, self.block_size, self.len, self.source.place());
         if let Err(error) = self.source.read(range, &mut |bytes| filling.take(bytes)).await {
-            if let Cause::Changed = error.cause {
+            if let Cause::Changed(_) = error.cause {
                 let _ = self.lost.set(error.clone());
             }
             filling.fail(error);
@@ -164,6 +188,10 @@ impl Storage for Object {
 
     fn discard(&self, _range: Range<u64>) -> io::Result<()> {
         Err(read_only())
+    }
+
+    fn is_distant(&self) -> bool {
+        true
     }
 
     fn is_read_only(&self) -> bool {

@@ -1,38 +1,55 @@
 //! One object at its server: ranged reads, repeated when they fail in passing, all of one version of the object.
 
+use crate::answer::Answer;
+use crate::credentials::{self, Login};
 use crate::error::{Cause, Error};
 use crate::location::Location;
-use crate::transport::{Transport, cause_of};
+use crate::object::{Notice, Options};
+use crate::patience::{Patience, Progress};
+use crate::transport::{Transport, cause_of, from_reqwest, too_much};
+use crate::version::Version;
 use futures_util::StreamExt;
+use http::HeaderMap;
+use keyway_volume::Address;
 use object_store::aws::AmazonS3Builder;
-use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, RetryConfig};
-use std::env;
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore, RetryConfig};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::sync::OnceLock;
+use std::time::Duration;
 use tokio::sync::Semaphore;
+use url::Url;
 
 /// An object that is read by ranges.
 pub(crate) struct Source {
-    store: Arc<dyn ObjectStore>,
-    path: Path,
+    server: Server,
     place: String,
     /// Which version is read: that of the first answer.
     version: OnceLock<Version>,
     requests: Semaphore,
-    retries: u32,
+    patience: Patience,
+    options: Options,
+}
+
+enum Server {
+    Web { transport: Transport, url: Url, login: Option<Login> },
+    S3 { store: Box<dyn ObjectStore>, path: Path },
 }
 
 impl Source {
-    /// Says nothing to the server yet. At most `requests` are under way at once; each is repeated `retries` times.
-    pub(crate) fn new(url: &str, requests: usize, retries: u32) -> Result<Self, Error> {
-        let location = Location::parse(url).map_err(|cause| Error { place: url.to_owned(), cause })?;
-        let place = location.to_string();
-        let (store, path) = connect(&location).map_err(|cause| Error { place: place.clone(), cause })?;
-        let requests = Semaphore::new(requests.max(1));
-        Ok(Self { store, path, place, version: OnceLock::new(), requests, retries })
+    /// Says nothing to the server yet.
+    pub(crate) fn new(address: &Address, options: &Options) -> Result<Self, Error> {
+        let place = address.to_string();
+        let server = Location::parse(address).and_then(|location| connect(location, options.timeout));
+        let server = server.map_err(|cause| Error { place: place.clone(), cause })?;
+        Ok(Self {
+            server,
+            place,
+            version: OnceLock::new(),
+            requests: Semaphore::new(options.requests.max(1)),
+            patience: Patience::new(options.timeout),
+            options: options.clone(),
+        })
     }
 
     /// The object's URL, without credentials and query.
@@ -51,117 +68,157 @@ impl Source {
         range: Range<u64>,
         take: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<(), Error> {
+        let _turn = self.requests.acquire().await;
+        let progress = self.patience.begin();
+        let work = self.attempts(range, take, &progress);
+        let tell = |waited| (self.options.tell)(&self.place, &Notice::Waiting(waited));
+        let done = self.patience.watch(work, &progress, tell).await;
+        let done = done.unwrap_or_else(|| Err(Cause::TimedOut(self.patience.limit())));
+        done.map_err(|cause| Error { place: self.place.clone(), cause })
+    }
+
+    async fn attempts(
+        &self,
+        range: Range<u64>,
+        take: &mut (dyn FnMut(&[u8]) + Send),
+        progress: &Progress,
+    ) -> Result<(), Cause> {
         let mut at = range.start;
         let mut failures = 0;
         loop {
             let missing = at..range.end;
             let mut forward = |bytes: &[u8]| {
                 at += bytes.len() as u64;
+                progress.note(bytes.len());
                 take(bytes);
             };
             let Err(cause) = self.attempt(missing, &mut forward).await else { return Ok(()) };
             // A server that was never reached is more likely misspelt than restarting.
             let hopeless = self.version.get().is_none() && matches!(cause, Cause::Unreachable(_));
-            if hopeless || !cause.is_passing() || failures == self.retries {
-                return Err(Error { place: self.place.clone(), cause });
+            let pause = cause.retry_after().unwrap_or_default();
+            let pause = pause.max(FIRST_PAUSE * 2u32.saturating_pow(failures));
+            // What cannot come in time is not waited for.
+            let too_late = pause >= progress.left();
+            if hopeless || too_late || !cause.is_passing() || failures == self.options.retries {
+                return Err(self.explained(cause).await);
             }
-            tokio::time::sleep(FIRST_PAUSE * 2u32.saturating_pow(failures)).await;
+            tokio::time::sleep(pause).await;
             failures += 1;
         }
     }
 
     async fn attempt(&self, range: Range<u64>, take: &mut (dyn FnMut(&[u8]) + Send)) -> Result<(), Cause> {
-        let _turn = self.requests.acquire().await;
-        let options = GetOptions {
-            range: Some(GetRange::Bounded(range.clone())),
-            if_match: self.version.get().and_then(Version::strong_tag),
-            ..GetOptions::default()
+        let (answer, body) = self.ask(&range, self.version.get()).await?;
+        self.check(&answer.version)?;
+        let mut left = answer.len;
+        let mut take = |bytes: &[u8]| {
+            left = left.checked_sub(bytes.len() as u64).ok_or_else(too_much)?;
+            take(bytes);
+            Ok(())
         };
-        let answer = self.store.get_opts(&self.path, options).await.map_err(|e| cause_of(&e))?;
-        let version = Version::of(&answer.meta);
-        if *self.version.get_or_init(|| version.clone()) != version {
-            return Err(Cause::Changed);
-        }
-        let mut left = answer.range.end - answer.range.start;
-        let mut chunks = answer.into_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|e| cause_of(&e))?;
-            left = left
-                .checked_sub(chunk.len() as u64)
-                .ok_or_else(|| Cause::Broken("the server sends more than it was asked for".into()))?;
-            take(&chunk);
-        }
+        body.each(&mut take).await?;
         match left {
             0 => Ok(()),
             _ => Err(Cause::Broken(format!("the server's answer ends {left} bytes early"))),
         }
     }
-}
 
-/// What tells one version of an object from another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Version {
-    size: u64,
-    tag: Option<String>,
-    /// Where there is no tag.
-    modified: Option<SystemTime>,
-}
-
-impl Version {
-    fn of(meta: &ObjectMeta) -> Self {
-        let tag = meta.e_tag.clone();
-        let modified = tag.is_none().then(|| meta.last_modified.into());
-        Self { size: meta.size, tag, modified }
-    }
-
-    /// A tag that the server may be asked to compare (RFC 9110, 13.1.1: weak ones never match).
-    fn strong_tag(&self) -> Option<String> {
-        self.tag.clone().filter(|tag| !tag.starts_with("W/"))
-    }
-}
-
-fn connect(location: &Location) -> Result<(Arc<dyn ObjectStore>, Path), Cause> {
-    // Requests are repeated above: in one place, with one limit.
-    let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
-    match location {
-        Location::Web(url) => {
-            let transport = Transport::new(url.scheme() == "https")?;
-            let builder = HttpBuilder::new().with_url(url.as_str()).with_retry(retry);
-            let store = builder.with_http_connector(transport).build().map_err(|e| cause_of(&e))?;
-            Ok((Arc::new(store), Path::default()))
-        }
-        Location::S3 { bucket, key } => {
-            if !CREDENTIALS.iter().any(|name| env::var_os(name).is_some()) {
-                return Err(Cause::NoCredentials);
+    /// Asks for `range` of the version `pinned`, or of any.
+    async fn ask(&self, range: &Range<u64>, pinned: Option<&Version>) -> Result<(Answer, Body), Cause> {
+        let condition = pinned.and_then(Version::condition);
+        match &self.server {
+            Server::Web { transport, url, login } => {
+                let fields = HeaderMap::from_iter(condition);
+                let (answer, response) = transport.get(url, login.as_ref(), range, fields).await?;
+                Ok((answer, Body::Web(response)))
             }
-            let transport = Transport::new(true).or_else(|cause| match endpoint_is_plain() {
-                true => Transport::new(false),
-                false => Err(cause),
-            })?;
-            let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry);
-            let store = builder.with_http_connector(transport).build().map_err(|e| cause_of(&e))?;
-            Ok((Arc::new(store), key.clone()))
+            Server::S3 { store, path } => {
+                // S3 gives every object a strong tag; object_store takes nothing without one.
+                let tag = condition.and_then(|(_, value)| value.to_str().map(str::to_owned).ok());
+                let range = Some(GetRange::Bounded(range.clone()));
+                let options = GetOptions { range, if_match: tag, ..GetOptions::default() };
+                let got = store.get_opts(path, options).await.map_err(|e| cause_of(&e))?;
+                let answer = got.extensions.get::<Answer>().cloned();
+                let answer = answer.ok_or_else(|| Cause::Broken("an answer that nobody judged".into()))?;
+                Ok((answer, Body::S3(Box::new(got))))
+            }
         }
+    }
+
+    /// Pins the first version that is seen, and refuses any other.
+    fn check(&self, version: &Version) -> Result<(), Cause> {
+        let pinned = self.version.get_or_init(|| {
+            if !version.is_named() {
+                (self.options.tell)(&self.place, &Notice::Unpinned);
+            }
+            version.clone()
+        });
+        pinned.difference(version).map_or(Ok(()), |what| Err(Cause::Changed(what)))
+    }
+
+    /// A server that refuses because of the condition, or has less than it had, does not say what changed: it is asked
+    /// once more, for a byte of whatever is there now.
+    async fn explained(&self, cause: Cause) -> Cause {
+        let Some(pinned) = self.version.get() else { return cause };
+        if !matches!(cause, Cause::Changed(_) | Cause::TooShort(_)) {
+            return cause;
+        }
+        let now = match &cause {
+            Cause::TooShort(Some(len)) if *len < pinned.size => {
+                return Cause::Changed(format!("it had {} bytes and has {len}", pinned.size));
+            }
+            _ => self.ask(&(0..1), None).await,
+        };
+        let what = now.ok().and_then(|(answer, _)| pinned.difference(&answer.version));
+        what.map_or(cause, Cause::Changed)
     }
 }
 
-/// Whether the store is one without TLS, in a laboratory.
-fn endpoint_is_plain() -> bool {
-    let endpoint = env::var("AWS_ENDPOINT_URL_S3").or_else(|_| env::var("AWS_ENDPOINT_URL"));
-    endpoint.is_ok_and(|url| url.starts_with("http://"))
+/// Bytes on their way.
+enum Body {
+    Web(reqwest::Response),
+    S3(Box<GetResult>),
 }
 
-/// Any of them says how requests are signed, or that they are not. Without, the library would ask the metadata service of
-/// a machine in Amazon's cloud, and wait for it everywhere else: there `AWS_METADATA_ENDPOINT` asks for that.
-const CREDENTIALS: [&str; 7] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_METADATA_ENDPOINT",
-    "AWS_SKIP_SIGNATURE",
-];
+impl Body {
+    /// Hands piece after piece to `take`, until it refuses one.
+    async fn each(self, take: &mut (dyn FnMut(&[u8]) -> Result<(), Cause> + Send)) -> Result<(), Cause> {
+        match self {
+            Self::Web(mut response) => {
+                while let Some(chunk) = response.chunk().await.map_err(from_reqwest)? {
+                    take(&chunk)?;
+                }
+            }
+            Self::S3(got) => {
+                let mut chunks = got.into_stream();
+                while let Some(chunk) = chunks.next().await {
+                    take(&chunk.map_err(|e| cause_of(&e))?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn connect(location: Location, timeout: Duration) -> Result<Server, Cause> {
+    match location {
+        Location::Web { url, login } => {
+            let transport = Transport::new(url.scheme() == "https", timeout)?;
+            Ok(Server::Web { transport, url, login })
+        }
+        Location::S3 { bucket, key, login } => {
+            let builder = credentials::for_s3(AmazonS3Builder::from_env(), login)?;
+            let transport = Transport::new(true, timeout).or_else(|cause| {
+                if credentials::endpoint_is_plain() { Transport::new(false, timeout) } else { Err(cause) }
+            })?;
+            // Requests are repeated above: in one place, with one limit.
+            let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
+            let builder = builder.with_bucket_name(bucket).with_retry(retry);
+            let store = builder.with_http_connector(transport).build().map_err(|e| cause_of(&e))?;
+            Ok(Server::S3 { store: Box::new(store), path: key })
+        }
+    }
+}
 
 /// Before the first repetition; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);

@@ -4,6 +4,7 @@
 //! which bytes of the data device are plaintext where, and [`Volume`] is that plaintext, as a [`Storage`] itself.
 #![forbid(unsafe_code)]
 
+mod address;
 pub mod admission;
 mod area_cipher;
 pub mod backup;
@@ -36,6 +37,7 @@ pub mod unlock_time;
 pub mod unused;
 pub mod volume;
 
+pub use address::Address;
 pub use admission::{Admitted, DataDevice, Opened, Terms};
 pub use error::{Error, Result};
 pub use in_use::InUse;

@@ -14,7 +14,7 @@ mod suggest;
 mod table;
 mod values;
 
-pub(crate) use parser::{Invocation, parse, program_name};
+pub(crate) use parser::{Invocation, any_option, parse, program_name};
 pub(crate) use suggest::nearest;
 pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Topic};
 pub(crate) use values::{Args, Preset};

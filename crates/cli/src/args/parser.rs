@@ -94,7 +94,7 @@ fn takes_next(program: &str, argument: &str) -> Result<bool> {
 }
 
 /// The first row of any table that fits.
-fn any_option(fits: impl Fn(&Opt) -> bool) -> Option<&'static Opt> {
+pub(crate) fn any_option(fits: impl Fn(&Opt) -> bool) -> Option<&'static Opt> {
     COMMANDS.iter().flat_map(|c| c.all_options()).find(|o| fits(o))
 }
 

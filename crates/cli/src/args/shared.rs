@@ -103,8 +103,19 @@ pub(crate) static MASTER_KEY_FILE: Opt =
     option("master-key-file", None, "FILE", Kind::Path, "Old name of --volume-key-file.", "");
 pub(crate) static VERIFY_PASSPHRASE: Opt =
     flag("verify-passphrase", Some('y'), "Ask twice for a passphrase on a terminal.", "");
-pub(crate) static TIMEOUT: Opt =
-    option("timeout", Some('t'), "SECONDS", U32, "Give up waiting at the prompt.", "");
+pub(crate) static TIMEOUT: Opt = option(
+    "timeout",
+    Some('t'),
+    "SECONDS",
+    U32,
+    "Give up waiting at the prompt, or for a server.",
+    SERVER_TIMEOUT,
+);
+
+/// One word for both: whoever runs this without a person in front of it wants an end to all waiting.
+const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server (http, https, s3) is given up when it has brought nothing, \
+     or next to nothing, for 60 seconds, repetitions included; with this option, for as many as it says. After 5 seconds \
+     a line on standard error says what is waited for.";
 pub(crate) static TRIES: Opt =
     option("tries", Some('T'), "N", U32, "How often to ask for a passphrase (3).", "");
 pub(crate) static FORCE_PASSWORD: Opt =

@@ -3,6 +3,7 @@
 use super::shared;
 use super::size;
 use super::table::{Command, Kind, Opt};
+use crate::address;
 use crate::failure::{Exit, Failure, Result};
 use clap::ArgMatches;
 use std::ffi::{OsStr, OsString};
@@ -48,7 +49,12 @@ impl Args {
     pub(crate) fn completed(&self, operands: Vec<OsString>, presets: Vec<Preset>) -> Result<Self> {
         let (program, command, device_type) = (self.program, self.command, self.device_type);
         let matches = self.matches.clone();
-        let presets = [self.presets.clone(), presets].concat();
+        let operands = operands.into_iter().map(address::without_secrets).collect();
+        let presets = presets.into_iter().map(|(option, value)| match option.kind {
+            Kind::Path => (option, address::without_secrets(value)),
+            _ => (option, value),
+        });
+        let presets = self.presets.iter().cloned().chain(presets).collect();
         let args = Self { program, command, matches, operands, device_type, presets };
         args.presets.iter().try_for_each(|(option, _)| args.check(option))?;
         Ok(args)

@@ -17,7 +17,7 @@ pub(crate) static BACKUP: Command = Command {
     about: "Copy header and keyslots to a file.",
     man: "The file must not exist. Keep it as safe as the volume: it opens with every passphrase that works today, even after \
           that passphrase was removed from the volume. A damaged header without a backup is the end of the data.",
-    options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
+    options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT]],
     examples: &[Example {
         line: "keyway luksHeaderBackup disk.img --header-backup-file disk.header",
         does: "The file can be given to luksHeaderRestore, or to --header.",

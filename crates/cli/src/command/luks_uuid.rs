@@ -16,7 +16,7 @@ pub(crate) static UUID: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Show or set the UUID.",
     man: "Prints the UUID, or writes the one given with --uuid into the header.",
-    options: &[&[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::JSON]],
+    options: &[&[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON]],
     examples: &[Example {
         line: "keyway luksUUID --uuid $(cat /proc/sys/kernel/random/uuid) disk.img",
         does: "A fresh UUID, after copying a volume.",
@@ -32,7 +32,7 @@ pub(crate) static IS_LUKS: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The file or device." }],
     about: "Is it a LUKS volume? Exit status 0 or 1.",
     man: "Says nothing; scripts ask the exit status. --type luks1 or luks2 asks for one version.",
-    options: &[&[&shared::TYPE, &shared::HEADER]],
+    options: &[&[&shared::TYPE, &shared::HEADER, &shared::TIMEOUT]],
     examples: &[Example {
         line: "keyway isLuks disk.img && echo yes",
         does: "Prints yes for a LUKS volume.",

@@ -32,6 +32,7 @@ pub(crate) static COMMAND: Command = Command {
         &TOKEN_REPLACE,
         &shared::UNBOUND,
         &shared::HEADER,
+        &shared::TIMEOUT,
         &shared::EXTERNAL_TOKENS_PATH,
     ]],
     examples: &[

@@ -3,22 +3,39 @@
 #[cfg(feature = "remote")]
 mod object;
 
+use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use keyway_volume::{Access, Storage};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Whether an operand names an object.
 pub(crate) fn is_url(spec: &str) -> bool {
-    spec.split_once("://").is_some_and(|(scheme, _)| matches!(scheme, "http" | "https" | "s3"))
+    let scheme = spec.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "s3"))
 }
+
+/// How long servers may bring nothing, for the whole process.
+pub(crate) fn set_timeout(args: &Args) {
+    if let Some(seconds) = args.number(&shared::TIMEOUT).filter(|seconds| *seconds > 0) {
+        TIMEOUT.store(seconds, Ordering::Relaxed);
+    }
+}
+
+/// What [`set_timeout`] was told, or a minute.
+pub(crate) fn timeout() -> Duration {
+    Duration::from_secs(TIMEOUT.load(Ordering::Relaxed))
+}
+
+static TIMEOUT: AtomicU64 = AtomicU64::new(60);
 
 /// Opens the object at `url`; refuses whoever means to write before anything else is asked.
 pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
     match access {
         Access::Write => {
-            let place = without_secrets(url);
             let message = format!(
-                "Cannot write to {place}: objects behind HTTP are read-only; change the file itself, or reach it by NBD."
+                "Cannot write to {url}: objects behind HTTP are read-only; change the file itself, or reach it by NBD."
             );
             Err(Failure::new(Exit::Parameters, message))
         }
@@ -27,22 +44,20 @@ pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
 }
 
 #[cfg(feature = "remote")]
+pub(crate) use object::is_failure;
+#[cfg(feature = "remote")]
 use object::open;
+
+/// Whether an object could not be read; the error then names it.
+#[cfg(not(feature = "remote"))]
+pub(crate) fn is_failure(_: &std::io::Error) -> bool {
+    false
+}
 
 #[cfg(not(feature = "remote"))]
 fn open(url: &str) -> Result<Arc<dyn Storage>> {
-    let place = without_secrets(url);
-    let message = format!("Cannot open {place}: this keyway was built without the feature \"remote\".");
+    let message = format!("Cannot open {url}: this keyway was built without the feature \"remote\".");
     Err(Failure::new(Exit::Device, message))
-}
-
-/// A URL without the password in front of its host and without its query, which may hold a signature.
-fn without_secrets(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = url.split_once("://").unwrap_or_default();
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
 }
 
 #[cfg(test)]
@@ -51,17 +66,11 @@ mod tests {
 
     #[test]
     fn urls_are_told_from_paths() {
-        for spec in ["http://h/d", "https://h/d", "s3://b/k"] {
+        for spec in ["http://h/d", "https://h/d", "s3://b/k", "HTTPS://h/d"] {
             assert!(is_url(spec), "{spec}");
         }
         for spec in ["disk.img", "/dev/sda", "nbd://h/d", "./http:/x", "HTTP", "://"] {
             assert!(!is_url(spec), "{spec}");
         }
-    }
-
-    #[test]
-    fn secrets_are_left_out() {
-        let url = "https://user:secret@host:81/a/b@c.img?signature=secret#x";
-        assert_eq!(without_secrets(url), "https://host:81/a/b@c.img");
     }
 }

@@ -2,18 +2,23 @@
 //!
 //! It starts on the user's terminal, where it asks for passphrases and complains. Its standard output is a pipe to the
 //! process that the user started, which passes everything on until a zero byte says that the door is open, or until the
-//! end says that it is not. Just before the zero byte the process gets a session (setsid(2)) of its own, and so no signal of the terminal's.
+//! end says that it is not. The pipe is a socket: the first thing on it goes the other way, the secrets of addresses, which no
+//! command line may hold. Just before the zero byte the process gets a session (setsid(2)) of its own, and so no signal of the terminal's.
 
-use crate::args;
 use crate::failure::{Exit, Failure, Result};
-use crate::sys;
-use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use crate::{address, args, sys};
+use keyway_crypto::Secret;
+use rustix::fs::{FileType, fstat};
+use rustix::io::{read, retry_on_intr};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdout};
 use std::env;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 /// Whether this is the second process.
 pub(super) fn is_inside() -> bool {
@@ -27,10 +32,15 @@ pub(super) fn start() -> Result<()> {
         _ => NAME,
     };
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(name).args(env::args_os().skip(1)).stdout(Stdio::piped());
+    let (mut ours, theirs) = UnixStream::pair().map_err(|e| cannot_start(&e))?;
+    command.arg0(name).args(address::command_line().iter().skip(1)).stdout(OwnedFd::from(theirs));
     // What this process was given it was given for the other: a key file may be called /dev/fd/3.
     let mut child = sys::handing_down(|| command.spawn()).map_err(|e| cannot_start(&e))?;
-    if pass_on(&mut child).map_err(|e| cannot_start(&e))? {
+    // Its end of the socket is to be the child's alone.
+    drop(command);
+    // Whoever cannot be told has ended, and its status says why.
+    let _ = tell_secrets(&mut ours);
+    if pass_on(&mut ours).map_err(|e| cannot_start(&e))? {
         return Ok(());
     }
     let status = child.wait().map_err(|e| cannot_start(&e))?;
@@ -39,6 +49,36 @@ pub(super) fn start() -> Result<()> {
         Some(code) => Failure::silent(Exit::from_code(code)),
         None => Failure::new(Exit::Parameters, format!("The background process was ended ({status}).")),
     })
+}
+
+/// Takes the secrets that [`start`] tells.
+pub(crate) fn learn_secrets() {
+    let mut len = [0; 4];
+    if is_inside() && is_socket(stdout()) && receive(&mut len).is_ok() {
+        let mut told = Secret::zeroed(u32::from_le_bytes(len) as usize);
+        if receive(told.expose_mut()).is_ok() {
+            address::learn(told.expose());
+        }
+    }
+}
+
+fn tell_secrets(socket: &mut UnixStream) -> io::Result<()> {
+    let told = address::secrets();
+    socket.write_all(&(told.len() as u32).to_le_bytes())?;
+    socket.write_all(told.expose())
+}
+
+fn is_socket(fd: BorrowedFd<'_>) -> bool {
+    fstat(fd).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Socket)
+}
+
+/// From the first process, on standard output.
+fn receive(mut buf: &mut [u8]) -> io::Result<()> {
+    while !buf.is_empty() {
+        let count = retry_on_intr(|| read(stdout(), &mut *buf))?;
+        buf = buf.get_mut(count..).filter(|_| count > 0).ok_or(io::ErrorKind::UnexpectedEof)?;
+    }
+    Ok(())
 }
 
 /// Says that the door is open, and leaves the terminal and the directory that it was started in.
@@ -62,13 +102,14 @@ pub(super) fn leave_terminal(message: &str) -> Result<()> {
 }
 
 /// Passes the child's standard output on; whether the byte came that says open.
-fn pass_on(child: &mut Child) -> io::Result<bool> {
-    let Some(mut output) = child.stdout.take() else { return Ok(false) };
+fn pass_on(output: &mut UnixStream) -> io::Result<bool> {
     let mut buffer = [0; 4096];
     loop {
         let got = match output.read(&mut buffer) {
             Ok(got) => &buffer[..got],
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            // It ended before it was told anything.
+            Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
             Err(e) => return Err(e),
         };
         let end = got.iter().position(|byte| *byte == OPEN);

@@ -29,7 +29,7 @@ pub(crate) mod runtime;
 mod source;
 mod volume;
 
-pub(crate) use background::OF_CRYPTSETUP;
+pub(crate) use background::{OF_CRYPTSETUP, learn_secrets};
 pub(crate) use control::Close;
 pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;

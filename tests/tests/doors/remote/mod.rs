@@ -1,8 +1,11 @@
 //! Volumes behind HTTP and in S3: the same bytes, no more of them asked for than needed, and clear words when the server
 //! or the line fails.
 
+mod credentials;
+mod hostile;
 mod s3;
 mod server;
+mod side_by_side;
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, peer, random};
@@ -81,7 +84,7 @@ fn passing_failures_are_not_seen() {
         |n| if n < 2 { Manner::Status(500) } else { Manner::Proper },
         |n| if n % 3 == 1 { Manner::Cut } else { Manner::Proper },
         |n| if n % 4 == 2 { Manner::HangUp } else { Manner::Proper },
-        |n| if n % 5 == 3 { Manner::Status(503) } else { Manner::NoTag },
+        |n| if n % 5 == 3 { Manner::Status(503) } else { Manner::Dated("Mon, 23 Nov 2026 05:47:13 GMT") },
     ];
     for (i, manner) in manners.into_iter().enumerate() {
         let server = volume.served(manner);
@@ -106,15 +109,20 @@ fn a_changed_object_is_an_error_and_never_mixed_data() {
 fn lasting_failures_are_named() {
     let volume = Volume::new(4);
     for (manner, words) in [
-        (Manner::NoRanges, "the server does not serve parts of it (range requests); download the object"),
-        (Manner::Status(404), "there is no such object; check the URL"),
+        (
+            Manner::NoRanges,
+            "the server does not serve parts of it (range requests; status 200); download the object",
+        ),
+        (Manner::Status(404), "there is no such object (status 404); check the URL"),
         (Manner::Status(403), "the server denies access"),
         (Manner::Status(503), "the server answers with status 503"),
         (Manner::HangUp, "the connection broke"),
     ] {
         let server = volume.served(move |_| manner);
         let dump = keyway("luksDump").arg(server.url()).fails(4).says(words);
-        assert!(dump.errors().starts_with(&format!("Cannot open {}: ", server.url())), "{dump}");
+        // What came before is the line for who waits.
+        let line = dump.errors().lines().last().unwrap_or_default().to_owned();
+        assert!(line.starts_with(&format!("Cannot open {}: ", server.url())), "{dump}");
         assert!(server.asked().len() <= 6, "{} requests", server.asked().len());
     }
 }

@@ -50,17 +50,38 @@ impl Drop for Service {
     }
 }
 
+/// An S3 store of this test's own.
+pub(super) struct Store {
+    address: SocketAddr,
+    _moto: Service,
+}
+
+impl Store {
+    pub(super) fn start(moto: &Path) -> Self {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let run = Run::new(moto, "-H 127.0.0.1 -p").arg(address.port().to_string());
+        Self { address, _moto: Service::start(&run, address) }
+    }
+
+    pub(super) fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(super) fn put(&self, path: &str, body: &[u8]) {
+        put(self.address, path, body);
+    }
+}
+
 #[test]
 fn a_volume_in_a_bucket() {
     let moto = moto_server();
     need_that!(moto.exists(), "moto is not installed (tests/moto/prepare)");
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let _moto = Service::start(&Run::new(moto, "-H 127.0.0.1 -p").arg(address.port().to_string()), address);
+    let store = Store::start(&moto);
     let volume = Volume::new(8);
-    put(address, "/disks", &[]);
-    put(address, "/disks/lab/one.img", &volume.bytes());
+    store.put("/disks", &[]);
+    store.put("/disks/lab/one.img", &volume.bytes());
     let at = |run: Run| {
-        let run = run.env("AWS_ENDPOINT_URL", format!("http://{address}")).env("AWS_REGION", "eu-central-1");
+        let run = run.env("AWS_ENDPOINT_URL", store.endpoint()).env("AWS_REGION", "eu-central-1");
         run.env("AWS_ACCESS_KEY_ID", "AKIDKEYWAY").env("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI")
     };
 
@@ -70,7 +91,7 @@ fn a_volume_in_a_bucket() {
         at(keyway("luksDump --debug").arg("s3://disks/lab/one.img")).ok().says("LUKS header information");
     dump.lacks("AKIDKEYWAY").lacks("wJalrXUtnFEMI");
     let missing = at(keyway("luksDump").arg("s3://disks/lab/two.img")).fails(4);
-    missing.says("Cannot open s3://disks/lab/two.img: there is no such object; check the URL.");
+    missing.says("Cannot open s3://disks/lab/two.img: there is no such object (status 404); check the URL.");
     let write = at(keyway("luksAddKey").arg("s3://disks/lab/one.img")).fails(1);
     write.says("objects behind HTTP are read-only");
 }
@@ -82,7 +103,7 @@ fn a_bucket_without_credentials() {
     keyway("luksDump s3://disks").fails(4).says("s3://BUCKET/KEY");
 }
 
-fn moto_server() -> PathBuf {
+pub(super) fn moto_server() -> PathBuf {
     let cache = concat!(env!("CARGO_MANIFEST_DIR"), "/../.cache/moto");
     std::env::var_os("KEYWAY_MOTO")
         .map_or_else(|| PathBuf::from(cache), PathBuf::from)

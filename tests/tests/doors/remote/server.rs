@@ -7,7 +7,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -29,6 +29,26 @@ pub(super) enum Manner {
     Status(u16),
     /// As asked, without anything that tells versions apart.
     NoTag,
+    /// As asked, of a version with this date and no tag.
+    Dated(&'static str),
+    /// As asked, after so many milliseconds.
+    After(u64),
+    /// The fields of a proper answer; then a byte now and then.
+    Trickle,
+    /// Never.
+    Silent,
+    /// With this status, and this in the field `Retry-After`.
+    Later(u16, &'static str),
+    /// Sent to the same place again.
+    Loop,
+    /// Sent to this URL.
+    Elsewhere(&'static str),
+    /// With status 206 and this `Content-Range`, or none.
+    Ranged(Option<&'static str>),
+    /// With more bytes than were asked for, and no end.
+    Endless,
+    /// With status 401, unless the request holds this field.
+    Login(&'static str),
 }
 
 /// The server, until it is dropped.
@@ -43,6 +63,9 @@ struct Shared {
     /// The manner of a request by its number.
     manner: Box<dyn Fn(usize) -> Manner + Send + Sync>,
     asked: Mutex<Vec<Range<usize>>>,
+    heads: Mutex<Vec<String>>,
+    under_way: AtomicUsize,
+    most_under_way: AtomicUsize,
     stopped: AtomicBool,
     tls: Option<Arc<ServerConfig>>,
 }
@@ -70,8 +93,16 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let (asked, stopped) = (Mutex::default(), AtomicBool::new(false));
-        let shared = Arc::new(Shared { object, manner: Box::new(manner), asked, stopped, tls });
+        let shared = Arc::new(Shared {
+            object,
+            manner: Box::new(manner),
+            asked: Mutex::default(),
+            heads: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            most_under_way: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            tls,
+        });
         let server = Arc::clone(&shared);
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
@@ -87,6 +118,21 @@ impl Server {
 
     pub(super) fn url(&self) -> String {
         format!("{}://{}/disks/volume.img", self.scheme, self.address)
+    }
+
+    /// Host and port.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The requests so far, as they came: request lines and fields.
+    pub(super) fn heads(&self) -> Vec<String> {
+        self.shared.heads.lock().unwrap().clone()
+    }
+
+    /// The most requests that were under way at once.
+    pub(super) fn most_under_way(&self) -> usize {
+        self.shared.most_under_way.load(Ordering::SeqCst)
     }
 
     /// The ranges that were asked for so far, in order.
@@ -122,7 +168,11 @@ impl Shared {
             let manner = (self.manner)(asked.len());
             asked.push(range.clone());
             drop(asked);
-            if !self.answer(stream.get_mut(), manner, range)? {
+            let under_way = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most_under_way.fetch_max(under_way, Ordering::SeqCst);
+            let goes_on = self.answer(stream.get_mut(), manner, range);
+            self.under_way.fetch_sub(1, Ordering::SeqCst);
+            if !goes_on? {
                 break;
             }
         }
@@ -133,8 +183,11 @@ impl Shared {
     fn request(&self, stream: &mut impl BufRead) -> io::Result<Option<Range<usize>>> {
         let mut range = None;
         let mut line = String::new();
+        let mut head = String::new();
         while stream.read_line(&mut line)? > 0 {
+            head.push_str(&line);
             if line.trim().is_empty() {
+                self.heads.lock().unwrap().push(head);
                 return Ok(Some(range.unwrap_or(0..self.object.len())));
             }
             if let Some(bytes) = line.trim().to_ascii_lowercase().strip_prefix("range: bytes=") {
@@ -150,26 +203,73 @@ impl Shared {
     /// Whether the connection stays open.
     fn answer(&self, stream: &mut impl Write, manner: Manner, range: Range<usize>) -> io::Result<bool> {
         let size = self.object.len();
-        let mut body = self.object[range.clone()].to_vec();
+        let mut body = self.object.get(range.clone()).unwrap_or_default().to_vec();
         let ends = format!("Content-Range: bytes {}-{}/{size}\r\n", range.start, range.end.saturating_sub(1));
+        let tagged = format!("{ends}ETag: \"one\"\r\n");
         let (status, fields) = match manner {
             Manner::HangUp => return Ok(false),
+            Manner::Silent => return self.rest(),
             Manner::Status(status) => (status, String::new()),
+            Manner::Later(status, when) => (status, format!("Retry-After: {when}\r\n")),
+            Manner::Loop => (302, "Location: /disks/volume.img?secret=token\r\n".into()),
+            Manner::Elsewhere(url) => (302, format!("Location: {url}\r\n")),
+            Manner::Login(field) if !self.last_head().contains(field) => (401, String::new()),
             Manner::NoRanges => (200, "ETag: \"one\"\r\n".into()),
             Manner::NoTag => (206, ends),
-            Manner::Proper | Manner::Cut => (206, ends + "ETag: \"one\"\r\n"),
-            Manner::Changed => (206, ends + "ETag: \"two\"\r\n"),
+            Manner::Dated(date) => (206, format!("{ends}Last-Modified: {date}\r\n")),
+            Manner::Ranged(None) => (206, "ETag: \"one\"\r\n".into()),
+            Manner::Ranged(Some(field)) => (206, format!("Content-Range: {field}\r\nETag: \"one\"\r\n")),
+            Manner::Changed => (206, format!("{ends}ETag: \"two\"\r\n")),
+            _ => (206, tagged),
         };
         match manner {
-            Manner::Status(_) => body.clear(),
             Manner::NoRanges => body = self.object.clone(),
             Manner::Changed => body.iter_mut().for_each(|byte| *byte ^= 0xff),
+            Manner::After(pause) => thread::sleep(Duration::from_millis(pause)),
+            _ if status >= 300 => body.clear(),
+            Manner::Status(_) => body.clear(),
             _ => {}
         }
-        write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{fields}\r\n", body.len())?;
+        let len = if manner == Manner::Endless { u64::MAX >> 1 } else { body.len() as u64 };
+        write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {len}\r\n{fields}\r\n")?;
+        match manner {
+            Manner::Trickle => return self.trickle(stream, &body),
+            Manner::Endless => return self.repeat(stream, &body),
+            _ => {}
+        }
         let sent = if manner == Manner::Cut { body.len() / 2 } else { body.len() };
         stream.write_all(&body[..sent])?;
         stream.flush()?;
         Ok(manner != Manner::Cut)
+    }
+
+    fn last_head(&self) -> String {
+        self.heads.lock().unwrap().last().cloned().unwrap_or_default()
+    }
+
+    fn trickle(&self, stream: &mut impl Write, body: &[u8]) -> io::Result<bool> {
+        for byte in body {
+            stream.write_all(&[*byte])?;
+            stream.flush()?;
+            thread::sleep(Duration::from_millis(100));
+            if self.stopped.load(Ordering::SeqCst) {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    fn repeat(&self, stream: &mut impl Write, body: &[u8]) -> io::Result<bool> {
+        while !self.stopped.load(Ordering::SeqCst) {
+            stream.write_all(body)?;
+        }
+        Ok(false)
+    }
+
+    fn rest(&self) -> io::Result<bool> {
+        while !self.stopped.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(false)
     }
 }

@@ -26,7 +26,7 @@ pub(crate) static COMMAND: Command = Command {
           key derivation is measured and multiplied by the cost. What deserves attention is listed at the end.\n\n\
           Nothing is written, no lock is taken and no passphrase is needed. Colours are used on a terminal, unless \
           NO_COLOR is set.",
-    options: &[&[&shared::JSON, &shared::HEADER, &shared::TYPE]],
+    options: &[&[&shared::JSON, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT]],
     examples: &[
         Example { line: "keyway inspect disk.luks", does: "see what it is" },
         Example { line: "keyway inspect --json disk.luks | jq .keyslots", does: "the same for a script" },

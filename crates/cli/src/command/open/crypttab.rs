@@ -4,9 +4,9 @@
 
 use super::options::{ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
 use crate::args::{Args, Opt, Preset, shared};
-use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::session;
+use crate::{address, device};
 use keyway_boot::crypttab::{self, Entry};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn warn_of_another(args: &Args, entry: &Entry, device: &Path) {
         say!(
             "WARNING: {FILE} gives the name {} to {}, not to {}.",
             entry.name.to_string_lossy(),
-            entry.device.to_string_lossy(),
+            address::without_secrets(entry.device.clone()).to_string_lossy(),
             device.display()
         );
     }

@@ -48,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::JSON,
         &shared::HEADER,
         &shared::TYPE,
+        &shared::TIMEOUT,
     ]],
     examples: &[
         Example { line: "keyway xray", does: "What aes-xts-plain64 runs on here." },
