@@ -155,7 +155,7 @@ layer_boot() {
     # Without the kernel the tests that need its modules leave themselves out, by name. The same for aarch64.
     tests/vm/prepare "$vm" || true
     tests/vm/prepare-aarch64 "$vm/aarch64" || { may_install && apt_get update -q && tests/vm/prepare-aarch64 "$vm/aarch64"; } || true
-    # Four minutes, for its size and for images without --keyway.
+    # Four minutes, for its size and for images without --program.
     if [ -n "${KEYWAY_SLOW:-}" ]; then
         build_ramdisk || layer_fails "the build for ramdisks"
         export KEYWAY_RAMDISK=$PWD/target/keyway-ramdisk

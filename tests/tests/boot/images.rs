@@ -29,7 +29,7 @@ fn program() -> &'static str {
 
 #[track_caller]
 fn made(original: &Path, out: &Path, options: &str) -> Run {
-    keyway("boot initramfs").arg(original).arg("-o").arg(out).args("--keyway").arg(program()).args(options)
+    keyway("boot initramfs").arg(original).arg("-o").arg(out).args("--program").arg(program()).args(options)
 }
 
 /// What the real cpio unpacks of an archive.
@@ -162,7 +162,7 @@ fn what_cannot_work_is_refused_and_leaves_nothing() {
         .arg(&image)
         .arg("-o")
         .arg(&out)
-        .arg("--keyway")
+        .arg("--program")
         .arg(script)
         .fails(4)
         .says("no ELF program");
@@ -178,7 +178,7 @@ fn a_whole_initramfs_of_a_kernels_modules() {
     keyway_tests::need_that!(kernel.exists(), "the virtual machine's kernel was not fetched (./dev test vm)");
     let scratch = Scratch::new();
     let out = scratch.path("out");
-    let run = || keyway("boot initramfs --keyway").arg(program()).arg("--modules").arg(&kernel).arg("-o");
+    let run = || keyway("boot initramfs --program").arg(program()).arg("--modules").arg(&kernel).arg("-o");
     run().arg(&out).args("--cipher xchacha12,aes-adiantum-plain64 --volume /dev/vda").ok();
     let list = keyway("boot initramfs --list").arg(&out).ok();
     for name in ["dm_crypt.ko", "adiantum.ko", "nhpoly1305.ko", "virtio_blk.ko", "xfs.ko"] {

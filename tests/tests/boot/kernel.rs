@@ -77,7 +77,7 @@ fn the_kernel_unpacks_both_and_the_original_init_is_reached() {
         let line = format!("{packer} <plain >image");
         peer("sh", "-c").arg(line).directory(scratch.root()).ok();
         let made = scratch.path("made");
-        keyway("boot initramfs --force --keyway /bin/busybox --volume UUID=0815 -o")
+        keyway("boot initramfs --force --program /bin/busybox --volume UUID=0815 -o")
             .arg(&made)
             .arg(scratch.path("image"))
             .args(options)

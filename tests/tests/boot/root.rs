@@ -81,7 +81,7 @@ pub(crate) fn boot_initramfs(out: &Path) -> Run {
 
 /// The same with this program in the image.
 pub(crate) fn boot_initramfs_with(program: &Path, out: &Path) -> Run {
-    keyway("boot initramfs --keyway").arg(program).arg("-o").arg(out)
+    keyway("boot initramfs --program").arg(program).arg("-o").arg(out)
 }
 
 /// Asserts that a console shows the real init, on the decrypted file system, with nothing of Keyway left around it.

@@ -28,7 +28,8 @@ pub(super) static OUTPUT: Opt = Opt {
     value: "FILE",
     kind: Kind::Path,
     help: "Write the image to this file.",
-    man: "- is standard output. It appears under its name when it is complete. An existing file is replaced with --force alone.",
+    man: "- is standard output. It appears under its name when it is complete, and nobody may read it who may not read all that went into \
+          it. An existing file is replaced with --force alone. A symbolic link in a directory that others may write is not followed.",
 };
 
 pub(super) static KERNEL: Opt = text(
