@@ -84,13 +84,14 @@ pub(crate) fn is_given(spec: &Path) -> bool {
     url(spec).is_some() || std::fs::metadata(spec).is_ok_and(|found| found.file_type().is_block_device())
 }
 
-/// Who may read an input: of a pipe, standard input or an export only the umask tells.
+/// Who may read an input: of a pipe or an export only the umask tells.
 pub(crate) fn readers(spec: &Path) -> Readers {
-    let has_mode = |found: std::fs::Metadata| found.is_file() || found.file_type().is_block_device();
-    match std::fs::metadata(spec) {
-        Ok(found) if !has_mode(found.clone()) => Readers::Anybody,
-        _ if is_url(spec) || spec == Path::new("-") => Readers::Anybody,
-        _ => Readers::of(spec),
+    let path = if spec == Path::new("-") { Path::new("/dev/stdin") } else { spec };
+    let has_mode = |found: &std::fs::Metadata| found.is_file() || found.file_type().is_block_device();
+    match std::fs::metadata(path) {
+        _ if is_url(spec) => Readers::Anybody,
+        Ok(found) if !has_mode(&found) => Readers::Anybody,
+        _ => Readers::of(path),
     }
 }
 

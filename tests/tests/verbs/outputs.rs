@@ -70,6 +70,19 @@ fn a07_volumes_and_images_are_read_by_whom_their_sources_are() {
         with_umask(umask, &copy.arg(key(&scratch)).arg(&volume).arg(&made)).ok();
         assert_eq!(mode(&made), expected, "{of_source:o} {umask}");
     }
+    // A file as standard input; and a pipe, of which the umask alone tells.
+    set_mode(&scratch.path("image"), 0o600);
+    let build = format!(
+        "{} build -q {CHEAP_ARGON2} --key-file key --force -",
+        keyway_tests::peers::program().display()
+    );
+    for (line, expected) in
+        [(format!("{build} made <image"), 0o600), (format!("cat image | {build} made"), 0o644)]
+    {
+        let _ = fs::remove_file(&made);
+        peer("sh", "-c").arg(format!("umask 022; {line}")).directory(scratch.root()).ok();
+        assert_eq!(mode(&made), expected, "{line}");
+    }
     // One of several that only its owner may read.
     let (text, tree) = (scratch.file("text", "bootm\n"), scratch.file("init", "#!/bin/sh\n"));
     set_mode(&tree, 0o755);

@@ -62,8 +62,8 @@ impl Allowed {
         Ok(Self { folder: folder.to_owned(), folders, taken: 0 })
     }
 
-    /// The file that the source means by `name`, without links.
-    fn file(&self, name: &str) -> std::result::Result<PathBuf, String> {
+    /// The file that the source means by `name`, without links. It is counted before it is read.
+    fn file(&mut self, name: &str) -> std::result::Result<PathBuf, String> {
         let named = self.folder.join(name);
         let file = fs::canonicalize(&named).map_err(|why| format!("{}: {why}", named.display()))?;
         if !self.folders.iter().any(|folder| file.starts_with(folder)) {
@@ -73,7 +73,7 @@ impl Allowed {
             ));
         }
         match fs::metadata(&file) {
-            Ok(found) if found.is_file() => Ok(file),
+            Ok(found) if found.is_file() => self.count(found.len()).map(|()| file),
             _ => Err(format!("{} is no regular file", named.display())),
         }
     }
@@ -103,7 +103,7 @@ mod tests {
         symlink("../source-other", folder.join("way")).unwrap();
         symlink("below/file", folder.join("link")).unwrap();
         let shown = other.display().to_string();
-        let allowed = Allowed::new(&folder, &[]).unwrap();
+        let mut allowed = Allowed::new(&folder, &[]).unwrap();
         for name in ["below/file", "./below/../below/file", "link"] {
             assert!(allowed.file(name).unwrap().ends_with("source/below/file"), "{name}");
         }
@@ -113,9 +113,9 @@ mod tests {
         }
         assert!(allowed.file("none").unwrap_err().contains("No such file"));
         assert!(allowed.file("below").unwrap_err().ends_with("is no regular file"));
-        let allowed = Allowed::new(&folder, &[&shown]).unwrap();
+        let mut allowed = Allowed::new(&folder, &[&shown]).unwrap();
         assert!(allowed.file("way/file").is_ok() && allowed.file("/etc/passwd").is_err());
-        let allowed = Allowed::new(&folder, &["/dev"]).unwrap();
+        let mut allowed = Allowed::new(&folder, &["/dev"]).unwrap();
         assert!(allowed.file("/dev/zero").unwrap_err().ends_with("is no regular file"));
         assert!(Allowed::new(&folder, &["/none"]).is_err());
         fs::remove_dir_all(scratch).unwrap();
@@ -123,6 +123,11 @@ mod tests {
 
     #[test]
     fn a17_there_is_a_ceiling() {
+        let own = Path::new("/proc/self/exe");
+        let length = fs::metadata(own).unwrap().len();
+        let mut allowed = Allowed::new(own.parent().unwrap(), &["/"]).unwrap();
+        allowed.file("exe").unwrap();
+        assert_eq!(allowed.taken, length);
         let mut allowed = Allowed::new(Path::new("/"), &[]).unwrap();
         allowed.count(BOOT_IMAGE - 1).unwrap();
         allowed.count(1).unwrap();
