@@ -1,12 +1,14 @@
-//! Passphrase to key: PBKDF2 and Argon2, each stoppable from another thread.
+//! Passphrase to key: PBKDF2 and Argon2, each stoppable from another thread. Key to key: HKDF.
 
 mod argon2;
+mod hkdf;
 mod hmac;
 mod pbkdf2;
 
 pub use argon2::{Argon2Block, argon2_in};
 #[cfg(feature = "alloc")]
 pub use argon2::{argon2, argon2_on};
+pub use hkdf::{hkdf, hmac};
 #[cfg(feature = "std")]
 pub use pbkdf2::{Derivation, pbkdf2_side_by_side};
 pub use pbkdf2::{pbkdf2, pbkdf2_on};

@@ -85,6 +85,11 @@ impl Metadata {
         Value::from(self.document.clone()).to_pretty()
     }
 
+    /// The document itself: what is not understood as well.
+    pub fn document(&self) -> &Object {
+        &self.document
+    }
+
     /// A token's whole object on one line, as `cryptsetup token export` writes it.
     pub fn token_json(&self, id: u32) -> Option<String> {
         let tokens = self.document.get("tokens")?.as_object()?;

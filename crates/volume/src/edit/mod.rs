@@ -20,7 +20,7 @@ use crate::{Error, Header, Luks, Random, Result, Storage};
 use keyway_format::luks2::{BinaryHeader, Metadata};
 
 /// Changes the metadata of a LUKS2 header under its lock and writes both copies with the next sequence id.
-fn edit_luks2(
+pub(crate) fn edit_luks2(
     luks: &mut Luks,
     rng: &mut dyn Random,
     change: impl FnOnce(&mut BinaryHeader, &mut Metadata) -> Result<()>,

@@ -1,0 +1,116 @@
+//! Policies: what a volume must be before it is opened. A TOML file of demands, each of which a header meets or not.
+//!
+//! ```toml
+//! formats = ["luks2"]
+//! ciphers = ["aes"]
+//! modes = ["xts-plain64"]
+//! min-key-bits = 512
+//! kdfs = ["argon2id"]
+//! min-argon2-memory = "1GiB"
+//! sealed = true
+//! ```
+//!
+//! What is not demanded is not looked at; what is demanded and cannot be told is not met.
+
+mod check;
+mod demand;
+mod parse;
+
+pub use demand::DEMANDS;
+use demand::Demand;
+pub use parse::{MAX_LEN, Unreadable};
+
+use crate::Header;
+use keyway_crypto::Secret;
+
+/// Demands on a volume, in the order of their lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    demands: Vec<Placed>,
+}
+
+/// A demand and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Placed {
+    /// Its line, counted from 1.
+    line: usize,
+    demand: Demand,
+}
+
+/// The volume that is judged.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its header: the copy that it is opened by.
+    pub header: &'a Header,
+    /// The data device's length in bytes.
+    pub data_len: u64,
+    /// The volume key, once it is known.
+    pub volume_key: Option<&'a Secret>,
+}
+
+/// What became of one demand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The demand's name ("min-key-bits").
+    pub rule: &'static str,
+    /// Its line in the policy.
+    pub line: usize,
+    /// What it demands.
+    pub wanted: String,
+    /// What the volume has.
+    pub found: String,
+    /// Whether that will do.
+    pub verdict: Verdict,
+}
+
+/// Whether a demand is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Met,
+    /// It is not.
+    Violated,
+    /// Only the volume key can tell.
+    NeedsKey,
+}
+
+impl Policy {
+    /// Reads a policy; one that demands nothing is refused, for nobody can mean that.
+    pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
+        parse::policy(text).map(|demands| Self { demands })
+    }
+
+    /// `sealed = true` and nothing else.
+    pub fn sealed() -> Self {
+        Self { demands: vec![Placed { line: 1, demand: Demand::Sealed }] }
+    }
+
+    /// Judges a volume, one finding a demand.
+    pub fn audit(&self, subject: Subject<'_>) -> Vec<Finding> {
+        let judge = |placed: &Placed| {
+            let (found, verdict) = check::judge(&placed.demand, subject);
+            let (rule, wanted) = (placed.demand.name(), placed.demand.wanted());
+            Finding { rule, line: placed.line, wanted, found, verdict }
+        };
+        self.demands.iter().map(judge).collect()
+    }
+
+    /// Whether it demands a seal.
+    pub fn wants_seal(&self) -> bool {
+        self.demands.iter().any(|d| matches!(d.demand, Demand::Sealed | Demand::SealContext(_)))
+    }
+}
+
+impl Finding {
+    /// Whether this forbids opening: `NeedsKey` does once the key is known.
+    pub fn forbids(&self, key_is_known: bool) -> bool {
+        match self.verdict {
+            Verdict::Met => false,
+            Verdict::Violated => true,
+            Verdict::NeedsKey => key_is_known,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

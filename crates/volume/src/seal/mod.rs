@@ -1,0 +1,246 @@
+//! The seal: a token that tells whether a LUKS2 header still describes the volume as its owner left it.
+//!
+//! LUKS2's metadata has a checksum and no authentication: who writes the storage can rewrite it. The seal lists what
+//! decides how data is read ([`Fields`]) in clear, so that a difference can be named before any passphrase is asked for,
+//! and has a MAC over that list, so that only who knows the volume key can have made it:
+//!
+//! ```text
+//! {"type":"keyway-seal","keyslots":[],"version":1,"salt":BASE64,"sealed":{…},"mac":BASE64}
+//! mac     = HMAC-SHA256(HKDF-SHA256(volume key, salt, "keyway-seal 1 header"), fields)
+//! context = HMAC-SHA256(HKDF-SHA256(volume key, salt, "keyway-seal 1 context"), the caller's string)
+//! ```
+//!
+//! Keyslots, their digests' lists of them, and other tokens are not sealed: cryptsetup changes them without the seal, and
+//! none of them can make a wrong key pass for the volume's.
+
+mod fields;
+mod token;
+
+use crate::edit::edit_luks2;
+use crate::random::random_bytes;
+use crate::unlock::verify_volume_key;
+use crate::{Error, Header, Luks, Random, Result};
+pub use fields::Difference;
+use fields::Fields;
+use keyway_crypto::kdf::{hkdf, hmac};
+use keyway_crypto::{Hash, Secret};
+use keyway_format::json::Object;
+use keyway_format::luks2::{BinaryHeader, Metadata};
+use std::fmt::{self, Display};
+
+/// The seal that stands in a header. Nothing of it is known to be genuine before [`Seal::verify`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seal {
+    salt: [u8; SALT_LEN],
+    mac: [u8; MAC_LEN],
+    context: Option<[u8; MAC_LEN]>,
+    sealed: Object,
+}
+
+/// Why a seal does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Broken {
+    /// The header has none.
+    Missing,
+    /// It cannot be read: why.
+    Unreadable(String),
+    /// The header says something else than the seal: the first field of which that is so.
+    Differs(Difference),
+    /// Its MAC is not one by this volume key: somebody without it made or changed the seal.
+    Forged,
+    /// It was made with another context, or without one.
+    Context,
+}
+
+impl Seal {
+    /// The type of the token.
+    pub const TYPE: &'static str = "keyway-seal";
+
+    /// The seal of a header, if it has one; more than one is none that could be trusted.
+    pub fn of(header: &Header) -> Result<Option<Self>, Broken> {
+        let Header::Luks2 { metadata, .. } = header else { return Ok(None) };
+        let mut numbers = numbers(metadata);
+        match (numbers.next(), numbers.next()) {
+            (None, _) => Ok(None),
+            (Some(number), None) => Self::parse(&metadata.token_json(number).unwrap_or_default())
+                .map(Some)
+                .map_err(Broken::Unreadable),
+            (Some(_), Some(_)) => Err(Broken::Unreadable("the header has two".into())),
+        }
+    }
+
+    /// Whether the header says what was sealed, as far as that can be told without a key: a seal that somebody forged
+    /// says what the header says.
+    pub fn compare(&self, header: &Header, data_len: u64) -> Result<(), Broken> {
+        let now = Fields::of_header(header, data_len).ok_or(Broken::Missing)?;
+        self.fields().first_difference(&now).map_or(Ok(()), |difference| Err(Broken::Differs(difference)))
+    }
+
+    /// Whether the header is the one that somebody with this volume key sealed. With a `context`, also whether it was
+    /// sealed with that one.
+    pub fn verify(
+        &self,
+        header: &Header,
+        data_len: u64,
+        volume_key: &Secret,
+        context: Option<&str>,
+    ) -> Result<(), Broken> {
+        self.compare(header, data_len)?;
+        if !self.header_mac(volume_key).ct_eq(&self.mac) {
+            return Err(Broken::Forged);
+        }
+        let Some(context) = context else { return Ok(()) };
+        let wanted = context_mac(volume_key, &self.salt, context);
+        match self.context {
+            Some(is) if wanted.ct_eq(&is) => Ok(()),
+            _ => Err(Broken::Context),
+        }
+    }
+
+    /// Whether it was made with a context.
+    pub fn has_context(&self) -> bool {
+        self.context.is_some()
+    }
+
+    /// A seal of this header as it is now.
+    fn new(
+        binary: &BinaryHeader,
+        metadata: &Metadata,
+        data_len: u64,
+        volume_key: &Secret,
+        salt: [u8; SALT_LEN],
+        context: Option<[u8; MAC_LEN]>,
+    ) -> Self {
+        let sealed = fields::sealed_part(binary, metadata, data_len);
+        let mut seal = Self { salt, mac: [0; MAC_LEN], context, sealed };
+        let mac = seal.header_mac(volume_key);
+        seal.mac.copy_from_slice(mac.expose());
+        seal
+    }
+
+    fn fields(&self) -> Fields {
+        Fields::of(&self.sealed)
+    }
+
+    /// Over the fields and the context.
+    fn header_mac(&self, volume_key: &Secret) -> Secret {
+        let mut message = self.fields().to_bytes();
+        message.push(u8::from(self.context.is_some()));
+        message.extend(self.context.unwrap_or_default());
+        mac(volume_key, &self.salt, b"keyway-seal 1 header", &message)
+    }
+}
+
+/// Seals the header of a volume as it is now, in place of a seal that it may have.
+pub fn seal(
+    luks: &mut Luks,
+    volume_key: &Secret,
+    data_len: u64,
+    context: Option<&str>,
+    rng: &mut dyn Random,
+) -> Result<()> {
+    check_sealable(luks)?;
+    verify_volume_key(luks, volume_key)?;
+    let salt: [u8; SALT_LEN] = random_bytes(rng)?;
+    let context = context.map(|context| {
+        let mut value = [0; MAC_LEN];
+        value.copy_from_slice(context_mac(volume_key, &salt, context).expose());
+        value
+    });
+    edit_luks2(luks, rng, |binary, metadata| {
+        let seal = Seal::new(binary, metadata, data_len, volume_key, salt, context);
+        put(metadata, Some(&seal))
+    })
+}
+
+/// What makes a seal of a changed header, in the edit that changes it.
+#[derive(Clone, Copy)]
+pub struct Renewal<'a> {
+    /// The volume key.
+    pub volume_key: &'a Secret,
+    /// The data device's length in bytes.
+    pub data_len: u64,
+}
+
+impl Renewal<'_> {
+    /// Seals the changed header with the old seal's context. A header without a seal stays without one, and so does one
+    /// whose seal does not hold: what is wrong is not signed.
+    pub(crate) fn renew(
+        self,
+        old: &Header,
+        binary: &BinaryHeader,
+        metadata: &mut Metadata,
+    ) -> Result<(), Broken> {
+        let Some(seal) = Seal::of(old)? else { return Ok(()) };
+        seal.verify(old, self.data_len, self.volume_key, None)?;
+        let new = Seal::new(binary, metadata, self.data_len, self.volume_key, seal.salt, seal.context);
+        put(metadata, Some(&new)).map_err(|e| Broken::Unreadable(e.to_string()))
+    }
+}
+
+/// Removes the seal; whether there was one.
+pub fn remove(luks: &mut Luks, rng: &mut dyn Random) -> Result<bool> {
+    check_sealable(luks)?;
+    let Header::Luks2 { metadata, .. } = luks.header() else { return Ok(false) };
+    if numbers(metadata).next().is_none() {
+        return Ok(false);
+    }
+    edit_luks2(luks, rng, |_, metadata| put(metadata, None)).map(|()| true)
+}
+
+/// LUKS1 has no place for a seal.
+fn check_sealable(luks: &Luks) -> Result<()> {
+    match luks.header() {
+        Header::Luks2 { .. } => Ok(()),
+        Header::Luks1(_) => Err(Error::Refused(
+            "A LUKS1 header has no room for a seal; convert --type luks2 makes one that has".into(),
+        )),
+    }
+}
+
+/// Replaces every seal by this one.
+fn put(metadata: &mut Metadata, seal: Option<&Seal>) -> Result<()> {
+    let old: Vec<u32> = numbers(metadata).collect();
+    for &number in &old {
+        metadata.remove_token(number)?;
+    }
+    let Some(seal) = seal else { return Ok(()) };
+    let number = old.first().copied().or_else(|| metadata.free_token());
+    let number = number.ok_or_else(|| Error::Refused("No free token slot for the seal.".into()))?;
+    Ok(metadata.add_token(number, seal.to_json().as_bytes())?)
+}
+
+fn numbers(metadata: &Metadata) -> impl Iterator<Item = u32> {
+    let seals = metadata.tokens.iter().filter(|(_, token)| token.kind == Seal::TYPE);
+    seals.map(|(&number, _)| number)
+}
+
+fn context_mac(volume_key: &Secret, salt: &[u8], context: &str) -> Secret {
+    mac(volume_key, salt, b"keyway-seal 1 context", context.as_bytes())
+}
+
+fn mac(volume_key: &Secret, salt: &[u8], purpose: &[u8], message: &[u8]) -> Secret {
+    let mut key = Secret::zeroed(MAC_LEN);
+    hkdf(Hash::Sha256, volume_key.expose(), salt, purpose, key.expose_mut());
+    let mut mac = Secret::zeroed(MAC_LEN);
+    hmac(Hash::Sha256, key.expose(), message, mac.expose_mut());
+    mac
+}
+
+impl Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("it is not sealed"),
+            Self::Unreadable(why) => write!(f, "its seal cannot be read: {why}"),
+            Self::Differs(difference) => write!(f, "it does not match its seal: {difference}"),
+            Self::Forged => f.write_str("its seal was not made with its volume key, or was changed"),
+            Self::Context => f.write_str("its seal has another context (seal-context)"),
+        }
+    }
+}
+
+const SALT_LEN: usize = 32;
+const MAC_LEN: usize = 32;
+
+#[cfg(test)]
+mod tests;
