@@ -5,17 +5,45 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::{device, hint};
+use crate::{device, hint, policy};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::admission::{self, Exemption, Finding};
+use keyway_volume::seal::Seal;
 use keyway_volume::{Admitted, DataDevice, Luks, Opened, Storage, Terms};
 use std::path::Path;
 
-/// What the user takes.
-pub(crate) fn terms(args: &Args) -> Terms {
-    Terms {
-        weak_ciphers: args.given(&shared::WEAK_CIPHER) || args.is_cryptsetup(),
+/// What the user takes and demands.
+pub(crate) fn terms(args: &Args) -> Result<Terms> {
+    if args.given(&shared::IGNORE_SEAL) && args.given(&shared::SEAL_CONTEXT) {
+        return Err(Failure::new(
+            Exit::Parameters,
+            "--ignore-seal and --seal-context contradict each other.",
+        ));
+    }
+    Ok(Terms {
+        weak_ciphers: takes_weak_ciphers(args),
         linear_segments: args.given(&shared::LINEAR_SEGMENTS),
+        ignore_seal: args.given(&shared::IGNORE_SEAL),
+        seal_context: args.text(&shared::SEAL_CONTEXT).map(str::to_owned),
+        policies: policy::required(args)?,
+    })
+}
+
+/// Whether ciphers are taken that protect little.
+pub(crate) fn takes_weak_ciphers(args: &Args) -> bool {
+    args.given(&shared::WEAK_CIPHER) || args.is_cryptsetup()
+}
+
+/// Refuses demands on a volume that has no header to meet them.
+pub(crate) fn refuse_demands(args: &Args, device: &Path) -> Result<()> {
+    let demands = [&shared::REQUIRE, &shared::SEAL_CONTEXT];
+    match demands.into_iter().find(|option| args.given(option)) {
+        Some(option) => {
+            let (device, option) = (device.display(), option.long);
+            let why = "has no header, as a plain volume, that could meet it";
+            Err(Failure::new(Exit::Unmet, format!("Device {device}: --{option}: it {why}.")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -28,16 +56,21 @@ pub(crate) fn data_device(args: &Args, path: &Path, storage: &dyn Storage) -> Da
 
 /// Judges the header of the volume at `device`: before a passphrase is asked for.
 pub(crate) fn judge(args: &Args, luks: Luks, device: &Path, data: Option<DataDevice>) -> Result<Admitted> {
-    let admitted = Admitted::judge(luks, data, &terms(args)).map_err(|e| hint::on_volume(device, &e))?;
+    let admitted = Admitted::judge(luks, data, &terms(args)?).map_err(|e| hint::on_volume(device, &e))?;
     warn(args, device, admitted.tolerated());
     Ok(admitted)
 }
 
 /// Judges a header whose keys are only tried.
 pub(crate) fn check(args: &Args, luks: &Luks, device: &Path) -> Result<()> {
-    let tolerated = admission::check(luks, None, &terms(args)).map_err(|e| hint::on_volume(device, &e))?;
+    let tolerated = admission::check(luks, None, &terms(args)?).map_err(|e| hint::on_volume(device, &e))?;
     warn(args, device, &tolerated);
     Ok(())
+}
+
+/// Judges the header with a key that was only tried.
+pub(crate) fn check_key(args: &Args, luks: &Luks, device: &Path, key: &Secret, digest: u32) -> Result<()> {
+    admission::check_key(luks, &terms(args)?, key, digest).map_err(|e| hint::on_volume(device, &e))
 }
 
 /// Goes on with the volume key that `digest` has verified.
@@ -50,14 +83,26 @@ pub(crate) fn check_new(args: &Args, cipher: &CipherSpec, key_len: usize) -> Res
     let Some(why) = admission::weakness(cipher, key_len) else { return Ok(()) };
     let option = shared::WEAK_CIPHER.long;
     let line = format!("The volume would be under {cipher}, {why}");
-    if !terms(args).weak_ciphers {
+    if !takes_weak_ciphers(args) {
         let line = format!("{line}; --{option} makes it all the same.");
         return Err(Failure::new(Exit::Parameters, line));
     }
     if !args.given(&shared::WEAK_CIPHER) {
-        eprintln!("WARNING: {line}. Its data will not be protected; keyway refuses it without --{option}.");
+        say!("WARNING: {line}. Its data will not be protected; keyway refuses it without --{option}.");
     }
     Ok(())
+}
+
+/// Says that an edit made the seal one of another header.
+pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
+    let held =
+        Seal::of(luks.header()).and_then(|seal| seal.map_or(Ok(()), |s| s.compare(luks.header(), None)));
+    if let Err(broken) = held {
+        let device = device.display();
+        say!(
+            "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {device}\" seals it anew."
+        );
+    }
 }
 
 /// Says what nobody has allowed by name.
@@ -68,7 +113,7 @@ fn warn(args: &Args, device: &Path, tolerated: &[Finding]) {
         None => false,
     };
     for finding in tolerated.iter().filter(|finding| !by_name(finding)) {
-        eprintln!(
+        say!(
             "WARNING: Device {}: {finding}. Its data is not protected; keyway refuses it without --{}.",
             device.display(),
             shared::WEAK_CIPHER.long

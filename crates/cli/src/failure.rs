@@ -1,6 +1,7 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use crate::args::Args;
+use crate::paint::printable_lines;
 use crate::{device, hint, nbd, output, remote};
 use keyway_volume::Error;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::process::ExitCode;
 /// Shorthand for commands.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// cryptsetup's exit codes; scripts depend on them.
+/// cryptsetup's exit codes, which scripts depend on, and one that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Wrong parameters, and everything that has no code of its own.
@@ -22,12 +23,14 @@ pub(crate) enum Exit {
     Device = 4,
     /// The device exists already or is in use.
     Busy = 5,
+    /// The volume is not what its seal or a policy says: Keyway's own code.
+    Unmet = 6,
 }
 
 impl Exit {
     /// The code of another Keyway process.
     pub(crate) fn from_code(code: i32) -> Self {
-        let all = [Self::Permission, Self::Memory, Self::Device, Self::Busy];
+        let all = [Self::Permission, Self::Memory, Self::Device, Self::Busy, Self::Unmet];
         all.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Self::Parameters)
     }
 
@@ -39,6 +42,7 @@ impl Exit {
             Self::Memory => "out of memory",
             Self::Device => "wrong device or file specified",
             Self::Busy => "device already exists or device is busy",
+            Self::Unmet => "not what its seal or a policy says",
         }
     }
 }
@@ -108,7 +112,8 @@ impl Failure {
     /// Prints the line and gives the code to leave with.
     pub(crate) fn report(&self) -> ExitCode {
         if let Some(message) = &self.message {
-            say!("{message}");
+            // Names out of headers, images and servers may be part of it.
+            say!("{}", printable_lines(message));
         }
         ExitCode::from(self.exit as u8)
     }

@@ -4,8 +4,9 @@ use crate::args::shared;
 use crate::failure::{Exit, Failure};
 use crate::{remote, session};
 use keyway_volume::Error;
-use keyway_volume::admission::{Exemption, Finding, Rule};
+use keyway_volume::admission::{Exemption, Finding, Rule, Unmet};
 use keyway_volume::in_use::Holder;
+use keyway_volume::seal::Broken;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -43,7 +44,9 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         ),
         // Who brings bytes from elsewhere names the place.
         Error::Io { source, .. } if remote::is_failure(source) => plain(error),
-        Error::Io { .. } | Error::NotAdmitted(_) => plain(error).about(&format!("Device {device}")),
+        Error::Io { .. } | Error::NotAdmitted(_) | Error::Unmet(_) => {
+            plain(error).about(&format!("Device {device}"))
+        }
         _ => plain(error),
     }
 }
@@ -102,6 +105,7 @@ pub(crate) fn plain(error: &Error) -> Failure {
                 needs_seconds.saturating_mul(2)
             ),
         ),
+        Error::Unmet(unmet) => Failure::new(exit, format!("{}.", self::unmet(unmet))),
         Error::NotAdmitted(finding) => Failure::new(exit, sentence(&not_admitted(finding))),
         Error::Crypto(keyway_crypto::Error::Unknown { what, .. }) if *what != "hash" => {
             Failure::new(exit, sentence(&format!("{error}; \"keyway ciphers\" lists what there is")))
@@ -127,6 +131,19 @@ fn not_admitted(finding: &Finding) -> String {
     }
 }
 
+/// What the volume is not, and what to do if that is nothing to worry about.
+fn unmet(unmet: &Unmet) -> String {
+    match unmet {
+        Unmet::Policy { .. } => format!("policy {unmet}"),
+        Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
+        Unmet::Seal(_) => format!(
+            "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it anew; --{} opens it all the \
+             same",
+            shared::IGNORE_SEAL.long
+        ),
+    }
+}
+
 /// An error of a door.
 pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
     use keyway_attach::Error as Door;
@@ -146,6 +163,7 @@ fn exit_code(error: &Error) -> Exit {
         | Error::MemoryBudget { .. }
         | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
         Error::Busy(_) | Error::InUse(_) => Exit::Busy,
+        Error::Unmet(_) => Exit::Unmet,
         Error::NotAdmitted(Finding { rule: Rule::BeyondDevice { .. }, .. }) | Error::TooShort { .. } => {
             Exit::Device
         }

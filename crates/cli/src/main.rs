@@ -32,6 +32,7 @@ mod paint;
 mod passphrase;
 mod plain;
 mod plaintext;
+mod policy;
 mod progress;
 mod question;
 mod remote;

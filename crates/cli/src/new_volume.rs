@@ -2,18 +2,19 @@
 //! header, planned before and written last; and the content in between.
 
 use crate::args::{Args, Kind, Opt, shared};
+use crate::command::seal::{SEAL, seal_new};
 use crate::content_blocks::largest_sector;
 use crate::creation::{self, Creation};
 use crate::failure::{Exit, Failure, Result};
 use crate::header_params::HeaderParams;
 use crate::plaintext::{self, cannot_write};
-use crate::{device, progress, question};
+use crate::{device, hint, progress, question};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
-    Cost, KdfChoice, Layout, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
+    Access, Cost, KdfChoice, Layout, Luks, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,8 +57,21 @@ impl NewVolume {
         let layout = destination.layout(&plan, room)?;
         let volume = destination.volume(&layout, &volume_key)?;
         let moved = content.move_into(args, &volume, destination.path())?;
+        let path = destination.path().to_owned();
         destination.complete(plan, moved.length.next_multiple_of(sector), &mut *rng)?;
+        if args.given(&SEAL) {
+            self.seal(args, &path, &volume_key, &mut *rng)?;
+        }
         Ok(moved)
+    }
+
+    /// Seals the volume when it is there, whole: only then is its length known.
+    fn seal(&self, args: &Args, path: &Path, volume_key: &Secret, rng: &mut dyn Random) -> Result<()> {
+        let storage = device::storage(path, Access::Write)?;
+        let data_len = storage.len();
+        Luks::open(storage, Access::Write)
+            .and_then(|mut luks| seal_new(args, &mut luks, volume_key, data_len, rng))
+            .map_err(|e| hint::on_device(path, &e))
     }
 
     fn plan(

@@ -3,6 +3,7 @@
 
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
+use crate::paint::printable_lines;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -29,10 +30,10 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// Writes a line with `-v` only. It goes to standard output, where cryptsetup's scripts look for it.
 pub(crate) fn verbose(args: &Args, line: &str) -> Result<()> {
-    if args.verbose() { print(&format!("{line}\n")) } else { Ok(()) }
+    if args.verbose() { print(&format!("{}\n", printable_lines(line))) } else { Ok(()) }
 }
 
 /// Writes a line with `--debug` only, marked as cryptsetup marks them.
 pub(crate) fn debug(args: &Args, line: &str) -> Result<()> {
-    if args.debug() { print(&format!("# {line}\n")) } else { Ok(()) }
+    if args.debug() { print(&format!("# {}\n", printable_lines(line))) } else { Ok(()) }
 }

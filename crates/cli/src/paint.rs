@@ -1,5 +1,6 @@
 //! Colours, where they are wanted, and text that is safe to show.
 
+use keyway_format::text::{Shown, is_hidden};
 use std::env;
 use std::io::{IsTerminal, stdout};
 
@@ -42,8 +43,15 @@ impl Paint {
 
 /// Text that may be anybody's: nothing in it reaches the terminal as a command.
 pub(crate) fn printable(text: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
-    text.chars().map(escaped).collect()
+    Shown(text).to_string()
+}
+
+/// The same of several lines, which stay lines.
+pub(crate) fn printable_lines(text: &str) -> String {
+    match text.contains(is_hidden) {
+        true => text.split('\n').map(printable).collect::<Vec<_>>().join("\n"),
+        false => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -54,6 +62,7 @@ mod tests {
     fn colours_can_be_left_out() {
         assert_eq!(Paint(true).bad("x"), "\x1b[31mx\x1b[0m");
         assert_eq!(Paint(false).bad("x"), "x");
-        assert_eq!(printable("a\x1b[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(printable("a\x1b[2Jb\n"), "a\\u{1b}[2Jb\\n");
+        assert_eq!(printable_lines("a\x1b[2J\nb"), "a\\u{1b}[2J\nb");
     }
 }

@@ -11,6 +11,7 @@ use crate::passphrase::Request;
 use crate::plain;
 use crate::unlocking;
 use keyway_crypto::{Cpu, Secret};
+use keyway_format::text::Shown;
 use keyway_volume::storage::Claimed;
 use keyway_volume::stream;
 use keyway_volume::{Access, InUse, Layout, Luks, Storage, UnlockOptions, Volume, in_use};
@@ -53,7 +54,7 @@ impl Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Luks { luks, keyslot, digest } => {
-                write!(f, "LUKS{} volume {}, digest {digest}", luks.version(), luks.uuid())?;
+                write!(f, "LUKS{} volume {}, digest {digest}", luks.version(), Shown(luks.uuid()))?;
                 keyslot.map_or(Ok(()), |keyslot| write!(f, ", keyslot {keyslot}"))
             }
             Self::Plain { .. } => f.write_str("plain volume"),
@@ -104,6 +105,7 @@ pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: 
     let device = args.operand(operand).map(device::resolve).unwrap_or_default();
     let storage = data.open(args, &device)?;
     if plain::is_meant(args)? {
+        admission::refuse_demands(args, &device)?;
         let (layout, volume_key) = plain::unlock(args, &device, &*storage, data, stdin_holds_data)?;
         let format = Format::Plain { hash: args.text(&shared::HASH).map(str::to_owned) };
         return Ok(Unlocked { device, storage, layout, volume_key, format });

@@ -7,6 +7,7 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
+use crate::paint::printable;
 use crate::{hint, memory_hard, output};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
@@ -145,7 +146,7 @@ impl Search<'_> {
         if token.kind != Token::KEYRING {
             // Beside cryptsetup's words on standard output, which scripts read.
             if self.args.verbose() {
-                say!("Token {number} is passed over: type {} is not known here.", token.kind);
+                say!("Token {number} is passed over: type {} is not known here.", printable(&token.kind));
             }
             return Ok(Err(Miss::Unusable));
         }

@@ -18,7 +18,7 @@ const TRIES: u64 = 3;
 
 /// The limits that the command line sets on key derivation; no keyslot chosen.
 pub(crate) fn options(args: &Args) -> UnlockOptions {
-    let weak_ciphers_too = admission::terms(args).weak_ciphers;
+    let weak_ciphers_too = admission::takes_weak_ciphers(args);
     let mut options = UnlockOptions { weak_ciphers_too, ..UnlockOptions::default() };
     if let Some(bytes) = args.number(&shared::MEMORY_BUDGET) {
         options.memory_budget_kib = bytes / 1024;
@@ -90,6 +90,17 @@ pub(crate) fn unlock_keeping_passphrase(
             Err(error) => return Err(hint::plain(&error)),
         }
     }
+}
+
+/// The volume key, as the command line gives it or from a token or passphrase, and the digest that it fits.
+pub(crate) fn volume_key(args: &Args, luks: &Luks, device: &Path) -> Result<(Secret, u32)> {
+    if let Some(given) = given_volume_key(args, luks)? {
+        return Ok(given);
+    }
+    let request = Request::existing(args, prompt_for(device))?;
+    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..options(args) };
+    let unlocked = unlock_by_token_or(args, luks, &request, &options)?;
+    Ok((unlocked.volume_key, unlocked.digest))
 }
 
 /// The volume key from `--volume-key-file`, and the digest that it fits.

@@ -1,5 +1,6 @@
 //! Why bytes are not a header: the cause and the place.
 
+use crate::text::Shown;
 use alloc::string::String;
 use core::fmt;
 
@@ -56,9 +57,10 @@ impl fmt::Display for Error {
             Self::NotLuks => f.write_str("not a LUKS header"),
             Self::UnsupportedVersion(version) => write!(f, "unsupported LUKS version {version}"),
             Self::Truncated { needs, has } => write!(f, "truncated: needs {needs} bytes, has {has}"),
-            Self::Invalid { place, why } => write!(f, "{}: {why}", place.0),
+            // What a header holds may be anybody's text.
+            Self::Invalid { place, why } => write!(f, "{}: {}", Shown(&place.0), Shown(why)),
             Self::Checksum => f.write_str("header checksum does not match"),
-            Self::Requirement(name) => write!(f, "requirement \"{name}\" is unknown"),
+            Self::Requirement(name) => write!(f, "requirement \"{}\" is unknown", Shown(name)),
             Self::Full { area, needs, has } => write!(f, "{area} is full: needs {needs} bytes, has {has}"),
         }
     }

@@ -26,7 +26,7 @@ pub mod luks2;
 #[cfg(feature = "alloc")]
 pub mod plain;
 #[cfg(feature = "alloc")]
-mod text;
+pub mod text;
 #[cfg(feature = "alloc")]
 pub mod units;
 

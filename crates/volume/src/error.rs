@@ -67,6 +67,8 @@ pub enum Error {
         /// Where the device ends.
         has: u64,
     },
+    /// The volume is not what its owner sealed, or what the caller demands (exit code 6).
+    Unmet(Box<crate::admission::Unmet>),
     /// What was asked makes no sense for this volume; the text says what and why.
     Refused(String),
 }
@@ -99,6 +101,7 @@ impl fmt::Display for Error {
             Self::TooShort { needs, has } => {
                 write!(f, "it ends at byte {has}, but its header describes data up to byte {needs}")
             }
+            Self::Unmet(unmet) => unmet.fmt(f),
             Self::Refused(why) => f.write_str(why),
         }
     }

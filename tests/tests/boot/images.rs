@@ -238,3 +238,25 @@ fn a13_a_program_of_another_machine_is_refused() {
         }
     }
 }
+
+/// The policy goes into the image, where every volume must meet it; one that nothing could meet is refused here.
+#[test]
+fn a04_a_policy_is_embedded() {
+    need!("cpio", "busybox");
+    let scratch = Scratch::new();
+    let image = scratch.file("image", original(&scratch));
+    let (out, policy) = (scratch.path("out"), scratch.file("p.toml", "ciphers = [\"aes\"]\n"));
+    made(&image, &out, "--compress none --require").arg(&policy).ok();
+    let size = fs::metadata(&image).unwrap().len() as usize;
+    let added = || {
+        let added = fs::read(&out).unwrap().split_off(size);
+        added.into_iter().skip_while(|byte| *byte == 0).collect::<Vec<u8>>()
+    };
+    let tree = unpacked(&scratch, &added(), "tree");
+    assert_eq!(fs::read_to_string(tree.join("keyway/policy.toml")).unwrap(), "ciphers = [\"aes\"]\n");
+    made(&image, &out, "--force --compress none --require sealed").ok();
+    let tree = unpacked(&scratch, &added(), "sealed");
+    assert_eq!(fs::read_to_string(tree.join("keyway/policy.toml")).unwrap(), "sealed = true\n");
+    scratch.file("p.toml", "cipher = [\"aes\"]\n");
+    made(&image, &out, "--force --require").arg(&policy).fails(1).says("p.toml:1: cipher: no such demand");
+}

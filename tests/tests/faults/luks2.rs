@@ -117,7 +117,7 @@ fn label_and_uuid() {
 
 #[test]
 fn flags_and_priority() {
-    harmless("flags", |luks| edit::set_persistent_flags(luks, &["allow-discards"], &mut OsRandom));
+    harmless("flags", |luks| edit::set_persistent_flags(luks, &["allow-discards"], None, &mut OsRandom));
     harmless("priority", |luks| edit::set_priority(luks, 1, Priority::Prefer, &mut OsRandom));
 }
 

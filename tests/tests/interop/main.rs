@@ -15,6 +15,7 @@ mod nbdkit;
 mod openssl;
 mod qemu;
 mod recovery;
+mod seal;
 mod tokens;
 mod typed;
 mod volume;

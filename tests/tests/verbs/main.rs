@@ -4,11 +4,14 @@
 mod build;
 mod copy;
 mod destructive;
+mod foreign_text;
 mod forged;
 mod inspect;
 mod interrupted;
 mod outputs;
+mod policy;
 mod range;
+mod seal;
 
 use keyway_tests::{Scratch, keyway, peer, random};
 use std::fs;

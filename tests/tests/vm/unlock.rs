@@ -95,6 +95,12 @@ fn what_cannot_be_opened_is_said() {
          echo RIGHT=$(says --cmdline 'cryptdevice=/dev/vda:home cryptkey=rootfs:/k')
          echo AGAIN=$(says --cmdline 'cryptdevice=/dev/vda:home cryptkey=rootfs:/k')
          keyway close home
+         echo A04_SEALED=$(says --cmdline 'cryptdevice=/dev/vda:home cryptkey=rootfs:/k keyway.require=sealed')
+         mkdir /keyway; echo 'min-key-bits = 1024' >/keyway/policy.toml
+         echo A04_POLICY=$(says --cmdline 'cryptdevice=/dev/vda:home cryptkey=rootfs:/k')
+         echo 'min-key-bits = 512' >/keyway/policy.toml
+         echo A04_MET=$(says --cmdline 'cryptdevice=/dev/vda:home cryptkey=rootfs:/k')
+         keyway close home
          printf '#!/bin/sh\\nprintf %s \"correct horse \"; cat \"$1\"\\n' >/tmp/script; chmod +x /tmp/script
          printf 'battery staple' >/tmp/rest
          printf 'scripted /dev/vda /tmp/rest luks,keyscript=/tmp/script\\n' >/etc/crypttab 2>/dev/null || { mkdir -p /etc; printf 'scripted /dev/vda /tmp/rest luks,keyscript=/tmp/script\\n' >/etc/crypttab; }
@@ -115,6 +121,15 @@ fn what_cannot_be_opened_is_said() {
     );
     report.has("RIGHT", "0");
     report.has("AGAIN", "0");
+    report.has(
+        "A04_SEALED",
+        "6 Device /dev/vda: policy --require sealed:1 demands sealed = true: it is not sealed.",
+    );
+    report.has(
+        "A04_POLICY",
+        "6 Device /dev/vda: policy /keyway/policy.toml:1 demands min-key-bits = 1024: 512.",
+    );
+    report.has("A04_MET", "0");
     report.has("SCRIPT", "0");
     report.has("OPEN", "yes");
     report.has("NOFAIL", "0 gone: /dev/vdz did not appear within 1 s. gone: passed over, as nofail says.");

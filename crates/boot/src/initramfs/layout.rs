@@ -9,6 +9,7 @@
 //!                        arguments and the environment that the kernel gave. Not there in images without an original:
 //!                        the root file system is then mounted, and switched to, by `keyway unlock --init` itself
 //! /keyway/unlock.conf    what to open when the kernel's command line and /etc/crypttab name nothing: crypttab(5)
+//! /keyway/policy.toml    what every volume must be that is opened there, whoever names it
 //! /keyway/keys/NAME      key file of the volume NAME, only where that was asked for
 //! /keyway/headers/NAME   detached header of the volume NAME
 //! /keyway/modules        kernel modules to load, a path a line, in this order, before anything else; those that are loaded
@@ -29,6 +30,8 @@ pub const PROGRAM: &str = "keyway/keyway";
 pub const ORIGINAL_INIT: &str = "keyway/original-init";
 /// What to open.
 pub const CONFIG: &str = "keyway/unlock.conf";
+/// What every volume must be.
+pub const POLICY: &str = "keyway/policy.toml";
 /// Key files, by the volume's name.
 pub const KEYS: &str = "keyway/keys";
 /// Detached headers, by the volume's name.
@@ -47,6 +50,8 @@ pub struct Contents {
     pub program: Vec<u8>,
     /// What it opens.
     pub volumes: Vec<Entry>,
+    /// A policy for all of them.
+    pub policy: Option<Vec<u8>>,
     /// Key files by the volume's name.
     pub keys: Vec<(String, Vec<u8>)>,
     /// Detached headers by the volume's name.
@@ -75,6 +80,9 @@ impl Contents {
         tree.add(DIRECTORY, Node::directory(0o700));
         tree.add(PROGRAM, Node::file(0o755, self.program.as_slice()));
         tree.add(CONFIG, Node::file(0o600, self.config()));
+        if let Some(policy) = &self.policy {
+            tree.add(POLICY, Node::file(0o644, policy.as_slice()));
+        }
         for (name, key) in &self.keys {
             tree.add(&format!("{KEYS}/{name}"), Node::file(0o400, key.as_slice()));
         }

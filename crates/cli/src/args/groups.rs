@@ -20,11 +20,12 @@ pub(crate) const UNLOCKING: &[&Opt] = &[
     &DISABLE_LOCKS,
 ];
 
-/// What is taken of a header that nobody means to have.
-pub(crate) const ADMISSION: &[&Opt] = &[&WEAK_CIPHER];
+/// What is demanded of a header, and what is taken of one that nobody means to have.
+pub(crate) const ADMISSION: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER];
 
 /// The same where nothing is ever written to the volume.
-pub(crate) const ADMISSION_TO_READ: &[&Opt] = &[&WEAK_CIPHER, &LINEAR_SEGMENTS];
+pub(crate) const ADMISSION_TO_READ: &[&Opt] =
+    &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER, &LINEAR_SEGMENTS];
 
 /// What a plain volume is, where `--offset` has another meaning.
 pub(crate) const PLAIN: &[&Opt] =

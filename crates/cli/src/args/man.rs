@@ -142,7 +142,8 @@ standard input is no terminal, the passphrase is read from it up to the first ne
 included, up to 8 MiB, unless --keyfile-offset and --keyfile-size choose a part of it.";
 
 const EXIT_STATUS: &str = "0: success. 1: wrong parameters, and all that has no code of its own. 2: no permission, or a \
-wrong passphrase. 3: out of memory. 4: wrong device or file. 5: the device exists already or is in use.";
+wrong passphrase. 3: out of memory. 4: wrong device or file. 5: the device exists already or is in use. 6: the volume is \
+not what its seal or a policy (--require) says.";
 
 #[cfg(test)]
 mod tests {

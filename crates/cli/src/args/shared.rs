@@ -329,6 +329,36 @@ pub(crate) static LINEAR_SEGMENTS: Opt = flag(
     "A LUKS2 header may describe data that is not encrypted. No volume is like that outside of a reencryption, but whoever can \
      write the header can make it so. With this option what stands there is read, for whoever examines such a header.",
 );
+pub(crate) static REQUIRE: Opt = option(
+    "require",
+    None,
+    "FILE",
+    Kind::Path,
+    "Open it only if it is what this policy demands.",
+    "A text (TOML) with demands, one a line: formats, ciphers, modes, min-key-bits, sector-sizes, linear-segments = false, \
+     allowed-flags, allowed-tokens, uuid, label, subsystem, size, min-size, max-size, max-keyslots, kdfs, min-pbkdf2-iterations, \
+     min-argon2-memory, min-argon2-passes, sealed = true, seal-context; keyway-inspect(8) says what each one means. What is not \
+     demanded is not looked at; a demand that is not known is refused with its line. The header is judged before a passphrase is \
+     asked for, and again with the volume key; a volume that does not meet a demand is refused with exit code 6. \
+     --require sealed demands a seal and needs no file (a file of that name is ./sealed). May be given several times: all must be \
+     met. In crypttab: x-keyway.require=FILE; at boot: keyway.require=FILE.",
+);
+pub(crate) static SEAL_CONTEXT: Opt = option(
+    "seal-context",
+    None,
+    "STRING",
+    Kind::Text,
+    "What the volume was sealed with.",
+    "A volume that is not sealed, or was sealed with another string, is refused. The string stands nowhere in the header: it \
+     tells apart volumes that have been sealed with one key, such as a machine's from another's, or today's from last year's.",
+);
+pub(crate) static IGNORE_SEAL: Opt = flag(
+    "ignore-seal",
+    None,
+    "Open it although its seal does not hold.",
+    "A volume whose header is not what was sealed is refused otherwise. For repair, and for who has changed the header; a \
+     policy that demands a seal refuses it all the same.",
+);
 pub(crate) static DIRECT_IO: Opt = flag(
     "direct-io",
     None,

@@ -60,11 +60,21 @@ impl Args {
         Ok(args)
     }
 
-    /// What was given for these options, for another command line.
+    /// What was given for these options, for another command line: every value of those that add up.
     pub(crate) fn handed_on(&self, options: &[&'static Opt]) -> Vec<Preset> {
-        let value =
-            |option: &Opt| self.given(option).then(|| self.raw(option).unwrap_or_default().to_owned());
-        options.iter().filter_map(|option| Some((*option, value(option)?))).collect()
+        let values = |option: &'static Opt| match option.takes_value() {
+            true => self.all(option).into_iter().map(|value| (option, value.to_owned())).collect(),
+            false if self.given(option) => vec![(option, OsString::new())],
+            false => Vec::new(),
+        };
+        options.iter().flat_map(|option| values(option)).collect()
+    }
+
+    /// Every value, typed or preset, of an option whose values add up.
+    pub(crate) fn all(&self, option: &Opt) -> Vec<&OsStr> {
+        let typed = self.matches.try_get_raw(option.long).ok().flatten().into_iter().flatten();
+        let preset = self.presets.iter().filter(|(of, _)| of.long == option.long);
+        typed.chain(preset.map(|(_, value)| value.as_os_str())).collect()
     }
 
     /// Whether the program was called by cryptsetup's name.

@@ -1,5 +1,6 @@
 //! `build`: an image, a disk or standard input becomes a LUKS volume of exactly the needed size, in one pass.
 
+use super::seal;
 use crate::args::size::human;
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::device::Versions;
@@ -66,6 +67,8 @@ pub(crate) static COMMAND: Command = Command {
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
             &shared::WEAK_CIPHER,
+            &seal::SEAL,
+            &shared::SEAL_CONTEXT,
         ],
         groups::NEW_VOLUME,
         groups::PROGRESS,
@@ -114,6 +117,7 @@ static REPRODUCIBLE: Opt = Opt {
 fn run(args: &Args) -> Result<()> {
     let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
     let seed = args.path(&REPRODUCIBLE).map(read_seed).transpose()?;
+    seal::check_new(args, version)?;
     let new = NewVolume::from_args(args, version, seed)?;
     let holes = ImageHoles::from_args(args)?;
     let mut input = Input::open(args.operand(0))?;

@@ -1,6 +1,7 @@
 //! `config`: what a LUKS2 header remembers beside its keys: priorities and labels.
 
 use super::new_keyslot::{self, State};
+use crate::admission;
 use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
@@ -16,7 +17,8 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names them. \
-          Label and subsystem are set together: the one that is not named becomes empty.",
+          Label and subsystem are set together: the one that is not named becomes empty. Of a sealed volume they are part of \
+          the seal, which must be renewed then: keyway-seal(8).",
     options: &[&[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER]],
     examples: &[Example {
         line: "keyway config --priority prefer --key-slot 1 disk.img",
@@ -53,6 +55,7 @@ fn run(args: &Args) -> Result<()> {
     if label.is_some() || subsystem.is_some() {
         // As in cryptsetup: the one that is not named becomes empty.
         set_label(&mut luks, label.or(Some("")), subsystem.or(Some("")), &mut OsRandom)?;
+        admission::warn_of_seal(&luks, &device::header_path(args, 0)?);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::args::{Args, Command, Example, Group, shared};
 use crate::failure::Result;
 use crate::mapping::{self, Mapping};
 use crate::output;
+use crate::paint::printable;
 use crate::session::{self, Facts, Status};
 use keyway_attach::dm::{Mapper, loopback};
 use keyway_format::json::{Object, Value};
@@ -78,7 +79,7 @@ fn table(rows: &[Status]) -> String {
         let mode = if facts.read_only { "read-only" } else { "read/write" };
         let mode = if row.suspended { "suspended" } else { mode };
         [&facts.name, &facts.door, mode, &facts.size.to_string(), &facts.place, &facts.device]
-            .map(|cell| cell.escape_debug().to_string())
+            .map(|cell| printable(cell))
     }));
     if rows.is_empty() {
         return String::new();

@@ -1,5 +1,6 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
+use super::seal;
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
@@ -51,6 +52,8 @@ pub(crate) static COMMAND: Command = Command {
             &shared::VOLUME_KEY_KEYRING,
             &shared::DISABLE_BLKID,
             &shared::PROGRESS_JSON,
+            &seal::SEAL,
+            &shared::SEAL_CONTEXT,
         ],
         groups::NEW_VOLUME,
     ],
@@ -101,6 +104,7 @@ const SMALL_KEYSLOTS_AREA: u64 = (4 << 20) - 2 * (16 << 10);
 fn run(args: &Args) -> Result<()> {
     check_options(args)?;
     let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+    seal::check_new(args, version)?;
     let params = HeaderParams::from_args(args, version)?;
     output::debug(args, &params.describe())?;
     let target = Target::open(args)?;
@@ -118,7 +122,9 @@ fn run(args: &Args) -> Result<()> {
         let data_len = target.header.is_some().then(|| target.data.len());
         create_luks2(header, &params.luks2(args, data_len), &volume_key, &passphrase, &mut rng)
     };
-    let luks = luks.map_err(|e| hint::on_device(target.header_path(), &e))?;
+    let mut luks = luks.map_err(|e| hint::on_device(target.header_path(), &e))?;
+    seal::seal_new(args, &mut luks, &volume_key, target.data.len(), &mut rng)
+        .map_err(|e| hint::on_device(target.header_path(), &e))?;
     target.warn_of_no_room(&luks, len_before)?;
     warn_of_few_keyslots(&luks)?;
     output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))

@@ -1,8 +1,10 @@
 //! `luksUUID` and `isLuks`: is it LUKS, and which volume is it?
 
+use crate::admission;
 use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
+use crate::paint::printable;
 use crate::{output, question};
 use keyway_format::json::{Object, Value};
 use keyway_volume::edit::set_uuid;
@@ -48,12 +50,14 @@ fn run_uuid(args: &Args) -> Result<()> {
             let object = Object::new().with("version", u32::from(luks.version())).with("uuid", luks.uuid());
             return output::print(&format!("{}\n", Value::from(object).to_pretty()));
         }
-        return output::print(&format!("{}\n", luks.uuid()));
+        return output::print(&format!("{}\n", printable(luks.uuid())));
     };
     let mut luks = device::load(args, 0, Access::Write, versions)?;
     let warning = "Do you really want to change UUID of device?";
     question::confirm(args, warning, "Operation aborted.", Exit::Permission)?;
-    Ok(set_uuid(&mut luks, Some(uuid), &mut OsRandom)?)
+    set_uuid(&mut luks, Some(uuid), &mut OsRandom)?;
+    admission::warn_of_seal(&luks, &device::header_path(args, 0)?);
+    Ok(())
 }
 
 fn run_is_luks(args: &Args) -> Result<()> {

@@ -35,6 +35,7 @@ mod packaging;
 mod passport;
 mod read;
 mod resize;
+pub(crate) mod seal;
 mod serve;
 mod status;
 mod token;
@@ -58,6 +59,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &umount::COMMAND,
     &build::COMMAND,
     &copy::COMMAND,
+    &seal::COMMAND,
     &serve::COMMAND,
     &list::COMMAND,
     &unlock::COMMAND,

@@ -24,7 +24,7 @@ pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
         keyslot: None,
         kdf: kdf::choice(args, luks.version(), hash.unwrap_or(default_hash))?,
         hash: hash.map(str::to_owned),
-        weak_cipher_too: admission::terms(args).weak_ciphers,
+        weak_cipher_too: admission::takes_weak_ciphers(args),
         keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
         keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
     })

@@ -6,6 +6,7 @@ use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::mapping::{self, Mapping, Open};
 use crate::output;
+use crate::paint::printable;
 use crate::session::Session;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::{Target, loopback};
@@ -57,7 +58,7 @@ fn of_crypt(args: &Args, found: &Mapping, target: &Target, line: &Line) -> Resul
     let kind = kind(args, found, line)?;
     let mut text = String::new();
     let mut row = |name: &str, value: &dyn std::fmt::Display| {
-        let _ = writeln!(text, "  {name}{value}");
+        let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
     };
     row("type:    ", &kind.as_deref().unwrap_or("n/a"));
     row("cipher:  ", &line.cipher);
@@ -103,7 +104,7 @@ fn of_session(session: &Session) -> Result<String> {
     let facts = &status.facts;
     let mut text = first_line(&facts.name, status.clients > 0);
     let mut row = |name: &str, value: &dyn std::fmt::Display| {
-        let _ = writeln!(text, "  {name}{value}");
+        let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
     };
     row("type:    ", &facts.format);
     row("cipher:  ", &facts.cipher);
@@ -123,7 +124,7 @@ fn of_session(session: &Session) -> Result<String> {
 }
 
 fn first_line(shown: &str, in_use: bool) -> String {
-    format!("{shown} is active{}.\n", if in_use { " and is in use" } else { "" })
+    format!("{} is active{}.\n", printable(shown), if in_use { " and is in use" } else { "" })
 }
 
 fn mode(read_only: bool, suspended: bool) -> String {

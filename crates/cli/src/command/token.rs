@@ -5,6 +5,7 @@ use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shar
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use keyway_format::json;
 use keyway_volume::edit::{token_add_keyring, token_export, token_import, token_remove, token_unassign};
 use keyway_volume::storage::Place;
 use keyway_volume::{Access, Header, Luks, OsRandom};
@@ -139,7 +140,7 @@ fn export(args: &Args, luks: &Luks, token: u32) -> Result<()> {
     }
     let json = token_export(luks, token)?;
     let Some(path) = args.path(&shared::JSON_FILE).filter(|p| *p != Path::new("-")) else {
-        return output::print(&String::from_utf8_lossy(&json));
+        return output::print(&json::shown(&String::from_utf8_lossy(&json)));
     };
     let failed =
         |e| Failure::new(Exit::Parameters, format!("Cannot write JSON file {}: {e}.", path.display()));

@@ -6,6 +6,8 @@ use crate::command::open::options::{
     ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
 use keyway_attach::dm::crypt::{Features, Options};
+use keyway_crypto::Secret;
+use keyway_volume::seal::Renewal;
 use keyway_volume::{Header, Luks, OsRandom};
 
 /// One flag by its names: its option; in the header (LUKS2 on-disk format, section 3.5, "config"); in `status`, with the
@@ -66,10 +68,12 @@ pub(crate) fn drop_unknown(options: &mut Options, features: &Features) -> Vec<&'
     dropped
 }
 
-/// `--persistent`: keeps the flags of the command line in the header, and no others.
-pub(crate) fn keep(args: &Args, luks: &mut Luks) -> keyway_volume::Result<()> {
+/// `--persistent`: keeps the flags of the command line in the header, and no others. The volume key, where it is at hand,
+/// renews a seal.
+pub(crate) fn keep(args: &Args, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
     let given = FLAGS.iter().filter(|flag| args.given(flag.option)).map(|flag| flag.kept);
-    keyway_volume::edit::set_persistent_flags(luks, &given.collect::<Vec<_>>(), &mut OsRandom)
+    let renewal = volume_key.map(|volume_key| Renewal { volume_key });
+    keyway_volume::edit::set_persistent_flags(luks, &given.collect::<Vec<_>>(), renewal, &mut OsRandom)
 }
 
 /// The flags as `status` shows them; empty when none is set.

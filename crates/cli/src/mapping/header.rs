@@ -5,12 +5,11 @@ use crate::admission;
 use crate::args::{Args, shared};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
-use crate::passphrase::Request;
 use crate::session::Facts;
 use crate::{hint, plain, unlocking};
 use keyway_attach::dm::crypt;
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::{Access, Layout, Luks, Mapping as Stored, Opened, UnlockOptions};
+use keyway_volume::{Access, Layout, Luks, Mapping as Stored, Opened};
 use std::path::{Path, PathBuf};
 
 /// Where the header of the mapping should be.
@@ -65,18 +64,8 @@ fn is_mapped(layout: &Layout, line: &crypt::Line) -> bool {
 
 fn open_header(args: &Args, luks: Luks, shown: &Path) -> Result<Opened> {
     let admitted = admission::judge(args, luks, shown, None)?;
-    let (volume_key, digest) = volume_key(args, admitted.luks(), shown)?;
+    let (volume_key, digest) = unlocking::volume_key(args, admitted.luks(), shown)?;
     admission::open(admitted, shown, volume_key, digest)
-}
-
-fn volume_key(args: &Args, luks: &Luks, shown: &Path) -> Result<(Secret, u32)> {
-    if let Some(given) = unlocking::given_volume_key(args, luks)? {
-        return Ok(given);
-    }
-    let request = Request::existing(args, unlocking::prompt_for(shown))?;
-    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlocking::options(args) };
-    let unlocked = unlocking::unlock_by_token_or(args, luks, &request, &options)?;
-    Ok((unlocked.volume_key, unlocked.digest))
 }
 
 /// The volume key of the volume behind a session, from its passphrase.

@@ -10,6 +10,8 @@ use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+pub use print::shown;
+
 pub use parse::{Cause, MAX_DEPTH, MAX_VALUES, SyntaxError, parse};
 
 /// A JSON value.

@@ -2,10 +2,13 @@
 //!
 //! json-c escapes `"`, `\`, and the control characters below 0x20 (five of them by letter); everything else, 0x7f and
 //! non-ASCII text included, stands as it is. Pretty has no space after a colon, and an empty object or array still
-//! takes two lines.
+//! takes two lines. Unlike json-c's, what people see holds no character that a terminal obeys or hides: those are escaped as
+//! \u, which is the same JSON.
 
 use super::Value;
+use crate::text::is_hidden;
 use alloc::string::String;
+use core::fmt::Write;
 
 pub(super) fn compact(value: &Value) -> String {
     let mut out = String::new();
@@ -26,10 +29,10 @@ fn print(value: &Value, level: Option<usize>, out: &mut String) {
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Number(text) => out.push_str(text),
-        Value::String(text) => quote(text, out),
+        Value::String(text) => quote(text, level.is_some(), out),
         Value::Array(items) => list(['[', ']'], items.iter(), level, out, print),
         Value::Object(object) => list(['{', '}'], object.iter(), level, out, |(name, value), level, out| {
-            quote(name, out);
+            quote(name, level.is_some(), out);
             out.push(':');
             print(value, level, out);
         }),
@@ -63,7 +66,8 @@ fn start_line(level: Option<usize>, out: &mut String) {
     }
 }
 
-fn quote(text: &str, out: &mut String) {
+/// With `shown`, for people.
+fn quote(text: &str, shown: bool, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -79,10 +83,25 @@ fn quote(text: &str, out: &mut String) {
                 out.push(if c < '\u{10}' { '0' } else { '1' });
                 out.push(char::from_digit(c as u32 & 15, 16).unwrap_or('0'));
             }
+            hidden if shown && is_hidden(hidden) => escape(hidden, out),
             other => out.push(other),
         }
     }
     out.push('"');
+}
+
+/// A document as people see it, its layout kept: in JSON without line breaks, what is hidden stands in strings only.
+pub fn shown(compact: &str) -> String {
+    let mut out = String::with_capacity(compact.len());
+    compact.chars().for_each(|c| if is_hidden(c) { escape(c, &mut out) } else { out.push(c) });
+    out
+}
+
+/// As UTF-16, in hexadecimal (RFC 8259, section 7).
+fn escape(c: char, out: &mut String) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        let _ = write!(out, "\\u{unit:04x}");
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +116,17 @@ mod tests {
         assert_eq!(value.to_compact(), text);
         let expected = "{\n  \"type\":\"foo\",\n  \"keyslots\":[\n    \"0\"\n  ],\n  \"x\":\"a/b\\\"é\\u0001\\t\\\\\",\n  \"n\":1.50,\n  \"nul\":null,\n  \"b\":true,\n  \"arr\":[\n  ],\n  \"o\":{\n  },\n  \"nest\":[\n    [\n      1,\n      {\n        \"a\":2\n      }\n    ]\n  ]\n}";
         assert_eq!(value.to_pretty(), expected);
+    }
+
+    /// The same document, and nothing in it that a terminal obeys.
+    #[test]
+    fn a12_what_people_see_is_escaped() {
+        let value = parse("\"a\u{7f}\u{9b}\u{202e}\u{feff}\u{e0041}\u{e9}\"".as_bytes()).unwrap();
+        assert_eq!(value.to_pretty(), r#""a\u007f\u009b\u202e\ufeff\udb40\udc41é""#);
+        assert_eq!(parse(value.to_pretty().as_bytes()).unwrap(), value);
+        assert_eq!(parse(value.to_compact().as_bytes()).unwrap(), value);
+        assert!(value.to_compact().contains('\u{202e}'), "on disk it stays as it was");
+        assert_eq!(super::shown(&value.to_compact()), value.to_pretty());
     }
 
     #[test]

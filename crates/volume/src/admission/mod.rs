@@ -11,24 +11,33 @@
 //! Only an [`Opened`] gives out the [`Layout`] of a header, and without a layout there is no
 //! [`Volume`](crate::Volume), no table for the kernel and no door.
 
+mod demands;
 mod finding;
 mod rules;
 
+pub use demands::{Required, Unmet};
 pub use finding::{Finding, Rule};
 pub use rules::weakness;
 
 use crate::area_cipher::Areas;
+use crate::policy::Subject;
 use crate::{Error, Header, Layout, Luks, Result};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::{Keyslot, KeyslotKind};
 
-/// What the user takes although nobody means it usually.
+/// What the user takes although nobody means it usually, and what is demanded beyond that.
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
     /// Ciphers that hide little or nothing, and keys that can be guessed.
     pub weak_ciphers: bool,
     /// Segments that are not encrypted.
     pub linear_segments: bool,
+    /// A seal that does not hold.
+    pub ignore_seal: bool,
+    /// What the volume was sealed with: there must be a seal, and it must be that.
+    pub seal_context: Option<String>,
+    /// What the volume must be.
+    pub policies: Vec<Required>,
 }
 
 impl Terms {
@@ -64,6 +73,7 @@ pub struct DataDevice {
 pub struct Admitted {
     luks: Luks,
     layout: Layout,
+    data_len: Option<u64>,
     terms: Terms,
     tolerated: Vec<Finding>,
 }
@@ -73,11 +83,13 @@ impl Admitted {
     /// is only tried, or gives a mapping its key back.
     ///
     /// # Errors
-    /// [`Error::NotAdmitted`] with the rule that it breaks, or why it cannot be opened at all.
+    /// [`Error::NotAdmitted`] with the rule that it breaks, [`Error::Unmet`] with what was sealed or demanded and is not,
+    /// or why it cannot be opened at all.
     pub fn judge(luks: Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Self> {
         let layout = luks.header().layout();
         let tolerated = check(&luks, data, terms)?;
-        Ok(Self { layout: layout?, luks, terms: terms.clone(), tolerated })
+        let data_len = data.map(|data| data.len);
+        Ok(Self { layout: layout?, luks, data_len, terms: terms.clone(), tolerated })
     }
 
     /// The header.
@@ -93,8 +105,11 @@ impl Admitted {
     /// Goes on with the volume key that `digest` has verified.
     ///
     /// # Errors
-    /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the segments'.
+    /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the segments'; [`Error::Unmet`] for one that
+    /// the header was not sealed with.
     pub fn open(self, volume_key: Secret, digest: u32) -> Result<Opened> {
+        let (header, data_len) = (self.luks.header(), self.data_len);
+        self.terms.check_demands(Subject { header, data_len, volume_key: Some(&volume_key) })?;
         let found = rules::findings_of_key(self.luks.header(), &self.layout, &volume_key, digest);
         match found.into_iter().find(|finding| !self.terms.take(finding)) {
             Some(finding) => Err(Error::NotAdmitted(finding)),
@@ -144,6 +159,9 @@ impl Opened {
 /// # Errors
 /// As [`Admitted::judge`].
 pub fn check(luks: &Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Vec<Finding>> {
+    // First what was sealed: it names a forged field where the rules below only see that it cannot be.
+    let data_len = data.map(|data| data.len);
+    terms.check_demands(Subject { header: luks.header(), data_len, volume_key: None })?;
     luks.check_requirements()?;
     let found = findings(luks, data);
     match found.iter().find(|finding| !terms.take(finding)) {
@@ -163,6 +181,23 @@ pub fn forged_keyslots(luks: &Luks) -> Vec<(u32, String)> {
         KeyslotKind::Other(_) => None,
     };
     metadata.keyslots.iter().filter_map(check).collect()
+}
+
+/// Judges the header with a key that was only tried: one of no segment opens nothing, and says nothing of the header.
+///
+/// # Errors
+/// As [`Admitted::open`].
+pub fn check_key(luks: &Luks, terms: &Terms, key: &Secret, digest: u32) -> Result<()> {
+    let serves = match luks.header() {
+        Header::Luks1(_) => true,
+        Header::Luks2 { metadata, .. } => {
+            metadata.segments.keys().any(|&segment| metadata.digest_of_segment(segment) == Some(digest))
+        }
+    };
+    if !serves {
+        return Ok(());
+    }
+    terms.check_demands(Subject { header: luks.header(), data_len: None, volume_key: Some(key) })
 }
 
 /// All that there is to say against opening the header, for those who only look. What cannot be mapped at all is said

@@ -2,6 +2,7 @@
 
 use super::edit_luks2;
 use crate::random::{parse_uuid, random_uuid};
+use crate::seal::Renewal;
 use crate::{Error, Header, Luks, Random, Result, luks1_disk};
 use keyway_format::luks2::{PERSISTENT_FLAGS, Priority};
 
@@ -46,10 +47,20 @@ pub fn set_priority(luks: &mut Luks, keyslot: u32, priority: Priority, rng: &mut
     })
 }
 
-/// Replaces the activation flags ("allow-discards", …) that are kept in the header (LUKS2).
-pub fn set_persistent_flags(luks: &mut Luks, flags: &[&str], rng: &mut dyn Random) -> Result<()> {
+/// Replaces the activation flags ("allow-discards", …) that are kept in the header (LUKS2); the volume key renews the
+/// header's seal.
+pub fn set_persistent_flags(
+    luks: &mut Luks,
+    flags: &[&str],
+    renewal: Option<Renewal<'_>>,
+    rng: &mut dyn Random,
+) -> Result<()> {
     if let Some(unknown) = flags.iter().find(|flag| !PERSISTENT_FLAGS.contains(flag)) {
         return Err(Error::Refused(format!("activation flag \"{unknown}\" is unknown")));
     }
-    edit_luks2(luks, rng, |_, metadata| Ok(metadata.set_flags(flags)?))
+    let old = luks.header().clone();
+    edit_luks2(luks, rng, |binary, metadata| {
+        metadata.set_flags(flags)?;
+        Ok(renewal.map_or(Ok(()), |renewal| renewal.renew(&old, binary, metadata))?)
+    })
 }

@@ -42,8 +42,8 @@ struct Placed {
 pub struct Subject<'a> {
     /// Its header: the copy that it is opened by.
     pub header: &'a Header,
-    /// The data device's length in bytes.
-    pub data_len: u64,
+    /// The data device's length in bytes; `None` where the data is not touched.
+    pub data_len: Option<u64>,
     /// The volume key, once it is known.
     pub volume_key: Option<&'a Secret>,
 }

@@ -40,7 +40,7 @@ fn luks2() -> Luks {
     };
     let options = edit::AddKey { kdf, ..edit::AddKey::default() };
     edit::add_key(&mut luks, &key(), &secret("second"), &options, &mut OsRandom).unwrap();
-    edit::set_persistent_flags(&mut luks, &["allow-discards"], &mut OsRandom).unwrap();
+    edit::set_persistent_flags(&mut luks, &["allow-discards"], None, &mut OsRandom).unwrap();
     edit::token_import(&mut luks, None, br#"{"type":"mine","keyslots":[]}"#, None, false, &mut OsRandom)
         .unwrap();
     luks
@@ -58,7 +58,7 @@ fn luks1() -> Luks {
 
 fn judge(luks: &Luks, policy: &str, volume_key: Option<&Secret>) -> Finding {
     let policy = Policy::parse(policy.as_bytes()).unwrap_or_else(|e| panic!("{policy}: {e}"));
-    let subject = Subject { header: luks.header(), data_len: luks.storage().len(), volume_key };
+    let subject = Subject { header: luks.header(), data_len: Some(luks.storage().len()), volume_key };
     policy.audit(subject).remove(0)
 }
 
@@ -149,7 +149,7 @@ fn a04_a_segment_in_the_clear_meets_no_demand_on_encryption() {
     );
     let metadata = keyway_format::luks2::Metadata::parse(linear.as_bytes(), binary.size).unwrap();
     let header = Header::Luks2 { binary: binary.clone(), metadata };
-    let subject = Subject { header: &header, data_len: LEN as u64, volume_key: None };
+    let subject = Subject { header: &header, data_len: Some(LEN as u64), volume_key: None };
     for (policy, found) in [
         ("ciphers = [\"aes\"]", "not encrypted (linear)"),
         ("modes = [\"xts\"]", "not encrypted (linear)"),
@@ -187,6 +187,15 @@ fn a04_a_seal_is_met_only_with_the_key() {
     let finding = judge(&luks, "sealed = true", None);
     assert_eq!(finding.found, "it does not match its seal: header.label is \"other\", sealed as \"root\"");
     assert!(finding.forbids(false));
+}
+
+/// A passphrase that is only tried, a mapping that gets its key back.
+#[test]
+fn where_no_data_is_touched_its_size_does_not_matter() {
+    let luks = luks2();
+    let subject = Subject { header: luks.header(), data_len: None, volume_key: None };
+    let finding = Policy::parse(b"size = 1").unwrap().audit(subject).remove(0);
+    assert_eq!((finding.found.as_str(), finding.verdict), ("not looked at", Verdict::Met));
 }
 
 /// The keyslots only say how long the key is.
@@ -253,7 +262,7 @@ fn every_demand_in_the_table_is_known() {
     let text = "uuid = \"x\"\nsealed = true\nciphers = [\"aes\"]\nsize = \"1KiB\"\nmin-size = \"2MiB\"\nmax-size = \"3TiB\"\nseal-context = \"secret\"\nsector-sizes = [512, 0x1000]";
     let policy = Policy::parse(text.as_bytes()).unwrap();
     let luks = luks2();
-    let found = policy.audit(Subject { header: luks.header(), data_len: 0, volume_key: None });
+    let found = policy.audit(Subject { header: luks.header(), data_len: Some(0), volume_key: None });
     let said: Vec<_> = found.iter().map(|f| (f.line, f.rule, f.wanted.as_str())).collect();
     assert_eq!(
         said,

@@ -23,13 +23,14 @@ pub struct Difference {
 }
 
 /// What of a header and its device decides how data is read, as the seal keeps it.
-pub(super) fn sealed_part(binary: &BinaryHeader, metadata: &Metadata, data_len: u64) -> Object {
+pub(super) fn sealed_part(binary: &BinaryHeader, metadata: &Metadata, data_len: Option<u64>) -> Object {
     let header = Object::new()
         .with("size", binary.size.bytes().0.to_string())
         .with("uuid", binary.uuid.as_str())
         .with("label", binary.label.as_str())
         .with("subsystem", binary.subsystem.as_str());
-    let data = Object::new().with("end", data_end(metadata, data_len).to_string());
+    let end = |data_len| Object::new().with("end", data_end(metadata, data_len).to_string());
+    let data = data_len.map_or(Value::Null, |data_len| end(data_len).into());
     let section = |name: &str| metadata.document().get(name).cloned().unwrap_or(Value::Null);
     let mut digests = section("digests");
     if let Some(digests) = digests.as_object_mut() {
@@ -44,6 +45,11 @@ pub(super) fn sealed_part(binary: &BinaryHeader, metadata: &Metadata, data_len: 
         .with("segments", section("segments"))
         .with("digests", digests)
         .with("config", section("config"))
+}
+
+/// Takes over what an older seal says of the device.
+pub(super) fn take_data(sealed: &mut Object, old: &Object) {
+    sealed.set("data", old.get("data").cloned().unwrap_or(Value::Null));
 }
 
 /// Digests of unbound keys come and go with their keyslots.
@@ -70,7 +76,7 @@ fn data_end(metadata: &Metadata, data_len: u64) -> u64 {
 
 impl Fields {
     /// `None` for LUKS1.
-    pub(super) fn of_header(header: &Header, data_len: u64) -> Option<Self> {
+    pub(super) fn of_header(header: &Header, data_len: Option<u64>) -> Option<Self> {
         let Header::Luks2 { binary, metadata } = header else { return None };
         Some(Self::of(&sealed_part(binary, metadata, data_len)))
     }
@@ -106,7 +112,11 @@ impl Fields {
     }
 
     pub(super) fn first_difference(&self, now: &Self) -> Option<Difference> {
-        let differs = |field: &&String| self.0.get(*field) != now.0.get(*field);
+        // Of a device that nobody looked at, nothing can differ.
+        let unknown = now.0.contains_key("data");
+        let differs = |field: &&String| {
+            self.0.get(*field) != now.0.get(*field) && !(unknown && field.split('.').next() == Some("data"))
+        };
         let field = self.0.keys().chain(now.0.keys()).filter(differs).min()?;
         let (sealed, now) = (self.0.get(field).cloned(), now.0.get(field).cloned());
         Some(Difference { field: field.clone(), sealed, now })

@@ -71,7 +71,8 @@ impl Seal {
 
     /// Whether the header says what was sealed, as far as that can be told without a key: a seal that somebody forged
     /// says what the header says.
-    pub fn compare(&self, header: &Header, data_len: u64) -> Result<(), Broken> {
+    /// Without a `data_len`, what depends on it is left out: the data is not touched then.
+    pub fn compare(&self, header: &Header, data_len: Option<u64>) -> Result<(), Broken> {
         let now = Fields::of_header(header, data_len).ok_or(Broken::Missing)?;
         self.fields().first_difference(&now).map_or(Ok(()), |difference| Err(Broken::Differs(difference)))
     }
@@ -81,7 +82,7 @@ impl Seal {
     pub fn verify(
         &self,
         header: &Header,
-        data_len: u64,
+        data_len: Option<u64>,
         volume_key: &Secret,
         context: Option<&str>,
     ) -> Result<(), Broken> {
@@ -102,16 +103,12 @@ impl Seal {
         self.context.is_some()
     }
 
-    /// A seal of this header as it is now.
     fn new(
-        binary: &BinaryHeader,
-        metadata: &Metadata,
-        data_len: u64,
+        sealed: Object,
         volume_key: &Secret,
         salt: [u8; SALT_LEN],
         context: Option<[u8; MAC_LEN]>,
     ) -> Self {
-        let sealed = fields::sealed_part(binary, metadata, data_len);
         let mut seal = Self { salt, mac: [0; MAC_LEN], context, sealed };
         let mac = seal.header_mac(volume_key);
         seal.mac.copy_from_slice(mac.expose());
@@ -148,7 +145,8 @@ pub fn seal(
         value
     });
     edit_luks2(luks, rng, |binary, metadata| {
-        let seal = Seal::new(binary, metadata, data_len, volume_key, salt, context);
+        let sealed = fields::sealed_part(binary, metadata, Some(data_len));
+        let seal = Seal::new(sealed, volume_key, salt, context);
         put(metadata, Some(&seal))
     })
 }
@@ -158,12 +156,10 @@ pub fn seal(
 pub struct Renewal<'a> {
     /// The volume key.
     pub volume_key: &'a Secret,
-    /// The data device's length in bytes.
-    pub data_len: u64,
 }
 
 impl Renewal<'_> {
-    /// Seals the changed header with the old seal's context. A header without a seal stays without one, and so does one
+    /// Seals the changed header with the old seal's context and length of the device. A header without a seal stays without one, and so does one
     /// whose seal does not hold: what is wrong is not signed.
     pub(crate) fn renew(
         self,
@@ -172,8 +168,10 @@ impl Renewal<'_> {
         metadata: &mut Metadata,
     ) -> Result<(), Broken> {
         let Some(seal) = Seal::of(old)? else { return Ok(()) };
-        seal.verify(old, self.data_len, self.volume_key, None)?;
-        let new = Seal::new(binary, metadata, self.data_len, self.volume_key, seal.salt, seal.context);
+        seal.verify(old, None, self.volume_key, None)?;
+        let mut sealed = fields::sealed_part(binary, metadata, None);
+        fields::take_data(&mut sealed, &seal.sealed);
+        let new = Seal::new(sealed, self.volume_key, seal.salt, seal.context);
         put(metadata, Some(&new)).map_err(|e| Broken::Unreadable(e.to_string()))
     }
 }
@@ -188,8 +186,8 @@ pub fn remove(luks: &mut Luks, rng: &mut dyn Random) -> Result<bool> {
     edit_luks2(luks, rng, |_, metadata| put(metadata, None)).map(|()| true)
 }
 
-/// LUKS1 has no place for a seal.
-fn check_sealable(luks: &Luks) -> Result<()> {
+/// Refuses LUKS1, which has no place for a seal.
+pub fn check_sealable(luks: &Luks) -> Result<()> {
     match luks.header() {
         Header::Luks2 { .. } => Ok(()),
         Header::Luks1(_) => Err(Error::Refused(

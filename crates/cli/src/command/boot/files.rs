@@ -5,6 +5,7 @@ use crate::args::Args;
 use crate::args::size::human;
 use crate::creation::Creation;
 use crate::failure::{Exit, Failure, Result};
+use crate::paint::printable_lines;
 use crate::whole_file::{self, BOOT_IMAGE};
 use crate::{device, output};
 use keyway_volume::Storage;
@@ -100,7 +101,7 @@ impl Output {
                 file.file().write_at(rest, written as u64).map_err(|error| cannot_write(&file, &error))?;
                 let line = format!("{}: {}{facts}.\n", file.path().display(), human(image.len() as u64));
                 file.complete(from.readers())?;
-                output::print(&line)
+                output::print(&printable_lines(&line))
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::args::size::human;
 use crate::args::{Args, Opt};
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use crate::paint::printable;
 use keyway_boot::pe::{Image, Unified, uname};
 use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
@@ -81,12 +82,12 @@ fn list(args: &Args) -> Result<()> {
     let mut text = String::new();
     for section in &image.sections {
         let size = u64::from(section.virtual_size);
-        let _ = write!(text, "{:<9} {:>12}  at {:#x}", section.name, human(size), section.address);
+        let _ =
+            write!(text, "{:<9} {:>12}  at {:#x}", printable(&section.name), human(size), section.address);
         let short = [".cmdline", ".uname"].contains(&&section.name[..]);
         if let Some(content) = image.content(&file, &section.name).filter(|_| short) {
-            let shown: String =
-                String::from_utf8_lossy(content).chars().filter(|c| !c.is_control()).collect();
-            let _ = write!(text, "  {shown}");
+            let shown = String::from_utf8_lossy(content);
+            let _ = write!(text, "  {}", printable(shown.trim_end_matches(['\0', '\n'])));
         }
         text.push('\n');
     }

@@ -9,6 +9,8 @@ use keyway_format::luks2::{
     Copy, DigestKind, Kdf, KeyslotKind, Metadata, Priority, SegmentKind, SegmentSize,
 };
 use keyway_format::{luks1, luks2};
+use keyway_volume::policy::Subject;
+use keyway_volume::seal::{Broken, Seal};
 use keyway_volume::{DataDevice, Header, Luks, Storage, UnlockOptions, UnlockTimes};
 use std::path::Path;
 use std::time::Duration;
@@ -29,6 +31,7 @@ pub(super) struct Facts {
     pub(super) requirements: Vec<String>,
     pub(super) keyslots: Vec<Keyslot>,
     pub(super) tokens: Vec<Token>,
+    pub(super) seal: SealState,
     pub(super) warnings: Vec<String>,
 }
 
@@ -73,6 +76,28 @@ pub(super) struct Token {
     pub(super) keyslots: Vec<u32>,
 }
 
+/// What the seal says of the header.
+pub(super) enum SealState {
+    None,
+    /// The header is what was sealed, by whoever sealed it.
+    Unverified,
+    /// By who has the volume key.
+    Verified,
+    Broken(Broken),
+}
+
+impl SealState {
+    pub(super) fn of(subject: Subject<'_>, context: Option<&str>) -> Self {
+        let Subject { header, data_len, volume_key } = subject;
+        let state = Seal::of(header).and_then(|seal| match (seal, volume_key) {
+            (None, _) => Ok(Self::None),
+            (Some(seal), None) => seal.compare(header, data_len).map(|()| Self::Unverified),
+            (Some(seal), Some(key)) => seal.verify(header, data_len, key, context).map(|()| Self::Verified),
+        });
+        state.unwrap_or_else(Self::Broken)
+    }
+}
+
 impl Facts {
     pub(super) fn gather(device: &Path, luks: &Luks, data: &dyn Storage, on: DataDevice) -> Result<Self> {
         let damaged = luks.damaged_copy().map_err(|e| hint::on_device(device, &e))?;
@@ -89,6 +114,7 @@ impl Facts {
             requirements: Vec::new(),
             keyslots: Vec::new(),
             tokens: Vec::new(),
+            seal: SealState::None,
             warnings: Vec::new(),
         };
         match luks.header() {

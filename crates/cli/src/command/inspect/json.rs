@@ -1,11 +1,11 @@
 //! The facts for programs. Sizes are in bytes, times in seconds; what is unknown is null.
 
-use super::facts::{Facts, HeaderState, Keyslot, Segment};
+use super::facts::{Facts, HeaderState, Keyslot, SealState, Segment};
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{Copy, Kdf, Priority};
 
-/// One object, indented.
-pub(super) fn show(facts: &Facts) -> String {
+/// One object, indented; with what an audit found.
+pub(super) fn show(facts: &Facts, audit: Option<Object>) -> String {
     let (primary, secondary, sequence_id) = match facts.header {
         HeaderState::Single => ("good", Value::Null, Value::Null),
         HeaderState::Both { sequence_id } => ("good", "good".into(), number(sequence_id)),
@@ -24,7 +24,7 @@ pub(super) fn show(facts: &Facts) -> String {
             .with("type", t.kind.as_str())
             .with("keyslots", list(t.keyslots.iter().map(|&n| number(n))))
     });
-    let object = Object::new()
+    let mut object = Object::new()
         .with("device", facts.device.as_str())
         .with("format", format!("luks{}", facts.version))
         .with("uuid", facts.uuid.as_str())
@@ -37,8 +37,22 @@ pub(super) fn show(facts: &Facts) -> String {
         .with("requirements", texts(&facts.requirements))
         .with("keyslots", list(facts.keyslots.iter().map(keyslot)))
         .with("tokens", list(tokens))
+        .with("seal", seal(&facts.seal))
         .with("warnings", texts(&facts.warnings));
+    if let Some(audit) = audit {
+        object.set("audit", audit);
+    }
     Value::from(object).to_pretty()
+}
+
+fn seal(seal: &SealState) -> Object {
+    let (state, why) = match seal {
+        SealState::None => ("none", Value::Null),
+        SealState::Unverified => ("unverified", Value::Null),
+        SealState::Verified => ("verified", Value::Null),
+        SealState::Broken(broken) => ("broken", broken.to_string().into()),
+    };
+    Object::new().with("state", state).with("why", why)
 }
 
 fn segment(segment: &Segment) -> Object {

@@ -1,6 +1,6 @@
 //! The facts for people: aligned, short, in colour where that is wanted.
 
-use super::facts::{Facts, HeaderState, Keyslot};
+use super::facts::{Facts, HeaderState, Keyslot, SealState};
 use crate::args::size::human;
 use crate::paint::{Paint, printable};
 use keyway_format::luks2::{Copy, Kdf, Priority};
@@ -71,6 +71,14 @@ fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
         HeaderState::Damaged { copy: Copy::Secondary, .. } => {
             rows.push(("Header", paint.bad("secondary copy damaged, primary good")));
         }
+    }
+    match &facts.seal {
+        SealState::None => {}
+        SealState::Verified => rows.push(("Seal", paint.good("holds, verified with the volume key"))),
+        SealState::Unverified => {
+            rows.push(("Seal", "sealed, not verified: that needs the key (--verify)".to_owned()));
+        }
+        SealState::Broken(broken) => rows.push(("Seal", paint.bad(&printable(&broken.to_string())))),
     }
     rows
 }

@@ -1,6 +1,7 @@
 //! A LUKS1 header as cryptsetup prints it.
 
 use super::hex_lines;
+use crate::paint::printable;
 use keyway_format::luks1::{Header, SlotState};
 use std::fmt::Write;
 use std::path::Path;
@@ -20,7 +21,7 @@ pub(super) fn dump(header: &Header, path: &Path) -> String {
     line("MK digest:", &one_line(&header.digest));
     line("MK salt:", &hex_lines(&header.digest_salt, "               \t"));
     line("MK iterations:", &header.digest_iterations.to_string());
-    line("UUID:", &header.uuid);
+    line("UUID:", &printable(&header.uuid));
     text.push('\n');
     for (number, slot) in header.slots.iter().enumerate() {
         if slot.state != SlotState::Enabled {

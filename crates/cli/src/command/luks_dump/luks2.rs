@@ -3,6 +3,7 @@
 //! none, which is done here for the self-encrypting drives that they brought only.
 
 use super::hex_lines;
+use crate::paint::printable;
 use keyway_format::base64;
 use keyway_format::json::{Value, parse};
 use keyway_format::luks2::{BinaryHeader, Metadata};
@@ -16,7 +17,7 @@ pub(super) fn dump(binary: &BinaryHeader, metadata: &Metadata) -> String {
         let _ = writeln!(text, "{name:<15}\t{value}");
     };
     let or =
-        |text: &str, otherwise: &str| if text.is_empty() { otherwise.to_owned() } else { text.to_owned() };
+        |text: &str, otherwise: &str| if text.is_empty() { otherwise.to_owned() } else { printable(text) };
     line("Version:", "2");
     line("Epoch:", &binary.sequence_id.to_string());
     line("Metadata area:", &binary.size.bytes().to_string());
@@ -195,12 +196,12 @@ fn field<'a>(object: &'a Value, name: &str) -> &'a Value {
     member(object, name).unwrap_or(&Value::Null)
 }
 
-/// A string without quotes, or a number as written.
+/// A string without quotes, or a number as written; nothing in it reaches the terminal as a command.
 fn word(value: &Value) -> String {
     match value {
-        Value::String(text) | Value::Number(text) => text.clone(),
+        Value::String(text) | Value::Number(text) => printable(text),
         Value::Null => String::new(),
-        other => other.to_compact(),
+        other => printable(&other.to_compact()),
     }
 }
 

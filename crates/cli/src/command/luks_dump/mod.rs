@@ -8,6 +8,7 @@ use super::new_keyslot::{self, State};
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
+use crate::paint::printable;
 use crate::passphrase::Request;
 use crate::{output, question, unlocking};
 use keyway_crypto::Secret;
@@ -123,12 +124,13 @@ fn dump_volume_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
     // --key-slot is for --unbound: cryptsetup does not look at it here.
     let key = ask_for_key(args, luks, path, &unlocking::options(args))?;
     let (cipher, payload_sectors) = cipher_and_payload(luks);
+    let cipher = printable(&cipher);
     let (name, mode) = cipher.split_once('-').unwrap_or((&cipher, ""));
     let mut text = format!(
         "LUKS header information for {}\nCipher name:   \t{name}\nCipher mode:   \t{mode}\n\
          Payload offset:\t{payload_sectors}\nUUID:          \t{}\nMK bits:       \t{}\n",
         path.display(),
-        luks.uuid(),
+        printable(luks.uuid()),
         key.len() * 8
     );
     finish_key_dump(args, &mut text, "MK dump:\t", &key)
@@ -148,7 +150,7 @@ fn dump_unbound_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
     let mut text = format!(
         "LUKS header information for {}\nUUID:    \t{}\nKeyslot: \t{keyslot}\nKey bits:\t{}\n",
         path.display(),
-        luks.uuid(),
+        printable(luks.uuid()),
         key.len() * 8
     );
     finish_key_dump(args, &mut text, "Unbound Key:\t", &key)

@@ -79,6 +79,8 @@ fn path(entry: &Entry) -> PathBuf {
 }
 
 const FILE: &str = "/etc/crypttab";
+/// A policy that the volume must meet. Named as crypttab's options are that other programs pass over.
+pub(crate) const REQUIRE: &str = "x-keyway.require";
 
 const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk", "fvault2", "loopaes"];
 
@@ -108,6 +110,8 @@ static KNOWN: &[(&str, &Opt)] = &[
     ("no-write-workqueue", &PERF_NO_WRITE),
     ("perf-no_write_workqueue", &PERF_NO_WRITE),
     ("weak-cipher-is-fine", &shared::WEAK_CIPHER),
+    (REQUIRE, &shared::REQUIRE),
+    ("x-keyway.seal-context", &shared::SEAL_CONTEXT),
     ("tries", &shared::TRIES),
     ("timeout", &shared::TIMEOUT),
     ("verify", &shared::VERIFY_PASSPHRASE),

@@ -32,7 +32,7 @@ fn open(args: &Args, backend: Backend, name: &str, directory: &Directory) -> Res
     let read_only = args.given(&shared::READONLY) || cannot_write || device::is_read_only(&device);
     let data = if read_only { Data::Show } else { Data::Write };
     let unlocked = plaintext::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
-    super::keep_flags(args, &unlocked.format);
+    super::keep_flags(args, &unlocked);
     let discards = passes_discards(args, &unlocked.format);
     let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
     facts.header = args.path(&shared::HEADER).map(absolute).unwrap_or_default();

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, name: &str) -> Result<()> {
     let unlocked = plaintext::unlock(args, 0, data, false)?;
     map(args, &mapper, name, &unlocked, read_only)?;
     output::debug(args, &format!("{} is mapped by the kernel.", mapping::place(name).display()))?;
-    super::keep_flags(args, &unlocked.format);
+    super::keep_flags(args, &unlocked);
     Ok(())
 }
 

@@ -16,10 +16,11 @@ use super::absent;
 use crate::args::{Alias, Args, Command, Example, Group, Operand, Topic, groups, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::mapping;
-use crate::plaintext::Format;
+use crate::plaintext::{Format, Unlocked};
 use crate::{device, hint, session};
 use backend::Backend;
 use conflicts::Kind;
+use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks};
 use options::{
     ALLOW_DISCARDS, BACKEND, LINK_VK, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU,
@@ -159,18 +160,18 @@ fn refuse_taken(name: &str) -> Result<()> {
 }
 
 /// `--persistent`, after the volume was opened; as with cryptsetup, failing at it is said and fails nothing.
-fn keep_flags(args: &Args, format: &Format) {
-    let Format::Luks { luks, .. } = format else { return };
-    if args.given(&PERSISTENT) && write_flags(args, luks).is_err() {
+fn keep_flags(args: &Args, unlocked: &Unlocked) {
+    let Format::Luks { luks, .. } = &unlocked.format else { return };
+    if args.given(&PERSISTENT) && write_flags(args, luks, &unlocked.volume_key).is_err() {
         say!("Device activated but cannot make flags persistent.");
     }
 }
 
-fn write_flags(args: &Args, luks: &Luks) -> Result<()> {
+fn write_flags(args: &Args, luks: &Luks, volume_key: &Secret) -> Result<()> {
     let path = device::header_path(args, 0)?;
     let mut writable = device::load(args, 0, Access::Write, device::Versions::Two)?;
     if !writable.is_same(luks) {
         return Err(device::not_luks(&path));
     }
-    mapping::keep(args, &mut writable).map_err(|e| hint::on_device(&path, &e))
+    mapping::keep(args, &mut writable, Some(volume_key)).map_err(|e| hint::on_device(&path, &e))
 }

@@ -5,11 +5,12 @@ use super::options::{
 };
 use crate::args::{Args, Command, Example, Group, Operand, Topic, groups, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::hint;
 use crate::mapping::{self, Mapping, Open};
 use crate::session::{Rights, Session};
+use crate::{admission, hint};
 use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
+use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks};
 
 /// `keyway refresh`.
@@ -72,14 +73,17 @@ fn refresh_session(args: &Args, session: &Session) -> Result<()> {
     let rights = Rights { discards: options.allow_discards, read_only: args.given(&shared::READONLY) };
     session.set_rights(rights)?;
     match header {
-        Some((mut luks, _)) if args.given(&PERSISTENT) => keep(args, &mut luks),
+        Some((mut luks, path)) if args.given(&PERSISTENT) => {
+            keep(args, &mut luks, None);
+            admission::warn_of_seal(&luks, &path);
+        }
         _ => {}
     }
     Ok(())
 }
 
-fn keep(args: &Args, luks: &mut Luks) {
-    if mapping::keep(args, luks).is_err() {
+fn keep(args: &Args, luks: &mut Luks, volume_key: Option<&Secret>) {
+    if mapping::keep(args, luks, volume_key).is_err() {
         say!("Device activated but cannot make flags persistent.");
     }
 }
@@ -112,7 +116,7 @@ fn refresh(args: &Args, found: &Mapping) -> Result<()> {
     let key = if matches!(line.key, Key::Absent) { Key::Absent } else { place.key() };
     replace(args, found, &target, Line { key, ..line_with(args, found, Some(&luks), &target)? })?;
     if args.given(&PERSISTENT) {
-        keep(args, &mut luks);
+        keep(args, &mut luks, Some(&volume_key));
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let device = device::header_path(args, 0)?;
     let luks = device::load(args, 0, Access::Read, Versions::from_args(args)?)?;
     admission::check(args, &luks, &device)?;
-    if unlocking::given_volume_key(args, &luks)?.is_some() {
-        return Ok(());
+    if let Some((key, digest)) = unlocking::given_volume_key(args, &luks)? {
+        return admission::check_key(args, &luks, &device, &key, digest);
     }
     let options = UnlockOptions {
         keyslot: args.number32(&shared::KEY_SLOT),
@@ -23,5 +23,6 @@ pub(super) fn run(args: &Args) -> Result<()> {
         ..unlocking::options(args)
     };
     let request = Request::existing(args, unlocking::prompt_for(&device))?;
-    unlocking::unlock_by_token_or(args, &luks, &request, &options).map(drop)
+    let unlocked = unlocking::unlock_by_token_or(args, &luks, &request, &options)?;
+    admission::check_key(args, &luks, &device, &unlocked.volume_key, unlocked.digest)
 }

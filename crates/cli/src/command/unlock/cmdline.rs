@@ -4,7 +4,7 @@
 //! rd.luks.uuid=UUID  rd.luks.name=UUID=NAME  rd.luks.key=[UUID=]PATH[:DEVICE]  rd.luks.options=[UUID=]OPTION,…  rd.luks=0
 //! cryptdevice=DEVICE:NAME[:OPTION,…]  cryptkey=DEVICE:FILE-SYSTEM:PATH | DEVICE:OFFSET:SIZE | rootfs:PATH
 //! keyway.device=DEVICE  keyway.name=NAME  keyway.key=PATH[:DEVICE]  keyway.header=PATH  keyway.options=OPTION,…
-//! keyway.wait=SECONDS  keyway.shell
+//! keyway.wait=SECONDS  keyway.shell  keyway.require=POLICY
 //! ```
 //! (systemd-cryptsetup-generator(8), also without `rd.`; mkinitcpio's hook `encrypt`, and what dracut has in common with them.)
 
@@ -23,6 +23,8 @@ pub(super) struct CommandLine {
     pub(super) wait: Option<Duration>,
     /// Whether a shell may be had when nothing opens.
     pub(super) shell: bool,
+    /// Policies that every volume must meet, whoever names it.
+    pub(super) require: Vec<String>,
 }
 
 /// What belongs to a volume that is named elsewhere, or to all.
@@ -56,6 +58,7 @@ impl CommandLine {
                 "keyway.header" => own.options.push(("header".into(), value.into())),
                 "keyway.options" => own.options.extend(options_of(value)),
                 "keyway.wait" => this.wait = value.parse().ok().map(Duration::from_secs),
+                "keyway.require" => this.require.push(value.to_owned()),
                 "keyway.shell" => this.shell = !matches!(value, "0" | "no"),
                 _ => {}
             }
@@ -219,6 +222,8 @@ mod tests {
         let found = CommandLine::parse(text);
         assert_eq!(found.entries[0].to_string(), "root /dev/mmcblk0p2 none header=/h,tries=1");
         assert_eq!((found.wait, found.shell), (Some(Duration::from_secs(7)), true));
+        let policies = CommandLine::parse("keyway.require=/p keyway.require=sealed").require;
+        assert_eq!(policies, ["/p", "sealed"]);
     }
 
     #[test]

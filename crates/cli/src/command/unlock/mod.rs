@@ -12,8 +12,10 @@ mod volume;
 pub(crate) use init::is_first_process;
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::command::open::crypttab::REQUIRE;
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use crate::paint::printable;
 use cmdline::CommandLine;
 use keyway_boot::crypttab::{self, Entry};
 use std::ffi::OsString;
@@ -78,6 +80,9 @@ pub(crate) static COMMAND: Command = Command {
           times (3). As process 1 it then pauses, longer each time, and asks \
           again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. A volume with the \
           option nofail is passed over when it cannot be opened.\n\n\
+          Every volume must meet the policies of keyway.require= on the kernel's command line (FILE, or the word sealed), of \
+          x-keyway.require= in crypttab, and /keyway/policy.toml, which boot initramfs --require puts into the image: \
+          keyway-inspect(8) says what they can demand.\n\n\
           The exit code is open's: 2 for a wrong passphrase, 4 for a device that never came.",
     options: &[
         &[
@@ -106,7 +111,9 @@ fn run(args: &Args) -> Result<()> {
     let plan = Plan::made(args);
     let wanted = plan.named(args.operands())?;
     if args.given(&DRY_RUN) {
-        return wanted.iter().try_for_each(|entry| output::print(&format!("{entry}\n")));
+        return wanted
+            .iter()
+            .try_for_each(|entry| output::print(&format!("{}\n", printable(&entry.to_string()))));
     }
     wanted.into_iter().try_for_each(|entry| unlock_or_pass(args, entry, plan.wait))
 }
@@ -135,7 +142,7 @@ impl Plan {
     fn made(args: &Args) -> Self {
         let told = args.text(&CMDLINE).map(str::to_owned);
         let command_line = told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default());
-        let CommandLine { mut entries, off, wait, shell } = CommandLine::parse(&command_line);
+        let CommandLine { mut entries, off, wait, shell, mut require } = CommandLine::parse(&command_line);
         let tables = TABLES.iter().map(|file| crypttab::parse(&fs::read(file).unwrap_or_default()));
         let tables: Vec<Vec<Entry>> = tables.collect();
         for entry in &mut entries {
@@ -144,6 +151,10 @@ impl Plan {
         if entries.is_empty() {
             entries = tables.into_iter().find(|table| !table.is_empty()).unwrap_or_default();
             entries.retain(|entry| entry.option("noauto").is_none());
+        }
+        require.extend(fs::symlink_metadata(POLICY).is_ok().then(|| POLICY.to_owned()));
+        for entry in &mut entries {
+            entry.options.extend(require.iter().map(|file| (REQUIRE.to_owned(), file.clone())));
         }
         if off {
             entries.clear();
@@ -188,7 +199,8 @@ fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
     };
     entry.key_file = entry.key_file.take().or_else(|| same.key_file.clone());
     for (name, value) in &same.options {
-        if entry.option(name).is_none() {
+        // Policies add up: what one place demands, another does not take back.
+        if name == REQUIRE || entry.option(name).is_none() {
             entry.options.push((name.clone(), value.clone()));
         }
     }
@@ -196,6 +208,8 @@ fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
 
 /// In this order; the first that names a volume.
 const TABLES: &[&str] = &["/etc/crypttab", "/cryptroot/crypttab", "/keyway/unlock.conf"];
+/// A policy in the image: every volume must meet it, whatever the kernel's command line says.
+const POLICY: &str = "/keyway/policy.toml";
 const USUAL_WAIT: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
@@ -213,6 +227,13 @@ mod tests {
         };
         complete(&mut entry, table.iter());
         assert_eq!(entry.to_string(), "luks-ab UUID=ab /k tries=9,discard");
+        // Policies add up: who names a volume elsewhere does not get round the table's.
+        let table = crypttab::parse(b"root UUID=AB none x-keyway.require=sealed\n");
+        let options = vec![(REQUIRE.to_owned(), "/p".to_owned())];
+        let mut entry =
+            Entry { name: "luks-ab".into(), device: "UUID=ab".into(), options, ..Entry::default() };
+        complete(&mut entry, table.iter());
+        assert_eq!(entry.to_string(), "luks-ab UUID=ab none x-keyway.require=/p,x-keyway.require=sealed");
         let mut other = Entry { name: "x".into(), device: "UUID=cd".into(), ..Entry::default() };
         complete(&mut other, table.iter());
         assert_eq!(other.to_string(), "x UUID=cd none");

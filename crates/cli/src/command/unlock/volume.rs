@@ -29,6 +29,10 @@ pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> 
         (None, None) => return open_as(args, &there),
     };
     let Err(failure) = opened else { return Ok(()) };
+    if failure.exit() == Exit::Unmet {
+        // The key is not the trouble, and nobody is asked for another one on a volume that may be forged.
+        return Err(failure);
+    }
     failure.report();
     say!("{name}: the {what} did not open it.");
     match open_as(args, &there) {

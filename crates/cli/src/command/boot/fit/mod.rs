@@ -10,6 +10,7 @@ use crate::args::{Args, Kind, Opt};
 use crate::creation::Creation;
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
+use crate::paint::printable;
 use crate::plaintext::cannot_write;
 use keyway_boot::fit::{self, Algorithm, Fit, Layout, Parts, Piece, Verdict};
 use keyway_boot::uboot::Arch;
@@ -213,5 +214,5 @@ fn show(fit: &Fit<'_>) -> String {
 
 /// A text out of an image, which may hold anything.
 fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    printable(text)
 }

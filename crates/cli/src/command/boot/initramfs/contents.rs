@@ -8,6 +8,7 @@ use crate::failure::{Exit, Failure, Result};
 use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::elf::Program;
 use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
+use keyway_volume::policy::Policy;
 use std::path::Path;
 
 /// From the command line; for an image that is there already, or for one to be made.
@@ -17,6 +18,7 @@ pub(super) fn gather(args: &Args, from: &mut Ingredients, has_original: bool) ->
         let entry = entry(args, device, from, &mut contents)?;
         contents.volumes.push(entry);
     }
+    contents.policy = args.path(&REQUIRE).map(|path| policy(path, from)).transpose()?;
     contents.modules = modules::gather(args, from, has_original)?;
     machine::check_modules(&contents)?;
     Ok(contents)
@@ -43,6 +45,18 @@ fn entry(args: &Args, device: &str, from: &mut Ingredients, contents: &mut Conte
         );
     }
     Ok(Entry { name: name.into(), device: device.into(), key_file, options })
+}
+
+/// A policy that would be refused at boot is refused here.
+fn policy(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
+    if path == Path::new("sealed") {
+        return Ok(b"sealed = true\n".to_vec());
+    }
+    let text = from.read(path)?;
+    Policy::parse(&text).map_err(|e| {
+        Failure::new(Exit::Parameters, format!("Policy {}:{e}; no image is made.", path.display()))
+    })?;
+    Ok(text)
 }
 
 /// A program that runs where there are no libraries: the one that is named, else the small one beside this one, else this one.

@@ -20,6 +20,13 @@ pub(super) static EMBED_KEY_FILE: Opt = file(
     "Put its key file into the image, in plain.",
     "Whoever reads the image opens the volume: for images that are themselves on an encrypted disk.",
 );
+pub(super) static REQUIRE: Opt = file(
+    "require",
+    "FILE",
+    "A policy for all that is unlocked there.",
+    "It goes into the image, and every volume that keyway opens at boot must meet it, whatever the kernel's command line says; \
+     keyway-inspect(8) says what it can demand. --require sealed demands a seal.",
+);
 pub(super) static PROGRAM: Opt = file(
     "program",
     "FILE",
@@ -68,6 +75,7 @@ pub(in crate::command::boot) static OPTIONS: &[&Opt] = &[
     &OPTIONS_OF_VOLUME,
     &shared::HEADER,
     &EMBED_KEY_FILE,
+    &REQUIRE,
     &PROGRAM,
     &KEYWAY,
     &MODULES,

@@ -4,6 +4,7 @@ use super::super::files;
 use super::unreadable;
 use crate::failure::Result;
 use crate::output;
+use crate::paint::printable;
 use keyway_boot::initramfs::{Difference, Item, Listing};
 use std::path::Path;
 
@@ -38,7 +39,7 @@ pub(super) fn difference(original: &Path, path: &Path) -> Result<()> {
 
 fn line(mark: &str, name: &str, item: &Item) -> String {
     match &item.target {
-        Some(target) => format!("{mark}{item} {name} -> {target}\n"),
-        None => format!("{mark}{item} {name}\n"),
+        Some(target) => format!("{mark}{item} {} -> {}\n", printable(name), printable(target)),
+        None => format!("{mark}{item} {}\n", printable(name)),
     }
 }

@@ -1,0 +1,109 @@
+//! `inspect --require`: every demand of every policy, met or not.
+
+use crate::admission;
+use crate::args::Args;
+use crate::failure::{Exit, Failure, Result};
+use crate::output;
+use crate::paint::{Paint, printable};
+use keyway_format::json::{Object, Value};
+use keyway_volume::admission::findings;
+use keyway_volume::policy::{Finding, Subject, Verdict};
+use keyway_volume::{DataDevice, Luks};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What the policies found.
+pub(super) struct Audit {
+    /// Beside each policy's name.
+    rows: Vec<(String, Finding)>,
+}
+
+impl Audit {
+    /// `None` where nothing is demanded.
+    pub(super) fn of(args: &Args, luks: &Luks, data: DataDevice, key: Subject<'_>) -> Result<Option<Self>> {
+        let policies = admission::terms(args)?.policies;
+        if policies.is_empty() {
+            return Ok(None);
+        }
+        // What is never opened without a named option meets no policy either.
+        let built_in = findings(luks, Some(data)).into_iter().map(|finding| {
+            let found = finding.to_string();
+            let wanted = "a volume that somebody meant to have".to_owned();
+            (
+                "keyway".to_owned(),
+                Finding { rule: "built-in", line: 0, wanted, found, verdict: Verdict::Violated },
+            )
+        });
+        let mut rows: Vec<_> = built_in.collect();
+        for required in policies {
+            let found = required.policy.audit(key).into_iter();
+            rows.extend(found.map(|finding| (required.name.clone(), finding)));
+        }
+        Ok(Some(Self { rows }))
+    }
+
+    fn unmet(&self) -> usize {
+        self.rows.iter().filter(|(_, finding)| finding.verdict != Verdict::Met).count()
+    }
+
+    /// A row a demand.
+    pub(super) fn text(&self, paint: Paint) -> String {
+        let mut text = String::new();
+        for (policy, Finding { rule, line, wanted, found, verdict }) in &self.rows {
+            let mark = match verdict {
+                Verdict::Met => paint.good("ok       "),
+                Verdict::Violated => paint.bad("violated "),
+                Verdict::NeedsKey => paint.warning("needs key"),
+            };
+            let (policy, wanted, found) = (printable(policy), printable(wanted), printable(found));
+            let _ = writeln!(text, "{mark}  {policy}:{line}  {rule} = {wanted}  {found}");
+        }
+        text
+    }
+
+    /// The same for programs.
+    pub(super) fn json(&self) -> Object {
+        let rules = self.rows.iter().map(|(policy, finding)| {
+            let verdict = match finding.verdict {
+                Verdict::Met => "ok",
+                Verdict::Violated => "violated",
+                Verdict::NeedsKey => "needs-key",
+            };
+            let line = Value::Number(finding.line.to_string());
+            let object = Object::new()
+                .with("policy", policy.as_str())
+                .with("line", line)
+                .with("rule", finding.rule)
+                .with("wanted", finding.wanted.as_str())
+                .with("found", finding.found.as_str())
+                .with("verdict", verdict);
+            Value::from(object)
+        });
+        let rules: Vec<Value> = rules.collect();
+        Object::new().with("met", Value::Bool(self.unmet() == 0)).with("rules", rules)
+    }
+
+    /// Shows it, and fails with a code of its own where a demand is not met.
+    pub(super) fn conclude(&self, device: &Path) -> Result<()> {
+        let needs_key = self.rows.iter().any(|(_, finding)| finding.verdict == Verdict::NeedsKey);
+        let device = device.display();
+        match self.unmet() {
+            0 => Ok(()),
+            _ if needs_key => Err(Failure::new(
+                Exit::Unmet,
+                format!(
+                    "Device {device}: only its key can tell whether it meets its policy: --verify asks for it."
+                ),
+            )),
+            unmet => {
+                let demands = if unmet == 1 { "demand" } else { "demands" };
+                Err(Failure::new(Exit::Unmet, format!("Device {device}: {unmet} {demands} not met.")))
+            }
+        }
+    }
+
+    /// Prints the rows.
+    pub(super) fn print(&self) -> Result<()> {
+        output::print(&self.text(Paint::for_stdout()))
+    }
+}

@@ -1,0 +1,76 @@
+//! What the caller demands of a volume, and what its owner sealed: judged before any key is asked for as far as the header
+//! tells, and again with the volume key.
+
+use super::{Subject, Terms};
+use crate::policy::{Finding, Policy};
+use crate::seal::{Broken, Seal};
+use crate::{Error, Result};
+use std::fmt;
+
+/// A policy and the name of its file.
+#[derive(Debug, Clone)]
+pub struct Required {
+    /// As messages name it.
+    pub name: String,
+    /// The demands.
+    pub policy: Policy,
+}
+
+/// What a volume is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unmet {
+    /// A policy demands something else.
+    Policy {
+        /// The policy's name.
+        policy: String,
+        /// The demand, and what was found.
+        finding: Finding,
+    },
+    /// The header is not what was sealed.
+    Seal(Broken),
+}
+
+impl Terms {
+    /// Judges a volume by its seal and by every policy. Without the key, what needs one is left for later.
+    pub(super) fn check_demands(&self, subject: Subject<'_>) -> Result<()> {
+        if !self.ignore_seal {
+            self.check_seal(subject).map_err(Error::from)?;
+        }
+        for Required { name, policy } in &self.policies {
+            let mut findings = policy.audit(subject).into_iter();
+            if let Some(finding) = findings.find(|finding| finding.forbids(subject.volume_key.is_some())) {
+                return Err(Error::Unmet(Unmet::Policy { policy: name.clone(), finding }.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A header without a seal is taken, unless a context was given.
+    fn check_seal(&self, subject: Subject<'_>) -> Result<(), Broken> {
+        let Subject { header, data_len, volume_key } = subject;
+        let context = self.seal_context.as_deref();
+        match (Seal::of(header)?, volume_key) {
+            (None, _) if context.is_some() => Err(Broken::Missing),
+            (None, _) => Ok(()),
+            (Some(seal), Some(key)) => seal.verify(header, data_len, key, context),
+            (Some(seal), None) => seal.compare(header, data_len),
+        }
+    }
+}
+
+impl From<Broken> for Error {
+    fn from(broken: Broken) -> Self {
+        Self::Unmet(Unmet::Seal(broken).into())
+    }
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy { policy, finding: Finding { rule, line, wanted, found, .. } } => {
+                write!(f, "{policy}:{line} demands {rule} = {wanted}: {found}")
+            }
+            Self::Seal(broken) => broken.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `seal`: a header that was changed is refused, with the field's name, by every verb; what may change does.
+
+use super::CHEAP;
+use keyway_tests::{Run, Scratch, keyway, random};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A sealed volume of 1 MiB, and its key file.
+fn sealed(scratch: &Scratch, options: &str) -> (PathBuf, PathBuf) {
+    let key = scratch.file("key", "seal");
+    let plain = scratch.file("plain", random(3, 1 << 20));
+    let volume = scratch.path("volume");
+    keyway("build").args(CHEAP).args(options).arg("-d").arg(&key).arg(&plain).arg(&volume).ok();
+    (volume, key)
+}
+
+fn on(line: &str, volume: &Path, key: &Path) -> Run {
+    keyway(line).arg("-d").arg(key).arg(volume)
+}
+
+#[test]
+fn a04_seal_says_inspect_and_every_opening_verifies() {
+    let scratch = Scratch::new();
+    let (volume, key) = sealed(&scratch, "");
+    keyway("inspect").arg(&volume).ok().lacks("Seal");
+    on("read --length 1 --require sealed", &volume, &key).fails(6).says("it is not sealed");
+    on("-v seal", &volume, &key).ok().says("is sealed.");
+    keyway("inspect")
+        .arg(&volume)
+        .ok()
+        .says("Seal       sealed, not verified: that needs the key (--verify)");
+    on("inspect", &volume, &key).ok().says("Seal       holds, verified with the volume key");
+    keyway("inspect --require sealed").arg(&volume).fails(6).says("needs key").says("--verify asks for it");
+    on("inspect --require sealed", &volume, &key).ok().says("ok");
+    assert!(on("inspect --json", &volume, &key).ok().text().contains("\"state\":\"verified\""));
+    assert!(keyway("inspect --json").arg(&volume).ok().text().contains("\"state\":\"unverified\""));
+    let content = on("read --require sealed", &volume, &key).ok().stdout;
+    assert!(content == random(3, 1 << 20));
+
+    // Keyslots and tokens are nobody's business but their own.
+    let second = scratch.file("second", "another");
+    keyway("luksAddKey").args(CHEAP).arg("-d").arg(&key).arg(&volume).arg(&second).ok();
+    keyway("luksKillSlot -q").arg(&volume).arg("0").ok();
+    on("read --length 1 --require sealed", &volume, &second).ok();
+
+    // A label is sealed: who changes it is told, and seals anew.
+    keyway("config --label other").arg(&volume).ok().says("header.label is \"other\", sealed as \"\"");
+    for line in ["read --length 1", "open --test-passphrase", "copy --to raw"] {
+        let run = on(line, &volume, &second);
+        let run = if line.starts_with("copy") { run.arg(scratch.path("raw")) } else { run };
+        run.fails(6).says("it does not match its seal: header.label is \"other\", sealed as \"\"");
+    }
+    on("read --length 1 --ignore-seal", &volume, &second).ok();
+    on("read --length 1 --ignore-seal --require sealed", &volume, &second).fails(6).says("header.label");
+    on("seal", &volume, &second).ok().says("WARNING").says("It is sealed as it is now.");
+    on("read --length 1 --require sealed", &volume, &second).ok();
+
+    // Longer than it was.
+    let file = fs::OpenOptions::new().write(true).open(&volume).unwrap();
+    file.set_len(fs::metadata(&volume).unwrap().len() + 4096).unwrap();
+    on("read --length 1", &volume, &second).fails(6).says("data.end is");
+
+    keyway("-v seal --remove").arg(&volume).ok().says("is sealed no more.");
+    keyway("seal --remove").arg(&volume).fails(1).says("is not sealed.");
+    on("read --length 1", &volume, &second).ok();
+}
+
+#[test]
+fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
+    let scratch = Scratch::new();
+    let (volume, key) = sealed(&scratch, "--seal --seal-context rack-7");
+    on("read --length 1 --require sealed", &volume, &key).ok();
+    on("read --length 1 --seal-context rack-7", &volume, &key).ok();
+    on("read --length 1 --seal-context rack-8", &volume, &key).fails(6).says("another context");
+    let policy = scratch.file("p.toml", "seal-context = \"rack-8\"\n");
+    let refused = on("read --length 1", &volume, &key).arg("--require").arg(&policy).fails(6);
+    refused.says("seal-context = (not shown)").lacks("rack-8");
+    assert!(!fs::read(&volume).unwrap().windows(6).any(|bytes| bytes == b"rack-7"));
+
+    let formatted = scratch.sized("formatted", 4 << 20);
+    keyway("luksFormat -q --seal")
+        .args(CHEAP)
+        .args("--luks2-keyslots-size 1M")
+        .arg(&formatted)
+        .arg(&key)
+        .ok();
+    on("open --test-passphrase --require sealed", &formatted, &key).ok();
+    on("read --length 1 --require sealed", &formatted, &key).ok();
+
+    // The same seed, the same seal.
+    let seed = scratch.file("seed", random(9, 32));
+    let plain = scratch.path("plain");
+    let build = |out: &str| {
+        let run = keyway("build -q --seal --reproducible").arg(&seed).args(CHEAP).arg("-d").arg(&key);
+        run.arg(&plain).arg(scratch.path(out)).ok();
+        fs::read(scratch.path(out)).unwrap()
+    };
+    assert!(build("one") == build("two"));
+
+    for (line, why) in [
+        ("luksFormat -q --type luks1 --seal", "a LUKS1 header has no room for a seal"),
+        ("luksFormat -q --seal-context x", "of no use without --seal"),
+    ] {
+        keyway(line).args(CHEAP).arg(&formatted).arg(&key).fails(1).says(why);
+    }
+    keyway("luksFormat -q --type luks1").args(CHEAP).arg(&formatted).arg(&key).ok();
+    on("seal", &formatted, &key).fails(1).says("A LUKS1 header has no room for a seal");
+    on("read --length 1 --require sealed", &formatted, &key).fails(6).says("it is not sealed");
+}
