@@ -119,8 +119,12 @@ impl Peer<'_> {
         if header.length > LONGEST_ANSWER {
             return Err(garbage("a reply to an option is too long"));
         }
-        let mut data = vec![0; header.length as usize];
-        self.transport.read_exact(&mut data)?;
+        let (mut data, mut piece) = (Vec::new(), [0; 1024]);
+        while data.len() < header.length as usize {
+            let piece = &mut piece[..(header.length as usize - data.len()).min(1024)];
+            self.transport.read_exact(piece)?;
+            data.extend_from_slice(piece);
+        }
         if header.kind == reply::ERR_TLS_REQD {
             let text = "the server demands TLS: write nbds:// or nbds+unix://";
             return Err(io::Error::new(ErrorKind::PermissionDenied, text));

@@ -35,9 +35,16 @@ impl Journal {
         self.writes().sent += 1;
     }
 
-    /// The server has answered.
-    pub(super) fn write_ends(&self) {
-        self.writes().answered += 1;
+    /// The server has answered; how many it has answered now.
+    pub(super) fn write_ends(&self) -> u64 {
+        let mut writes = self.writes();
+        writes.answered += 1;
+        writes.answered
+    }
+
+    /// How many of those that were answered are on stable storage for certain.
+    pub(super) fn flushed(&self) -> u64 {
+        self.writes().flushed
     }
 
     /// The server never got it.

@@ -8,7 +8,7 @@
 //!
 //! **A connection that is lost** is made again for [`Options::reconnect`]. Reads are repeated. A write that was not
 //! acknowledged fails, and is not sent a second time: nobody knows whether the server has done it, and if it does so
-//! late, it overwrites what was written since. If there were writes that no flush had followed, every later write and
+//! late, it overwrites what was written since. Another volume behind the same address is refused ([`identity`]). If there were writes that no flush had followed, every later write and
 //! flush fails, too: a server that was restarted has forgotten them, and would flush nothing without an error.
 //!
 //! **Nothing that a server says is believed** before it is held against the request ([`reply`]). A server that breaks the
@@ -16,6 +16,7 @@
 
 mod connection;
 mod handshake;
+mod identity;
 mod journal;
 mod pool;
 mod reply;
@@ -47,6 +48,8 @@ pub struct Options {
     pub reconnect: Duration,
     /// Whether a Unix socket must be listened on by this user, or root.
     pub own_user_only: bool,
+    /// Whether a connection that was made again has to lead to the same volume. A few reads at first tell which it is.
+    pub recognise: bool,
 }
 
 impl Default for Options {
@@ -57,6 +60,7 @@ impl Default for Options {
             timeout: Duration::from_secs(120),
             reconnect: Duration::from_secs(10),
             own_user_only: false,
+            recognise: true,
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::Options;
 use super::connection::{Connection, Trouble};
 use super::handshake::{self, Agreed};
+use super::identity::{Change, Identity};
 use super::journal::Journal;
 use super::reply::Reply;
 use super::transport::Socket;
@@ -26,6 +27,7 @@ pub(super) struct Pool {
     options: Options,
     agreed: Agreed,
     journal: Journal,
+    identity: Identity,
     open: Mutex<Open>,
     /// Held while a lost connection is replaced.
     reconnecting: Mutex<()>,
@@ -44,6 +46,7 @@ impl Pool {
         let uri = anchored(uri)?;
         let first = dial(&uri, tls.as_ref(), &options, options.handshake)?;
         let agreed = first.agreed().clone();
+        let identity = if options.recognise { Identity::take(&first) } else { Identity::default() };
         let most = if agreed.has(export::CAN_MULTI_CONN) { options.connections.max(1) } else { 1 };
         let open = Open { connections: vec![Arc::new(first)], most, is_opening: false };
         Ok(Self {
@@ -52,6 +55,7 @@ impl Pool {
             options,
             agreed,
             journal: Journal::default(),
+            identity,
             open: Mutex::new(open),
             reconnecting: Mutex::new(()),
         })
@@ -106,15 +110,31 @@ impl Pool {
             }
             kind if changes(kind) => {
                 self.journal.write_begins();
+                self.identity.begin(&request);
                 let result = connection.ask(request, payload, buf);
-                match &result {
-                    Ok(_) | Err(Trouble::Refused(_)) => self.journal.write_ends(),
-                    Err(Trouble::NotSent(_)) => self.journal.write_stays(),
-                    Err(Trouble::Lost(_)) => {}
-                }
+                self.identity.end(&request, &self.change_of(kind, payload, &result));
                 result
             }
             _ => connection.ask(request, payload, buf),
+        }
+    }
+
+    /// How a change ended, for those who keep account of it.
+    fn change_of<'a>(&self, kind: u16, payload: &'a [u8], result: &Result<Reply, Trouble>) -> Change<'a> {
+        match result {
+            Ok(_) => {
+                let answered = self.journal.write_ends();
+                if kind == command::WRITE { Change::Written(payload, answered) } else { Change::Unknown }
+            }
+            Err(Trouble::Refused(_)) => {
+                self.journal.write_ends();
+                Change::Unknown
+            }
+            Err(Trouble::NotSent(_)) => {
+                self.journal.write_stays();
+                Change::NotSent
+            }
+            Err(Trouble::Lost(_)) => Change::Unknown,
         }
     }
 
@@ -133,6 +153,8 @@ impl Pool {
         drop(open);
         // A server that takes no more of them may let one wait for ever.
         let another = dial(&self.uri, self.tls.as_ref(), &self.options, ANOTHER);
+        let another = another
+            .and_then(|another| self.identity.check(&another, self.journal.flushed()).map(|()| another));
         let mut open = self.open();
         open.is_opening = false;
         match another {
@@ -157,18 +179,25 @@ impl Pool {
         let deadline = Instant::now() + self.options.reconnect;
         let mut pause = FIRST_PAUSE;
         loop {
-            match dial(&self.uri, self.tls.as_ref(), &self.options, self.options.handshake) {
+            match self.dial_again() {
                 Ok(connection) => {
-                    self.check_unchanged(connection.agreed())?;
                     let connection = Arc::new(connection);
                     self.open().connections.push(Arc::clone(&connection));
                     return Ok(connection);
                 }
-                Err(error) if Instant::now() + pause >= deadline => return Err(error),
+                Err(error) if is_another(&error) || Instant::now() + pause >= deadline => return Err(error),
                 Err(_) => thread::sleep(pause),
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// A connection to the same volume.
+    fn dial_again(&self) -> io::Result<Connection> {
+        let connection = dial(&self.uri, self.tls.as_ref(), &self.options, self.options.handshake)?;
+        self.check_unchanged(connection.agreed())?;
+        self.identity.check(&connection, self.journal.flushed())?;
+        Ok(connection)
     }
 
     /// Requests are cut to what was agreed upon at first.
@@ -220,6 +249,11 @@ fn dial(
     let (transport, agreed) = handshake::shake_hands(socket, &uri.export, tls)?;
     transport.socket().set_timeout(options.timeout)?;
     Ok(Connection::new(transport, agreed))
+}
+
+/// Whether it makes no sense to try again: a server answers, and not with the same volume.
+fn is_another(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::InvalidData
 }
 
 /// Whether a request changes what the export holds.

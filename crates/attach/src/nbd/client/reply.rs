@@ -137,17 +137,20 @@ impl Reply {
         if !fits || !self.extents.is_empty() {
             return Err(garbage("a list of extents of the wrong length"));
         }
-        let mut payload = vec![0; length as usize];
-        from.inbox.read_exact(from.transport, &mut payload)?;
         let number = |bytes: &[u8]| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
-        let (front, list) = payload.split_at(front as usize);
-        if Some(number(&front[..4])) != from.allocation.map(u64::from) {
+        let (mut bytes, count) = ([0; 16], (length - front) / each);
+        let head = &mut bytes[..front as usize];
+        from.inbox.read_exact(from.transport, head)?;
+        if Some(number(&head[..4])) != from.allocation.map(u64::from) {
             return Err(garbage("a list of extents in a context that was not asked for"));
         }
-        if extended && number(&front[4..]) != (list.len() / 16) as u64 {
+        if extended && number(&head[4..]) != count {
             return Err(garbage("a list of extents that is not as long as it says"));
         }
-        for extent in list.chunks_exact(each as usize) {
+        // One by one: memory is taken for what has come.
+        for _ in 0..count {
+            let extent = &mut bytes[..each as usize];
+            from.inbox.read_exact(from.transport, extent)?;
             let (length, state) = extent.split_at(each as usize / 2);
             if number(length) == 0 {
                 return Err(garbage("an extent without length"));
@@ -204,6 +207,7 @@ impl Covered {
             }
             Some(previous) => self.0[previous].end = range.end,
             None if touches_next => self.0[next].start = range.start,
+            None if self.0.len() >= MOST_PIECES => return Err(garbage("a reply in too many pieces")),
             None => self.0.insert(next, range),
         }
         Ok(())
@@ -223,6 +227,8 @@ fn within(request: &Request, offset: u64, length: u64) -> io::Result<Range<u64>>
     place.ok_or_else(|| garbage("a chunk lies outside of its request"))
 }
 
+/// Pieces of a read that do not touch: servers send them in order, or a few at a time.
+const MOST_PIECES: usize = 1024;
 /// Several small replies come with one system call; of a long one little is copied.
 const INBOX: usize = 16 << 10;
 /// Number, two lengths, message and offset.
@@ -246,6 +252,17 @@ mod tests {
         covered.add(20..21).unwrap();
         assert!(covered.is(21));
         assert!(covered.add(0..21).is_err());
+    }
+
+    #[test]
+    fn a09_a_reply_in_crumbs_is_refused() {
+        let mut covered = Covered::default();
+        (0..MOST_PIECES as u64).for_each(|n| covered.add(2 * n..2 * n + 1).unwrap());
+        let end = 2 * MOST_PIECES as u64;
+        assert!(covered.add(end..end + 1).is_err());
+        // What joins others is no piece more.
+        (0..MOST_PIECES as u64).for_each(|n| covered.add(2 * n + 1..2 * n + 2).unwrap());
+        assert!(covered.is(end));
     }
 
     #[test]

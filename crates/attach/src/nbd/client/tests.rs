@@ -308,6 +308,7 @@ fn impatient() -> Options {
         handshake: Duration::from_secs(5),
         timeout: Duration::from_millis(200),
         reconnect: Duration::from_millis(500),
+        recognise: false,
         ..Options::default()
     }
 }
