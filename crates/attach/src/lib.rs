@@ -17,8 +17,10 @@ pub mod tls;
 #[path = "without_tls.rs"]
 pub mod tls;
 pub mod ublk;
+mod watched;
 
 pub use error::{Error, Result};
+pub use watched::Watched;
 
 use keyway_volume::Storage;
 use std::sync::Arc;

@@ -179,6 +179,10 @@ impl Life {
 }
 
 fn flush(volume: &dyn Storage) -> Result<()> {
+    // A storage that does not answer any more has nothing to lose then.
+    if volume.is_settled() {
+        return Ok(());
+    }
     let lost =
         |e| Failure::new(Exit::Device, format!("What was written last may not be on the device: {e}."));
     volume.flush().map_err(lost)

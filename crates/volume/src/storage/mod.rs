@@ -62,6 +62,11 @@ pub trait Storage: Send + Sync {
     /// Returns when everything written is on stable storage.
     fn flush(&self) -> io::Result<()>;
 
+    /// Whether it is known, without asking, that everything written is on stable storage.
+    fn is_settled(&self) -> bool {
+        false
+    }
+
     /// Tells the storage that a range is no longer needed. Its content afterwards is undefined.
     fn discard(&self, range: Range<u64>) -> io::Result<()>;
 

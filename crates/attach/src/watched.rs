@@ -1,0 +1,264 @@
+//! A storage that is watched on its way to clients: whether something is unwritten that would be lost, and why it fails.
+
+use keyway_volume::Storage;
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A storage behind which nobody else writes.
+pub struct Watched<S> {
+    storage: S,
+    report: Box<dyn Fn(&str) + Send + Sync>,
+    causes: Mutex<BTreeSet<String>>,
+    changes: Changes,
+}
+
+impl<S: Storage> Watched<S> {
+    /// Watches `storage`; `report` gets a line for each cause of failures.
+    pub fn new(storage: S, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        let report = Box::new(report);
+        Self { storage, report, causes: Mutex::default(), changes: Changes::default() }
+    }
+
+    fn reporting<T>(&self, doing: &str, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result {
+            self.tell(doing, error);
+        }
+        result
+    }
+
+    fn tell(&self, doing: &str, error: &io::Error) {
+        // The same at another place is the same cause.
+        let line = format!("{doing}: {error}");
+        let cause = line.replace(|c: char| c.is_ascii_digit(), "");
+        let mut causes = self.causes.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = causes.len() < MOST_CAUSES && causes.insert(cause);
+        drop(causes);
+        if is_new {
+            (self.report)(&line);
+        }
+    }
+
+    fn changing(&self, doing: &str, change: impl FnOnce(&S) -> io::Result<()>) -> io::Result<()> {
+        let _under_way = self.changes.begin();
+        self.reporting(doing, change(&self.storage))
+    }
+}
+
+impl<S: Storage> Storage for Watched<S> {
+    fn len(&self) -> u64 {
+        self.storage.len()
+    }
+
+    fn refresh_len(&self) -> io::Result<u64> {
+        self.storage.refresh_len()
+    }
+
+    fn can_grow(&self) -> bool {
+        self.storage.can_grow()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.reporting("reading failed", self.storage.read_at(buf, offset))
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.changing("writing failed", |storage| storage.write_at(buf, offset))
+    }
+
+    fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.changing("writing failed", |storage| storage.write_from(buf, offset))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let mark = self.changes.mark();
+        self.reporting("flushing failed", self.storage.flush())?;
+        self.changes.settle(mark);
+        Ok(())
+    }
+
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        self.changing("discarding failed", |storage| storage.discard(range))
+    }
+
+    fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
+        self.changing("writing zeros failed", |storage| storage.write_zeroes(range, may_discard))
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.storage.is_read_only()
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
+        self.reporting("looking for data failed", self.storage.next_data(offset))
+    }
+
+    fn unit(&self) -> u64 {
+        self.storage.unit()
+    }
+
+    fn lock_target(&self) -> Option<keyway_volume::storage::LockTarget<'_>> {
+        self.storage.lock_target()
+    }
+
+    fn is_settled(&self) -> bool {
+        self.changes.are_settled()
+    }
+}
+
+/// Which changes a flush has brought to stable storage.
+#[derive(Debug, Default)]
+struct Changes(Mutex<Count>);
+
+#[derive(Debug, Default)]
+struct Count {
+    begun: u64,
+    ended: u64,
+    /// So many were begun, and all of them had ended, when a flush began that succeeded.
+    settled: u64,
+}
+
+/// A change until it is dropped, whether it succeeds or not.
+struct UnderWay<'a>(&'a Changes);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.count().ended += 1;
+    }
+}
+
+impl Changes {
+    fn begin(&self) -> UnderWay<'_> {
+        self.count().begun += 1;
+        UnderWay(self)
+    }
+
+    /// What a flush that begins now will settle; nothing while a change is under way.
+    fn mark(&self) -> u64 {
+        let count = self.count();
+        if count.begun == count.ended { count.begun } else { 0 }
+    }
+
+    fn settle(&self, mark: u64) {
+        let mut count = self.count();
+        count.settled = count.settled.max(mark);
+    }
+
+    fn are_settled(&self) -> bool {
+        let count = self.count();
+        count.settled == count.begun
+    }
+
+    fn count(&self) -> MutexGuard<'_, Count> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whoever finds more causes than these has seen enough.
+const MOST_CAUSES: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_volume::storage::{Faulty, Memory};
+    use std::sync::Arc;
+
+    fn watched<S: Storage>(storage: S) -> (Watched<S>, Arc<Mutex<Vec<String>>>) {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&lines);
+        (Watched::new(storage, move |line| told.lock().unwrap().push(line.to_owned())), lines)
+    }
+
+    #[test]
+    fn b20_only_a_flush_settles_what_was_changed_before() {
+        let (storage, lines) = watched(Memory::zeroed(8192));
+        type Change<'a> = &'a dyn Fn(&Watched<Memory>);
+        let changes: [Change<'_>; 4] = [
+            &|storage| storage.write_at(&[1; 512], 0).unwrap(),
+            &|storage| storage.write_from(&mut [2; 512], 0).unwrap(),
+            &|storage| storage.write_zeroes(0..512, true).unwrap(),
+            &|storage| storage.discard(0..512).unwrap(),
+        ];
+        assert!(storage.is_settled());
+        for change in changes {
+            change(&storage);
+            storage.read_at(&mut [0; 512], 0).unwrap();
+            assert!(!storage.is_settled());
+            storage.flush().unwrap();
+            assert!(storage.is_settled());
+        }
+        assert!(lines.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn b20_a_change_beside_a_flush_is_not_settled_by_it() {
+        let changes = Changes::default();
+        drop(changes.begin());
+        let mark = changes.mark();
+        let later = changes.begin();
+        changes.settle(mark);
+        assert!(!changes.are_settled(), "it began later");
+        let mark = changes.mark();
+        drop(later);
+        changes.settle(mark);
+        assert!(!changes.are_settled(), "it had not ended");
+        let mark = changes.mark();
+        changes.settle(mark);
+        assert!(changes.are_settled());
+        changes.settle(0);
+        assert!(changes.are_settled(), "an older flush ends later");
+    }
+
+    #[test]
+    fn b20_a_failed_flush_settles_nothing() {
+        let (storage, lines) = watched(Faulty::breaking_at(vec![0; 8192], 1, 0));
+        storage.write_at(&[1; 512], 0).unwrap();
+        assert!(storage.write_at(&[2; 512], 512).is_err());
+        assert!(storage.flush().is_err() && storage.flush().is_err());
+        assert!(!storage.is_settled());
+        assert_eq!(lines.lock().unwrap().len(), 2);
+    }
+
+    /// Fails with the place in its words.
+    struct Gone;
+
+    impl Storage for Gone {
+        fn len(&self) -> u64 {
+            1 << 30
+        }
+
+        fn read_at(&self, _: &mut [u8], offset: u64) -> io::Result<()> {
+            let why = if offset < 1 << 20 { "the object has changed" } else { "the server is gone" };
+            Err(io::Error::other(format!("byte {offset}: {why}")))
+        }
+
+        fn write_at(&self, _: &[u8], offset: u64) -> io::Result<()> {
+            // Each failure has another cause.
+            Err(io::Error::other("x".repeat(offset as usize)))
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn discard(&self, _: Range<u64>) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn b20_each_cause_is_told_once() {
+        let (storage, lines) = watched(Gone);
+        for offset in [7, 4096, 1 << 20, 8192, 1 << 21] {
+            assert!(storage.read_at(&mut [0; 16], offset).is_err());
+        }
+        let told = [
+            "reading failed: byte 7: the object has changed",
+            "reading failed: byte 1048576: the server is gone",
+        ];
+        assert_eq!(*lines.lock().unwrap(), told);
+        (0..100).for_each(|cause| assert!(storage.write_at(&[1], cause).is_err()));
+        assert_eq!(lines.lock().unwrap().len(), MOST_CAUSES);
+    }
+}
