@@ -46,6 +46,11 @@ impl Background {
         self.end();
     }
 
+    /// SIGSTOP: it is there and does not answer.
+    pub fn stop(&self) {
+        kill_process(Pid::from_child(&self.0), Signal::STOP).expect("our child");
+    }
+
     /// SIGTERM, upon which it ends well, within half a minute.
     #[track_caller]
     pub fn asked_to_end(&mut self) {

@@ -48,6 +48,11 @@ impl Server {
     }
 
     /// Cannot be called.
+    pub fn verifies_clients(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// Cannot be called.
     ///
     /// # Errors
     /// None.

@@ -3,19 +3,12 @@
 use crate::args::{Args, Kind, Opt};
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
+use keyway_attach::nbd::server::Encryption;
 use keyway_attach::tls::Server;
 use std::sync::Arc;
 
-/// What clients have to do.
-pub(crate) struct Tls {
-    /// The server's side of it.
-    pub(crate) server: Arc<Server>,
-    /// Whether clients that go without are refused.
-    pub(crate) required: bool,
-}
-
-/// What `--tls` and its companions ask for; nothing without them.
-pub(crate) fn from_args(args: &Args) -> Result<Option<Tls>> {
+/// What `--tls` and its companions ask for.
+pub(crate) fn from_args(args: &Args) -> Result<Encryption> {
     let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
     if args.given(&TLS_PSK) {
         return refuse(
@@ -23,23 +16,26 @@ pub(crate) fn from_args(args: &Args) -> Result<Option<Tls>> {
              (--tls-certificates).",
         );
     }
-    let required = match (args.text(&TLS), args.given(&TLS_CERTIFICATES)) {
-        (Some("off"), _) | (None, false) => {
-            return match args.given(&TLS_VERIFY_PEER) && args.text(&TLS).is_none() {
-                true => refuse("--tls-verify-peer needs --tls-certificates: whom should it believe?"),
-                false => Ok(None),
-            };
+    let (mode, verify) = (args.text(&TLS), args.given(&TLS_VERIFY_PEER));
+    match (mode, args.given(&TLS_CERTIFICATES)) {
+        (Some("off"), _) if verify => {
+            return refuse(
+                "--tls off and --tls-verify-peer contradict each other: without TLS nobody is verified.",
+            );
         }
-        (Some("on"), _) => false,
-        _ => true,
-    };
+        (None, false) if verify => {
+            return refuse("--tls-verify-peer needs --tls-certificates: whom should it believe?");
+        }
+        (Some("off"), _) | (None, false) => return Ok(Encryption::Off),
+        _ => {}
+    }
     let Some(directory) = args.path(&TLS_CERTIFICATES) else {
         return refuse(
             "--tls needs --tls-certificates, the directory with server-cert.pem and server-key.pem.",
         );
     };
-    let server = Server::from_directory(directory, args.given(&TLS_VERIFY_PEER));
-    Ok(Some(Tls { server: Arc::new(server.map_err(|e| hint::door(&e))?), required }))
+    let server = Arc::new(Server::from_directory(directory, verify).map_err(|e| hint::door(&e))?);
+    Ok(if mode == Some("on") { Encryption::Offered(server) } else { Encryption::Required(server) })
 }
 
 /// `--tls`.
@@ -50,7 +46,7 @@ pub(crate) static TLS: Opt = Opt {
     kind: Kind::Choice(&["off", "on", "require"]),
     help: "Encrypt connections: off, on or require.",
     man: "With \"on\" clients may go without; whoever stands between them and the server can make them. \"require\" is what \
-          --tls-certificates alone means.",
+          --tls-certificates alone means, and what --tls-verify-peer makes of \"on\".",
 };
 
 /// `--tls-certificates`.
@@ -72,7 +68,7 @@ pub(crate) static TLS_VERIFY_PEER: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Refuse clients without a certificate.",
-    man: "Clients have to show a certificate that ca-cert.pem has signed.",
+    man: "Clients have to show a certificate that ca-cert.pem has signed; those that go without TLS are refused, too.",
 };
 
 /// `--tls-psk`.

@@ -21,6 +21,7 @@ mod serve;
 mod served;
 mod session;
 mod session_changes;
+mod stores;
 mod strangers;
 mod tls;
 mod umount;

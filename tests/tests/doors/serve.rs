@@ -4,7 +4,10 @@ use crate::served::{Served, Volume};
 use keyway_tests::nbd::{Nbd, READ_ONLY};
 use keyway_tests::{Scratch, keyway, need, peer, random};
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 #[test]
 fn a_client_reads_and_writes_and_sigterm_ends_it_cleanly() {
@@ -77,6 +80,66 @@ fn a_dead_servers_socket_is_replaced_and_a_live_ones_refused() {
     let mut again = Served::start(&run);
     again.ready();
     assert_eq!(Nbd::connect(&socket, "").unwrap().size, volume.size());
+}
+
+#[test]
+fn a15_what_lies_at_the_sockets_path_in_the_end_stays() {
+    let scratch = Scratch::new();
+    let volume = Volume::new(&scratch, "disk.luks", 1);
+    let socket = scratch.path("nbd.sock");
+    let mut served = Served::start(&volume.serve().arg("--socket").arg(&socket));
+    served.ready();
+    fs::rename(&socket, scratch.path("moved")).unwrap();
+    fs::write(&socket, "precious").unwrap();
+    served.terminate();
+    assert_eq!(served.wait(), Some(0));
+    assert_eq!(fs::read(&socket).unwrap(), b"precious");
+}
+
+#[test]
+fn a16_a_network_is_served_in_the_clear_only_if_that_is_said() {
+    let scratch = Scratch::new();
+    let volume = Volume::new(&scratch, "disk.luks", 1);
+    for address in ["0.0.0.0", "::", "::ffff:0.0.0.0"] {
+        // Before anything is unlocked: there is no key.
+        let run = keyway("serve --port 0 --address").arg(address).arg(volume.path());
+        run.fails(1).says("without TLS").says("--insecure-network");
+    }
+    let run = volume.serve().args("--port 0 --address 0.0.0.0 --insecure-network");
+    let mut served = Served::start(&run);
+    served.ready();
+    served.terminate();
+    assert_eq!(served.wait(), Some(0));
+    assert!(served.errors().contains("WARNING: 0.0.0.0:0 is served without TLS"));
+    // This machine's own users need no such words.
+    let mut served = Served::start(&volume.serve().args("--port 0 --address localhost"));
+    served.ready();
+    served.terminate();
+    assert_eq!(served.wait(), Some(0));
+    assert_eq!(served.errors(), "");
+}
+
+/// 128 connections that send a byte now and then.
+#[test]
+fn a05_silent_connections_keep_nobody_out() {
+    need!("nbdinfo");
+    let scratch = Scratch::new();
+    let volume = Volume::new(&scratch, "disk.luks", 1);
+    let mut served = Served::start(&volume.serve().args("--port 0"));
+    let said = served.ready();
+    let uri = said.split_whitespace().find(|word| word.starts_with("nbd://127.0.0.1:")).expect("a URI");
+    let address = uri.split('/').nth(2).unwrap();
+    let mut silent: Vec<TcpStream> = (0..128).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for _ in 0..3 {
+        silent.iter_mut().for_each(|stream| drop(stream.write_all(&[0])));
+        peer("nbdinfo", "--size").arg(uri).ok().says(&volume.size().to_string());
+    }
+    // They have their ten seconds in all.
+    for stream in &mut silent {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let ended = stream.read_to_end(&mut Vec::new());
+        assert!(ended.is_ok() || ended.is_err_and(|e| e.kind() == ErrorKind::ConnectionReset));
+    }
 }
 
 #[test]

@@ -129,7 +129,8 @@ impl Served {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("our child");
     }
 
-    fn errors(&mut self) -> String {
+    /// All that it said on standard error, once it has ended.
+    pub(crate) fn errors(&mut self) -> String {
         let stderr = self.child.stderr.take().map(std::io::read_to_string);
         stderr.and_then(Result::ok).unwrap_or_default()
     }

@@ -63,6 +63,31 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
     qemu(&stranger).fails(1);
 }
 
+/// Whoever asks for certificates serves nobody without: not without TLS either, whatever --tls says.
+#[test]
+fn a16_verified_clients_are_the_only_ones() {
+    need!("nbdinfo", "certtool");
+    let scratch = Scratch::new();
+    let (pki, stranger) = (Pki::new(&scratch, "pki"), Pki::new(&scratch, "stranger"));
+    for mode in ["--tls on", "--tls require", ""] {
+        let (server, _) = Served::start(&scratch, &format!("{mode} --tls-verify-peer"), Some(&pki));
+        let uri = |pki: &Pki| {
+            format!("nbds://localhost:{}/?tls-certificates={}", server.port, pki.path().display())
+        };
+        peer("nbdinfo", "--size").arg(uri(&pki)).ok();
+        peer("nbdinfo", "--size").arg(format!("nbd://localhost:{}", server.port)).fails(1).says("TLS");
+        peer("nbdinfo", "--size").arg(uri(&stranger)).fails(1);
+        fs::remove_file(scratch.path("volume")).unwrap();
+    }
+    let image = scratch.sized("image", 1 << 20);
+    let serve = |line: &str| {
+        keyway("serve --port 0").args(line).arg("--tls-certificates").arg(pki.path()).arg(&image)
+    };
+    serve("--tls off --tls-verify-peer").fails(1).says("contradict");
+    // Where clients may go without TLS, the network can read along.
+    serve("--tls on --address 0.0.0.0").fails(1).says("without TLS");
+}
+
 #[test]
 fn keyway_reads_through_keyways_tls_and_writes() {
     need!("certtool", "nbdinfo");

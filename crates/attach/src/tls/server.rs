@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// What a server needs to encrypt its connections.
 pub struct Server {
     config: Arc<ServerConfig>,
+    verifies_clients: bool,
 }
 
 impl Server {
@@ -43,7 +44,12 @@ impl Server {
         let config = builder
             .with_single_cert(identity.chain, identity.key)
             .map_err(|why| refused(&directory.join("server-key.pem"), &why))?;
-        Ok(Self { config: Arc::new(config) })
+        Ok(Self { config: Arc::new(config), verifies_clients: verify_peer })
+    }
+
+    /// Whether clients have to show a certificate.
+    pub fn verifies_clients(&self) -> bool {
+        self.verifies_clients
     }
 
     /// Does the TLS handshake on `socket`, whose timeouts bound it.

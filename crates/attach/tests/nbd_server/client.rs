@@ -250,4 +250,4 @@ impl Answer {
 }
 
 /// A test that waits longer has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

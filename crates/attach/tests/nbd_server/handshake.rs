@@ -1,11 +1,12 @@
 //! Options, in and out of order.
 
 use crate::client::{Handshake, contexts, export, info, serve};
-use keyway_attach::nbd::protocol::handshake::{export as can, info as fact, option, reply};
+use keyway_attach::nbd::protocol::handshake::{MAX_OPTION, export as can, info as fact, option, reply};
 use keyway_attach::nbd::protocol::{Headers, OptionHeader};
-use keyway_attach::nbd::server::{Halves, Options, Socket, StartTls};
+use keyway_attach::nbd::server::{Encryption, Halves, Options, Server, Socket, StartTls};
 use keyway_volume::storage::Memory;
 use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -133,7 +134,7 @@ fn who_breaks_the_rules_is_hung_up_on() {
 }
 
 #[test]
-fn a_slow_client_is_not_waited_for() {
+fn a05_a_slow_client_is_not_waited_for() {
     let options = Options { handshake: Duration::from_millis(300), ..Options::default() };
     let (mut client, server) = handshake(options);
     let started = Instant::now();
@@ -145,18 +146,104 @@ fn a_slow_client_is_not_waited_for() {
     assert!(started.elapsed() < Duration::from_secs(15));
 }
 
+/// TLS that waits for a byte more than ever comes.
+struct Endless;
+
+impl StartTls for Endless {
+    fn verifies_clients(&self) -> bool {
+        false
+    }
+
+    fn accept(&self, mut socket: Socket) -> io::Result<Halves> {
+        loop {
+            socket.read_exact(&mut [0])?;
+        }
+    }
+}
+
+#[test]
+fn a05_the_handshakes_time_goes_on_during_tls() {
+    let options = Options {
+        handshake: Duration::from_millis(300),
+        encryption: Encryption::Required(Arc::new(Endless)),
+        ..Options::default()
+    };
+    let (mut client, server) = handshake(options);
+    let started = Instant::now();
+    assert_eq!(client.ask(option::STARTTLS, &[]).0, reply::ACK);
+    while client.stream.write_all(&[22]).is_ok() && started.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(server.join().unwrap().is_err());
+    assert!(started.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn a05_a_client_too_many_is_told_so() {
+    let storage = export(Arc::new(Memory::zeroed(1 << 20)));
+    let server = Server::new(vec![storage], Options { connections: 1, ..Options::default() });
+    let connect = || {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ours.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let server = Arc::clone(&server);
+        let served = std::thread::spawn(move || server.serve(theirs));
+        (Handshake::begin(ours), served)
+    };
+    let (first, served) = connect();
+    let mut first = first.go(Headers::Structured);
+    let (mut second, _) = connect();
+    assert_eq!(second.ask(option::INFO, &info("disk", &[])).0, reply::ACK);
+    assert_eq!(second.ask(option::GO, &info("disk", &[])).0, reply::ERR_POLICY);
+    assert_eq!(first.read(0, 512), [0; 512]);
+    drop(first);
+    served.join().unwrap().unwrap();
+    // It may try again.
+    assert_eq!(second.go(Headers::Simple).read(0, 512), [0; 512]);
+}
+
+/// What is too long for any option is thrown away as it comes, and answered.
+#[test]
+fn a09_an_options_length_takes_no_memory() {
+    let (mut client, _server) = handshake(Options::default());
+    for length in [MAX_OPTION + 1, 64 << 20] {
+        assert_eq!(client.ask(99, &vec![7; length as usize]).0, reply::ERR_TOO_BIG);
+    }
+    assert_eq!(client.ask(99, &vec![7; MAX_OPTION as usize]).0, reply::ERR_UNSUP);
+    assert_eq!(client.go(Headers::Simple).read(0, 512), [0; 512]);
+}
+
 /// TLS that encrypts nothing.
-struct Transparent;
+struct Transparent {
+    verifies: bool,
+}
 
 impl StartTls for Transparent {
+    fn verifies_clients(&self) -> bool {
+        self.verifies
+    }
+
     fn accept(&self, socket: Socket) -> io::Result<Halves> {
         Ok((Box::new(socket.clone()), Box::new(socket)))
     }
 }
 
 #[test]
-fn where_tls_is_demanded_nothing_is_told_without() {
-    let options = Options { tls: Some(Arc::new(Transparent)), ..Options::default() };
+fn a16_where_tls_is_demanded_nothing_is_told_without() {
+    let tls = |verifies| Arc::new(Transparent { verifies });
+    // Whoever asks for certificates takes nobody without.
+    for encryption in [Encryption::Required(tls(false)), Encryption::Offered(tls(true))] {
+        nothing_is_told_without_tls(Options { encryption, ..Options::default() });
+    }
+    let offered = Options { encryption: Encryption::Offered(tls(false)), ..Options::default() };
+    let (client, _server) = handshake(offered);
+    assert_eq!(client.go(Headers::Simple).read(0, 512), [0; 512]);
+}
+
+fn nothing_is_told_without_tls(options: Options) {
+    let (mut client, _server) = handshake(options.clone());
+    let header = OptionHeader { option: option::EXPORT_NAME, length: 4 };
+    client.stream.write_all(&[&header.encode()[..], b"disk"].concat()).unwrap();
+    assert_eq!(client.stream.read(&mut [0]).unwrap(), 0, "the oldest way to choose an export");
     let (mut client, _server) = handshake(options);
     for (option, data) in [
         (option::LIST, vec![]),

@@ -1,18 +1,21 @@
 //! Sockets that are listened on: who may connect, how many, and what happens at the end.
 
-use crate::client::{Client, Handshake, export};
+use crate::client::{Client, Handshake, PATIENCE, export, info};
 use keyway_attach::nbd::protocol::handshake::{info as fact, option, reply};
 use keyway_attach::nbd::protocol::transmission::command;
-use keyway_attach::nbd::protocol::{Errno, Headers};
+use keyway_attach::nbd::protocol::{Errno, Headers, Request};
 use keyway_attach::nbd::server::{Listening, Options, Server};
-use keyway_attach::{Door, Error, Export};
+use keyway_attach::{Door, Error, Export, Watched};
+use keyway_volume::Storage;
 use keyway_volume::storage::{Faulty, Memory, faulty::Event};
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -129,16 +132,222 @@ fn more_clients_than_allowed_are_turned_away_and_the_others_go_on() {
     let server = Server::new(vec![memory()], Options { connections: 2, ..Options::default() });
     let door = server.unix(&place.0).unwrap();
     let mut first = connect(&place).go(Headers::Structured);
-    let second = connect(&place);
-    let mut third = UnixStream::connect(&place.0).unwrap();
-    assert_eq!(third.read(&mut [0; 18]).unwrap_or(0), 0);
+    let second = connect(&place).go(Headers::Structured);
+    let mut third = connect(&place);
+    assert_eq!(third.ask(option::GO, &info("disk", &[])).0, reply::ERR_POLICY);
     assert_eq!(first.read(0, 512), [0; 512]);
-    drop(second);
+    drop((second, third));
     while door.clients() > 1 {
         thread::sleep(Duration::from_millis(5));
     }
     connect(&place).go(Headers::Structured).read(0, 512);
     door.stop().unwrap();
+}
+
+/// A hundred and more who say nothing, all from one address, keep nobody out.
+#[test]
+fn a05_silent_strangers_make_room() {
+    let server = Server::new(vec![memory()], Options { handshake: PATIENCE, ..Options::default() });
+    let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+    let mut silent: Vec<TcpStream> = (0..128).map(|_| connect_tcp(&door)).collect();
+    for round in 0..3 {
+        let mut client = begin_tcp(&door).go(Headers::Structured);
+        assert_eq!(client.read(0, 512), [0; 512], "{round}");
+        silent.extend((0..8).map(|_| connect_tcp(&door)));
+    }
+    // Those that had to go were not as many as came.
+    let deadline = Instant::now() + PATIENCE;
+    while door.clients() > 32 {
+        assert!(Instant::now() < deadline, "{} connections", door.clients());
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert!(door.clients() > 16);
+    door.stop().unwrap();
+}
+
+/// A client of a network that stops in the middle of a request, that takes no replies, or that asks for nothing, is
+/// dropped; one on a Unix socket is waited for.
+#[test]
+fn a05_a_networks_client_that_stops_is_dropped() {
+    let soon = Duration::from_millis(300);
+    let (storage, place) = (Arc::new(Memory::from(vec![5; 16 << 20])), Place::new("stops"));
+    let never = Options { idle: None, request: PATIENCE, reply: PATIENCE, ..Options::default() };
+    let half_a_write = |client: &mut Client| {
+        client.send(command::WRITE, 0, 0, 4096, &[9; 100]);
+    };
+    let no_replies = |client: &mut Client| {
+        for _ in 0..8 {
+            client.send(command::READ, 0, 0, 16 << 20, &[]);
+        }
+    };
+    type Stops<'a> = &'a dyn Fn(&mut Client);
+    let cases: [(&str, Options, Stops<'_>); 3] = [
+        ("idle", Options { idle: Some(soon), ..never.clone() }, &|_| ()),
+        ("half a write", Options { request: soon, ..never.clone() }, &half_a_write),
+        // (Its length allows it some seconds more.)
+        ("no replies", Options { reply: soon, ..never }, &no_replies),
+    ];
+    for (what, options, stops) in cases {
+        let server = Server::new(vec![export(storage.clone())], options);
+        let (door, local) =
+            (server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap(), server.unix(&place.0).unwrap());
+        let mut waited_for = connect(&place).go(Headers::Structured);
+        stops(&mut waited_for);
+        let mut dropped = begin_tcp(&door).go(Headers::Structured);
+        stops(&mut dropped);
+        let deadline = Instant::now() + PATIENCE;
+        while door.clients() > 0 {
+            assert!(Instant::now() < deadline, "{what}: it is still there");
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(local.clients(), 1, "{what}");
+        drop(waited_for);
+        local.stop().unwrap();
+        door.stop().unwrap();
+    }
+    let bytes = storage.to_vec();
+    assert!(bytes.iter().all(|byte| *byte == 5), "half a write was done");
+}
+
+/// A hundred clients that have sent 31 of 32 MiB each: they share what memory there is, and keep nobody else out.
+#[test]
+fn a05_all_clients_share_the_memory_that_there_is() {
+    let place = Place::new("memory");
+    let storage = export(Arc::new(Memory::zeroed(32 << 20)));
+    let server = Server::new(vec![storage], Options::default());
+    let door = server.unix(&place.0).unwrap();
+    let payload = vec![9; 31 << 20];
+    let stuck: Vec<_> = (0..100).map(|_| stop_in_a_write(connect(&place), &payload)).collect();
+    let taken = stuck.iter().filter(|(_, taken)| *taken).count();
+    assert!(taken <= 4, "{taken} of 31 MiB");
+    let mut other = connect(&place).go(Headers::Structured);
+    assert_eq!(other.read(0, 2 << 20), vec![0; 2 << 20]);
+    drop(stuck);
+    assert_eq!(other.write(0, 0, &[7; 32 << 20]).error, 0);
+    assert_eq!(other.read((32 << 20) - 1, 1), [7]);
+    door.stop().unwrap();
+}
+
+/// A client that sends so much of a write of 32 MiB, and whether all of it was taken.
+fn stop_in_a_write(handshake: Handshake, payload: &[u8]) -> (Client, bool) {
+    let mut client = handshake.go(Headers::Structured);
+    client.stream.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
+    let request = Request { flags: 0, kind: command::WRITE, cookie: 1, offset: 0, length: 32 << 20 };
+    let mut bytes = Vec::new();
+    request.put(client.headers, &mut bytes);
+    client.stream.write_all(&bytes).unwrap();
+    let taken = client.stream.write_all(payload).is_ok();
+    (client, taken)
+}
+
+/// Hangs while it is told to, except when it writes.
+struct Hanging {
+    memory: Memory,
+    hangs: Arc<AtomicBool>,
+}
+
+impl Hanging {
+    fn wait(&self) {
+        while self.hangs.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Storage for Hanging {
+    fn len(&self) -> u64 {
+        self.memory.len()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.wait();
+        self.memory.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.memory.write_at(buf, offset)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.wait();
+        Ok(())
+    }
+
+    fn discard(&self, _: Range<u64>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A storage that does not answer is left, unless something would be lost.
+#[test]
+fn b20_a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
+    for (unwritten, read_only) in [(false, false), (false, true), (true, false)] {
+        let (hangs, place) = (Arc::new(AtomicBool::new(false)), Place::new("hangs"));
+        let hanging = Hanging { memory: Memory::zeroed(1 << 20), hangs: Arc::clone(&hangs) };
+        let storage = Arc::new(Watched::new(hanging, |_| ()));
+        let export = Export { read_only, ..export(storage) };
+        let door = Server::new(vec![export], Options::default()).unix(&place.0).unwrap();
+        let mut client = connect(&place).go(Headers::Structured);
+        if !read_only {
+            client.write(0, 0, &[1; 512]);
+        }
+        if !unwritten {
+            client.ask(command::FLUSH, 0, 0, 0);
+        }
+        hangs.store(true, Ordering::SeqCst);
+        client.send(command::READ, 0, 0, 512, &[]);
+        thread::sleep(Duration::from_millis(100));
+        thread::scope(|scope| {
+            let stopping = scope.spawn(|| door.stop());
+            thread::sleep(Duration::from_secs(if unwritten { 6 } else { 0 }));
+            assert!(!unwritten || !stopping.is_finished(), "something was lost");
+            hangs.store(!unwritten, Ordering::SeqCst);
+            stopping.join().unwrap().unwrap();
+        });
+        assert_eq!(hangs.swap(false, Ordering::SeqCst), !unwritten);
+    }
+}
+
+#[test]
+fn a15_what_lies_at_the_sockets_path_in_the_end_stays() {
+    let place = Place::new("other");
+    let server = Server::new(vec![memory()], Options::default());
+    let door = server.unix(&place.0).unwrap();
+    std::fs::remove_file(&place.0).unwrap();
+    std::fs::write(&place.0, "precious").unwrap();
+    door.stop().unwrap();
+    assert_eq!(std::fs::read(&place.0).unwrap(), b"precious");
+    std::fs::remove_file(&place.0).unwrap();
+
+    let door = server.unix(&place.0).unwrap();
+    std::fs::remove_file(&place.0).unwrap();
+    let another = Server::new(vec![memory()], Options::default()).unix(&place.0).unwrap();
+    door.stop().unwrap();
+    assert_eq!(connect(&place).go(Headers::Simple).read(0, 512), [0; 512], "the other server's socket");
+    another.stop().unwrap();
+    assert!(!place.0.exists());
+}
+
+#[test]
+fn a16_a_network_gets_nothing_in_the_clear() {
+    let anywhere = ["0.0.0.0:0".parse().unwrap()];
+    let refused = Server::new(vec![memory()], Options::default()).tcp(&anywhere);
+    assert!(matches!(refused, Err(Error::Refused(why)) if why.contains("0.0.0.0:0 without TLS")));
+    let wanted = Options { insecure_network: true, ..Options::default() };
+    Server::new(vec![memory()], wanted).tcp(&anywhere).unwrap().stop().unwrap();
+}
+
+fn connect_tcp(door: &Listening) -> TcpStream {
+    let place = door.place();
+    let address = place.strip_prefix("nbd://").and_then(|rest| rest.split('/').next()).unwrap();
+    TcpStream::connect(address).unwrap()
+}
+
+/// (The rest of these tests is about Unix sockets.)
+fn begin_tcp(door: &Listening) -> Handshake {
+    let stream = UnixStream::from(std::os::fd::OwnedFd::from(connect_tcp(door)));
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    Handshake::begin(stream)
 }
 
 #[test]
@@ -150,16 +359,11 @@ fn several_exports_are_told_apart_by_name() {
         ],
         Options::default(),
     );
-    let door = server.tcp("127.0.0.1:0").unwrap();
-    let place = door.place();
-    let address = place.strip_prefix("nbd://").and_then(|rest| rest.strip_suffix('/')).unwrap();
-    let stream = TcpStream::connect(address).unwrap();
-    // The rest of these tests is about Unix sockets.
-    let fd: std::os::fd::OwnedFd = stream.into();
-    let mut client = Handshake::begin(fd.into());
+    let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+    let mut client = begin_tcp(&door);
     let (end, list) = client.ask(option::LIST, &[]);
     assert_eq!((end, list.len()), (reply::ACK, 2));
-    let none = crate::client::info("", &[fact::NAME]);
+    let none = info("", &[fact::NAME]);
     assert_eq!(client.ask(option::INFO, &none).0, reply::ERR_UNKNOWN);
     let mut client: Client = client.go(Headers::Structured);
     assert_eq!(client.read(512, 512), [0; 512]);

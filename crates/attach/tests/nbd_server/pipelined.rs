@@ -252,6 +252,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Each connection's part of the export, in bytes.
 const REGION: usize = 33 << 20;
 /// On each connection.
-const REQUESTS: usize = 60;
+const REQUESTS: usize = 40;
 /// Bytes that are asked for or written at a time.
 const MOST_UNDER_WAY: usize = 48 << 20;

@@ -4,15 +4,18 @@ use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, sha
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data};
 use crate::session::{self, runtime};
-use crate::tls::{self, Tls};
+use crate::tls;
 use crate::{device, hint, output};
-use keyway_attach::nbd::server::{Options, Server, percent_encoded};
-use keyway_attach::{Door, Export};
+use keyway_attach::nbd::server::{Encryption, Options, Server, exposed, percent_encoded};
+use keyway_attach::{Door, Export, Watched};
 use keyway_volume::Storage;
 use std::collections::BTreeSet;
-use std::fmt::{self, Write};
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// `keyway serve`.
 pub(crate) static COMMAND: Command = Command {
@@ -31,15 +34,26 @@ pub(crate) static COMMAND: Command = Command {
           Without --port it listens on a unix socket that its user alone may connect to: the one that --socket names, or \
           keyway-serve/BASENAME.sock in the user's runtime directory ($XDG_RUNTIME_DIR). A socket that a killed server \
           left behind is replaced; one that is listened on is refused.\n\n\
+          When the device or store fails, clients get errors; why is said on standard error, once for each cause. One that \
+          does not answer keeps the server from ending only while something is unwritten.\n\n\
           A single volume is the export with the empty name, which clients take when they name none. Several are named \
           like their files; --export, once a volume in the same order, names them otherwise.\n\n\
-          Whoever can connect reads the plaintext. On a TCP port that is everybody who reaches the address, unless \
-          --tls-verify-peer asks them for a certificate; without --tls-certificates it also passes unencrypted.",
+          Whoever can connect reads the plaintext, and writes it. On a TCP port that is everybody who reaches the \
+          address, unless --tls-verify-peer asks them for a certificate. An address other than this machine's own \
+          (127.0.0.1, ::1) needs TLS; --insecure-network serves it in the clear nevertheless, with a warning.\n\n\
+          A client has 10 seconds to choose an export, TLS included. At most 64 may be doing so, 32 of them from one \
+          address (one /64 network of IPv6): the oldest has to go when more come. 128 clients are served at a time; \
+          further ones are told so. All of them share 264 MiB for requests and replies, half of it for those of more \
+          than 2 MiB; who needs more than is left waits. A client on a TCP port that does not send the rest of a \
+          request within 10 seconds, or take a reply within 60, is dropped (a megabit a second is fast enough), and so \
+          is one without a request for --idle-timeout. Those on a unix socket are waited for.",
     options: &[
         &[
             &SOCKET,
             &PORT,
             &ADDRESS,
+            &INSECURE_NETWORK,
+            &IDLE_TIMEOUT,
             &EXPORT,
             &shared::READONLY,
             &THREADS,
@@ -96,6 +110,26 @@ static ADDRESS: Opt = Opt {
     man: "",
 };
 
+static INSECURE_NETWORK: Opt = Opt {
+    long: "insecure-network",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Serve a network without TLS.",
+    man: "Whoever reaches --address reads and writes the plaintext, and whoever is on the way reads and changes it. Without \
+          this option only this machine's own addresses are served in the clear.",
+};
+
+static IDLE_TIMEOUT: Opt = Opt {
+    long: "idle-timeout",
+    short: None,
+    value: "SECONDS",
+    kind: Kind::Number(u32::MAX as u64),
+    help: "Drop idle clients of a TCP port (3600).",
+    man: "A client that sends no request for so long is dropped. 0 waits for ever, as for a machine whose disk may lie idle \
+          for days. Clients on a unix socket always may.",
+};
+
 static EXPORT: Opt = Opt {
     long: "export",
     short: None,
@@ -127,16 +161,18 @@ static ALLOW_DISCARDS: Opt = Opt {
 fn run(args: &Args) -> Result<()> {
     let names = export_names(args)?;
     let socket = socket(args)?;
-    let tls = tls::from_args(args)?;
-    let encrypted = tls.is_some();
+    let options = options(args)?;
+    let encrypted = !matches!(options.encryption, Encryption::Off);
+    let addresses = if socket.is_none() { tcp_addresses(args)? } else { Vec::new() };
+    check_exposure(&addresses, &options)?;
     let exports = (0..).zip(&names).map(|(operand, name)| export(args, operand, name));
     let exports = exports.collect::<Result<Vec<Export>>>()?;
     let volumes: Vec<Arc<dyn Storage>> = exports.iter().map(|export| Arc::clone(&export.storage)).collect();
     let told: Vec<Told> = exports.iter().map(Told::new).collect();
-    let server = Server::new(exports, options(args, tls));
+    let server = Server::new(exports, options);
     let door: Arc<dyn Door> = Arc::new(match &socket {
         Some(path) => server.unix(path).map_err(|e| hint::door(&e))?,
-        None => server.tcp(tcp_address(args)).map_err(|e| hint::door(&e))?,
+        None => server.tcp(&addresses).map_err(|e| hint::door(&e))?,
     });
     let listening = if encrypted {
         usage_with_tls(&door.place(), &told)
@@ -144,6 +180,23 @@ fn run(args: &Args) -> Result<()> {
         usage(&door.place(), socket.as_deref(), &told)
     };
     session::serve_until_stopped(&door, &volumes, || output::print(&listening))
+}
+
+/// Refuses, before anything is asked for, what would show the plaintext to a network; says so where that is wanted.
+fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
+    let Some(open) = exposed(addresses, &options.encryption) else { return Ok(()) };
+    if options.insecure_network {
+        let _ = writeln!(
+            io::stderr(),
+            "WARNING: {open} is served without TLS: whoever reaches it reads and writes the plaintext."
+        );
+        return Ok(());
+    }
+    let message = format!(
+        "Refusing to serve {open} without TLS: whoever reaches it would read and write the plaintext. Give \
+         --tls-certificates and --tls-verify-peer, or --insecure-network if that is wanted."
+    );
+    Err(Failure::new(Exit::Parameters, message))
 }
 
 /// What clients call each volume.
@@ -182,7 +235,7 @@ fn socket(args: &Args) -> Result<Option<PathBuf>> {
         (Some(_), true) => {
             Err(Failure::new(Exit::Parameters, "Options --socket and --port are mutually exclusive."))
         }
-        (None, false) if args.given(&ADDRESS) => {
+        (_, false) if args.given(&ADDRESS) => {
             Err(Failure::new(Exit::Parameters, "Option --address goes with --port."))
         }
         (Some(path), false) => Ok(Some(path.to_owned())),
@@ -195,21 +248,27 @@ fn socket(args: &Args) -> Result<Option<PathBuf>> {
     }
 }
 
-fn tcp_address(args: &Args) -> (&str, u16) {
+/// All that the address's name stands for.
+fn tcp_addresses(args: &Args) -> Result<Vec<SocketAddr>> {
     let port = args.number(&PORT).and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
-    (args.text(&ADDRESS).unwrap_or("127.0.0.1"), port)
+    let address = args.text(&ADDRESS).unwrap_or("127.0.0.1");
+    let found = (address, port).to_socket_addrs().map(Iterator::collect);
+    found.map_err(|e| Failure::new(Exit::Device, format!("Cannot find the address {address}: {e}.")))
 }
 
-fn options(args: &Args, tls: Option<Tls>) -> Options {
-    let mut options = Options::default();
-    if let Some(tls) = tls {
-        options.tls_required = tls.required;
-        options.tls = Some(tls.server);
-    }
+fn options(args: &Args) -> Result<Options> {
+    let mut options = Options {
+        encryption: tls::from_args(args)?,
+        insecure_network: args.given(&INSECURE_NETWORK),
+        ..Options::default()
+    };
     if let Some(threads) = args.number(&THREADS) {
         options.threads = (threads as usize).max(1);
     }
-    options
+    if let Some(seconds) = args.number(&IDLE_TIMEOUT) {
+        options.idle = (seconds > 0).then(|| Duration::from_secs(seconds));
+    }
+    Ok(options)
 }
 
 /// Unlocks one volume.
@@ -217,11 +276,15 @@ fn export(args: &Args, operand: usize, name: &str) -> Result<Export> {
     let read_only = args.given(&shared::READONLY) || args.operand(operand).is_some_and(device::is_read_only);
     let data = if read_only { Data::Show } else { Data::Write };
     let plain = plaintext::open(args, operand, data, false)?;
+    let description = args.operand(operand).map(device::resolve).unwrap_or_default().display().to_string();
+    let place = description.clone();
+    // Clients learn no more than a number.
+    let report = move |line: &str| drop(writeln!(io::stderr(), "{place}: {line}."));
     Ok(Export {
         name: name.to_owned(),
-        description: args.operand(operand).map(device::resolve).unwrap_or_default().display().to_string(),
+        description,
         read_only: read_only || plain.volume.is_read_only(),
-        storage: Arc::new(plain.volume),
+        storage: Arc::new(Watched::new(plain.volume, report)),
         discards: args.given(&ALLOW_DISCARDS),
     })
 }

@@ -6,10 +6,11 @@
 //! the data of a request stays on one thread from the storage to the socket, and there are never more threads than ever
 //! had something to do.
 
+use super::deadline::Limits;
 use super::handshake::Agreed;
 use super::order::{Order, Turn};
 use super::pace::Pace;
-use super::replies::{Replies, SPACE, Spaces};
+use super::replies::{Replies, Spaces};
 use super::requests::{Requests, SMALL};
 use super::wire::Wire;
 use super::{Server, Socket};
@@ -28,6 +29,7 @@ pub(super) fn serve(
     agreed: Agreed<'_>,
     stopping: &AtomicBool,
 ) -> io::Result<()> {
+    let limits = Limits::new(socket, server.options.times(socket));
     let connection = Connection {
         export: agreed.export,
         headers: agreed.headers,
@@ -35,8 +37,13 @@ pub(super) fn serve(
         stopping,
         socket,
         spaces: &server.spaces,
-        requests: Mutex::new(Requests::new(agreed.incoming, agreed.headers, &server.patience)),
-        wire: Wire::new(agreed.outgoing),
+        requests: Mutex::new(Requests::new(
+            agreed.incoming,
+            agreed.headers,
+            &server.patience,
+            limits.clone(),
+        )),
+        wire: Wire::new(agreed.outgoing, limits),
         order: Order::default(),
         pace: Pace::of(agreed.export.storage.is_distant()),
         threads: server.options.threads.max(1),
@@ -47,6 +54,7 @@ pub(super) fn serve(
         taken: AtomicU64::new(0),
         end: Mutex::default(),
     };
+    let _seat = agreed.seat;
     thread::scope(|scope| connection.work(scope));
     connection.end.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or(Ok(()))
 }
@@ -170,7 +178,6 @@ impl<'a> Connection<'a> {
             Payload::Refused(errno, message) => replies.error(request, errno, message),
             Payload::None => self.perform(request, &mut [], replies)?,
             Payload::Room(len) => self.perform_in_room(request, len, replies)?,
-            Payload::Own(mut payload) => self.perform(request, &mut payload, replies)?,
         }
         drop(turn);
         // Long reads have waited for the client, too, and a flush waits on any storage.
@@ -180,7 +187,7 @@ impl<'a> Connection<'a> {
         replies.send()
     }
 
-    /// Receives the payload, into the room of `replies` where it fits.
+    /// Receives the payload into the room of `replies`, which it may have to wait for.
     fn receive_payload(
         &self,
         request: Request,
@@ -196,13 +203,9 @@ impl<'a> Connection<'a> {
             Payload::Refused(errno, message)
         } else if len == 0 {
             Payload::None
-        } else if len <= SPACE as u64 {
+        } else {
             requests.large_payload(replies.room(len as usize)?)?;
             Payload::Room(len as usize)
-        } else {
-            let mut own = vec![0; len as usize];
-            requests.large_payload(&mut own)?;
-            Payload::Own(own)
         };
         Ok(Task { request, payload })
     }
@@ -268,8 +271,6 @@ enum Payload {
     None,
     /// So many bytes in the room of the replies.
     Room(usize),
-    /// Too long for that.
-    Own(Vec<u8>),
     /// Thrown away, and why.
     Refused(Errno, &'static str),
 }

@@ -4,7 +4,7 @@
 //! connection. All of it has to end within a time limit, however slowly the bytes come.
 
 use super::transport::{Incoming, Outgoing};
-use super::{Server, Socket};
+use super::{Seat, Server, Socket};
 use crate::Export;
 use crate::nbd::protocol::handshake::{
     BASE_ALLOCATION, IHAVEOPT, MAX_OPTION, NBDMAGIC, export, flags, info, option, put_string, reply,
@@ -23,6 +23,7 @@ pub(super) struct Agreed<'a> {
     pub(super) allocation: bool,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
+    pub(super) seat: Seat<'a>,
 }
 
 /// Leads a client through the handshake; `None` when it wants nothing more.
@@ -31,11 +32,14 @@ pub(super) fn shake_hands<'a>(
     socket: &Socket,
     stopping: &AtomicBool,
 ) -> io::Result<Option<Agreed<'a>>> {
+    // For TLS, too: whatever comes and goes over the socket.
+    let deadline = Some(Instant::now() + server.options.handshake);
+    socket.receive_until(deadline);
+    socket.send_until(deadline);
     let mut handshake = Handshake {
         server,
         socket,
         stopping,
-        deadline: Instant::now() + server.options.handshake,
         incoming: Incoming::Plain(socket.clone()),
         outgoing: Outgoing::Plain(socket.clone()),
         encrypted: false,
@@ -43,10 +47,12 @@ pub(super) fn shake_hands<'a>(
         headers: Headers::Simple,
         allocation_of: None,
     };
-    let export = handshake.run()?;
-    socket.set_timeout(None)?;
-    Ok(export.map(|export| Agreed {
+    let chosen = handshake.run()?;
+    socket.receive_until(None);
+    socket.send_until(None);
+    Ok(chosen.map(|(export, seat)| Agreed {
         export,
+        seat,
         headers: handshake.headers,
         allocation: handshake.allocation_of.as_deref() == Some(export.name.as_str()),
         incoming: handshake.incoming,
@@ -76,7 +82,6 @@ struct Handshake<'a, 's> {
     server: &'a Server,
     socket: &'s Socket,
     stopping: &'s AtomicBool,
-    deadline: Instant,
     incoming: Incoming,
     outgoing: Outgoing,
     encrypted: bool,
@@ -89,12 +94,12 @@ struct Handshake<'a, 's> {
 /// What an option leads to.
 enum Next<'a> {
     Option,
-    Transmission(&'a Export),
+    Transmission(&'a Export, Seat<'a>),
     End,
 }
 
 impl<'a> Handshake<'a, '_> {
-    fn run(&mut self) -> io::Result<Option<&'a Export>> {
+    fn run(&mut self) -> io::Result<Option<(&'a Export, Seat<'a>)>> {
         self.greet()?;
         loop {
             let mut header = [0; OptionHeader::SIZE];
@@ -102,7 +107,7 @@ impl<'a> Handshake<'a, '_> {
             let header = OptionHeader::parse(&header).ok_or_else(|| broken("this is no option"))?;
             match self.answer(header)? {
                 Next::Option => {}
-                Next::Transmission(export) => return Ok(Some(export)),
+                Next::Transmission(export, seat) => return Ok(Some((export, seat))),
                 Next::End => return Ok(None),
             }
         }
@@ -133,8 +138,7 @@ impl<'a> Handshake<'a, '_> {
                 _ => self.reply(option, reply::ERR_TOO_BIG, b"too long"),
             };
         };
-        let options = &self.server.options;
-        let needs_tls = options.tls.is_some() && options.tls_required && !self.encrypted;
+        let needs_tls = self.server.options.encryption.is_required() && !self.encrypted;
         match option {
             option::ABORT => {
                 // It may have hung up already.
@@ -156,14 +160,18 @@ impl<'a> Handshake<'a, '_> {
         }
     }
 
-    /// The data of an option; `None` when it is longer than any could be, and was thrown away.
+    /// The data of an option; `None` when it is longer than any could be, and was thrown away. No memory is taken for
+    /// what is only announced.
     fn data(&mut self, length: u32) -> io::Result<Option<Vec<u8>>> {
-        let mut data = vec![0; length.min(MAX_OPTION) as usize];
-        let mut left = length;
+        let (mut data, mut piece) = (Vec::new(), [0; 4096]);
+        let mut left = length as usize;
         while left > 0 {
-            let now = left.min(MAX_OPTION);
-            self.read_exact(&mut data[..now as usize])?;
-            left -= now;
+            let piece = &mut piece[..left.min(4096)];
+            self.read_exact(piece)?;
+            left -= piece.len();
+            if length <= MAX_OPTION {
+                data.extend_from_slice(piece);
+            }
         }
         Ok((length <= MAX_OPTION).then_some(data))
     }
@@ -171,12 +179,13 @@ impl<'a> Handshake<'a, '_> {
     fn export_name(&mut self, name: &[u8]) -> io::Result<Next<'a>> {
         let export = std::str::from_utf8(name).ok().and_then(|name| self.server.export(name));
         let export = export.ok_or_else(|| broken("there is no such export"))?;
+        let seat = self.server.seat().ok_or_else(|| broken("there are too many clients"))?;
         let mut facts = self.facts(export);
         if !self.no_zeroes {
             facts.extend_from_slice(&[0; 124]);
         }
         self.send(&facts)?;
-        Ok(Next::Transmission(export))
+        Ok(Next::Transmission(export, seat))
     }
 
     /// Size and transmission flags.
@@ -206,6 +215,10 @@ impl<'a> Handshake<'a, '_> {
         let Some(export) = self.server.export(name) else {
             return self.reply(option, reply::ERR_UNKNOWN, b"there is no such export");
         };
+        let seat = if option == option::GO { Some(self.server.seat()) } else { None };
+        if let Some(None) = seat {
+            return self.reply(option, reply::ERR_POLICY, b"too many clients are connected; try again later");
+        }
         self.tell(option, info::EXPORT, &self.facts(export))?;
         for wanted in wanted {
             match wanted {
@@ -216,7 +229,7 @@ impl<'a> Handshake<'a, '_> {
             }
         }
         self.reply(option, reply::ACK, &[])?;
-        Ok(if option == option::GO { Next::Transmission(export) } else { Next::Option })
+        Ok(seat.flatten().map_or(Next::Option, |seat| Next::Transmission(export, seat)))
     }
 
     fn tell(&mut self, option: u32, kind: u16, fact: &[u8]) -> io::Result<()> {
@@ -269,14 +282,13 @@ impl<'a> Handshake<'a, '_> {
 
     fn start_tls(&mut self, data: &[u8]) -> io::Result<Next<'a>> {
         let option = option::STARTTLS;
-        let Some(tls) = &self.server.options.tls else {
+        let Some(tls) = self.server.options.encryption.tls() else {
             return self.reply(option, reply::ERR_POLICY, b"this server has no certificate");
         };
         if self.encrypted || !data.is_empty() {
             return self.reply(option, reply::ERR_INVALID, b"TLS cannot begin now");
         }
         self.reply(option, reply::ACK, &[])?;
-        self.socket.set_timeout(Some(self.server.options.handshake))?;
         let (incoming, outgoing) = tls.accept(self.socket.clone())?;
         self.incoming = Incoming::Tls(incoming);
         self.outgoing = Outgoing::Tls(outgoing);
@@ -293,28 +305,17 @@ impl<'a> Handshake<'a, '_> {
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.limit_time()?;
         self.outgoing.send_all(&mut [IoSlice::new(bytes)])
     }
 
     fn read_exact(&mut self, mut buf: &mut [u8]) -> io::Result<()> {
         while !buf.is_empty() {
-            self.limit_time()?;
             match self.incoming.receive(&mut [IoSliceMut::new(buf)])? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 received => buf = &mut buf[received..],
             }
         }
         Ok(())
-    }
-
-    /// Lets the next receive or send wait for what is left of the time.
-    fn limit_time(&self) -> io::Result<()> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.socket.set_timeout(Some(left))
     }
 }
 

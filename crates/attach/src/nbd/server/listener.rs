@@ -1,18 +1,19 @@
 //! A listening socket and the connections that came through it.
 
-use super::{Server, Socket};
+use super::node::Node;
+use super::strangers::{Origin, Room, Strangers};
+use super::{Server, Socket, exposed};
 use crate::local::peer;
 use crate::{Door, Error, Result};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::HashMap;
 use std::io;
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -33,13 +34,16 @@ struct Shared {
 }
 
 enum Listener {
-    Unix(UnixListener, PathBuf),
+    /// With the node that was made for it.
+    Unix(UnixListener, Node),
     Tcp(TcpListener),
 }
 
 #[derive(Default)]
 struct State {
     connections: HashMap<u64, Socket>,
+    /// Those of them that have not chosen an export.
+    strangers: Strangers,
     next: u64,
     /// Set by whoever stops it.
     stopped: bool,
@@ -51,27 +55,41 @@ impl Listening {
     pub(super) fn unix(server: Arc<Server>, path: &Path) -> Result<Self> {
         let at = |source| Error::Io { what: format!("listening on {}", path.display()), source };
         remove_stale(path)?;
-        // Nobody can connect between bind, which makes the node, and listen: its permissions come in between.
         let fd =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
                 .map_err(|e| at(e.into()))?;
+        // The node gets the socket's own mode (Linux, net/unix/af_unix.c): nobody else can ever connect.
+        let private = Mode::RUSR | Mode::WUSR;
+        rustix::fs::fchmod(&fd, private).map_err(|e| at(e.into()))?;
         let address = SocketAddrUnix::new(path).map_err(|e| at(e.into()))?;
         rustix::net::bind(&fd, &address).map_err(|e| match e {
             rustix::io::Errno::ADDRINUSE => Error::Busy(format!("{} exists already", path.display())),
             e => at(e.into()),
         })?;
-        rustix::fs::chmod(path, Mode::RUSR | Mode::WUSR).map_err(|e| at(e.into()))?;
+        let node = Node::find(path).map_err(at)?.ok_or_else(|| at(io::ErrorKind::NotFound.into()))?;
+        if node.mode().is_none_or(|mode| !private.contains(mode)) {
+            let _ = node.remove();
+            return Err(Error::Permission(format!("{}: others could connect", path.display())));
+        }
         rustix::net::listen(&fd, BACKLOG).map_err(|e| at(e.into()))?;
         let socket = percent_encoded(std::path::absolute(path).map_err(at)?.as_os_str().as_bytes());
-        let scheme = if server.options.tls.is_some() { "nbds+unix" } else { "nbd+unix" };
+        let scheme = if server.options.encryption.tls().is_some() { "nbds+unix" } else { "nbd+unix" };
         let place = format!("{scheme}:///{}?socket={socket}", only_export(&server));
-        Self::begin(server, Listener::Unix(fd.into(), path.to_owned()), place)
+        Self::begin(server, Listener::Unix(fd.into(), node), place)
     }
 
-    pub(super) fn tcp(server: Arc<Server>, address: impl ToSocketAddrs) -> Result<Self> {
+    pub(super) fn tcp(server: Arc<Server>, addresses: &[SocketAddr]) -> Result<Self> {
         let at = |source| Error::Io { what: "listening on a TCP port".to_owned(), source };
-        let listener = TcpListener::bind(address).map_err(at)?;
-        let scheme = if server.options.tls.is_some() { "nbds" } else { "nbd" };
+        let options = &server.options;
+        if let Some(open) = exposed(addresses, &options.encryption)
+            && !options.insecure_network
+        {
+            let why = "whoever reaches it would get the plaintext, and in the clear";
+            return Err(Error::Refused(format!("listening on {open} without TLS: {why}")));
+        }
+        let listener = TcpListener::bind(addresses).map_err(at)?;
+        rustix::net::listen(&listener, BACKLOG).map_err(|e| at(e.into()))?;
+        let scheme = if options.encryption.tls().is_some() { "nbds" } else { "nbd" };
         let place = format!("{scheme}://{}/{}", listener.local_addr().map_err(at)?, only_export(&server));
         Self::begin(server, Listener::Tcp(listener), place)
     }
@@ -115,7 +133,8 @@ impl Door for Listening {
         }
     }
 
-    /// Clients that do not take their answers are cut off after some seconds; a storage that does not answer is waited for.
+    /// Clients that do not take their answers are cut off after some seconds. A storage that does not answer is waited for
+    /// while something may be unwritten.
     fn stop(&self) -> Result<()> {
         let shared = &*self.shared;
         if shared.stopping.swap(true, Ordering::SeqCst) {
@@ -134,7 +153,7 @@ impl Shared {
     fn accept_all(self: Arc<Self>) {
         loop {
             match self.listener.accept() {
-                Ok(socket) => self.admit(socket),
+                Ok((socket, origin)) => self.admit(socket, origin),
                 Err(_) if self.stopping.load(Ordering::SeqCst) => return,
                 Err(e) if is_passing(&e) => thread::sleep(PAUSE),
                 Err(e) => {
@@ -146,46 +165,79 @@ impl Shared {
         }
     }
 
-    /// Gives a connection its thread, if there is room for it; otherwise it is closed.
-    fn admit(self: &Arc<Self>, socket: Socket) {
+    /// Gives a connection its thread. While strangers crowd in, each gets a moment, and the others wait to be accepted.
+    fn admit(self: &Arc<Self>, socket: Socket, origin: Origin) {
         if self.server.options.own_user_only && peer::check(&socket).is_err() {
             return;
         }
         let mut state = self.state();
-        let connected = self.server.clients().max(state.connections.len());
-        if self.stopping.load(Ordering::SeqCst) || connected >= self.server.options.connections {
-            return;
+        loop {
+            match state.strangers.room(origin) {
+                _ if self.stopping.load(Ordering::SeqCst) => return,
+                Room::Enough => break,
+                Room::InPlaceOf(oldest) => {
+                    state.strangers.leave(oldest);
+                    state.connections.get(&oldest).into_iter().for_each(Socket::end);
+                }
+                Room::After(moment) => {
+                    let waited = self.changed.wait_timeout(state, moment);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
         }
         let (id, shared, mine) = (state.next, Arc::clone(self), socket.clone());
         let serve = move || {
             // Why a client went is its own business; a panic must not leave its connection behind.
-            let serving = std::panic::AssertUnwindSafe(|| shared.server.serve_until(&mine, &shared.stopping));
+            let serving = std::panic::AssertUnwindSafe(|| {
+                let agreed = || shared.forget_stranger(id);
+                shared.server.serve_until(&mine, &shared.stopping, agreed)
+            });
             let _ = std::panic::catch_unwind(serving);
             mine.end();
             shared.state().connections.remove(&id);
-            shared.changed.notify_all();
+            shared.forget_stranger(id);
         };
         if thread::Builder::new().name("nbd".to_owned()).spawn(serve).is_ok() {
             state.connections.insert(id, socket);
+            state.strangers.enter(id, origin);
             state.next += 1;
         }
     }
 
-    /// Returns when all connections have ended: what has come in is answered.
+    fn forget_stranger(&self, id: u64) {
+        self.state().strangers.leave(id);
+        self.changed.notify_all();
+    }
+
+    /// Returns when all connections have ended: what has come in is answered. A storage that does not answer is waited
+    /// for only if something would be lost.
     fn end_connections(&self) {
         let deadline = Instant::now() + GRACE;
+        self.state().connections.values().for_each(Socket::end_input);
+        if self.have_ended_by(deadline) {
+            return;
+        }
+        self.state().connections.values().for_each(Socket::end);
+        while !self.have_ended_by(Instant::now() + LAST_MOMENT) {
+            // (Whether that succeeds shows in what is settled then.)
+            let _ = self.server.flush();
+            if self.server.unsettled().next().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until all connections have ended, or it is too late.
+    fn have_ended_by(&self, deadline: Instant) -> bool {
         let mut state = self.state();
-        state.connections.values().for_each(Socket::end_input);
         while !state.connections.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                state.connections.values().for_each(Socket::end);
-                state = self.wait(state);
-            } else {
-                let waited = self.changed.wait_timeout(state, left);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                return false;
             }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        true
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -198,18 +250,20 @@ impl Shared {
 }
 
 impl Listener {
-    fn accept(&self) -> io::Result<Socket> {
-        Ok(match self {
-            Self::Unix(listener, _) => listener.accept()?.0.into(),
-            Self::Tcp(listener) => listener.accept()?.0.into(),
-        })
+    fn accept(&self) -> io::Result<(Socket, Origin)> {
+        match self {
+            Self::Unix(listener, _) => listener.accept().map(|(client, _)| (client.into(), Origin::Local)),
+            Self::Tcp(listener) => {
+                listener.accept().map(|(client, address)| (client.into(), address.ip().into()))
+            }
+        }
     }
 
     /// Wakes whoever accepts, and takes the socket's node away.
     fn close(&self) {
         let _ = rustix::net::shutdown(self, Shutdown::Both);
-        if let Self::Unix(_, path) = self {
-            let _ = std::fs::remove_file(path);
+        if let Self::Unix(_, node) = self {
+            let _ = node.remove();
         }
     }
 }
@@ -225,13 +279,10 @@ impl AsFd for Listener {
 
 /// Removes the node of a socket that nobody listens on.
 fn remove_stale(path: &Path) -> Result<()> {
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|stat| stat.file_type().is_socket());
-    if !is_socket {
-        return Ok(());
-    }
+    let at = |source| Error::Io { what: format!("removing {}", path.display()), source };
+    let Some(node) = Node::find(path).map_err(at)? else { return Ok(()) };
     match UnixStream::connect(path) {
-        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path)
-            .map_err(|source| Error::Io { what: format!("removing {}", path.display()), source }),
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => node.remove().map_err(at),
         _ => Err(Error::Busy(format!("somebody listens on {} already", path.display()))),
     }
 }
@@ -279,7 +330,10 @@ pub fn percent_encoded(bytes: &[u8]) -> String {
 const BACKLOG: i32 = 128;
 
 /// What a client may take to accept its last answers.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_millis(4000);
+
+/// What a connection whose socket has ended takes to end, if its storage answers.
+const LAST_MOMENT: Duration = Duration::from_millis(250);
 
 /// Before accepting is tried again.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -6,8 +6,11 @@
 
 mod commands;
 mod connection;
+mod deadline;
+mod encryption;
 mod handshake;
 mod listener;
+mod node;
 mod order;
 mod pace;
 mod patience;
@@ -15,17 +18,20 @@ mod replies;
 mod requests;
 mod socket;
 mod starttls;
+mod strangers;
 mod transport;
 mod wire;
 
+pub use encryption::{Encryption, Halves, StartTls, exposed};
 pub use listener::{Listening, percent_encoded};
 pub use socket::Socket;
 
 use crate::{Export, Result};
+use deadline::Times;
 use patience::Patience;
 use replies::Spaces;
-use std::io::{self, Read, Write};
-use std::net::ToSocketAddrs;
+use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,7 +41,8 @@ use std::time::Duration;
 pub struct Server {
     exports: Vec<Export>,
     options: Options,
-    clients: AtomicUsize,
+    /// How many clients have chosen an export.
+    seats: AtomicUsize,
     spaces: Spaces,
     patience: Patience,
 }
@@ -46,14 +53,21 @@ pub struct Options {
     /// The most threads that work for one connection. More than there are cores are used only while the storage lets its
     /// callers wait.
     pub threads: usize,
-    /// The most connections at a time; further ones are closed at once.
+    /// The most clients at a time; further ones are told so.
     pub connections: usize,
-    /// How long a client may take to choose its export.
+    /// How long a client may take to choose its export, TLS included.
     pub handshake: Duration,
-    /// When given, clients can begin TLS.
-    pub tls: Option<Arc<dyn StartTls>>,
-    /// Whether they then have to, before they learn or get anything.
-    pub tls_required: bool,
+    /// After how long without a request a network's client is dropped; `None` for never.
+    pub idle: Option<Duration>,
+    /// How long a network's client may take to send the rest of a request, besides the time that its length takes on a
+    /// line of a megabit a second.
+    pub request: Duration,
+    /// The same for taking a reply.
+    pub reply: Duration,
+    /// Who has to begin TLS, and can.
+    pub encryption: Encryption,
+    /// Whether others than this machine's users may connect without TLS.
+    pub insecure_network: bool,
     /// Whether a Unix socket is for this user and root alone, whatever its permissions are.
     pub own_user_only: bool,
 }
@@ -63,31 +77,30 @@ impl Default for Options {
         Self {
             threads: 16,
             connections: 128,
-            handshake: Duration::from_secs(20),
-            tls: None,
-            tls_required: true,
+            handshake: Duration::from_secs(10),
+            idle: Some(Duration::from_secs(3600)),
+            request: Duration::from_secs(10),
+            reply: Duration::from_secs(60),
+            encryption: Encryption::Off,
+            insecure_network: false,
             own_user_only: false,
         }
     }
 }
 
-/// Both directions of an encrypted connection, for two threads.
-pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
-
-/// The server's side of TLS.
-pub trait StartTls: Send + Sync {
-    /// Shakes hands over `socket`, whose receives and sends time out while this runs.
-    ///
-    /// # Errors
-    /// The client is not who it should be, or does not answer. Its connection ends.
-    fn accept(&self, socket: Socket) -> io::Result<Halves>;
+impl Options {
+    /// The limits for this client: the users of a Unix socket are the server's own.
+    fn times(&self, socket: &Socket) -> Option<Times> {
+        let times = Times { idle: self.idle, request: self.request, reply: self.reply };
+        socket.is_tcp().then_some(times)
+    }
 }
 
 impl Server {
     /// Serves `exports`, whose names differ. A client that names none gets the one without a name, or the only one.
     pub fn new(exports: Vec<Export>, options: Options) -> Arc<Self> {
-        let (clients, spaces) = (AtomicUsize::new(0), Spaces::default());
-        Arc::new(Self { exports, options, clients, spaces, patience: Patience::new() })
+        let (seats, spaces) = (AtomicUsize::new(0), Spaces::default());
+        Arc::new(Self { exports, options, seats, spaces, patience: Patience::new() })
     }
 
     /// Listens on a Unix socket that only its owner may connect to. A socket that nobody listens on any more is replaced.
@@ -99,12 +112,13 @@ impl Server {
         Listening::unix(Arc::clone(self), path)
     }
 
-    /// Listens on a TCP port; 0 takes a free one, which [`Door::place`](crate::Door::place) then tells.
+    /// Listens on the first of these addresses that can be; port 0 takes a free one, which [`Door::place`](crate::Door::place) then tells.
     ///
     /// # Errors
-    /// The address is unknown or taken.
-    pub fn tcp(self: &Arc<Self>, address: impl ToSocketAddrs) -> Result<Listening> {
-        Listening::tcp(Arc::clone(self), address)
+    /// The address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when strangers could connect in the
+    /// clear and [`Options::insecure_network`] does not allow it.
+    pub fn tcp(self: &Arc<Self>, addresses: &[SocketAddr]) -> Result<Listening> {
+        Listening::tcp(Arc::clone(self), addresses)
     }
 
     /// Serves one client on this thread, until it goes.
@@ -112,27 +126,32 @@ impl Server {
     /// # Errors
     /// The client broke the protocol or the connection.
     pub fn serve(&self, socket: impl Into<Socket>) -> io::Result<()> {
-        self.serve_until(&socket.into(), &AtomicBool::new(false))
+        self.serve_until(&socket.into(), &AtomicBool::new(false), || ())
     }
 
-    /// How many clients are connected now.
-    pub fn clients(&self) -> usize {
-        self.clients.load(Ordering::Relaxed)
-    }
-
-    /// As [`Server::serve`]; once `stopping` is set, requests are refused.
-    fn serve_until(&self, socket: &Socket, stopping: &AtomicBool) -> io::Result<()> {
-        self.clients.fetch_add(1, Ordering::Relaxed);
-        let _counted = Counted(&self.clients);
+    /// As [`Server::serve`]; once `stopping` is set, requests are refused. `agreed` runs when the handshake is over.
+    fn serve_until(&self, socket: &Socket, stopping: &AtomicBool, agreed: impl FnOnce()) -> io::Result<()> {
         socket.tune();
-        match handshake::shake_hands(self, socket, stopping)? {
-            Some(agreed) => connection::serve(self, socket, agreed, stopping),
-            None => Ok(()),
-        }
+        let Some(chosen) = handshake::shake_hands(self, socket, stopping)? else { return Ok(()) };
+        agreed();
+        connection::serve(self, socket, chosen, stopping)
+    }
+
+    /// A place among the clients, while there is one.
+    fn seat(&self) -> Option<Seat<'_>> {
+        let most = self.options.connections;
+        let one_more = |taken: usize| (taken < most).then_some(taken + 1);
+        self.seats.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).ok()?;
+        Some(Seat(&self.seats))
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.exports.iter().filter(|export| !export.read_only).try_for_each(|export| export.storage.flush())
+        self.unsettled().try_for_each(|export| export.storage.flush())
+    }
+
+    /// Exports of which something may not be on stable storage.
+    fn unsettled(&self) -> impl Iterator<Item = &Export> {
+        self.exports.iter().filter(|export| !export.read_only && !export.storage.is_settled())
     }
 
     /// The export that a client means by `name`.
@@ -144,11 +163,11 @@ impl Server {
     }
 }
 
-/// Counts a client until dropped.
-struct Counted<'a>(&'a AtomicUsize);
+/// A client's place, until dropped.
+struct Seat<'a>(&'a AtomicUsize);
 
-impl Drop for Counted<'_> {
+impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -43,7 +43,8 @@ impl<'a> Replies<'a> {
         self.parts.len() >= MOST_PARTS || self.used >= BATCH
     }
 
-    /// Where data of at most [`SPACE`] bytes is prepared; what is gathered goes first if there is no room.
+    /// Where a payload, or data, of at most [`MAX_PAYLOAD`](crate::nbd::protocol::MAX_PAYLOAD) bytes is prepared; what is
+    /// gathered goes first if there is no room.
     ///
     /// # Errors
     /// The connection broke.

@@ -1,6 +1,7 @@
 //! What a client sends in the transmission phase, through a buffer: one receive fetches many small requests, whose
 //! payloads are worked on where they lie; large payloads go straight to where they are worked on.
 
+use super::deadline::Limits;
 use super::patience::{Eagerness, Patience};
 use super::transport::Incoming;
 use crate::nbd::protocol::{Headers, Request};
@@ -11,6 +12,7 @@ pub(super) struct Requests<'a> {
     incoming: Incoming,
     patience: &'a Patience,
     eagerness: Eagerness,
+    limits: Limits,
     headers: Headers,
     buffer: Box<[u8]>,
     /// What was received and not yet taken: `buffer[start..end]`.
@@ -21,10 +23,10 @@ pub(super) struct Requests<'a> {
 }
 
 impl<'a> Requests<'a> {
-    pub(super) fn new(incoming: Incoming, headers: Headers, patience: &'a Patience) -> Self {
+    pub(super) fn new(incoming: Incoming, headers: Headers, patience: &'a Patience, limits: Limits) -> Self {
         let buffer = vec![0; BUFFER].into();
         let eagerness = Eagerness::default();
-        Self { incoming, patience, eagerness, headers, buffer, start: 0, end: 0, cautious: false }
+        Self { incoming, patience, eagerness, limits, headers, buffer, start: 0, end: 0, cautious: false }
     }
 
     /// Waits for the next request; `None` when the client has gone.
@@ -33,6 +35,9 @@ impl<'a> Requests<'a> {
     /// The connection broke within a request, or this is none.
     pub(super) fn next(&mut self) -> io::Result<Option<Request>> {
         let size = self.headers.request_size();
+        if self.received().len() < size {
+            self.limits.await_request();
+        }
         while self.received().len() < size {
             let most = if self.cautious { size } else { BUFFER };
             if !self.receive(size, most)? {
@@ -65,6 +70,9 @@ impl<'a> Requests<'a> {
     /// The connection broke.
     pub(super) fn small_payload(&mut self, len: usize) -> io::Result<&mut [u8]> {
         debug_assert!(len <= SMALL);
+        if self.received().len() < len {
+            self.limits.await_payload(len);
+        }
         while self.received().len() < len {
             if !self.receive(len, BUFFER)? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -89,6 +97,7 @@ impl<'a> Requests<'a> {
             return Ok(());
         }
         self.cautious = true;
+        self.limits.await_payload(rest.len());
         (self.start, self.end) = (0, 0);
         while !rest.is_empty() {
             let next = &mut self.buffer[..self.headers.request_size()];

@@ -1,5 +1,6 @@
 //! A client's socket: whole messages out, whatever has come in, and limits on both.
 
+use super::deadline::Deadline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -11,22 +12,46 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A connected stream socket. Clones are the same socket.
 #[derive(Debug, Clone)]
 pub struct Socket {
     fd: Arc<OwnedFd>,
     is_tcp: bool,
+    deadlines: Arc<Deadlines>,
+}
+
+#[derive(Debug, Default)]
+struct Deadlines {
+    receive: Deadline,
+    send: Deadline,
 }
 
 impl Socket {
+    fn new(fd: OwnedFd, is_tcp: bool) -> Self {
+        Self { fd: Arc::new(fd), is_tcp, deadlines: Arc::default() }
+    }
+
+    /// Whether it is a network's, not this machine's own.
+    pub(super) fn is_tcp(&self) -> bool {
+        self.is_tcp
+    }
+
     /// Receives into `buffers` what is there, but waits for the first byte; 0 at the end.
     ///
     /// # Errors
-    /// The connection is broken, or the receive timeout passed.
+    /// The connection is broken, or it is [too late](Self::receive_until).
     pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.receive_with(buffers, RecvFlags::empty())
+        loop {
+            let Some(left) = self.deadlines.receive.left()? else {
+                return self.receive_with(buffers, RecvFlags::empty());
+            };
+            if let Some(received) = self.receive_now(buffers)? {
+                return Ok(received);
+            }
+            self.wait(PollFlags::IN, left)?;
+        }
     }
 
     /// As [`Socket::receive`], but `None` when there is nothing yet.
@@ -50,18 +75,30 @@ impl Socket {
     /// Sends all of `buffers`.
     ///
     /// # Errors
-    /// The connection is broken, or the send timeout passed.
+    /// The connection is broken, or it is [too late](Self::send_until).
     pub fn send_all(&self, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
         while !buffers.is_empty() {
+            let left = self.deadlines.send.left()?;
+            let flags = if left.is_some() { SendFlags::DONTWAIT } else { SendFlags::empty() };
             // More than this the kernel refuses in one call.
             let now = &buffers[..buffers.len().min(MOST_BUFFERS)];
-            match sendmsg(&*self.fd, now, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL) {
+            match sendmsg(&*self.fd, now, &mut SendAncillaryBuffer::default(), flags | SendFlags::NOSIGNAL) {
                 Ok(sent) => IoSlice::advance_slices(&mut buffers, sent),
                 Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if left.is_some() => self.wait(PollFlags::OUT, left.unwrap_or_default())?,
                 Err(e) => return Err(e.into()),
             }
         }
         Ok(())
+    }
+
+    /// Waits until it can be received from, or sent to, or some time has passed.
+    fn wait(&self, what: PollFlags, most: Duration) -> io::Result<()> {
+        let time = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(&*self.fd, what)], Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
     }
 
     /// Whether something has come in that was not received yet.
@@ -70,13 +107,14 @@ impl Socket {
         matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
     }
 
-    /// How long a single receive and a single send may wait; `None` for ever.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        sockopt::set_socket_timeout(&*self.fd, sockopt::Timeout::Recv, timeout)?;
-        Ok(sockopt::set_socket_timeout(&*self.fd, sockopt::Timeout::Send, timeout)?)
+    /// Receives fail from then on, however much has come in before; `None` for never.
+    pub(super) fn receive_until(&self, at: Option<Instant>) {
+        self.deadlines.receive.set(at);
+    }
+
+    /// Sends fail from then on, however much was taken before; `None` for never.
+    pub(super) fn send_until(&self, at: Option<Instant>) {
+        self.deadlines.send.set(at);
     }
 
     /// Asks for what a busy connection wants: room for a few large messages; over TCP, answers that leave at once and an
@@ -85,6 +123,8 @@ impl Socket {
         if self.is_tcp {
             let _ = sockopt::set_tcp_nodelay(&*self.fd, true);
             let _ = sockopt::set_socket_keepalive(&*self.fd, true);
+            let _ = sockopt::set_tcp_keepidle(&*self.fd, KEEPALIVE);
+            let _ = sockopt::set_tcp_keepintvl(&*self.fd, KEEPALIVE / 6);
         } else {
             // (TCP sizes its buffers itself, unless it is told to.)
             let _ = sockopt::set_socket_send_buffer_size(&*self.fd, BUFFER);
@@ -105,13 +145,13 @@ impl Socket {
 
 impl From<UnixStream> for Socket {
     fn from(stream: UnixStream) -> Self {
-        Self { fd: Arc::new(stream.into()), is_tcp: false }
+        Self::new(stream.into(), false)
     }
 }
 
 impl From<TcpStream> for Socket {
     fn from(stream: TcpStream) -> Self {
-        Self { fd: Arc::new(stream.into()), is_tcp: true }
+        Self::new(stream.into(), true)
     }
 }
 
@@ -144,6 +184,9 @@ impl Write for Socket {
 
 /// IOV_MAX of Linux (uapi/linux/uio.h).
 const MOST_BUFFERS: usize = 1024;
+
+/// After so much silence a network's client is asked whether it is still there, and six times as often from then on.
+const KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// What a Unix socket may hold of each direction, in bytes; the kernel takes less where net.core.wmem_max is less.
 const BUFFER: usize = 2 << 20;

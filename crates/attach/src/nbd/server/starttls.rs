@@ -6,6 +6,10 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::sync::Arc;
 
 impl StartTls for tls::Server {
+    fn verifies_clients(&self) -> bool {
+        Self::verifies_clients(self)
+    }
+
     fn accept(&self, socket: Socket) -> io::Result<Halves> {
         let stream = Arc::new(Self::accept(self, socket)?);
         Ok((Box::new(Incoming(Arc::clone(&stream))), Box::new(Outgoing(stream))))

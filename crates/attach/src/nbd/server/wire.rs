@@ -2,6 +2,7 @@
 //! method here sends a part of one while others could send theirs, and after one that was left unfinished nothing
 //! follows, since a client would take it for the missing bytes.
 
+use super::deadline::Limits;
 use super::transport::Outgoing;
 use std::io::{self, ErrorKind, IoSlice};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,13 +12,14 @@ pub(super) struct Wire(Mutex<Line>);
 
 struct Line {
     outgoing: Outgoing,
+    limits: Limits,
     /// Some message ended before its end.
     is_torn: bool,
 }
 
 impl Wire {
-    pub(super) fn new(outgoing: Outgoing) -> Self {
-        Self(Mutex::new(Line { outgoing, is_torn: false }))
+    pub(super) fn new(outgoing: Outgoing, limits: Limits) -> Self {
+        Self(Mutex::new(Line { outgoing, limits, is_torn: false }))
     }
 
     /// Sends complete messages.
@@ -25,7 +27,9 @@ impl Wire {
     /// # Errors
     /// The connection broke, now or before.
     pub(super) fn send(&self, messages: &mut [IoSlice<'_>]) -> io::Result<()> {
-        self.line().send(messages)
+        let mut line = self.line();
+        line.limits.begin_reply(messages.iter().map(|piece| piece.len() as u64).sum());
+        line.send(messages)
     }
 
     /// Sends the head of a message of which `left` bytes more are to come. Whoever else wants to send waits for them.
@@ -34,6 +38,7 @@ impl Wire {
     /// As [`Wire::send`].
     pub(super) fn begin(&self, head: &[u8], left: u64) -> io::Result<Unfinished<'_>> {
         let mut line = self.line();
+        line.limits.begin_reply(left);
         line.send(&mut [IoSlice::new(head)])?;
         Ok(Unfinished { line, left })
     }
@@ -86,16 +91,19 @@ impl Drop for Unfinished<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nbd::server::Socket;
     use std::io::Read;
     use std::os::unix::net::UnixStream;
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     fn wire() -> (Wire, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        (Wire::new(Outgoing::Plain(ours.into())), theirs)
+        let ours = Socket::from(ours);
+        (Wire::new(Outgoing::Plain(ours.clone()), Limits::new(&ours, None)), theirs)
     }
 
+    /// All that arrives.
     fn sent(wire: Wire, mut theirs: UnixStream) -> Vec<u8> {
         drop(wire);
         let mut bytes = Vec::new();
@@ -145,8 +153,10 @@ mod tests {
     #[test]
     fn a02_a_message_that_was_sent_in_part_is_the_last() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        ours.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
-        let wire = Wire::new(Outgoing::Plain(ours.into()));
+        let ours = Socket::from(ours);
+        ours.send_until(Some(Instant::now() + Duration::from_millis(20)));
+        let wire = Wire::new(Outgoing::Plain(ours.clone()), Limits::new(&ours, None));
+        drop(ours);
         // Nobody receives: a part of it fits into the socket.
         assert!(wire.send(&mut [IoSlice::new(&vec![7; 8 << 20])]).is_err());
         let mut theirs = theirs;

@@ -1,33 +1,104 @@
-//! Room for data.
+//! Room for payloads and data. All connections share what there is of it: whoever needs more than is left waits, for
+//! those who have some. Nobody has one room while waiting for another, so that none waits for ever as long as clients
+//! are not waited for longer than their time ([`Limits`](super::super::deadline::Limits)).
 
-use std::sync::{Mutex, PoisonError};
+use crate::nbd::protocol::MAX_PAYLOAD;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Buffers for data, shared by all connections: those used last are used next, while they are in some cache.
 #[derive(Default)]
 pub(in super::super) struct Spaces {
-    free: Mutex<Vec<Vec<u8>>>,
+    shelf: Mutex<Shelf>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct Shelf {
+    free: Vec<Vec<u8>>,
+    /// Bytes that are in use, or free: of the usual buffers, and of those for messages longer than [`SPACE`].
+    usual: usize,
+    long: usize,
+    /// Threads that wait for some.
+    waiting: usize,
 }
 
 impl Spaces {
     pub(super) fn take(&self) -> Space<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Space { spaces: self, bytes: free.unwrap_or_default() }
+        Space { spaces: self, bytes: self.shelf().free.pop().unwrap_or_default() }
+    }
+
+    /// Waits until there may be `size` bytes more.
+    fn reserve(&self, size: usize) {
+        let mut shelf = self.shelf();
+        while !shelf.reserve(size) {
+            shelf.waiting += 1;
+            shelf = self.returned.wait(shelf).unwrap_or_else(PoisonError::into_inner);
+            shelf.waiting -= 1;
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Shelf)) {
+        let mut shelf = self.shelf();
+        change(&mut shelf);
+        if shelf.waiting > 0 {
+            self.returned.notify_all();
+        }
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A buffer of up to [`SPACE`] bytes, until dropped. It is as long as was ever needed: memory is not cleared for nothing.
+impl Shelf {
+    fn reserve(&mut self, size: usize) -> bool {
+        while *self.used(size) + size > CEILING {
+            // Free ones are in nobody's way.
+            let free = if size <= LARGEST_USUAL { self.free.pop() } else { None };
+            let Some(free) = free else { return false };
+            self.release(&free);
+        }
+        *self.used(size) += size;
+        true
+    }
+
+    fn keep(&mut self, bytes: Vec<u8>) {
+        if bytes.len() <= LARGEST_USUAL && self.free.len() < MOST_FREE {
+            self.free.push(bytes);
+        } else {
+            self.release(&bytes);
+        }
+    }
+
+    fn release(&mut self, bytes: &[u8]) {
+        *self.used(bytes.len()) -= bytes.len();
+    }
+
+    fn used(&mut self, size: usize) -> &mut usize {
+        if size <= LARGEST_USUAL { &mut self.usual } else { &mut self.long }
+    }
+}
+
+/// A buffer of up to [`MAX_PAYLOAD`] bytes, until dropped. It is as long as was ever needed: memory is not cleared for
+/// nothing.
 pub(super) struct Space<'a> {
     spaces: &'a Spaces,
     bytes: Vec<u8>,
 }
 
 impl Space<'_> {
-    /// Makes it at least `len` bytes long; what is in it is lost.
+    /// Makes it at least `len` bytes long; what is in it is lost. Waits where too much is in use.
     pub(super) fn grow(&mut self, len: usize) {
         if self.len() < len {
+            debug_assert!(len as u64 <= MAX_PAYLOAD);
             // The old one goes before the new one comes.
-            self.bytes = Vec::new();
-            self.bytes = vec![0; (len.max(LEAST) + PAGE).next_multiple_of(GRAIN)];
+            let old = std::mem::take(&mut self.bytes);
+            self.spaces.change(|shelf| shelf.release(&old));
+            drop(old);
+            let size = (len.max(LEAST) + PAGE).next_multiple_of(GRAIN);
+            self.spaces.reserve(size);
+            // (Pages that nobody touches take no memory yet.)
+            self.bytes = vec![0; size];
         }
     }
 
@@ -44,15 +115,19 @@ impl Space<'_> {
 
 impl Drop for Space<'_> {
     fn drop(&mut self) {
-        let mut free = self.spaces.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < MOST_FREE {
-            free.push(std::mem::take(&mut self.bytes));
+        let bytes = std::mem::take(&mut self.bytes);
+        if !bytes.is_empty() {
+            self.spaces.change(|shelf| shelf.keep(bytes));
         }
     }
 }
 
-/// The largest [`Space`]: as much as a kernel asks for in one request.
+/// The largest usual [`Space`]: as much as a kernel asks for in one request.
 pub(in super::super) const SPACE: usize = 2 << 20;
+
+/// Bytes that the usual buffers of all connections have together, and those for longer messages. The latter cannot keep
+/// the former from their share.
+const CEILING: usize = 64 * LARGEST_USUAL;
 
 /// The smallest: a batch with one more small reply.
 const LEAST: usize = 128 << 10;
@@ -60,7 +135,70 @@ const LEAST: usize = 128 << 10;
 /// In between they grow by this much.
 const GRAIN: usize = 64 << 10;
 
+/// What a usual buffer takes at most.
+const LARGEST_USUAL: usize = SPACE + GRAIN;
+
 /// How many unused buffers are kept.
 const MOST_FREE: usize = 16;
 
 const PAGE: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+    use std::time::Duration;
+
+    fn grown(spaces: &Spaces, len: usize) -> Space<'_> {
+        let mut space = spaces.take();
+        space.grow(len);
+        assert!(space.len() >= len && space.bytes().len() >= len);
+        space
+    }
+
+    #[test]
+    fn a05_whoever_wants_more_than_is_left_waits() {
+        let spaces = Spaces::default();
+        for (len, most) in [(SPACE, 64), (MAX_PAYLOAD as usize, 4)] {
+            let mut held: Vec<_> = (0..most).map(|_| grown(&spaces, len)).collect();
+            thread::scope(|scope| {
+                let waiting = scope.spawn(|| drop(grown(&spaces, len)));
+                thread::sleep(Duration::from_millis(50));
+                assert!(!waiting.is_finished(), "{len}");
+                held.pop();
+                waiting.join().unwrap();
+            });
+            // The others' share is there all the time.
+            drop(grown(&spaces, if len == SPACE { MAX_PAYLOAD as usize } else { SPACE }));
+        }
+    }
+
+    #[test]
+    fn a05_what_is_free_makes_room() {
+        let spaces = Spaces::default();
+        let mut late = spaces.take();
+        let mut held: Vec<_> = (0..64).map(|_| grown(&spaces, SPACE)).collect();
+        held.pop();
+        assert_eq!(spaces.shelf().free.len(), 1);
+        late.grow(SPACE);
+        assert_eq!(spaces.shelf().usual, CEILING);
+        assert!(spaces.shelf().free.is_empty());
+        drop(held);
+        assert_eq!(spaces.shelf().free.len(), MOST_FREE);
+        drop(late);
+        assert_eq!(spaces.shelf().free.len(), MOST_FREE);
+    }
+
+    #[test]
+    fn a05_everything_is_given_back() {
+        let spaces = Spaces::default();
+        let mut space = grown(&spaces, 1);
+        for len in [SPACE, MAX_PAYLOAD as usize] {
+            space.grow(len);
+        }
+        assert_eq!(spaces.shelf().usual, 0);
+        drop(space);
+        assert_eq!(spaces.shelf().long, 0);
+        assert!(spaces.shelf().free.iter().all(|free| free.len() <= LARGEST_USUAL));
+    }
+}

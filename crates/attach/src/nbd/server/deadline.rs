@@ -1,0 +1,116 @@
+//! Times by which a client has to be done: with the handshake, with a message, with doing nothing.
+//!
+//! They are points in time, and not limits on single receives: a byte now and then does not put them off.
+
+use super::Socket;
+use std::io;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A point in time that threads share; none at first.
+#[derive(Debug, Default)]
+pub(super) struct Deadline(AtomicU64);
+
+impl Deadline {
+    pub(super) fn set(&self, at: Option<Instant>) {
+        let micros = at.map_or(0, |at| at.saturating_duration_since(*epoch()).as_micros() as u64 + 1);
+        self.0.store(micros, Ordering::Relaxed);
+    }
+
+    /// What is left of the time; `None` when there is no end to it.
+    ///
+    /// # Errors
+    /// Nothing is left.
+    pub(super) fn left(&self) -> io::Result<Option<Duration>> {
+        let micros = match self.0.load(Ordering::Relaxed) {
+            0 => return Ok(None),
+            micros => micros - 1,
+        };
+        let left = Duration::from_micros(micros).saturating_sub(epoch().elapsed());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+/// How long a client may take for what it sends and gets once it has chosen its export.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    socket: Socket,
+    times: Option<Times>,
+}
+
+/// What is allowed to clients of a network.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// Until the next request has come; `None` for ever.
+    pub(super) idle: Option<Duration>,
+    /// For the rest of a request, besides what its length allows.
+    pub(super) request: Duration,
+    /// For taking a reply, besides what its length allows.
+    pub(super) reply: Duration,
+}
+
+impl Limits {
+    /// `None` for clients that are waited for as long as it takes.
+    pub(super) fn new(socket: &Socket, times: Option<Times>) -> Self {
+        Self { socket: socket.clone(), times }
+    }
+
+    /// From now on the next request is waited for.
+    pub(super) fn await_request(&self) {
+        if let Some(times) = self.times {
+            self.socket.receive_until(times.idle.map(|idle| Instant::now() + idle));
+        }
+    }
+
+    /// From now on `len` bytes of a request have to come.
+    pub(super) fn await_payload(&self, len: usize) {
+        if let Some(times) = self.times {
+            self.socket.receive_until(Some(Instant::now() + times.request + transfer_time(len as u64)));
+        }
+    }
+
+    /// From now on a reply of `len` bytes has to be taken.
+    pub(super) fn begin_reply(&self, len: u64) {
+        if let Some(times) = self.times {
+            self.socket.send_until(Some(Instant::now() + times.reply + transfer_time(len)));
+        }
+    }
+}
+
+fn transfer_time(len: u64) -> Duration {
+    Duration::from_millis(len.saturating_mul(1000) / SLOWEST)
+}
+
+fn epoch() -> &'static Instant {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    EPOCH.get_or_init(Instant::now)
+}
+
+/// Bytes a second of the slowest line that clients are expected on: a megabit.
+const SLOWEST: u64 = 128 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a05_a_deadline_is_a_point_in_time() {
+        let deadline = Deadline::default();
+        assert_eq!(deadline.left().unwrap(), None);
+        deadline.set(Some(Instant::now() + Duration::from_secs(1000)));
+        let left = deadline.left().unwrap().unwrap();
+        assert!(left > Duration::from_secs(900) && left <= Duration::from_secs(1000), "{left:?}");
+        deadline.set(Some(Instant::now()));
+        assert_eq!(deadline.left().unwrap_err().kind(), io::ErrorKind::TimedOut);
+        deadline.set(None);
+        assert_eq!(deadline.left().unwrap(), None);
+    }
+
+    #[test]
+    fn a05_long_messages_may_take_longer() {
+        assert_eq!(transfer_time(0), Duration::ZERO);
+        assert_eq!(transfer_time(64 << 10), Duration::from_millis(500));
+        assert_eq!(transfer_time(32 << 20), Duration::from_secs(256));
+    }
+}

@@ -1,0 +1,106 @@
+//! Who has to begin TLS before it learns or gets anything, and whom a server in the clear would be open to.
+
+use super::Socket;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Whether connections are encrypted.
+#[derive(Clone, Default)]
+pub enum Encryption {
+    /// They are not.
+    #[default]
+    Off,
+    /// Clients may begin TLS; where they have to show a certificate, they must.
+    Offered(Arc<dyn StartTls>),
+    /// Clients must begin TLS.
+    Required(Arc<dyn StartTls>),
+}
+
+/// Both directions of an encrypted connection, for two threads.
+pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
+
+/// The server's side of TLS.
+pub trait StartTls: Send + Sync {
+    /// Whether clients have to show a certificate that is believed.
+    fn verifies_clients(&self) -> bool;
+
+    /// Shakes hands over `socket`, which fails when the handshake's time is over.
+    ///
+    /// # Errors
+    /// The client is not who it should be, or does not answer. Its connection ends.
+    fn accept(&self, socket: Socket) -> io::Result<Halves>;
+}
+
+impl Encryption {
+    /// Whether a client that goes without gets nothing. To be asked for a certificate and not to answer is to go without.
+    pub fn is_required(&self) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Offered(tls) => tls.verifies_clients(),
+            Self::Required(_) => true,
+        }
+    }
+
+    pub(super) fn tls(&self) -> Option<&Arc<dyn StartTls>> {
+        match self {
+            Self::Off => None,
+            Self::Offered(tls) | Self::Required(tls) => Some(tls),
+        }
+    }
+}
+
+/// The first of `addresses` on which others than this machine's users could connect without TLS.
+pub fn exposed(addresses: &[SocketAddr], encryption: &Encryption) -> Option<SocketAddr> {
+    let open = addresses.iter().find(|address| !address.ip().to_canonical().is_loopback());
+    open.filter(|_| !encryption.is_required()).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tls {
+        verifies: bool,
+    }
+
+    impl StartTls for Tls {
+        fn verifies_clients(&self) -> bool {
+            self.verifies
+        }
+
+        fn accept(&self, _: Socket) -> io::Result<Halves> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    fn tls(verifies: bool) -> Arc<dyn StartTls> {
+        Arc::new(Tls { verifies })
+    }
+
+    #[test]
+    fn a16_whoever_verifies_clients_requires_tls() {
+        assert!(!Encryption::Off.is_required());
+        assert!(!Encryption::Offered(tls(false)).is_required());
+        assert!(Encryption::Offered(tls(true)).is_required());
+        assert!(Encryption::Required(tls(false)).is_required());
+    }
+
+    #[test]
+    fn a16_only_this_machine_is_served_in_the_clear() {
+        let at = |text: &str| [format!("{text}:1").parse::<SocketAddr>().unwrap()];
+        for open in ["0.0.0.0", "[::]", "10.0.0.1", "[fe80::1]", "[::ffff:10.0.0.1]"] {
+            for in_the_clear in [Encryption::Off, Encryption::Offered(tls(false))] {
+                assert_eq!(exposed(&at(open), &in_the_clear), Some(at(open)[0]), "{open}");
+            }
+            for encrypted in [Encryption::Required(tls(false)), Encryption::Offered(tls(true))] {
+                assert_eq!(exposed(&at(open), &encrypted), None, "{open}");
+            }
+        }
+        for own in ["127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]"] {
+            assert_eq!(exposed(&at(own), &Encryption::Off), None, "{own}");
+        }
+        let both = [at("127.0.0.1")[0], at("10.0.0.1")[0]];
+        assert_eq!(exposed(&both, &Encryption::Off), Some(both[1]));
+    }
+}

@@ -1,0 +1,132 @@
+//! Connections whose clients have not chosen an export yet, and may be anybody: there are few of them, and few from one
+//! place. Who comes when there are too many takes the place of the one that has had the most time.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+/// Where a connection comes from, as far as it counts together with others: an IPv4 address, an IPv6 network of 64
+/// bits (whoever has one address of it has all), or this machine's Unix sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Local,
+    V4([u8; 4]),
+    V6([u8; 8]),
+}
+
+impl From<IpAddr> for Origin {
+    fn from(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self::V4(address.octets()),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, e, f, g, h, ..] = address.octets();
+                Self::V6([a, b, c, d, e, f, g, h])
+            }
+        }
+    }
+}
+
+/// The strangers, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Strangers(Vec<Stranger>);
+
+#[derive(Debug, Clone, Copy)]
+struct Stranger {
+    id: u64,
+    origin: Origin,
+    since: Instant,
+}
+
+/// Whether one more fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    Enough,
+    /// Once this connection has been ended.
+    InPlaceOf(u64),
+    /// After so much time: all are too young to be sent away.
+    After(Duration),
+}
+
+impl Strangers {
+    /// What has to happen before one more from `origin` can [enter](Self::enter).
+    pub(super) fn room(&self, origin: Origin) -> Room {
+        let mut alike = self.0.iter().filter(|stranger| stranger.origin == origin);
+        let oldest = match (alike.clone().count() >= MOST_OF_ONE, self.0.len() >= MOST) {
+            (true, _) => alike.next(),
+            (false, true) => self.0.first(),
+            (false, false) => None,
+        };
+        let Some(oldest) = oldest else { return Room::Enough };
+        match LEAST_TIME.saturating_sub(oldest.since.elapsed()) {
+            Duration::ZERO => Room::InPlaceOf(oldest.id),
+            left => Room::After(left),
+        }
+    }
+
+    pub(super) fn enter(&mut self, id: u64, origin: Origin) {
+        self.0.push(Stranger { id, origin, since: Instant::now() });
+    }
+
+    /// It has chosen its export, or has gone.
+    pub(super) fn leave(&mut self, id: u64) {
+        self.0.retain(|stranger| stranger.id != id);
+    }
+}
+
+/// So many at a time, and so many of one origin.
+pub(super) const MOST: usize = 64;
+const MOST_OF_ONE: usize = 32;
+
+/// Nobody is sent away earlier: a handshake takes some round trips.
+const LEAST_TIME: Duration = Duration::from_millis(250);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn old(count: u64, origin: impl Fn(u64) -> Origin) -> Strangers {
+        let since = Instant::now().checked_sub(LEAST_TIME).unwrap();
+        Strangers((0..count).map(|id| Stranger { id, origin: origin(id), since }).collect())
+    }
+
+    fn host(last: u64) -> Origin {
+        Origin::V4([10, 0, 0, last as u8])
+    }
+
+    #[test]
+    fn a05_the_oldest_of_a_crowded_place_makes_room() {
+        let here = |_| host(1);
+        assert_eq!(old(MOST_OF_ONE as u64 - 1, here).room(host(1)), Room::Enough);
+        let mut crowd = old(MOST_OF_ONE as u64, here);
+        assert_eq!(crowd.room(host(2)), Room::Enough, "others have their own place");
+        assert_eq!(crowd.room(host(1)), Room::InPlaceOf(0));
+        crowd.leave(0);
+        assert_eq!(crowd.room(host(1)), Room::Enough);
+        crowd.enter(99, host(1));
+        assert_eq!(crowd.room(host(1)), Room::InPlaceOf(1));
+    }
+
+    #[test]
+    fn a05_the_oldest_of_all_makes_room_when_there_are_too_many() {
+        assert_eq!(old(MOST as u64 - 1, host).room(host(200)), Room::Enough);
+        assert_eq!(old(MOST as u64, host).room(host(200)), Room::InPlaceOf(0));
+    }
+
+    #[test]
+    fn a05_nobody_is_sent_away_at_once() {
+        let mut crowd = Strangers::default();
+        (0..MOST_OF_ONE as u64).for_each(|id| crowd.enter(id, host(1)));
+        match crowd.room(host(1)) {
+            Room::After(left) => assert!(!left.is_zero() && left <= LEAST_TIME),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a05_an_ipv6_network_is_one_place() {
+        let origin = |text: &str| Origin::from(text.parse::<IpAddr>().unwrap());
+        assert_eq!(origin("2001:db8::1"), origin("2001:db8::ffff:1"));
+        assert_ne!(origin("2001:db8::1"), origin("2001:db8:0:1::1"));
+        assert_eq!(origin("::ffff:10.0.0.7"), host(7));
+        assert_ne!(origin("10.0.0.7"), origin("10.0.0.8"));
+    }
+}
