@@ -82,7 +82,7 @@ pub(crate) fn open(admitted: Admitted, device: &Path, volume_key: Secret, digest
 pub(crate) fn check_new(args: &Args, cipher: &CipherSpec, key_len: usize) -> Result<()> {
     let Some(why) = admission::weakness(cipher, key_len) else { return Ok(()) };
     let option = shared::WEAK_CIPHER.long;
-    let line = format!("The volume would be under {cipher}, {why}");
+    let line = format!("The volume would be under {cipher}{why}");
     if !takes_weak_ciphers(args) {
         let line = format!("{line}; --{option} makes it all the same.");
         return Err(Failure::new(Exit::Parameters, line));

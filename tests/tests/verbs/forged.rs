@@ -19,8 +19,8 @@ fn openers(scratch: &Scratch, volume: &Path, key: &Path, tool: impl Fn(&str) -> 
         on("read --length 512").arg(volume),
         on("write").arg(volume).arg(&input),
         on("copy --to raw").arg(volume).arg(scratch.path("raw")),
-        on("copy --new-keyfile").arg(key).args(CHEAP).arg(volume).arg(scratch.path("copied")),
-        on("serve --socket").arg(scratch.path("socket")).arg(volume),
+        on("copy").args(CHEAP).arg("--new-keyfile").arg(key).arg(volume).arg(scratch.path("copied")),
+        on("serve").arg("--socket").arg(scratch.path("socket")).arg(volume),
         on("open --backend nbd").arg(volume).arg("forged"),
         on("open --backend nbd --readonly").arg(volume).arg("forged"),
         on("open --test-passphrase").arg(volume),
@@ -52,13 +52,16 @@ fn a04_no_verb_opens_a_forged_segment() {
         fs::write(&volume, &sound).unwrap();
         forge(&volume, from, to);
         let forged = fs::read(&volume).unwrap();
-        for opener in openers(&scratch, &volume, &key, keyway) {
-            opener.fails(1).says(&format!("volume: {says}"));
-        }
         // Nor by cryptsetup's name.
         let link = as_cryptsetup(&scratch);
-        for opener in openers(&scratch, &volume, &key, |line| Run::new(&link, line)) {
-            opener.fails(1).says(says);
+        let ours = openers(&scratch, &volume, &key, keyway);
+        let theirs = openers(&scratch, &volume, &key, |line| Run::new(&link, line));
+        for opener in ours.into_iter().chain(theirs) {
+            // A passphrase may be tried on a detached header, too, whose data starts at 0.
+            let is_try = opener.arguments().iter().any(|argument| argument == "--test-passphrase");
+            if !is_try || !to.contains("offset\":\"0") {
+                opener.fails(1).says(&format!("volume: S{}", &says[1..]));
+            }
         }
         assert!(fs::read(&volume).unwrap() == forged, "{to}: something was written");
         // Whoever looks is told.
@@ -99,7 +102,7 @@ fn a04_ciphers_that_protect_little_need_a_word() {
 
         format().args(word).ok().quiet();
         for opener in openers(&scratch, &volume, &key, keyway) {
-            opener.fails(1).says(&format!("segment 0 is under {why}")).says(word);
+            opener.fails(1).says(&format!("volume: Segment 0 is under {why}")).says(word);
         }
         keyway("inspect").arg(&volume).ok().says(&format!("It is not opened: segment 0 is under {why}"));
         let input = scratch.random_file("data", 4, 4096);

@@ -57,13 +57,13 @@ fn key_length(mapping: &Mapping, len: Option<usize>) -> Option<Rule> {
     short_key(spec, len?).map(|bits| Rule::ShortKey { cipher: spec.to_string(), bits })
 }
 
-/// Why data or a key under the cipher and a key of `key_len` bytes is not safe, as the middle of a sentence; `None` when
-/// it is.
+/// Why data or a key under the cipher and a key of `key_len` bytes is not safe, as what follows the cipher's name in a
+/// sentence; `None` when it is.
 pub fn weakness(spec: &CipherSpec, key_len: usize) -> Option<String> {
-    let cipher = spec.weakness().map(|weakness| format!("which {}", weakness.in_words()));
+    let cipher = spec.weakness().map(|weakness| format!(", which {}", weakness.in_words()));
     cipher.or_else(|| {
         let bits = short_key(spec, key_len)?;
-        Some(format!("with a key of {bits} bits ({LEAST_KEY_BITS} are needed)"))
+        Some(format!(" with a key of {bits} bits ({LEAST_KEY_BITS} are needed)"))
     })
 }
 
