@@ -68,7 +68,12 @@ pub(crate) fn check(args: &Args, luks: &Luks, device: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Judges the header with a key that was only tried.
+/// Judges a header whose key is given out or gets another keyslot, before that is asked for.
+pub(crate) fn check_header(args: &Args, luks: &Luks, device: &Path) -> Result<()> {
+    admission::check_header(luks, &terms(args)?).map_err(|e| hint::on_volume(device, &e))
+}
+
+/// Judges the header with a key that is only tried or kept.
 pub(crate) fn check_key(args: &Args, luks: &Luks, device: &Path, key: &Secret, digest: u32) -> Result<()> {
     admission::check_key(luks, &terms(args)?, key, digest).map_err(|e| hint::on_volume(device, &e))
 }

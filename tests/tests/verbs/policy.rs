@@ -25,6 +25,9 @@ fn openers(scratch: &Scratch, volume: &Path, key: &Path) -> Vec<Run> {
         on("mount --foreground").arg(scratch.root()),
         on("open --backend nbd").arg("policy-test"),
         on("open --test-passphrase"),
+        on("-q luksDump --dump-volume-key"),
+        on("luksAddKey").arg(scratch.file("new", "new")),
+        on("luksChangeKey").arg(scratch.file("new", "new")),
     ]
 }
 

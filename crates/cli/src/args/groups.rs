@@ -23,6 +23,9 @@ pub(crate) const UNLOCKING: &[&Opt] = &[
 /// What is demanded of a header, and what is taken of one that nobody means to have.
 pub(crate) const ADMISSION: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER];
 
+/// What is demanded of a header that is not opened: its key is given out, or gets another keyslot.
+pub(crate) const DEMANDS: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL];
+
 /// The same where nothing is ever written to the volume.
 pub(crate) const ADMISSION_TO_READ: &[&Opt] =
     &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER, &LINEAR_SEGMENTS];

@@ -1,7 +1,8 @@
 //! `luksAddKey`: another passphrase for a volume.
 
 use super::new_keyslot;
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
+use crate::admission;
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::{self, Request};
@@ -26,37 +27,40 @@ pub(crate) static COMMAND: Command = Command {
           too, else that of the new one.\n\n\
           With --unbound (LUKS2) the keyslot holds a random key of --key-size bits, or the one in --volume-key-file, that \
           opens no data.",
-    options: &[&[
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::NEW_KEYFILE,
-        &shared::NEW_KEYFILE_OFFSET,
-        &shared::NEW_KEYFILE_SIZE,
-        &shared::KEY_SLOT,
-        &NEW_KEY_SLOT,
-        &shared::VOLUME_KEY_FILE,
-        &shared::PBKDF,
-        &shared::ITER_TIME,
-        &shared::PBKDF_MEMORY,
-        &shared::PBKDF_PARALLEL,
-        &shared::PBKDF_FORCE_ITERATIONS,
-        &shared::HASH,
-        &shared::KEYSLOT_CIPHER,
-        &shared::KEYSLOT_KEY_SIZE,
-        &shared::UNBOUND,
-        &shared::KEY_SIZE,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::VERIFY_PASSPHRASE,
-        &shared::TIMEOUT,
-        &shared::WEAK_CIPHER,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &NEW_TOKEN_ID,
-        &shared::EXTERNAL_TOKENS_PATH,
-        &shared::VOLUME_KEY_KEYRING,
-    ]],
+    options: &[
+        &[
+            &shared::KEY_FILE,
+            &shared::KEYFILE_OFFSET,
+            &shared::KEYFILE_SIZE,
+            &shared::NEW_KEYFILE,
+            &shared::NEW_KEYFILE_OFFSET,
+            &shared::NEW_KEYFILE_SIZE,
+            &shared::KEY_SLOT,
+            &NEW_KEY_SLOT,
+            &shared::VOLUME_KEY_FILE,
+            &shared::PBKDF,
+            &shared::ITER_TIME,
+            &shared::PBKDF_MEMORY,
+            &shared::PBKDF_PARALLEL,
+            &shared::PBKDF_FORCE_ITERATIONS,
+            &shared::HASH,
+            &shared::KEYSLOT_CIPHER,
+            &shared::KEYSLOT_KEY_SIZE,
+            &shared::UNBOUND,
+            &shared::KEY_SIZE,
+            &shared::HEADER,
+            &shared::TYPE,
+            &shared::VERIFY_PASSPHRASE,
+            &shared::TIMEOUT,
+            &shared::WEAK_CIPHER,
+            &shared::MEMORY_BUDGET,
+            &shared::TIME_LIMIT,
+            &NEW_TOKEN_ID,
+            &shared::EXTERNAL_TOKENS_PATH,
+            &shared::VOLUME_KEY_KEYRING,
+        ],
+        groups::DEMANDS,
+    ],
     examples: &[
         Example {
             line: "keyway luksAddKey disk.img",
@@ -103,6 +107,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let device = device::header_path(args, 0)?;
     let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
+    admission::check_header(args, &luks, &device)?;
     let (existing_slot, new_slot) = slots(args)?;
     let options = AddKey { keyslot: new_slot, ..new_keyslot::options(args, &luks)? };
     new_keyslot::check_free(&luks, options.keyslot)?;
@@ -127,7 +132,8 @@ fn slots(args: &Args) -> Result<(Option<u32>, Option<u32>)> {
 fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> Result<(Secret, Secret)> {
     let new_key_file = new_key_file(args);
     let new = Request::replacement(args, "Enter new passphrase for key slot: ", new_key_file)?;
-    if let Some((key, _)) = unlocking::given_volume_key(args, luks)? {
+    if let Some((key, digest)) = unlocking::given_volume_key(args, luks)? {
+        admission::check_key(args, luks, device, &key, digest)?;
         return Ok((key, new.read()?));
     }
     let existing = Request::existing(args, "Enter any existing passphrase: ")?;
@@ -135,6 +141,7 @@ fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> 
     output::debug(args, &format!("Unlocking {} to add a key.", device.display()))?;
     luks.check_requirements()?;
     let unlocked = keyway_volume::unlock(luks, &existing.read()?, &options)?;
+    admission::check_key(args, luks, device, &unlocked.volume_key, unlocked.digest)?;
     // With a key file nobody waits for news between the two passphrases, and cryptsetup says nothing.
     if args.path(&shared::KEY_FILE).is_none_or(|path| path == Path::new("-")) {
         unlocking::note_unlocked(args, unlocked.keyslot)?;

@@ -183,10 +183,18 @@ pub fn forged_keyslots(luks: &Luks) -> Vec<(u32, String)> {
     metadata.keyslots.iter().filter_map(check).collect()
 }
 
-/// Judges the header with a key that was only tried: one of no segment opens nothing, and says nothing of the header.
+/// Judges a header that is not opened by its seal and the policies, before a key is asked for.
 ///
 /// # Errors
-/// As [`Admitted::open`].
+/// [`Error::Unmet`].
+pub fn check_header(luks: &Luks, terms: &Terms) -> Result<()> {
+    terms.check_demands(Subject { header: luks.header(), data_len: None, volume_key: None })
+}
+
+/// Judges the header with a key that is only tried or kept: one of no segment opens nothing, and says nothing of the header.
+///
+/// # Errors
+/// [`Error::Unmet`].
 pub fn check_key(luks: &Luks, terms: &Terms, key: &Secret, digest: u32) -> Result<()> {
     let serves = match luks.header() {
         Header::Luks1(_) => true,

@@ -5,7 +5,8 @@ mod luks2;
 mod summary;
 
 use super::new_keyslot::{self, State};
-use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
+use crate::admission;
+use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::paint::printable;
@@ -29,25 +30,28 @@ pub(crate) static COMMAND: Command = Command {
     man: "No passphrase is needed. Salts, digests and the encrypted keys that are shown open nothing by themselves.\n\n\
           With --dump-volume-key the passphrase is asked for and the volume key is shown, or written to the new file \
           --volume-key-file. Whoever has it can read the data whatever passphrases are changed later.",
-    options: &[&[
-        &DUMP_JSON,
-        &shared::JSON,
-        &DUMP_VOLUME_KEY,
-        &DUMP_MASTER_KEY,
-        &shared::VOLUME_KEY_FILE,
-        &shared::UNBOUND,
-        &shared::KEY_SLOT,
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::TIMEOUT,
-        &shared::WEAK_CIPHER,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::EXTERNAL_TOKENS_PATH,
-    ]],
+    options: &[
+        &[
+            &DUMP_JSON,
+            &shared::JSON,
+            &DUMP_VOLUME_KEY,
+            &DUMP_MASTER_KEY,
+            &shared::VOLUME_KEY_FILE,
+            &shared::UNBOUND,
+            &shared::KEY_SLOT,
+            &shared::KEY_FILE,
+            &shared::KEYFILE_OFFSET,
+            &shared::KEYFILE_SIZE,
+            &shared::HEADER,
+            &shared::TYPE,
+            &shared::TIMEOUT,
+            &shared::WEAK_CIPHER,
+            &shared::MEMORY_BUDGET,
+            &shared::TIME_LIMIT,
+            &shared::EXTERNAL_TOKENS_PATH,
+        ],
+        groups::DEMANDS,
+    ],
     examples: &[
         Example { line: "keyway luksDump disk.img", does: "Format, cipher, keyslots and their cost." },
         Example {
@@ -159,8 +163,10 @@ fn dump_unbound_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
 /// One try, as in cryptsetup.
 fn ask_for_key(args: &Args, luks: &Luks, path: &Path, options: &UnlockOptions) -> Result<Secret> {
     luks.check_requirements()?;
+    admission::check_header(args, luks, path)?;
     let passphrase = Request::existing(args, unlocking::prompt_for(path))?.read()?;
     let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
+    admission::check_key(args, luks, path, &unlocked.volume_key, unlocked.digest)?;
     unlocking::note_unlocked(args, unlocked.keyslot)?;
     Ok(unlocked.volume_key)
 }
