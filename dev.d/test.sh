@@ -74,7 +74,7 @@ format_check() {
 layer_unit() {
     cargo_test --bins --lib --test '*' $(packages attach boot format remote volume)
     cargo_test --doc $(packages attach boot crypto format measure remote volume)
-    cargo_test --lib --test harness $(packages tests)
+    cargo_test --lib --test harness --test threats $(packages tests)
 }
 
 # Ciphers, modes, IVs, hashes and KDFs: published vectors, the vector code at every CPU level against the portable,

@@ -1,0 +1,37 @@
+//! docs/THREATS.md names the tests that show what it says: each of them exists.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn c24_every_test_that_the_threats_name_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let threats = fs::read_to_string(root.join("docs/THREATS.md")).unwrap();
+    let named: BTreeSet<&str> = threats.split('`').filter(|word| is_test(word)).collect();
+    assert!(named.len() > 50, "only {} tests are named", named.len());
+    let mut sources = String::new();
+    gather(&root.join("crates"), &mut sources);
+    gather(&root.join("tests"), &mut sources);
+    let missing: Vec<_> = named.iter().filter(|name| !sources.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// `a04_…`: a letter, two digits, and what it shows.
+fn is_test(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let number = word.get(1..3).is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    number && word.get(3..4) == Some("_") && word.chars().all(plain)
+}
+
+/// All Rust sources below `directory`, one behind the other.
+fn gather(directory: &Path, sources: &mut String) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            gather(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
