@@ -38,7 +38,8 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = stream.shutdown(Shutdown::Write);
             let _ = stream.read_to_end(&mut Vec::new());
         });
-        let options = Options { connections: 1, reconnect: Duration::ZERO, ..Options::default() };
+        let options =
+            Options { connections: 1, reconnect: Duration::ZERO, recognise: false, ..Options::default() };
         if let Ok(client) = Client::connect(&uri, options) {
             use_it(&client);
         }
