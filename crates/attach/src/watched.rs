@@ -220,6 +220,72 @@ mod tests {
         assert_eq!(lines.lock().unwrap().len(), 2);
     }
 
+    /// Whose every answer is unlike the one that is usual.
+    struct Unusual;
+
+    impl Storage for Unusual {
+        fn len(&self) -> u64 {
+            77
+        }
+
+        fn refresh_len(&self) -> io::Result<u64> {
+            Ok(78)
+        }
+
+        fn can_grow(&self) -> bool {
+            true
+        }
+
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+            buf.fill(offset as u8);
+            Ok(())
+        }
+
+        fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+            Err(io::ErrorKind::ReadOnlyFilesystem.into())
+        }
+
+        fn write_zeroes(&self, _: Range<u64>, may_discard: bool) -> io::Result<()> {
+            if may_discard { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn discard(&self, _: Range<u64>) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn is_read_only(&self) -> bool {
+            true
+        }
+
+        fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
+            Ok(Some(offset..offset + 5))
+        }
+
+        fn unit(&self) -> u64 {
+            4096
+        }
+    }
+
+    #[test]
+    fn b20_whoever_is_watched_answers_as_ever() {
+        let (storage, _) = watched(Unusual);
+        assert_eq!((storage.len(), storage.refresh_len().unwrap(), storage.unit()), (77, 78, 4096));
+        assert!(storage.can_grow() && storage.is_read_only());
+        let mut byte = [0];
+        storage.read_at(&mut byte, 9).unwrap();
+        assert_eq!((byte, storage.next_data(9).unwrap()), ([9], Some(9..14)));
+        let refused = |result: io::Result<()>| result.unwrap_err().kind();
+        assert_eq!(refused(storage.write_at(&[1], 0)), io::ErrorKind::ReadOnlyFilesystem);
+        assert_eq!(refused(storage.write_from(&mut [1], 0)), io::ErrorKind::ReadOnlyFilesystem);
+        assert_eq!(refused(storage.discard(0..1)), io::ErrorKind::Unsupported);
+        assert_eq!(refused(storage.write_zeroes(0..1, false)), io::ErrorKind::StorageFull);
+        storage.write_zeroes(0..1, true).unwrap();
+    }
+
     /// Fails with the place in its words.
     struct Gone;
 

@@ -205,7 +205,7 @@ mod tests {
             headers: Headers::Simple,
             allocation: None,
         };
-        let spread = [0..4096, 260_608..264_704, 521_728..525_824, 782_848..786_944, 1_044_480..1_048_576];
+        let spread = [0..4096, 261_120..265_216, 522_240..526_336, 783_360..787_456, 1_044_480..1_048_576];
         assert_eq!(places(&agreed(1 << 20, 512)), spread);
         assert_eq!(places(&agreed(0, 1)), []);
         let one = |size, block| match places(&agreed(size, block)).as_slice() {

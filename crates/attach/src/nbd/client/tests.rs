@@ -156,6 +156,38 @@ fn silence_ends() {
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
+/// A server that is lost and made again with the same content is the same; with another it is refused, until the right
+/// one is back.
+#[test]
+fn b22_another_volume_behind_the_address_is_refused() {
+    let (content, hangs_up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(0)));
+    let (shown, loses) = (Arc::clone(&content), Arc::clone(&hangs_up));
+    let fake = Fake { recognise: true, ..Fake::default() };
+    let client = fake.start(move |stream, request| {
+        if loses.swap(0, Ordering::SeqCst) == 1 {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+            return;
+        }
+        let bytes = vec![shown.load(Ordering::SeqCst) as u8; request.length as usize];
+        let payload = [&request.offset.to_be_bytes()[..], &bytes].concat();
+        let (headers, done) = (Headers::Structured, chunk_flags::DONE);
+        send_chunk(stream, headers, request, done, chunk::OFFSET_DATA, &payload);
+    });
+    let read = |volume| {
+        content.store(volume, Ordering::SeqCst);
+        hangs_up.store(1, Ordering::SeqCst);
+        let mut buf = [0; 512];
+        client.read_at(&mut buf, 4096).map(|()| buf)
+    };
+    assert_eq!(read(1).unwrap(), [1; 512]);
+    let error = read(2).unwrap_err();
+    assert!(error.to_string().contains("another volume is behind this address"), "{error}");
+    hangs_up.store(0, Ordering::SeqCst);
+    assert!(client.read_at(&mut [0; 512], 4096).is_err(), "and again");
+    content.store(1, Ordering::SeqCst);
+    client.read_at(&mut [0; 512], 4096).unwrap();
+}
+
 #[test]
 fn exports_that_cannot_be_are_refused() {
     let export = |size: u64| [&info::EXPORT.to_be_bytes()[..], &size.to_be_bytes(), &[0, 1]].concat();
@@ -205,13 +237,15 @@ fn other_servers_are_recognised() {
 struct Fake {
     headers: Headers,
     infos: Vec<Vec<u8>>,
+    /// Whether the client asks more than a test tells it to.
+    recognise: bool,
 }
 
 impl Default for Fake {
     fn default() -> Self {
         let flags = export::HAS_FLAGS | export::SEND_FLUSH;
         let export = [&info::EXPORT.to_be_bytes()[..], &SIZE.to_be_bytes(), &flags.to_be_bytes()].concat();
-        Self { headers: Headers::Structured, infos: vec![export] }
+        Self { headers: Headers::Structured, infos: vec![export], recognise: false }
     }
 }
 
@@ -221,6 +255,7 @@ impl Fake {
     }
 
     fn connect(self, answer: impl Fn(&mut UnixStream, &Request) + Send + Sync + 'static) -> Result<Client> {
+        let options = Options { recognise: self.recognise, ..impatient() };
         let uri = listen(move |mut stream| {
             if self.shake_hands(&mut stream).is_err() {
                 return;
@@ -234,7 +269,7 @@ impl Fake {
                 answer(&mut stream, &request);
             }
         });
-        Client::connect(&uri, impatient())
+        Client::connect(&uri, options)
     }
 
     fn shake_hands(&self, stream: &mut UnixStream) -> io::Result<()> {
