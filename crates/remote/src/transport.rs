@@ -16,6 +16,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
     HttpService,
 };
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::{Attempt, Policy};
 use rustls::{ClientConfig, RootCertStore};
 use std::error::Error as StdError;
@@ -44,6 +45,7 @@ impl Transport {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .user_agent(concat!("keyway/", env!("CARGO_PKG_VERSION")))
+            .dns_resolver(Arc::new(Names { limit: timeout / 2 }))
             .redirect(Policy::custom(follow))
             // It would tell the next server the signature in the query.
             .referer(false)
@@ -109,6 +111,20 @@ impl HttpService for Transport {
 impl HttpConnector for Transport {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(self.clone()))
+    }
+}
+
+/// Names are looked up without the C library.
+struct Names {
+    limit: Duration,
+}
+
+impl Resolve for Names {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (name, limit) = (name.as_str().to_owned(), self.limit);
+        // The port is filled in by who connects.
+        let looked_up = tokio::task::spawn_blocking(move || keyway_resolve::resolve(&name, 0, limit));
+        Box::pin(async move { Ok(Box::new(looked_up.await??.into_iter()) as Addrs) })
     }
 }
 

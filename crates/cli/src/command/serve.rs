@@ -12,7 +12,7 @@ use keyway_volume::Storage;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -251,10 +251,13 @@ fn socket(args: &Args) -> Result<Option<PathBuf>> {
 /// All that the address's name stands for.
 fn tcp_addresses(args: &Args) -> Result<Vec<SocketAddr>> {
     let port = args.number(&PORT).and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
-    let address = args.text(&ADDRESS).unwrap_or("127.0.0.1");
-    let found = (address, port).to_socket_addrs().map(Iterator::collect);
-    found.map_err(|e| Failure::new(Exit::Device, format!("Cannot find the address {address}: {e}.")))
+    let host = args.text(&ADDRESS).unwrap_or("127.0.0.1");
+    keyway_resolve::resolve(host, port, LOOKS_UP_WITHIN)
+        .map_err(|e| Failure::new(Exit::Parameters, format!("Cannot listen at {host}: {e}.")))
 }
+
+/// A name to listen at is one of this machine's.
+const LOOKS_UP_WITHIN: Duration = Duration::from_secs(10);
 
 fn options(args: &Args) -> Result<Options> {
     let mut options = Options {

@@ -3,6 +3,7 @@
 
 mod credentials;
 mod hostile;
+mod names;
 mod s3;
 mod server;
 mod side_by_side;

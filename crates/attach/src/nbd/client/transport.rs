@@ -6,7 +6,7 @@ use crate::tls;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +26,7 @@ impl Socket {
         match address {
             Address::Tcp { host, port } => {
                 let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
-                for address in (host.as_str(), *port).to_socket_addrs()? {
+                for address in keyway_resolve::resolve(host, *port, patience)? {
                     match TcpStream::connect_timeout(&address, patience) {
                         Ok(socket) => {
                             // Requests are sent whole: waiting for more to send would only delay them.
