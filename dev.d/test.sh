@@ -72,8 +72,8 @@ format_check() {
 }
 
 layer_unit() {
-    cargo_test --bins --lib --test '*' $(packages attach boot format remote volume)
-    cargo_test --doc $(packages attach boot crypto format measure remote volume)
+    cargo_test --bins --lib --test '*' $(packages attach boot format remote resolve volume)
+    cargo_test --doc $(packages attach boot crypto format measure remote resolve volume)
     cargo_test --lib --test harness --test threats $(packages tests)
 }
 
