@@ -111,12 +111,12 @@ impl Kernel {
 
     /// The loop devices that stand for it, those that stand for these included.
     pub(super) fn loops_over(&self, of: Subject) -> Vec<Loop> {
-        let all: Vec<(Loop, PathBuf)> = self.loops();
+        let (all, mounts) = (self.loops(), self.mounts());
         let mut found: Vec<Loop> = Vec::new();
         let mut below = vec![of];
         while let Some(subject) = below.pop() {
             for (device, backing) in &all {
-                if !found.contains(device) && subject.is_at(backing) {
+                if !found.contains(device) && self.is_at(subject, backing, &mounts) {
                     found.push(device.clone());
                     below.push(Subject::Device { number: device.number });
                 }
@@ -169,35 +169,65 @@ impl Kernel {
     fn how_open(&self, pid: u32, of: Subject) -> Option<Open> {
         let process = self.proc.join(pid.to_string());
         let descriptors = fs::read_dir(process.join("fd")).ok()?.flatten();
-        let mine = descriptors.filter(|descriptor| of.is_at(&descriptor.path()));
-        let how = mine.map(|descriptor| {
+        let how = descriptors.filter_map(|descriptor| {
             let info = fs::read(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
-            let locked = info.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"lock:"));
-            if locked { Open::Locked } else { Open::Plainly }
+            let is_it = self.may_be(of, &descriptor.path(), &info) && of.is_at(&descriptor.path());
+            let locked = || info.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"lock:"));
+            is_it.then(|| if locked() { Open::Locked } else { Open::Plainly })
         });
         how.max()
     }
 
+    /// Whether a descriptor may be of it, before its file system is asked, which may never answer (FUSE, NFS): of files the
+    /// kernel knows the inode's number (since Linux 5.14), of devices the name.
+    fn may_be(&self, of: Subject, descriptor: &Path, info: &[u8]) -> bool {
+        match of {
+            Subject::Device { .. } => {
+                fs::read_link(descriptor).is_ok_and(|target| target.starts_with(&self.dev))
+            }
+            Subject::File { inode, .. } => {
+                let mut numbers =
+                    info.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"ino:"));
+                let same = |number: &[u8]| number.trim_ascii() == inode.to_string().as_bytes();
+                numbers.next().is_none_or(same)
+            }
+        }
+    }
+
     /// Where it is mounted, by number, or (btrfs, FUSE) by what the mount says that it is made from.
     fn mount(&self, of: Subject) -> Option<Holder> {
-        let table = fs::read(self.proc.join("self/mountinfo")).ok()?;
-        let place = table.split(|byte| *byte == b'\n').find_map(|line| {
-            let mut fields = line.split(|byte| *byte == b' ');
-            let number = fields.nth(2)?;
-            let place = fields.nth(1)?;
-            let source = fields.skip_while(|field| *field != b"-").nth(2)?;
-            let same = matches!(of, Subject::Device { number: own } if number == name_of(own).as_bytes());
-            let made_from = || source.starts_with(b"/") && of.is_at(Path::new(&unescaped(source)));
-            (same || made_from()).then(|| Holder::Mount(unescaped(place).into()))
+        let mounts = self.mounts();
+        let found = mounts.iter().find(|mount| {
+            let same = matches!(of, Subject::Device { number } if mount.number == name_of(number));
+            same || self.is_at(of, &mount.source, &mounts)
         });
-        place
+        found.map(|mount| Holder::Mount(mount.place.clone()))
+    }
+
+    /// All mounts that this process sees.
+    fn mounts(&self) -> Vec<Mount> {
+        let table = fs::read(self.proc.join("self/mountinfo")).unwrap_or_default();
+        table.split(|byte| *byte == b'\n').filter_map(Mount::of).collect()
     }
 
     fn is_swap(&self, of: Subject) -> bool {
         let table = fs::read(self.proc.join("swaps")).unwrap_or_default();
         let lines = table.split(|byte| *byte == b'\n').skip(1);
         let mut names = lines.filter_map(|line| line.split(|byte| *byte == b' ').next());
-        names.any(|name| name.starts_with(b"/") && of.is_at(Path::new(&unescaped(name))))
+        let mounts = self.mounts();
+        names.any(|name| self.is_at(of, Path::new(&unescaped(name)), &mounts))
+    }
+
+    /// Whether it is at this path, which the kernel gave. A file system whose server may never answer is not asked, unless
+    /// it is the one that is looked for.
+    fn is_at(&self, of: Subject, path: &Path, mounts: &[Mount]) -> bool {
+        if !path.is_absolute() {
+            return false;
+        }
+        let longest = mounts.iter().filter(|it| path.starts_with(&it.place));
+        let home = longest.max_by_key(|it| it.place.as_os_str().len());
+        let is_own = |home: &Mount| matches!(of, Subject::File { dev, .. } if home.number == name_of(dev));
+        home.is_none_or(|home| !home.has_server() || is_own(home)) && of.is_at(path)
     }
 
     /// A device that is made of the one in this directory of sysfs.
@@ -252,6 +282,32 @@ enum Open {
     Plainly,
     Locked,
 }
+
+/// A line of mountinfo.
+struct Mount {
+    number: String,
+    place: PathBuf,
+    kind: String,
+    source: PathBuf,
+}
+
+impl Mount {
+    fn of(line: &[u8]) -> Option<Self> {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let number = String::from_utf8_lossy(fields.nth(2)?).into_owned();
+        let place = unescaped(fields.nth(1)?).into();
+        let mut behind = fields.skip_while(|field| *field != b"-").skip(1);
+        let kind = String::from_utf8_lossy(behind.next()?).into_owned();
+        Some(Self { number, place, kind, source: unescaped(behind.next()?).into() })
+    }
+
+    fn has_server(&self) -> bool {
+        SERVED.iter().any(|kind| self.kind.starts_with(kind))
+    }
+}
+
+/// File systems behind which there is a process or another machine, by how their types begin.
+const SERVED: &[&str] = &["fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "autofs", "virtiofs"];
 
 /// As sysfs and mountinfo write a device's number.
 fn name_of(number: u64) -> String {

@@ -269,6 +269,40 @@ fn a11_the_process_that_has_locked_it_goes_before_others() {
 }
 
 #[test]
+fn a11_a_file_system_that_may_never_answer_is_not_asked() {
+    let told = Told::new("served");
+    let image = told.file("served/image", "");
+    let subject = told.subject(&image);
+    let Subject::File { dev, inode } = subject else { unreachable!() };
+    told.device("loop0", "", "7:0");
+    told.file("sys/class/block/loop0/loop/backing_file", format!("{}\n", image.display()));
+    let found = || told.kernel.loops_over(subject).len();
+    assert_eq!(found(), 1);
+    let place = image.parent().unwrap().to_str().unwrap().to_owned();
+    for kind in ["fuse.keyway", "fuseblk", "nfs4", "cifs", "9p", "virtiofs"] {
+        told.mounts(&format!("{NOTHING}30 22 0:9999 / {place} rw - {kind} x rw\n"));
+        assert_eq!(found(), 0, "{kind}");
+    }
+    told.mounts(&format!("30 22 {} / {place} rw - fuse x rw\n", name_of(dev)));
+    assert_eq!(found(), 1, "what is looked for is there itself");
+    told.mounts(&format!("29 1 0:9999 / / rw - fuse x rw\n30 22 8:9 / {place} rw - ext4 x rw\n"));
+    assert_eq!(found(), 1, "the innermost mount counts");
+    told.mounts(&format!("30 22 8:9 / {place} rw - ext4 x rw\n29 1 0:9999 / {place}/image rw - fuse x rw\n"));
+    assert_eq!(found(), 0);
+
+    let may_be = |info: &str| told.kernel.may_be(subject, &image, info.as_bytes());
+    assert!(may_be(&format!("pos:\t0\nino:\t{inode}\n")) && may_be("pos:\t0\n"));
+    assert!(!may_be(&format!("pos:\t0\nino:\t{}\n", inode + 1)) && !may_be(&format!("ino:\t{inode}0\n")));
+    let device = Subject::Device { number: 7 };
+    let link = |to: &Path| {
+        let link = told.root.join(format!("link to {}", to.file_name().unwrap().to_str().unwrap()));
+        symlink(to, &link).unwrap();
+        told.kernel.may_be(device, &link, b"ino:\t1\n")
+    };
+    assert!(link(&told.root.join("dev/loop7")) && !link(&image));
+}
+
+#[test]
 fn a11_names_are_unescaped() {
     for (written, meant) in [
         (r"/plain", "/plain"),
