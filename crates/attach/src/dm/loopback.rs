@@ -5,7 +5,7 @@
 use super::{DeviceNumber, sys};
 use crate::{Error, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
-use rustix::fs::{fstat, stat};
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -122,21 +122,6 @@ pub fn update_size(device: DeviceNumber) -> Result<()> {
 pub fn is_autoclear(device: DeviceNumber) -> bool {
     let text = fs::read_to_string(format!("/sys/dev/block/{device}/loop/autoclear"));
     text.is_ok_and(|text| text.trim() == "1")
-}
-
-/// The loop devices behind which this file is.
-pub fn devices_of(file: &Path) -> Vec<DeviceNumber> {
-    let Ok(wanted) = stat(file) else { return Vec::new() };
-    let same = |number: &DeviceNumber| {
-        let backing = backing_file(*number).and_then(|path| stat(&path).ok());
-        backing.is_some_and(|found| (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino))
-    };
-    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let loops = entries.filter(|entry| entry.file_name().as_bytes().starts_with(b"loop"));
-    loops
-        .filter_map(|entry| fs::read_to_string(entry.path().join("dev")).ok()?.trim().parse().ok())
-        .filter(same)
-        .collect()
 }
 
 fn open(path: impl AsRef<Path>, read_only: bool) -> rustix::io::Result<File> {

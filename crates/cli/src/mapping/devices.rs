@@ -5,8 +5,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use keyway_attach::dm::loopback::{self, Loop};
 use keyway_attach::dm::{DeviceNumber, Mapper};
-use keyway_volume::Storage;
 use keyway_volume::storage::LockTarget;
+use keyway_volume::{Storage, in_use};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -74,14 +74,10 @@ pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
 
 /// Refuses a file that a loop device stands for.
 pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
-    match loopback::devices_of(path).first().filter(|_| is_regular_file(path)) {
-        Some(number) => {
-            let node = Path::new("/dev").join(number.kernel_name().unwrap_or_default());
-            let message = format!(
-                "Cannot use device {} which is in use (attached to {}).",
-                path.display(),
-                node.display()
-            );
+    match in_use::loop_device_of(path).filter(|_| is_regular_file(path)) {
+        Some(node) => {
+            let (path, node) = (path.display(), node.display());
+            let message = format!("Cannot use device {path} which is in use (attached to {node}).");
             Err(Failure::new(Exit::Busy, message))
         }
         None => Ok(()),

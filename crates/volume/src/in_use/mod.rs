@@ -22,7 +22,7 @@ use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What is done to a volume that is used.
@@ -91,6 +91,12 @@ impl InUse {
         }
         Ok(())
     }
+}
+
+/// The loop device that stands for the file at `path`, where there is one.
+pub fn loop_device_of(path: &Path) -> Option<PathBuf> {
+    let found = std::fs::metadata(path).ok()?;
+    Kernel::here().loops_over(Subject::of(&found)).into_iter().next().map(|device| device.node)
 }
 
 /// How something is to be used.

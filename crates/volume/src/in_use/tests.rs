@@ -1,7 +1,6 @@
 use super::*;
 use crate::storage::{Claimed, Exclusive, File, Memory};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -184,6 +183,8 @@ fn a11_a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
     let Some(attached) = Attached::over(&image.0) else { return };
     let Some(above) = Attached::over(&attached.0) else { return };
     let file = image.open();
+    assert_eq!(loop_device_of(&image.0), Some(attached.0.clone()));
+    assert_eq!(loop_device_of(Path::new("/proc/self/exe")), None);
     let mark = write(&file).unwrap();
     for device in [&attached, &above] {
         assert_eq!(device.claim().err(), Some(Errno::EBUSY), "it could be mounted");
