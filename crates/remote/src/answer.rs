@@ -140,6 +140,8 @@ mod tests {
         }
         let none = Answer::judge(StatusCode::PARTIAL_CONTENT, &HeaderMap::new(), &(0..1)).unwrap_err();
         assert!(none.to_string().ends_with("status 206 without Content-Range"), "{none}");
+        let behind = judge("bytes 100-150/150").unwrap_err().to_string();
+        assert!(behind.ends_with("names no bytes of a known length"), "{behind}");
         let other = judge("bytes 0-99/1000").unwrap_err().to_string();
         assert!(other.ends_with("bytes 0-99 instead of 100-199"), "{other}");
     }
@@ -191,6 +193,7 @@ mod tests {
         }
         assert_eq!(date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
         assert_eq!(date("Tue, 29 Feb 2028 23:59:59 GMT"), Some(1_835_481_599));
+        assert_eq!(date("Wed, 01 Mar 2028 00:00:00 GMT"), Some(1_835_481_600));
         assert_eq!(date("Fri, 31 Dec 9999 23:59:59 GMT"), Some(253_402_300_799));
         assert_eq!(date("Wed, 31 Dec 1969 23:59:59 GMT"), None);
         let mut fields = HeaderMap::new();
