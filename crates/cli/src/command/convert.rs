@@ -17,8 +17,8 @@ pub(crate) static CONVERT: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Turn LUKS1 into LUKS2 or back.",
     man: "The data stays where it is. LUKS1 becomes LUKS2 when there is room before the data for the second header. LUKS2 \
-          becomes LUKS1 only when LUKS1 can say the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no tokens. Make a \
-          header backup first.",
+          becomes LUKS1 only when LUKS1 can say the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no tokens. A volume \
+          that is in use is refused. Make a header backup first.",
     options: &[&[&shared::TYPE, &shared::HEADER]],
     examples: &[Example {
         line: "keyway convert --type luks2 disk.img",

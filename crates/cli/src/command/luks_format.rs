@@ -28,7 +28,7 @@ pub(crate) static COMMAND: Command = Command {
     ],
     about: "Make a LUKS volume on a file or device.",
     man: "Writes a new LUKS header and one keyslot. All that the device held is lost: the question before it takes the \
-          word YES only. The volume key is random, unless --volume-key-file gives it.\n\n\
+          word YES only. What is mounted, mapped or open in another program is refused. The volume key is random, unless --volume-key-file gives it.\n\n\
           The default is LUKS2 with aes-xts-plain64, a key of 512 bits and Argon2id. Numbers of sectors are in 512 bytes.",
     options: &[
         &[

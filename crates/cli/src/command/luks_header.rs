@@ -32,7 +32,8 @@ pub(crate) static RESTORE: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Put a header backup back.",
-    man: "The keyslots of the backup replace those of the volume. The word YES is asked for, with what differs.",
+    man: "The keyslots of the backup replace those of the volume. The word YES is asked for, with what differs. A device that \
+          is in use is refused, unless only mappings of the volume itself have it.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
     examples: &[Example {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",

@@ -24,7 +24,8 @@ pub(crate) static COMMAND: Command = Command {
     man: "The bytes are those that a mapping of the volume would show, from the first sector to the last: a file system, \
           a partition table, whatever was put in. Offset and length need not be whole sectors.\n\n\
           A file that --output names appears when it is complete, readable by its owner only. An existing one is \
-          replaced with --force alone. A symbolic link in a directory that others may write is not followed.\n\n\
+          replaced with --force alone. A symbolic link in a directory that others may write is not followed. On a block \
+          device, which must not be in use, the plaintext replaces what was there: the word YES is asked for.\n\n\
           VOLUME may be a URL. https:// and http:// are web servers that serve ranges; user and password come from \
           ~/.netrc, or the file that NETRC names. s3://BUCKET/KEY is an object in S3 or a store like it; its keys come \
           from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or from the profile AWS_PROFILE in \
