@@ -56,7 +56,7 @@ fn b23_a_reader_that_has_gone_ends_nothing() {
     let script = format!("'{}' luksDump /nonexistent 2> >(exec true); sleep 0.1; exit $?", program.display());
     peer("bash", "-c").arg(script).ok();
     let script = format!(
-        "{{ sleep 0.2; '{}' luksDump /nonexistent; echo $? >&3; }} 3>&1 2>&1 >/dev/null | true",
+        "exec 3>&1; {{ sleep 0.2; '{}' luksDump /nonexistent 2>&1 >/dev/null; echo $? >&3; }} | true",
         program.display()
     );
     assert_eq!(peer("bash", "-c").arg(script).ok().text(), "4\n");

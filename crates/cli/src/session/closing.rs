@@ -47,8 +47,12 @@ pub(crate) fn patiently<T>(
             done => return done,
         };
         if begun.elapsed() >= limit {
-            let users = users(mount);
-            return Err(failure.adding(&format!("It is used by {users}.")));
+            let users = fuse::users(mount).join(", ");
+            return Err(if users.is_empty() {
+                failure
+            } else {
+                failure.adding(&format!("It is used by {users}."))
+            });
         }
         if !told && begun.elapsed() >= SILENCE {
             told = true;
@@ -70,7 +74,7 @@ pub(crate) fn wait_until(mount: &Path, limit: Duration, is_over: impl Fn() -> bo
 
 fn users(mount: &Path) -> String {
     let found = fuse::users(mount);
-    if found.is_empty() { "somebody whom this user may not see".to_owned() } else { found.join(", ") }
+    if found.is_empty() { "by whom cannot be seen".to_owned() } else { format!("by {}", found.join(", ")) }
 }
 
 /// Before it is said who is waited for.

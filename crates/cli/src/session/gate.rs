@@ -142,11 +142,11 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// The volume, waiting while it is away; when it does not come back, `absent` has the answer.
+    /// The volume, waiting while it is away; `refused` is called when it does not come back.
     fn with_or<T>(
         &self,
         work: impl FnOnce(&Volume) -> io::Result<T>,
-        absent: impl FnOnce(State) -> io::Result<T>,
+        refused: impl FnOnce(),
     ) -> io::Result<T> {
         loop {
             if let Some(volume) = &*self.lock() {
@@ -157,13 +157,14 @@ impl Gate {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             if matches!(*state, State::Shut | State::Wiped) {
-                return absent(*state);
+                refused();
+                return Err(io::Error::other("the volume is suspended and being closed"));
             }
         }
     }
 
     fn with<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
-        self.with_or(work, |_| Err(closing()))
+        self.with_or(work, || ())
     }
 
     /// [`Gate::with`] for what changes the volume.
@@ -172,10 +173,7 @@ impl Gate {
             true => Err(ErrorKind::ReadOnlyFilesystem.into()),
             false => work(volume),
         };
-        self.with_or(work, |_| {
-            self.turned_away.store(true, Ordering::Relaxed);
-            Err(closing())
-        })
+        self.with_or(work, || self.turned_away.store(true, Ordering::Relaxed))
     }
 
     fn lock(&self) -> RwLockReadGuard<'_, Option<Volume>> {
@@ -209,9 +207,15 @@ impl Storage for Gate {
     }
 
     fn flush(&self) -> io::Result<()> {
-        // Whatever was acknowledged was flushed before the key went, and nothing was since.
-        let absent = |state| if state == State::Shut { Ok(()) } else { Err(closing()) };
-        self.with_or(|volume| volume.flush(), absent)
+        if let Some(volume) = &*self.lock() {
+            return volume.flush();
+        }
+        // Whatever was acknowledged was flushed before the key went, and nothing was since. (The kernel flushes a file for
+        // each process that closes it, by the way of others too: they must not hang.)
+        match *self.state() {
+            State::Wiped => Err(io::Error::other("the volume was closed")),
+            State::Open | State::Suspended | State::Shut => Ok(()),
+        }
     }
 
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
@@ -240,10 +244,6 @@ impl Storage for Gate {
     fn unit(&self) -> u64 {
         self.unit
     }
-}
-
-fn closing() -> io::Error {
-    io::Error::other("the volume is suspended and being closed")
 }
 
 #[cfg(test)]

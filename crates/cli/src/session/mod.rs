@@ -62,6 +62,8 @@ pub(crate) struct Opened {
 /// door may put a socket.
 pub(crate) fn run(name: &Name, open: impl FnOnce(&Directory) -> Result<Opened>) -> Result<()> {
     if !background::is_inside() {
+        // Before anything is asked for.
+        registry::check_place()?;
         return background::start();
     }
     let claim = Claim::take(name)?;

@@ -59,6 +59,11 @@ pub(crate) fn list() -> Vec<Session> {
     found
 }
 
+/// Whether there is a place for sessions of this user's; says which were passed over, and why.
+pub(super) fn check_place() -> Result<()> {
+    runtime::directory(REGISTRY).map(drop)
+}
+
 /// Whether a socket's path is one of a session of this user's, or looks like one.
 pub(crate) fn is_inside(path: &Path) -> bool {
     runtime::is_inside(REGISTRY, path)

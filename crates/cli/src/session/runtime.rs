@@ -96,6 +96,10 @@ fn bases() -> Vec<Base> {
 fn say_once(why: &Error) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let why = why.to_string();
+    // The process that started this one has said so.
+    if super::is_background() {
+        return;
+    }
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(why.clone()) {
         say!("A directory for private sockets is passed over: {}.", why.escape_debug());
     }
