@@ -41,9 +41,9 @@ fn connect(url: &str) -> Result<Client> {
         return Ok(client.clone());
     }
     let uri = Uri::parse(url).map_err(|error| cannot_open(url, &error, Exit::Parameters))?;
-    let mut options = Options::default();
     // A session's socket is a user's own: who else listened there would read and answer in its place.
-    options.own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
+    let own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
+    let options = Options { own_user_only, ..Options::default() };
     let client = Client::connect(&uri, options);
     let client = client.map_err(|error| cannot_open(url, &error, Exit::Device))?;
     connected.push((url.to_owned(), client.clone()));

@@ -58,6 +58,39 @@ fn mappings_are_cryptsetups_to_the_byte() {
     report.has("LIST", "empty");
 }
 
+/// A logical volume, a path of multipath: whoever made it takes it away.
+#[test]
+fn a15_other_peoples_mappings_are_left_alone() {
+    need_machine!();
+    let report = run(
+        Machine::new(),
+        r#"
+        for uuid in "" LVM-0123456789abcdef; do
+            dmsetup create others ${uuid:+--uuid $uuid} --table '0 8 error'
+            key=${uuid%%-*}
+            keyway close others >/tmp/said 2>&1; echo "CLOSE_$key=$? $(cat /tmp/said)"
+            keyway close --deferred others >/dev/null 2>&1; echo "DEFERRED_$key=$?"
+            dmsetup info others >/dev/null && echo "KEPT_$key=yes"
+            dmsetup remove others
+        done
+        dmsetup create plain --uuid CRYPT-PLAIN-plain --table '0 8 error'
+        keyway close plain && echo OURS=closed
+        dmsetup info plain >/dev/null 2>&1 || echo GONE=yes
+        "#,
+    );
+    let line = |whose: &str| {
+        format!(
+            "1 Device others is no mapping of Keyway's or cryptsetup's (it has {whose}, its table is error): dmsetup \
+             removes it."
+        )
+    };
+    report.has("CLOSE_", &line("no UUID")).has("CLOSE_LVM", &line("the UUID LVM-0123456789abcdef"));
+    for key in ["", "LVM"] {
+        report.has(&format!("DEFERRED_{key}"), "1").has(&format!("KEPT_{key}"), "yes");
+    }
+    report.has("OURS", "closed").has("GONE", "yes");
+}
+
 #[test]
 fn mappings_are_suspended_exchanged_and_removed_when_closed() {
     need_machine!();

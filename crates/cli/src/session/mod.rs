@@ -98,7 +98,7 @@ pub(crate) fn is_background() -> bool {
 #[derive(Debug)]
 pub(crate) struct Session {
     directory: Directory,
-    facts: Facts,
+    facts: Box<Facts>,
 }
 
 impl Session {
@@ -107,9 +107,9 @@ impl Session {
         &self.facts
     }
 
-    /// Who it is, for others that cannot have its volume: "open in keyway-session, process 77, as home".
+    /// Who it is, for others that cannot have its volume: "open in keyway-session, process 77, session home".
     pub(crate) fn in_words(&self) -> String {
-        let Facts { name, pid, .. } = &self.facts;
+        let Facts { name, pid, .. } = &*self.facts;
         format!("open in {}, process {pid}, session {}", background::NAME, name.escape_debug())
     }
 }

@@ -149,7 +149,7 @@ fn look(root: &Directory, name: &OsStr) -> Option<Session> {
     let directory = root.enter(name).ok()?;
     match lock(&directory, FlockOperation::NonBlockingLockShared) {
         Ok(None) => {
-            let facts = Facts::from_text(&directory.read(FACTS).ok()?);
+            let facts = Box::new(Facts::from_text(&directory.read(FACTS).ok()?));
             Some(Session { directory, facts })
         }
         Ok(Some(shared)) => {
@@ -189,8 +189,8 @@ fn clear(directory: &Directory) {
     }
     let rest = directory.names().unwrap_or_default().into_iter().filter(|name| name != LOCK && name != FACTS);
     // Never into a directory: something may be mounted there still, and the facts say what.
-    let cleared = rest.map(|name| directory.remove(name).is_ok()).fold(true, |all, done| all && done);
-    if cleared {
+    let kept = rest.filter(|name| directory.remove(name).is_err()).count();
+    if kept == 0 {
         let _ = directory.remove(FACTS);
     }
 }

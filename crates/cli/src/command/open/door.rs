@@ -67,8 +67,7 @@ fn open_door(
     let failed = |e| hint::door(&e);
     match backend {
         Backend::Nbd => {
-            let mut options = nbd::server::Options::default();
-            options.own_user_only = true;
+            let options = nbd::server::Options { own_user_only: true, ..Default::default() };
             let server = Server::new(vec![export], options);
             Ok((Arc::new(server.unix(&directory.path().join("nbd")).map_err(failed)?), "nbd"))
         }
