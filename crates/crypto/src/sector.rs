@@ -6,7 +6,7 @@ use crate::engine::{self, Engine, Run};
 #[cfg(feature = "alloc")]
 use crate::secret::stop_if_wiped;
 #[cfg(feature = "alloc")]
-use crate::{CipherSpec, Cpu, Secret};
+use crate::{CipherSpec, Cpu, Secret, Weakness};
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
@@ -55,8 +55,10 @@ impl SectorCipher {
     /// Expands `key`; the code that runs later is chosen here, once, from `cpu`.
     pub fn new(spec: &CipherSpec, key: &Secret, sector_size: SectorSize, cpu: Cpu) -> Result<Self, Error> {
         spec.check_sector_size(sector_size)?;
+        // cryptsetup's headers name a key's length here too; dm-crypt gets none.
+        let key = if spec.weakness() == Some(Weakness::NoEncryption) { &[] } else { key.expose() };
         spec.check_key_bits(8 * key.len())?;
-        Ok(Self { sector_size, large_ivs: false, engine: engine::build(spec, key.expose(), cpu) })
+        Ok(Self { sector_size, large_ivs: false, engine: engine::build(spec, key, cpu) })
     }
 
     /// Lets IVs count sectors, as dm-crypt does with `iv_large_sectors`, not 512-byte units.

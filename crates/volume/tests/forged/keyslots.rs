@@ -59,6 +59,29 @@ fn a14_nor_do_they_when_digest_and_segment_are_the_forgers_too() {
     }
 }
 
+/// cipher_null in LUKS1 is the keyslots' too: the key lies there for everybody, and any passphrase opens.
+#[test]
+fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
+    let disk = Disk::luks1();
+    disk.storage.write_at(b"cipher_null\0", 8).unwrap();
+    disk.storage.write_at(b"ecb\0\0\0\0\0\0\0\0\0", 40).unwrap();
+    let area = Area { offset: Bytes(4096), size: Bytes(64 * 4000) };
+    let none = Secret::copy_from(&[]);
+    disk.storage.write_at(&material(&disk.key, "cipher_null-ecb", &none, area), area.offset.0).unwrap();
+    let refused = disk.open("whatever", &Terms::default()).err().unwrap().to_string();
+    assert!(refused.starts_with("segment 0 is under cipher_null-ecb, which encrypts nothing"), "{refused}");
+    let luks = Luks::open_with(disk.storage.clone(), Access::Probe, Locking::Disabled).unwrap();
+    let refused = unlock(&luks, &secret("whatever"), &UnlockOptions::default()).err().unwrap().to_string();
+    assert!(refused.starts_with("keyslot 0 cannot be used: its area is under cipher_null-ecb"), "{refused}");
+
+    let weak = Terms { weak_ciphers: true, linear_segments: false };
+    let opened = disk.open("whatever", &weak).unwrap();
+    assert!(opened.volume_key().ct_eq(disk.key.expose()));
+    let mut first = [0; 512];
+    disk.volume(&opened).unwrap().read_at(&mut first, 0).unwrap();
+    assert_eq!(first[..], disk.storage.to_vec()[2 << 20..][..512]);
+}
+
 /// A second digest for the owner's segment: its keyslots would open to a key that the owner never had.
 #[test]
 fn a14_a_second_volume_key_is_refused() {
