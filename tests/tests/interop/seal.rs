@@ -35,7 +35,7 @@ fn a04_a_seal_outlives_cryptsetups_keyslots() {
     v.run(cryptsetup, "luksAddKey --unbound --key-size 256").args(CHEAP_ADD).arg(&v.second_key).ok();
     v.run(cryptsetup, "repair -q").ok();
     read(&v).arg(&v.third_key).ok();
-    v.run(cryptsetup, "open --test-passphrase -d").arg(&v.third_key).ok();
+    v.run(cryptsetup, "open --test-passphrase").arg("-d").arg(&v.third_key).ok();
     v.dump();
 
     v.run(cryptsetup, "config --label forged").ok();
@@ -103,7 +103,7 @@ const FORGERIES: &[(&str, &str, &str)] = &[
         "\"offset\":\"16781312\",\"size\":\"dynamic\"",
         "segments.0.offset",
     ),
-    ("\"size\":\"dynamic\"", "\"size\":\"4096\"", "data.end"),
+    ("\"size\":\"dynamic\"", "\"size\":\"4096\"", "segments.0.size"),
     ("\"iv_tweak\":\"0\"", "\"iv_tweak\":\"8\"", "segments.0.iv_tweak"),
     (
         "\"sector_size\":",

@@ -17,12 +17,14 @@ fn volume(scratch: &Scratch) -> (PathBuf, PathBuf) {
 fn openers(scratch: &Scratch, volume: &Path, key: &Path) -> Vec<Run> {
     let on = |line: &str| keyway(line).arg("-d").arg(key).arg(volume);
     let new = |name: &str| scratch.path(name);
+    let directory = new("directory");
+    std::fs::create_dir_all(&directory).unwrap();
     vec![
         on("read --length 512"),
         on("write").arg(scratch.file("patch", "x")),
         on("copy --to raw").arg(new("copied")),
         keyway("serve --socket").arg(new("socket")).arg("-d").arg(key).arg(volume),
-        on("mount --foreground").arg(scratch.root()),
+        on("mount --foreground").arg(directory),
         on("open --backend nbd").arg("policy-test"),
         on("open --test-passphrase"),
         on("-q luksDump --dump-volume-key"),

@@ -5,6 +5,7 @@ use super::{Subject, Terms};
 use crate::policy::{Finding, Policy};
 use crate::seal::{Broken, Seal};
 use crate::{Error, Result};
+use keyway_format::text::Shown;
 use std::fmt;
 
 /// A policy and the name of its file.
@@ -68,7 +69,7 @@ impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy { policy, finding: Finding { rule, line, wanted, found, .. } } => {
-                write!(f, "{policy}:{line} demands {rule} = {wanted}: {found}")
+                write!(f, "{policy}:{line} demands {rule} = {wanted}: {}", Shown(found))
             }
             Self::Seal(broken) => broken.fmt(f),
         }

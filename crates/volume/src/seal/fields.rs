@@ -2,6 +2,7 @@
 
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{BinaryHeader, Metadata, SegmentKind, SegmentSize};
+use keyway_format::text::Shown;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
@@ -112,12 +113,13 @@ impl Fields {
     }
 
     pub(super) fn first_difference(&self, now: &Self) -> Option<Difference> {
-        // Of a device that nobody looked at, nothing can differ.
+        // Of a device that nobody looked at, nothing can differ; of one that was, what the header itself says comes first.
         let unknown = now.0.contains_key("data");
-        let differs = |field: &&String| {
-            self.0.get(*field) != now.0.get(*field) && !(unknown && field.split('.').next() == Some("data"))
-        };
-        let field = self.0.keys().chain(now.0.keys()).filter(differs).min()?;
+        let of_device = |field: &str| field.split('.').next() == Some("data");
+        let differs =
+            |field: &&String| self.0.get(*field) != now.0.get(*field) && !(unknown && of_device(field));
+        let fields = self.0.keys().chain(now.0.keys()).filter(differs);
+        let field = fields.min_by_key(|field| (of_device(field), *field))?;
         let (sealed, now) = (self.0.get(field).cloned(), now.0.get(field).cloned());
         Some(Difference { field: field.clone(), sealed, now })
     }
@@ -130,11 +132,12 @@ fn step(name: &str) -> String {
 
 impl Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = Shown(&self.field);
         match (&self.sealed, &self.now) {
-            (Some(sealed), Some(now)) => write!(f, "{} is {now}, sealed as {sealed}", self.field),
-            (Some(sealed), None) => write!(f, "{} is missing, sealed as {sealed}", self.field),
-            (None, Some(now)) => write!(f, "{} is {now}, and was not there when it was sealed", self.field),
-            (None, None) => f.write_str(&self.field),
+            (Some(sealed), Some(now)) => write!(f, "{field} is {}, sealed as {}", Shown(now), Shown(sealed)),
+            (Some(sealed), None) => write!(f, "{field} is missing, sealed as {}", Shown(sealed)),
+            (None, Some(now)) => write!(f, "{field} is {}, and was not there when it was sealed", Shown(now)),
+            (None, None) => field.fmt(f),
         }
     }
 }

@@ -26,6 +26,7 @@ use keyway_crypto::kdf::{hkdf, hmac};
 use keyway_crypto::{Hash, Secret};
 use keyway_format::json::Object;
 use keyway_format::luks2::{BinaryHeader, Metadata};
+use keyway_format::text::Shown;
 use std::fmt::{self, Display};
 
 /// The seal that stands in a header. Nothing of it is known to be genuine before [`Seal::verify`].
@@ -229,7 +230,7 @@ impl Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("it is not sealed"),
-            Self::Unreadable(why) => write!(f, "its seal cannot be read: {why}"),
+            Self::Unreadable(why) => write!(f, "its seal cannot be read: {}", Shown(why)),
             Self::Differs(difference) => write!(f, "it does not match its seal: {difference}"),
             Self::Forged => f.write_str("its seal was not made with its volume key, or was changed"),
             Self::Context => f.write_str("its seal has another context (seal-context)"),

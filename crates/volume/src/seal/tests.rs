@@ -90,7 +90,7 @@ fn a04_every_forged_field_is_named() {
     let (luks, key) = sealed(Some("context"));
     for (from, to, field) in [
         ("aes-xts-plain64", "aes-xts-plain", "segments.0.encryption"),
-        (r#""size":"dynamic""#, r#""size":"4096""#, "data.end"),
+        (r#""size":"dynamic""#, r#""size":"4096""#, "segments.0.size"),
         (r#""iv_tweak":"0""#, r#""iv_tweak":"1""#, "segments.0.iv_tweak"),
         (r#""sector_size":512"#, r#""sector_size":1024"#, "segments.0.sector_size"),
         (r#""type":"crypt""#, r#""type":"linear""#, "segments.0.type"),
