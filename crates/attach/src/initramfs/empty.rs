@@ -48,15 +48,16 @@ fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
 
 /// A directory in a directory: never what a link leads to, and of the same mount.
 fn open_below(directory: BorrowedFd<'_>, name: &CString) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    match openat2(directory, name, flags, Mode::empty(), within) {
+    match openat2(directory, name, BELOW, Mode::empty(), WITHIN) {
         // Before Linux 5.6, or forbidden by a container's filter: the device is compared in any case.
-        Err(Errno::NOSYS | Errno::PERM) => openat(directory, name, flags, Mode::empty()),
+        Err(Errno::NOSYS | Errno::PERM) => openat(directory, name, BELOW, Mode::empty()),
         opened => opened,
     }
 }
 
+const BELOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const WITHIN: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
 /// Directories in directories, each an open descriptor.
 const DEEPEST: usize = 200;
 
@@ -86,6 +87,10 @@ mod tests {
         symlink(&outside, place.join("a/link")).unwrap();
         symlink(outside.join("mine"), place.join("file-link")).unwrap();
         let opened = File::open(&place).unwrap();
+        // Never itself, nor what it is in.
+        let mut found = names(opened.as_fd()).unwrap();
+        found.sort();
+        assert_eq!(found, [c".hidden", c"a", c"file-link", c"hollow"].map(ToOwned::to_owned));
         // The name leads elsewhere by now: the descriptor does not.
         let moved = place.with_extension("moved");
         fs::rename(&place, &moved).unwrap();

@@ -43,7 +43,7 @@ impl Initramfs {
     pub fn restore_init(&self, original: &str, directory: &str) -> Result<()> {
         renameat(&self.root, original, &self.root, "init")
             .map_err(|why| failed("putting the image's own /init back", why))?;
-        if let Ok(ours) = openat(&self.root, directory, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+        if let Ok(ours) = openat(&self.root, directory, NO_LINK, Mode::empty())
             && fstat(&ours).ok().map(|it| it.st_dev) == fstat(&self.root).ok().map(|it| it.st_dev)
         {
             let _ = empty::empty(ours.as_fd());
@@ -57,8 +57,8 @@ impl Initramfs {
     /// # Errors
     /// [`Error::Refused`] says why not.
     pub fn replaceable_by(self, new_root: &Path) -> Result<Replacement> {
-        let new_root = open(new_root, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
-            .map_err(|why| failed("opening the new root", why))?;
+        let new_root =
+            open(new_root, NO_LINK, Mode::empty()).map_err(|why| failed("opening the new root", why))?;
         let change = Change::gather(self.root.as_fd(), new_root.as_fd())
             .map_err(|why| failed("looking at the new root", why))?;
         change.judge().map_err(refused)?;
@@ -104,6 +104,7 @@ fn refused(why: Refusal) -> Error {
 }
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const NO_LINK: OFlags = DIRECTORY.union(OFlags::NOFOLLOW);
 
 #[cfg(test)]
 mod tests {
@@ -162,7 +163,13 @@ mod tests {
             image.restore_init("keyway/original-init", "keyway").unwrap();
             assert_eq!(fs::read_to_string("/init").unwrap(), "#!/bin/sh\n");
             assert!(!fs::exists("/keyway").unwrap() && fs::exists("/bin/program").unwrap());
-            // A mount in the directory's place is not ours.
+            // What a link in the directory's place leads to is not ours.
+            fs::write("/again", "").unwrap();
+            std::os::unix::fs::symlink("bin", "/keyway").unwrap();
+            image.restore_init("again", "keyway").unwrap();
+            assert!(fs::exists("/bin/program").unwrap());
+            fs::remove_file("/keyway").unwrap();
+            // Nor is a mount.
             fs::create_dir("/keyway").unwrap();
             mount("tmpfs", "/keyway", "tmpfs", NO_FLAGS, None).unwrap();
             fs::write("/keyway/data", "data").unwrap();
@@ -185,6 +192,9 @@ mod tests {
             };
             assert!(why("/sysroot").contains("no other file system than /"));
             assert!(why("/nowhere").starts_with("opening the new root: "));
+            std::os::unix::fs::symlink("/outside", "/link").unwrap();
+            assert!(why("/link").starts_with("opening the new root: "));
+            fs::remove_file("/link").unwrap();
             mount("tmpfs", "/sysroot", "tmpfs", NO_FLAGS, None).unwrap();
             fs::create_dir("/sysroot/below").unwrap();
             assert!(why("/sysroot/below").contains("nothing is mounted on the new root"));

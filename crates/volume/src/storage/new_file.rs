@@ -50,8 +50,7 @@ impl NewFile {
             Ok(fd) => (fd, None),
             Err(_) => {
                 let name = place.beside(beside);
-                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-                (openat(name.directory(), name.name(), flags, OWNER_ONLY)?, Some(name))
+                (name.make(OWNER_ONLY.as_raw_mode())?.into(), Some(name))
             }
         };
         let file = Arc::new(File::from_file(fs::File::from(fd), target)?);
@@ -98,7 +97,7 @@ impl NewFile {
         }
         self.temporary = None;
         // Not every file system can sync a directory; the content is safe by now.
-        let directory = openat(self.target.directory(), ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let directory = openat(self.target.directory(), ".", OFlags::CLOEXEC, Mode::empty());
         let _ = directory.map(|directory| rustix::fs::fsync(directory));
         Ok(())
     }
@@ -143,7 +142,7 @@ impl Temporary {
 fn unnamed(place: &Place) -> Result<rustix::fd::OwnedFd, Errno> {
     // Its name will come from /proc: without it, better start with one.
     rustix::fs::access("/proc/self/fd", rustix::fs::Access::EXISTS)?;
-    openat(place.directory(), ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, OWNER_ONLY)
+    openat(place.directory(), ".", UNNAMED, OWNER_ONLY)
 }
 
 fn beside(name: &OsStr) -> OsString {
@@ -154,6 +153,7 @@ fn beside(name: &OsStr) -> OsString {
 }
 
 const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
+const UNNAMED: OFlags = OFlags::RDWR.union(OFlags::TMPFILE).union(OFlags::CLOEXEC);
 const WRITE: u32 = 0o222;
 
 #[cfg(test)]

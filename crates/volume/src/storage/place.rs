@@ -81,7 +81,7 @@ impl Place {
 
     /// Opens the pipe or device that is there for writing. Of a process's descriptors (/dev/stdout) it opens what they stand for.
     pub fn open(&self) -> io::Result<File> {
-        self.open_with(OFlags::WRONLY | OFlags::NOCTTY | self.last(), 0)
+        self.open_with(THERE.union(self.last()), 0)
     }
 
     /// Makes a file with these permission bits, less the umask.
@@ -89,17 +89,17 @@ impl Place {
     /// # Errors
     /// `AlreadyExists` when something is there, a link that leads nowhere included.
     pub fn make(&self, mode: u32) -> io::Result<File> {
-        self.open_with(OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)
+        self.open_with(NEW, mode)
     }
 
     /// Opens for writing what is there, emptied where it is a file; or makes a file.
     pub fn make_or_empty(&self, mode: u32) -> io::Result<File> {
-        self.open_with(OFlags::WRONLY | OFlags::NOCTTY | OFlags::TRUNC | OFlags::CREATE | self.last(), mode)
+        self.open_with(EITHER.union(OFlags::TRUNC).union(self.last()), mode)
     }
 
     /// As [`Place::make_or_empty`], with what is in a file left as it is.
     pub fn make_or_open(&self, mode: u32) -> io::Result<File> {
-        self.open_with(OFlags::WRONLY | OFlags::NOCTTY | OFlags::CREATE | self.last(), mode)
+        self.open_with(EITHER.union(self.last()), mode)
     }
 
     /// A descriptor's name is a link that the kernel alone can follow.
@@ -109,7 +109,7 @@ impl Place {
 
     fn open_with(&self, flags: OFlags, mode: u32) -> io::Result<File> {
         let mode = Mode::from_raw_mode(mode);
-        Ok(openat(&*self.directory, &self.name, flags | OFlags::CLOEXEC, mode)?.into())
+        Ok(openat(&*self.directory, &self.name, flags.union(OFlags::CLOEXEC), mode)?.into())
     }
 
     /// Whether it stands for a descriptor of a process (/dev/stdout, /proc/self/fd/1).
@@ -151,8 +151,7 @@ fn target(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<PathBuf> {
 
 /// A directory, for its names alone: the right to search it is enough.
 fn enter(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(directory, name, flags, Mode::empty())?)
+    Ok(openat(directory, name, DIRECTORY, Mode::empty())?)
 }
 
 /// The next component is the last element.
@@ -174,6 +173,12 @@ impl fmt::Display for Planted {
 
 impl std::error::Error for Planted {}
 
+/// What is there already, what must not be, and either.
+const THERE: OFlags = OFlags::WRONLY.union(OFlags::NOCTTY);
+const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL);
+const EITHER: OFlags = THERE.union(OFlags::CREATE);
+const DIRECTORY: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// For group and others.
 const WRITABLE: u32 = 0o022;
 /// PROC_SUPER_MAGIC (Linux, include/uapi/linux/magic.h).
