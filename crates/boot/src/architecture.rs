@@ -82,7 +82,7 @@ impl Architecture {
     /// Whether a kernel of this architecture runs programs of that one: its own, and those with addresses of half the size.
     pub fn runs(self, program: Self) -> bool {
         let is_smaller = self.is_wide && !program.is_wide && self.is_little == program.is_little;
-        self == program || is_smaller && (self.machine, program.machine).is_family()
+        self == program || is_smaller && is_family(self.machine, program.machine)
     }
 
     /// Whether U-Boot calls it by this name.
@@ -101,14 +101,9 @@ impl Architecture {
     }
 }
 
-trait Family {
-    fn is_family(self) -> bool;
-}
-
-impl Family for (u16, u16) {
-    fn is_family(self) -> bool {
-        self.0 == self.1 || FAMILIES.contains(&self)
-    }
+/// Whether a kernel of 64 bits for one machine runs programs of 32 bits for the other.
+fn is_family(kernel: u16, program: u16) -> bool {
+    kernel == program || FAMILIES.contains(&(kernel, program))
 }
 
 impl fmt::Display for Architecture {

@@ -123,7 +123,7 @@ fn is_file(found: &Stat) -> bool {
 /// The type of what is mounted on `/`, by proc_pid_mountinfo(5): of several the last is on top.
 fn kind_of_root(mounts: &str) -> Option<&str> {
     let of_root = |line: &&str| line.split(' ').nth(4) == Some("/");
-    let line = mounts.lines().filter(of_root).last()?;
+    let line = mounts.lines().rfind(of_root)?;
     line.split_once(" - ")?.1.split(' ').next()
 }
 

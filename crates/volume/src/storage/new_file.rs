@@ -98,7 +98,7 @@ impl NewFile {
         self.temporary = None;
         // Not every file system can sync a directory; the content is safe by now.
         let directory = openat(self.target.directory(), ".", OFlags::CLOEXEC, Mode::empty());
-        let _ = directory.map(|directory| rustix::fs::fsync(directory));
+        let _ = directory.map(rustix::fs::fsync);
         Ok(())
     }
 

@@ -190,6 +190,7 @@ const MOST_LINKS: usize = 40;
 mod tests {
     use super::*;
     use std::fs::{self, Permissions};
+    use std::io::{Read, Write};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     fn scratch(name: &str) -> PathBuf {
@@ -289,7 +290,6 @@ mod tests {
 
     #[test]
     fn descriptors_are_opened_by_the_kernel() {
-        use std::io::{Read, Write};
         use std::os::fd::AsRawFd;
         let (mut reader, writer) = io::pipe().unwrap();
         for path in
@@ -323,10 +323,10 @@ mod tests {
         drop(place("new", false).make(0o400).unwrap());
         assert_eq!(mode("new"), 0o400);
         assert_eq!(place("new", false).make(0o600).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        std::io::Write::write_all(&mut place("link", true).make_or_empty(0o600).unwrap(), b"long").unwrap();
-        std::io::Write::write_all(&mut place("elsewhere", true).make_or_empty(0o644).unwrap(), b"x").unwrap();
+        place("link", true).make_or_empty(0o600).unwrap().write_all(b"long").unwrap();
+        place("elsewhere", true).make_or_empty(0o644).unwrap().write_all(b"x").unwrap();
         assert_eq!((fs::read(scratch.join("elsewhere")).unwrap(), mode("elsewhere")), (b"x".to_vec(), 0o600));
-        std::io::Write::write_all(&mut place("elsewhere", true).make_or_open(0o644).unwrap(), b"").unwrap();
+        place("elsewhere", true).make_or_open(0o644).unwrap().write_all(b"").unwrap();
         assert_eq!(fs::read(scratch.join("elsewhere")).unwrap(), b"x");
         drop(place("other", true).make_or_open(0o400).unwrap());
         assert_eq!(mode("other"), 0o400);
