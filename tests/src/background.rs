@@ -1,7 +1,7 @@
 //! Programs that run while a test does, and end with it.
 
 use crate::run::Run;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,9 +46,12 @@ impl Background {
         self.end();
     }
 
-    /// SIGSTOP: it is there and does not answer.
+    /// SIGSTOP: it is there and does not answer from the moment on that this returns.
     pub fn stop(&self) {
-        kill_process(Pid::from_child(&self.0), Signal::STOP).expect("our child");
+        let child = Pid::from_child(&self.0);
+        kill_process(child, Signal::STOP).expect("our child");
+        // Told when its last thread has stopped.
+        waitpid(Some(child), WaitOptions::UNTRACED).expect("our child");
     }
 
     /// SIGTERM, upon which it ends well, within half a minute.
