@@ -348,4 +348,4 @@ fn unescaped(field: &[u8]) -> OsString {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,3 +1,4 @@
+use super::holder::tests::Told;
 use super::*;
 use crate::storage::{Claimed, Exclusive, File, Memory};
 use std::collections::BTreeSet;
@@ -249,4 +250,65 @@ fn a11_a_claim_is_held_as_long_as_anybody_holds_the_storage() {
     assert!(!shared.is_exclusive());
     holder(Exclusive::claim(Arc::new(shared)).map(drop));
     assert!(Memory::zeroed(1).is_exclusive());
+}
+
+const UUID: &str = "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1";
+
+/// How a header is to be written while the volume may be mapped.
+const BESIDE: Wish<'_> = Wish { access: Access::Write, shared: false, volume: Some(UUID) };
+/// How anything is.
+const ALONE: Wish<'_> = Wish { volume: None, ..BESIDE };
+
+#[test]
+fn a11_a_header_may_be_saved_beside_mappings_of_its_volume_and_nothing_else() {
+    let told = Told::new("beside");
+    let Subject::Device { number } = told.device("sda", "", "8:0") else { unreachable!() };
+    told.device("dm-0", "", "253:0");
+    told.holds("dm-0", "sda");
+    told.file("sys/class/block/dm-0/dm/name", "home\n");
+    let mapped = Holder::Mapping("home".into());
+    let node = PathBuf::from("/dev/no such device");
+    let device = Loop { node: node.clone(), number };
+    let through = Holder::Through(node, Box::new(mapped.clone()));
+    for (uuid, spared) in [("CRYPT-LUKS2-6e2b0c274ef64bd4b92ea1ca1c1a6aa1-home\n", true), ("LVM-x\n", false)]
+    {
+        told.file("sys/class/block/dm-0/dm/uuid", uuid);
+        let held = || Err(Errno::EBUSY);
+        assert_eq!(holder(ALONE.claim(&told.kernel, number, held())), mapped);
+        assert_eq!(holder(ALONE.claim_loop(&told.kernel, &device)), through);
+        match spared {
+            true => {
+                assert!(matches!(BESIDE.claim(&told.kernel, number, held()), Ok(None)));
+                assert!(matches!(BESIDE.claim_loop(&told.kernel, &device), Ok(None)));
+            }
+            false => {
+                assert_eq!(holder(BESIDE.claim(&told.kernel, number, held())), mapped);
+                assert_eq!(holder(BESIDE.claim_loop(&told.kernel, &device)), through);
+            }
+        }
+    }
+    // A device that cannot be asked, and of which nobody tells anything, is nobody's.
+    let Subject::Device { number } = told.device("loop9", "", "7:9") else { unreachable!() };
+    let other = Loop { node: device.node, number };
+    assert!(matches!(ALONE.claim_loop(&told.kernel, &other), Ok(None)));
+    let failed = ALONE.claim(&told.kernel, number, Err(Errno::EIO));
+    assert!(matches!(failed, Err(Error::Io { .. })));
+}
+
+#[test]
+fn a11_swap_is_no_place_for_a_volume() {
+    let image = Image::new("swap");
+    let done = |program: &str| {
+        let output = Command::new(program).arg(&image.0).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !(done("mkswap") && done("swapon")) {
+        return eprintln!("left out: this user has no swap");
+    }
+    let storage = File::open(&image.0).unwrap();
+    let alone = write(&storage).map(drop);
+    let others = [(Access::ReadOnly, false), (Access::Write, true)];
+    let others = others.map(|(access, shared)| InUse::acquire(&storage, access, shared).is_ok());
+    assert!(done("swapoff"));
+    assert_eq!((holder(alone), others), (Holder::Swap, [true, true]));
 }

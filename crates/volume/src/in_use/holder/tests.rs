@@ -2,13 +2,13 @@ use super::*;
 use std::os::unix::fs::symlink;
 
 /// A kernel that tells what its files say.
-struct Told {
+pub(crate) struct Told {
     root: PathBuf,
-    kernel: Kernel,
+    pub(crate) kernel: Kernel,
 }
 
 impl Told {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let root = std::env::temp_dir().join(format!("keyway-holder-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         let [proc, sys, dev] = ["proc", "sys", "dev"].map(|part| root.join(part));
@@ -18,7 +18,7 @@ impl Told {
         Self { root, kernel: Kernel { proc, sys, dev, pid: 1 } }
     }
 
-    fn file(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
@@ -26,7 +26,7 @@ impl Told {
     }
 
     /// The block device `name`, below `parent` if it is a partition.
-    fn device(&self, name: &str, parent: &str, number: &str) -> Subject {
+    pub(crate) fn device(&self, name: &str, parent: &str, number: &str) -> Subject {
         let home = Path::new("sys/devices").join(parent).join(name);
         let home = home.to_str().unwrap();
         self.file(&format!("{home}/dev"), format!("{number}\n"));
@@ -40,11 +40,11 @@ impl Told {
     }
 
     /// `above` is made of `below`.
-    fn holds(&self, above: &str, below: &str) {
+    pub(crate) fn holds(&self, above: &str, below: &str) {
         self.file(&format!("sys/class/block/{below}/holders/{above}/dev"), "");
     }
 
-    fn mounts(&self, lines: &str) {
+    pub(crate) fn mounts(&self, lines: &str) {
         self.file("proc/self/mountinfo", lines);
     }
 
