@@ -8,7 +8,6 @@
 use crate::layout::{Layout, MappedSegment, Mapping};
 use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
-use crate::storage::NewFile;
 use crate::{Error, Result, Storage};
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cpu, Secret, SectorCipher};
@@ -17,6 +16,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod in_the_making;
 mod resized;
 
 /// The plaintext of a volume.
@@ -38,23 +38,6 @@ impl Volume {
         let volume = Self::over(data, layout, volume_key, cpu)?;
         layout.check_fits(has)?;
         Ok(volume)
-    }
-
-    /// As [`Volume::new`], over a file in the making, which grows to take what is written.
-    ///
-    /// # Errors
-    /// The key does not fit a segment's cipher.
-    pub fn in_the_making(file: &NewFile, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
-        Self::over(Arc::clone(file.file()) as _, layout, volume_key, cpu)
-    }
-
-    fn over(data: Arc<dyn Storage>, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
-        let segments = layout
-            .segments
-            .iter()
-            .map(|segment| Segment::new(segment, data.len(), volume_key, cpu))
-            .collect::<Result<_>>()?;
-        Ok(Self { data, segments, writers: RangeLocks::default() })
     }
 
     /// Splits `range` at the segments' borders.
