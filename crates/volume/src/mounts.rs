@@ -121,6 +121,11 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_lists_this_machines() {
+        assert!(all().iter().any(|mount| mount.kind == "proc"));
+    }
+
+    #[test]
     fn escapes_are_octal() {
         assert_eq!(unescaped("a\\011b\\x\\04"), Path::new("a\tb\\x\\04"));
         assert_eq!(unescaped("\\134040"), Path::new("\\040"));
