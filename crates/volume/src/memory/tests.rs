@@ -143,3 +143,9 @@ fn b23_a_containers_own_group() {
     tree.write("memory/inner/memory.stat", &format!("hierarchical_memory_limit {NONE}"));
     assert_eq!(left_to("4:memory:/docker/1234/inner\n", &shown), Some(399 << 10));
 }
+
+#[test]
+fn this_machine_tells() {
+    let now = Memory::now().expect("a kernel that tells");
+    assert!(now.total_kib > 0 && now.available_kib <= now.total_kib);
+}
