@@ -114,7 +114,7 @@ const FORGERIES: &[(&str, &str, &str)] = &[
     ("\"config\":{", "\"config\":{\"flags\":[\"allow-discards\"],", "config.flags[0]"),
     (
         "\"config\":{",
-        "\"config\":{\"requirements\":{\"mandatory\":[\"online-reencrypt\"]},",
+        "\"config\":{\"requirements\":{\"mandatory\":[\"unheard-of\"]},",
         "config.requirements.mandatory[0]",
     ),
     ("\"keyslots_size\":\"16744448\"", "\"keyslots_size\":\"16740352\"", "config.keyslots_size"),
