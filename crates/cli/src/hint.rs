@@ -3,6 +3,7 @@
 use crate::args::shared;
 use crate::failure::{Exit, Failure};
 use crate::{remote, session};
+use keyway_format::text::Shown;
 use keyway_volume::Error;
 use keyway_volume::admission::{Exemption, Finding, Rule, Unmet};
 use keyway_volume::in_use::Holder;
@@ -20,8 +21,9 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::Format(keyway_format::Error::Requirement(name)) => Failure::new(
             Exit::Parameters,
             format!(
-                "Device {device} requires \"{name}\", which this build does not know: it can be dumped, but not opened \
-                 or changed."
+                "Device {device} requires \"{}\", which this build does not know: it can be dumped, but not opened \
+                 or changed.",
+                Shown(name)
             ),
         ),
         Error::Format(why) => {

@@ -62,7 +62,7 @@ fn a12_no_text_of_a_header_commands_a_terminal() {
         assert_harmless(line, &outcome);
     }
     let refused = keyway("open --test-passphrase --ignore-seal").arg("-d").arg(&key).arg(&volume).fails(1);
-    refused.says("equirement \"requirement\\u{1b}[2J");
+    refused.says("requires \"requirement\\u{1b}[2J\\u{7}\\nFORGED");
 }
 
 /// As many ways to look at a header as there are; what comes behind the bar comes behind the device.

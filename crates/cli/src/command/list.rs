@@ -78,8 +78,7 @@ fn table(rows: &[Status]) -> String {
         let facts = &row.facts;
         let mode = if facts.read_only { "read-only" } else { "read/write" };
         let mode = if row.suspended { "suspended" } else { mode };
-        [&facts.name, &facts.door, mode, &facts.size.to_string(), &facts.place, &facts.device]
-            .map(printable)
+        [&facts.name, &facts.door, mode, &facts.size.to_string(), &facts.place, &facts.device].map(printable)
     }));
     if rows.is_empty() {
         return String::new();
