@@ -178,6 +178,7 @@ mod tests {
         assert!(secret.ct_eq(b"correct horse"));
         assert!(!secret.ct_eq(b"correct horsf"));
         assert!(!secret.ct_eq(b"correct hors"));
+        assert!(!secret.is_empty() && secret.len() == 13);
     }
 
     #[test]

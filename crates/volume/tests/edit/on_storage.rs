@@ -52,6 +52,21 @@ fn c24_luks1_repair_writes_what_differs() {
     assert_eq!(mode.changes()[0], "Cipher mode repaired (ecb).");
 }
 
+#[test]
+fn c24_luks2_repair_names_the_copy() {
+    for (offset, said) in [
+        (5000, "Primary LUKS2 header is damaged or out of date: written again from the secondary."),
+        (16384 + 5000, "Secondary LUKS2 header is damaged or out of date: written again from the primary."),
+    ] {
+        let (storage, _) = luks2_volume();
+        storage.memory.write_at(b"damage", offset).unwrap();
+        let repair = Repair::prepare(storage.clone(), Locking::Disabled).unwrap();
+        assert_eq!(repair.changes(), [said]);
+        repair.run().unwrap();
+        assert_eq!(Repair::prepare(storage, Locking::Disabled).unwrap().changes(), [""; 0]);
+    }
+}
+
 /// What `Luks::open` says of a volume's first bytes; `None` when it opens.
 fn cut(image: &[u8], len: u64) -> Option<String> {
     let storage = Noted::of(Memory::from(image[..len as usize].to_vec()));
