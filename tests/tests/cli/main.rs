@@ -8,6 +8,7 @@ mod help;
 mod init;
 mod json;
 mod key_input;
+mod kill_slot;
 mod limits;
 mod mappings;
 mod plain;
