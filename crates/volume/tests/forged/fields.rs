@@ -41,7 +41,7 @@ fn a04_every_field_of_a_luks1_header() {
 /// Weak ciphers are taken on the user's word; what is forged in other ways is not.
 #[test]
 fn a04_only_the_option_s_own_rules_are_lifted() {
-    let all = Terms { weak_ciphers: true, linear_segments: true };
+    let all = Terms { weak_ciphers: true, linear_segments: true, ..Terms::default() };
     for (from, to, expected) in LUKS2 {
         let Refused(why) = expected else { continue };
         let disk = Disk::luks2();
@@ -61,9 +61,9 @@ fn a04_only_the_option_s_own_rules_are_lifted() {
 fn a04_linear_segments_are_read_on_the_user_s_word_alone() {
     let disk = Disk::luks2();
     disk.forge(|json| json.replacen("\"type\":\"crypt\"", "\"type\":\"linear\"", 1));
-    let weak = Terms { weak_ciphers: true, linear_segments: false };
+    let weak = Terms { weak_ciphers: true, ..Terms::default() };
     assert!(disk.open("owner", &weak).is_err());
-    let opened = disk.open("owner", &Terms { linear_segments: true, weak_ciphers: false }).unwrap();
+    let opened = disk.open("owner", &Terms { linear_segments: true, ..Terms::default() }).unwrap();
     let mut first = [0; 512];
     disk.volume(&opened).unwrap().read_at(&mut first, 0).unwrap();
     assert_eq!(first[..], disk.storage.to_vec()[9 << 20..][..512]);

@@ -74,7 +74,7 @@ fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
     let refused = unlock(&luks, &secret("whatever"), &UnlockOptions::default()).err().unwrap().to_string();
     assert!(refused.starts_with("keyslot 0 cannot be used: its area is under cipher_null-ecb"), "{refused}");
 
-    let weak = Terms { weak_ciphers: true, linear_segments: false };
+    let weak = Terms { weak_ciphers: true, ..Terms::default() };
     let opened = disk.open("whatever", &weak).unwrap();
     assert!(opened.volume_key().ct_eq(disk.key.expose()));
     let mut first = [0; 512];
@@ -87,7 +87,7 @@ fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
 fn a14_a_second_volume_key_is_refused() {
     let disk = Disk::luks2();
     forge_keyslots(&disk, "aes-xts-plain64", 64, &[0]);
-    for terms in [Terms::default(), Terms { weak_ciphers: true, linear_segments: true }] {
+    for terms in [Terms::default(), Terms { weak_ciphers: true, linear_segments: true, ..Terms::default() }] {
         assert_eq!(
             disk.open("owner", &terms).err().unwrap().to_string(),
             "segment 0 is under another key (digest 1) than segment 0 (digest 0), though no reencryption is under way"
