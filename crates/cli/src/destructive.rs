@@ -84,6 +84,8 @@ pub(crate) static ROWS: &[Row] = &[
     row("write", "VOLUME", Overwrites, Claim, "write --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET RAW"),
     row("mount", "VOLUME", Mounts, Claim, "mount --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET EMPTY"),
     row("mount", "DIR", Mounts, EmptyDirectory, "mount -d KEY VOLUME TARGET"),
+    row("umount", "PLACE, a session's", Unmounts, Session, "umount --wait 0 PLACE"),
+    row("umount", "PLACE, a file system in a session's file", Unmounts, Session, ""),
     row("build", "OUT", Overwrites, Claim, "build -q -d KEY RAW TARGET"),
     row("build", "OUT", Replaces, NewName, "build -q --force -d KEY RAW TARGET"),
     row("copy", "DESTINATION", Overwrites, Claim, "copy -q -d KEY --new-keyfile KEY VOLUME TARGET"),
