@@ -92,6 +92,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("copy", "DESTINATION", Replaces, NewName, "copy -q --force -d KEY --new-keyfile KEY VOLUME TARGET"),
     row("copy", "--to raw DESTINATION", Overwrites, Claim, "copy -q --to raw -d KEY VOLUME TARGET"),
     row("copy", "--to raw DESTINATION", Replaces, NewName, "copy -q --to raw --force -d KEY VOLUME TARGET"),
+    row("seal", "DEVICE", Edits, Header, "seal -d KEY TARGET"),
     row("serve", "VOLUME...", Mounts, Claim, "serve --type plain -c aes-xts-plain64 -s 512 -d KEY --socket NEW TARGET"),
     row("serve", "--socket PATH", Replaces, NewName, "serve -d KEY --socket TARGET VOLUME"),
     row("list", "dead sessions", Deletes, Session, ""),
