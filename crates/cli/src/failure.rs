@@ -1,7 +1,6 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use crate::args::Args;
-use crate::paint::printable_lines;
 use crate::{device, hint, nbd, output, remote};
 use keyway_volume::Error;
 use std::path::Path;
@@ -112,8 +111,7 @@ impl Failure {
     /// Prints the line and gives the code to leave with.
     pub(crate) fn report(&self) -> ExitCode {
         if let Some(message) = &self.message {
-            // Names out of headers, images and servers may be part of it.
-            say!("{}", printable_lines(message));
+            say!("{message}");
         }
         ExitCode::from(self.exit as u8)
     }

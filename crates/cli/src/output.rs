@@ -13,9 +13,10 @@ macro_rules! say {
     ($($words:tt)*) => { $crate::output::say(format_args!($($words)*)) };
 }
 
-/// What [`say!`] does: one write, so that the lines of several processes do not mix.
+/// What [`say!`] does: one write, so that the lines of several processes do not mix. Names out of headers, images and
+/// servers may be part of it, and are shown so that the terminal takes nothing for a command.
 pub(crate) fn say(words: fmt::Arguments<'_>) {
-    let _ = io::stderr().write_all(format!("{words}\n").as_bytes());
+    let _ = io::stderr().write_all(printable_lines(&format!("{words}\n")).as_bytes());
 }
 
 /// Writes `text` as it is and flushes. A reader that went away (`| head`) ends the program quietly.
