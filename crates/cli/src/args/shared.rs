@@ -108,7 +108,7 @@ pub(crate) static TIMEOUT: Opt = option(
     Some('t'),
     "SECONDS",
     U32,
-    "Give up waiting at the prompt, or for a server.",
+    "Give up waiting for a prompt or a server.",
     SERVER_TIMEOUT,
 );
 
@@ -334,7 +334,7 @@ pub(crate) static REQUIRE: Opt = option(
     None,
     "FILE",
     Kind::Path,
-    "Open it only if it is what this policy demands.",
+    "Open it only if it meets this policy.",
     "A text (TOML) with demands, one a line: formats, ciphers, modes, min-key-bits, sector-sizes, linear-segments = false, \
      allowed-flags, allowed-tokens, uuid, label, subsystem, size, min-size, max-size, max-keyslots, kdfs, min-pbkdf2-iterations, \
      min-argon2-memory, min-argon2-passes, sealed = true, seal-context; keyway-inspect(8) says what each one means. What is not \

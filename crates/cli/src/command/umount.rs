@@ -21,7 +21,7 @@ pub(crate) static COMMAND: Command = Command {
         required: true,
         help: "Where \"keyway mount\" has mounted a volume, or a file system in one.",
     }],
-    about: "Unmount what \"keyway mount\" showed, and wait until it is written.",
+    about: "Unmount a volume, and wait until everything is written.",
     man: "PLACE is the directory of \"keyway mount\" (or \"keyway open --backend fuse\"): it waits until nobody uses the \
           plaintext any longer, flushes it, wipes the key, and returns when the background process has ended. Or PLACE is \
           where a file system in the plaintext is mounted, by fuse2fs or through a loop device: that is unmounted, and \
