@@ -79,12 +79,12 @@ fn c24_a_slot_is_killed_on_a_terminal() {
     assert_eq!((ending.code, opening(&scratch)), (Some(0), vec!["eighth"]), "{}", ending.screen);
     let ending =
         terminal("luksKillSlot volume 7").expect("This is the last keyslot.").type_line("no").finish();
-    assert_eq!((ending.code, opening(&scratch)), (Some(1), vec!["eighth"]), "{}", ending.screen);
+    assert_eq!((ending.code, opening(&scratch)), (Some(2), vec!["eighth"]), "{}", ending.screen);
     let ending = terminal("luksRemoveKey volume -d eighth")
         .expect("This is the last keyslot.")
         .type_line("no")
         .finish();
-    assert_eq!((ending.code, opening(&scratch)), (Some(1), vec!["eighth"]), "{}", ending.screen);
+    assert_eq!((ending.code, opening(&scratch)), (Some(2), vec!["eighth"]), "{}", ending.screen);
     // Nothing is asked in batch mode.
     let ending = terminal("luksKillSlot -q volume 7").finish();
     assert_eq!((ending.code, opening(&scratch)), (Some(0), vec![]), "{}", ending.screen);

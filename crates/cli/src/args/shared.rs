@@ -103,14 +103,8 @@ pub(crate) static MASTER_KEY_FILE: Opt =
     option("master-key-file", None, "FILE", Kind::Path, "Old name of --volume-key-file.", "");
 pub(crate) static VERIFY_PASSPHRASE: Opt =
     flag("verify-passphrase", Some('y'), "Ask twice for a passphrase on a terminal.", "");
-pub(crate) static TIMEOUT: Opt = option(
-    "timeout",
-    Some('t'),
-    "SECONDS",
-    U32,
-    "Give up waiting for a prompt or a server.",
-    SERVER_TIMEOUT,
-);
+pub(crate) static TIMEOUT: Opt =
+    option("timeout", Some('t'), "SECONDS", U32, "Give up waiting for a prompt or a server.", SERVER_TIMEOUT);
 
 /// One word for both: whoever runs this without a person in front of it wants an end to all waiting.
 const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server (http, https, s3) is given up when it has brought nothing, \
