@@ -98,6 +98,14 @@ impl<S: Storage> Storage for Watched<S> {
         self.storage.unit()
     }
 
+    fn is_exclusive(&self) -> bool {
+        self.storage.is_exclusive()
+    }
+
+    fn is_distant(&self) -> bool {
+        self.storage.is_distant()
+    }
+
     fn lock_target(&self) -> Option<keyway_volume::storage::LockTarget<'_>> {
         self.storage.lock_target()
     }

@@ -44,6 +44,11 @@ fn holds(child: &Child) -> bool {
     entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).any(|info| info.contains("lock:"))
 }
 
+fn has_open(child: &Child, path: &Path) -> bool {
+    let entries = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+    entries.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|open| open == path)
+}
+
 /// The passphrase comes, and it ends well.
 fn goes_on(mut child: Child) {
     child.stdin.take().unwrap().write_all(b"a passphrase").unwrap();
@@ -120,7 +125,9 @@ fn a11_nobody_mounts_what_is_being_formatted_nor_the_file_behind_it() {
     peer("umount", "").arg(&place).ok();
     for target in [&file, &device.0] {
         let format = formatting(target);
-        until("it claims", || holds(&format));
+        // The last that it takes: of the file the loop device, and the other way round.
+        let last = if target == &file { &device.0 } else { &file };
+        until("it claims both", || has_open(&format, last));
         let mounted = device.mount(&place);
         assert!(
             mounted.code != Some(0) && mounted.errors().contains("already mounted or mount point busy"),

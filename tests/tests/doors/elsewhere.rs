@@ -1,11 +1,11 @@
 //! Sessions and mounts of volumes that are not files: behind NBD and HTTP, by `open` and `mount`.
 
+use crate::tls::free_port;
 use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Background, Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random};
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::net::TcpListener;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::thread;
@@ -187,10 +187,6 @@ impl Volume {
             thread::sleep(Duration::from_millis(20));
         }
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn has_fuse() -> bool {

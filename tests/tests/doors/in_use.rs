@@ -23,7 +23,7 @@ fn two_keyways_and_formatting_are_refused() {
     mount("").fails(5).says("in use").says("--shared");
     mount("--readonly").fails(5).says("in use").says("--shared");
     let write = m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use").says("--shared");
-    write.says("(open in keyway, process ").says(", session volume)");
+    write.says("(open in keyway-session, process ").says(", session volume)");
     keyway_tests::keyway("luksFormat -q --type luks1").arg(&m.volume).arg(&m.key).fails(5).says("in use");
     m.keyway("write --shared").arg(&m.volume).arg(&m.key).ok();
     mount("--shared").ok();

@@ -6,6 +6,7 @@ use keyway_tests::{Background, Scratch, assert_same_bytes, keyway, need, peer};
 use std::fs::{self, read};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 #[test]
 fn keyway_reads_through_nbdkits_tls() {
@@ -190,5 +191,9 @@ impl Pki {
 }
 
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    // Below those that the kernel gives away by itself (from 32768 on): nobody else gets it before it is used.
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = 20_000 + (std::process::id() % 100) as u16 * 100;
+    let ports = std::iter::repeat_with(|| start + NEXT.fetch_add(1, Ordering::Relaxed) % 100).take(100);
+    ports.into_iter().find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port")
 }
