@@ -42,8 +42,12 @@ impl Audit {
         Ok(Some(Self { rows }))
     }
 
-    fn unmet(&self) -> usize {
-        self.rows.iter().filter(|(_, finding)| finding.verdict != Verdict::Met).count()
+    fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|(_, finding)| finding.verdict == verdict).count()
+    }
+
+    fn met(&self) -> bool {
+        self.count(Verdict::Met) == self.rows.len()
     }
 
     /// A row a demand.
@@ -80,26 +84,23 @@ impl Audit {
             Value::from(object)
         });
         let rules: Vec<Value> = rules.collect();
-        Object::new().with("met", Value::Bool(self.unmet() == 0)).with("rules", rules)
+        Object::new().with("met", Value::Bool(self.met())).with("rules", rules)
     }
 
     /// Shows it, and fails with a code of its own where a demand is not met.
     pub(super) fn conclude(&self, device: &Path) -> Result<()> {
-        let needs_key = self.rows.iter().any(|(_, finding)| finding.verdict == Verdict::NeedsKey);
         let device = device.display();
-        match self.unmet() {
-            0 => Ok(()),
-            _ if needs_key => Err(Failure::new(
-                Exit::Unmet,
-                format!(
-                    "Device {device}: only its key can tell whether it meets its policy: --verify asks for it."
-                ),
-            )),
-            unmet => {
-                let demands = if unmet == 1 { "demand" } else { "demands" };
-                Err(Failure::new(Exit::Unmet, format!("Device {device}: {unmet} {demands} not met.")))
-            }
+        if self.met() {
+            return Ok(());
         }
+        let line = match self.count(Verdict::Violated) {
+            0 => format!(
+                "Device {device}: only its key can tell whether it meets its policy: --verify asks for it."
+            ),
+            1 => format!("Device {device}: 1 demand not met."),
+            violated => format!("Device {device}: {violated} demands not met."),
+        };
+        Err(Failure::new(Exit::Unmet, line))
     }
 
     /// Prints the rows.
