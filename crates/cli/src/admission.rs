@@ -100,12 +100,14 @@ pub(crate) fn check_new(args: &Args, cipher: &CipherSpec, key_len: usize) -> Res
 
 /// Says that an edit made the seal one of another header.
 pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
-    let held =
-        Seal::of(luks.header()).and_then(|seal| seal.map_or(Ok(()), |s| s.compare(luks.header(), None)));
+    let seal = Seal::of(luks.header());
+    // The string itself is not in the header; without it the new seal would have none.
+    let context = seal.as_ref().is_ok_and(|seal| seal.as_ref().is_some_and(Seal::has_context));
+    let held = seal.and_then(|seal| seal.map_or(Ok(()), |s| s.compare(luks.header(), None)));
     if let Err(broken) = held {
-        let device = device.display();
+        let (device, context) = (device.display(), if context { "--seal-context STRING " } else { "" });
         say!(
-            "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {device}\" seals it anew."
+            "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {context}{device}\" seals it anew."
         );
     }
 }

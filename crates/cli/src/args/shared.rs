@@ -342,7 +342,7 @@ pub(crate) static SEAL_CONTEXT: Opt = option(
     None,
     "STRING",
     Kind::Text,
-    "What the volume was sealed with.",
+    "The string that the seal is bound to.",
     "A volume that is not sealed, or was sealed with another string, is refused. The string stands nowhere in the header: it \
      tells apart volumes that have been sealed with one key, such as a machine's from another's, or today's from last year's.",
 );

@@ -28,12 +28,12 @@ pub(crate) static COMMAND: Command = Command {
           change (label, UUID, flags, the device's length) the volume is sealed anew by running this again; what differs from the \
           old seal is said.\n\n\
           A header without a seal is opened as ever, unless --require sealed or a policy demands one: whoever forges a header can \
-          take the seal out, but cannot make one. A seal does not stop who puts back an older header that was sealed with the same \
+          take the seal out, but cannot make one. A seal does not stop whoever puts back an older header that was sealed with the same \
           key, or another whole volume with a key of its own: against the first, seal with another --seal-context each time and \
           demand it; against the second, demand the UUID by a policy. Nor does it say anything of the data itself: that is what \
           authenticated encryption is for, which LUKS2 has with dm-integrity only.\n\n\
-          Where --seal-context is given here, it must be given to who demands it, and stands nowhere in the header. LUKS1 has no \
-          room for a seal.",
+          The string of --seal-context is not in the header: it has to be given here again each time, and wherever it is \
+          demanded. LUKS1 has no room for a seal.",
     options: &[&[&REMOVE], groups::UNLOCKING, groups::ADMISSION],
     examples: &[
         Example { line: "keyway seal disk.luks", does: "From now on a changed header is refused." },
@@ -80,9 +80,14 @@ fn seal(args: &Args, luks: Luks, path: &Path) -> Result<()> {
     // What an old seal says is no reason to refuse a new one, and the context is the new one's.
     let terms = Terms { ignore_seal: true, seal_context: None, ..admission::terms(args)? };
     let old = compared(&luks, data.len);
+    let had_context = Seal::of(luks.header()).is_ok_and(|seal| seal.is_some_and(|seal| seal.has_context()));
     let admitted = Admitted::judge(luks, Some(data), &terms).map_err(|e| hint::on_volume(path, &e))?;
     if let Err(broken) = old {
         say!("WARNING: Device {}: {broken}. It is sealed as it is now.", path.display());
+    }
+    if had_context && context.is_none() {
+        let device = path.display();
+        say!("WARNING: Device {device}: the old seal had a --seal-context, and the new one has none.");
     }
     let (key, digest) = unlocking::volume_key(args, admitted.luks(), path)?;
     let (mut luks, _, key) = admission::open(admitted, path, key, digest)?.into_parts();
