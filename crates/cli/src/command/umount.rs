@@ -69,10 +69,10 @@ fn put_away(place: &Path, limit: Duration) -> Result<()> {
         Some(top) if top.kind == OWN_KIND => unmount(&top, limit),
         Some(top) => match below(&top, &sessions) {
             Some(session) => put_away_above(session, &top, limit),
-            None => Err(not_ours(place, &format!("is {} of {}", top.kind, top.source.display()))),
+            None => Err(not_ours(place, &format!("on it is {} of {}", top.kind, top.source.display()))),
         },
         None if before.is_some_and(|mount| mount.kind == OWN_KIND) => Ok(()),
-        None => Err(not_ours(place, "is nothing")),
+        None => Err(Failure::new(Exit::Device, format!("Nothing is mounted on {}.", place.display()))),
     }
 }
 
@@ -125,7 +125,7 @@ fn say_of(session: &Session, said: &str) -> Result<()> {
 
 fn not_ours(place: &Path, what: &str) -> Failure {
     let message = format!(
-        "On {} {what}: no volume that is open by \"keyway mount\", and no file system in one. It is left alone.",
+        "{} is left alone: {what}, neither a volume that \"keyway mount\" shows nor a file system in one.",
         place.display()
     );
     Failure::new(Exit::Device, message)

@@ -41,8 +41,8 @@ fn tell(place: &str, notice: &Notice) {
             super::timeout().as_secs()
         ),
         _ => format!(
-            "{place}: its server names no version of it (neither ETag nor Last-Modified): when it is replaced by one of the \
-             same length while it is read, that is not noticed."
+            "{place}: its server sends neither ETag nor Last-Modified: if another object of the same length replaces it \
+             while it is read, nobody will notice."
         ),
     };
     let _ = writeln!(io::stderr(), "{line}");

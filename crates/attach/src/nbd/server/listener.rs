@@ -79,7 +79,8 @@ impl Listening {
     }
 
     pub(super) fn tcp(server: Arc<Server>, addresses: &[SocketAddr]) -> Result<Self> {
-        let at = |source| Error::Io { what: "listening on a TCP port".to_owned(), source };
+        let wanted: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+        let at = |source| Error::Io { what: format!("listening on {}", wanted.join(", ")), source };
         let options = &server.options;
         if let Some(open) = exposed(addresses, &options.encryption)
             && !options.insecure_network

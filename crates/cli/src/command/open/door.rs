@@ -97,7 +97,7 @@ fn usage(name: &str, place: &str, facts: &Facts) -> String {
     let lines = match facts.door.as_str() {
         "fuse" => vec![
             format!("mount -o loop '{place}' /mnt    (as root)"),
-            format!("fuse2fs '{place}' DIR    (an ext file system, without root)"),
+            format!("fuse2fs -o fakeroot '{place}' DIR    (an ext file system, without root)"),
             qemu,
         ],
         "nbd" => vec![
