@@ -34,13 +34,14 @@ pub(crate) enum Name {
 
 /// The session of this name, or mounted at this path, when it is alive. What is left of a dead one is cleared away.
 pub(crate) fn find(name: &str) -> Option<Session> {
-    // No name has a slash.
-    let place = name.contains('/').then(|| fs::canonicalize(name).ok()).flatten();
-    let fits = |session: &Session| match &place {
-        Some(place) => session.is_at(place),
-        None => session.facts.name == name,
-    };
-    list().into_iter().find(fits)
+    let mut sessions = list();
+    // No name has a slash; of the others a name goes before a path.
+    let named = sessions.iter().position(|session| session.facts.name == name);
+    let at = named.or_else(|| {
+        let place = fs::canonicalize(name).ok()?;
+        sessions.iter().position(|session| session.is_at(&place))
+    })?;
+    Some(sessions.swap_remove(at))
 }
 
 /// The session that has this volume or device open, whatever its door.
