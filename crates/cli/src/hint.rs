@@ -46,6 +46,12 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         ),
         // Who brings bytes from elsewhere names the place.
         Error::Io { source, .. } if remote::is_failure(source) => plain(error),
+        Error::NotAdmitted(Finding { rule: Rule::NoRoom { .. }, .. }) => {
+            let what = if path.is_file() { "LUKS file container" } else { "Device" };
+            let line =
+                format!("{what} {device} is too small for activation, there is no remaining space for data.");
+            Failure::new(Exit::Parameters, line)
+        }
         Error::Io { .. } | Error::NotAdmitted(_) | Error::Unmet(_) => {
             plain(error).about(&format!("Device {device}"))
         }

@@ -50,11 +50,12 @@ fn nothing_is_left_of_a_typed_passphrase_and_its_key() {
     assert_forgotten(&run(32, 1, script), "exit_group", "0");
 }
 
-/// As the first process does it, up to the moment at which the image's own /init takes its place.
+/// As the first process does it (of a namespace: what unshare's program starts first is), up to the moment at which the
+/// image's own /init takes its place.
 #[test]
 fn nothing_is_left_of_a_key_file_and_its_key_at_the_hand_over() {
     need_machine!();
-    let script = "last-moment /nothing /vk /key -- keyway unlock --init --cmdline 'keyway.device=/dev/vda keyway.key=/key'
+    let script = "busybox unshare -p last-moment /nothing /vk /key -- keyway unlock --init --cmdline 'keyway.device=/dev/vda keyway.key=/key'
                   test -b /dev/mapper/root; test ! -e /keyway";
     assert_forgotten(&run(32, 1, script), "execve", "7");
 }

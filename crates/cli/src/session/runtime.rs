@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) fn directory(name: &str) -> Result<Directory> {
     let mut refused = Vec::new();
     for base in bases() {
-        match base.open_or_make().and_then(|base| base.enter_or_make(name)) {
+        match base.enter_or_make(name) {
             Ok(directory) => {
                 refused.iter().for_each(say_once);
                 return Ok(directory);
@@ -38,7 +38,7 @@ pub(crate) fn directory(name: &str) -> Result<Directory> {
 pub(crate) fn directories(name: &str) -> Vec<Directory> {
     let mut found: Vec<Directory> = Vec::new();
     for base in bases() {
-        match Directory::open(&base.path).and_then(|base| base.enter(name)) {
+        match base.enter(name) {
             Ok(directory) if found.iter().all(|known| known.path() != directory.path()) => {
                 found.push(directory);
             }
@@ -64,18 +64,27 @@ struct Base {
 enum Kind {
     /// By the environment.
     Named,
-    /// Made by the system.
+    /// Made by the system for this user.
     Usual,
+    /// Made by the system for all who may make something there: what is in it is this user's.
+    Shared,
     /// Made by us.
     Last,
 }
 
 impl Base {
-    fn open_or_make(&self) -> keyway_attach::Result<Directory> {
-        if self.kind == Kind::Last {
-            Directory::open_or_make(&self.path)
-        } else {
-            Directory::open(&self.path)
+    fn enter_or_make(&self, name: &str) -> keyway_attach::Result<Directory> {
+        match self.kind {
+            Kind::Named | Kind::Usual => Directory::open(&self.path)?.enter_or_make(name),
+            Kind::Shared => Directory::open_or_make(&self.path.join(name)),
+            Kind::Last => Directory::open_or_make(&self.path)?.enter_or_make(name),
+        }
+    }
+
+    fn enter(&self, name: &str) -> keyway_attach::Result<Directory> {
+        match self.kind {
+            Kind::Shared => Directory::open(&self.path.join(name)),
+            _ => Directory::open(&self.path)?.enter(name),
         }
     }
 }
@@ -86,7 +95,7 @@ fn bases() -> Vec<Base> {
     let named = named.map(|path| Base { path, kind: Kind::Named });
     let usual = Base { path: format!("/run/user/{uid}").into(), kind: Kind::Usual };
     let last = match uid {
-        0 => Base { path: "/run".into(), kind: Kind::Usual },
+        0 => Base { path: "/run".into(), kind: Kind::Shared },
         _ => Base { path: format!("/tmp/keyway-{uid}").into(), kind: Kind::Last },
     };
     named.into_iter().chain([usual, last]).collect()

@@ -109,7 +109,9 @@ impl Mounts {
             let _ = fs::create_dir_all(place);
             let flags = MountFlags::NOSUID
                 | if *kind == "devtmpfs" { MountFlags::empty() } else { MountFlags::NODEV };
-            match mount(*kind, *place, *kind, flags, None) {
+            // Nobody but root may make anything in /run.
+            let options = (*kind == "tmpfs").then_some(c"mode=0755");
+            match mount(*kind, *place, *kind, flags, options) {
                 Ok(()) => own.push(*place),
                 Err(error) => say!("keyway: {place} cannot be mounted: {error}."),
             }
