@@ -78,7 +78,7 @@ fn claim_replaced(path: &Path) -> Result<Option<InUse>> {
 fn refused(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
     if let Some(planted) = error.get_ref().and_then(|it| it.downcast_ref::<Planted>()) {
-        return Failure::new(Exit::Device, format!("Cannot write {path}: {planted}; name what it leads to."));
+        return Failure::new(Exit::Device, format!("Cannot write {path}: {planted}."));
     }
     match error.kind() {
         ErrorKind::AlreadyExists => {

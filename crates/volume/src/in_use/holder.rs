@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
+use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -142,6 +143,40 @@ impl Kernel {
     /// The file behind a loop device.
     pub(super) fn backing_file(&self, number: u64) -> Option<PathBuf> {
         text(&self.directory(number).join("loop/backing_file")).map(PathBuf::from)
+    }
+
+    /// What a loop device, or the one that a partition is on, stands for.
+    pub(super) fn below(&self, number: u64) -> Option<(PathBuf, Subject)> {
+        let path = self.backing_file(self.disk(number))?;
+        let found = fs::metadata(&path).ok()?;
+        Some((path, Subject::of(&found)))
+    }
+
+    /// The other loop devices that have bytes of `below` in common with the loop device `number`, which stands for it.
+    pub(super) fn loops_beside(&self, number: u64, below: Subject) -> Vec<Loop> {
+        let own = self.disk(number);
+        let bytes = self.bytes_behind(own);
+        let overlaps = |device: &Loop| {
+            let others = self.bytes_behind(device.number);
+            device.number != own && others.start < bytes.end && bytes.start < others.end
+        };
+        self.loops_over(below).into_iter().filter(overlaps).collect()
+    }
+
+    /// Which bytes of its backing file a loop device shows.
+    fn bytes_behind(&self, number: u64) -> Range<u64> {
+        let directory = self.directory(number).join("loop");
+        let told = |name| text(&directory.join(name))?.to_str()?.parse::<u64>().ok();
+        let start = told("offset").unwrap_or(0);
+        let limit = told("sizelimit").filter(|limit| *limit > 0);
+        start..limit.map_or(u64::MAX, |limit| start.saturating_add(limit))
+    }
+
+    /// The disk that a partition is on, or the device itself.
+    fn disk(&self, number: u64) -> u64 {
+        let directory = self.directory(number);
+        let is_partition = directory.join("partition").exists();
+        is_partition.then(|| number_in(&directory.join(".."))).flatten().unwrap_or(number)
     }
 
     /// A process that has it open; one that has locked it goes before others.

@@ -3,7 +3,7 @@
 //! Regular files are marked by locks of bytes that QEMU knows ([`marks`]); so are the files behind loop devices. Block
 //! devices are opened with O_EXCL besides, which the kernel gives to one at a time, be it a mount, a mapping, swap or a
 //! program, and never for a disk and one of its partitions. Of a file, all loop devices that stand for it are claimed
-//! so: nobody can mount one of them meanwhile.
+//! so: nobody can mount one of them meanwhile. Of a loop device, all others are that show bytes of the same file.
 //!
 //! The lock of the header ([`crate::lock`]), which cryptsetup knows, is another one: a volume in use can have its
 //! keyslots edited.
@@ -152,8 +152,32 @@ impl Wish<'_> {
             for device in kernel.loops_over(subject) {
                 mark.claims.extend(self.claim_loop(&kernel, &device)?);
             }
+            mark.claims.extend(self.claim_beside(&kernel, subject)?);
         }
         Ok(mark)
+    }
+
+    /// Claims whatever else shows the bytes behind a loop device: what it stands for, and other loop devices over that.
+    fn claim_beside(self, kernel: &Kernel, subject: Subject) -> Result<Vec<OwnedFd>> {
+        let mut claims = Vec::new();
+        let mut at = subject;
+        while let Subject::Device { number } = at {
+            let Some((path, below)) = kernel.below(number) else { break };
+            for device in kernel.loops_beside(number, below) {
+                claims.extend(self.claim_loop(kernel, &device)?);
+            }
+            match below {
+                Subject::Device { number } => {
+                    claims.extend(self.claim_loop(kernel, &Loop { node: path, number })?);
+                }
+                Subject::File { .. } => {
+                    let through = |holder| Err(Error::InUse(Holder::Through(path, Box::new(holder))));
+                    kernel.holder(below).map_or(Ok(()), through)?;
+                }
+            }
+            at = below;
+        }
+        Ok(claims)
     }
 
     /// What became of opening a block device exclusively; nothing where only mappings of the volume itself have it.

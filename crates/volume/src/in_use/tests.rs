@@ -211,6 +211,30 @@ fn a11_a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
 }
 
 #[test]
+fn a11_a15_a_loop_device_is_claimed_with_all_that_shows_its_bytes() {
+    let image = Image::new("beside");
+    let Some(mounted) = Attached::over(&image.0) else { return };
+    let Some(other) = Attached::over(&image.0) else { return };
+    let Some(above) = Attached::over(&other.0) else { return };
+    for device in [&other, &above] {
+        let claim = mounted.claim().unwrap();
+        let Holder::Through(node, _) = holder(write(&device.open())) else { panic!() };
+        assert_eq!(node, mounted.0);
+        drop(InUse::acquire(&device.open(), Access::ReadOnly, false).unwrap());
+        drop(InUse::acquire(&device.open(), Access::Write, true).unwrap());
+        drop(claim);
+        let mark = write(&device.open()).unwrap();
+        assert_eq!(mounted.claim().err(), Some(Errno::EBUSY), "it could be mounted");
+        drop(mark);
+    }
+    let claim = other.claim().unwrap();
+    let Holder::Through(node, _) = holder(write(&above.open())) else { panic!() };
+    assert_eq!(node, other.0, "what it stands for is somebody's");
+    drop(claim);
+    drop(write(&above.open()).unwrap());
+}
+
+#[test]
 fn a11_the_file_behind_a_loop_device_is_marked_with_it() {
     let image = Image::new("below");
     let Some(attached) = Attached::over(&image.0) else { return };

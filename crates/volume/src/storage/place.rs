@@ -2,7 +2,8 @@
 //!
 //! A symbolic link in a directory that others may write is never followed, whoever made it: what it leads to is theirs to choose. That is
 //! stricter than the kernel's fs.protected_symlinks (sticky directories alone, and only where it is switched on), and it counts for each
-//! directory on the way. Links elsewhere (/dev/stdout, /dev/disk/by-id, one's own) are followed.
+//! directory on the way. Links elsewhere (/dev/stdout, /dev/disk/by-id, one's own) are followed. Nor is anything written into a pipe that
+//! another user has made there, as with fs.protected_fifos.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, readlinkat, statat};
@@ -22,9 +23,14 @@ pub struct Place {
     name: OsString,
 }
 
-/// A link that others could have put where an output was to go.
+/// What others could have put where an output was to go.
 #[derive(Debug)]
-pub struct Planted(PathBuf);
+pub enum Planted {
+    /// A link, which leads where they like.
+    Link(PathBuf),
+    /// A pipe, from which they read.
+    Pipe(OsString),
+}
 
 impl Place {
     /// Where `path` leads. A link in the last place is what is found there, unless it is to be followed.
@@ -49,7 +55,7 @@ impl Place {
                         return Err(Errno::LOOP.into());
                     }
                     if others_may_write(&fstat(&directory)?) {
-                        return Err(planted(on_the_way.join(name)));
+                        return Err(planted(Planted::Link(on_the_way.join(name))));
                     }
                     if last && is_proc(directory.as_fd()) {
                         return Ok(Self::new(directory, name));
@@ -80,6 +86,9 @@ impl Place {
     }
 
     /// Opens the pipe or device that is there for writing. Of a process's descriptors (/dev/stdout) it opens what they stand for.
+    ///
+    /// # Errors
+    /// `PermissionDenied` with [`Planted`] at a pipe of another user's, as of all that opens what is there.
     pub fn open(&self) -> io::Result<File> {
         self.open_with(THERE.union(self.last()), 0)
     }
@@ -108,8 +117,20 @@ impl Place {
     }
 
     fn open_with(&self, flags: OFlags, mode: u32) -> io::Result<File> {
+        // Opening a pipe waits for its reader: before that, and of what was opened then.
+        self.found()?.map_or(Ok(()), |found| self.refuse_pipe(&found))?;
         let mode = Mode::from_raw_mode(mode);
-        Ok(openat(&*self.directory, &self.name, flags.union(OFlags::CLOEXEC), mode)?.into())
+        let file = openat(&*self.directory, &self.name, flags.union(OFlags::CLOEXEC), mode)?;
+        self.refuse_pipe(&fstat(&file)?)?;
+        Ok(file.into())
+    }
+
+    /// Refuses a pipe of another user's in a directory where that user may have put it.
+    fn refuse_pipe(&self, found: &Stat) -> io::Result<()> {
+        match is_pipe_of_others(found) && others_may_write(&fstat(&*self.directory)?) {
+            true => Err(planted(Planted::Pipe(self.name.clone()))),
+            false => Ok(()),
+        }
     }
 
     /// Whether it stands for a descriptor of a process (/dev/stdout, /proc/self/fd/1).
@@ -135,8 +156,16 @@ impl Place {
 
 /// Whether somebody else than root and this user may put links here.
 fn others_may_write(directory: &Stat) -> bool {
-    let is_ours = directory.st_uid == 0 || directory.st_uid == rustix::process::geteuid().as_raw();
-    !is_ours || directory.st_mode & WRITABLE != 0
+    !is_ours(directory) || directory.st_mode & WRITABLE != 0
+}
+
+fn is_pipe_of_others(found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::Fifo && !is_ours(found)
+}
+
+/// Whether it belongs to root or to this user.
+fn is_ours(found: &Stat) -> bool {
+    found.st_uid == 0 || found.st_uid == rustix::process::geteuid().as_raw()
 }
 
 /// There a link is followed by the kernel alone: its text may be no path.
@@ -160,14 +189,21 @@ fn push(ahead: &mut Vec<OsString>, path: &Path) {
     ahead.extend(parts.map(|part| part.as_os_str().to_owned()).rev());
 }
 
-fn planted(link: PathBuf) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, Planted(link))
+fn planted(what: Planted) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, what)
 }
 
 impl fmt::Display for Planted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let link = String::from_utf8_lossy(self.0.as_os_str().as_bytes());
-        write!(f, "{link} is a symbolic link in a directory that others may write, and is not followed")
+        let shown = |name: &OsStr| String::from_utf8_lossy(name.as_bytes()).into_owned();
+        let place = "in a directory that others may write";
+        match self {
+            Self::Link(link) => {
+                let link = shown(link.as_os_str());
+                write!(f, "{link} is a symbolic link {place}, and is not followed; name what it leads to")
+            }
+            Self::Pipe(name) => write!(f, "{} is a pipe of another user's {place}", shown(name)),
+        }
     }
 }
 
@@ -263,6 +299,32 @@ mod tests {
         assert!(!directory(mine, 0o755) && !directory(0, 0o755) && !directory(mine, 0o1700));
         assert!(directory(mine, 0o775) && directory(0, 0o1777) && directory(mine, 0o702));
         assert!(directory(mine + 1, 0o700) && directory(65_534, 0o755));
+    }
+
+    #[test]
+    fn a17_a_pipe_of_anothers_is_not_written_to() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("left out: only root can make what belongs to another user");
+        }
+        let scratch = scratch("pipe");
+        let pipe = scratch.join("pipe");
+        rustix::fs::mkfifoat(CWD, &pipe, Mode::from_raw_mode(0o666)).unwrap();
+        let reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        let place = Place::find(&pipe, true).unwrap();
+        let opened = || [place.open(), place.make_or_empty(0o600), place.make_or_open(0o600)];
+        let taken = || opened().iter().filter(|it| it.is_ok()).count();
+        let hand_to = |user| std::os::unix::fs::chown(&pipe, Some(user), None).unwrap();
+        for (user, mode, count) in [(0, 0o1777, 3), (4711, 0o755, 3), (4711, 0o1777, 0), (4711, 0o775, 0)] {
+            hand_to(user);
+            fs::set_permissions(&scratch, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(taken(), count, "of user {user}, in a directory of mode {mode:o}");
+        }
+        let error = place.open().unwrap_err();
+        assert!(is_planted(&error), "{error}");
+        assert!(error.to_string().starts_with("pipe is a pipe of another user's"), "{error}");
+        drop(reader); // Nor is anybody waited for.
+        assert!(is_planted(&place.open().unwrap_err()));
+        fs::remove_dir_all(scratch).unwrap();
     }
 
     #[test]

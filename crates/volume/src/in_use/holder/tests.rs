@@ -237,6 +237,41 @@ fn a11_loop_devices_over_it_are_found_and_those_over_them() {
 }
 
 #[test]
+fn a11_loop_devices_that_have_bytes_in_common_are_found() {
+    let told = Told::new("beside-loops");
+    let image = told.file("image", "");
+    let places =
+        [("loop0", "7:0", "0", "4096"), ("loop1", "7:1", "4096", "0"), ("loop2", "7:2", "4095", "1")];
+    for (name, number, offset, limit) in places {
+        told.device(name, "", number);
+        told.file(&format!("sys/class/block/{name}/loop/backing_file"), format!("{}\n", image.display()));
+        told.file(&format!("sys/class/block/{name}/loop/offset"), format!("{offset}\n"));
+        told.file(&format!("sys/class/block/{name}/loop/sizelimit"), format!("{limit}\n"));
+    }
+    let number = |minor| rustix::fs::makedev(7, minor);
+    let beside = |of| -> Vec<u64> {
+        let (path, below) = told.kernel.below(of).unwrap();
+        assert_eq!((path, below), (image.clone(), told.subject(&image)));
+        told.kernel.loops_beside(of, below).into_iter().map(|it| it.number).collect()
+    };
+    assert_eq!(beside(number(0)), [number(2)]);
+    assert_eq!(beside(number(2)), [number(0)]);
+    assert_eq!(beside(number(1)), [] as [u64; 0], "it begins where the others end");
+    // Of an unknown place every byte may be the same.
+    fs::remove_file(told.root.join("sys/class/block/loop1/loop/offset")).unwrap();
+    let mut both = beside(number(1));
+    both.sort_unstable();
+    assert_eq!(both, [number(0), number(2)]);
+    // A partition is where its disk is; a disk of its own is nowhere.
+    let Subject::Device { number: partition } = told.device("loop0p1", "loop0", "259:0") else {
+        unreachable!()
+    };
+    assert!(beside(partition).contains(&number(2)) && !beside(partition).contains(&number(0)));
+    let Subject::Device { number: disk } = told.device("sda", "", "8:0") else { unreachable!() };
+    assert!(told.kernel.below(disk).is_none());
+}
+
+#[test]
 fn a11_the_process_that_has_locked_it_goes_before_others() {
     let told = Told::new("process");
     let image = told.file("image", "");
