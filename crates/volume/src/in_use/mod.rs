@@ -149,35 +149,11 @@ impl Wish<'_> {
             _ => {}
         }
         if exclusive {
-            for device in kernel.loops_over(subject) {
+            for device in showing_the_same(&kernel, subject)? {
                 mark.claims.extend(self.claim_loop(&kernel, &device)?);
             }
-            mark.claims.extend(self.claim_beside(&kernel, subject)?);
         }
         Ok(mark)
-    }
-
-    /// Claims whatever else shows the bytes behind a loop device: what it stands for, and other loop devices over that.
-    fn claim_beside(self, kernel: &Kernel, subject: Subject) -> Result<Vec<OwnedFd>> {
-        let mut claims = Vec::new();
-        let mut at = subject;
-        while let Subject::Device { number } = at {
-            let Some((path, below)) = kernel.below(number) else { break };
-            for device in kernel.loops_beside(number, below) {
-                claims.extend(self.claim_loop(kernel, &device)?);
-            }
-            match below {
-                Subject::Device { number } => {
-                    claims.extend(self.claim_loop(kernel, &Loop { node: path, number })?);
-                }
-                Subject::File { .. } => {
-                    let through = |holder| Err(Error::InUse(Holder::Through(path, Box::new(holder))));
-                    kernel.holder(below).map_or(Ok(()), through)?;
-                }
-            }
-            at = below;
-        }
-        Ok(claims)
     }
 
     /// What became of opening a block device exclusively; nothing where only mappings of the volume itself have it.
@@ -213,6 +189,30 @@ impl Wish<'_> {
     fn is_mapping_of_volume(self, kernel: &Kernel, number: u64) -> bool {
         self.volume.is_some_and(|uuid| kernel.is_mapped_by_volume_alone(number, uuid))
     }
+}
+
+/// All other devices that show bytes of it: loop devices over it, what it stands for if it is one itself, and others
+/// that stand for that.
+fn showing_the_same(kernel: &Kernel, subject: Subject) -> Result<Vec<Loop>> {
+    let mut found = kernel.loops_over(subject);
+    let mut at = subject;
+    while let Subject::Device { number } = at {
+        let Some((path, below)) = kernel.below(number) else { break };
+        found.extend(kernel.loops_beside(number, below));
+        match below {
+            Subject::Device { number } => found.push(Loop { node: path, number }),
+            Subject::File { .. } => {
+                let through = |holder| Err(Error::InUse(Holder::Through(path, Box::new(holder))));
+                kernel.holder(below).map_or(Ok(()), through)?;
+            }
+        }
+        at = below;
+    }
+    // Each once: a second claim would meet the first.
+    found.sort_by_key(|device| device.number);
+    found.dedup_by_key(|device| device.number);
+    found.retain(|device| !matches!(subject, Subject::Device { number } if number == device.number));
+    Ok(found)
 }
 
 fn subject(fd: BorrowedFd<'_>) -> Result<Subject> {
