@@ -94,7 +94,7 @@ impl HeaderLock {
     fn of_resource(directory: &str, name: String) -> std::io::Result<Self> {
         let directory = lock_directory(directory)?;
         let flags = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+        let mode = Mode::from_raw_mode(0o644);
         let fd = openat(&directory, name.as_str(), flags, mode)?;
         Ok(Self { fd, resource: Some(Resource { directory, name }) })
     }

@@ -213,3 +213,6 @@ pub fn check_key(luks: &Luks, terms: &Terms, key: &Secret, digest: u32) -> Resul
 pub fn findings(luks: &Luks, data: Option<DataDevice>) -> Vec<Finding> {
     luks.header().layout().map_or_else(|_| Vec::new(), |layout| rules::findings(luks.header(), &layout, data))
 }
+
+#[cfg(test)]
+mod tests;

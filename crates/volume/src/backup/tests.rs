@@ -334,6 +334,9 @@ fn a24_what_differs_is_refused_or_said_luks1() {
     assert_eq!(warnings(vec![0; image.len()], &image), [none]);
     assert_eq!(warnings(luks2(&params2()), &image), ["Device holds LUKS2, the backup LUKS1.", none]);
     assert_eq!(refused(luks1(&Luks1Params { payload_offset: Some(2056), ..params1() }), &image), GEOMETRY);
+    // By eight sectors, too.
+    let [one, other] = [2056, 2064].map(|at| luks1(&Luks1Params { payload_offset: Some(at), ..params1() }));
+    assert_eq!(refused(one, &other), GEOMETRY);
     let long = luks1(&Luks1Params { key_bits: 512, payload_offset: Some(4096), ..params1() });
     let short = luks1(&Luks1Params { payload_offset: Some(4096), ..params1() });
     assert_eq!(refused(long, &short), GEOMETRY);

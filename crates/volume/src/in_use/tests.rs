@@ -94,6 +94,18 @@ fn writers_are_alone_readers_are_many_and_sharing_is_said() {
     drop(write(false).unwrap());
 }
 
+/// A child that inherited the mark would hold it for as long as it runs.
+#[test]
+fn c24_marks_stay_in_this_process() {
+    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+    let image = Image::new("closes");
+    let storage = image.open();
+    let mark = write(&storage).unwrap();
+    assert_eq!(mark.marks.len(), 1);
+    let flags = fcntl(&mark.marks[0], FcntlArg::F_GETFD).unwrap();
+    assert!(FdFlag::from_bits_truncate(flags).contains(FdFlag::FD_CLOEXEC));
+}
+
 #[test]
 fn memory_is_nobody_elses() {
     let memory = Memory::zeroed(512);

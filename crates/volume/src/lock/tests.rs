@@ -3,7 +3,7 @@ use crate::storage::File;
 use std::fs;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 
 const SOON: Locking = Locking::Wait(Duration::from_millis(60));
@@ -135,6 +135,41 @@ fn a10_the_directory_is_made_as_cryptsetup_makes_it() {
     assert!(fs::exists(&resource).unwrap());
     drop(second);
     assert!(!fs::exists(&resource).unwrap());
+}
+
+/// A child that inherited the lock would hold it for as long as it runs.
+#[test]
+fn c24_locks_stay_in_this_process() {
+    let closes = |fd: &OwnedFd| rustix::io::fcntl_getfd(fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC);
+    let has = |fd: &OwnedFd, flags| rustix::fs::fcntl_getfl(fd).unwrap().contains(flags);
+    let scratch = Scratch::new("closes");
+    let (device, directory) = (Device(scratch.file()), scratch.path("cryptsetup"));
+    let lock = HeaderLock::acquire_in(&directory, &device, LockMode::Exclusive, SOON).unwrap().unwrap();
+    let resource = lock.resource.as_ref().unwrap();
+    assert!(closes(&lock.fd) && closes(&resource.directory) && has(&lock.fd, OFlags::RDWR));
+    let lock = HeaderLock::acquire(&device.0, LockMode::Exclusive, SOON).unwrap().unwrap();
+    assert!(closes(&lock.fd) && has(&lock.fd, OFlags::RDWR | OFlags::NONBLOCK));
+    // What nobody may write to while it runs.
+    let program = fs::File::open(std::env::current_exe().unwrap()).unwrap();
+    let lock = reopen(program.as_fd()).unwrap();
+    assert!(closes(&lock) && has(&lock, OFlags::NONBLOCK) && !has(&lock, OFlags::RDWR));
+}
+
+#[test]
+fn c24_a_lock_file_is_as_cryptsetup_makes_it_and_no_link() {
+    let scratch = Scratch::new("resource");
+    let (device, directory) = (Device(scratch.file()), scratch.path("cryptsetup"));
+    let lock = HeaderLock::acquire_in(&directory, &device, LockMode::Shared, SOON).unwrap().unwrap();
+    let resource = format!("{directory}/L_259:7");
+    // Whatever the umask takes away, it takes from both.
+    let same = scratch.path("0644");
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&same).unwrap();
+    let mode = |path: &str| fs::metadata(path).unwrap().mode();
+    assert_eq!(mode(&resource), mode(&same));
+    drop(lock);
+    symlink(&same, &resource).unwrap();
+    let why = no_lock(HeaderLock::acquire_in(&directory, &device, LockMode::Exclusive, SOON));
+    assert!(why.starts_with(&format!("{directory} cannot be used, ")), "{why}");
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn a04_every_demand_on_luks2_is_judged() {
     let Header::Luks2 { metadata, .. } = luks.header() else { panic!() };
     let size = LEN - metadata.data_offset().0 as usize;
     let size_text = size.to_string();
+    let quoted = format!("\"{size}\"");
     let (less, more) = ((size - 1).to_string(), (size + 1).to_string());
     table(
         &luks,
@@ -95,6 +96,7 @@ fn a04_every_demand_on_luks2_is_judged() {
             ("label", r#""root""#, r#""Root""#, "root"),
             ("subsystem", r#""""#, r#""x""#, ""),
             ("size", &size_text, &more, &size_text),
+            ("size", &quoted, &more, &size_text),
             ("min-size", &size_text, &more, &size_text),
             ("max-size", &size_text, &less, &size_text),
             ("max-keyslots", "2", "1", "2"),
@@ -105,10 +107,22 @@ fn a04_every_demand_on_luks2_is_judged() {
         ],
     );
     assert_eq!(judge(&luks, "linear-segments = false", None).verdict, Verdict::Met);
+    // What is less than a sector holds no data.
+    let subject = Subject { header: luks.header(), data_len: Some(LEN as u64 + 511), volume_key: None };
+    let sized = Policy::parse(format!("size = {size}").as_bytes()).unwrap().audit(subject).remove(0);
+    assert_eq!((sized.verdict, sized.found), (Verdict::Met, size_text.clone()));
     assert_eq!(
         judge(&luks, "kdfs = [\"argon2id\", \"argon2i\", \"pbkdf2\"]", None).found.matches("keyslot").count(),
         2
     );
+}
+
+#[test]
+fn a04_of_nothing_nothing_is_found() {
+    let mut luks = luks2();
+    edit::token_remove(&mut luks, 0, &mut OsRandom).unwrap();
+    let finding = judge(&luks, "allowed-tokens = []", None);
+    assert_eq!((finding.verdict, finding.found.as_str()), (Verdict::Met, "none"));
 }
 
 #[test]
@@ -259,7 +273,7 @@ fn every_demand_in_the_table_is_known() {
         let error = Policy::parse(format!("{name} = 1979-05-27").as_bytes()).unwrap_err();
         assert!(!error.why.contains("no such demand"), "{name}");
     }
-    let text = "uuid = \"x\"\nsealed = true\nciphers = [\"aes\"]\nsize = \"1KiB\"\nmin-size = \"2MiB\"\nmax-size = \"3TiB\"\nseal-context = \"secret\"\nsector-sizes = [512, 0x1000]";
+    let text = "uuid = \"x\"\nsealed = true\nciphers = [\"aes\"]\nsize = \"1KiB\"\nmin-size = \"2MiB\"\nmax-size = \"3TiB\"\nseal-context = \"secret\"\nsector-sizes = [512, 0x1000]\nmin-argon2-memory = \"5GiB\"";
     let policy = Policy::parse(text.as_bytes()).unwrap();
     let luks = luks2();
     let found = policy.audit(Subject { header: luks.header(), data_len: Some(0), volume_key: None });
@@ -275,6 +289,7 @@ fn every_demand_in_the_table_is_known() {
             (6, "max-size", "3298534883328"),
             (7, "seal-context", "(not shown)"),
             (8, "sector-sizes", "[512, 4096]"),
+            (9, "min-argon2-memory", "5368709120"),
         ]
     );
     assert!(policy.wants_seal() && Policy::sealed().wants_seal());

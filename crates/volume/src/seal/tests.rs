@@ -1,7 +1,7 @@
 //! A seal over a header in memory, and every way to spoil either.
 
 use super::*;
-use crate::create::{Luks2Params, create_luks2};
+use crate::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
 use crate::edit::{self, AddKey};
 use crate::storage::Memory;
 use crate::{Access, Cost, KdfChoice, OsRandom, Storage};
@@ -78,10 +78,29 @@ fn a_seal_holds_for_its_key_and_context_only() {
     assert_eq!(verify(&luks, &key, Some("rack 7")), Ok(()));
     assert_eq!(verify(&luks, &key, Some("rack 8")), Err(Broken::Context));
     assert_eq!(verify(&luks, &Secret::copy_from(&[8; 64]), None), Err(Broken::Forged));
+    assert!(Seal::of(luks.header()).unwrap().unwrap().has_context());
     let (luks, key) = sealed(None);
+    assert!(!Seal::of(luks.header()).unwrap().unwrap().has_context());
     assert_eq!(verify(&luks, &key, Some("")), Err(Broken::Context));
+    assert_eq!(Broken::Context.to_string(), "its seal has another context (seal-context)");
     let (luks, key) = volume();
     assert_eq!(verify(&luks, &key, None), Err(Broken::Missing));
+}
+
+#[test]
+fn luks1_has_no_room_for_a_seal() {
+    let storage = Arc::new(Memory::zeroed(LEN));
+    let params = Luks1Params { kdf: pbkdf2(), key_bits: 256, ..Luks1Params::default() };
+    let key = Secret::copy_from(&[7; 32]);
+    let mut luks = create_luks1(storage, &params, &key, &secret("pass"), &mut OsRandom).unwrap();
+    let refusals = [
+        check_sealable(&luks).unwrap_err(),
+        seal(&mut luks, &key, LEN as u64, None, &mut OsRandom).unwrap_err(),
+        remove(&mut luks, &mut OsRandom).unwrap_err(),
+    ];
+    for refused in refusals {
+        assert!(refused.to_string().starts_with("A LUKS1 header has no room for a seal"), "{refused}");
+    }
 }
 
 /// Each with the field's name, and before any key is known.

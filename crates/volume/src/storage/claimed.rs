@@ -80,3 +80,112 @@ impl Storage for Claimed {
         self.storage.lock_target()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::in_use::Access;
+    use crate::storage::Memory;
+    use std::sync::Mutex;
+
+    /// Storage that answers everything unlike others, and notes what it was asked.
+    #[derive(Default)]
+    struct Odd {
+        asked: Mutex<Vec<String>>,
+        flag: bool,
+    }
+
+    impl Odd {
+        fn note(&self, what: String) -> io::Result<()> {
+            self.asked.lock().unwrap().push(what);
+            Ok(())
+        }
+    }
+
+    impl Storage for Odd {
+        fn len(&self) -> u64 {
+            77
+        }
+
+        fn refresh_len(&self) -> io::Result<u64> {
+            Ok(78)
+        }
+
+        fn can_grow(&self) -> bool {
+            self.flag
+        }
+
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+            self.note(format!("read {} at {offset}", buf.len()))
+        }
+
+        fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+            self.note(format!("write {buf:?} at {offset}"))
+        }
+
+        fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+            self.note(format!("write from {buf:?} at {offset}"))
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            self.note("flush".into())
+        }
+
+        fn discard(&self, range: Range<u64>) -> io::Result<()> {
+            self.note(format!("discard {range:?}"))
+        }
+
+        fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
+            self.note(format!("zeroes {range:?} {may_discard}"))
+        }
+
+        fn is_distant(&self) -> bool {
+            self.flag
+        }
+
+        fn is_read_only(&self) -> bool {
+            self.flag
+        }
+
+        fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
+            Ok(Some(offset..offset + 3))
+        }
+
+        fn unit(&self) -> u64 {
+            16
+        }
+
+        fn is_exclusive(&self) -> bool {
+            self.flag
+        }
+    }
+
+    #[test]
+    fn c24_what_is_claimed_is_as_it_was() {
+        for flag in [false, true] {
+            let odd = Arc::new(Odd { flag, ..Odd::default() });
+            let claimed = Claimed::new(odd.clone(), InUse::default());
+            assert_eq!((claimed.len(), claimed.refresh_len().unwrap(), claimed.unit()), (77, 78, 16));
+            assert_eq!([claimed.can_grow(), claimed.is_distant(), claimed.is_read_only()], [flag; 3]);
+            assert_eq!(claimed.is_exclusive(), flag);
+            assert_eq!(claimed.next_data(5).unwrap(), Some(5..8));
+            claimed.read_at(&mut [0; 2], 1).unwrap();
+            claimed.write_at(&[1], 2).unwrap();
+            claimed.write_from(&mut [2], 3).unwrap();
+            claimed.flush().unwrap();
+            claimed.discard(4..5).unwrap();
+            claimed.write_zeroes(5..6, true).unwrap();
+            let expected = [
+                "read 2 at 1",
+                "write [1] at 2",
+                "write from [2] at 3",
+                "flush",
+                "discard 4..5",
+                "zeroes 5..6 true",
+            ];
+            assert_eq!(*odd.asked.lock().unwrap(), expected);
+        }
+        let mark = InUse::acquire(&Memory::zeroed(1), Access::Write, false).unwrap();
+        assert!(Claimed::new(Arc::new(Odd::default()), mark).is_exclusive());
+    }
+}
