@@ -84,3 +84,31 @@ pub(crate) fn digest_value(
     kdf::pbkdf2(hash, key.expose(), salt, iterations, &mut value, &Stop::new())?;
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a04_a_digest_has_at_least_sixteen_bytes() {
+        let of_len = |len: usize| {
+            let kind = luks2::DigestKind::Pbkdf2 {
+                hash: "sha256".into(),
+                iterations: 1000,
+                salt: vec![1; 32],
+                value: vec![2; len],
+            };
+            KeyDigest::of_luks2(3, &luks2::Digest { keyslots: Vec::new(), segments: Vec::new(), kind })
+        };
+        for len in [0, 1, 15] {
+            let why = of_len(len).unwrap_err().to_string();
+            assert_eq!(
+                why,
+                format!("digest 3 cannot be used: {len} bytes tell no key from another: 16 are needed")
+            );
+        }
+        for len in [16, 17, 32] {
+            assert_eq!(of_len(len).unwrap().len(), len);
+        }
+    }
+}

@@ -79,6 +79,10 @@ fn a04_short_keys_are_told_by_the_keyslots_and_by_the_key() {
     let short = Rule::ShortKey { cipher: "serpent-xts-plain64".into(), bits: 120 };
     assert_eq!(findings(&with(30), None), [Finding { segment: 0, rule: short.clone() }]);
 
+    let spec = CipherSpec::parse("serpent-xts-plain64").unwrap();
+    assert_eq!(weakness(&spec, 30).unwrap(), " with a key of 120 bits (128 are needed)");
+    assert_eq!(weakness(&spec, 32), None);
+
     let admitted = || Admitted::judge(forged(&[(from, &serpent)]), None, &Terms::default()).unwrap();
     assert_eq!(refusal(admitted().open(Secret::copy_from(&[7; 30]), 0)), short);
     assert!(admitted().open(Secret::copy_from(&[7; 32]), 0).is_ok());

@@ -85,7 +85,7 @@ impl Storage for Claimed {
 mod tests {
     use super::*;
     use crate::in_use::Access;
-    use crate::storage::Memory;
+    use crate::storage::{File, Memory};
     use std::sync::Mutex;
 
     /// Storage that answers everything unlike others, and notes what it was asked.
@@ -185,6 +185,8 @@ mod tests {
             ];
             assert_eq!(*odd.asked.lock().unwrap(), expected);
         }
+        let program = File::open(std::env::current_exe().unwrap()).unwrap();
+        assert!(Claimed::new(Arc::new(program), InUse::default()).lock_target().is_some());
         let mark = InUse::acquire(&Memory::zeroed(1), Access::Write, false).unwrap();
         assert!(Claimed::new(Arc::new(Odd::default()), mark).is_exclusive());
     }
