@@ -65,6 +65,11 @@ mod tests {
         assert_eq!(kind_and_volume(&luks2), Some(("LUKS2", Some(volume.into()))));
         assert_eq!(of_mapping("PLAIN", None, "swap"), "CRYPT-PLAIN-swap");
         assert_eq!(kind_and_volume("CRYPT-PLAIN-my-swap"), Some(("PLAIN", None)));
+        // Names that look like UUIDs in part.
+        let digits = "0123456789abcdef0123456789abcdef";
+        for name in ["abc-def", &format!("{digits}0-x"), &format!("{}-x", digits.replace('f', "g")), digits] {
+            assert_eq!(kind_and_volume(&format!("CRYPT-PLAIN-{name}")), Some(("PLAIN", None)), "{name}");
+        }
         assert_eq!(kind_and_volume("LVM-abc"), None);
         assert_eq!(kind_and_volume("CRYPT-"), None);
     }

@@ -71,10 +71,9 @@ impl Directory {
     /// # Errors
     /// The system's.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
-        // The descriptor is a place, which cannot be read from.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut names = Vec::new();
-        for entry in Dir::new(openat(&self.fd, c".", flags, Mode::empty())?)? {
+        // The descriptor is a place, which cannot be read from.
+        for entry in Dir::new(openat(&self.fd, c".", TO_LIST, Mode::empty())?)? {
             let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
             if name != "." && name != ".." {
                 names.push(name);
@@ -88,9 +87,7 @@ impl Directory {
     /// # Errors
     /// The system's; [`io::ErrorKind::InvalidInput`] for anything but a regular file.
     pub fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        // A pipe that nobody writes to would be waited for.
-        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR)?;
+        let file = openat(&self.fd, name, flags.union(ANY_FILE), OWNER_ONLY)?;
         match kind(&fstat(&file)?) {
             FileType::RegularFile => Ok(file.into()),
             _ => Err(io::ErrorKind::InvalidInput.into()),
@@ -123,7 +120,7 @@ impl Directory {
     pub fn replace(&self, name: &str, text: &str) -> io::Result<()> {
         let draft = format!("{name}.new");
         self.remove(&draft)?;
-        self.file(&draft, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?.write_all(text.as_bytes())?;
+        self.file(&draft, NEW)?.write_all(text.as_bytes())?;
         Ok(renameat(&self.fd, &draft, &self.fd, name)?)
     }
 
@@ -182,8 +179,7 @@ impl Directory {
 
 /// A descriptor that stands for what is there, a symbolic link itself too.
 fn place(at: impl std::os::fd::AsFd, name: impl AsRef<OsStr>, path: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(at, name.as_ref(), flags, Mode::empty()).map_err(|e| failed("opening", path, e))
+    openat(at, name.as_ref(), PLACE, Mode::empty()).map_err(|e| failed("opening", path, e))
 }
 
 /// What a directory is to us.
@@ -228,6 +224,14 @@ fn failed(what: &str, path: &Path, errno: Errno) -> Error {
 /// Its group and everybody else; an access list's mask stands in the group's place (acl(5)).
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
+
+/// A place is known, not opened; a directory's names are read, and files opened without waiting at a pipe that nobody
+/// writes to.
+const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const TO_LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const ANY_FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+const NEW: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::WRONLY);
+const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// More than any text that is kept here, in bytes.
 const LONGEST_TEXT: u64 = 1 << 16;

@@ -15,7 +15,7 @@ impl Directory {
     pub fn listen(&self, name: &str) -> io::Result<UnixListener> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         // The node takes its permissions from the socket: there is no moment at which others might connect.
-        fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+        fchmod(&socket, OWNER_ONLY)?;
         bind(&socket, &SocketAddrUnix::new(self.through(name))?)?;
         listen(&socket, BACKLOG)?;
         Ok(socket.into())
@@ -35,6 +35,8 @@ impl Directory {
         Ok(stream)
     }
 }
+
+const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// How many may wait to be accepted.
 const BACKLOG: i32 = 128;

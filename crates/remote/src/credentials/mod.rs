@@ -160,29 +160,4 @@ const REGION: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 const ENDPOINT: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a06_a_login_is_taken_out_of_the_url() {
-        let mut url = Url::parse("https://me%40home:p%2Fs%25s%@host:8443/x?y").unwrap();
-        let login = Login::take_from(&mut url).unwrap();
-        assert_eq!((login.user.as_str(), login.password.expose()), ("me@home", &b"p/s%s%"[..]));
-        assert_eq!(url.as_str(), "https://host:8443/x?y");
-        assert!(Login::take_from(&mut url).is_none());
-        let mut url = Url::parse("https://:p@host/").unwrap();
-        assert_eq!(Login::take_from(&mut url).unwrap().password.expose(), b"p");
-        let mut url = Url::parse("https://name@host/").unwrap();
-        assert!(Login::take_from(&mut url).unwrap().password.is_empty());
-        assert_eq!(url.as_str(), "https://host/");
-    }
-
-    #[test]
-    fn percent_signs_without_digits_stay() {
-        for (text, bytes) in
-            [("%", "%"), ("%4", "%4"), ("%zz%41", "%zzA"), ("%+1", "%+1"), ("a%2fb", "a/b"), ("", "")]
-        {
-            assert_eq!(decoded(text).expose(), bytes.as_bytes(), "{text}");
-        }
-    }
-}
+mod tests;

@@ -93,6 +93,8 @@ const SLOWEST: u64 = 128 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{IoSlice, IoSliceMut, Write};
+    use std::os::unix::net::UnixStream;
 
     #[test]
     fn a05_a_deadline_is_a_point_in_time() {
@@ -112,5 +114,37 @@ mod tests {
         assert_eq!(transfer_time(0), Duration::ZERO);
         assert_eq!(transfer_time(64 << 10), Duration::from_millis(500));
         assert_eq!(transfer_time(32 << 20), Duration::from_secs(256));
+    }
+
+    #[test]
+    fn a05_each_step_has_its_time() {
+        let (never, now, later) = (None, Some(Duration::ZERO), Some(Duration::from_secs(1000)));
+        let long = 1 << 30;
+        let can_receive = |times, step: &dyn Fn(&Limits)| {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            theirs.write_all(b"x").unwrap();
+            let ours = Socket::from(ours);
+            step(&Limits::new(&ours, times));
+            ours.receive(&mut [IoSliceMut::new(&mut [0])]).is_ok()
+        };
+        let can_send = |times, len| {
+            let (ours, _theirs) = UnixStream::pair().unwrap();
+            let ours = Socket::from(ours);
+            Limits::new(&ours, times).begin_reply(len);
+            ours.send_all(&mut [IoSlice::new(b"x")]).is_ok()
+        };
+        let times = |idle, other: Option<Duration>| {
+            let other = other.unwrap_or_default();
+            Some(Times { idle, request: other, reply: other })
+        };
+        for (idle, in_time) in [(never, true), (now, false), (later, true)] {
+            assert_eq!(can_receive(times(idle, now), &Limits::await_request), in_time, "{idle:?}");
+        }
+        for (other, len, in_time) in [(now, 0, false), (later, 0, true), (now, long, true)] {
+            let payload = |limits: &Limits| limits.await_payload(len);
+            assert_eq!(can_receive(times(now, other), &payload), in_time, "{other:?}, {len} bytes");
+            assert_eq!(can_send(times(now, other), len as u64), in_time, "{other:?}, {len} bytes");
+        }
+        assert!(can_receive(None, &|limits| limits.await_payload(0)) && can_send(None, 0));
     }
 }

@@ -84,6 +84,12 @@ mod tests {
         assert!(!Encryption::Offered(tls(false)).is_required());
         assert!(Encryption::Offered(tls(true)).is_required());
         assert!(Encryption::Required(tls(false)).is_required());
+        assert!(Encryption::Off.tls().is_none());
+        assert!(
+            [Encryption::Offered(tls(false)), Encryption::Required(tls(true))]
+                .iter()
+                .all(|it| it.tls().is_some())
+        );
     }
 
     #[test]

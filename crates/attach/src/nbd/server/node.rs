@@ -21,8 +21,7 @@ impl Node {
     pub(super) fn find(path: &Path) -> io::Result<Option<Self>> {
         let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = match openat(CWD, parent.unwrap_or(Path::new(".")), flags, Mode::empty()) {
+        let directory = match openat(CWD, parent.unwrap_or(Path::new(".")), DIRECTORY, Mode::empty()) {
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             directory => directory?,
         };
@@ -50,6 +49,8 @@ impl Node {
         Ok(unlinkat(&self.directory, &self.name, AtFlags::empty())?)
     }
 }
+
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 fn is_socket(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Socket

@@ -1,0 +1,176 @@
+//! Logins in URLs, and what the environment and the files of other tools say. An environment is a process's: those tests run
+//! themselves again, each time in another one.
+
+use super::*;
+use object_store::aws::AmazonS3ConfigKey::{AccessKeyId, Endpoint, Region, SecretAccessKey, Token};
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn a06_a_login_is_taken_out_of_the_url() {
+    let mut url = Url::parse("https://me%40home:p%2Fs%25s%@host:8443/x?y").unwrap();
+    let login = Login::take_from(&mut url).unwrap();
+    assert_eq!((login.user.as_str(), login.password.expose()), ("me@home", &b"p/s%s%"[..]));
+    assert_eq!(url.as_str(), "https://host:8443/x?y");
+    assert!(Login::take_from(&mut url).is_none());
+    let mut url = Url::parse("https://:p@host/").unwrap();
+    assert_eq!(Login::take_from(&mut url).unwrap().password.expose(), b"p");
+    let mut url = Url::parse("https://name@host/").unwrap();
+    assert!(Login::take_from(&mut url).unwrap().password.is_empty());
+    assert_eq!(url.as_str(), "https://host/");
+}
+
+#[test]
+fn percent_signs_without_digits_stay() {
+    for (text, bytes) in
+        [("%", "%"), ("%4", "%4"), ("%zz%41", "%zzA"), ("%+1", "%+1"), ("a%2fb", "a/b"), ("", "")]
+    {
+        assert_eq!(decoded(text).expose(), bytes.as_bytes(), "{text}");
+    }
+}
+
+#[test]
+fn a06_a_web_server_gets_what_url_and_netrc_say() {
+    if tell(|| {
+        let mut url = Url::parse(&env::var("URL").unwrap()).unwrap();
+        let shown = |login: Login| format!("{}:{}", login.user, text_of(&login.password));
+        match Login::for_web(&mut url) {
+            Ok(login) => login.map_or("nobody".to_owned(), shown),
+            Err(cause) => cause.to_string(),
+        }
+    }) {
+        return;
+    }
+    let home = Home::new("netrc");
+    home.write(".netrc", "machine h login me password one\nmachine h login you password two\n");
+    let other = home.write("other", "machine h login they password three\n");
+    fs::create_dir_all(home.0.join("odd/.netrc")).unwrap();
+    let (home, odd, none) = (home.text(""), home.text("odd"), home.text("none"));
+    let told = |url: &str, environment: &[(&str, &str)]| {
+        let test = "credentials::tests::a06_a_web_server_gets_what_url_and_netrc_say";
+        told(test, &[environment, &[("URL", url)]].concat())
+    };
+    let usual: &[(&str, &str)] = &[("HOME", &home), ("NETRC", "")];
+    for (url, login) in [
+        ("http://h/", "me:one"),
+        ("http://me@h/", "me:one"),
+        ("http://you@h/", "you:two"),
+        ("http://you:three@h/", "you:three"),
+        ("http://else@h/", "else:"),
+        ("http://elsewhere/", "nobody"),
+    ] {
+        assert_eq!(told(url, usual), login, "{url}");
+    }
+    assert_eq!(told("http://h/", &[("HOME", &home), ("NETRC", &other)]), "they:three");
+    assert_eq!(told("http://h/", &[("HOME", &none)]), "nobody");
+    assert_eq!(told("http://h/", &[]), "nobody");
+    // What is asked for by name has to be there; what is there has to be readable.
+    assert!(told("http://h/", &[("HOME", &home), ("NETRC", &none)]).contains("none cannot be read"));
+    assert!(told("http://h/", &[("HOME", &odd)]).contains(".netrc cannot be read"));
+}
+
+#[test]
+fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
+    if tell(|| {
+        let login = set("LOGIN").map(|user| Login { user, password: Secret::copy_from(b"password") });
+        let builder = match for_s3(AmazonS3Builder::new(), login) {
+            Ok(builder) => builder,
+            Err(cause) => return cause.to_string(),
+        };
+        let parts = [AccessKeyId, SecretAccessKey, Token, Region, Endpoint];
+        let parts = parts.map(|part| builder.get_config_value(&part).unwrap_or("-".into()));
+        parts.join(" ") + if endpoint_is_plain() { " plain" } else { "" }
+    }) {
+        return;
+    }
+    let home = Home::new("aws");
+    fs::create_dir_all(home.0.join(".aws")).unwrap();
+    let pair = |id: &str| format!("aws_access_key_id = {id}\naws_secret_access_key = s{id}\n");
+    home.write(
+        ".aws/credentials",
+        &format!("[default]\n{}[lab]\n{}aws_session_token = t\n", pair("1"), pair("2")),
+    );
+    let config = home.write(
+        ".aws/config",
+        "[default]\nregion = r\n[profile lab]\nregion = l\nendpoint_url = http://lab\n[profile empty]\n",
+    );
+    let (home, none) = (home.text(""), home.text("none"));
+    let told = |environment: &[(&str, &str)]| {
+        told("credentials::tests::a06_a_store_gets_what_the_environment_and_amazons_files_say", environment)
+    };
+    let lab = ("AWS_PROFILE", "lab");
+    let cases: [(&[(&str, &str)], &str); 15] = [
+        (&[], "1 s1 - r -"),
+        (&[("AWS_PROFILE", "")], "1 s1 - r -"),
+        (&[lab], "2 s2 t l http://lab"),
+        (&[("AWS_DEFAULT_PROFILE", "lab")], "2 s2 t l http://lab"),
+        (&[lab, ("LOGIN", "me")], "me password - l http://lab"),
+        // The builder knows what the environment says: nothing is added to it.
+        (&[lab, ("AWS_ACCESS_KEY_ID", "x")], "- - - l http://lab"),
+        (&[lab, ("AWS_REGION", "x")], "2 s2 t - http://lab"),
+        (&[lab, ("AWS_ENDPOINT", "https://x")], "2 s2 t l -"),
+        (&[("AWS_ENDPOINT_URL", "http://x")], "1 s1 - r - plain"),
+        (&[("AWS_PROFILE", "no")], "there is no profile \"no\" in ~/.aws"),
+        (&[("AWS_PROFILE", "no"), ("LOGIN", "me")], "me password - - -"),
+        (&[("AWS_PROFILE", "no"), ("AWS_SKIP_SIGNATURE", "true")], "- - - - -"),
+        (&[("AWS_PROFILE", "empty")], "there are no credentials for it"),
+        (&[("HOME", &none)], "there are no credentials for it"),
+        (&[("AWS_SHARED_CREDENTIALS_FILE", &config)], "there are no credentials for it"),
+    ];
+    for (environment, expected) in cases {
+        assert_eq!(told(&[&[("HOME", home.as_str())], environment].concat()), expected, "{environment:?}");
+    }
+    let missing = told(&[("HOME", &home), ("AWS_CONFIG_FILE", &none)]);
+    assert!(missing.contains("none cannot be read"), "{missing}");
+}
+
+/// What `test` tells in an environment with these variables alone.
+fn told(test: &str, variables: &[(&str, &str)]) -> String {
+    let mut inside = Command::new(env::current_exe().unwrap());
+    inside.args(["--exact", test, "--nocapture"]).env_clear().envs(variables.iter().copied());
+    let said = inside.env(INSIDE, "1").output().unwrap();
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let told = text.lines().find_map(|line| line.split_once("told: "));
+    told.unwrap_or_else(|| panic!("{said:?}")).1.to_owned()
+}
+
+/// Whether this is the process that has such an environment; it tells what it finds there.
+fn tell(found: impl FnOnce() -> String) -> bool {
+    let is_inside = env::var_os(INSIDE).is_some();
+    if is_inside {
+        println!("told: {}", found());
+    }
+    is_inside
+}
+
+fn text_of(secret: &Secret) -> String {
+    String::from_utf8(secret.expose().to_vec()).unwrap()
+}
+
+/// A home with files, gone with the test.
+struct Home(PathBuf);
+
+impl Home {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("keyway-home-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn text(&self, name: impl AsRef<Path>) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        fs::write(self.0.join(name), text).unwrap();
+        self.text(name)
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const INSIDE: &str = "KEYWAY_TEST_ENVIRONMENT";
