@@ -168,6 +168,7 @@ mod tests {
                 held.pop();
                 waiting.join().unwrap();
             });
+            assert_eq!(spaces.shelf().waiting, 0);
             // The others' share is there all the time.
             drop(grown(&spaces, if len == SPACE { MAX_PAYLOAD as usize } else { SPACE }));
         }
