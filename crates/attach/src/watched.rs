@@ -169,7 +169,7 @@ const MOST_CAUSES: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::storage::{Faulty, Memory};
+    use keyway_volume::storage::{Faulty, LockTarget, Memory};
     use std::sync::Arc;
 
     fn watched<S: Storage>(storage: S) -> (Watched<S>, Arc<Mutex<Vec<String>>>) {
@@ -188,6 +188,7 @@ mod tests {
             &|storage| storage.write_zeroes(0..512, true).unwrap(),
             &|storage| storage.discard(0..512).unwrap(),
         ];
+        assert!(!storage.can_grow() && !storage.is_read_only() && !storage.is_distant());
         assert!(storage.is_settled());
         for change in changes {
             change(&storage);
@@ -276,13 +277,22 @@ mod tests {
         fn unit(&self) -> u64 {
             4096
         }
+
+        fn is_distant(&self) -> bool {
+            true
+        }
+
+        fn lock_target(&self) -> Option<LockTarget<'_>> {
+            Some(LockTarget::File(rustix::stdio::stdin()))
+        }
     }
 
     #[test]
     fn b20_whoever_is_watched_answers_as_ever() {
         let (storage, _) = watched(Unusual);
         assert_eq!((storage.len(), storage.refresh_len().unwrap(), storage.unit()), (77, 78, 4096));
-        assert!(storage.can_grow() && storage.is_read_only());
+        assert!(storage.can_grow() && storage.is_read_only() && storage.is_distant());
+        assert!(matches!(storage.lock_target(), Some(LockTarget::File(_))));
         let mut byte = [0];
         storage.read_at(&mut byte, 9).unwrap();
         assert_eq!((byte, storage.next_data(9).unwrap()), ([9], Some(9..14)));

@@ -194,6 +194,9 @@ mod tests {
     fn a05_everything_is_given_back() {
         let spaces = Spaces::default();
         let mut space = grown(&spaces, 1);
+        space.bytes()[0] = 7;
+        space.grow(space.len());
+        assert_eq!(space.bytes()[0], 7, "it is long enough");
         for len in [SPACE, MAX_PAYLOAD as usize] {
             space.grow(len);
         }
