@@ -165,7 +165,7 @@ fn is_pipe_of_others(found: &Stat) -> bool {
 
 /// Whether it belongs to root or to this user.
 fn is_ours(found: &Stat) -> bool {
-    found.st_uid == 0 || found.st_uid == rustix::process::geteuid().as_raw()
+    [0, rustix::process::geteuid().as_raw()].contains(&found.st_uid)
 }
 
 /// There a link is followed by the kernel alone: its text may be no path.
