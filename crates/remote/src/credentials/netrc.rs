@@ -154,4 +154,15 @@ machine behind login x password y
             let _ = find(&FILE[..end], "behind", None);
         }
     }
+
+    #[test]
+    fn a06_accounts_and_macros_are_no_logins() {
+        for text in [
+            "machine h login me account password password mine",
+            "macdef init\nmachine h login you password yours\n\nmachine h login me password mine",
+        ] {
+            let login = find(text, "h", None).unwrap();
+            assert_eq!((login.user.as_str(), login.password.expose()), ("me", &b"mine"[..]), "{text:?}");
+        }
+    }
 }
