@@ -2,16 +2,16 @@
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::failure::{Exit, Failure, Result};
+use crate::paint::printable_lines;
 use crate::plaintext::{self, Data};
 use crate::session::{self, runtime};
 use crate::tls;
-use crate::{device, hint, output};
+use crate::{creation, device, hint, output};
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed, percent_encoded};
 use keyway_attach::{Door, Export, Watched};
 use keyway_volume::Storage;
 use std::collections::BTreeSet;
-use std::fmt::{self, Write as _};
-use std::io::{self, Write as _};
+use std::fmt::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -179,17 +179,14 @@ fn run(args: &Args) -> Result<()> {
     } else {
         usage(&door.place(), socket.as_deref(), &told)
     };
-    session::serve_until_stopped(&door, &volumes, || output::print(&listening))
+    session::serve_until_stopped(&door, &volumes, || output::print(&printable_lines(&listening)))
 }
 
 /// Refuses, before anything is asked for, what would show the plaintext to a network; says so where that is wanted.
 fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
     let Some(open) = exposed(addresses, &options.encryption) else { return Ok(()) };
     if options.insecure_network {
-        let _ = writeln!(
-            io::stderr(),
-            "WARNING: {open} is served without TLS: whoever reaches it reads and writes the plaintext."
-        );
+        say!("WARNING: {open} is served without TLS: whoever reaches it reads and writes the plaintext.");
         return Ok(());
     }
     let message = format!(
@@ -238,7 +235,8 @@ fn socket(args: &Args) -> Result<Option<PathBuf>> {
         (_, false) if args.given(&ADDRESS) => {
             Err(Failure::new(Exit::Parameters, "Option --address goes with --port."))
         }
-        (Some(path), false) => Ok(Some(path.to_owned())),
+        // After no link that others could have put in its way.
+        (Some(path), false) => creation::existing(path).map(|_| Some(path.to_owned())),
         (None, true) => Ok(None),
         (None, false) => {
             let base = args.operand(0).and_then(Path::file_name).unwrap_or_default();
@@ -282,7 +280,7 @@ fn export(args: &Args, operand: usize, name: &str) -> Result<Export> {
     let description = args.operand(operand).map(device::resolve).unwrap_or_default().display().to_string();
     let place = description.clone();
     // Clients learn no more than a number.
-    let report = move |line: &str| drop(writeln!(io::stderr(), "{place}: {line}."));
+    let report = move |line: &str| say!("{place}: {line}.");
     Ok(Export {
         name: name.to_owned(),
         description,
