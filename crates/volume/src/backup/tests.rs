@@ -1,3 +1,5 @@
+//! Backups and restores on storage that notes, forgets or changes what is written.
+
 use super::*;
 use crate::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
 use crate::storage::faulty::Event;

@@ -1,3 +1,5 @@
+//! Claims of files, devices and loop devices, held against each other.
+
 use super::holder::tests::Told;
 use super::*;
 use crate::storage::{Claimed, Exclusive, File, Memory};

@@ -1,3 +1,5 @@
+//! Locks of headers, as cryptsetup would see them.
+
 use super::*;
 use crate::storage::File;
 use std::fs;

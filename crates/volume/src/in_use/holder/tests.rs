@@ -1,3 +1,5 @@
+//! Who has something, as made-up trees of proc and sysfs tell it.
+
 use super::*;
 use std::os::unix::fs::symlink;
 
