@@ -85,7 +85,7 @@ const LINES: &[&str] = &[
     "open --test-passphrase --token-only --token-type x",
     "open --test-passphrase --ignore-seal --key-slot 7",
     "read --length 1",
-    "read --length 1 --ignore-seal",
+    "read --length 1 --ignore-seal -o /dev/null",
     "--debug read --length 1 --ignore-seal",
     "-q luksKillSlot | 5",
     "luksConvertKey --key-slot 7",
