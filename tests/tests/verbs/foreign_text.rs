@@ -26,7 +26,7 @@ fn a12_no_text_of_a_header_commands_a_terminal() {
     for line in LINES.iter().copied().chain([
         format!("inspect {policy}").as_str(),
         format!("inspect --json {policy}").as_str(),
-        format!("read --length 1 --ignore-seal {policy}").as_str(),
+        format!("read --length 1 --ignore-seal -o /dev/null {policy}").as_str(),
     ]) {
         let (command, rest) = line.split_once(" | ").unwrap_or((line, ""));
         let outcome = keyway(command).arg("-d").arg(&key).arg(&volume).args(rest).outcome();
@@ -86,7 +86,7 @@ const LINES: &[&str] = &[
     "open --test-passphrase --ignore-seal --key-slot 7",
     "read --length 1",
     "read --length 1 --ignore-seal -o /dev/null",
-    "--debug read --length 1 --ignore-seal",
+    "--debug read --length 1 --ignore-seal -o /dev/null",
     "-q luksKillSlot | 5",
     "luksConvertKey --key-slot 7",
     "config --priority prefer --key-slot 9",
