@@ -196,6 +196,10 @@ fn a_volume_is_not_replaced_by_its_own_plaintext() {
         read.fails(1).says("volume is what is read; name another file.");
         assert!(plaintext(output, &key) == random(20, 65536));
     }
+    // Nor is its key.
+    let read = keyway("read --force -d").arg(&key).arg(&volume).arg("-o").arg(&key);
+    read.fails(1).says("key is what is read; name another file.");
+    assert_eq!(fs::read(&key).unwrap(), b"secret");
 }
 
 /// Writing on would make the file grow again, with nothing in between.

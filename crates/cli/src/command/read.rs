@@ -88,9 +88,11 @@ fn run(args: &Args) -> Result<()> {
     output.receive(args, &plain, offset, len)
 }
 
-/// Refuses to replace the volume by its plaintext; there would be neither a volume nor a way back.
+/// Refuses to replace the volume, its header or its key by plaintext; there would be no way back.
 fn refuse_source(args: &Args, output: &Path) -> Result<()> {
-    let mut sources = args.operand(0).into_iter().chain(args.path(&shared::HEADER)).map(device::resolve);
+    let options = [&shared::HEADER, &shared::KEY_FILE, &shared::VOLUME_KEY_FILE];
+    let options = options.into_iter().filter_map(|option| args.path(option));
+    let mut sources = args.operand(0).into_iter().chain(options).map(device::resolve);
     match sources.find(|source| device::is_same(source, output)) {
         Some(source) => {
             let message = format!("{} is what is read; name another file.", source.display());
