@@ -300,6 +300,8 @@ pub(crate) static DISABLE_KEYRING: Opt = flag(
     "A LUKS2 volume's key otherwise goes through the kernel's keyring, so that the mapping's table does not show it. \
      Doors of Keyway's own use no keyring.",
 );
+// ---- what is accepted of a volume, and how it is used ----
+
 pub(crate) static SHARED: Opt = flag(
     "shared",
     None,
