@@ -215,17 +215,22 @@ fn a_file_system_in_use_outlives_suspending_refreshing_and_resizing() {
              name=$(basename $volume)
              keyway open $volume $name --key-file /key
              mkfs.ext4 -q /dev/mapper/$name && mount -t ext4 /dev/mapper/$name /mnt
-             ( for i in 1 2 3 4 5 6; do cp /plaintext /mnt/$i; sync; done; touch /tmp/written.$name ) &
-             sleep 0.2
+             echo 0 >/tmp/rounds; rm -f /tmp/enough
+             ( i=0; until test -e /tmp/enough; do
+                   i=$((i+1)); cp /plaintext /mnt/$((i%6)); sync; echo $i >/tmp/next; mv /tmp/next /tmp/rounds
+               done ) &
+             until test $(cat /tmp/rounds) -ge 2; do sleep 0.1; done
              keyway luksSuspend $name
              dmsetup table --showkeys $name | grep -q ' 00000000000000000000000000000000' && echo WIPED_$name=yes
-             sleep 0.5; test ! -e /tmp/written.$name && echo HELD_$name=yes
+             sleep 0.5; held=$(cat /tmp/rounds); sleep 1; test $(cat /tmp/rounds) = $held && echo HELD_$name=yes
              cryptsetup luksResume $name --key-file /key
              cryptsetup luksSuspend $name
              keyway luksResume $name --key-file /key
              keyway refresh --allow-discards --persistent $name --key-file /key || :
              same REFRESHED_$name status $name
-             wait; for i in 1 2 3 4 5 6; do cmp /plaintext /mnt/$i; done && echo CONTENT_$name=same
+             until test $(cat /tmp/rounds) -ge $((held+6)); do sleep 0.1; done
+             touch /tmp/enough; wait
+             for i in 0 1 2 3 4 5; do cmp /plaintext /mnt/$i; done && echo CONTENT_$name=same
              umount /mnt
              e2fsck -fn /dev/mapper/$name >/tmp/fsck 2>&1 && echo FSCK_$name=clean
              [ $volume != /tmp/file ] || truncate -s 30M /tmp/file
