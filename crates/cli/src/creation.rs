@@ -3,9 +3,9 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::hint;
 use crate::interrupt::{self, Pending};
 use crate::plaintext::cannot_write;
+use crate::{hint, sources};
 use keyway_volume::in_use::{Access, InUse};
 use keyway_volume::storage::{File, NewFile, Place, Planted, Readers};
 use std::fs;
@@ -23,8 +23,9 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
-    /// Starts `path`. An existing file needs `--force`.
+    /// Starts `path`. An existing file needs `--force`, and is none that the command reads its keys from.
     pub(crate) fn start(args: &Args, path: &Path) -> Result<Self> {
+        sources::refuse_options(args, path)?;
         Self::start_over(path, args.given(&shared::FORCE))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
-use crate::{hint, nbd, output, remote};
+use crate::{creation, hint, nbd, output, remote};
 use keyway_attach::dm::{DeviceNumber, loopback};
 use keyway_volume::storage::{Direct, Exclusive, File, LockTarget, Readers};
 use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
@@ -166,7 +166,11 @@ fn open_read_only(path: &Path) -> Result<Arc<File>> {
 
 /// The file, device or export at `path`, to be written over: nobody else uses it, and nobody else gets it before that is
 /// dropped.
+/// A link to it that others could have put in its way is not followed.
 pub(crate) fn exclusive(path: &Path) -> Result<Exclusive> {
+    if !is_url(path) {
+        creation::existing(path)?;
+    }
     claimed(path, Access::Write)
 }
 

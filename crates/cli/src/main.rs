@@ -38,6 +38,7 @@ mod question;
 mod remote;
 mod session;
 mod signature;
+mod sources;
 #[allow(unsafe_code)]
 mod sys;
 mod tls;

@@ -4,7 +4,7 @@
 use crate::args::{Args, Kind, Opt, shared};
 use crate::command::seal::{SEAL, seal_new};
 use crate::content_blocks::largest_sector;
-use crate::creation::{self, Creation};
+use crate::creation::Creation;
 use crate::failure::{Exit, Failure, Result};
 use crate::header_params::HeaderParams;
 use crate::plaintext::{self, cannot_write};
@@ -216,9 +216,6 @@ impl Destination {
         let path = device::resolve(path);
         if !device::is_given(&path) {
             return Ok(Self::New(Creation::start(args, &path)?, device::readers(source)));
-        }
-        if !device::is_url(&path) {
-            creation::existing(&path)?;
         }
         let storage = device::exclusive(&path)?;
         refuse_itself(source, &path)?;

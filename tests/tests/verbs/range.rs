@@ -202,6 +202,38 @@ fn a_volume_is_not_replaced_by_its_own_plaintext() {
     assert_eq!(fs::read(&key).unwrap(), b"secret");
 }
 
+/// Nobody could open what was made, or get back what it was made from.
+#[test]
+fn a15_nothing_that_is_read_is_replaced() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    let seed = scratch.file("seed", random(23, 32));
+    let content = random(22, 65536);
+    let volume = volume_of(&scratch, &content, &key, "");
+    let raw = scratch.file("raw", &content);
+    let tries = [
+        keyway("build -q --force -d").arg(&key).args(CHEAP).arg(&raw).arg(&key),
+        keyway("build -q --force --reproducible").arg(&seed).arg("-d").arg(&key).arg(&raw).arg(&seed),
+        keyway("copy -q --force --new-keyfile")
+            .arg(&key)
+            .args(CHEAP)
+            .arg("-d")
+            .arg(&key)
+            .arg(&volume)
+            .arg(&key),
+        keyway("copy -q --force --to raw -d").arg(&key).arg(&volume).arg(&volume),
+        keyway("copy -q --force --to raw -d").arg(&key).arg(&volume).arg(&key),
+    ];
+    for run in tries {
+        run.fails(1).says("is what is read; name another file.");
+        assert!(fs::read(&key).unwrap() == b"secret" && fs::read(&seed).unwrap() == random(23, 32));
+        assert!(plaintext(&volume, &key) == content);
+    }
+    // A volume in its image's place, when it is complete: that is what --force means.
+    keyway("build -q --force -d").arg(&key).args(CHEAP).arg(&raw).arg(&raw).ok();
+    assert!(plaintext(&raw, &key) == content);
+}
+
 /// Writing on would make the file grow again, with nothing in between.
 #[test]
 fn a_device_that_ends_before_its_data_is_refused() {

@@ -105,7 +105,7 @@ static HEADROOM: Opt = Opt {
     man: "",
 };
 
-static REPRODUCIBLE: Opt = Opt {
+pub(crate) static REPRODUCIBLE: Opt = Opt {
     long: "reproducible",
     short: None,
     value: "SEED-FILE",

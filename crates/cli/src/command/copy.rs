@@ -1,13 +1,13 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
-use crate::creation::{self, Creation};
+use crate::creation::Creation;
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::passphrase::Request;
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
-use crate::{progress, question, unlocking};
+use crate::{progress, question, sources, unlocking};
 use keyway_volume::storage::Readers;
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
 use keyway_volume::{Access, Error, Luks, Storage};
@@ -115,6 +115,7 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
     if device::is_given(to) {
         return to_raw_device(args, &plain, to);
     }
+    sources::refuse(from, to)?;
     let creation = Creation::start(args, to)?;
     let file = creation.file();
     move_all(args, &plain, &**file, holes, to)?;
@@ -125,9 +126,6 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
 
 /// A device has no holes to leave: everything is written.
 fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
-    if !device::is_url(to) {
-        creation::existing(to)?;
-    }
     let device = device::exclusive(to)?;
     refuse_itself(&plain.device, to)?;
     if plain.volume.len() > device.len() {

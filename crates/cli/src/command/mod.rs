@@ -7,7 +7,7 @@ mod bench;
 mod benchmark;
 #[cfg(feature = "desk")]
 mod boot;
-mod build;
+pub(crate) mod build;
 #[cfg(feature = "desk")]
 mod ciphers;
 mod close;

@@ -5,7 +5,7 @@ use crate::creation::{self, Creation};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::plaintext::{self, Data, Plaintext, cannot_write};
-use crate::{progress, question};
+use crate::{progress, question, sources};
 use keyway_volume::Storage;
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Options, Sink, Source};
@@ -88,20 +88,6 @@ fn run(args: &Args) -> Result<()> {
     output.receive(args, &plain, offset, len)
 }
 
-/// Refuses to replace the volume, its header or its key by plaintext; there would be no way back.
-fn refuse_source(args: &Args, output: &Path) -> Result<()> {
-    let options = [&shared::HEADER, &shared::KEY_FILE, &shared::VOLUME_KEY_FILE];
-    let options = options.into_iter().filter_map(|option| args.path(option));
-    let mut sources = args.operand(0).into_iter().chain(options).map(device::resolve);
-    match sources.find(|source| device::is_same(source, output)) {
-        Some(source) => {
-            let message = format!("{} is what is read; name another file.", source.display());
-            Err(Failure::new(Exit::Parameters, message))
-        }
-        None => Ok(()),
-    }
-}
-
 /// Where the plaintext goes.
 enum Output {
     /// Standard output, a device, a pipe: in order.
@@ -117,11 +103,9 @@ impl Output {
         let Some(path) = args.path(&OUTPUT).filter(|p| *p != Path::new("-")) else {
             return Self::stdout();
         };
-        refuse_source(args, path)?;
+        sources::refuse_options(args, path)?;
+        args.operand(0).map_or(Ok(()), |volume| sources::refuse(volume, path))?;
         if device::is_given(path) {
-            if !device::is_url(path) {
-                creation::existing(path)?;
-            }
             let device = device::exclusive(path)?;
             let warning =
                 format!("This will overwrite data on {} irrevocably, with plaintext.", path.display());
