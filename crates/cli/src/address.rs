@@ -179,11 +179,24 @@ mod tests {
             (vec!["config", "--label", url, url], vec!["config", "--label", url, "https://h/one"]),
             (vec!["config", &format!("--label={url}")], vec!["config", &format!("--label={url}")]),
             (vec!["open", "--", "--header", url], vec!["open", "--", "--header", "https://h/one"]),
+            (vec!["open", "--", "--label", url], vec!["open", "--", "--label", "https://h/one"]),
             (vec!["open", "--unknown", url], vec!["open", "--unknown", "https://h/one"]),
         ] {
             assert_eq!(taken(&line), expected);
         }
         assert_eq!(find("https://h/one").unwrap().expose(), url);
+    }
+
+    /// Of which each process has one: no other test may ask for it.
+    #[test]
+    fn a06_the_command_line_is_what_was_left() {
+        let line = ["open", "https://user:secret@h/four"].map(OsString::from);
+        assert_eq!(take_secrets(&line), ["open", "https://h/four"]);
+        assert_eq!(command_line(), ["open", "https://h/four"]);
+        let found = OsString::from("https://user:secret@h/five");
+        assert_eq!(without_secrets(found), "https://h/five");
+        assert_eq!(find("https://h/five").unwrap().expose(), "https://user:secret@h/five");
+        assert_eq!(without_secrets("disk.img".into()), "disk.img");
     }
 
     #[test]
