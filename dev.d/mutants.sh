@@ -61,7 +61,7 @@ mutants_of() {
     say "-- ${*:2}"
     # The tests build the program themselves, mutated, if they need it. (An error of 2 or 3 is survivors or timeouts.)
     env -u KEYWAY_BIN CARGO_TARGET_DIR="$mutants_at/build" cargo mutants --dir "$mutants_at/tree" --in-place --no-config \
-        --output "$mutants_at" --colors never --minimum-test-timeout 120 "${files[@]}" --test-package "$packages" \
+        --output "$mutants_at" --colors never --minimum-test-timeout 60 "${files[@]}" --test-package "$packages" \
         -- $(cut -f2- <<<"$tests") || status=$?
     case $status in
         0 | 2 | 3) ;;

@@ -3,7 +3,7 @@
 //! The judgement itself is the library's ([`keyway_volume::admission`]). Called by cryptsetup's name, weak ciphers are
 //! taken with a warning, as scripts that were written for it use them; forged segments are not.
 
-use crate::args::{Args, shared};
+use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{device, hint, policy};
 use keyway_crypto::{CipherSpec, Secret};
@@ -36,8 +36,7 @@ pub(crate) fn takes_weak_ciphers(args: &Args) -> bool {
 
 /// Refuses demands on a volume that has no header to meet them.
 pub(crate) fn refuse_demands(args: &Args, device: &Path) -> Result<()> {
-    let demands = [&shared::REQUIRE, &shared::SEAL_CONTEXT];
-    match demands.into_iter().find(|option| args.given(option)) {
+    match DEMANDS.into_iter().find(|option| args.given(option)) {
         Some(option) => {
             let (device, option) = (device.display(), option.long);
             let why = "has no header, as a plain volume, that could meet it";
@@ -46,6 +45,8 @@ pub(crate) fn refuse_demands(args: &Args, device: &Path) -> Result<()> {
         None => Ok(()),
     }
 }
+
+static DEMANDS: [&Opt; 2] = [&shared::REQUIRE, &shared::SEAL_CONTEXT];
 
 /// The data device at `path` as the header is judged by it.
 pub(crate) fn data_device(args: &Args, path: &Path, storage: &dyn Storage) -> DataDevice {
@@ -62,10 +63,16 @@ pub(crate) fn judge(args: &Args, luks: Luks, device: &Path, data: Option<DataDev
 }
 
 /// Judges a header whose keys are only tried.
-pub(crate) fn check(args: &Args, luks: &Luks, device: &Path) -> Result<()> {
-    let tolerated = admission::check(luks, None, &terms(args)?).map_err(|e| hint::on_volume(device, &e))?;
+pub(crate) fn check(args: &Args, luks: &Luks, device: &Path, data: Option<DataDevice>) -> Result<()> {
+    let tolerated = admission::check(luks, data, &terms(args)?).map_err(|e| hint::on_volume(device, &e))?;
     warn(args, device, &tolerated);
     Ok(())
+}
+
+/// Whether something is demanded of the volume: its data device is then judged too where only keys are tried, which else may
+/// be those of a header's backup.
+pub(crate) fn is_demanded(args: &Args) -> bool {
+    DEMANDS.into_iter().any(|option| args.given(option))
 }
 
 /// Judges a header whose key is given out or gets another keyslot, before that is asked for.
@@ -75,7 +82,20 @@ pub(crate) fn check_header(args: &Args, luks: &Luks, device: &Path) -> Result<()
 
 /// Judges the header with a key that is only tried or kept.
 pub(crate) fn check_key(args: &Args, luks: &Luks, device: &Path, key: &Secret, digest: u32) -> Result<()> {
-    admission::check_key(luks, &terms(args)?, key, digest).map_err(|e| hint::on_volume(device, &e))
+    check_key_with(args, luks, device, None, key, digest)
+}
+
+/// As [`check_key`], where the length of the data device is known.
+pub(crate) fn check_key_with(
+    args: &Args,
+    luks: &Luks,
+    device: &Path,
+    data: Option<DataDevice>,
+    key: &Secret,
+    digest: u32,
+) -> Result<()> {
+    let data_len = data.map(|data| data.len);
+    admission::check_key(luks, data_len, &terms(args)?, key, digest).map_err(|e| hint::on_volume(device, &e))
 }
 
 /// Goes on with the volume key that `digest` has verified.

@@ -142,7 +142,8 @@ fn not_admitted(finding: &Finding) -> String {
 /// What the volume is not, and what to do if that is nothing to worry about.
 fn unmet(unmet: &Unmet) -> String {
     match unmet {
-        Unmet::Policy { .. } => format!("policy {unmet}"),
+        Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
+        Unmet::Policy { .. } => unmet.to_string(),
         Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
         Unmet::Seal(_) => format!(
             "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it anew; --{} opens it all the \

@@ -3,6 +3,7 @@
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
+use crate::seal::Seal;
 use crate::storage::{Exclusive, NewFile, Readers, extend_to};
 use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
 use keyway_format::luks1;
@@ -43,6 +44,7 @@ pub struct Restore {
     header: Header,
     bytes: Vec<u8>,
     warnings: Vec<String>,
+    loses_seal: bool,
 }
 
 impl Restore {
@@ -60,14 +62,24 @@ impl Restore {
             )));
         }
         let lock = HeaderLock::acquire(&**target, LockMode::Shared, locking)?;
-        let warnings = compare(&header, &**target)?;
+        let (mut warnings, device) = compare(&header, &**target)?;
+        let is_sealed = |header| !matches!(Seal::of(header), Ok(None));
+        let loses_seal = device.as_ref().is_some_and(is_sealed) && !is_sealed(&header);
+        if loses_seal {
+            warnings.push("WARNING: real device header is sealed, that of the backup is not!".into());
+        }
         drop(lock);
-        Ok(Self { target, locking, header, bytes, warnings })
+        Ok(Self { target, locking, header, bytes, warnings, loses_seal })
     }
 
     /// What the user should confirm, one line each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Whether the target's header is sealed and the backup is not: who forges headers could have taken the seal away.
+    pub fn loses_seal(&self) -> bool {
+        self.loses_seal
     }
 
     /// Writes the backup to the target; may be run again after a failure. Only what differs is written, keyslots first,
@@ -132,23 +144,17 @@ fn read_backup(backup: &dyn Storage) -> Result<(Header, Vec<u8>)> {
     Ok((header, bytes))
 }
 
-/// Compares a backup with what is on the device now.
-fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
+/// Compares a backup with what is on the device now: warnings, and the header that is there.
+fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option<Header>)> {
     let name = if matches!(backup, Header::Luks1(_)) { "LUKS" } else { "LUKS2" };
-    let Ok((device, _)) = read_header(target) else {
-        return Ok(vec![format!(
-            "Device does not contain {name} header. Replacing header can destroy data on that device."
-        )]);
-    };
+    let other =
+        format!("Device does not contain {name} header. Replacing header can destroy data on that device.");
+    let Ok((device, _)) = read_header(target) else { return Ok((vec![other], None)) };
     check_requirements(&device, "device")?;
     if std::mem::discriminant(&device) != std::mem::discriminant(backup) {
         let (on_device, in_backup) = if name == "LUKS" { (2, 1) } else { (1, 2) };
-        return Ok(vec![
-            format!("Device holds LUKS{on_device}, the backup LUKS{in_backup}."),
-            format!(
-                "Device does not contain {name} header. Replacing header can destroy data on that device."
-            ),
-        ]);
+        let versions = format!("Device holds LUKS{on_device}, the backup LUKS{in_backup}.");
+        return Ok((vec![versions, other], Some(device)));
     }
     let other_key =
         key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
@@ -178,7 +184,7 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<Vec<String>> {
     if uuid(&device) != uuid(backup) {
         warnings.push("WARNING: real device header has different UUID than backup!".into());
     }
-    Ok(warnings)
+    Ok((warnings, Some(device)))
 }
 
 fn check_requirements(header: &Header, place: &str) -> Result<()> {

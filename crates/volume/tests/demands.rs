@@ -113,18 +113,25 @@ fn a04_a_key_that_is_only_tried_is_judged_too() {
     let (storage, mut luks) = volume(None, true);
     let terms = Terms { policies: policy("sealed = true\nsize = 1"), ..Terms::default() };
     assert!(admission::check(&again(&storage), None, &terms).is_ok());
-    assert!(admission::check_key(&again(&storage), &terms, &key(), 0).is_ok(), "its size is not looked at");
+    assert!(
+        admission::check_key(&again(&storage), None, &terms, &key(), 0).is_ok(),
+        "its size is not looked at"
+    );
+    let refused = admission::check_key(&again(&storage), Some(LEN as u64), &terms, &key(), 0)
+        .map_err(unmet)
+        .unwrap_err();
+    assert_eq!(refused.to_string(), "ours:2 demands size = 1: 2097152", "unless it is known");
     let stranger = Secret::copy_from(&[8; 64]);
-    let refused = admission::check_key(&again(&storage), &terms, &stranger, 0).map_err(unmet);
+    let refused = admission::check_key(&again(&storage), None, &terms, &stranger, 0).map_err(unmet);
     assert_eq!(refused, Err(Unmet::Seal(Broken::Forged)));
     // An unbound key is no volume key, and opens nothing.
     let options = AddKey { kdf: pbkdf2(), ..AddKey::default() };
     edit::add_unbound_key(&mut luks, &stranger, &secret("unbound"), &options, &mut OsRandom).unwrap();
-    assert!(admission::check_key(&again(&storage), &terms, &stranger, 1).is_ok());
+    assert!(admission::check_key(&again(&storage), None, &terms, &stranger, 1).is_ok());
 
     let params = Luks1Params { kdf: pbkdf2(), key_bits: 256, ..Luks1Params::default() };
     let (storage, key) = (Arc::new(Memory::zeroed(LEN)), Secret::copy_from(&[7; 32]));
     create_luks1(storage.clone(), &params, &key, &secret("pass"), &mut OsRandom).unwrap();
-    let refused = admission::check_key(&again(&storage), &terms, &key, 0).map_err(unmet).unwrap_err();
+    let refused = admission::check_key(&again(&storage), None, &terms, &key, 0).map_err(unmet).unwrap_err();
     assert_eq!(refused.to_string(), "ours:1 demands sealed = true: it is not sealed");
 }

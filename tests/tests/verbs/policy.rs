@@ -50,10 +50,7 @@ fn a04_no_verb_opens_what_does_not_meet_its_policy() {
     assert!(!scratch.path("copied").exists() && !scratch.path("socket").exists());
     // A seal is demanded without a file, and a policy that is met is no hindrance.
     for opener in openers(&scratch, &volume, &key) {
-        opener
-            .args("--require sealed")
-            .fails(6)
-            .says("--require sealed:1 demands sealed = true: it is not sealed.");
+        opener.args("--require sealed").fails(6).says("--require sealed: it is not sealed.");
     }
     let good = scratch.file("good.toml", "label = \"root\"\nsize = \"1MiB\"\nlinear-segments = false\n");
     for line in ["read --length 512", "open --test-passphrase"] {

@@ -60,8 +60,15 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     file.set_len(fs::metadata(&volume).unwrap().len() + 4096).unwrap();
     on("read --length 1", &volume, &second).fails(6).says("data.end is");
 
+    // A passphrase that is only tried says nothing of the data, unless that is demanded: it may be a header backup's.
+    on("open --test-passphrase", &volume, &second).ok();
+    on("open --test-passphrase --require sealed", &volume, &second).fails(6).says("data.end is");
+    keyway("luksDump --require sealed").arg(&volume).ok();
     keyway("-v seal --remove").arg(&volume).ok().says("is sealed no more.");
     keyway("seal --remove").arg(&volume).fails(1).says("is not sealed.");
+    assert!(
+        keyway("luksDump --require sealed").arg(&volume).fails(6).says("it is not sealed").stdout.is_empty()
+    );
     on("read --length 1", &volume, &second).ok();
 }
 
@@ -106,4 +113,19 @@ fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
     keyway("luksFormat -q --type luks1").args(CHEAP).arg(&formatted).arg(&key).ok();
     on("seal", &formatted, &key).fails(1).says("A LUKS1 header has no room for a seal");
     on("read --length 1 --require sealed", &formatted, &key).fails(6).says("it is not sealed");
+}
+
+/// Somebody who forges a header could take its seal away by an older backup.
+#[test]
+fn a04_a_backup_without_a_seal_is_not_restored_in_silence() {
+    let scratch = Scratch::new();
+    let (volume, key) = sealed(&scratch, "");
+    let backup = scratch.path("backup");
+    keyway("luksHeaderBackup").arg(&volume).arg("--header-backup-file").arg(&backup).ok();
+    on("seal", &volume, &key).ok();
+    let restore =
+        || keyway("luksHeaderRestore -q").arg(&volume).arg("--header-backup-file").arg(&backup).ok();
+    restore().says("its seal is gone, the backup had none: \"keyway seal");
+    on("read --length 1 --require sealed", &volume, &key).fails(6).says("it is not sealed");
+    restore().quiet();
 }

@@ -74,7 +74,15 @@ fn run_restore(args: &Args) -> Result<()> {
         let warning = restore.warnings().iter().map(named).collect::<Vec<_>>().join("\n");
         question::confirm(args, &warning, "", Exit::Parameters)?;
     }
-    restore.run().map_err(|e| hint::on_device(&path, &e))
+    let loses_seal = restore.loses_seal();
+    restore.run().map_err(|e| hint::on_device(&path, &e))?;
+    if loses_seal {
+        let path = path.display();
+        say!(
+            "WARNING: Device {path}: its seal is gone, the backup had none: \"keyway seal {path}\" seals it anew."
+        );
+    }
+    Ok(())
 }
 
 fn backup_file(args: &Args) -> Result<&Path> {

@@ -68,6 +68,10 @@ impl From<Broken> for Error {
 impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // A policy without a file has no lines, and its name says what it demands.
+            Self::Policy { policy, finding: Finding { line: 0, found, .. } } => {
+                write!(f, "{policy}: {}", Shown(found))
+            }
             Self::Policy { policy, finding: Finding { rule, line, wanted, found, .. } } => {
                 write!(f, "{policy}:{line} demands {rule} = {wanted}: {}", Shown(found))
             }

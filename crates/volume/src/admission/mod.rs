@@ -192,10 +192,11 @@ pub fn check_header(luks: &Luks, terms: &Terms) -> Result<()> {
 }
 
 /// Judges the header with a key that is only tried or kept: one of no segment opens nothing, and says nothing of the header.
+/// `data_len` is the data device's length where it is known.
 ///
 /// # Errors
 /// [`Error::Unmet`].
-pub fn check_key(luks: &Luks, terms: &Terms, key: &Secret, digest: u32) -> Result<()> {
+pub fn check_key(luks: &Luks, data_len: Option<u64>, terms: &Terms, key: &Secret, digest: u32) -> Result<()> {
     let serves = match luks.header() {
         Header::Luks1(_) => true,
         Header::Luks2 { metadata, .. } => {
@@ -205,7 +206,7 @@ pub fn check_key(luks: &Luks, terms: &Terms, key: &Secret, digest: u32) -> Resul
     if !serves {
         return Ok(());
     }
-    terms.check_demands(Subject { header: luks.header(), data_len: None, volume_key: Some(key) })
+    terms.check_demands(Subject { header: luks.header(), data_len, volume_key: Some(key) })
 }
 
 /// All that there is to say against opening the header, for those who only look. What cannot be mapped at all is said

@@ -370,6 +370,25 @@ fn a24_what_differs_is_refused_or_said_luks2() {
 }
 
 #[test]
+fn a04_a_restore_says_that_it_takes_the_seal_away() {
+    let bare = luks2(&params2());
+    let storage = Arc::new(Memory::from(bare.clone()));
+    let mut luks = Luks::open(storage.clone(), Access::Write).unwrap();
+    crate::seal::seal(&mut luks, &key(256), bare.len() as u64, None, &mut OsRandom).unwrap();
+    let sealed = storage.to_vec();
+    let lost = "WARNING: real device header is sealed, that of the backup is not!";
+    for (target, backup, loses) in
+        [(&sealed, &bare, true), (&sealed, &sealed, false), (&bare, &sealed, false), (&bare, &bare, false)]
+    {
+        let restore = prepare(target.clone(), backup).unwrap();
+        assert_eq!(restore.loses_seal(), loses);
+        assert_eq!(restore.warnings().iter().any(|line| line == lost), loses);
+    }
+    let older = luks1(&params1());
+    assert!(prepare(sealed, &older).unwrap().loses_seal(), "a LUKS1 header has no seal");
+}
+
+#[test]
 fn a24_what_this_build_does_not_know_is_neither_restored_nor_overwritten() {
     let image = luks2(&params2());
     let strange = with_metadata(&image, |metadata| metadata.set_requirements(&["time-travel"]).unwrap());

@@ -32,7 +32,7 @@ pub struct Policy {
 /// A demand and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Placed {
-    /// Its line, counted from 1.
+    /// Its line, counted from 1; 0 in a policy without a file.
     line: usize,
     demand: Demand,
 }
@@ -53,7 +53,7 @@ pub struct Subject<'a> {
 pub struct Finding {
     /// The demand's name ("min-key-bits").
     pub rule: &'static str,
-    /// Its line in the policy.
+    /// Its line in the policy, counted from 1; 0 in a policy without a file.
     pub line: usize,
     /// What it demands.
     pub wanted: String,
@@ -82,7 +82,7 @@ impl Policy {
 
     /// `sealed = true` and nothing else.
     pub fn sealed() -> Self {
-        Self { demands: vec![Placed { line: 1, demand: Demand::Sealed }] }
+        Self { demands: vec![Placed { line: 0, demand: Demand::Sealed }] }
     }
 
     /// Judges a volume, one finding a demand.

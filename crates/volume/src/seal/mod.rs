@@ -160,8 +160,8 @@ pub struct Renewal<'a> {
 }
 
 impl Renewal<'_> {
-    /// Seals the changed header with the old seal's context and length of the device. A header without a seal stays without one, and so does one
-    /// whose seal does not hold: what is wrong is not signed.
+    /// Seals the changed header with the old seal's context and length of the device. A header without a seal stays
+    /// without one, and so does one whose seal does not hold: what is wrong is not signed.
     pub(crate) fn renew(
         self,
         old: &Header,

@@ -60,7 +60,8 @@ impl Audit {
                 Verdict::NeedsKey => paint.warning("needs key"),
             };
             let (policy, wanted, found) = (printable(policy), printable(wanted), printable(found));
-            let _ = writeln!(text, "{mark}  {policy}:{line}  {rule} = {wanted}  {found}");
+            let place = if *line > 0 { format!("{policy}:{line}") } else { policy };
+            let _ = writeln!(text, "{mark}  {place}  {rule} = {wanted}  {found}");
         }
         text
     }

@@ -100,6 +100,9 @@ fn run(args: &Args) -> Result<()> {
     if args.given(&shared::UNBOUND) {
         return dump_unbound_key(args, &luks, &path);
     }
+    if admission::is_demanded(args) {
+        admission::check_header(args, &luks, &path)?;
+    }
     let text = if args.given(&shared::JSON) {
         summary::summary(&luks)
     } else if args.given(&DUMP_JSON) {

@@ -6,15 +6,16 @@ use crate::device::{self, Versions};
 use crate::failure::Result;
 use crate::passphrase::Request;
 use crate::unlocking;
-use keyway_volume::{Access, UnlockOptions};
+use keyway_volume::{Access, DataDevice, UnlockOptions};
 
 /// Succeeds when the passphrase or volume key is right.
 pub(super) fn run(args: &Args) -> Result<()> {
     let device = device::header_path(args, 0)?;
     let luks = device::load(args, 0, Access::Read, Versions::from_args(args)?)?;
-    admission::check(args, &luks, &device)?;
+    let data = demanded_device(args)?;
+    admission::check(args, &luks, &device, data)?;
     if let Some((key, digest)) = unlocking::given_volume_key(args, &luks)? {
-        return admission::check_key(args, &luks, &device, &key, digest);
+        return admission::check_key_with(args, &luks, &device, data, &key, digest);
     }
     let options = UnlockOptions {
         keyslot: args.number32(&shared::KEY_SLOT),
@@ -24,5 +25,14 @@ pub(super) fn run(args: &Args) -> Result<()> {
     };
     let request = Request::existing(args, unlocking::prompt_for(&device))?;
     let unlocked = unlocking::unlock_by_token_or(args, &luks, &request, &options)?;
-    admission::check_key(args, &luks, &device, &unlocked.volume_key, unlocked.digest)
+    admission::check_key_with(args, &luks, &device, data, &unlocked.volume_key, unlocked.digest)
+}
+
+/// The data device, where something is demanded of the volume.
+fn demanded_device(args: &Args) -> Result<Option<DataDevice>> {
+    let Some(path) = args.operand(0).map(device::resolve).filter(|_| admission::is_demanded(args)) else {
+        return Ok(None);
+    };
+    let storage = device::storage(&path, Access::Probe)?;
+    Ok(Some(admission::data_device(args, &path, &*storage)))
 }
