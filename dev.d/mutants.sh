@@ -55,13 +55,18 @@ own_unit_tests() {
 
 # mutants_of TESTS FILE…: one run; leaves FILE's outcomes as lines of $mutants_at/outcomes/{caught,missed,timeout,unviable}.
 mutants_of() {
-    local tests=$1 file packages outcome status=0 files=()
+    local tests=$1 file packages outcome status=0 files=() baseline=()
     packages=$(cut -f1 <<<"$tests")
+    # Without a mutant, cargo-mutants would try only the package that the file is in.
+    if [[ $packages == *,* ]]; then
+        unmutated "${packages//,/ }" "$(cut -f2- <<<"$tests")" || fail "the tests of ${*:2} fail without a mutant"
+        baseline=(--baseline skip --timeout 300)
+    fi
     for file in "${@:2}"; do files+=(--file "$file"); done
     say "-- ${*:2}"
     # The tests build the program themselves, mutated, if they need it. (An error of 2 or 3 is survivors or timeouts.)
     env -u KEYWAY_BIN CARGO_TARGET_DIR="$mutants_at/build" cargo mutants --dir "$mutants_at/tree" --in-place --no-config \
-        --output "$mutants_at" --colors never --minimum-test-timeout 60 "${files[@]}" --test-package "$packages" \
+        --output "$mutants_at" --colors never --minimum-test-timeout 60 "${baseline[@]}" "${files[@]}" --test-package "$packages" \
         -- $(cut -f2- <<<"$tests") || status=$?
     case $status in
         0 | 2 | 3) ;;
@@ -70,6 +75,12 @@ mutants_of() {
     for outcome in caught missed timeout unviable; do
         cat "$mutants_at/mutants.out/$outcome.txt" >>"$mutants_at/outcomes/$outcome"
     done
+}
+
+# unmutated PACKAGES ARGUMENTS: whether the tests pass as the tree is.
+unmutated() {
+    (cd "$mutants_at/tree" && env -u KEYWAY_BIN CARGO_TARGET_DIR="$mutants_at/build" \
+        cargo test --quiet $(printf -- '-p %s ' $1) $2)
 }
 
 # A table, then survivors that are not expected and those expected that did not survive. Sets `unexpected`.

@@ -177,6 +177,7 @@ mod tests {
             (vec!["open", "-q", url], vec!["open", "-q", "https://h/one"]),
             // Texts are not storage.
             (vec!["config", "--label", url, url], vec!["config", "--label", url, "https://h/one"]),
+            (vec!["open", "-c", url, url], vec!["open", "-c", url, "https://h/one"]),
             (vec!["config", &format!("--label={url}")], vec!["config", &format!("--label={url}")]),
             (vec!["open", "--", "--header", url], vec!["open", "--", "--header", "https://h/one"]),
             (vec!["open", "--", "--label", url], vec!["open", "--", "--label", "https://h/one"]),
@@ -215,6 +216,7 @@ mod tests {
         taken(&["https://user:secret@h/three"]);
         let told = secrets();
         let told = told.expose();
+        assert!(told.last() != Some(&0), "nothing but what was taken");
         kept().retain(|kept| kept.name != "https://h/three");
         assert_eq!(find("https://h/three").unwrap().expose(), "https://h/three");
         learn(told);

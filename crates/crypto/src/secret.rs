@@ -189,6 +189,74 @@ mod tests {
     }
 
     #[test]
+    #[cfg(all(feature = "std", feature = "alloc"))]
+    fn what_is_dropped_is_wiped_first() {
+        use crate::sys::pages::given_back::left;
+        drop(Pages::locked(1));
+        let mut pages = Pages::locked(100);
+        pages.as_mut_slice()[7] = 1;
+        drop(pages);
+        assert_eq!(left(), 1, "pages alone wipe nothing");
+        drop(Secret::copy_from(&[7; 5000]));
+        assert_eq!(left(), 0);
+        let mut schedule = SecretBox::new([7_u8; 240]);
+        assert_eq!(schedule[239], 7);
+        schedule = SecretBox::new_with(|schedule: &mut [u8; 240]| schedule[0] = 9);
+        assert_eq!((left(), schedule[0], schedule[239]), (0, 9, 0));
+        drop(schedule);
+        assert_eq!(left(), 0);
+    }
+
+    /// In a process of its own: the other tests need their secrets.
+    #[test]
+    #[cfg(all(feature = "std", feature = "alloc", target_os = "linux"))]
+    fn everything_is_wiped_at_once() {
+        const NAME: &str = "secret::tests::everything_is_wiped_at_once";
+        if std::env::var_os("KEYWAY_WIPES").is_some() {
+            let (secret, schedule) = (Secret::copy_from(&[7; 5000]), SecretBox::new([7_u8; 240]));
+            stop_if_wiped();
+            wipe_all();
+            assert!(secret.expose() == [0; 5000] && *schedule == [0; 240]);
+            std::thread::spawn(|| {
+                stop_if_wiped();
+                std::process::exit(3);
+            });
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            std::process::exit(0);
+        }
+        if emulated(NAME, "the emulator starts no second program") {
+            return;
+        }
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let status = again.args(["--exact", NAME]).env("KEYWAY_WIPES", "1").status().unwrap();
+        assert_eq!(status.code(), Some(0));
+    }
+
+    /// Read through a file: memory below the stack's end is nothing that the language knows of.
+    #[test]
+    #[cfg(all(feature = "std", target_os = "linux"))]
+    fn what_a_call_left_on_the_stack_is_wiped() {
+        use std::os::unix::fs::FileExt;
+        const MARK: u64 = 0x5a17_c0de_5a17_c0de;
+        #[inline(never)]
+        fn leave() -> u64 {
+            let marks = core::hint::black_box([MARK; 512]);
+            core::ptr::from_ref(core::hint::black_box(&marks)) as u64
+        }
+        let memory = std::fs::File::open("/proc/self/mem").unwrap();
+        let marks = |wipe: fn()| {
+            let mut found = std::vec![0; 4096];
+            let at = leave();
+            wipe();
+            memory.read_exact_at(&mut found, at).unwrap();
+            found.chunks_exact(8).filter(|word| **word == MARK.to_ne_bytes()).count()
+        };
+        assert!(marks(|| ()) > 256, "what is not wiped is there");
+        // Frames begin with a word or two of the call's own.
+        assert!(marks(wipe_stack) < 8);
+    }
+
+    #[test]
     #[cfg(all(feature = "std", target_os = "linux"))]
     fn secrets_stay_out_of_core_dumps() {
         if emulated("secret::tests::secrets_stay_out_of_core_dumps", "the emulator keeps no such flag") {

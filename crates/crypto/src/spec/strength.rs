@@ -90,6 +90,8 @@ mod tests {
             ("aes-cbc-null", Weakness::SameIv),
         ] {
             assert_eq!(spec(text).weakness(), Some(weakness), "{text}");
+            let verb = weakness.in_words().split(' ').next();
+            assert!(matches!(verb, Some("encrypts" | "uses" | "shows")), "{text}");
         }
         for text in [
             "aes-xts-plain64",

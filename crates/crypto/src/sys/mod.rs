@@ -3,7 +3,7 @@
 #[cfg(not(feature = "alloc"))]
 mod inline;
 #[cfg(feature = "alloc")]
-mod pages;
+pub(crate) mod pages;
 #[cfg(feature = "std")]
 pub(crate) mod wipe;
 

@@ -63,6 +63,8 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        #[cfg(all(test, feature = "std"))]
+        given_back::note(self.as_slice());
         #[cfg(feature = "std")]
         super::wipe::remove(self.start);
         // SAFETY: `start` and `bytes` are what `map` returned, and nobody holds a reference any more. Unmapping
@@ -75,6 +77,23 @@ impl Drop for Pages {
 unsafe impl Send for Pages {}
 // SAFETY: shared references only read.
 unsafe impl Sync for Pages {}
+
+/// For tests: what stood in the pages that a thread gave back last.
+#[cfg(all(test, feature = "std"))]
+pub(crate) mod given_back {
+    use std::cell::Cell;
+
+    std::thread_local! { static LEFT: Cell<usize> = const { Cell::new(0) } }
+
+    pub(super) fn note(bytes: &[u8]) {
+        LEFT.set(bytes.iter().filter(|byte| **byte != 0).count());
+    }
+
+    /// How many bytes were not zero.
+    pub(crate) fn left() -> usize {
+        LEFT.get()
+    }
+}
 
 /// The alignment and granularity of [`Pages`]; a system with larger pages rounds up by itself.
 const PAGE: usize = 4096;
