@@ -4,13 +4,15 @@
 //! when it has gone (`qemu-nbd` does both).
 
 use crate::failure::{Exit, Failure, Result};
-use crate::session;
+use crate::{remote, session};
 use keyway_attach::Error;
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};
 use keyway_attach::nbd::uri::Address;
 use keyway_volume::{Access, Storage};
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Whether an operand names an export.
 pub(crate) fn is_url(spec: &str) -> bool {
@@ -43,11 +45,28 @@ fn connect(url: &str) -> Result<Client> {
     let uri = Uri::parse(url).map_err(|error| cannot_open(url, &error, Exit::Parameters))?;
     // A session's socket is a user's own: who else listened there would read and answer in its place.
     let own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
-    let options = Options { own_user_only, ..Options::default() };
+    let options = Options { own_user_only, tell, ..patience() };
     let client = Client::connect(&uri, options);
     let client = client.map_err(|error| cannot_open(url, &error, Exit::Device))?;
     connected.push((url.to_owned(), client.clone()));
     Ok(client)
+}
+
+/// With `--timeout` everything takes that long at most; what changes a volume may take its time even so.
+fn patience() -> Options {
+    let unsaid = Options::default();
+    let Some(timeout) = remote::wanted_timeout() else { return unsaid };
+    Options { handshake: timeout, timeout, reconnect: unsaid.reconnect.min(timeout), ..unsaid }
+}
+
+/// A line for the user who waits. A standard error that nobody reads is no reason to stop.
+fn tell(place: &str, waited: Duration, limit: Duration) {
+    let line = format!(
+        "Waiting for {place}: nothing came for {} s; after {} s (--timeout) it is given up.",
+        waited.as_secs(),
+        limit.as_secs()
+    );
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn cannot_open(url: &str, error: &Error, exit: Exit) -> Failure {

@@ -14,6 +14,7 @@ mod memory;
 mod mounted;
 mod nbd;
 mod nbd_client;
+mod nbd_slow;
 mod open;
 mod options;
 mod remote;

@@ -107,9 +107,11 @@ pub(crate) static TIMEOUT: Opt =
     option("timeout", Some('t'), "SECONDS", U32, "Give up waiting for a prompt or a server.", SERVER_TIMEOUT);
 
 /// One word for both: whoever runs this without a person in front of it wants an end to all waiting.
-const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server (http, https, s3) is given up when it has brought nothing, \
-     or next to nothing, for 60 seconds, repetitions included; with this option, for as many as it says. After 5 seconds \
-     a line on standard error says what is waited for.";
+const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server is given up when it has brought nothing, or next to \
+     nothing, for so long: http, https and s3 after 60 seconds, repetitions included; nbd after 15 seconds of connecting, \
+     or 120 without an answer, where a read is asked once more over a new connection. With this option it is as many \
+     seconds as it says, but never fewer than 120 while an nbd server has changes to write. After 5 seconds a line on \
+     standard error says what is waited for.";
 pub(crate) static TRIES: Opt =
     option("tries", Some('T'), "N", U32, "How often to ask for a passphrase (3).", "");
 pub(crate) static FORCE_PASSWORD: Opt =

@@ -23,12 +23,19 @@ pub(crate) fn set_timeout(args: &Args) {
     }
 }
 
-/// What [`set_timeout`] was told, or a minute.
-pub(crate) fn timeout() -> Duration {
-    Duration::from_secs(TIMEOUT.load(Ordering::Relaxed))
+/// What [`set_timeout`] was told.
+pub(crate) fn wanted_timeout() -> Option<Duration> {
+    let seconds = TIMEOUT.load(Ordering::Relaxed);
+    (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
-static TIMEOUT: AtomicU64 = AtomicU64::new(60);
+/// What [`set_timeout`] was told, or a minute.
+pub(crate) fn timeout() -> Duration {
+    wanted_timeout().unwrap_or(Duration::from_secs(60))
+}
+
+/// In seconds; 0 when nobody has said any.
+static TIMEOUT: AtomicU64 = AtomicU64::new(0);
 
 /// Opens the object at `url`; refuses whoever means to write before anything else is asked.
 pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {

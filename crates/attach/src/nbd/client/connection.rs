@@ -5,6 +5,7 @@
 //! complete it wakes another to read on. So a single thread never changes hands, and nobody reads when nobody waits.
 
 use super::handshake::{Agreed, garbage};
+use super::patience::Patience;
 use super::reply::{Arrival, Inbox, Reply};
 use super::transport::Transport;
 use crate::nbd::protocol::Request;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 /// A connection in the transmission phase.
 pub(super) struct Connection {
@@ -22,7 +24,26 @@ pub(super) struct Connection {
     sending: Mutex<()>,
     /// Held by the thread that reads.
     inbox: Mutex<Inbox>,
+    limits: Limits,
     state: Mutex<State>,
+}
+
+/// How long a server may be silent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// About what can be asked again.
+    pub(super) asked: Duration,
+    /// About what changes something, or makes it last.
+    pub(super) changed: Duration,
+}
+
+impl Limits {
+    fn of(&self, kind: u16) -> Duration {
+        match kind {
+            command::READ | command::BLOCK_STATUS => self.asked,
+            _ => self.changed.max(self.asked),
+        }
+    }
 }
 
 /// Why there is no answer.
@@ -55,13 +76,14 @@ struct Slot {
 }
 
 impl Connection {
-    pub(super) fn new(transport: Transport, agreed: Agreed) -> Self {
+    pub(super) fn new(transport: Transport, agreed: Agreed, limits: Limits) -> Self {
         let state = State { waiting: HashMap::new(), next_cookie: 1, is_read: false, broken: None };
         Self {
             transport,
             agreed,
             sending: Mutex::new(()),
             inbox: Mutex::new(Inbox::new()),
+            limits,
             state: Mutex::new(state),
         }
     }
@@ -102,6 +124,7 @@ impl Connection {
         let goodbye = Request { flags: 0, kind: command::DISC, cookie: 0, offset: 0, length: 0 };
         let mut header = Vec::with_capacity(MAX_HEADER);
         goodbye.put(self.agreed.headers, &mut header);
+        self.patience().begin(0, 0, GOODBYE);
         if !self.is_broken() && self.transport.send(&header, &[], &mut false).is_ok() {
             self.transport.close();
         }
@@ -126,6 +149,9 @@ impl Connection {
             is_complete: false,
         };
         state.waiting.insert(cookie, slot);
+        let has_data = matches!(request.kind, command::READ | command::WRITE);
+        let data = if has_data { request.length } else { 0 };
+        self.patience().begin(cookie, data, self.limits.of(request.kind));
         Ok(cookie)
     }
 
@@ -222,6 +248,9 @@ impl Connection {
                 chunk.is_last()
             }
         };
+        if is_complete {
+            self.patience().end(cookie);
+        }
         reply.data = elsewhere;
         self.state().put_reply(cookie, reply, is_complete, cookie != own);
         Ok((cookie, is_complete))
@@ -237,6 +266,10 @@ impl Connection {
         inbox.read_exact(&self.transport, &mut rest[..size - 4])?;
         transmission::Reply::parse(headers, &bytes[..size])
             .ok_or_else(|| garbage("a reply cannot be understood"))
+    }
+
+    fn patience(&self) -> &Patience {
+        self.transport.socket().patience()
     }
 
     /// The connection is of no more use; whoever waits is told.
@@ -293,3 +326,6 @@ impl Drop for Connection {
         self.close();
     }
 }
+
+/// What a server may take to let the last words out.
+const GOODBYE: Duration = Duration::from_secs(1);

@@ -129,6 +129,10 @@ impl Peer<'_> {
             let text = "the server demands TLS: write nbds:// or nbds+unix://";
             return Err(io::Error::new(ErrorKind::PermissionDenied, text));
         }
+        // Whatever was asked for: "If the client receives NBD_REP_ERR_SHUTDOWN", it has to go.
+        if header.kind == reply::ERR_SHUTDOWN {
+            return Err(refusal(header.kind, &data, "the server takes no more clients now"));
+        }
         Ok((header.kind, data))
     }
 

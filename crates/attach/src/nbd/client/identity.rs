@@ -40,18 +40,26 @@ pub(super) enum Change<'a> {
 
 impl Identity {
     /// Looks at the volume for the first time. What cannot be read is not compared later.
-    pub(super) fn take(connection: &Connection) -> Self {
+    ///
+    /// # Errors
+    /// The server does not answer: it would be waited for again and again.
+    pub(super) fn take(connection: &Connection) -> io::Result<Self> {
         let agreed = connection.agreed();
         let mut samples = Vec::new();
         for range in places(agreed) {
-            let bytes = read(connection, &range).ok();
+            let bytes = match read(connection, &range) {
+                Err(error) if error.kind() == ErrorKind::TimedOut && connection.is_broken() => {
+                    return Err(error);
+                }
+                read => read.ok(),
+            };
             let is_luks = bytes.as_deref().is_some_and(|bytes| header_of(bytes).is_some());
             samples.push(Sample { at: range.start, bytes, under_way: 0, changed: 0 });
             if is_luks {
                 break;
             }
         }
-        Self(Mutex::new(samples))
+        Ok(Self(Mutex::new(samples)))
     }
 
     /// Compares what is behind `connection`; `flushed` changes are on stable storage.

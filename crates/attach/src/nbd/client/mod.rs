@@ -8,16 +8,22 @@
 //!
 //! **A connection that is lost** is made again for [`Options::reconnect`]. Reads are repeated. A write that was not
 //! acknowledged fails, and is not sent a second time: nobody knows whether the server has done it, and if it does so
-//! late, it overwrites what was written since. Another volume behind the same address is refused ([`identity`]). If there were writes that no flush had followed, every later write and
-//! flush fails, too: a server that was restarted has forgotten them, and would flush nothing without an error.
+//! late, it overwrites what was written since. Another volume behind the same address is refused ([`identity`]). If there
+//! were writes that no flush had followed, every later write and flush fails, too: a server that was restarted has
+//! forgotten them, and would flush nothing without an error.
+//!
+//! **A server that is slow** is waited for as [`patience`] says. What was asked of one that fell silent is asked once more,
+//! over a new connection.
 //!
 //! **Nothing that a server says is believed** before it is held against the request ([`reply`]). A server that breaks the
 //! protocol's rules is one whose connection is lost.
 
 mod connection;
+mod dial;
 mod handshake;
 mod identity;
 mod journal;
+mod patience;
 mod pool;
 mod reply;
 mod transport;
@@ -29,6 +35,7 @@ use super::uri::{Address, Uri};
 use crate::{Error, Result, tls};
 use handshake::Agreed;
 use keyway_volume::Storage;
+pub use patience::Tell;
 use pool::Pool;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -40,16 +47,21 @@ use std::time::Duration;
 pub struct Options {
     /// The most connections at the same time.
     pub connections: usize,
-    /// How long connecting and the handshake may take.
+    /// How long looking the host up, connecting and the handshake may take together.
     pub handshake: Duration,
-    /// How long the server may be silent while it has something to answer.
+    /// How long the server may bring nothing, or next to nothing, while it has something to answer.
     pub timeout: Duration,
+    /// The same, if it is longer, while there are changes or a flush to answer: they may be much work, and cannot be asked
+    /// for again.
+    pub changes: Duration,
     /// How long a lost connection is tried to be made again.
     pub reconnect: Duration,
     /// Whether a Unix socket must be listened on by this user, or root.
     pub own_user_only: bool,
     /// Whether a connection that was made again has to lead to the same volume. A few reads at first tell which it is.
     pub recognise: bool,
+    /// Told of a server that is waited for.
+    pub tell: Tell,
 }
 
 impl Default for Options {
@@ -58,9 +70,11 @@ impl Default for Options {
             connections: 4,
             handshake: Duration::from_secs(15),
             timeout: Duration::from_secs(120),
+            changes: Duration::from_secs(120),
             reconnect: Duration::from_secs(10),
             own_user_only: false,
             recognise: true,
+            tell: |_, _, _| (),
         }
     }
 }

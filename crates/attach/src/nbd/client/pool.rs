@@ -3,27 +3,24 @@
 
 use super::Options;
 use super::connection::{Connection, Trouble};
-use super::handshake::{self, Agreed};
+use super::dial::Dialer;
+use super::handshake::Agreed;
 use super::identity::{Change, Identity};
 use super::journal::Journal;
 use super::reply::Reply;
-use super::transport::Socket;
 use crate::nbd::Uri;
 use crate::nbd::protocol::Request;
 use crate::nbd::protocol::handshake::export;
 use crate::nbd::protocol::transmission::command;
-use crate::nbd::uri::Address;
 use crate::tls;
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Connections to one export.
 pub(super) struct Pool {
-    uri: Uri,
-    tls: Option<tls::Client>,
+    dialer: Dialer,
     options: Options,
     agreed: Agreed,
     journal: Journal,
@@ -43,15 +40,14 @@ struct Open {
 
 impl Pool {
     pub(super) fn connect(uri: &Uri, tls: Option<tls::Client>, options: Options) -> io::Result<Self> {
-        let uri = anchored(uri)?;
-        let first = dial(&uri, tls.as_ref(), &options, options.handshake)?;
+        let dialer = Dialer::new(uri, tls, options)?;
+        let first = dialer.dial(options.handshake)?;
         let agreed = first.agreed().clone();
-        let identity = if options.recognise { Identity::take(&first) } else { Identity::default() };
+        let identity = if options.recognise { Identity::take(&first)? } else { Identity::default() };
         let most = if agreed.has(export::CAN_MULTI_CONN) { options.connections.max(1) } else { 1 };
         let open = Open { connections: vec![Arc::new(first)], most, is_opening: false };
         Ok(Self {
-            uri,
-            tls,
+            dialer,
             options,
             agreed,
             journal: Journal::default(),
@@ -88,7 +84,8 @@ impl Pool {
             };
             self.drop_broken(&error);
             losses += 1;
-            if losses > MOST_LOSSES {
+            let was_silent = error.kind() == ErrorKind::TimedOut;
+            if losses > if was_silent { MOST_SILENCES } else { MOST_LOSSES } {
                 return Err(error);
             }
         }
@@ -152,7 +149,7 @@ impl Pool {
         open.is_opening = true;
         drop(open);
         // A server that takes no more of them may let one wait for ever.
-        let another = dial(&self.uri, self.tls.as_ref(), &self.options, ANOTHER);
+        let another = self.dialer.dial(ANOTHER);
         let another = another
             .and_then(|another| self.identity.check(&another, self.journal.flushed()).map(|()| another));
         let mut open = self.open();
@@ -194,7 +191,7 @@ impl Pool {
 
     /// A connection to the same volume.
     fn dial_again(&self) -> io::Result<Connection> {
-        let connection = dial(&self.uri, self.tls.as_ref(), &self.options, self.options.handshake)?;
+        let connection = self.dialer.dial(self.options.handshake)?;
         self.check_unchanged(connection.agreed())?;
         self.identity.check(&connection, self.journal.flushed())?;
         Ok(connection)
@@ -223,34 +220,6 @@ impl Pool {
     }
 }
 
-/// A socket's path from the root: a process may leave its directory, and connect again.
-fn anchored(uri: &Uri) -> io::Result<Uri> {
-    let mut uri = uri.clone();
-    if let Address::Unix(path) = &mut uri.address
-        && !path.as_os_str().as_bytes().starts_with(b"\0")
-    {
-        *path = std::path::absolute(&*path)?;
-    }
-    Ok(uri)
-}
-
-/// Connects and goes through the handshake.
-fn dial(
-    uri: &Uri,
-    tls: Option<&tls::Client>,
-    options: &Options,
-    patience: Duration,
-) -> io::Result<Connection> {
-    let socket = Socket::connect(&uri.address, patience)?;
-    if options.own_user_only {
-        socket.check_peer()?;
-    }
-    socket.set_timeout(patience)?;
-    let (transport, agreed) = handshake::shake_hands(socket, &uri.export, tls)?;
-    transport.socket().set_timeout(options.timeout)?;
-    Ok(Connection::new(transport, agreed))
-}
-
 /// Whether it makes no sense to try again: a server answers, and not with the same volume.
 fn is_another(error: &io::Error) -> bool {
     error.kind() == ErrorKind::InvalidData
@@ -263,6 +232,8 @@ fn changes(kind: u16) -> bool {
 
 /// A request that so many connections did not survive is given up.
 const MOST_LOSSES: u32 = 3;
+/// One to which no answer came is worth another connection, but not another long wait after that.
+const MOST_SILENCES: u32 = 1;
 /// How long one more connection may take to be made.
 const ANOTHER: Duration = Duration::from_secs(1);
 /// Between attempts to reconnect.

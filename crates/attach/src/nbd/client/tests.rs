@@ -10,6 +10,8 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+mod slow;
+
 #[test]
 fn holes_are_what_is_neither_stored_nor_anything_but_zeros() {
     let (hole, zero) = (u64::from(state::HOLE), u64::from(state::ZERO));
@@ -239,13 +241,15 @@ struct Fake {
     infos: Vec<Vec<u8>>,
     /// Whether the client asks more than a test tells it to.
     recognise: bool,
+    /// Whether it is given a second for everything.
+    patient: bool,
 }
 
 impl Default for Fake {
     fn default() -> Self {
         let flags = export::HAS_FLAGS | export::SEND_FLUSH;
         let export = [&info::EXPORT.to_be_bytes()[..], &SIZE.to_be_bytes(), &flags.to_be_bytes()].concat();
-        Self { headers: Headers::Structured, infos: vec![export], recognise: false }
+        Self { headers: Headers::Structured, infos: vec![export], recognise: false, patient: false }
     }
 }
 
@@ -255,7 +259,8 @@ impl Fake {
     }
 
     fn connect(self, answer: impl Fn(&mut UnixStream, &Request) + Send + Sync + 'static) -> Result<Client> {
-        let options = Options { recognise: self.recognise, ..impatient() };
+        let options = if self.patient { slow::limited() } else { impatient() };
+        let options = Options { recognise: self.recognise, ..options };
         let uri = listen(move |mut stream| {
             if self.shake_hands(&mut stream).is_err() {
                 return;
@@ -342,6 +347,7 @@ fn impatient() -> Options {
         connections: 1,
         handshake: Duration::from_secs(5),
         timeout: Duration::from_millis(200),
+        changes: Duration::from_millis(200),
         reconnect: Duration::from_millis(500),
         recognise: false,
         ..Options::default()

@@ -1,78 +1,67 @@
 //! What carries a client's connection: a TCP or Unix socket, with TLS over it where that was agreed upon.
 
+use super::patience::Patience;
 use crate::local::peer;
 use crate::nbd::uri::Address;
 use crate::tls;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
-use std::ffi::OsStr;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrUnix, SocketFlags,
+    SocketType, connect, recv, sendmsg, shutdown, socket_with,
+};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A connected socket.
-pub(super) enum Socket {
+/// A connected socket, whose server is waited for with patience.
+pub(super) struct Socket {
+    stream: Stream,
+    patience: Arc<Patience>,
+    /// The timeout of receives that the kernel knows, in microseconds: it is told again only when that has changed.
+    armed: AtomicU64,
+}
+
+enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 impl Socket {
-    /// Connects; each address of a host may take `patience`.
-    pub(super) fn connect(address: &Address, patience: Duration) -> io::Result<Self> {
-        match address {
-            Address::Tcp { host, port } => {
-                let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
-                for address in keyway_resolve::resolve(host, *port, patience)? {
-                    match TcpStream::connect_timeout(&address, patience) {
-                        Ok(socket) => {
-                            // Requests are sent whole: waiting for more to send would only delay them.
-                            socket.set_nodelay(true)?;
-                            return Ok(Self::Tcp(socket));
-                        }
-                        Err(error) => last = error,
-                    }
-                }
-                Err(last)
-            }
-            Address::Unix(path) => connect_unix(path).map(Self::Unix),
-        }
+    /// Connects, for as long as `patience` allows.
+    pub(super) fn connect(address: &Address, patience: Arc<Patience>) -> io::Result<Self> {
+        let stream = patience.tell_during(|| match address {
+            Address::Tcp { host, port } => connect_tcp(host, *port, &patience).map(Stream::Tcp),
+            Address::Unix(path) => connect_unix(path, &patience).map(Stream::Unix),
+        })?;
+        Ok(Self { stream, patience, armed: AtomicU64::new(0) })
+    }
+
+    pub(super) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// Refuses a Unix socket that another user listens on.
     pub(super) fn check_peer(&self) -> io::Result<()> {
-        match self {
-            Self::Tcp(_) => Ok(()),
-            Self::Unix(socket) => {
+        match &self.stream {
+            Stream::Tcp(_) => Ok(()),
+            Stream::Unix(socket) => {
                 let other = |why| io::Error::new(ErrorKind::PermissionDenied, why);
                 peer::check(socket).map_err(|why| other(why.to_string()))
             }
         }
     }
 
-    /// How long a read or write may wait.
-    pub(super) fn set_timeout(&self, patience: Duration) -> io::Result<()> {
-        match self {
-            Self::Tcp(socket) => {
-                socket.set_read_timeout(Some(patience))?;
-                socket.set_write_timeout(Some(patience))
-            }
-            Self::Unix(socket) => {
-                socket.set_read_timeout(Some(patience))?;
-                socket.set_write_timeout(Some(patience))
-            }
-        }
-    }
-
     fn hang_up(&self) {
         // A socket that is broken already cannot be shut down, and need not be.
-        let _ = match self {
-            Self::Tcp(socket) => socket.shutdown(Shutdown::Both),
-            Self::Unix(socket) => socket.shutdown(Shutdown::Both),
-        };
+        let _ = shutdown(self, Shutdown::Both);
     }
 
     /// Whether the other side has hung up, told without waiting.
@@ -80,25 +69,53 @@ impl Socket {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match recv(self, &mut [0; 1][..], flags) {
             Ok((received, _)) => received == 0,
-            Err(error) => io::Error::from(error).kind() != ErrorKind::WouldBlock,
+            Err(error) => error != Errno::AGAIN,
+        }
+    }
+
+    /// The kernel ends receives that take so long, or about so long.
+    fn arm(&self, left: Duration) -> io::Result<()> {
+        let (wanted, armed) = (left.as_micros() as u64, self.armed.load(Ordering::Relaxed));
+        if wanted.abs_diff(armed) > wanted / 8 {
+            // (Nothing at all would mean for ever.)
+            set_socket_timeout(self, Timeout::Recv, Some(left.max(Duration::from_millis(1))))?;
+            self.armed.store(wanted, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Waits for room.
+    fn wait_to_send(&self) -> io::Result<()> {
+        let left = self.patience.left()?;
+        let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(self, PollFlags::OUT)], Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(socket) => socket.as_fd(),
-            Self::Unix(socket) => socket.as_fd(),
+        match &self.stream {
+            Stream::Tcp(socket) => socket.as_fd(),
+            Stream::Unix(socket) => socket.as_fd(),
         }
     }
 }
 
 impl Read for &Socket {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(socket) => (&mut &*socket).read(buf),
-            Socket::Unix(socket) => (&mut &*socket).read(buf),
+        loop {
+            self.arm(self.patience.left()?)?;
+            match recv(*self, &mut *buf, RecvFlags::empty()) {
+                Ok((count, _)) => {
+                    self.patience.note(count);
+                    return Ok(count);
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 }
@@ -108,10 +125,21 @@ impl Write for &Socket {
         self.write_vectored(&[IoSlice::new(buf)])
     }
 
-    /// Without the signal that a broken connection would mean to programs that did not ask for none.
+    /// Without the signal that a broken connection would mean to programs that did not ask for none. (And without waiting
+    /// in the kernel, where a server that takes a little now and then could keep it.)
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        let sent = sendmsg(*self, bufs, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL);
-        sent.map_err(io::Error::from)
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            match sendmsg(*self, bufs, &mut SendAncillaryBuffer::default(), flags) {
+                Ok(count) => {
+                    self.patience.note(count);
+                    return Ok(count);
+                }
+                Err(Errno::AGAIN) => self.wait_to_send()?,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -144,17 +172,13 @@ impl Transport {
     }
 
     pub(super) fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = match self {
-                Self::Plain(socket) => (&mut &*socket).read(buf),
-                Self::Encrypted(stream) => (&mut &**stream).read(buf),
-            };
-            match read {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(too_slow()),
-                Ok(0) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server hung up")),
-                done => return done,
-            }
+        let read = match self {
+            Self::Plain(socket) => (&mut &*socket).read(buf),
+            Self::Encrypted(stream) => (&mut &**stream).read(buf),
+        };
+        match read {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server hung up")),
+            done => done,
         }
     }
 
@@ -177,15 +201,9 @@ impl Transport {
                 Self::Plain(socket) => (&mut &*socket).write_vectored(pieces),
                 Self::Encrypted(stream) => (&mut &**stream).write_vectored(pieces),
             };
-            match written {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(too_slow()),
-                Err(error) => return Err(error),
-                Ok(count) => {
-                    *sent |= count > 0;
-                    IoSlice::advance_slices(&mut pieces, count);
-                }
-            }
+            let count = written?;
+            *sent |= count > 0;
+            IoSlice::advance_slices(&mut pieces, count);
         }
         Ok(())
     }
@@ -208,16 +226,36 @@ impl Transport {
     }
 }
 
-/// A path that starts with NUL is a name in Linux's abstract namespace.
-fn connect_unix(path: &Path) -> io::Result<UnixStream> {
-    match path.as_os_str().as_bytes().split_first() {
-        Some((0, name)) => {
-            UnixStream::connect_addr(&SocketAddr::from_abstract_name(OsStr::from_bytes(name).as_bytes())?)
+/// Each address gets its share of the time.
+fn connect_tcp(host: &str, port: u16, patience: &Patience) -> io::Result<TcpStream> {
+    let addresses = keyway_resolve::resolve(host, port, patience.time()?)?;
+    let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
+    for (tried, address) in addresses.iter().enumerate() {
+        let share = patience.time()? / (addresses.len() - tried) as u32;
+        match TcpStream::connect_timeout(address, share) {
+            Ok(socket) => {
+                // Requests are sent whole: waiting for more to send would only delay them.
+                socket.set_nodelay(true)?;
+                return Ok(socket);
+            }
+            Err(error) => last = error,
         }
-        _ => UnixStream::connect(path),
     }
+    Err(last)
 }
 
-fn too_slow() -> io::Error {
-    io::Error::new(ErrorKind::TimedOut, "the server did not answer in time")
+/// A path that starts with NUL is a name in Linux's abstract namespace.
+fn connect_unix(path: &Path, patience: &Patience) -> io::Result<UnixStream> {
+    let bytes = path.as_os_str().as_bytes();
+    let address = match bytes.split_first() {
+        Some((0, name)) => SocketAddrUnix::new_abstract_name(name),
+        _ => SocketAddrUnix::new(bytes),
+    }?;
+    let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // Who listens and accepts nobody would be waited for without an end.
+    set_socket_timeout(&fd, Timeout::Send, Some(patience.time()?))?;
+    match connect(&fd, &address) {
+        Err(Errno::AGAIN) => Err(patience.too_slow()),
+        done => done.map(|()| fd.into()).map_err(io::Error::from),
+    }
 }

@@ -1,0 +1,57 @@
+//! How a connection is made, again and again: where to, encrypted how, and how patiently.
+
+use super::Options;
+use super::connection::{Connection, Limits};
+use super::handshake;
+use super::patience::{Patience, Sign};
+use super::transport::Socket;
+use crate::nbd::Uri;
+use crate::nbd::uri::Address;
+use crate::tls;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Makes connections to one export.
+pub(super) struct Dialer {
+    uri: Uri,
+    tls: Option<tls::Client>,
+    options: Options,
+    sign: Arc<Sign>,
+}
+
+impl Dialer {
+    pub(super) fn new(uri: &Uri, tls: Option<tls::Client>, options: Options) -> io::Result<Self> {
+        let sign = Sign::new(uri.to_string(), options.tell);
+        Ok(Self { uri: anchored(uri)?, tls, options, sign })
+    }
+
+    /// Looks the host up, connects and goes through the handshake; `limit` is for everything together.
+    pub(super) fn dial(&self, limit: Duration) -> io::Result<Connection> {
+        let patience = Patience::new(Arc::clone(&self.sign));
+        patience.begin(HANDSHAKE, 0, limit);
+        let socket = Socket::connect(&self.uri.address, Arc::clone(&patience))?;
+        if self.options.own_user_only {
+            socket.check_peer()?;
+        }
+        let (transport, agreed) = handshake::shake_hands(socket, &self.uri.export, self.tls.as_ref())?;
+        patience.end(HANDSHAKE);
+        let limits = Limits { asked: self.options.timeout, changed: self.options.changes };
+        Ok(Connection::new(transport, agreed, limits))
+    }
+}
+
+/// A socket's path from the root: a process may leave its directory, and connect again.
+fn anchored(uri: &Uri) -> io::Result<Uri> {
+    let mut uri = uri.clone();
+    if let Address::Unix(path) = &mut uri.address
+        && !path.as_os_str().as_bytes().starts_with(b"\0")
+    {
+        *path = std::path::absolute(&*path)?;
+    }
+    Ok(uri)
+}
+
+/// No request has this cookie.
+const HANDSHAKE: u64 = 0;

@@ -1,0 +1,132 @@
+//! Servers that are silent, or send a byte now and then: they are given up in time.
+
+use super::*;
+use crate::nbd::protocol::transmission::MAX_HEADER;
+use std::time::Instant;
+
+/// A second, of everything.
+pub(super) fn limited() -> Options {
+    let limit = Duration::from_secs(1);
+    Options { handshake: limit, timeout: limit, changes: limit, ..impatient() }
+}
+
+/// Sends byte after byte, for a minute at most.
+fn trickle(stream: &mut UnixStream, bytes: impl IntoIterator<Item = u8>) {
+    for byte in bytes.into_iter().take(600) {
+        if stream.write_all(&[byte]).is_err() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What it comes to, which must be that it took too long; twice a second is waited for at most, and a machine with more
+/// to do may need much longer.
+fn gives_up<T>(work: impl FnOnce() -> T, error: impl FnOnce(T) -> String) {
+    let started = Instant::now();
+    let error = error(work());
+    assert!(error.contains("did not answer within 1 s"), "{error}");
+    assert!(started.elapsed() >= Duration::from_secs(1) && started.elapsed() < Duration::from_secs(40));
+}
+
+fn refused(connected: Result<Client>) -> String {
+    match connected {
+        Err(error @ Error::Io { .. }) => error.to_string(),
+        other => panic!("{:?}", other.map(drop)),
+    }
+}
+
+fn failed(result: io::Result<()>) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    error.to_string()
+}
+
+#[test]
+fn a05_a_server_that_does_not_greet_is_given_up() {
+    let uri = listen(|stream| {
+        let _ = (&stream).read(&mut [0]);
+    });
+    gives_up(|| Client::connect(&uri, limited()), refused);
+}
+
+/// Nobody accepts: all places in front of the listener are taken.
+#[test]
+fn a05_a_listener_that_accepts_nobody_is_given_up() {
+    let name = format!("keyway-client-full-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let listener = UnixListener::bind_addr(&address).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let _first = UnixStream::connect_addr(&address).unwrap();
+    let uri = Uri::parse(&format!("nbd+unix:///?socket=%00{name}")).unwrap();
+    gives_up(|| Client::connect(&uri, limited()), refused);
+}
+
+#[test]
+fn a05_a_greeting_that_trickles_is_given_up() {
+    let uri = listen(|mut stream| {
+        // (An answer to an option that goes on for long.)
+        let greeting = b"NBDMAGICIHAVEOPT\0\x03".iter().copied();
+        let header =
+            OptionReply { option: option::EXTENDED_HEADERS, kind: reply::ACK, length: 16 << 10 }.encode();
+        trickle(&mut stream, greeting.chain(header).chain(std::iter::repeat(0)));
+    });
+    gives_up(|| Client::connect(&uri, limited()), refused);
+    let uri = listen(|mut stream| {
+        let _ = stream.write_all(b"NBDMAGICIHAVEOPT\0\x03");
+        let header =
+            OptionReply { option: option::EXTENDED_HEADERS, kind: reply::ACK, length: 16 << 10 }.encode();
+        let _ = stream.write_all(&header);
+        trickle(&mut stream, std::iter::repeat(0));
+    });
+    gives_up(|| Client::connect(&uri, limited()), refused);
+}
+
+#[test]
+fn a05_a_reply_that_trickles_is_given_up() {
+    let fake = || Fake { patient: true, ..Fake::default() };
+    let client = fake().start(|stream, request| {
+        let length = 8 + request.length;
+        let chunk = Chunk { flags: 1, kind: chunk::OFFSET_DATA, cookie: request.cookie, offset: 0, length };
+        let mut bytes = Vec::with_capacity(MAX_HEADER);
+        chunk.put(Headers::Structured, &mut bytes);
+        bytes.extend_from_slice(&request.offset.to_be_bytes());
+        let _ = stream.write_all(&bytes);
+        trickle(stream, std::iter::repeat(7));
+    });
+    gives_up(|| client.read_at(&mut [0; 4096], 0), failed);
+    // The first look at a volume is waited for no longer than that, either.
+    let silent = Fake { recognise: true, ..fake() };
+    gives_up(|| silent.connect(|stream, _| trickle(stream, [0x66])), refused);
+}
+
+/// Others are answered all the time.
+#[test]
+fn a05_a_request_that_is_passed_over_is_given_up() {
+    let client = Fake { patient: true, ..Fake::default() }.start(|stream, request| {
+        if request.offset > 0 {
+            let payload = [&request.offset.to_be_bytes()[..], &[7; 512]].concat();
+            let (headers, done) = (Headers::Structured, chunk_flags::DONE);
+            send_chunk(stream, headers, request, done, chunk::OFFSET_DATA, &payload);
+        }
+    });
+    let started = Instant::now();
+    thread::scope(|scope| {
+        let passed_over = scope.spawn(|| client.read_at(&mut [0; 512], 0));
+        while !passed_over.is_finished() && started.elapsed() < Duration::from_secs(40) {
+            let _ = client.read_at(&mut [0; 512], 4096);
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(passed_over.is_finished());
+        failed(passed_over.join().unwrap());
+    });
+}
+
+/// A server that takes nothing of a write.
+#[test]
+fn a05_a_write_that_is_not_taken_is_given_up() {
+    let fake = Fake { patient: true, ..Fake::default() };
+    let client = fake.start(|_, _| thread::sleep(Duration::from_secs(60)));
+    let error = |result: io::Result<()>| result.unwrap_err().to_string();
+    gives_up(|| client.write_at(&vec![1; SIZE as usize], 0), error);
+}
