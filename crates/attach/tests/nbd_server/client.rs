@@ -26,6 +26,9 @@ pub(crate) fn serve(export: Export, options: Options) -> (UnixStream, JoinHandle
     (ours, thread::spawn(move || server.serve(theirs)))
 }
 
+/// Kind of the final reply to an option, and kinds and data of those before it.
+type Replies = (u32, Vec<(u32, Vec<u8>)>);
+
 /// A client in the handshake.
 pub(crate) struct Handshake {
     pub(crate) stream: UnixStream,
@@ -42,20 +45,25 @@ impl Handshake {
         Self { stream }
     }
 
-    /// Sends an option; kind and data of the final reply, and of those before it.
-    pub(crate) fn ask(&mut self, option: u32, data: &[u8]) -> (u32, Vec<(u32, Vec<u8>)>) {
+    /// Sends an option and waits for the replies.
+    pub(crate) fn ask(&mut self, option: u32, data: &[u8]) -> Replies {
+        self.try_ask(option, data).unwrap()
+    }
+
+    /// The same, unless the server has hung up.
+    pub(crate) fn try_ask(&mut self, option: u32, data: &[u8]) -> io::Result<Replies> {
         let header = OptionHeader { option, length: data.len() as u32 };
-        self.stream.write_all(&[&header.encode(), data].concat()).unwrap();
+        self.stream.write_all(&[&header.encode(), data].concat())?;
         let mut before = Vec::new();
         loop {
             let mut header = [0; OptionReply::SIZE];
-            self.stream.read_exact(&mut header).unwrap();
+            self.stream.read_exact(&mut header)?;
             let header = OptionReply::parse(&header).unwrap();
             assert_eq!(header.option, option);
             let mut data = vec![0; header.length as usize];
-            self.stream.read_exact(&mut data).unwrap();
+            self.stream.read_exact(&mut data)?;
             if header.kind == reply::ACK || header.kind & reply::ERROR != 0 {
-                return (header.kind, before);
+                return Ok((header.kind, before));
             }
             before.push((header.kind, data));
         }

@@ -1,6 +1,7 @@
 //! Sockets that are listened on: who may connect, how many, and what happens at the end.
 
 use crate::client::{Client, Handshake, PATIENCE, export, info};
+use crate::crowd::begin_tcp;
 use keyway_attach::nbd::protocol::handshake::{info as fact, option, reply};
 use keyway_attach::nbd::protocol::transmission::command;
 use keyway_attach::nbd::protocol::{Errno, Headers, Request};
@@ -9,7 +10,6 @@ use keyway_attach::{Door, Error, Export, Watched};
 use keyway_volume::Storage;
 use keyway_volume::storage::{Faulty, Memory, faulty::Event};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -36,7 +36,7 @@ impl Drop for Place {
     }
 }
 
-fn memory() -> Export {
+pub(crate) fn memory() -> Export {
     export(Arc::new(Memory::zeroed(1 << 20)))
 }
 
@@ -141,27 +141,6 @@ fn more_clients_than_allowed_are_turned_away_and_the_others_go_on() {
         thread::sleep(Duration::from_millis(5));
     }
     connect(&place).go(Headers::Structured).read(0, 512);
-    door.stop().unwrap();
-}
-
-/// A hundred and more who say nothing, all from one address, keep nobody out.
-#[test]
-fn a05_silent_strangers_make_room() {
-    let server = Server::new(vec![memory()], Options { handshake: PATIENCE, ..Options::default() });
-    let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
-    let mut silent: Vec<TcpStream> = (0..128).map(|_| connect_tcp(&door)).collect();
-    for round in 0..3 {
-        let mut client = begin_tcp(&door).go(Headers::Structured);
-        assert_eq!(client.read(0, 512), [0; 512], "{round}");
-        silent.extend((0..8).map(|_| connect_tcp(&door)));
-    }
-    // Those that had to go were not as many as came.
-    let deadline = Instant::now() + PATIENCE;
-    while door.clients() > 32 {
-        assert!(Instant::now() < deadline, "{} connections", door.clients());
-        thread::sleep(Duration::from_millis(10));
-    }
-    assert!(door.clients() > 16);
     door.stop().unwrap();
 }
 
@@ -335,19 +314,6 @@ fn a16_a_network_gets_nothing_in_the_clear() {
     assert!(matches!(refused, Err(Error::Refused(why)) if why.contains("0.0.0.0:0 without TLS")));
     let wanted = Options { insecure_network: true, ..Options::default() };
     Server::new(vec![memory()], wanted).tcp(&anywhere).unwrap().stop().unwrap();
-}
-
-fn connect_tcp(door: &Listening) -> TcpStream {
-    let place = door.place();
-    let address = place.strip_prefix("nbd://").and_then(|rest| rest.split('/').next()).unwrap();
-    TcpStream::connect(address).unwrap()
-}
-
-/// (The rest of these tests is about Unix sockets.)
-fn begin_tcp(door: &Listening) -> Handshake {
-    let stream = UnixStream::from(std::os::fd::OwnedFd::from(connect_tcp(door)));
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    Handshake::begin(stream)
 }
 
 #[test]

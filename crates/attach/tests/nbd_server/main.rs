@@ -2,6 +2,7 @@
 
 mod client;
 mod commands;
+mod crowd;
 mod faults;
 mod handshake;
 mod listening;

@@ -36,6 +36,7 @@ pub(super) fn shake_hands<'a>(
     let deadline = Some(Instant::now() + server.options.handshake);
     socket.receive_until(deadline);
     socket.send_until(deadline);
+    socket.stay().set(true);
     let mut handshake = Handshake {
         server,
         socket,
@@ -48,6 +49,7 @@ pub(super) fn shake_hands<'a>(
         allocation_of: None,
     };
     let chosen = handshake.run()?;
+    socket.stay().set(false);
     socket.receive_until(None);
     socket.send_until(None);
     Ok(chosen.map(|(export, seat)| Agreed {
@@ -146,9 +148,13 @@ impl<'a> Handshake<'a, '_> {
                 Ok(Next::End)
             }
             option::EXPORT_NAME if needs_tls => Err(broken("an export without TLS")),
+            option::EXPORT_NAME if self.socket.stay().is_cut_short() => Err(broken("others want the place")),
             option::EXPORT_NAME => self.export_name(&data),
             _ if self.stopping.load(Ordering::Relaxed) => {
                 self.reply(option, reply::ERR_SHUTDOWN, b"shutting down")
+            }
+            _ if self.socket.stay().is_cut_short() => {
+                self.reply(option, reply::ERR_SHUTDOWN, b"too many clients are connecting; try again later")
             }
             option::STARTTLS => self.start_tls(&data),
             _ if needs_tls => self.reply(option, reply::ERR_TLS_REQD, b"begin TLS first"),

@@ -178,7 +178,7 @@ impl Shared {
                 Room::Enough => break,
                 Room::InPlaceOf(oldest) => {
                     state.strangers.leave(oldest);
-                    state.connections.get(&oldest).into_iter().for_each(Socket::end);
+                    state.connections.get(&oldest).into_iter().for_each(|one| one.stay().cut_short());
                 }
                 Room::After(moment) => {
                     let waited = self.changed.wait_timeout(state, moment);

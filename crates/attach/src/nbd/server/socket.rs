@@ -1,6 +1,7 @@
 //! A client's socket: whole messages out, whatever has come in, and limits on both.
 
 use super::deadline::Deadline;
+use super::strangers::Stay;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -26,6 +27,7 @@ pub struct Socket {
 struct Deadlines {
     receive: Deadline,
     send: Deadline,
+    stay: Stay,
 }
 
 impl Socket {
@@ -44,7 +46,7 @@ impl Socket {
     /// The connection is broken, or it is [too late](Self::receive_until).
     pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         loop {
-            let Some(left) = self.deadlines.receive.left()? else {
+            let Some(left) = self.deadlines.stay.left(&self.deadlines.receive)? else {
                 return self.receive_with(buffers, RecvFlags::empty());
             };
             if let Some(received) = self.receive_now(buffers)? {
@@ -78,7 +80,7 @@ impl Socket {
     /// The connection is broken, or it is [too late](Self::send_until).
     pub fn send_all(&self, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
         while !buffers.is_empty() {
-            let left = self.deadlines.send.left()?;
+            let left = self.deadlines.stay.left(&self.deadlines.send)?;
             let flags = if left.is_some() { SendFlags::DONTWAIT } else { SendFlags::empty() };
             // More than this the kernel refuses in one call.
             let now = &buffers[..buffers.len().min(MOST_BUFFERS)];
@@ -115,6 +117,11 @@ impl Socket {
     /// Sends fail from then on, however much was taken before; `None` for never.
     pub(super) fn send_until(&self, at: Option<Instant>) {
         self.deadlines.send.set(at);
+    }
+
+    /// How long it may be a stranger's.
+    pub(super) fn stay(&self) -> &Stay {
+        &self.deadlines.stay
     }
 
     /// Asks for what a busy connection wants: room for a few large messages; over TCP, answers that leave at once and an

@@ -1,7 +1,16 @@
 //! Connections whose clients have not chosen an export yet, and may be anybody: there are few of them, and few from one
 //! place. Who comes when there are too many takes the place of the one that has had the most time.
+//!
+//! That one is told so where the protocol lets a server speak (doc/proto.md, "Termination of the session during option
+//! haggling": "error inbound options until the client gets the hint that it is unwelcome"): to each option that it has
+//! under way, or sends within [`LAST_WORD`], the answer is NBD_REP_ERR_SHUTDOWN, which asks it to leave. No other reply may
+//! be sent without an option to reply to, so one that says nothing, and one in the middle of TLS, is only disconnected; so
+//! is one that names its export by NBD_OPT_EXPORT_NAME, which has no reply for errors.
 
+use super::deadline::Deadline;
+use std::io;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Where a connection comes from, as far as it counts together with others: an IPv4 address, an IPv6 network of 64
@@ -72,12 +81,56 @@ impl Strangers {
     }
 }
 
+/// How long a connection may be a stranger's, as its own thread sees it.
+#[derive(Debug, Default)]
+pub(super) struct Stay {
+    is_stranger: AtomicBool,
+    /// Set when it has to make room.
+    ends: Deadline,
+}
+
+impl Stay {
+    /// A stranger it is, or no longer.
+    pub(super) fn set(&self, is_stranger: bool) {
+        self.is_stranger.store(is_stranger, Ordering::Relaxed);
+    }
+
+    /// It has to make room. (If it chooses an export at this very moment, it is no stranger, and stays.)
+    pub(super) fn cut_short(&self) {
+        self.ends.set(Some(Instant::now() + LAST_WORD));
+    }
+
+    pub(super) fn is_cut_short(&self) -> bool {
+        !matches!(self.ends.left(), Ok(None))
+    }
+
+    /// How long to wait before this is asked again: what is left until `deadline`, at most. `None` for ever.
+    ///
+    /// # Errors
+    /// Nothing is left.
+    pub(super) fn left(&self, deadline: &Deadline) -> io::Result<Option<Duration>> {
+        let left = deadline.left()?;
+        if !self.is_stranger.load(Ordering::Relaxed) {
+            return Ok(left);
+        }
+        let shortest = [left, self.ends.left()?, Some(LOOKS)].into_iter().flatten().min();
+        Ok(shortest)
+    }
+}
+
 /// So many at a time, and so many of one origin.
 pub(super) const MOST: usize = 64;
 const MOST_OF_ONE: usize = 32;
 
 /// Nobody is sent away earlier: a handshake takes some round trips.
 const LEAST_TIME: Duration = Duration::from_millis(250);
+
+/// What one that is sent away has left to be told so. Since so many come in no less than [`LEAST_TIME`], there are never
+/// more of these than of those.
+const LAST_WORD: Duration = LEAST_TIME;
+
+/// How often a thread that waits for a stranger looks whether it has to make room.
+const LOOKS: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
@@ -128,5 +181,33 @@ mod tests {
         assert_ne!(origin("2001:db8::1"), origin("2001:db8:0:1::1"));
         assert_eq!(origin("::ffff:10.0.0.7"), host(7));
         assert_ne!(origin("10.0.0.7"), origin("10.0.0.8"));
+    }
+
+    #[test]
+    fn a05_a_stay_is_cut_short_and_that_of_a_client_is_not() {
+        let (stay, deadline) = (Stay::default(), Deadline::default());
+        assert_eq!(stay.left(&deadline).unwrap(), None);
+        stay.set(true);
+        assert_eq!(stay.left(&deadline).unwrap(), Some(LOOKS));
+        deadline.set(Some(Instant::now() + Duration::from_secs(1000)));
+        assert_eq!(stay.left(&deadline).unwrap(), Some(LOOKS));
+        deadline.set(Some(Instant::now() + LOOKS));
+        assert!(stay.left(&deadline).is_ok_and(|left| left < Some(LOOKS)) && !stay.is_cut_short());
+
+        deadline.set(None);
+        let before = Instant::now();
+        stay.cut_short();
+        assert!(stay.is_cut_short());
+        while stay.left(&deadline).is_ok_and(|left| left <= Some(LOOKS)) {
+            assert!(before.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(before.elapsed() >= LAST_WORD && stay.is_cut_short());
+        assert_eq!(stay.left(&deadline).unwrap_err().kind(), io::ErrorKind::TimedOut);
+
+        stay.set(false);
+        assert_eq!(stay.left(&deadline).unwrap(), None);
+        deadline.set(Some(Instant::now()));
+        assert!(stay.left(&deadline).is_err());
     }
 }
