@@ -130,3 +130,17 @@ fn a05_a_write_that_is_not_taken_is_given_up() {
     let error = |result: io::Result<()>| result.unwrap_err().to_string();
     gives_up(|| client.write_at(&vec![1; SIZE as usize], 0), error);
 }
+
+/// The answer to whatever it asks first.
+#[test]
+fn a05_who_is_told_to_go_says_why() {
+    let uri = listen(|mut stream| {
+        let _ = stream.write_all(b"NBDMAGICIHAVEOPT\0\x03");
+        let _ = stream.read_exact(&mut [0; 4 + OptionHeader::SIZE]);
+        let option = option::EXTENDED_HEADERS;
+        let header = OptionReply { option, kind: reply::ERR_SHUTDOWN, length: 8 }.encode();
+        let _ = stream.write_all(&[&header[..], b"too many"].concat());
+    });
+    let error = refused(Client::connect(&uri, limited()));
+    assert!(error.contains("takes no more clients now (it says \"too many\")"), "{error}");
+}
