@@ -144,3 +144,19 @@ fn a05_who_is_told_to_go_says_why() {
     let error = refused(Client::connect(&uri, limited()));
     assert!(error.contains("takes no more clients now (it says \"too many\")"), "{error}");
 }
+
+/// A server that cannot read is not one that is silent, whatever it calls that.
+#[test]
+fn a05_a_first_look_that_fails_is_done_without() {
+    const ETIMEDOUT: Errno = Errno(110);
+    for error in [Errno::IO, ETIMEDOUT] {
+        let fake = Fake { recognise: true, patient: true, ..Fake::default() };
+        let client = fake.start(move |stream, request| {
+            let mut bytes = Vec::new();
+            let reply = transmission::Reply::Simple { cookie: request.cookie, error: Some(error) };
+            reply.put(Headers::Structured, &mut bytes);
+            let _ = stream.write_all(&bytes);
+        });
+        assert_eq!(client.len(), SIZE);
+    }
+}
