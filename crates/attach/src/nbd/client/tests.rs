@@ -243,13 +243,21 @@ struct Fake {
     recognise: bool,
     /// Whether it is given a second for everything.
     patient: bool,
+    /// More, for what changes something.
+    changes: Option<Duration>,
 }
 
 impl Default for Fake {
     fn default() -> Self {
         let flags = export::HAS_FLAGS | export::SEND_FLUSH;
         let export = [&info::EXPORT.to_be_bytes()[..], &SIZE.to_be_bytes(), &flags.to_be_bytes()].concat();
-        Self { headers: Headers::Structured, infos: vec![export], recognise: false, patient: false }
+        Self {
+            headers: Headers::Structured,
+            infos: vec![export],
+            recognise: false,
+            patient: false,
+            changes: None,
+        }
     }
 }
 
@@ -260,7 +268,8 @@ impl Fake {
 
     fn connect(self, answer: impl Fn(&mut UnixStream, &Request) + Send + Sync + 'static) -> Result<Client> {
         let options = if self.patient { slow::limited() } else { impatient() };
-        let options = Options { recognise: self.recognise, ..options };
+        let changes = self.changes.unwrap_or(options.changes);
+        let options = Options { recognise: self.recognise, changes, ..options };
         let uri = listen(move |mut stream| {
             if self.shake_hands(&mut stream).is_err() {
                 return;

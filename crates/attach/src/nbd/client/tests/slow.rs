@@ -160,3 +160,17 @@ fn a05_a_first_look_that_fails_is_done_without() {
         assert_eq!(client.len(), SIZE);
     }
 }
+
+/// A flush may be much work, and what is asked meanwhile waits for it.
+#[test]
+fn a05_changes_may_take_longer_than_reads() {
+    let fake = Fake { patient: true, changes: Some(Duration::from_secs(60)), ..Fake::default() };
+    let client = fake.start(|stream, request| {
+        if request.kind == command::FLUSH {
+            thread::sleep(Duration::from_millis(1500));
+            send_chunk(stream, Headers::Structured, request, chunk_flags::DONE, chunk::NONE, &[]);
+        }
+    });
+    client.flush().unwrap();
+    gives_up(|| client.read_at(&mut [0; 512], 0), failed);
+}
