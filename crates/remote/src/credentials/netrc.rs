@@ -143,6 +143,12 @@ machine behind login x password y
     }
 
     #[test]
+    fn a06_quotes_and_backslashes_within_a_word_are_letters() {
+        let login = find(r#"machine h login a\b password p"a\"ss q"#, "h", None).unwrap();
+        assert_eq!((login.user.as_str(), login.password.expose()), (r"a\b", &br#"p"a\"ss"#[..]));
+    }
+
+    #[test]
     fn half_a_file_is_no_login() {
         for text in
             ["", "machine", "machine h login", "machine h password", "login x password y", "machine h \""]
