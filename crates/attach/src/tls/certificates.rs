@@ -76,7 +76,7 @@ pub(super) fn find(directory: Option<&Path>) -> Result<PathBuf> {
 
 /// certtool (GnuTLS 3.7) writes an elliptic key whose first bit is set with a zero in front, as an integer; RFC 5915,
 /// section 3, and ring want exactly as many bytes as the curve has.
-fn repaired(key: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
+pub(super) fn repaired(key: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
     let PrivateKeyDer::Sec1(sec1) = &key else { return key };
     let (front, rest) = match sec1.secret_sec1_der() {
         // P-256: a sequence of version 1, an octet string, and more.
@@ -96,7 +96,7 @@ pub(super) fn refused(path: &Path, why: &dyn std::fmt::Display) -> Error {
 }
 
 /// Every item of its kind in a file; at least one.
-fn all<T: PemObject>(path: &Path) -> Result<Vec<T>> {
+pub(super) fn all<T: PemObject>(path: &Path) -> Result<Vec<T>> {
     let items: std::result::Result<Vec<T>, _> =
         T::pem_file_iter(path).map_err(|why| cannot_read(path, why))?.collect();
     match items {

@@ -22,3 +22,6 @@ use std::sync::Arc;
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
+
+#[cfg(test)]
+mod tests;
