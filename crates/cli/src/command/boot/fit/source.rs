@@ -62,8 +62,8 @@ impl Allowed {
         Ok(Self { folder: folder.to_owned(), folders, taken: 0 })
     }
 
-    /// The file that the source means by `name`, without links. It is counted before it is read.
-    fn file(&mut self, name: &str) -> std::result::Result<PathBuf, String> {
+    /// The file that the source means by `name`, without links. Where there is no room for it, it is not read.
+    fn file(&self, name: &str) -> std::result::Result<PathBuf, String> {
         let named = self.folder.join(name);
         let file = fs::canonicalize(&named).map_err(|why| format!("{}: {why}", named.display()))?;
         if !self.folders.iter().any(|folder| file.starts_with(folder)) {
@@ -73,16 +73,24 @@ impl Allowed {
             ));
         }
         match fs::metadata(&file) {
-            Ok(found) if found.is_file() => self.count(found.len()).map(|()| file),
+            Ok(found) if found.is_file() => self.with(found.len()).map(|_| file),
             _ => Err(format!("{} is no regular file", named.display())),
         }
     }
 
+    /// Counts what was read: files of the kernel's have no length before.
     fn count(&mut self, length: u64) -> std::result::Result<(), String> {
-        self.taken += length;
-        match self.taken > BOOT_IMAGE {
-            true => Err(format!("the files that it takes are larger than {} in all", human(BOOT_IMAGE))),
-            false => Ok(()),
+        self.taken = self.with(length)?;
+        Ok(())
+    }
+
+    /// The bytes that are taken with `length` more.
+    fn with(&self, length: u64) -> std::result::Result<u64, String> {
+        match self.taken.saturating_add(length) {
+            all if all > BOOT_IMAGE => {
+                Err(format!("the files that it takes are larger than {} in all", human(BOOT_IMAGE)))
+            }
+            all => Ok(all),
         }
     }
 }
@@ -90,7 +98,28 @@ impl Allowed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::typed;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a17_a_source_takes_what_is_beside_it() {
+        let scratch = std::env::temp_dir().join(format!("keyway-image-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let source = scratch.join("image.its");
+        let text = r#"/dts-v1/; / { images { a { type = "firmware"; data = /incbin/("part"); }; }; };"#;
+        fs::write(&source, text).unwrap();
+        fs::write(scratch.join("part"), "all that it takes").unwrap();
+        let made = |line: &str| {
+            let layout = Layout { time: 0, external: None };
+            image(&typed(line), &source, &mut Ingredients::none(), layout)
+        };
+        let image = made("keyway boot fit").unwrap();
+        assert!(image.windows(17).any(|bytes| bytes == b"all that it takes"));
+        let refused = made("keyway boot fit --kernel vmlinuz").unwrap_err();
+        let why = refused.message();
+        assert!(why.ends_with("image.its says all of it: --kernel is not for sources."), "{why}");
+        fs::remove_dir_all(scratch).unwrap();
+    }
 
     #[test]
     fn a17_files_of_a_source() {
@@ -103,7 +132,7 @@ mod tests {
         symlink("../source-other", folder.join("way")).unwrap();
         symlink("below/file", folder.join("link")).unwrap();
         let shown = other.display().to_string();
-        let mut allowed = Allowed::new(&folder, &[]).unwrap();
+        let allowed = Allowed::new(&folder, &[]).unwrap();
         for name in ["below/file", "./below/../below/file", "link"] {
             assert!(allowed.file(name).unwrap().ends_with("source/below/file"), "{name}");
         }
@@ -113,9 +142,9 @@ mod tests {
         }
         assert!(allowed.file("none").unwrap_err().contains("No such file"));
         assert!(allowed.file("below").unwrap_err().ends_with("is no regular file"));
-        let mut allowed = Allowed::new(&folder, &[&shown]).unwrap();
+        let allowed = Allowed::new(&folder, &[&shown]).unwrap();
         assert!(allowed.file("way/file").is_ok() && allowed.file("/etc/passwd").is_err());
-        let mut allowed = Allowed::new(&folder, &["/dev"]).unwrap();
+        let allowed = Allowed::new(&folder, &["/dev"]).unwrap();
         assert!(allowed.file("/dev/zero").unwrap_err().ends_with("is no regular file"));
         assert!(Allowed::new(&folder, &["/none"]).is_err());
         fs::remove_dir_all(scratch).unwrap();
@@ -123,14 +152,20 @@ mod tests {
 
     #[test]
     fn a17_there_is_a_ceiling() {
-        let own = Path::new("/proc/self/exe");
-        let length = fs::metadata(own).unwrap().len();
-        let mut allowed = Allowed::new(own.parent().unwrap(), &["/"]).unwrap();
-        allowed.file("exe").unwrap();
-        assert_eq!(allowed.taken, length);
-        let mut allowed = Allowed::new(Path::new("/"), &[]).unwrap();
-        allowed.count(BOOT_IMAGE - 1).unwrap();
+        let scratch = std::env::temp_dir().join(format!("keyway-ceiling-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        for (name, length) in [("most", BOOT_IMAGE), ("more", BOOT_IMAGE + 1)] {
+            fs::File::create(scratch.join(name)).unwrap().set_len(length).unwrap();
+        }
+        let mut allowed = Allowed::new(&scratch, &[]).unwrap();
+        // Only what is read counts, and that once.
+        assert!(allowed.file("most").is_ok() && allowed.file("most").is_ok());
+        assert!(allowed.file("more").unwrap_err().contains("larger than"));
         allowed.count(1).unwrap();
+        assert!(allowed.file("most").unwrap_err().contains("larger than"));
+        allowed.count(BOOT_IMAGE - 1).unwrap();
         assert!(allowed.count(1).unwrap_err().contains("larger than"));
+        assert!(allowed.count(u64::MAX).unwrap_err().contains("larger than"));
+        fs::remove_dir_all(scratch).unwrap();
     }
 }
