@@ -89,3 +89,44 @@ fn refused(path: &Path, error: &io::Error) -> Failure {
         _ => cannot_write(&path, None, error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_volume::Storage;
+
+    #[test]
+    fn a07_a_file_is_replaced_when_asked_and_unused() {
+        let scratch = std::env::temp_dir().join(format!("keyway-creation-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let path = scratch.join("made");
+        let write = |path: &Path, text: &[u8], replace: bool| {
+            let creation = Creation::start_over(path, replace)?;
+            creation.file().write_at(text, 0).unwrap();
+            creation.complete(Readers::Owner)
+        };
+        let refused = |path: &Path, replace: bool| {
+            let why = write(path, b"never", replace).unwrap_err();
+            (why.exit(), why.message().to_owned())
+        };
+        let shown = path.display();
+
+        assert!(write(&path, b"one", false).is_ok());
+        let exists = format!("{shown} exists already; --force replaces it.");
+        assert_eq!(refused(&path, false), (Exit::Busy, exists));
+        let none = scratch.join("none/made");
+        let missing = format!("The directory of {} does not exist.", none.display());
+        assert_eq!(refused(&none, false), (Exit::Device, missing));
+        let (exit, why) = refused(Path::new("/dev/null"), true);
+        assert!(exit == Exit::Device && why.starts_with("/dev/null is no regular file: "), "{why}");
+
+        // Somebody uses it: then nobody.
+        let user = InUse::acquire(&File::open(&path).unwrap(), Access::Write, false).unwrap();
+        assert_eq!(refused(&path, true).0, Exit::Busy);
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        drop(user);
+        assert!(write(&path, b"two", true).is_ok());
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+}

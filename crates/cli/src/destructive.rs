@@ -201,4 +201,11 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a01_the_table_is_printed_whole() {
+        assert_eq!(text().lines().count(), ROWS.len());
+        assert!(text().starts_with("inspect\t\tLooks\tNone\t\n"));
+        assert!(text().contains("\nseal\tDEVICE\tEdits\tHeader\tseal -d KEY TARGET\n"));
+    }
 }

@@ -38,3 +38,38 @@ fn bytes(file: &OsStr) -> io::Result<Vec<u8>> {
 
 /// A policy without a file.
 const SEALED: &str = "sealed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::typed;
+    use std::fs;
+
+    #[test]
+    fn a04_all_policies_are_demanded() {
+        let file = std::env::temp_dir().join(format!("keyway-policy-{}", std::process::id()));
+        let name = file.display().to_string();
+        let demanded =
+            |line: &str| required(&typed(line)).map_err(|why| (why.exit(), why.message().to_owned()));
+        assert!(demanded("keyway read volume").unwrap().is_empty());
+        let both = format!("keyway read --require sealed --require {name} volume");
+        let (exit, why) = demanded(&both).unwrap_err();
+        assert!(
+            exit == Exit::Device && why.starts_with(&format!("The policy {name} cannot be read: ")),
+            "{why}"
+        );
+
+        // The longest one, whose last letter counts, and one that is longer.
+        let comment = |length: usize| format!("#{}\n", "x".repeat(length - 2));
+        let demand = "label = \"root\"";
+        fs::write(&file, comment(MAX_LEN - demand.len()) + demand).unwrap();
+        let demands = demanded(&both).unwrap();
+        let names: Vec<_> = demands.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["--require sealed", &name]);
+        assert!(format!("{:?}", demands[1].policy).contains("root"));
+        fs::write(&file, format!("{demand}\n{}", comment(MAX_LEN - demand.len()))).unwrap();
+        let (exit, why) = demanded(&both).unwrap_err();
+        assert!(exit == Exit::Parameters && why.ends_with("; nothing is opened."), "{why}");
+        fs::remove_file(&file).unwrap();
+    }
+}

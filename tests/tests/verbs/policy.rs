@@ -47,6 +47,11 @@ fn a04_no_verb_opens_what_does_not_meet_its_policy() {
         );
         assert_eq!(refused.errors(), line);
     }
+    // No key is tried before.
+    let wrong = scratch.file("wrong", "wrong");
+    for opener in openers(&scratch, &volume, &wrong) {
+        opener.arg("--require").arg(&policy).fails(6);
+    }
     assert!(!scratch.path("copied").exists() && !scratch.path("socket").exists());
     // A seal is demanded without a file, and a policy that is met is no hindrance.
     for opener in openers(&scratch, &volume, &key) {

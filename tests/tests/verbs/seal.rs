@@ -24,7 +24,7 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     let (volume, key) = sealed(&scratch, "");
     keyway("inspect").arg(&volume).ok().lacks("Seal");
     on("read --length 1 --require sealed", &volume, &key).fails(6).says("it is not sealed");
-    on("-v seal", &volume, &key).ok().says("is sealed.");
+    on("-v seal", &volume, &key).ok().says("is sealed.").lacks("WARNING");
     keyway("inspect")
         .arg(&volume)
         .ok()
@@ -78,11 +78,21 @@ fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
     let (volume, key) = sealed(&scratch, "--seal --seal-context rack-7");
     on("read --length 1 --require sealed", &volume, &key).ok();
     on("read --length 1 --seal-context rack-7", &volume, &key).ok();
-    on("read --length 1 --seal-context rack-8", &volume, &key).fails(6).says("another context");
+    for line in ["read --length 1", "open --test-passphrase", "-q luksDump --dump-volume-key"] {
+        let line = format!("{line} --seal-context rack-8");
+        on(&line, &volume, &key).fails(6).says("another context");
+    }
     let policy = scratch.file("p.toml", "seal-context = \"rack-8\"\n");
     let refused = on("read --length 1", &volume, &key).arg("--require").arg(&policy).fails(6);
     refused.says("seal-context = (not shown)").lacks("rack-8");
     assert!(!fs::read(&volume).unwrap().windows(6).any(|bytes| bytes == b"rack-7"));
+
+    // Sealed anew with another string, which the old seal has nothing to say against, and with none.
+    on("seal --seal-context rack-8", &volume, &key).ok().lacks("WARNING");
+    on("read --length 1 --seal-context rack-7", &volume, &key).fails(6).says("another context");
+    on("read --length 1 --seal-context rack-8", &volume, &key).ok();
+    on("seal", &volume, &key).ok().says("the old seal had a --seal-context, and the new one has none.");
+    on("read --length 1 --require sealed", &volume, &key).ok();
 
     let formatted = scratch.sized("formatted", 4 << 20);
     keyway("luksFormat -q --seal")

@@ -77,8 +77,8 @@ fn seal(args: &Args, luks: Luks, path: &Path) -> Result<()> {
     let storage = device::storage(&device, Access::Probe)?;
     let data = admission::data_device(args, &device, &*storage);
     let context = args.text(&shared::SEAL_CONTEXT);
-    // What an old seal says is no reason to refuse a new one, and the context is the new one's.
-    let terms = Terms { ignore_seal: true, seal_context: None, ..admission::terms(args)? };
+    // What an old seal says, and with which context, is no reason to refuse a new one.
+    let terms = Terms { ignore_seal: true, ..admission::terms(args)? };
     let old = compared(&luks, data.len);
     let had_context = Seal::of(luks.header()).is_ok_and(|seal| seal.is_some_and(|seal| seal.has_context()));
     let admitted = Admitted::judge(luks, Some(data), &terms).map_err(|e| hint::on_volume(path, &e))?;
@@ -129,5 +129,27 @@ fn remove(args: &Args, mut luks: Luks, path: &Path) -> Result<()> {
     match removed {
         true => output::verbose(args, &format!("{} is sealed no more.", path.display())),
         false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::typed;
+
+    #[test]
+    fn a04_what_cannot_be_sealed_is_refused_before_it_is_made() {
+        for (options, version, why) in [
+            ("--seal", 1, Some("--seal: a LUKS1 header has no room for a seal; nothing was written.")),
+            ("--seal", 2, None),
+            ("--seal --seal-context x", 2, None),
+            ("--seal-context x", 2, Some("--seal-context is of no use without --seal.")),
+            ("-q", 1, None),
+            ("-q", 2, None),
+        ] {
+            let args = typed(&format!("keyway luksFormat {options} volume"));
+            let refused = check_new(&args, version).err();
+            assert_eq!(refused.as_ref().map(Failure::message), why, "{options} {version}");
+        }
     }
 }
