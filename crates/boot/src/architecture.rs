@@ -258,6 +258,7 @@ pub(crate) mod tests {
             (pe(0x1111), None),
             (with(&[(0, b"MZ"), (60, &128_u32.to_le_bytes()), (132, &0xaa64_u16.to_le_bytes())]), None),
             (with(&[(0, b"MZ"), (60, &[0xff; 4])]), None),
+            (with(&[(60, &128_u32.to_le_bytes()), (128, b"PE\0\0"), (132, &0xaa64_u16.to_le_bytes())]), None),
             (elf("mips", false), Some("mips")),
             (with(&[]), None),
             (Vec::new(), None),

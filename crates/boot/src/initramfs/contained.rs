@@ -109,6 +109,8 @@ mod tests {
         assert!(programs.takes(of("aarch64")) && !programs.takes(of("x86_64")) && !programs.takes(of("arm")));
         assert!(programs.runs_on(of("aarch64")) && !programs.runs_on(of("x86_64")) && !programs.is_empty());
         assert_eq!(programs.architecture(), Some(of("aarch64")));
+        let others = contained(&[("bin/a", &pc), ("bin/b", &pc), ("opt/c", &arm64)]);
+        assert_eq!(others.architecture(), Some(of("x86_64")));
         // Modules: what their kernel runs, whatever the programs are.
         let modules = contained(&[("lib/modules/6/m.ko", &arm64_module), ("bin/a", &arm), ("bin/b", &arm)]);
         assert!(modules.takes(of("aarch64")) && modules.takes(of("arm")) && !modules.takes(of("x86_64")));
