@@ -241,7 +241,7 @@ struct Fake {
     infos: Vec<Vec<u8>>,
     /// Whether the client asks more than a test tells it to.
     recognise: bool,
-    /// Whether it is given a second for everything.
+    /// Whether it is given a second for every answer.
     patient: bool,
     /// More, for what changes something.
     changes: Option<Duration>,
@@ -267,7 +267,7 @@ impl Fake {
     }
 
     fn connect(self, answer: impl Fn(&mut UnixStream, &Request) + Send + Sync + 'static) -> Result<Client> {
-        let options = if self.patient { slow::limited() } else { impatient() };
+        let options = if self.patient { slow::patient() } else { impatient() };
         let changes = self.changes.unwrap_or(options.changes);
         let options = Options { recognise: self.recognise, changes, ..options };
         let uri = listen(move |mut stream| {

@@ -4,8 +4,13 @@ use super::*;
 use crate::nbd::protocol::transmission::MAX_HEADER;
 use std::time::Instant;
 
-/// A second, of everything.
-pub(super) fn limited() -> Options {
+/// A second for every answer, but for the handshake more than any machine needs.
+pub(super) fn patient() -> Options {
+    Options { handshake: Duration::from_secs(20), ..limited() }
+}
+
+/// A second for everything.
+fn limited() -> Options {
     let limit = Duration::from_secs(1);
     Options { handshake: limit, timeout: limit, changes: limit, ..impatient() }
 }
@@ -173,4 +178,22 @@ fn a05_changes_may_take_longer_than_reads() {
     });
     client.flush().unwrap();
     gives_up(|| client.read_at(&mut [0; 512], 0), failed);
+}
+
+/// A read is asked again when its connection was lost, but after silence only once.
+#[test]
+fn a05_silence_is_not_waited_for_again_and_again() {
+    for (hangs_up, times) in [(false, 2), (true, 4)] {
+        let asked = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&asked);
+        let client = Fake { patient: true, ..Fake::default() }.start(move |stream, _| {
+            count.fetch_add(1, Ordering::SeqCst);
+            if hangs_up {
+                let _ = stream.shutdown(std::net::Shutdown::Both);
+            }
+        });
+        let error = client.read_at(&mut [0; 512], 0).unwrap_err();
+        assert_eq!(error.kind() == ErrorKind::TimedOut, !hangs_up, "{error}");
+        assert_eq!(asked.load(Ordering::SeqCst), times, "{error}");
+    }
 }
