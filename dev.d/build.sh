@@ -24,7 +24,7 @@ build_ramdisk() { static_for_this_machine $ramdisk && place ramdisk/keyway keywa
 static_for_this_machine() {
     want_packages cc
     want_rust
-    cargo rustc --quiet --package keyway --bin keyway --profile "$@" -- -C target-feature=+crt-static $(only_once "$1")
+    cargo rustc --quiet --package keyway-cli --bin keyway --profile "$@" -- -C target-feature=+crt-static $(only_once "$1")
 }
 
 # only_once PROFILE: flags for the program's own crate, which is compiled last and alone. Optimizing it once more across its units
@@ -49,7 +49,7 @@ build_aarch64() {
     want_packages aarch64-linux-gnu-gcc
     want_rust
     want_target $aarch64_linux
-    with_rust_lld cargo rustc --quiet --package keyway --bin keyway --target $aarch64_linux --profile $profile -- \
+    with_rust_lld cargo rustc --quiet --package keyway-cli --bin keyway --target $aarch64_linux --profile $profile -- \
         $(only_once ${profile%% *})
     place "$aarch64_linux/${profile%% *}/keyway" "$name"
 }

@@ -47,7 +47,7 @@ guard_rows() { grep -v '^#' "$guards"; }
 
 own_unit_tests() {
     case $1 in
-        crates/cli/*) printf '%s\t%s\t%s\n' "$1" keyway --bins ;;
+        crates/cli/*) printf '%s\t%s\t%s\n' "$1" keyway-cli --bins ;;
         crates/*) printf '%s\t%s\t%s\n' "$1" "keyway-$(cut -d/ -f2 <<<"$1")" --lib ;;
         *) fail "only what is in crates/ has mutants: $1" ;;
     esac

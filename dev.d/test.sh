@@ -201,7 +201,7 @@ proofs() {
 
 # packages NAME…: those, always beside the program's own, so that cargo chooses the features, and with them the compiled
 # libraries, that the program has.
-packages() { printf -- '--package %s ' keyway "${@/#/keyway-}"; }
+packages() { printf -- '--package %s ' keyway-cli "${@/#/keyway-}"; }
 
 # cargo_test ARG…: runs, shows and counts. Tests that leave themselves out append to $KEYWAY_SKIPS. They are compiled as the
 # program is, whose libraries are then there already, and wrapping numbers stop both (Cargo.toml).

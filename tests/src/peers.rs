@@ -40,10 +40,10 @@ pub fn program() -> PathBuf {
 fn build() -> PathBuf {
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let status = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "-p", "keyway"])
+        .args(["build", "--quiet", "-p", "keyway-cli"])
         .current_dir(workspace)
         .status();
-    assert!(status.is_ok_and(|s| s.success()), "cargo build -p keyway failed");
+    assert!(status.is_ok_and(|s| s.success()), "cargo build -p keyway-cli failed");
     // Test executables are in target/PROFILE/deps.
     let test = std::env::current_exe().expect("this executable has a path");
     test.ancestors().nth(3).expect("a target directory").join("debug/keyway")
