@@ -52,6 +52,8 @@ pub enum Error {
     },
     /// The key is not the one that the header's digest describes.
     WrongVolumeKey,
+    /// It is the last keyslot that opens the data, and was not to be killed.
+    LastKeyslot(u32),
     /// Another process holds the header's lock (exit code 5).
     Busy(String),
     /// The header describes a volume that nobody meant to have: it breaks a rule of [`crate::admission`].
@@ -94,6 +96,9 @@ impl fmt::Display for Error {
                 write!(f, "keyslot {slot} needs about {needs_seconds} s, the limit is {limit_seconds} s")
             }
             Self::WrongVolumeKey => f.write_str("Volume key does not match the volume."),
+            Self::LastKeyslot(slot) => {
+                write!(f, "keyslot {slot} is the last one that opens the volume: without it its data is gone")
+            }
             Self::Busy(what) => write!(f, "{what} is in use"),
             Self::NotAdmitted(finding) => finding.fmt(f),
             Self::InUse(holder) => write!(f, "it is in use ({holder})"),
@@ -107,7 +112,16 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Format(source) => Some(source),
+            Self::Crypto(source) => Some(source),
+            _ => None,
+        }
+    }
+}
 
 impl From<keyway_format::Error> for Error {
     fn from(e: keyway_format::Error) -> Self {

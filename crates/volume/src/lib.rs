@@ -46,7 +46,7 @@ pub use in_use::InUse;
 pub use kdf_cost::{Cost, KdfChoice};
 pub use layout::{Layout, MappedSegment, Mapping};
 pub use lock::Locking;
-pub use luks::{Access, Header, Luks};
+pub use luks::{Access, Header, KeyslotState, Luks};
 pub use plain::PlainVolume;
 pub use random::{OsRandom, Random, SeededRandom};
 pub use signature::foreign_signature;

@@ -6,6 +6,10 @@ use crate::{Error, InUse, Layout, Locking, OsRandom, Result, Storage, luks1_disk
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
+mod keyslots;
+
+pub use keyslots::KeyslotState;
+
 /// A header of either format.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant)]

@@ -6,8 +6,8 @@ use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::passphrase::Request;
 use crate::{output, question, sys, unlocking};
-use keyway_volume::edit::kill_slot;
-use keyway_volume::{Access, Error, Luks, OsRandom, UnlockOptions};
+use keyway_volume::edit::{kill_slot, prove_another_key};
+use keyway_volume::{Access, Luks, OsRandom};
 
 /// `keyway luksKillSlot`.
 pub(crate) static KILL_SLOT: Command = Command {
@@ -107,16 +107,15 @@ fn run_kill_slot(args: &Args) -> Result<()> {
     luks.check_requirements()?;
     let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
     if !args.batch_mode() || args.given(&shared::KEY_FILE) || !on_terminal {
-        prove_another_key(args, &luks, keyslot)?;
+        ask_for_another_key(args, &luks, keyslot)?;
     }
     remove(args, &mut luks, keyslot)
 }
 
 /// Demands a passphrase that will still work afterwards; for the last keyslot, its own.
-fn prove_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
-    let bound = new_keyslot::bound(luks);
-    let last = bound == [keyslot];
-    if last && !args.given(&shared::KEY_FILE) {
+fn ask_for_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
+    let is_last = new_keyslot::bound(luks) == [keyslot];
+    if is_last && !args.given(&shared::KEY_FILE) {
         question::confirm(args, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
     }
     let request = Request::existing(args, "Enter any remaining passphrase: ")?;
@@ -129,16 +128,8 @@ fn prove_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
         Err(failure) if request.nothing_to_read(&failure) => return Ok(()),
         Err(failure) => return Err(failure),
     };
-    let candidates = if last { vec![keyslot] } else { bound.into_iter().filter(|n| *n != keyslot).collect() };
-    for candidate in candidates {
-        let options = UnlockOptions { keyslot: Some(candidate), ..unlocking::options(args) };
-        match keyway_volume::unlock(luks, &passphrase, &options) {
-            Ok(unlocked) => return unlocking::note_unlocked(args, unlocked.keyslot),
-            Err(Error::WrongPassphrase) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(Error::WrongPassphrase.into())
+    let opened = prove_another_key(luks, keyslot, &passphrase, &unlocking::options(args))?;
+    unlocking::note_unlocked(args, opened)
 }
 
 fn run_remove_key(args: &Args) -> Result<()> {

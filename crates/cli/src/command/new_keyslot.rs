@@ -4,9 +4,8 @@ use crate::admission;
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{header_params, kdf};
-use keyway_format::luks1::SlotState;
 use keyway_volume::edit::AddKey;
-use keyway_volume::{Header, Luks};
+use keyway_volume::{Header, KeyslotState, Luks};
 
 /// KDF, hash and encryption of a new keyslot in `luks`; no number.
 pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
@@ -56,36 +55,26 @@ pub(super) enum State {
     Unbound,
 }
 
-/// The state of keyslot `number`.
+/// The state of keyslot `number`. One of LUKS1 that is damaged opens nothing.
 pub(super) fn state(luks: &Luks, number: u32) -> State {
-    match luks.header() {
-        Header::Luks1(header) => match header.slots.get(number as usize).map(|s| s.state) {
-            Some(SlotState::Enabled) => State::Bound,
-            _ => State::Free,
-        },
-        Header::Luks2 { metadata, .. } => {
-            let binds =
-                |d: &keyway_format::luks2::Digest| d.keyslots.contains(&number) && !d.segments.is_empty();
-            match metadata.keyslots.contains_key(&number) {
-                false => State::Free,
-                true if metadata.digests.values().any(binds) => State::Bound,
-                true => State::Unbound,
-            }
-        }
+    match luks.keyslot_state(number) {
+        KeyslotState::Free | KeyslotState::Damaged => State::Free,
+        KeyslotState::Bound => State::Bound,
+        KeyslotState::Unbound => State::Unbound,
     }
 }
 
 /// The numbers of all keyslots that open the data.
 pub(super) fn bound(luks: &Luks) -> Vec<u32> {
-    (0..=last_slot(luks)).filter(|n| state(luks, *n) == State::Bound).collect()
+    luks.bound_keyslots()
 }
 
 /// The numbers of all keyslots, those that open nothing too.
 pub(super) fn all(luks: &Luks) -> Vec<u32> {
-    (0..=last_slot(luks)).filter(|n| state(luks, *n) != State::Free).collect()
+    luks.active_keyslots()
 }
 
 /// 7 or 31.
 pub(super) fn last_slot(luks: &Luks) -> u32 {
-    if luks.version() == 1 { 7 } else { 31 }
+    luks.last_keyslot()
 }

@@ -3,6 +3,7 @@
 //! making at the same time.
 
 pub mod config;
+mod guard;
 pub mod keyslots;
 mod luks1;
 mod luks2;
@@ -10,6 +11,7 @@ pub mod tokens;
 mod wipe;
 
 pub use config::{set_label, set_persistent_flags, set_priority, set_uuid};
+pub use guard::{kill_slot_but_last, prove_another_key};
 pub use keyslots::{AddKey, add_key, add_unbound_key, change_key, convert_key, erase, kill_slot};
 pub(crate) use luks2::NewKeyslot;
 pub use tokens::{token_add_keyring, token_assign, token_export, token_import, token_remove, token_unassign};
