@@ -15,6 +15,7 @@ pub mod edit;
 pub mod error;
 pub mod in_use;
 pub mod kdf_cost;
+pub mod key_file;
 mod keyslot;
 pub mod layout;
 pub mod lock;

@@ -10,6 +10,7 @@ mod terminal;
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
+use keyway_volume::key_file::{End, Part};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,10 +103,10 @@ impl Request {
         if self.asked_to_verify {
             say!("Can't do passphrase verification on non-tty inputs.");
         }
-        let part = keyfile::Part { offset: self.offset, size: self.size };
+        let part = Part { offset: self.offset, size: self.size };
         match &self.key_file {
-            None => keyfile::read_stdin(part, keyfile::End::Newline),
-            Some(file) if file == Path::new("-") => keyfile::read_stdin(part, keyfile::End::Eof),
+            None => keyfile::read_stdin(part, End::Newline),
+            Some(file) if file == Path::new("-") => keyfile::read_stdin(part, End::Eof),
             Some(file) => keyfile::read_file(file, part),
         }
     }
