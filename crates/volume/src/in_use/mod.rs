@@ -99,6 +99,20 @@ pub fn loop_device_of(path: &Path) -> Option<PathBuf> {
     Kernel::here().loops_over(Subject::of(&found)).into_iter().next().map(|device| device.node)
 }
 
+/// Whether both show the same bytes: one file, one block device whatever its node, or a loop device and what it stands for.
+pub fn is_same(one: &dyn Storage, other: &dyn Storage) -> bool {
+    let bottom = |storage: &dyn Storage| {
+        let (LockTarget::File(fd) | LockTarget::BlockDevice { fd, .. }) = storage.lock_target()?;
+        let (kernel, mut at) = (Kernel::here(), subject(fd).ok()?);
+        while let Subject::Device { number } = at {
+            let Some((_, below)) = kernel.below(number) else { break };
+            at = below;
+        }
+        Some(at)
+    };
+    bottom(one).is_some_and(|one| bottom(other) == Some(one))
+}
+
 /// How something is to be used.
 #[derive(Clone, Copy)]
 struct Wish<'a> {

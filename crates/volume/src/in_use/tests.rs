@@ -98,6 +98,19 @@ fn writers_are_alone_readers_are_many_and_sharing_is_said() {
 
 /// A child that inherited the mark would hold it for as long as it runs.
 #[test]
+fn one_file_is_known_under_all_its_names() {
+    let (image, other) = (Image::new("same"), Image::new("another"));
+    let link = Image(image.0.with_extension("link"));
+    std::fs::hard_link(&image.0, &link.0).unwrap();
+    assert!(is_same(&image.open(), &image.open()) && is_same(&image.open(), &link.open()));
+    assert!(!is_same(&image.open(), &other.open()));
+    assert!(!is_same(&Memory::zeroed(1), &Memory::zeroed(1)), "nobody can tell");
+    let Some(attached) = Attached::over(&image.0) else { return };
+    assert!(is_same(&attached.open(), &image.open()) && is_same(&image.open(), &attached.open()));
+    assert!(!is_same(&attached.open(), &other.open()));
+}
+
+#[test]
 fn c24_marks_stay_in_this_process() {
     use nix::fcntl::{FcntlArg, FdFlag, fcntl};
     let image = Image::new("closes");
