@@ -12,13 +12,15 @@ use crate::memory::Memory;
 use crate::unlock_lanes;
 use crate::unlock_time::UnlockTimes;
 use crate::{Error, Header, Luks, Result};
-use keyway_crypto::{CipherSpec, Secret, Stop};
-use keyway_format::luks1::SlotState;
-use keyway_format::luks2::{Metadata, Priority, SegmentKind};
+use candidates::{candidates, length_fits, serves_data};
+use keyway_crypto::{Secret, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
+
+mod candidates;
 
 /// How to unlock.
 #[derive(Debug, Clone)]
@@ -36,6 +38,8 @@ pub struct UnlockOptions {
     pub threads: usize,
     /// Keyslots whose derivation would take longer than this here are refused with the figure. Default: one hour.
     pub time_limit: Duration,
+    /// Ends the derivations from outside ([`keyway_crypto::Error::Stopped`]).
+    pub stop: Option<Arc<Stop>>,
 }
 
 impl Default for UnlockOptions {
@@ -47,6 +51,7 @@ impl Default for UnlockOptions {
             memory_budget_kib: Memory::now().map_or(2 << 20, |memory| memory.available_kib / 2),
             threads: online_cpus(),
             time_limit: Duration::from_secs(3600),
+            stop: None,
         }
     }
 }
@@ -55,6 +60,10 @@ impl UnlockOptions {
     /// Which ciphers keyslots may be under in a header whose data is under `cipher` and a key of `key_len` bytes.
     fn areas<'a>(&self, cipher: &'a str, key_len: usize) -> Areas<'a> {
         if self.weak_ciphers_too { Areas::StrongOr { cipher, key_len } } else { Areas::Strong }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.is_stopped())
     }
 }
 
@@ -86,6 +95,7 @@ pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Resu
     }
     match derive_side_by_side(luks, &jobs, passphrase, options)? {
         Some(unlocked) => Ok(unlocked),
+        None if options.is_stopped() => Err(keyway_crypto::Error::Stopped.into()),
         None => Err(trouble.unwrap_or(Error::WrongPassphrase)),
     }
 }
@@ -178,90 +188,6 @@ impl Job {
     }
 }
 
-/// The keyslots to try, in order; one that cannot be used stands there with the reason.
-fn candidates(header: &Header, options: &UnlockOptions) -> Result<Vec<Result<Job>>> {
-    match header {
-        Header::Luks1(header) => {
-            let digest = KeyDigest::of_luks1(header)?;
-            let cipher = header.cipher();
-            let areas = options.areas(&cipher, header.key_bytes as usize);
-            let enabled = (0..header.slots.len() as u32).filter(|&number| {
-                options.keyslot.is_none_or(|wanted| wanted == number)
-                    && header.slots[number as usize].state == SlotState::Enabled
-            });
-            Ok(enabled
-                .map(|number| {
-                    let keyslot = Keyslot::of_luks1(header, number, areas)?;
-                    Ok(Job { keyslot, digests: vec![digest.clone()] })
-                })
-                .collect())
-        }
-        Header::Luks2 { metadata, .. } => Ok(luks2_candidates(metadata, options)),
-    }
-}
-
-fn luks2_candidates(metadata: &Metadata, options: &UnlockOptions) -> Vec<Result<Job>> {
-    let of_priority = |priority: Priority| {
-        let slots = metadata.keyslots.iter().filter(move |(_, slot)| slot.priority == priority);
-        slots.map(|(&number, _)| number)
-    };
-    let order: Vec<u32> = match options.keyslot {
-        Some(number) => vec![number],
-        None => of_priority(Priority::Prefer).chain(of_priority(Priority::Normal)).collect(),
-    };
-    order.into_iter().filter_map(|number| luks2_job(metadata, number, options)).collect()
-}
-
-/// `None` when the keyslot does not exist, is of a type that is not opened by passphrase, or serves no segment.
-fn luks2_job(metadata: &Metadata, number: u32, options: &UnlockOptions) -> Option<Result<Job>> {
-    let slot = metadata.keyslots.get(&number)?;
-    if !matches!(slot.kind, keyway_format::luks2::KeyslotKind::Luks2 { .. }) {
-        return None;
-    }
-    let digests: Vec<_> = metadata
-        .digests
-        .iter()
-        .filter(|(_, digest)| digest.keyslots.contains(&number))
-        .filter(|(_, digest)| options.unbound_too || serves_data(metadata, &digest.segments))
-        .collect();
-    if digests.is_empty() {
-        return None;
-    }
-    Some((|| {
-        let own = first_cipher(metadata).unwrap_or_default();
-        let keyslot = Keyslot::of_luks2(number, slot, options.areas(own, slot.key_size as usize))?;
-        let digests = digests.into_iter().map(|(&id, digest)| KeyDigest::of_luks2(id, digest));
-        Ok(Job { keyslot, digests: digests.collect::<Result<_>>()? })
-    })())
-}
-
-/// The cipher of the first encrypted segment.
-fn first_cipher(metadata: &Metadata) -> Option<&str> {
-    metadata.segments.values().find_map(|segment| match &segment.kind {
-        SegmentKind::Crypt { encryption, .. } if !segment.is_backup() => Some(encryption.as_str()),
-        _ => None,
-    })
-}
-
-/// Whether one of `segments` is part of the volume.
-fn serves_data(metadata: &Metadata, segments: &[u32]) -> bool {
-    segments.iter().any(|number| metadata.segments.get(number).is_some_and(|segment| !segment.is_backup()))
-}
-
-/// Whether `key` is as long as the digest's keyslots say, or without any, as the segments' cipher takes it.
-fn length_fits(metadata: &Metadata, keyslots: &[u32], key: &Secret) -> Result<bool> {
-    let mut lengths = keyslots.iter().filter_map(|number| metadata.keyslots.get(number)).peekable();
-    if lengths.peek().is_some() {
-        return Ok(lengths.any(|slot| slot.key_size as usize == key.len()));
-    }
-    for segment in metadata.segments.values().filter(|segment| !segment.is_backup()) {
-        if let SegmentKind::Crypt { encryption, .. } = &segment.kind {
-            return Ok(CipherSpec::parse(encryption)?.check_key_bits(key.len() * 8).is_ok());
-        }
-    }
-    Ok(true)
-}
-
 /// Runs the jobs in order on the cores and memory there are, until one opens.
 fn derive_side_by_side(
     luks: &Luks,
@@ -312,8 +238,7 @@ fn derive_side_by_side(
             if !board.running.contains(&true) {
                 return board.trouble.map_or(Ok(None), Err);
             }
-            // A sender lives in this frame, so there is always something to wait for.
-            let Ok((at, outcome)) = results.recv() else { return Ok(None) };
+            let Some((at, outcome)) = next_outcome(&results, &stops, options) else { return Ok(None) };
             board.running[at] = false;
             match outcome {
                 Ok(Some(unlocked)) => {
@@ -328,6 +253,21 @@ fn derive_side_by_side(
     })
 }
 
+/// What is decided next. Whoever stops the whole stops every job, and waits for them.
+fn next_outcome(results: &Receiver<Outcome>, stops: &[Stop], options: &UnlockOptions) -> Option<Outcome> {
+    // A sender lives in the caller's frame, so there is always something to wait for.
+    let Some(stop) = &options.stop else { return results.recv().ok() };
+    loop {
+        if stop.is_stopped() {
+            stops.iter().for_each(Stop::stop);
+        }
+        match results.recv_timeout(POLL) {
+            Err(RecvTimeoutError::Timeout) => {}
+            outcome => return outcome.ok(),
+        }
+    }
+}
+
 type Outcome = (usize, Result<Option<Unlocked>>);
 
 /// Which jobs run and which comes next.
@@ -340,7 +280,7 @@ struct Board {
 impl Board {
     /// Whether the next job fits beside those that run. One alone always may: its own cost was checked before.
     fn may_start(&self, jobs: &[Job], options: &UnlockOptions) -> bool {
-        let Some(next) = jobs.get(self.next) else { return false };
+        let Some(next) = jobs.get(self.next).filter(|_| !options.is_stopped()) else { return false };
         let running = || jobs.iter().zip(&self.running).filter(|(_, running)| **running).map(|(job, _)| job);
         let cores: usize = running().map(|job| job.cores(options)).sum();
         let memory: u64 = running().map(|job| job.keyslot.memory_kib()).sum();
@@ -387,5 +327,7 @@ impl Board {
 
 /// With less patience than this, even what is usually harmless is measured.
 const PATIENT: Duration = Duration::from_secs(300);
+/// How soon a stop from outside is seen.
+const POLL: Duration = Duration::from_millis(20);
 /// Least time that an earlier keyslot gets to finish.
 const GRACE: Duration = Duration::from_millis(50);

@@ -1,7 +1,7 @@
 //! Which keyslots are tried, in what order, at what cost, and what is said when none opens.
 
-use keyway_crypto::Secret;
 use keyway_crypto::kdf::Argon2Variant;
+use keyway_crypto::{Secret, Stop};
 use keyway_format::luks2::{Copy, Kdf, Metadata, Priority};
 use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
 use keyway_volume::edit::{self, AddKey};
@@ -11,6 +11,7 @@ use keyway_volume::{
     unlock, verify_volume_key,
 };
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 fn pbkdf2() -> KdfChoice {
@@ -262,4 +263,34 @@ fn an_area_key_of_impossible_length_is_refused_before_it_is_derived() {
         metadata.replace_kdf(0, &kdf, "sha256", "aes-xts-plain64", 1 << 20).unwrap();
     });
     assert!(matches!(slot_of(&luks, "slot 0"), Err(Error::Crypto(_))));
+}
+
+#[test]
+fn whoever_waits_may_end_it() {
+    let (storage, mut luks, key) = volume(pbkdf2());
+    add(&mut luks, &key, "slot 1", pbkdf2());
+    drop(luks);
+    // An hour of work each, side by side, so that only the stop can end it.
+    let luks = tamper(&storage, |metadata| {
+        for slot in 0..2 {
+            let endless = Kdf::Pbkdf2 { hash: "sha256".into(), iterations: u32::MAX, salt: vec![1; 32] };
+            metadata.replace_kdf(slot, &endless, "sha256", "aes-xts-plain64", 64).unwrap();
+        }
+    });
+    let stop = Arc::new(Stop::new());
+    let options = UnlockOptions {
+        time_limit: Duration::MAX,
+        stop: Some(Arc::clone(&stop)),
+        ..UnlockOptions::default()
+    };
+    let stopped = || unlock(&luks, &secret("nobody's"), &options).err();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(stopped);
+        thread::sleep(Duration::from_millis(50));
+        stop.stop();
+        let error = waiting.join().unwrap();
+        assert!(matches!(error, Some(Error::Crypto(keyway_crypto::Error::Stopped))), "{error:?}");
+    });
+    let before = stopped();
+    assert!(matches!(before, Some(Error::Crypto(keyway_crypto::Error::Stopped))), "{before:?}");
 }
