@@ -6,6 +6,7 @@
 
 pub mod dm;
 mod error;
+#[cfg(feature = "fuse")]
 pub mod fuse;
 pub mod initramfs;
 pub mod local;
@@ -16,6 +17,7 @@ pub mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "without_tls.rs"]
 pub mod tls;
+#[cfg(feature = "ublk")]
 pub mod ublk;
 mod watched;
 
