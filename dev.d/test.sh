@@ -52,7 +52,11 @@ summary() {
 layer_check() {
     step "format" format_check
     step "lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
+    step "the library's core alone" cargo clippy --quiet --release --package keyway -- -D warnings
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation" cargo doc --quiet --release --workspace --no-deps --document-private-items
+    # The program's pages have the name of the library's: they go elsewhere, and nothing is compiled again for it.
+    CARGO_BUILD_BUILD_DIR=$PWD/target RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation of the program" \
+        cargo rustdoc --quiet --release --package keyway-cli --bin keyway --target-dir target/program -- --document-private-items
     have cargo-deny || cargo install --quiet --locked cargo-deny ||
         left_out check::licences-bans-sources "cargo-deny cannot be installed"
     if have cargo-deny; then
@@ -72,8 +76,9 @@ format_check() {
 }
 
 layer_unit() {
-    cargo_test --bins --lib --test '*' $(packages attach boot format remote resolve volume)
-    cargo_test --doc $(packages attach boot crypto format measure remote resolve volume)
+    local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/remote"
+    cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume)
+    cargo_test --doc $library $(packages attach boot crypto format measure remote resolve volume)
     cargo_test --lib --test harness --test threats $(packages tests)
 }
 

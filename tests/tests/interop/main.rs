@@ -5,6 +5,7 @@
 
 mod ciphers;
 mod dump;
+mod facade;
 mod formats;
 mod grub;
 mod keyslots;

@@ -1,0 +1,150 @@
+//! The doors: how other programs use an unlocked volume.
+
+use crate::error::At;
+use crate::{Result, Volume};
+use keyway_attach::{Door, Export};
+use std::fmt;
+#[cfg(any(feature = "nbd", feature = "fuse"))]
+use std::path::Path;
+
+/// An open door: other programs use the volume through it, until it is [stopped](Attached::stop) or dropped.
+///
+/// The process that holds it answers for the volume: the key is in its memory, and whoever kills it takes the volume
+/// away. See [`Volume::serve_nbd`] for an example.
+pub struct Attached {
+    door: Box<dyn Door>,
+    place: String,
+}
+
+impl Attached {
+    fn new(door: impl Door + 'static) -> Self {
+        let place = door.place();
+        Self { door: Box::new(door), place }
+    }
+
+    /// Where others find it: an NBD URI, a file, a device node. See [`Volume::serve_nbd`] for an example.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// How many use it now: connections or open files; zero where nobody can tell. See [`Volume::serve_nbd`] for an example.
+    pub fn clients(&self) -> usize {
+        self.door.clients()
+    }
+
+    /// Returns when it is closed: from outside (`umount`), or by another thread's [`Attached::stop`]. See
+    /// [`Volume::serve_nbd`] for an example.
+    ///
+    /// # Errors
+    /// It cannot be served any longer.
+    pub fn wait(&self) -> Result<()> {
+        self.door.wait().at(&self.place)
+    }
+
+    /// Closes it: requests under way are answered, what was acknowledged is flushed. The volume is held until this is
+    /// dropped, too. See [`Volume::serve_nbd`] for an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) where it is in use in a way that cannot be ended; it stays open then.
+    pub fn stop(&self) -> Result<()> {
+        self.door.stop().at(&self.place)
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = self.door.stop();
+    }
+}
+
+impl fmt::Debug for Attached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attached").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl Volume {
+    /// Serves the plaintext over NBD on a Unix socket that only this user and root can connect to.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let directory = std::env::temp_dir().join(format!("keyway-nbd-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&directory)?;
+    /// # let socket = directory.join("nbd");
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let volume = device.unlock(&key)?;
+    /// let door = volume.serve_nbd(&socket)?;
+    ///
+    /// // Any NBD client, in any process; here this library's own.
+    /// let client = Device::open_rw(door.place())?;
+    /// assert_eq!((client.len(), door.clients()), (1 << 20, 1));
+    /// drop(client);
+    /// door.stop()?;
+    /// door.wait()?;
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse): somebody listens there, or something else is there.
+    #[cfg(feature = "nbd")]
+    pub fn serve_nbd(&self, socket: impl AsRef<Path>) -> Result<Attached> {
+        use keyway_attach::nbd::server::{Options, Server};
+        let socket = socket.as_ref();
+        let options = Options { own_user_only: true, ..Options::default() };
+        let listening = Server::new(vec![self.export()], options).unix(socket).at(&socket.display())?;
+        Ok(Attached::new(listening))
+    }
+
+    /// Mounts the plaintext as a file, `plain`, in an empty directory: as an ordinary user, by `fusermount3`.
+    ///
+    /// ```no_run
+    /// # use keyway::*;
+    /// let volume = Device::open_rw("disk.luks")?.unlock(&Key::passphrase("correct horse"))?;
+    /// let door = volume.mount("mnt")?;
+    /// assert!(door.place().ends_with("mnt/plain"));
+    /// door.wait()?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The directory is missing, not empty or somebody else's; this machine has no FUSE.
+    #[cfg(feature = "fuse")]
+    pub fn mount(&self, directory: impl AsRef<Path>) -> Result<Attached> {
+        use keyway_attach::fuse::{Mount, Options};
+        let mut options = Options::default();
+        options.source = self.place().to_string();
+        let directory = directory.as_ref();
+        Ok(Attached::new(Mount::new(self.export(), directory, options).at(&directory.display())?))
+    }
+
+    /// Adds a block device, /dev/ublkbN, with the plaintext; the kernel (6.4 or later) needs the module `ublk_drv`.
+    ///
+    /// ```no_run
+    /// # use keyway::*;
+    /// let volume = Device::open_rw("disk.luks")?.unlock(&Key::passphrase("correct horse"))?;
+    /// let door = volume.add_ublk()?;
+    /// println!("{}", door.place());
+    /// door.wait()?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The kernel or the user's rights lack something, which is named.
+    #[cfg(feature = "ublk")]
+    pub fn add_ublk(&self) -> Result<Attached> {
+        use keyway_attach::ublk::{Device, Options};
+        Ok(Attached::new(Device::add(self.export(), Options::default()).at(self.place())?))
+    }
+
+    fn export(&self) -> Export {
+        Export {
+            name: String::new(),
+            description: self.place().to_string(),
+            storage: self.storage(),
+            read_only: self.is_read_only(),
+            discards: self.passes_discards(),
+        }
+    }
+}

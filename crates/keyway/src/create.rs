@@ -1,0 +1,259 @@
+//! New volumes.
+
+use crate::error::At;
+use crate::{Device, Error, ErrorKind, Key, Location, NewKdf, Result, Version};
+use keyway_crypto::{CipherSpec, Secret};
+use keyway_volume::create::{
+    Luks1Params, Luks2Params, Plan, create_luks1, create_luks2, plan_luks1, plan_luks2,
+};
+use keyway_volume::storage::{Exclusive, Memory, NewFile, Place, Readers};
+use keyway_volume::{OsRandom, Random, admission};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A volume to be made. The defaults are cryptsetup's: AES-256-XTS, a random volume key, two seconds of Argon2id.
+///
+/// ```
+/// # use keyway::*;
+/// # let directory = std::env::temp_dir().join(format!("keyway-create-{}", std::process::id()));
+/// # std::fs::create_dir_all(&directory)?;
+/// # let path = directory.join("disk.luks");
+/// let key = Key::passphrase("correct horse");
+/// let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).label("backup").size(1 << 20).create(&path, &key)?;
+/// device.unlock(&key)?.write_at(b"first bytes", 0)?;
+///
+/// // What is there is not overwritten unless that is said.
+/// let again = Create::luks2().size(1 << 20).create(&path, &key).unwrap_err();
+/// assert_eq!(again.kind(), &ErrorKind::Exists);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Create {
+    version: Version,
+    cipher: String,
+    key_bits: u32,
+    kdf: NewKdf,
+    sector_size: Option<u32>,
+    label: Option<String>,
+    uuid: Option<String>,
+    size: Option<u64>,
+    overwrite: bool,
+    weak_cipher: bool,
+}
+
+impl Create {
+    /// A LUKS2 volume. See [`Create`] for an example.
+    pub fn luks2() -> Self {
+        Self::new(Version::Luks2)
+    }
+
+    /// A LUKS1 volume, for what opens nothing else: PBKDF2, sectors of 512 bytes. See [`Header::convert`] for an example.
+    ///
+    /// [`Header::convert`]: crate::Header::convert
+    pub fn luks1() -> Self {
+        Self::new(Version::Luks1)
+    }
+
+    /// A volume of this version. See [`Create`] for an example.
+    pub fn new(version: Version) -> Self {
+        Self {
+            version,
+            cipher: "aes-xts-plain64".to_owned(),
+            key_bits: 512,
+            kdf: NewKdf::default_of(version.number()),
+            sector_size: None,
+            label: None,
+            uuid: None,
+            size: None,
+            overwrite: false,
+            weak_cipher: false,
+        }
+    }
+
+    /// The plaintext's length in bytes, of a file that is made: rounded up to whole sectors. A device is used to its end.
+    /// See [`Create`] for an example.
+    #[must_use]
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.size = Some(bytes);
+        self
+    }
+
+    /// The key derivation function of the first keyslot. See [`NewKdf`] for an example.
+    #[must_use]
+    pub fn kdf(mut self, kdf: NewKdf) -> Self {
+        self.kdf = kdf;
+        self
+    }
+
+    /// The cipher, as dm-crypt writes it, and the volume key's length in bits.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// let old = Create::luks2().kdf(NewKdf::pbkdf2(1000)).cipher("serpent-xts-plain64", 256);
+    /// let device = old.in_memory(1 << 20, &key)?;
+    /// assert_eq!(device.header()?.cipher().as_deref(), Some("serpent-xts-plain64"));
+    /// let weak = Create::luks2().cipher("aes-ecb", 256).in_memory(1 << 20, &key).unwrap_err();
+    /// assert_eq!(weak.kind(), &ErrorKind::Policy { rule: "weak-cipher" });
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cipher(mut self, cipher: &str, key_bits: u32) -> Self {
+        (self.cipher, self.key_bits) = (cipher.to_owned(), key_bits);
+        self
+    }
+
+    /// Takes a cipher that hides little or nothing, or a key that can be guessed. See [`Create::cipher`] for an example.
+    #[must_use]
+    pub fn weak_cipher(mut self) -> Self {
+        self.weak_cipher = true;
+        self
+    }
+
+    /// The encryption sector size in bytes (LUKS2): 4096 if not said, or 512 where the size is no multiple of that. See
+    /// [`Header`](crate::Header) for an example.
+    #[must_use]
+    pub fn sector_size(mut self, bytes: u32) -> Self {
+        self.sector_size = Some(bytes);
+        self
+    }
+
+    /// A label of at most 47 bytes (LUKS2). See [`Create`] for an example.
+    #[must_use]
+    pub fn label(mut self, label: &str) -> Self {
+        self.label = Some(label.to_owned());
+        self
+    }
+
+    /// The UUID; random if not said. See [`Header`](crate::Header) for an example.
+    #[must_use]
+    pub fn uuid(mut self, uuid: &str) -> Self {
+        self.uuid = Some(uuid.to_owned());
+        self
+    }
+
+    /// Makes it of a device or file that is there: whatever that holds is gone. Who uses it is refused all the same. See
+    /// [`Create`] for an example.
+    #[must_use]
+    pub fn overwrite(mut self) -> Self {
+        self.overwrite = true;
+        self
+    }
+
+    /// Makes the volume, and opens it for writing. A new file appears when it is complete, and only its owner may read it;
+    /// what there was before is claimed first and its header wiped. See [`Create`] for an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was said; [`ErrorKind::InUse`]; what was asked for cannot be.
+    pub fn create(&self, location: impl Into<Location>, key: &Key) -> Result<Device> {
+        let location = location.into();
+        match location.path().filter(|path| path.symlink_metadata().is_err()) {
+            Some(path) => self.new_file(path, key).at(&location)?,
+            None if !self.overwrite => return Err(Error::new(ErrorKind::Exists).at(&location)),
+            None => self.existing(&location, key).at(&location)?,
+        }
+        Device::open_rw(location)
+    }
+
+    /// Makes the volume in memory, with so many bytes of plaintext: for tests, and to try something. See
+    /// [`Header`](crate::Header) for an example.
+    ///
+    /// # Errors
+    /// What was asked for cannot be.
+    pub fn in_memory(&self, size: u64, key: &Key) -> Result<Device> {
+        let (plan, data_len) = self.plan(size, key)?;
+        let len = plan.data_offset.checked_add(data_len).and_then(|len| usize::try_from(len).ok());
+        let len = len.ok_or_else(|| Error::refused("so many bytes do not fit into memory"))?;
+        let memory = Memory::zeroed(len);
+        plan.write_to_new(&memory)?;
+        Ok(Device::from_storage(Arc::new(memory)))
+    }
+
+    fn new_file(&self, path: &Path, key: &Key) -> Result<()> {
+        let size = self.size.ok_or_else(|| Error::refused("a new file needs a size: Create::size"))?;
+        let (plan, data_len) = self.plan(size, key)?;
+        let len =
+            plan.data_offset.checked_add(data_len).ok_or_else(|| Error::refused("no file is so long"))?;
+        let new = NewFile::create(path, false)?;
+        new.file().set_len(len)?;
+        plan.write_to_new(&**new.file())?;
+        Ok(new.complete(Readers::Owner)?)
+    }
+
+    fn existing(&self, location: &Location, key: &Key) -> Result<()> {
+        if self.size.is_some() {
+            return Err(Error::refused("a size is for new files: what is there is used to its end"));
+        }
+        if let Some(path) = location.path() {
+            // A link to it that others could have put in its way is not followed.
+            Place::find(path, true)?;
+        }
+        let storage = location.open(true)?;
+        let (volume_key, passphrase) = (self.volume_key()?, key.read_passphrase()?);
+        let (storage, rng) = (Exclusive::claim(storage)?, &mut OsRandom);
+        match self.version {
+            Version::Luks1 => {
+                create_luks1(Arc::clone(&storage), &self.luks1_params(), &volume_key, &passphrase, rng)?
+            }
+            Version::Luks2 => {
+                create_luks2(Arc::clone(&storage), &self.luks2_params(None), &volume_key, &passphrase, rng)?
+            }
+        };
+        Ok(())
+    }
+
+    /// The header of a volume that is made to measure, and its data's length in whole sectors.
+    fn plan(&self, size: u64, key: &Key) -> Result<(Plan, u64)> {
+        let (volume_key, passphrase) = (self.volume_key()?, key.read_passphrase()?);
+        let (plan, sector) = match self.version {
+            Version::Luks1 => {
+                (plan_luks1(&self.luks1_params(), None, &volume_key, &passphrase, &mut OsRandom)?, 512)
+            }
+            Version::Luks2 => {
+                let params = self.luks2_params(Some(size));
+                let sector = params.sector_size.unwrap_or(512).into();
+                (plan_luks2(&params, None, &volume_key, &passphrase, &mut OsRandom)?, sector)
+            }
+        };
+        let data_len = size.max(1).checked_next_multiple_of(sector);
+        Ok((plan, data_len.ok_or_else(|| Error::refused("no file is so long"))?))
+    }
+
+    /// A random one, for a cipher that protects.
+    fn volume_key(&self) -> Result<Secret> {
+        let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
+        let len = self.key_bits as usize / 8;
+        if let (Some(why), false) = (admission::weakness(&spec, len), self.weak_cipher) {
+            let why = Error::refused(format!("the volume would be under {spec}{why}"));
+            return Err(Error::because(ErrorKind::Policy { rule: "weak-cipher" }, why));
+        }
+        let mut key = Secret::zeroed(len);
+        OsRandom.fill(key.expose_mut())?;
+        Ok(key)
+    }
+
+    fn luks1_params(&self) -> Luks1Params {
+        Luks1Params {
+            cipher: self.cipher.clone(),
+            key_bits: self.key_bits,
+            kdf: self.kdf.choice(),
+            uuid: self.uuid.clone(),
+            ..Luks1Params::default()
+        }
+    }
+
+    /// Large sectors, unless `size` does not fill them.
+    fn luks2_params(&self, size: Option<u64>) -> Luks2Params {
+        let sector_size = size.map(|size| if size.is_multiple_of(4096) { 4096 } else { 512 });
+        Luks2Params {
+            cipher: self.cipher.clone(),
+            key_bits: self.key_bits,
+            kdf: self.kdf.choice(),
+            sector_size: self.sector_size.or(sector_size),
+            label: self.label.clone(),
+            uuid: self.uuid.clone(),
+            ..Luks2Params::default()
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A LUKS header: what it says.
+
+mod edit;
+mod keyslots;
+mod unlock_time;
+
+pub use edit::{LastKeyslot, NewKeyslot};
+pub use keyslots::{Keyslot, KeyslotState, Priority};
+
+use crate::error::At;
+use crate::{Location, Result, Unlock};
+use keyway_format::luks2::{SegmentKind, SegmentSize};
+use keyway_volume::seal::Seal;
+use keyway_volume::{DataDevice, Luks, admission};
+use std::fmt;
+use std::time::Duration;
+
+/// A LUKS header, of either version: from [`Device::header`](crate::Device::header). Its edits need a device that is open for
+/// writing; each takes the header's lock, refuses where somebody else has edited it meanwhile, and writes in an order in
+/// which a cut at any byte leaves a header that opens.
+///
+/// ```
+/// # use keyway::*;
+/// # let key = Key::passphrase("correct horse");
+/// # let create = Create::luks2().kdf(NewKdf::pbkdf2(1000)).label("backup").uuid("d1a5e3a4-0000-4000-8000-3c0754d1a5e3");
+/// # let device = create.in_memory(1 << 20, &key)?;
+/// let header = device.header()?;
+/// assert_eq!(header.version(), Version::Luks2);
+/// assert_eq!(header.uuid(), "d1a5e3a4-0000-4000-8000-3c0754d1a5e3");
+/// assert_eq!(header.label(), "backup");
+/// assert_eq!(header.cipher().as_deref(), Some("aes-xts-plain64"));
+/// assert_eq!(header.key_bits(), Some(512));
+/// assert_eq!(header.sector_size(), 4096);
+/// assert!(header.findings().is_empty() && !header.is_sealed());
+/// let volume = device.unlock(&key)?;
+/// assert_eq!((volume.version(), volume.uuid(), volume.keyslot()), (header.version(), header.uuid(), Some(0)));
+/// # Ok::<(), keyway::Error>(())
+/// ```
+pub struct Header {
+    luks: Luks,
+    place: Location,
+    options: Unlock,
+    data_len: u64,
+}
+
+/// A version of LUKS. See [`Header`] for an example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Version {
+    /// Eight keyslots, PBKDF2, 512-byte sectors.
+    Luks1,
+    /// 32 keyslots, Argon2, tokens, larger sectors, a second copy of the header.
+    Luks2,
+}
+
+impl Version {
+    pub(crate) fn of(luks: &Luks) -> Self {
+        if luks.version() == 1 { Self::Luks1 } else { Self::Luks2 }
+    }
+
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Luks1 => 1,
+            Self::Luks2 => 2,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LUKS{}", self.number())
+    }
+}
+
+/// A part of the data device, as the header describes it. See [`Header::segments`] for an example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Segment {
+    /// Where it starts on the data device, in bytes.
+    pub offset: u64,
+    /// Its length in bytes; `None`: to the end of the device.
+    pub length: Option<u64>,
+    /// "aes-xts-plain64"; `None` where it is not encrypted, or in a way that this build does not know.
+    pub cipher: Option<String>,
+    /// Encryption sector size in bytes.
+    pub sector_size: u32,
+}
+
+impl Header {
+    pub(crate) fn new(luks: Luks, place: Location, options: Unlock, data_len: u64) -> Self {
+        Self { luks, place, options, data_len }
+    }
+
+    /// The version. See [`Header`] for an example.
+    pub fn version(&self) -> Version {
+        Version::of(&self.luks)
+    }
+
+    /// The UUID, as it is written. See [`Header`] for an example.
+    pub fn uuid(&self) -> &str {
+        self.luks.uuid()
+    }
+
+    /// The label; empty where there is none, as in LUKS1. See [`Header`] for an example.
+    pub fn label(&self) -> &str {
+        match self.luks.header() {
+            keyway_volume::Header::Luks1(_) => "",
+            keyway_volume::Header::Luks2 { binary, .. } => &binary.label,
+        }
+    }
+
+    /// The cipher of the first encrypted segment. See [`Header`] for an example.
+    pub fn cipher(&self) -> Option<String> {
+        self.segments().into_iter().find_map(|segment| segment.cipher)
+    }
+
+    /// The encryption sector size of the first segment, in bytes. See [`Header`] for an example.
+    pub fn sector_size(&self) -> u32 {
+        self.segments().first().map_or(SECTOR, |segment| segment.sector_size)
+    }
+
+    /// The volume key's length in bits; `None` where no keyslot tells. See [`Header`] for an example.
+    pub fn key_bits(&self) -> Option<usize> {
+        self.luks.header().volume_key_len().map(|bytes| 8 * bytes)
+    }
+
+    /// Which parts of the device hold data, in order. Nothing of it was judged: a header can say anything.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let device = Create::luks1().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &Key::passphrase("a"))?;
+    /// let segments = device.header()?.segments();
+    /// assert_eq!(segments.len(), 1);
+    /// assert_eq!((segments[0].offset, segments[0].length), (2 << 20, None));
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    pub fn segments(&self) -> Vec<Segment> {
+        match self.luks.header() {
+            keyway_volume::Header::Luks1(header) => vec![Segment {
+                offset: header.payload_offset.to_bytes().map_or(u64::MAX, |bytes| bytes.0),
+                length: None,
+                cipher: Some(header.cipher()),
+                sector_size: SECTOR,
+            }],
+            keyway_volume::Header::Luks2 { metadata, .. } => {
+                let segments = metadata.segments.values().filter(|segment| !segment.is_backup());
+                segments.map(Segment::of_luks2).collect()
+            }
+        }
+    }
+
+    /// Its keyslots, in the order of their numbers; free ones are left out.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &Key::passphrase("a"))?;
+    /// for keyslot in device.header()?.keyslots() {
+    ///     if let Kdf::Pbkdf2 { hash, iterations, .. } = &keyslot.kdf {
+    ///         println!("{}: {:?}, {iterations} iterations of {hash}", keyslot.number, keyslot.state);
+    ///     }
+    /// #   assert_eq!((keyslot.number, keyslot.state, keyslot.priority), (0, KeyslotState::Bound, Priority::Normal));
+    /// }
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    pub fn keyslots(&self) -> Vec<Keyslot> {
+        keyslots::of(&self.luks)
+    }
+
+    /// About how long this machine takes to unlock by a keyslot: a short measurement, times its cost. `threads` are what the
+    /// derivation may run on.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # use std::time::Duration;
+    /// # let kdf = NewKdf::pbkdf2(1_000_000);
+    /// # let device = Create::luks2().kdf(kdf).in_memory(1 << 20, &Key::passphrase("a"))?;
+    /// let time = device.header()?.unlock_time(0, 4)?;
+    /// assert!(time > Duration::from_millis(1) && time < Duration::from_secs(60));
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such keyslot, or this build does not know its function.
+    pub fn unlock_time(&self, keyslot: u32, threads: usize) -> Result<Duration> {
+        unlock_time::of(&self.luks, keyslot, threads).at(&self.place)
+    }
+
+    /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether that is genuine. See
+    /// [`Header::seal`] for an example.
+    pub fn is_sealed(&self) -> bool {
+        !matches!(Seal::of(self.luks.header()), Ok(None))
+    }
+
+    /// What speaks against opening it, one line each, whatever the terms are. See [`Header`] for an example.
+    pub fn findings(&self) -> Vec<String> {
+        // Where the header stands is known to whoever opens it only.
+        let data = DataDevice { len: self.data_len, holds_header: false };
+        admission::findings(&self.luks, Some(data)).iter().map(ToString::to_string).collect()
+    }
+
+    /// Whether one of LUKS2's two copies is damaged or behind the other. Opening the device for writing mends it.
+    /// See [`Probe`](crate::Probe).
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn has_damaged_copy(&self) -> Result<bool> {
+        Ok(self.luks.damaged_copy().at(&self.place)?.is_some())
+    }
+}
+
+impl Segment {
+    fn of_luks2(segment: &keyway_format::luks2::Segment) -> Self {
+        let (cipher, sector_size) = match &segment.kind {
+            SegmentKind::Crypt { encryption, sector_size, .. } => (Some(encryption.clone()), *sector_size),
+            SegmentKind::Linear | SegmentKind::Other(_) => (None, SECTOR),
+        };
+        let length = match segment.size {
+            SegmentSize::Dynamic => None,
+            SegmentSize::Fixed(bytes) => Some(bytes.0),
+        };
+        Self { offset: segment.offset.0, length, cipher, sector_size }
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Header");
+        shown.field("place", &self.place).field("version", &self.version()).field("uuid", &self.uuid());
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// LUKS1's, and what the kernel rounds a linear segment to.
+const SECTOR: u32 = 512;

@@ -1,0 +1,125 @@
+//! Linux disk encryption without root, as a library: LUKS volumes are created, opened, read, written and edited in user
+//! space, byte for byte as cryptsetup and the kernel do it.
+//!
+//! Five verbs: **open** a location, **probe** what is there, **unlock** it, and with the **volume** then **do** something.
+//!
+//! ```
+//! use keyway::{Create, Device, Key, Probe};
+//! # use keyway::NewKdf;
+//! # let directory = std::env::temp_dir().join(format!("keyway-lib-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory)?;
+//! # let path = directory.join("disk.luks");
+//! # Create::luks2().kdf(NewKdf::pbkdf2(1000)).size(1 << 20).create(&path, &Key::passphrase("correct horse"))?;
+//!
+//! let device = Device::open(&path)?;
+//! if device.probe()? == Probe::Luks2 {
+//!     let volume = device.unlock(&Key::passphrase("correct horse"))?;
+//!     let mut sector = [0; 512];
+//!     volume.read_at(&mut sector, 0)?;
+//! }
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | to … | start at |
+//! |------|----------|
+//! | look at a header, add, change and remove keys, back up, convert, seal | [`Device::header`], [`Header`] |
+//! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
+//! | ask a person for the passphrase, more than once | [`Device::admit`] |
+//! | demand something of a volume; take one that is refused | [`Unlock`] |
+//! | bound what unlocking may cost, end it | [`Limits`], [`Cancel`] |
+//! | make a volume | [`Create`] |
+//! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk` (features) |
+//! | run on storage of your own | [`storage`] |
+//!
+//! # Safe by default
+//!
+//! A LUKS header is not authenticated, and other programs may be at work on the same device. [`Device::admit`], which every
+//! way to the plaintext goes through, claims the device against mounts, mappings, QEMU and other Keyways; reads the header
+//! once, under the lock that cryptsetup honours; and refuses what nobody meant to have. What lifts one of these says so in
+//! its name: [`Unlock::shared`], [`Unlock::weak_ciphers`], [`DeviceOptions::without_header_lock`] … Edits of a header are
+//! written in an order in which a cut at any byte leaves a header that opens.
+//!
+//! Keys and passphrases are in memory that is locked, left out of core dumps and wiped.
+//!
+//! # Features
+//!
+//! `default = []` is the core: no TLS, no network, no FUSE, no C.
+//!
+//! | feature | what it adds |
+//! |---------|--------------|
+//! | `nbd` | `Volume::serve_nbd`; volumes on exports of NBD servers (`nbd://`, `nbd+unix://`) |
+//! | `tls` | `nbds://`, `nbds+unix://` |
+//! | `fuse` | `Volume::mount`: the plaintext as a file |
+//! | `ublk` | `Volume::add_ublk`: the plaintext as a block device |
+//! | `remote` | volumes behind HTTP and in S3-compatible stores (`https://`, `s3://`), to be read |
+//!
+//! # Stability
+//!
+//! Until 1.0 a minor version may break what a compiler notices, and a patch version nothing. Enums that may grow are
+//! `#[non_exhaustive]`. The oldest Rust that compiles it stands in `Cargo.toml`; a minor version may raise it.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+#[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
+mod attach;
+mod create;
+mod device;
+mod error;
+mod header;
+mod kdf;
+mod key;
+mod limits;
+mod location;
+mod plaintext;
+mod probe;
+mod unlock;
+mod volume;
+
+#[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
+pub use attach::Attached;
+pub use create::Create;
+pub use device::{Device, DeviceOptions, Restore};
+pub use error::{Error, ErrorKind, Result};
+pub use header::{Header, Keyslot, KeyslotState, LastKeyslot, NewKeyslot, Priority, Segment, Version};
+pub use kdf::{Kdf, NewKdf};
+pub use key::{Key, KeyFile};
+/// Bytes that are locked in memory, left out of core dumps, and wiped when dropped; never copied, never printed. See
+/// [`Key`] for an example.
+pub use keyway_crypto::Secret;
+pub use limits::{Cancel, Limits};
+pub use location::Location;
+pub use probe::{Probe, Signature, SignatureKind};
+pub use unlock::{Admitted, Unlock, VolumeKey};
+pub use volume::Volume;
+
+/// Storage: where a volume's bytes live, and what its plaintext is.
+///
+/// Whoever keeps bytes in a way of his own implements [`Storage`](storage::Storage); a file system that reads from one reads
+/// from a [`Volume`] too.
+///
+/// ```
+/// # use keyway::*;
+/// use keyway::storage::{Memory, Storage};
+/// use std::sync::Arc;
+///
+/// /// A file system's own reader.
+/// fn magic(disk: &dyn Storage) -> std::io::Result<[u8; 2]> {
+///     let mut magic = [0; 2];
+///     disk.read_at(&mut magic, 1024 + 56)?;
+///     Ok(magic)
+/// }
+///
+/// # let key = Key::passphrase("correct horse");
+/// let bytes: Arc<dyn Storage> = Arc::new(Memory::zeroed(4 << 20));
+/// assert_eq!(Device::from_storage(bytes).probe()?, Probe::Nothing);
+///
+/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+/// let volume = device.unlock(&key)?;
+/// volume.write_at(&[0x53, 0xef], 1024 + 56)?;
+/// assert_eq!(magic(&*volume.storage())?, [0x53, 0xef]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub mod storage {
+    pub use keyway_volume::storage::{Memory, Storage};
+}

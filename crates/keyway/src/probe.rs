@@ -1,0 +1,105 @@
+//! What stands on a device, before anybody has a key.
+
+use crate::Result;
+use keyway_format::Error as Format;
+use keyway_volume::{Access, Error as Lower, Header, Luks, Storage, foreign_signature};
+use std::sync::Arc;
+
+/// What a device holds: the answer of [`Device::probe`](crate::Device::probe), whatever the bytes are.
+///
+/// ```
+/// # use keyway::*;
+/// # use keyway::storage::Memory;
+/// # use std::sync::Arc;
+/// let blank = Device::from_storage(Arc::new(Memory::zeroed(1 << 20)));
+/// assert_eq!(blank.probe()?, Probe::Nothing);
+///
+/// let key = Key::passphrase("correct horse");
+/// let volume = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+/// assert_eq!(volume.probe()?, Probe::Luks2);
+/// # Ok::<(), keyway::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Probe {
+    /// A LUKS1 header.
+    Luks1,
+    /// A LUKS2 header, of which at least one copy is sound.
+    Luks2,
+    /// LUKS of a version that this build does not know.
+    LaterLuks {
+        /// The version.
+        version: u16,
+    },
+    /// A LUKS header that makes no sense.
+    Damaged {
+        /// Where: a field, a slot, a path in the JSON metadata.
+        place: String,
+        /// What is wrong there.
+        why: String,
+    },
+    /// Something else that is known by its signature.
+    Other(Signature),
+    /// Nothing that is known: blank, noise, or a volume without a header.
+    Nothing,
+}
+
+/// A format's signature. See [`Probe`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Signature {
+    /// The format's name: "ext2/3/4", "GPT".
+    pub name: &'static str,
+    /// What kind of format it is.
+    pub kind: SignatureKind,
+}
+
+/// What kind of format a [`Signature`] is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SignatureKind {
+    /// A file system.
+    FileSystem,
+    /// Space that the kernel swaps to.
+    Swap,
+    /// A partition table.
+    PartitionTable,
+    /// A part of a larger whole: RAID, LVM, a cache.
+    Member,
+    /// Another encryption.
+    Encryption,
+}
+
+pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
+    let error = match Luks::open(Arc::clone(storage), Access::Probe) {
+        Ok(luks) => {
+            return Ok(if matches!(luks.header(), Header::Luks1(_)) { Probe::Luks1 } else { Probe::Luks2 });
+        }
+        Err(error) => error,
+    };
+    let damaged = |place: &str| Probe::Damaged { place: place.into(), why: error.to_string() };
+    Ok(match &error {
+        Lower::Format(Format::NotLuks) => other(&**storage),
+        Lower::Format(Format::UnsupportedVersion(version)) => Probe::LaterLuks { version: *version },
+        Lower::Format(Format::Invalid { place, why }) => {
+            Probe::Damaged { place: place.0.clone(), why: why.clone() }
+        }
+        Lower::Format(Format::Checksum) => damaged("checksum"),
+        Lower::Format(Format::Truncated { .. }) => damaged("end of the device"),
+        Lower::Format(_) | Lower::Refused(_) => damaged("header"),
+        _ => return Err(error.into()),
+    })
+}
+
+/// What is no LUKS. (The only place that knows how `keyway-volume` names signatures.)
+fn other(storage: &dyn Storage) -> Probe {
+    let Some(name) = foreign_signature(storage) else { return Probe::Nothing };
+    let kind = match name {
+        "swap" => SignatureKind::Swap,
+        "GPT" | "DOS partition table" => SignatureKind::PartitionTable,
+        "LVM2" | "Linux RAID" | "bcache" => SignatureKind::Member,
+        "BitLocker" => SignatureKind::Encryption,
+        _ => SignatureKind::FileSystem,
+    };
+    Probe::Other(Signature { name, kind })
+}

@@ -1,0 +1,258 @@
+//! On which terms a volume is opened, and the step between a device and its plaintext.
+
+use crate::error::At;
+use crate::{Error, Key, Limits, Location, Result, Volume};
+use keyway_crypto::{Cpu, Secret};
+use keyway_volume::admission::Required;
+use keyway_volume::policy::Policy;
+use keyway_volume::storage::Claimed;
+use keyway_volume::{InUse, Storage, Terms, UnlockOptions, in_use, verify_volume_key};
+use std::fmt;
+use std::sync::Arc;
+
+/// How a volume is unlocked. The defaults are safe; each method but the limits and demands takes some of that away, and
+/// says what.
+///
+/// ```
+/// # use keyway::*;
+/// # let key = Key::passphrase("correct horse");
+/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+/// let options = Unlock::new().keyslot(0).read_only().policy("fleet", "formats = [\"luks2\"]\nmin-key-bits = 512")?;
+/// let volume = device.unlock_with(&key, &options)?;
+/// assert!(volume.is_read_only());
+///
+/// let strict = Unlock::new().policy("fleet", "sealed = true")?;
+/// let error = device.unlock_with(&key, &strict).unwrap_err();
+/// assert_eq!(error.kind(), &ErrorKind::Policy { rule: "sealed" });
+/// # Ok::<(), keyway::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Unlock {
+    keyslot: Option<u32>,
+    terms: Terms,
+    limits: Limits,
+    read_only: bool,
+    shared: bool,
+    discards: bool,
+}
+
+impl Unlock {
+    /// The defaults. See [`Unlock`] for an example.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Tries this keyslot only; the way to one of priority "ignore". See [`Unlock`] for an example.
+    #[must_use]
+    pub fn keyslot(mut self, number: u32) -> Self {
+        self.keyslot = Some(number);
+        self
+    }
+
+    /// What key derivation may cost. See [`Limits`] for an example.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Gives a [`Volume`] that refuses writes, also of a device that was opened for writing. See [`Unlock`] for an example.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
+    /// Demands what a policy says (TOML; `keyway-seal(1)` lists the demands); `name` stands for it in errors. May be said
+    /// more than once. See [`Unlock`] for an example.
+    ///
+    /// # Errors
+    /// The text is no policy.
+    pub fn policy(mut self, name: &str, text: &str) -> Result<Self> {
+        let policy =
+            Policy::parse(text.as_bytes()).map_err(|why| Error::refused(format!("policy {name}:{why}")))?;
+        self.terms.policies.push(Required { name: name.to_owned(), policy });
+        Ok(self)
+    }
+
+    /// Demands a seal that was made with this string. See [`Header::seal`](crate::Header::seal) for an example.
+    #[must_use]
+    pub fn seal_context(mut self, context: &str) -> Self {
+        self.terms.seal_context = Some(context.to_owned());
+        self
+    }
+
+    /// Opens a volume whose seal does not hold: its header may be forged. See [`Unlock`] for an example.
+    #[must_use]
+    pub fn ignore_seal(mut self) -> Self {
+        self.terms.ignore_seal = true;
+        self
+    }
+
+    /// Takes ciphers that hide little or nothing, and keys that can be guessed. See [`Unlock`] for an example.
+    #[must_use]
+    pub fn weak_ciphers(mut self) -> Self {
+        self.terms.weak_ciphers = true;
+        self
+    }
+
+    /// Takes segments that are not encrypted: what is read there is whatever somebody put there, and what is written is
+    /// in the clear. See [`Unlock`] for an example.
+    #[must_use]
+    pub fn linear_segments(mut self) -> Self {
+        self.terms.linear_segments = true;
+        self
+    }
+
+    /// Opens it although others use it, and lets others in. Two writers destroy a volume: whoever says so answers for
+    /// them. See [`Unlock`] for an example.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.shared = true;
+        self
+    }
+
+    /// Passes discards on: which sectors are unused then shows in the encrypted file or device. See
+    /// [`Volume::discard`] for an example.
+    #[must_use]
+    pub fn discards(mut self) -> Self {
+        self.discards = true;
+        self
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub(crate) fn passes_discards(&self) -> bool {
+        self.discards
+    }
+
+    pub(crate) fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    pub(crate) fn options(&self) -> UnlockOptions {
+        UnlockOptions {
+            keyslot: self.keyslot,
+            weak_ciphers_too: self.terms.weak_ciphers,
+            ..self.limits.options()
+        }
+    }
+
+    /// The storage, marked as in use for as long as it is held.
+    pub(crate) fn claim(
+        &self,
+        storage: Arc<dyn Storage>,
+        access: in_use::Access,
+    ) -> keyway_volume::Result<Arc<dyn Storage>> {
+        let mark = InUse::acquire(&*storage, access, self.shared)?;
+        Ok(Arc::new(Claimed::new(storage, mark)))
+    }
+}
+
+/// A volume that may be opened, on a device that is claimed: from [`Device::admit`](crate::Device::admit), where there is
+/// an example. Dropped, it lets the device go.
+pub struct Admitted {
+    judged: keyway_volume::Admitted,
+    data: Arc<dyn Storage>,
+    place: Location,
+    options: Unlock,
+    read_only: bool,
+}
+
+impl Admitted {
+    pub(crate) fn new(
+        judged: keyway_volume::Admitted,
+        data: Arc<dyn Storage>,
+        place: Location,
+        options: Unlock,
+        read_only: bool,
+    ) -> Self {
+        Self { judged, data, place, options, read_only }
+    }
+
+    /// What is against the volume and was taken on the caller's terms, one line each. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    pub fn tolerated(&self) -> Vec<String> {
+        self.judged.tolerated().iter().map(ToString::to_string).collect()
+    }
+
+    /// Finds the volume key. May be tried again with another key. See [`Device::admit`](crate::Device::admit) for an
+    /// example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongPassphrase`](crate::ErrorKind::WrongPassphrase),
+    /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey); keyslots beyond the [`Limits`].
+    pub fn try_key(&self, key: &Key) -> Result<VolumeKey> {
+        find_key(self.judged.luks(), key, &self.options.options()).at(&self.place)
+    }
+
+    /// Goes on with the volume key. The seal's MAC, and what policies demand of the key, are judged now.
+    /// See [`Device::admit`](crate::Device::admit) for an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy); [`ErrorKind::TooShort`](crate::ErrorKind::TooShort) where the
+    /// device ends before the data.
+    pub fn open(self, key: VolumeKey) -> Result<Volume> {
+        let Self { judged, data, place, options, read_only } = self;
+        let opened = judged.open(key.secret, key.digest).at(&place)?;
+        let plaintext = keyway_volume::Volume::new(data, opened.layout(), opened.volume_key(), Cpu::detect());
+        let discards = options.passes_discards();
+        Ok(Volume::new(plaintext.at(&place)?, &opened, place, key.keyslot, read_only, discards))
+    }
+
+    /// Both in one. See [`Device::admit`](crate::Device::admit) for an example.
+    ///
+    /// # Errors
+    /// Those of [`Admitted::try_key`] and [`Admitted::open`].
+    pub fn unlock(self, key: &Key) -> Result<Volume> {
+        let found = self.try_key(key)?;
+        self.open(found)
+    }
+}
+
+impl fmt::Debug for Admitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admitted").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// A volume key that a digest of the header has verified: from [`Admitted::try_key`]. Wiped when dropped, never printed.
+/// See [`Device::admit`](crate::Device::admit) for an example.
+pub struct VolumeKey {
+    pub(crate) secret: Secret,
+    pub(crate) digest: u32,
+    pub(crate) keyslot: Option<u32>,
+}
+
+impl VolumeKey {
+    /// The keyslot that it came from; `None` where the key itself was given. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    pub fn keyslot(&self) -> Option<u32> {
+        self.keyslot
+    }
+
+    /// Its bytes: whoever has them has the volume, whatever becomes of its passphrases. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    pub fn expose(&self) -> &Secret {
+        &self.secret
+    }
+}
+
+impl fmt::Debug for VolumeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VolumeKey").field("keyslot", &self.keyslot).finish_non_exhaustive()
+    }
+}
+
+/// The volume key that `key` is, or leads to.
+pub(crate) fn find_key(luks: &keyway_volume::Luks, key: &Key, options: &UnlockOptions) -> Result<VolumeKey> {
+    if let Some(given) = key.read_volume_key(luks.header().volume_key_len())? {
+        let digest = verify_volume_key(luks, &given)?;
+        return Ok(VolumeKey { secret: Secret::copy_from(given.expose()), digest, keyslot: None });
+    }
+    let passphrase = key.read_passphrase()?;
+    let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
+    Ok(VolumeKey { secret: unlocked.volume_key, digest: unlocked.digest, keyslot: Some(unlocked.keyslot) })
+}

@@ -1,0 +1,273 @@
+//! An unlocked volume.
+
+use crate::error::At;
+use crate::plaintext::Plaintext;
+use crate::{Error, ErrorKind, Location, Result, Version};
+use keyway_volume::stream::{self, Meter, Options, Sink, Source};
+use keyway_volume::{Opened, Storage};
+use std::fmt;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The plaintext of an unlocked volume.
+///
+/// Bytes are read and written at offsets, of any length, from any number of threads; or in order by [`Read`], [`Write`] and
+/// [`Seek`]. A clone is the same volume with a position of its own. Its device is in use until the last clone is dropped, and
+/// the key is wiped then. Its length is fixed: a write beyond the end is refused, and changes nothing.
+///
+/// What was written is encrypted and handed to the device when the call returns, and is on stable storage when
+/// [`flush`](Volume::flush) returns.
+///
+/// ```
+/// # use keyway::*;
+/// # let key = Key::passphrase("correct horse");
+/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+/// use std::io::{Read, Seek, SeekFrom, Write};
+///
+/// let mut volume = device.unlock(&key)?;
+/// volume.write_at(b"at an offset", 4094)?;
+/// volume.write_all(b"in order")?;
+/// volume.flush()?;
+///
+/// let mut bytes = [0; 12];
+/// volume.read_at(&mut bytes, 4094)?;
+/// assert_eq!(&bytes, b"at an offset");
+/// volume.seek(SeekFrom::Start(3))?;
+/// volume.read_exact(&mut bytes[..5])?;
+/// assert_eq!(&bytes[..5], b"order");
+/// # fn shared<T: Send + Sync + Clone>(_: &T) {}
+/// # shared(&volume);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Volume {
+    shared: Arc<Shared>,
+    position: u64,
+}
+
+struct Shared {
+    plaintext: Arc<Plaintext>,
+    place: Location,
+    version: Version,
+    uuid: String,
+    keyslot: Option<u32>,
+}
+
+impl Volume {
+    pub(crate) fn new(
+        plaintext: keyway_volume::Volume,
+        opened: &Opened,
+        place: Location,
+        keyslot: Option<u32>,
+        read_only: bool,
+        discards: bool,
+    ) -> Self {
+        let (version, uuid) = (Version::of(opened.luks()), opened.luks().uuid().to_owned());
+        let plaintext = Arc::new(Plaintext { volume: plaintext, read_only, discards });
+        Self { shared: Arc::new(Shared { plaintext, place, version, uuid, keyslot }), position: 0 }
+    }
+
+    /// Its length in bytes. See [`Volume`] for an example.
+    pub fn len(&self) -> u64 {
+        self.plaintext().len()
+    }
+
+    /// Whether it has no bytes at all. See [`Volume::len`].
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether writes are refused. See [`Unlock`](crate::Unlock) for an example.
+    pub fn is_read_only(&self) -> bool {
+        self.plaintext().is_read_only()
+    }
+
+    /// The version of its header. See [`Header`](crate::Header) for an example.
+    pub fn version(&self) -> Version {
+        self.shared.version
+    }
+
+    /// The UUID in its header. See [`Header`](crate::Header) for an example.
+    pub fn uuid(&self) -> &str {
+        &self.shared.uuid
+    }
+
+    /// The keyslot that opened it; `None` where the volume key was given. See [`Header`](crate::Header) for an example.
+    pub fn keyslot(&self) -> Option<u32> {
+        self.shared.keyslot
+    }
+
+    /// Fills `buf` from `offset`. See [`Volume`] for an example.
+    ///
+    /// # Errors
+    /// The volume ends before, or the device fails.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.plaintext().read_at(buf, offset).at(&self.shared.place)
+    }
+
+    /// Writes all of `buf` at `offset`. See [`Volume`] for an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ReadOnly`]; the volume ends before, or the device fails.
+    pub fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.check_writable()?;
+        self.plaintext().write_at(buf, offset).at(&self.shared.place)
+    }
+
+    /// Returns when everything that was written is on stable storage. See [`Volume`] for an example.
+    ///
+    /// # Errors
+    /// The device fails: what was written since the last flush may be lost.
+    pub fn flush(&self) -> Result<()> {
+        self.plaintext().flush().at(&self.shared.place)
+    }
+
+    /// Tells the device that nobody needs a range any longer. It reads as noise then.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let volume = device.unlock_with(&key, &Unlock::new().discards())?;
+    /// volume.discard(0..1 << 19)?;
+    /// # drop(volume);
+    /// let usual = device.unlock(&key)?;
+    /// assert!(matches!(usual.discard(0..1 << 19).unwrap_err().kind(), ErrorKind::Refused { .. }));
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unlock::discards`](crate::Unlock::discards) was not said; [`ErrorKind::ReadOnly`]; the device fails.
+    pub fn discard(&self, range: Range<u64>) -> Result<()> {
+        self.check_writable()?;
+        if !self.plaintext().discards {
+            let why = "a discard shows which sectors are unused: Unlock::discards allows it";
+            return Err(Error::refused(why).at(&self.shared.place));
+        }
+        self.plaintext().discard(range).at(&self.shared.place)
+    }
+
+    /// Copies everything from `reader` to the volume's start, on all cores, and flushes. Gives the bytes that came.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let volume = device.unlock(&key)?;
+    /// assert_eq!(volume.copy_from(&mut &b"an image"[..])?, 8);
+    /// let mut all = Vec::new();
+    /// assert_eq!(volume.copy_to(&mut all)?, 1 << 20);
+    /// assert_eq!(&all[..8], b"an image");
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::ReadOnly`]; more comes than there is room for; the reader or the device fails. What was written until
+    /// then stays written.
+    pub fn copy_from(&self, reader: &mut (dyn Read + Send)) -> Result<u64> {
+        self.check_writable()?;
+        let options = Options { limit: Some(self.len()), ..Options::default() };
+        let sink = Sink::Storage(self.plaintext(), 0);
+        let moved = stream::transfer(Source::Pipe(reader), sink, &options, &Meter::new());
+        let length = moved.map_err(failed).at(&self.shared.place)?.length;
+        self.flush()?;
+        Ok(length)
+    }
+
+    /// Copies the whole plaintext to `writer`, on all cores. See [`Volume::copy_from`] for an example.
+    ///
+    /// # Errors
+    /// The writer or the device fails.
+    pub fn copy_to(&self, writer: &mut (dyn Write + Send)) -> Result<u64> {
+        let source = Source::Storage(self.plaintext(), 0..self.len());
+        let moved = stream::transfer(source, Sink::Pipe(writer), &Options::default(), &Meter::new());
+        Ok(moved.map_err(failed).at(&self.shared.place)?.length)
+    }
+
+    /// The plaintext as [`Storage`], for a file system or whoever else works on that: read-only where the volume is, and
+    /// discards do nothing unless they are allowed. See [`storage`](crate::storage) for an example.
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        Arc::<Plaintext>::clone(&self.shared.plaintext)
+    }
+
+    #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
+    pub(crate) fn place(&self) -> &Location {
+        &self.shared.place
+    }
+
+    #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
+    pub(crate) fn passes_discards(&self) -> bool {
+        self.plaintext().discards
+    }
+
+    fn plaintext(&self) -> &Plaintext {
+        &self.shared.plaintext
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        match self.is_read_only() {
+            true => Err(Error::new(ErrorKind::ReadOnly).at(&self.shared.place)),
+            false => Ok(()),
+        }
+    }
+
+    /// How much of `len` bytes is left behind the position.
+    fn left(&self, len: usize) -> usize {
+        usize::try_from(self.len().saturating_sub(self.position)).map_or(len, |left| left.min(len))
+    }
+}
+
+impl Read for Volume {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let len = self.left(buf.len());
+        self.read_at(&mut buf[..len], self.position.min(self.len()))?;
+        self.position += len as u64;
+        Ok(len)
+    }
+}
+
+impl Write for Volume {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let len = self.left(buf.len());
+        if len == 0 && !buf.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the volume ends here"));
+        }
+        self.write_at(&buf[..len], self.position.min(self.len()))?;
+        self.position += len as u64;
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(Self::flush(self)?)
+    }
+}
+
+impl Seek for Volume {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+            SeekFrom::End(by) => self.len().checked_add_signed(by),
+        };
+        let before = "a position before the start";
+        self.position = position.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, before))?;
+        Ok(self.position)
+    }
+}
+
+impl fmt::Debug for Volume {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Volume");
+        shown.field("place", &self.shared.place).field("uuid", &self.shared.uuid).field("len", &self.len());
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn failed(failure: stream::Failure) -> Error {
+    match failure {
+        stream::Failure::Read { source, .. } | stream::Failure::Write { source, .. } => source.into(),
+        stream::Failure::Stopped => Error::new(ErrorKind::Cancelled),
+        other => Error::refused(other.to_string()),
+    }
+}
