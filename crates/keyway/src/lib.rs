@@ -123,3 +123,8 @@ pub use volume::Volume;
 pub mod storage {
     pub use keyway_volume::storage::{Memory, Storage};
 }
+
+/// What the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -65,3 +65,10 @@ fn each_does_what_it_says() {
     }
     fs::remove_dir_all(&directory).unwrap();
 }
+
+#[test]
+fn the_readme_shows_what_compiles() {
+    let crates = include_str!("../README.md");
+    let code = crates.split("```").nth(1).expect("code in the crate's README");
+    assert!(include_str!("../../../README.md").contains(code), "the two READMEs differ:{code}");
+}
