@@ -3,7 +3,6 @@
 
 use crate::args::{Args, Kind, Opt, shared};
 use crate::command::seal::{SEAL, seal_new};
-use crate::content_blocks::largest_sector;
 use crate::creation::Creation;
 use crate::failure::{Exit, Failure, Result};
 use crate::header_params::HeaderParams;
@@ -11,6 +10,7 @@ use crate::plaintext::{self, cannot_write};
 use crate::{device, hint, progress, question};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
+use keyway_volume::probe::largest_sector;
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{

@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use crate::passphrase::{self, Request};
 use crate::plaintext::Data;
-use crate::{question, signature, unlocking};
+use crate::{existing_content, question, unlocking};
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::plain::PassphraseHash;
 use keyway_format::{Bytes, Sectors};
@@ -185,14 +185,15 @@ fn warn_about_defaults(args: &Args, key_len: usize) {
 
 /// Writing to a plain volume on a device that holds something else destroys that: cryptsetup asks first.
 fn confirm_signatures(args: &Args, device: &Path, storage: &dyn Storage) -> Result<()> {
-    let device = device.display().to_string();
-    let found = signature::warnings(storage, &device);
+    let found = existing_content::warnings(storage, device)?;
     if found.is_empty() || args.batch_mode() {
         return Ok(());
     }
     found.iter().for_each(|line| say!("{line}"));
-    let warning =
-        format!("Detected device signature(s) on {device}. Proceeding further may damage existing data.");
+    let warning = format!(
+        "Detected device signature(s) on {}. Proceeding further may damage existing data.",
+        device.display()
+    );
     question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
 }
 

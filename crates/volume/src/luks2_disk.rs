@@ -4,8 +4,7 @@
 //! lost, the secondary is looked for at the nine offsets where it can be (LUKS2 on-disk format 1.1, section 2.1).
 
 use crate::random::random_bytes;
-use crate::signature::foreign_signature;
-use crate::{Error, Random, Result, Storage};
+use crate::{Error, Random, Result, Storage, probe};
 use keyway_format::luks2::{
     BinaryHeader, Copy, HeaderCopy, HeaderSize, Metadata, secondary_candidates, select,
 };
@@ -48,10 +47,13 @@ impl Copies {
         if self.damaged.is_none() {
             return Ok(());
         }
-        foreign_signature(storage).map_or(Ok(()), |name| {
+        let found = probe::foreign(storage)
+            .map_err(|source| Error::Io { what: "looking for other signatures".into(), source })?;
+        found.map_or(Ok(()), |signature| {
             Err(Error::Refused(format!(
-                "Device contains ambiguous signatures ({name} beside a damaged LUKS2 header), cannot auto-recover \
-                 LUKS2. Run repair for recovery."
+                "Device contains ambiguous signatures ({} beside a damaged LUKS2 header), cannot auto-recover LUKS2. \
+                 Run repair for recovery.",
+                signature.name
             )))
         })
     }

@@ -99,7 +99,14 @@ fn without_locks_nothing_is_recovered_by_itself() {
 
 #[test]
 fn a_device_that_was_given_to_another_format_is_left_alone() {
-    for (name, offset, magic) in [("xfs", 0, &b"XFSB"[..]), ("ext2/3/4", 1080, b"\x53\xef")] {
+    let protective = b"\0\0\xee\0\0\0\x01\0\0\0\xff\0\0\0";
+    for (name, offset, magic) in [
+        ("XFS", 0, &b"XFSB"[..]),
+        ("ext2", 1080, b"\x53\xef"),
+        ("EROFS", 1024, b"\xe2\xe1\xf5\xe0"),
+        ("protective MBR", 446, &[&[0, 0], &protective[..], &[0; 48], &[0x55, 0xaa]].concat()),
+        ("LVM2 physical volume", 512, b"LABELONE\x01"),
+    ] {
         let mut image = volume(16 << 10);
         image[..4096].fill(0);
         image[offset..offset + magic.len()].copy_from_slice(magic);

@@ -185,7 +185,7 @@ fn repair() {
     image[..4].copy_from_slice(b"XFSB");
     let storage = Arc::new(Memory::from(image));
     let error = Luks::open(storage.clone(), Access::Read).err().unwrap();
-    assert!(error.to_string().contains("ambiguous signatures (xfs"), "{error}");
+    assert!(error.to_string().contains("ambiguous signatures (XFS"), "{error}");
     Repair::prepare(storage.clone(), Locking::default()).unwrap().run().unwrap();
     Luks::open(storage, Access::Read).unwrap();
 }

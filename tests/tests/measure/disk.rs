@@ -220,7 +220,7 @@ fn what_may_still_be_wanted_is_not_written_over() {
     for (file, what) in [
         (&ext4, "already contains a 'ext4' superblock signature"),
         (&luks, "already contains a 'crypto_LUKS' superblock signature"),
-        (&partitions, "holds a signature of DOS partition table"),
+        (&partitions, "already contains a 'dos' partition signature"),
     ] {
         let before = fs::read(file).unwrap();
         let failed = keyway("bench disk -q").arg(file).fails(4);

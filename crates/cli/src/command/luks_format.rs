@@ -6,7 +6,7 @@ use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
 use crate::header_params::HeaderParams;
 use crate::passphrase::Request;
-use crate::{hint, output, question, signature, unlocking};
+use crate::{existing_content, hint, output, question, unlocking};
 use keyway_volume::create::{create_luks1, create_luks2};
 use keyway_volume::storage::{Exclusive, File};
 use keyway_volume::{Access, Header, Luks, OsRandom, Storage};
@@ -202,10 +202,9 @@ impl Target {
 
     /// Says what the header's place holds now.
     fn show_signatures(&self) -> Result<()> {
-        let device = self.header_path().display().to_string();
         let found = match &self.header {
-            Some(path) => signature::warnings(&*device::storage(path, Access::Probe)?, &device),
-            None => signature::warnings(&**self.data, &device),
+            Some(path) => existing_content::warnings(&*device::storage(path, Access::Probe)?, path)?,
+            None => existing_content::warnings(&**self.data, &self.device)?,
         };
         found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
     }

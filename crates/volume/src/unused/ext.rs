@@ -12,6 +12,7 @@
 //! all: then everything is stored.
 
 use crate::Storage;
+use crate::probe::EXT_MAGIC;
 use std::io;
 use std::ops::Range;
 
@@ -68,7 +69,7 @@ impl Superblock {
         let u32_at =
             |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")));
         let (compat, incompat, ro_compat) = (u32_at(0x5c), u32_at(0x60), u32_at(0x64));
-        let clean = u16_at(0x38) == MAGIC && u16_at(0x3a) & 3 == STATE_CLEAN;
+        let clean = bytes[0x38..0x3a] == EXT_MAGIC && u16_at(0x3a) & 3 == STATE_CLEAN;
         let plain = incompat & !INCOMPAT_HANDLED == 0
             && ro_compat & RO_COMPAT_BIGALLOC == 0
             && compat & COMPAT_SPARSE_SUPER2 == 0;
@@ -197,7 +198,6 @@ fn gaps(within: Range<u64>, used: impl IntoIterator<Item = Range<u64>>) -> Vec<R
 
 /// Bytes of group descriptors; more than a file system of 64 TiB has. What claims more is stored whole.
 const MOST_DESCRIPTORS: u64 = 32 << 20;
-const MAGIC: u64 = 0xef53;
 /// Cleanly unmounted, no errors.
 const STATE_CLEAN: u64 = 1;
 const COMPAT_RESIZE_INODE: u64 = 0x10;

@@ -9,6 +9,7 @@ mod ext;
 mod partitions;
 
 use crate::Storage;
+use crate::probe::{Kind, Reach, probe_range};
 use std::io;
 use std::ops::Range;
 
@@ -26,7 +27,9 @@ impl<'a> Unneeded<'a> {
         let whole = 0..image.len();
         let mut free = Vec::new();
         for part in partitions::of(image)?.unwrap_or_else(|| vec![whole]) {
-            free.extend(ext::free_space(image, part)?);
+            if holds_only_ext(image, part.clone())? {
+                free.extend(ext::free_space(image, part)?);
+            }
         }
         free.sort_unstable_by_key(|range| range.start);
         Ok(Self { image, free })
@@ -59,6 +62,14 @@ impl<'a> Unneeded<'a> {
         let next = self.free.partition_point(|free| free.end <= at);
         self.free.get(next).filter(|free| free.start <= at)
     }
+}
+
+/// Where another format's signature stands beside that of ext, what ext calls free may be in use.
+fn holds_only_ext(image: &dyn Storage, part: Range<u64>) -> io::Result<bool> {
+    let found = probe_range(image, part, Reach::Whole)?;
+    let file_systems = found.iter().filter(|found| found.signature.kind != Kind::PartitionTable);
+    let mut names = file_systems.map(|found| found.signature.blkid);
+    Ok(names.all(|name| matches!(name, "ext2" | "ext3" | "ext4")))
 }
 
 impl Storage for Unneeded<'_> {

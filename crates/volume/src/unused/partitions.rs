@@ -1,11 +1,12 @@
 //! Where the partitions of an image lie: GPT (UEFI 2.10, 5.3) or the four primary entries of an MBR.
 //!
 //! ```text
-//!   446   four MBR entries of 16 bytes: type at 4, first sector at 8, sectors at 12; 0x55aa at 510
+//!   446   four MBR entries of 16 bytes; 0x55aa at 510
 //!   512   GPT header: "EFI PART", first entry's sector at 72, number of entries at 80, their length at 84
 //! ```
 
 use crate::Storage;
+use crate::probe::{GPT_HEADER, GPT_PROTECTIVE, MbrEntry, mbr};
 use std::io;
 use std::ops::Range;
 
@@ -16,14 +17,12 @@ pub(super) fn of(image: &dyn Storage) -> io::Result<Option<Vec<Range<u64>>>> {
         return Ok(None);
     }
     image.read_at(&mut start, 0)?;
-    if start[510..512] != [0x55, 0xaa] {
-        return Ok(None);
-    }
-    let types: Vec<u8> = mbr_entries(&start).map(|entry| entry[4]).collect();
-    let found = if types.contains(&GPT_PROTECTIVE) && start[512..].starts_with(b"EFI PART") {
+    let Some(entries) = mbr(&start[..512]) else { return Ok(None) };
+    let is_protective = entries.iter().any(|entry| entry.kind == GPT_PROTECTIVE);
+    let found = if is_protective && start[512..].starts_with(GPT_HEADER) {
         gpt(image, &start[512..])?
-    } else if start[446..510].iter().any(|&byte| byte != 0) && !types.contains(&GPT_PROTECTIVE) {
-        mbr_entries(&start).filter(|entry| entry[4] != 0).map(mbr_range).collect()
+    } else if start[446..510].iter().any(|&byte| byte != 0) && !is_protective {
+        entries.iter().filter(|entry| entry.kind != 0).map(range_of).collect()
     } else {
         return Ok(None);
     };
@@ -40,13 +39,9 @@ fn without_overlaps(mut found: Vec<Range<u64>>, len: u64) -> Vec<Range<u64>> {
     found
 }
 
-fn mbr_entries(start: &[u8; 1024]) -> impl Iterator<Item = &[u8]> {
-    start[446..510].chunks_exact(16)
-}
-
-fn mbr_range(entry: &[u8]) -> Range<u64> {
-    let u32_at = |at: usize| u64::from(u32::from_le_bytes(entry[at..at + 4].try_into().expect("4 bytes")));
-    u32_at(8) * 512..(u32_at(8) + u32_at(12)) * 512
+fn range_of(entry: &MbrEntry) -> Range<u64> {
+    let (first, sectors) = (u64::from(entry.first), u64::from(entry.sectors));
+    first * 512..(first + sectors) * 512
 }
 
 fn gpt(image: &dyn Storage, header: &[u8]) -> io::Result<Vec<Range<u64>>> {
@@ -67,5 +62,3 @@ fn gpt(image: &dyn Storage, header: &[u8]) -> io::Result<Vec<Range<u64>>> {
     };
     Ok(table.chunks_exact(len as usize).filter(|e| e[..16] != [0; 16]).map(range).collect())
 }
-
-const GPT_PROTECTIVE: u8 = 0xee;

@@ -1,9 +1,11 @@
 //! Where a device is when there is no udev to ask: by the kernel's list of block devices and the first bytes of each.
 //!
-//! Both versions of LUKS keep the UUID at byte 168, LUKS2 its label at 24; ext4's superblock at 1024 has them at 0x68 and 0x78, FAT's boot
-//! sector at 0x43 and 0x47 (FAT32) or 0x27 and 0x2b. A partition's UUID is its entry's in the GPT, or the disk's signature and its number.
+//! A volume's or file system's UUID and label are where `keyway_volume::probe` knows. A partition's UUID is its entry's in
+//! the GPT, or the disk's signature and its number.
 
 use crate::device;
+use keyway_volume::probe::{Identity, identity};
+use keyway_volume::storage;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -49,8 +51,12 @@ pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
 type Is = fn(&Block, &str) -> bool;
 
 const TAGS: &[(&str, &str, Is)] = &[
-    ("UUID=", "by-uuid", |device, value| device.uuid().is_some_and(|uuid| uuid.eq_ignore_ascii_case(value))),
-    ("LABEL=", "by-label", |device, value| device.label().is_some_and(|label| label == value)),
+    ("UUID=", "by-uuid", |device, value| {
+        device.identity().is_some_and(|identity| identity.uuid.eq_ignore_ascii_case(value))
+    }),
+    ("LABEL=", "by-label", |device, value| {
+        device.identity().is_some_and(|identity| !value.is_empty() && identity.label == value)
+    }),
     ("PARTUUID=", "by-partuuid", |device, value| {
         device.partition_uuid().is_some_and(|uuid| uuid.eq_ignore_ascii_case(value))
     }),
@@ -83,26 +89,8 @@ impl Block {
         Some(bytes)
     }
 
-    fn uuid(&self) -> Option<String> {
-        let start: [u8; 2048] = self.bytes(0)?;
-        match Kind::of(&start)? {
-            Kind::Luks1 | Kind::Luks2 => Some(text(&start[168..208])),
-            Kind::Ext => Some(hyphens(&start[1024 + 0x68..1024 + 0x78])),
-            Kind::Fat(at) => {
-                let serial = u32::from_le_bytes(start[at..at + 4].try_into().ok()?);
-                Some(format!("{:04X}-{:04X}", serial >> 16, serial & 0xffff))
-            }
-        }
-    }
-
-    fn label(&self) -> Option<String> {
-        let start: [u8; 2048] = self.bytes(0)?;
-        match Kind::of(&start)? {
-            Kind::Luks1 => None,
-            Kind::Luks2 => Some(text(&start[24..72])),
-            Kind::Ext => Some(text(&start[1024 + 0x78..1024 + 0x88])),
-            Kind::Fat(at) => Some(text(&start[at + 4..at + 15]).trim_end().to_owned()),
-        }
+    fn identity(&self) -> Option<Identity> {
+        identity(&storage::File::open(&self.node).ok()?).ok()?
     }
 
     fn partition_uuid(&self) -> Option<String> {
@@ -163,40 +151,6 @@ impl Block {
     }
 }
 
-/// What a device holds, as far as its UUID is found here.
-enum Kind {
-    Luks1,
-    Luks2,
-    Ext,
-    /// With the place of the serial number, before that of the label.
-    Fat(usize),
-}
-
-impl Kind {
-    fn of(start: &[u8; 2048]) -> Option<Self> {
-        let is = |at: usize, magic: &[u8]| start[at..].starts_with(magic);
-        if is(0, b"LUKS\xba\xbe\0\x01") {
-            Some(Self::Luks1)
-        } else if is(0, b"LUKS\xba\xbe\0\x02") {
-            Some(Self::Luks2)
-        } else if is(1024 + 56, b"\x53\xef") {
-            Some(Self::Ext)
-        } else if is(82, b"FAT32   ") {
-            Some(Self::Fat(0x43))
-        } else if is(54, b"FAT1") {
-            Some(Self::Fat(0x27))
-        } else {
-            None
-        }
-    }
-}
-
-/// Up to the first NUL.
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
 /// Sixteen bytes as a UUID is written.
 fn hyphens(bytes: &[u8]) -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -236,7 +190,8 @@ mod tests {
         luks[24..28].copy_from_slice(b"disk");
         luks[168..172].copy_from_slice(b"0815");
         let (path, found) = device(&luks);
-        assert_eq!((found.uuid().as_deref(), found.label().as_deref()), (Some("0815"), Some("disk")));
+        let identity = found.identity().unwrap();
+        assert_eq!((&*identity.uuid, &*identity.label), ("0815", "disk"));
         fs::remove_file(path).unwrap();
 
         let mut ext = vec![0; 2048];
@@ -244,8 +199,9 @@ mod tests {
         ext[1024 + 0x68..1024 + 0x78].copy_from_slice(&[0xab; 16]);
         ext[1024 + 0x78..1024 + 0x7c].copy_from_slice(b"keys");
         let (path, found) = device(&ext);
-        assert_eq!(found.uuid().as_deref(), Some("abababab-abab-abab-abab-abababababab"));
-        assert_eq!(found.label().as_deref(), Some("keys"));
+        let identity = found.identity().unwrap();
+        assert_eq!(identity.uuid, "abababab-abab-abab-abab-abababababab");
+        assert_eq!(identity.label, "keys");
         fs::remove_file(path).unwrap();
     }
 

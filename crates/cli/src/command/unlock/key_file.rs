@@ -2,6 +2,8 @@
 
 use super::find;
 use crate::failure::{Exit, Failure, Result};
+use keyway_volume::probe::{Reach, file_system};
+use keyway_volume::storage::File;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::{CString, OsStr};
 use std::fs;
@@ -71,7 +73,7 @@ fn mount_read_only(node: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Mounts with the first file system that fits.
+/// Mounts with the file system that is there, or else the first that fits.
 pub(super) fn mount_any(
     node: &Path,
     place: &Path,
@@ -80,8 +82,10 @@ pub(super) fn mount_any(
 ) -> std::result::Result<(), String> {
     let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let known = known.lines().filter_map(|line| line.strip_prefix('\t')).filter(|name| !USUAL.contains(name));
+    let found = File::open(node).and_then(|device| file_system(&device, Reach::Start));
+    let found = found.ok().flatten().map(|signature| driver(signature.blkid));
     let mut first = None;
-    for kind in USUAL.iter().copied().chain(known) {
+    for kind in found.into_iter().chain(USUAL.iter().copied()).chain(known) {
         match mount(node, place, kind, flags, options.map(CString::as_c_str)) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::NODEV) => {}
@@ -92,10 +96,15 @@ pub(super) fn mount_any(
     Err(first.unwrap_or_else(|| "the kernel knows no file system".to_owned()))
 }
 
+/// What the kernel calls the file system that blkid calls `name`.
+fn driver(name: &'static str) -> &'static str {
+    if name == "ntfs" { "ntfs3" } else { name }
+}
+
 /// A path as the kernel takes it in options of a mount.
 pub(super) fn c_string(text: &str) -> Option<CString> {
     CString::new(OsStr::new(text).as_bytes()).ok()
 }
 
-/// Tried first: some are modules that the kernel loads only when they are asked for by name, and others would have it complain on the console.
+/// Tried next: some are modules that the kernel loads only when they are asked for by name, and others would have it complain on the console.
 const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];

@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
-use crate::{hint, question, signature};
+use crate::{existing_content, hint, question};
 use keyway_measure::disk::{Scratch, scratch};
 use keyway_volume::Storage;
 use keyway_volume::in_use::{Access, InUse};
@@ -176,18 +176,12 @@ impl Target {
 
 /// What somebody may still want is not written over.
 fn refuse_known(file: &File, path: &Path) -> Result<()> {
-    let name = path.display().to_string();
-    let known = signature::warnings(file, &name).into_iter().next();
-    let known = known.map(|warning| warning.trim_start_matches("WARNING: ").to_owned());
-    let other = keyway_volume::foreign_signature(file)
-        .map(|what| format!("Device {name} holds a signature of {what}."));
-    match known.or(other) {
-        None => Ok(()),
-        Some(what) => {
-            let way_out = format!("Nothing was written; \"wipefs -a {name}\" if nobody needs it any more.");
-            Err(Failure::new(Exit::Device, format!("{what} {way_out}")))
-        }
-    }
+    let known = existing_content::warnings(file, path)?;
+    known.first().map_or(Ok(()), |warning| {
+        let (what, name) = (warning.trim_start_matches("WARNING: "), path.display());
+        let way_out = format!("Nothing was written; \"wipefs -a {name}\" if nobody needs it any more.");
+        Err(Failure::new(Exit::Device, format!("{what} {way_out}")))
+    })
 }
 
 fn cannot_use(path: &Path, error: &io::Error) -> Failure {
