@@ -4,7 +4,8 @@ use keyway_crypto::Secret;
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2::SegmentKind;
 use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2, plan_luks1, plan_luks2};
-use keyway_volume::storage::Faulty;
+use keyway_volume::probe::probe;
+use keyway_volume::storage::{Faulty, Memory};
 use keyway_volume::{Cost, Header, KdfChoice, OsRandom, SeededRandom, Storage};
 use std::sync::Arc;
 
@@ -35,6 +36,40 @@ fn geometry(params: &Luks2Params, len: u64) -> (u64, u64, u64, u32) {
     let SegmentKind::Crypt { sector_size, .. } = metadata.segments[&0].kind else { panic!("not crypt") };
     assert_eq!(metadata.data_offset().0, plan.data_offset);
     (binary.size.bytes().0, metadata.config.keyslots_size.0, plan.data_offset, sector_size)
+}
+
+/// RAID's and ZFS's superblocks stand at a device's end, a GPT's copy too: they would go on claiming it.
+#[test]
+fn a_new_volume_is_nothing_else_any_more() {
+    let len = 64 << 20;
+    let md = len - 8192;
+    let md_superblock = [&b"\xfc\x4e\x2b\xa9\x01"[..], &[0; 139], &(md / 512_u64).to_le_bytes()].concat();
+    let uberblock = 0x00ba_b10c_u64.to_le_bytes();
+    let old = || {
+        let storage = Memory::zeroed(len as usize);
+        storage.write_at(&md_superblock, md).unwrap();
+        storage.write_at(b"EFI PART", len - 512).unwrap();
+        for label in [0, 1, 254, 255] {
+            storage.write_at(&uberblock, (label << 18) + (128 << 10)).unwrap();
+        }
+        storage.write_at(&[0xee], 450).unwrap();
+        storage.write_at(&[0x55, 0xaa], 510).unwrap();
+        storage.write_at(&[7], len - 20_000).unwrap();
+        Arc::new(storage)
+    };
+    let names = |storage: &Memory| {
+        probe(storage).unwrap().iter().map(|found| found.signature.blkid).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&old()), ["linux_raid_member", "zfs_member", "gpt"]);
+    let (one, two) = (old(), old());
+    create_luks1(one.clone(), &luks1(), &key(luks1().key_bits), &passphrase(), &mut OsRandom).unwrap();
+    create_luks2(two.clone(), &luks2(), &key(luks2().key_bits), &passphrase(), &mut OsRandom).unwrap();
+    for storage in [one, two] {
+        assert_eq!(names(&storage), ["crypto_LUKS"]);
+        let mut byte = [0];
+        storage.read_at(&mut byte, len - 20_000).unwrap();
+        assert_eq!(byte, [7], "data that is no mark stays");
+    }
 }
 
 /// As cryptsetup 2.6.1's luksDump shows fresh volumes on a file of 20 MiB, and on one of 20000512 bytes.

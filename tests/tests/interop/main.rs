@@ -3,6 +3,7 @@
 //! Whatever is tested with one program as the maker is tested with the other one too. Costs of KDFs are the lowest
 //! that cryptsetup takes; data is random.
 
+mod blkid;
 mod ciphers;
 mod dump;
 mod facade;

@@ -10,7 +10,7 @@ pub use luks2::{Luks2Params, create_luks2, plan_luks2};
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::storage::{Exclusive, extend_to};
-use crate::{Error, Layout, Locking, Luks, Random, Result, Storage};
+use crate::{Error, Layout, Locking, Luks, Random, Result, Storage, probe};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -52,9 +52,10 @@ impl Plan {
         storage.flush().map_err(io("flushing"))
     }
 
-    /// Zeroes what stands before the data: an old header must not claim new data.
+    /// Zeroes what stands before the data, and all signatures: an old header must not claim new data.
     pub fn wipe(&self, storage: &Exclusive) -> Result<()> {
-        zero(&***storage, 0..self.data_offset)
+        zero(&***storage, 0..self.data_offset)?;
+        wipe_signatures(&***storage)
     }
 
     /// Overwrites what was there before, then writes the header: until its last bytes land, nothing is a volume. The
@@ -77,6 +78,7 @@ impl Plan {
             (false, offset) => offset,
         };
         zero(&*storage, 0..zeroed)?;
+        wipe_signatures(&*storage)?;
         for area in &self.areas {
             fill(&*storage, area.clone(), &mut |block| rng.fill(block))?;
         }
@@ -176,6 +178,10 @@ fn fill(
         at += len as u64;
     }
     Ok(())
+}
+
+fn wipe_signatures(storage: &dyn Storage) -> Result<()> {
+    probe::wipe(storage).map_err(|source| Error::Io { what: "wiping old signatures".into(), source })
 }
 
 fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {

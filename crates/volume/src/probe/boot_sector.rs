@@ -72,10 +72,12 @@ fn by_clusters(content: &Content<'_>) -> Option<Width> {
     let sectors = either(content.le16(19)?, content.le32(32)?);
     let (short, long) = (content.le16(22)?, content.le32(36)?);
     let clusters = sectors.checked_sub(reserved + tables * either(short, long) + root)? / a_cluster;
+    if short == 0 && long != 0 {
+        return (clusters <= 0x0fff_fff6).then_some(Width::Bits32);
+    }
     match clusters {
-        ..=0x0fff_fff6 if short == 0 && long != 0 => Some(Width::Bits32),
-        ..=0xff4 => Some(Width::Bits12),
-        ..=0xfff4 => Some(Width::Bits16),
+        0..=0xff4 => Some(Width::Bits12),
+        0xff5..=0xfff4 => Some(Width::Bits16),
         _ => None,
     }
 }

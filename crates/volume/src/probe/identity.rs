@@ -3,7 +3,7 @@
 //! ```text
 //! LUKS1, LUKS2  UUID 168, LUKS2's label 24      XFS    UUID 32, label 108
 //! ext2, 3, 4    UUID 1024 + 0x68, label 0x78    Btrfs  UUID 65536 + 0x20, label 0x12b
-//! FAT12, 16     serial number 39, label 43      F2FS   UUID 1024 + 0x6c
+//! FAT12, 16     serial number 39, label 43      F2FS   UUID 1024 + 0x6c, label 0x7c
 //! FAT32         serial number 67, label 71      swap   UUID 1024 + 12, label 28
 //! ```
 
@@ -38,13 +38,14 @@ fn of(content: &Content<'_>, name: &str) -> Option<Identity> {
         "ext2" | "ext3" | "ext4" => (uuid(1024 + 0x68)?, string(1024 + 0x78, 16)?),
         "XFS" => (uuid(32)?, string(108, 12)?),
         "Btrfs" => (uuid(65536 + 0x20)?, string(65536 + 0x12b, 256)?),
-        "F2FS" => (uuid(1024 + 0x6c)?, String::new()),
+        "F2FS" => (uuid(1024 + 0x6c)?, wide_text(&content.bytes(1024 + 0x7c, 1024)?)),
         "swap space" => (uuid(1024 + 12)?, string(1024 + 28, 16)?),
         "FAT12" | "FAT16" => (serial(content, 39)?, string(43, 11)?),
         "FAT32" => (serial(content, 67)?, string(71, 11)?),
         _ => return None,
     };
-    Some(Identity { uuid, label: label.trim_end().to_owned() })
+    let label = label.trim_end();
+    Some(Identity { uuid, label: if label == FAT_UNNAMED { "" } else { label }.to_owned() })
 }
 
 fn serial(content: &Content<'_>, at: u64) -> Option<String> {
@@ -58,8 +59,17 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
+/// The same in UTF-16.
+fn wide_text(bytes: &[u8]) -> String {
+    let units = bytes.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+    String::from_utf16_lossy(&units.take_while(|unit| *unit != 0).collect::<Vec<_>>())
+}
+
 /// Sixteen bytes as a UUID is written.
 fn hyphens(bytes: &[u8]) -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
+
+/// What FAT's formatters write where no label was given.
+const FAT_UNNAMED: &str = "NO NAME";

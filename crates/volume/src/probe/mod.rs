@@ -67,10 +67,17 @@ pub struct Signature {
     pub blkid: &'static str,
     /// What it stands for.
     pub kind: Kind,
-    /// The first that is there counts. None at all: the check looks for itself, from 0 on.
-    marks: &'static [Mark],
-    /// With the place of the mark that is there. `None`, where the content ends too early, is no.
-    check: fn(&Content<'_>, u64) -> Option<bool>,
+    search: Search,
+}
+
+/// How a format is looked for.
+#[derive(Debug)]
+enum Search {
+    /// By marks, each with the check that it needs. `None`, where the content ends too early, is
+    /// no.
+    Marks(&'static [Mark], fn(&Content<'_>, u64) -> Option<bool>),
+    /// By more places than a table should list: where its marks stand, of this many bytes each.
+    Scan(fn(&Content<'_>) -> Vec<u64>, u64),
 }
 
 /// Bytes that stand at a place.
@@ -150,28 +157,51 @@ pub fn file_system(storage: &dyn Storage, reach: Reach) -> io::Result<Option<&'s
     })
 }
 
+/// Zeroes the marks of everything that is recognised, wherever it stands: what a new header does
+/// not cover must not go on claiming the device.
+pub(crate) fn wipe(storage: &dyn Storage) -> io::Result<()> {
+    // Without its mark a format may show another one that it had hidden.
+    for _ in 0..MOST_LAYERS {
+        let content = Content::new(storage, 0..storage.len(), Reach::Whole)?;
+        let marks: Vec<_> = SIGNATURES.iter().flat_map(|signature| signature.places(&content)).collect();
+        content.into_error()?;
+        if marks.is_empty() {
+            break;
+        }
+        for mark in marks {
+            storage.write_zeroes(mark, false)?;
+        }
+    }
+    Ok(())
+}
+
 fn all(content: &Content<'_>) -> Vec<Found> {
-    SIGNATURES
-        .iter()
-        .filter_map(|signature| Some(Found { signature, offset: signature.find(content)? }))
-        .collect()
+    let first = |signature: &'static Signature| {
+        let offset = signature.places(content).first()?.start;
+        Some(Found { signature, offset })
+    };
+    SIGNATURES.iter().filter_map(first).collect()
 }
 
 impl Signature {
-    /// Where it stands, if it does.
-    fn find(&self, content: &Content<'_>) -> Option<u64> {
-        let fits = |at: u64| (self.check)(content, at) == Some(true);
-        if self.marks.is_empty() {
-            return fits(0).then_some(0);
+    /// Where its marks stand.
+    fn places(&self, content: &Content<'_>) -> Vec<Range<u64>> {
+        match self.search {
+            Search::Marks(marks, check) => {
+                let stands = |mark: &Mark| {
+                    let at = mark.place.offset(content.len())?;
+                    let is_there = content.holds(at, mark.bytes) && check(content, at)?;
+                    is_there.then_some(at..at + mark.bytes.len() as u64)
+                };
+                marks.iter().filter_map(stands).collect()
+            }
+            Search::Scan(scan, len) => scan(content).into_iter().map(|at| at..at + len).collect(),
         }
-        let places = self.marks.iter().filter_map(|mark| {
-            let at = mark.place.offset(content.len())?;
-            content.holds(at, mark.bytes).then_some(at)
-        });
-        places.into_iter().find(|at| fits(*at))
     }
 }
 
+/// No device has been so many things at once.
+const MOST_LAYERS: usize = 16;
 /// blkid's name of all versions of LUKS.
 const LUKS: &str = "crypto_LUKS";
 

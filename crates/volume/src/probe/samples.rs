@@ -25,7 +25,8 @@ const fn sample(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
     Enough,
-    /// It does not know the format yet, or looks at more, such as a checksum over all of a superblock: real images tell.
+    /// It does not know the format yet, or looks at more, such as a checksum over all of a
+    /// superblock: real images tell.
     More,
 }
 use Accepted::{Enough, More};

@@ -76,18 +76,23 @@ fn has_udf_descriptor(content: &Content<'_>, step: u64) -> bool {
 
 const VOLUME_STRUCTURE: &[&[u8]] = &[b"BEA01", b"BOOT2", b"CD001", b"CDW02", b"NSR02", b"NSR03", b"TEA01"];
 
-/// At least four uberblocks in the labels, two at the start and two at the end: single ones outlive
-/// their pool.
-pub(super) fn is_zfs(content: &Content<'_>, _: u64) -> Option<bool> {
+/// The uberblocks in the labels, two at the start and two at the end; none where there are less
+/// than four, since single ones outlive their pool.
+pub(super) fn zfs_uberblocks(content: &Content<'_>) -> Vec<u64> {
     let end = content.len() / ZFS_LABEL * ZFS_LABEL;
     let labels = [Some(0), Some(ZFS_LABEL), end.checked_sub(2 * ZFS_LABEL), end.checked_sub(ZFS_LABEL)];
-    let mut labels = labels.into_iter().flatten().collect::<Vec<_>>();
+    let mut labels: Vec<_> = labels.into_iter().flatten().collect();
+    labels.sort_unstable();
     labels.dedup();
-    let uberblocks = |label| {
-        let ring = content.bytes(label + ZFS_LABEL / 2, ZFS_LABEL as usize / 2).unwrap_or_default();
-        ring.chunks_exact(1024).filter(|block| ZFS_MAGIC.iter().any(|magic| block.starts_with(magic))).count()
-    };
-    Some(labels.into_iter().map(uberblocks).sum::<usize>() >= 4)
+    let found: Vec<_> = labels.iter().flat_map(|label| zfs_ring(content, label + ZFS_LABEL / 2)).collect();
+    if found.len() < 4 { Vec::new() } else { found }
+}
+
+fn zfs_ring(content: &Content<'_>, at: u64) -> Vec<u64> {
+    let ring = content.bytes(at, ZFS_LABEL as usize / 2).unwrap_or_default();
+    let blocks = (at..).step_by(1024).zip(ring.chunks_exact(1024));
+    let marked = blocks.filter(|(_, block)| ZFS_MAGIC.iter().any(|magic| block.starts_with(magic)));
+    marked.map(|(at, _)| at).collect()
 }
 
 const ZFS_LABEL: u64 = 256 << 10;
@@ -110,12 +115,10 @@ pub(super) fn is_hfs(content: &Content<'_>, at: u64) -> Option<bool> {
 }
 
 /// One of six numbers in either byte order, at the end of a superblock in one of four places.
-pub(super) fn is_ufs(content: &Content<'_>, _: u64) -> Option<bool> {
-    Some([0, 8, 64, 256].into_iter().any(|kib| {
-        let found = content.le32((kib << 10) + 1372);
-        found
-            .is_some_and(|found| UFS_MAGIC.iter().any(|magic| found == *magic || found == magic.swap_bytes()))
-    }))
+pub(super) fn ufs_numbers(content: &Content<'_>) -> Vec<u64> {
+    let is_one = |found: u32| UFS_MAGIC.iter().any(|magic| found == *magic || found == magic.swap_bytes());
+    let places = [0, 8, 64, 256].map(|kib| (kib << 10) + 1372);
+    places.into_iter().filter(|at| content.le32(*at).is_some_and(is_one)).collect()
 }
 
 const UFS_MAGIC: [u32; 6] = [0x0001_1954, 0x1954_0119, 0x0019_5612, 0x0009_5014, 0x0061_2195, 0x0523_1994];

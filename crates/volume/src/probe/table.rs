@@ -2,7 +2,7 @@
 //! the file system on the set, a volume's start never is that of the disk below it.
 
 use super::Kind::{Encrypted, FileSystem, Journal, Layer, PartitionTable, Raid, Swap, VolumeManager};
-use super::{Content, Kind, Mark, Place, Signature};
+use super::{Content, Kind, Mark, Place, Search, Signature};
 use super::{boot_sector, encrypted, partition_table, raid, superblock};
 
 /// Every format that is known here.
@@ -81,7 +81,7 @@ pub const SIGNATURES: &[Signature] = &[
     row("Stratis pool member", "stratis", VolumeManager, &[at(516, STRATIS), at(4612, STRATIS)], marked),
     row("BitLocker volume", "BitLocker", Encrypted, BITLOCKER, encrypted::is_bitlocker),
     row("FileVault volume", "cs_fvault2", Encrypted, &[at(88, b"CS")], encrypted::is_file_vault),
-    row("ZFS pool member", "zfs_member", VolumeManager, &[], superblock::is_zfs),
+    scanned("ZFS pool member", "zfs_member", VolumeManager, superblock::zfs_uberblocks, 8),
     // File systems, and what stands in their place.
     row("FAT12", "vfat", FileSystem, FAT, boot_sector::is_fat12),
     row("FAT16", "vfat", FileSystem, FAT, boot_sector::is_fat16),
@@ -105,7 +105,7 @@ pub const SIGNATURES: &[Signature] = &[
     row("ISO 9660", "iso9660", FileSystem, &[at(32769, b"CD001"), at(32777, b"CDROM")], marked),
     row("HFS+", "hfsplus", FileSystem, HFS_PLUS, superblock::is_hfs_plus),
     row("HFS", "hfs", FileSystem, &[at(1024, b"BD")], superblock::is_hfs),
-    row("UFS", "ufs", FileSystem, &[], superblock::is_ufs),
+    scanned("UFS", "ufs", FileSystem, superblock::ufs_numbers, 4),
     row("HPFS", "hpfs", FileSystem, &[at(8192, &[0x49, 0xe8, 0x95, 0xf9])], superblock::is_hpfs),
     row("System V", "sysv", FileSystem, SYSTEM_V, marked),
     row("cramfs", "cramfs", FileSystem, &[at(0, b"\x45\x3d\xcd\x28"), at(0, b"\x28\xcd\x3d\x45")], marked),
@@ -350,7 +350,17 @@ const fn row(
     marks: &'static [Mark],
     check: fn(&Content<'_>, u64) -> Option<bool>,
 ) -> Signature {
-    Signature { name, blkid, kind, marks, check }
+    Signature { name, blkid, kind, search: Search::Marks(marks, check) }
+}
+
+const fn scanned(
+    name: &'static str,
+    blkid: &'static str,
+    kind: Kind,
+    scan: fn(&Content<'_>) -> Vec<u64>,
+    len: u64,
+) -> Signature {
+    Signature { name, blkid, kind, search: Search::Scan(scan, len) }
 }
 
 const fn at(offset: u64, bytes: &'static [u8]) -> Mark {

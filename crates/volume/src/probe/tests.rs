@@ -40,7 +40,8 @@ fn every_mark_is_one_of_a_sample() {
         let rows = SIGNATURES.iter().filter(|row| row.blkid == signature.blkid);
         let of_rows = rows.flat_map(|row| SAMPLES.iter().filter(|sample| sample.name == row.name));
         let made: Vec<_> = of_rows.map(made).collect();
-        for mark in signature.marks {
+        let Search::Marks(marks, _) = signature.search else { continue };
+        for mark in marks {
             let stands = |storage: &Memory| {
                 let at = mark.place.offset(storage.len()).unwrap();
                 Content::whole(storage).unwrap().holds(at, mark.bytes)
@@ -156,6 +157,24 @@ fn luks_is_not_foreign_to_itself() {
     }
     assert_eq!(name(&[(4096 - 10, b"SWAPSPACE2")]), Some("swap space"));
     assert_eq!(name(&[(510, &[0x55, 0xaa])]), Some("MBR partition table"));
+}
+
+#[test]
+fn nothing_is_recognised_any_more_when_it_is_wiped() {
+    for sample in SAMPLES {
+        let storage = made(sample);
+        wipe(&storage).unwrap();
+        assert_eq!(names(&storage), [""; 0], "{}", sample.name);
+    }
+    let data = [7; 64];
+    let layers: &[(u64, &[u8])] =
+        &[(0, b"XFSB"), (1080, &EXT_MAGIC), (65536 + 64, b"_BHRfS_M"), (8192, &data)];
+    let storage = image(1 << 20, layers);
+    wipe(&storage).unwrap();
+    assert_eq!(names(&storage), [""; 0]);
+    assert_eq!(storage.to_vec(), image(1 << 20, &[(8192, &data)]).to_vec(), "nothing but marks");
+    let broken = Broken(image(8 << 20, &[]), 1 << 20);
+    assert_eq!(wipe(&broken).unwrap_err().to_string(), "broken");
 }
 
 #[test]
