@@ -2,7 +2,9 @@
 
 use crate::Result;
 use keyway_format::Error as Format;
-use keyway_volume::{Access, Error as Lower, Header, Luks, Storage, foreign_signature};
+use keyway_volume::probe as signatures;
+use keyway_volume::{Access, Error as Lower, Header, Luks, Storage};
+use std::io;
 use std::sync::Arc;
 
 /// What a device holds: the answer of [`Device::probe`](crate::Device::probe), whatever the bytes are.
@@ -48,27 +50,16 @@ pub enum Probe {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Signature {
-    /// The format's name: "ext2/3/4", "GPT".
+    /// The format's name: "XFS", "GPT".
     pub name: &'static str,
+    /// What `blkid` calls it: "xfs", "gpt".
+    pub blkid: &'static str,
     /// What kind of format it is.
     pub kind: SignatureKind,
 }
 
-/// What kind of format a [`Signature`] is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SignatureKind {
-    /// A file system.
-    FileSystem,
-    /// Space that the kernel swaps to.
-    Swap,
-    /// A partition table.
-    PartitionTable,
-    /// A part of a larger whole: RAID, LVM, a cache.
-    Member,
-    /// Another encryption.
-    Encryption,
-}
+/// What kind of format a [`Signature`] is of. See [`Probe`].
+pub use keyway_volume::probe::Kind as SignatureKind;
 
 pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
     let error = match Luks::open(Arc::clone(storage), Access::Probe) {
@@ -79,7 +70,7 @@ pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
     };
     let damaged = |place: &str| Probe::Damaged { place: place.into(), why: error.to_string() };
     Ok(match &error {
-        Lower::Format(Format::NotLuks) => other(&**storage),
+        Lower::Format(Format::NotLuks) => other(&**storage)?,
         Lower::Format(Format::UnsupportedVersion(version)) => Probe::LaterLuks { version: *version },
         Lower::Format(Format::Invalid { place, why }) => {
             Probe::Damaged { place: place.0.clone(), why: why.clone() }
@@ -91,15 +82,10 @@ pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
     })
 }
 
-/// What is no LUKS. (The only place that knows how `keyway-volume` names signatures.)
-fn other(storage: &dyn Storage) -> Probe {
-    let Some(name) = foreign_signature(storage) else { return Probe::Nothing };
-    let kind = match name {
-        "swap" => SignatureKind::Swap,
-        "GPT" | "DOS partition table" => SignatureKind::PartitionTable,
-        "LVM2" | "Linux RAID" | "bcache" => SignatureKind::Member,
-        "BitLocker" => SignatureKind::Encryption,
-        _ => SignatureKind::FileSystem,
-    };
-    Probe::Other(Signature { name, kind })
+/// What is no LUKS.
+fn other(storage: &dyn Storage) -> io::Result<Probe> {
+    let found = signatures::foreign(storage)?;
+    Ok(found.map_or(Probe::Nothing, |found| {
+        Probe::Other(Signature { name: found.name, blkid: found.blkid, kind: found.kind })
+    }))
 }
