@@ -55,10 +55,12 @@ own_unit_tests() {
 
 # mutants_of TESTS FILE…: one run; leaves FILE's outcomes as lines of $mutants_at/outcomes/{caught,missed,timeout,unviable}.
 mutants_of() {
-    local tests=$1 file packages features outcome status=0 files=() baseline=()
+    local tests=$1 file packages word outcome status=0 files=() baseline=() builds=() runs=()
     packages=$(cut -f1 <<<"$tests")
-    # Builds need them as well as tests, or every mutant would look like one that does not compile.
-    mapfile -t features < <(grep -oE -e '--features=[^ ]+' <<<"$tests")
+    for word in $(cut -f2- <<<"$tests" | sed 's/--test /--test=/g'); do
+        # Targets and features hold for the builds too: others need not be built, and none must fail for want of a feature.
+        case $word in --*) builds+=("--cargo-arg=$word") ;; *) runs+=("$word") ;; esac
+    done
     # Without a mutant, cargo-mutants would try only the package that the file is in.
     if [[ $packages == *,* ]]; then
         unmutated "${packages//,/ }" "$(cut -f2- <<<"$tests")" || fail "the tests of ${*:2} fail without a mutant"
@@ -68,9 +70,8 @@ mutants_of() {
     say "-- ${*:2}"
     # The tests build the program themselves, mutated, if they need it. (An error of 2 or 3 is survivors or timeouts.)
     env -u KEYWAY_BIN CARGO_TARGET_DIR="$mutants_at/build" cargo mutants --dir "$mutants_at/tree" --in-place --no-config \
-        --output "$mutants_at" --colors never --minimum-test-timeout 60 "${baseline[@]}" "${files[@]}" "${features[@]}" \
-        --test-package "$packages" \
-        -- $(cut -f2- <<<"$tests") || status=$?
+        --output "$mutants_at" --colors never --minimum-test-timeout 60 "${baseline[@]}" "${files[@]}" "${builds[@]}" \
+        --test-package "$packages" -- "${runs[@]}" || status=$?
     case $status in
         0 | 2 | 3) ;;
         *) fail "cargo mutants ended with $status (see $mutants_at/mutants.out/log)" ;;
