@@ -23,6 +23,9 @@ declare -A package_of=(
     [setpriv]=util-linux
     [openssl]=openssl
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
+    [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [mkfs.vfat]=dosfstools [mkfs.f2fs]=f2fs-tools
+    [mkfs.erofs]=erofs-utils [mksquashfs]=squashfs-tools [mkfs.nilfs2]=nilfs-tools [mkntfs]=ntfs-3g
+    [mkfs.exfat]=exfatprogs [mkudffs]=udftools [genisoimage]=genisoimage [sfdisk]=fdisk [blkid]=util-linux
     [busybox]=busybox-static
     [losetup]=mount
     [python3]="python3 python3-venv"
@@ -47,6 +50,9 @@ declare -A package_of=(
 )
 demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
+# What makes the images that signatures are looked for in.
+interop_programs+=" blkid mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.f2fs mkfs.erofs mksquashfs mkfs.nilfs2 mkntfs mkfs.exfat"
+interop_programs+=" mkudffs genisoimage sfdisk"
 oracle_programs="grub-fstest mke2fs cryptsetup chromium chromedriver"
 # GRUB itself, on a machine.
 oracle_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img qemu-system-x86_64"

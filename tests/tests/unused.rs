@@ -1,7 +1,7 @@
 //! What `keyway_volume::Unneeded` takes for free, against `dumpe2fs` on file systems of the real `mke2fs`.
 
 use keyway_tests::{Scratch, need, peer};
-use keyway_volume::{Unneeded, storage::File};
+use keyway_volume::{Storage, Unneeded, storage::File};
 use std::ops::Range;
 use std::path::Path;
 
@@ -56,6 +56,21 @@ fn a_file_system_that_is_not_clean_or_not_understood_has_no_free_space() {
         let view = Unneeded::of(&storage).unwrap();
         assert_eq!(view.free(), [], "{options}, {spoil}");
     }
+}
+
+#[test]
+fn beside_another_signature_nothing_is_free() {
+    need!("mke2fs");
+    let scratch = Scratch::new();
+    let image = scratch.sized("image", 64 << 20);
+    peer("mke2fs", "-q -F -t ext4").arg(&image).ok();
+    let storage = File::open_rw(&image).unwrap();
+    let is_empty = || Unneeded::of(&storage).unwrap().free().is_empty();
+    assert!(!is_empty());
+    storage.write_at(&[0x55, 0xaa], 510).unwrap();
+    assert!(!is_empty(), "a boot mark is no other file system");
+    storage.write_at(b"Intel Raid ISM Cfg Sig. ", (64 << 20) - 1024).unwrap();
+    assert!(is_empty());
 }
 
 /// Byte ranges from the lines "  Free blocks: 12-34, 56", neighbours merged.

@@ -43,8 +43,9 @@ pub(super) fn is_gpt(content: &Content<'_>, at: u64) -> Option<bool> {
 
 /// Some system took the GPT away and left its MBR.
 pub(super) fn is_left_over(content: &Content<'_>, _: u64) -> Option<bool> {
-    let last = (content.len() / 512 * 512).checked_sub(512)?;
-    let has_gpt = [512, 4096, last].iter().any(|at| content.holds(*at, GPT_HEADER));
+    let last = |sector: u64| (content.len() / sector * sector).checked_sub(sector);
+    let places = [Some(512), Some(4096), last(512), last(4096)];
+    let has_gpt = places.into_iter().flatten().any(|at| content.holds(at, GPT_HEADER));
     Some(is_protected(content)? && !has_gpt)
 }
 

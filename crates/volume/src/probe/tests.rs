@@ -1,5 +1,7 @@
 //! Every row against the least that it is recognised by, and against what is not it.
 
+mod checks;
+
 use super::samples::{SAMPLES, Sample};
 use super::*;
 use crate::storage::Memory;
@@ -191,43 +193,31 @@ fn one_file_system_would_be_mounted() {
 }
 
 #[test]
-fn the_width_of_fat_is_told_by_its_clusters() {
-    // 512 bytes a sector, 1 a cluster, 1 reserved, 2 tables of 1 sector, 16 entries of the root: 4
-    // sectors before data.
-    let fat = |sectors: u32| {
-        let boot = [b"\xeb\0\0FAT test", &[0, 2, 1, 1, 0, 2, 16, 0, 0, 0, 0xf8, 1, 0][..]].concat();
-        let (sectors, mark): (_, &[u8]) = (sectors.to_le_bytes(), &[0x55, 0xaa]);
-        names(&image(1 << 20, &[(0, &boot), (32, &sectors), (510, mark)])).first().copied()
+fn contents_are_asked_for_by_uuid_and_label() {
+    let name = |writes: &[(u64, &[u8])]| {
+        let found = identity(&image(1 << 20, writes)).unwrap();
+        found.map(|Identity { uuid, label }| [uuid, label].join(" "))
     };
-    for (clusters, expected) in [
-        (1, Some("FAT12")),
-        (0xff4, Some("FAT12")),
-        (0xff5, Some("FAT16")),
-        (0xfff4, Some("FAT16")),
-        (0xfff5, Some("MBR partition table")),
+    let (id, uuid) = ([0x1f; 16], "1f1f1f1f-1f1f-1f1f-1f1f-1f1f1f1f1f1f");
+    assert_eq!(name(&[]), None);
+    assert_eq!(name(&[(0, b"-rom1fs-")]), None);
+    assert_eq!(name(&[(0, b"LUKS\xba\xbe\0\x01"), (24, b"xts"), (168, b"0815")]).unwrap(), "0815 ");
+    assert_eq!(name(&[(0, b"LUKS\xba\xbe\0\x02"), (24, b"disk"), (168, b"0815")]).unwrap(), "0815 disk");
+    for (mark, magic, at, label) in [
+        (1080, &EXT_MAGIC[..], 1024 + 0x68, 1024 + 0x78),
+        (0, b"XFSB", 32, 108),
+        (65600, b"_BHRfS_M", 65568, 65536 + 0x12b),
+        (4086, b"SWAPSPACE2", 1036, 1052),
     ] {
-        assert_eq!(fat(clusters + 4), expected, "{clusters}");
+        assert_eq!(name(&[(mark, magic), (at, &id), (label, b"disk")]), Some(format!("{uuid} disk")));
     }
-    assert_eq!(fat(3), Some("MBR partition table"), "less than the tables take");
-}
-
-#[test]
-fn fields_that_no_fat_has_make_it_none() {
-    let sample = SAMPLES.iter().find(|sample| sample.name == "FAT12").unwrap();
-    for (at, value) in
-        [(11, 1), (12, 0), (12, 1), (12, 32), (13, 0), (13, 3), (14, 0), (16, 0), (21, 0xf1), (54, b'J')]
-    {
-        let storage = made(sample);
-        storage.write_at(&[value], at).unwrap();
-        if at == 54 {
-            storage.write_at(b"JFS     ", at).unwrap();
-        }
-        assert!(!names(&storage).contains(&"FAT12"), "{value} at {at}");
-    }
-    for (at, value) in [(12, 16), (13, 8), (21, 0xf0), (21, 0xff), (16, 1)] {
-        let storage = made(sample);
-        storage.write_at(&[value], at).unwrap();
-        assert_eq!(names(&storage), ["FAT12"], "{value} at {at}");
+    let wide: &[u8] = b"d\0i\0s\0k\0";
+    let f2fs: &[(u64, &[u8])] = &[(1024, b"\x10\x20\xf5\xf2"), (1024 + 0x6c, &id), (1024 + 0x7c, wide)];
+    assert_eq!(name(f2fs), Some(format!("{uuid} disk")));
+    for (mark, magic, at) in [(54, b"FAT12   ", 39), (54, b"FAT16   ", 39), (82, b"FAT32   ", 67)] {
+        let fat = |label| name(&[(mark, magic), (at, &[0xcd, 0xab, 0x34, 0x12]), (at + 4, label)]);
+        assert_eq!(fat(b"DISK       ").unwrap(), "1234-ABCD DISK");
+        assert_eq!(fat(b"NO NAME    ").unwrap(), "1234-ABCD ");
     }
 }
 
