@@ -38,6 +38,7 @@ pub struct Create {
     label: Option<String>,
     uuid: Option<String>,
     size: Option<u64>,
+    header: Option<Location>,
     overwrite: bool,
     weak_cipher: bool,
 }
@@ -66,6 +67,7 @@ impl Create {
             label: None,
             uuid: None,
             size: None,
+            header: None,
             overwrite: false,
             weak_cipher: false,
         }
@@ -133,6 +135,30 @@ impl Create {
         self
     }
 
+    /// Puts the header elsewhere, into a new file: the device then holds nothing but encrypted sectors, from its first byte
+    /// on.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let directory = std::env::temp_dir().join(format!("keyway-detached-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&directory)?;
+    /// # let (disk, header) = (directory.join("disk"), directory.join("disk.header"));
+    /// let key = Key::passphrase("correct horse");
+    /// let create = Create::luks2().kdf(NewKdf::pbkdf2(1000)).header(&header).size(1 << 20);
+    /// create.create(&disk, &key)?.unlock(&key)?.write_at(b"first bytes", 0)?;
+    ///
+    /// assert_eq!(Device::open(&disk)?.probe()?, Probe::Nothing);
+    /// let device = Device::options().header(&header).open(&disk)?;
+    /// assert_eq!((device.len(), device.unlock(&key)?.len()), (1 << 20, 1 << 20));
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn header(mut self, header: impl Into<Location>) -> Self {
+        self.header = Some(header.into());
+        self
+    }
+
     /// Makes it of a device or file that is there: whatever that holds is gone. Who uses it is refused all the same. See
     /// [`Create`] for an example.
     #[must_use]
@@ -148,12 +174,15 @@ impl Create {
     /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was said; [`ErrorKind::InUse`]; what was asked for cannot be.
     pub fn create(&self, location: impl Into<Location>, key: &Key) -> Result<Device> {
         let location = location.into();
-        match location.path().filter(|path| path.symlink_metadata().is_err()) {
-            Some(path) => self.new_file(path, key).at(&location)?,
-            None if !self.overwrite => return Err(Error::new(ErrorKind::Exists).at(&location)),
-            None => self.existing(&location, key).at(&location)?,
-        }
-        Device::open_rw(location)
+        let Some(header) = &self.header else {
+            match self.find(&location)? {
+                Found::Nothing(path) => self.new_file(path, key).at(&location)?,
+                Found::Something => self.existing(&location, key).at(&location)?,
+            }
+            return Device::open_rw(location);
+        };
+        self.detached(&location, header, key)?;
+        Device::options().header(header.clone()).write(true).open(location)
     }
 
     /// Makes the volume in memory, with so many bytes of plaintext: for tests, and to try something. See
@@ -162,6 +191,9 @@ impl Create {
     /// # Errors
     /// What was asked for cannot be.
     pub fn in_memory(&self, size: u64, key: &Key) -> Result<Device> {
+        if let Some(header) = &self.header {
+            return Err(Error::refused("a volume in memory holds its own header").at(header));
+        }
         let (plan, data_len) = self.plan(size, key)?;
         let len = plan.data_offset.checked_add(data_len).and_then(|len| usize::try_from(len).ok());
         let len = len.ok_or_else(|| Error::refused("so many bytes do not fit into memory"))?;
@@ -171,7 +203,7 @@ impl Create {
     }
 
     fn new_file(&self, path: &Path, key: &Key) -> Result<()> {
-        let size = self.size.ok_or_else(|| Error::refused("a new file needs a size: Create::size"))?;
+        let size = self.size.ok_or_else(no_size)?;
         let (plan, data_len) = self.plan(size, key)?;
         let len =
             plan.data_offset.checked_add(data_len).ok_or_else(|| Error::refused("no file is so long"))?;
@@ -181,7 +213,39 @@ impl Create {
         Ok(new.complete(Readers::Owner)?)
     }
 
-    fn existing(&self, location: &Location, key: &Key) -> Result<()> {
+    /// Puts the header elsewhere; the data is claimed until that is done, and not touched.
+    fn detached(&self, data: &Location, header: &Location, key: &Key) -> Result<()> {
+        let Found::Nothing(header_path) = self.find(header)? else {
+            return Err(Error::new(ErrorKind::Exists).at(header));
+        };
+        let claimed = match self.find(data)? {
+            Found::Something => Some(self.claim(data).at(data)?),
+            Found::Nothing(_) => None,
+        };
+        let new_size = || self.size.ok_or_else(no_size);
+        let size = claimed.as_ref().map_or_else(new_size, |data| Ok(data.len())).at(data)?;
+        let (plan, data_len) = self.plan(size, key).at(header)?;
+        if claimed.is_none() {
+            let new = NewFile::create(data.path().unwrap_or(header_path), false).at(data)?;
+            new.file().set_len(data_len).and_then(|()| new.complete(Readers::Owner)).at(data)?;
+        }
+        let new = NewFile::create(header_path, false).at(header)?;
+        new.file().set_len(plan.header_end).at(header)?;
+        plan.write_to_new(&**new.file()).at(header)?;
+        new.complete(Readers::Owner).at(header)
+    }
+
+    /// What is there; refused unless it may be overwritten.
+    fn find<'a>(&self, location: &'a Location) -> Result<Found<'a>> {
+        match location.path().filter(|path| path.symlink_metadata().is_err()) {
+            Some(path) => Ok(Found::Nothing(path)),
+            None if self.overwrite => Ok(Found::Something),
+            None => Err(Error::new(ErrorKind::Exists).at(location)),
+        }
+    }
+
+    /// What is there, for nobody else's use.
+    fn claim(&self, location: &Location) -> Result<Exclusive> {
         if self.size.is_some() {
             return Err(Error::refused("a size is for new files: what is there is used to its end"));
         }
@@ -189,9 +253,12 @@ impl Create {
             // A link to it that others could have put in its way is not followed.
             Place::find(path, true)?;
         }
-        let storage = location.open(true)?;
-        let (volume_key, passphrase) = (self.volume_key()?, key.read_passphrase()?);
-        let (storage, rng) = (Exclusive::claim(storage)?, &mut OsRandom);
+        Ok(Exclusive::claim(location.open(true)?)?)
+    }
+
+    fn existing(&self, location: &Location, key: &Key) -> Result<()> {
+        let storage = self.claim(location)?;
+        let (volume_key, passphrase, rng) = (self.volume_key()?, key.read_passphrase()?, &mut OsRandom);
         match self.version {
             Version::Luks1 => {
                 create_luks1(Arc::clone(&storage), &self.luks1_params(), &volume_key, &passphrase, rng)?
@@ -239,6 +306,7 @@ impl Create {
             key_bits: self.key_bits,
             kdf: self.kdf.choice(),
             uuid: self.uuid.clone(),
+            detached: self.header.is_some(),
             ..Luks1Params::default()
         }
     }
@@ -253,7 +321,20 @@ impl Create {
             sector_size: self.sector_size.or(sector_size),
             label: self.label.clone(),
             uuid: self.uuid.clone(),
+            detached: self.header.is_some(),
             ..Luks2Params::default()
         }
     }
+}
+
+/// What stands where a volume is to be made.
+enum Found<'a> {
+    /// Nothing has this name.
+    Nothing(&'a Path),
+    /// A file or device, or a URL, of which only its server knows.
+    Something,
+}
+
+fn no_size() -> Error {
+    Error::refused("a new file needs a size: Create::size")
 }

@@ -262,3 +262,36 @@ fn another_thread_ends_a_derivation() {
     let brief = Unlock::new().limits(Limits::new().time(Duration::from_secs(1)));
     assert!(matches!(kind(device.unlock_with(&key(), &brief)), ErrorKind::TimeLimit { keyslot: 0, .. }));
 }
+
+#[test]
+fn what_is_there_is_overwritten_only_when_that_is_said() {
+    let scratch = Scratch::new("overwrite");
+    let path = scratch.file("disk", &[7; 20 << 20]);
+    let create = || Create::luks2().kdf(NewKdf::pbkdf2(1000));
+    assert_eq!(kind(create().create(&path, &key())), ErrorKind::Exists);
+    assert!(
+        matches!(kind(create().create(scratch.path("new"), &key())), ErrorKind::Refused { .. }),
+        "no size"
+    );
+    assert!(matches!(kind(create().size(1).overwrite().create(&path, &key())), ErrorKind::Refused { .. }));
+    assert!(fs::read(&path).unwrap() == [7; 20 << 20]);
+
+    // A detached header: the data is not touched, and claimed while the header is made.
+    let header = scratch.path("header");
+    let detached = || create().header(&header).overwrite();
+    let held = Device::open_rw(&path).unwrap();
+    assert_eq!(kind(create().header(&header).create(&path, &key())), ErrorKind::Exists);
+    assert!(!header.exists());
+    let device = detached().create(&path, &key()).unwrap();
+    assert!(fs::read(&path).unwrap() == [7; 20 << 20]);
+    assert_eq!(
+        (device.unlock(&key()).unwrap().len(), device.header().unwrap().sector_size()),
+        (20 << 20, 4096)
+    );
+    assert_eq!(kind(detached().create(&path, &key())), ErrorKind::Exists, "a header is never overwritten");
+    assert_eq!(held.probe().unwrap(), Probe::Nothing);
+    assert!(matches!(kind(detached().in_memory(1, &key())), ErrorKind::Refused { .. }));
+
+    let device = create().overwrite().create(&path, &key()).unwrap();
+    assert_eq!((held.probe().unwrap(), device.unlock(&key()).unwrap().len()), (Probe::Luks2, 4 << 20));
+}

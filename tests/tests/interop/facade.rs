@@ -39,6 +39,20 @@ fn cryptsetup_opens_what_the_library_made_and_edited() {
 }
 
 #[test]
+fn cryptsetup_takes_the_librarys_detached_headers() {
+    need!("cryptsetup");
+    for version in [Version::Luks1, Version::Luks2] {
+        let scratch = Scratch::new();
+        let (path, header) = (scratch.path("volume"), scratch.path("header"));
+        let create = Create::new(version).kdf(NewKdf::pbkdf2(1000)).header(&header).size(1 << 20);
+        create.create(&path, &Key::passphrase("one")).unwrap();
+        let test = || cryptsetup("open --test-passphrase -q -d - --header").arg(&header).arg(&path);
+        test().stdin(b"one").ok();
+        test().stdin(b"two").fails(2);
+    }
+}
+
+#[test]
 fn the_library_opens_what_cryptsetup_made() {
     need!("cryptsetup");
     let scratch = Scratch::new();
