@@ -175,6 +175,10 @@ fn nothing_is_recognised_any_more_when_it_is_wiped() {
     wipe(&storage).unwrap();
     assert_eq!(names(&storage), [""; 0]);
     assert_eq!(storage.to_vec(), image(1 << 20, &[(8192, &data)]).to_vec(), "nothing but marks");
+    let pool = SAMPLES.iter().find(|sample| sample.name == "ZFS pool member").map(made).unwrap();
+    pool.write_at(&data, (128 << 10) + 8).unwrap();
+    wipe(&pool).unwrap();
+    assert_eq!(pool.to_vec(), image(pool.len(), &[((128 << 10) + 8, &data)]).to_vec());
     let broken = Broken(image(8 << 20, &[]), 1 << 20);
     assert_eq!(wipe(&broken).unwrap_err().to_string(), "broken");
 }
