@@ -234,7 +234,7 @@ fn whatever_stands_there_is_named() {
 
     let mut xfs = vec![0; 1 << 20];
     xfs[..4].copy_from_slice(b"XFSB");
-    assert!(matches!(probe(&scratch.file("xfs", &xfs)), Probe::Other(found) if found.name == "xfs"));
+    assert!(matches!(probe(&scratch.file("xfs", &xfs)), Probe::Other(found) if found.blkid == "xfs"));
     assert_eq!(probe(&scratch.file("empty", b"")), Probe::Nothing);
     assert!(matches!(kind(Device::open("/dev/null")), ErrorKind::Unsupported { .. }));
     #[cfg(not(feature = "remote"))]
