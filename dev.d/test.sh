@@ -76,7 +76,7 @@ format_check() {
 }
 
 layer_unit() {
-    local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/remote"
+    local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/keyring,keyway/remote"
     cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume)
     cargo_test --doc $library $(packages attach boot crypto format measure remote resolve volume)
     cargo_test --lib --test harness --test threats $(packages tests)

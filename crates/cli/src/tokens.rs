@@ -2,7 +2,7 @@
 //!
 //! A token of type "luks2-keyring" names a key of type "user" in the kernel's keyring, which is searched for as request_key(2) does it:
 //! in the thread's, the process's and the session's keyring, to which the user's is linked. Tokens of other types are passed over.
-//! Keyslots to be preferred come first; those to be ignored are opened only for who names them or the token.
+//! Their order, and that of their keyslots, is [`TokenChoice`]'s.
 //! (cryptsetup: cryptsetup-open(8), lib/luks2/luks2_token.c.)
 
 use crate::args::{Args, shared};
@@ -11,8 +11,9 @@ use crate::paint::printable;
 use crate::{hint, memory_hard, output};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
-use keyway_format::luks2::{Metadata, Priority, Token};
-use keyway_volume::{Error, Header, Luks, UnlockOptions, Unlocked};
+use keyway_format::luks2::{Metadata, Token};
+use keyway_volume::{Error, Header, Luks, TokenChoice, UnlockOptions, Unlocked};
+use std::collections::BTreeMap;
 
 /// Opens by the first token that opens a keyslot; `None` when none does and somebody may be asked.
 pub(crate) fn unlock(args: &Args, luks: &Luks, options: &UnlockOptions) -> Result<Option<Unlocked>> {
@@ -100,45 +101,31 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&self) -> Result<Found> {
         self.luks.check_requirements()?;
-        let (mut miss, mut keys) = (Miss::Unusable, Vec::new());
-        for (&number, token) in &self.metadata.tokens {
-            if self.is_wanted(number, token) {
-                match self.passphrase(number, token)? {
-                    Ok(passphrase) => keys.push((number, token, passphrase)),
-                    Err(why) => miss = miss.worse(why),
-                }
+        let choice = self.choice();
+        let (mut miss, mut keys) = (Miss::Unusable, BTreeMap::new());
+        for (number, token) in choice.tokens(self.metadata) {
+            match self.passphrase(number, token)? {
+                Ok(passphrase) => drop(keys.insert(number, passphrase)),
+                Err(why) => miss = miss.worse(why),
             }
         }
-        for priority in [Priority::Prefer, Priority::Normal, Priority::Ignore] {
-            for (number, token, passphrase) in &keys {
-                let wanted = |number: &u32| self.options.keyslot.is_none_or(|wanted| wanted == *number);
-                for keyslot in self.keyslots(token, priority).filter(wanted) {
-                    output::debug(self.args, &format!("Token {number} is tried on keyslot {keyslot}."))?;
-                    match self.open(keyslot, passphrase)? {
-                        Ok(unlocked) => return Ok(Ok(unlocked)),
-                        Err(why) => miss = miss.worse(why),
-                    }
-                }
+        let tokens: Vec<u32> = keys.keys().copied().collect();
+        for (number, keyslot) in choice.attempts(self.metadata, &tokens) {
+            output::debug(self.args, &format!("Token {number} is tried on keyslot {keyslot}."))?;
+            match self.open(keyslot, &keys[&number])? {
+                Ok(unlocked) => return Ok(Ok(unlocked)),
+                Err(why) => miss = miss.worse(why),
             }
         }
         Ok(Err(miss))
     }
 
-    fn is_wanted(&self, number: u32, token: &Token) -> bool {
-        let named = self.args.number(&shared::TOKEN_ID).is_none_or(|wanted| wanted == u64::from(number));
-        let of_type = self.args.text(&shared::TOKEN_TYPE).is_none_or(|kind| kind == token.kind);
-        let all = [Priority::Prefer, Priority::Normal, Priority::Ignore];
-        named && of_type && all.into_iter().any(|priority| self.keyslots(token, priority).next().is_some())
-    }
-
-    /// The token's keyslots of this priority that may be opened.
-    fn keyslots<'a>(&'a self, token: &'a Token, priority: Priority) -> impl Iterator<Item = u32> + 'a {
-        let named = self.options.keyslot.is_some() || self.args.given(&shared::TOKEN_ID);
-        let its = token.keyslots.iter().copied().filter(move |number| {
-            let keyslot = self.metadata.keyslots.get(number);
-            keyslot.is_some_and(|keyslot| keyslot.priority == priority)
-        });
-        its.filter(move |_| named || priority != Priority::Ignore)
+    fn choice(&self) -> TokenChoice {
+        TokenChoice {
+            number: self.args.number32(&shared::TOKEN_ID),
+            kind: self.args.text(&shared::TOKEN_TYPE).map(str::to_owned),
+            keyslot: self.options.keyslot,
+        }
     }
 
     /// What the token leads to.

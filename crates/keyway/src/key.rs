@@ -26,6 +26,9 @@ pub enum Key {
     VolumeKey(Secret),
     /// A file that starts with the volume key.
     VolumeKeyFile(PathBuf),
+    /// What the header's tokens lead to.
+    #[cfg(feature = "keyring")]
+    Token(crate::Token),
 }
 
 /// A key file, or the part of it that is the passphrase. It is read whenever it is needed: cryptsetup's rules, of which
@@ -54,8 +57,10 @@ impl Key {
             Self::Passphrase(secret) => Ok(Read::Given(secret)),
             Self::KeyFile(file) => Ok(Read::FromFile(key_file::read(&file.path, file.part)?)),
             Self::VolumeKey(_) | Self::VolumeKeyFile(_) => {
-                Err(Error::refused("a keyslot is made for a passphrase or a key file, not for a volume key"))
+                Err(Error::refused("a passphrase or a key file is needed here, not the volume key"))
             }
+            #[cfg(feature = "keyring")]
+            Self::Token(_) => Err(Error::refused("a passphrase or a key file is needed here, not a token")),
         }
     }
 
@@ -71,7 +76,7 @@ impl Key {
                 })?;
                 Ok(Some(Read::FromFile(key_file::read_volume_key(path, len)?)))
             }
-            Self::Passphrase(_) | Self::KeyFile(_) => Ok(None),
+            _ => Ok(None),
         }
     }
 }
@@ -89,6 +94,8 @@ impl fmt::Debug for Key {
             Self::KeyFile(file) => f.debug_tuple("KeyFile").field(file).finish(),
             Self::VolumeKey(_) => f.write_str("VolumeKey(…)"),
             Self::VolumeKeyFile(path) => f.debug_tuple("VolumeKeyFile").field(path).finish(),
+            #[cfg(feature = "keyring")]
+            Self::Token(token) => f.debug_tuple("Token").field(token).finish(),
         }
     }
 }

@@ -52,6 +52,7 @@
 //! | `tls` | `nbds://`, `nbds+unix://` |
 //! | `fuse` | `Volume::mount`: the plaintext as a file |
 //! | `ublk` | `Volume::add_ublk`: the plaintext as a block device |
+//! | `keyring` | `Key::Token`: passphrases that a header's tokens name in the kernel's keyring |
 //! | `remote` | volumes behind HTTP and in S3-compatible stores (`https://`, `s3://`), to be read |
 //!
 //! # Stability
@@ -73,6 +74,8 @@ mod limits;
 mod location;
 mod plaintext;
 mod probe;
+#[cfg(feature = "keyring")]
+mod token;
 mod unlock;
 mod volume;
 
@@ -90,6 +93,8 @@ pub use keyway_crypto::Secret;
 pub use limits::{Cancel, Limits};
 pub use location::Location;
 pub use probe::{Probe, Signature, SignatureKind};
+#[cfg(feature = "keyring")]
+pub use token::Token;
 pub use unlock::{Admitted, Unlock, VolumeKey};
 pub use volume::Volume;
 

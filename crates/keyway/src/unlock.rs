@@ -252,7 +252,13 @@ pub(crate) fn find_key(luks: &keyway_volume::Luks, key: &Key, options: &UnlockOp
         let digest = verify_volume_key(luks, &given)?;
         return Ok(VolumeKey { secret: Secret::copy_from(given.expose()), digest, keyslot: None });
     }
-    let passphrase = key.read_passphrase()?;
-    let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
+    let unlocked = match key {
+        #[cfg(feature = "keyring")]
+        Key::Token(token) => token.unlock(luks, options)?,
+        _ => {
+            let passphrase = key.read_passphrase()?;
+            keyway_volume::unlock(luks, &passphrase, options)?
+        }
+    };
     Ok(VolumeKey { secret: unlocked.volume_key, digest: unlocked.digest, keyslot: Some(unlocked.keyslot) })
 }

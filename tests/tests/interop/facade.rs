@@ -1,7 +1,8 @@
 //! The library as other programs use it, beside cryptsetup and QEMU: each opens what the other made.
 
-use keyway::{Create, Device, ErrorKind, Key, LastKeyslot, NewKdf, NewKeyslot, Version};
-use keyway_tests::{Scratch, assert_same_bytes, cryptsetup, need, peer};
+use crate::tokens::{InKeyring, keyring_is_usable};
+use keyway::{Create, Device, ErrorKind, Key, LastKeyslot, NewKdf, NewKeyslot, Token, Version};
+use keyway_tests::{Scratch, assert_same_bytes, cryptsetup, need, need_that, peer};
 use std::fs::read;
 use std::path::Path;
 
@@ -69,6 +70,27 @@ fn the_library_opens_what_cryptsetup_made() {
     let by_volume_key = device.unlock(&Key::VolumeKeyFile(dumped)).unwrap();
     assert_eq!((by_volume_key.keyslot(), by_volume_key.len()), (None, 4 << 20));
     assert_eq!(by_volume_key.uuid(), device.header().unwrap().uuid());
+}
+
+#[test]
+fn the_library_opens_by_the_tokens_that_cryptsetup_made() {
+    need!("cryptsetup", "keyctl");
+    need_that!(keyring_is_usable(), "the kernel's keyring is not to be had here");
+    let scratch = Scratch::new();
+    let path = scratch.path("volume");
+    let create = Create::luks2().kdf(NewKdf::pbkdf2(1000)).size(1 << 20);
+    let device = create.create(&path, &Key::passphrase("one")).unwrap();
+    let by = |token: Token| device.unlock(&Key::Token(token)).map(|volume| volume.keyslot());
+    let refusal = |token: Token| by(token).unwrap_err().kind().clone();
+    assert_eq!(refusal(Token::any()), ErrorKind::NotFound);
+    let named = InKeyring::new("library");
+    cryptsetup("token add --key-slot 0 --key-description").arg(&named.0).arg(&path).ok();
+    assert_eq!(refusal(Token::any()), ErrorKind::NotFound, "its key is not there");
+    named.holds(&scratch.file("wrong", "two"));
+    assert_eq!(refusal(Token::any()), ErrorKind::WrongPassphrase);
+    named.holds(&scratch.file("right", "one"));
+    assert_eq!([Token::any(), Token::number(0)].map(|token| by(token).unwrap()), [Some(0); 2]);
+    assert_eq!(refusal(Token::number(1)), ErrorKind::NotFound);
 }
 
 #[test]

@@ -7,15 +7,15 @@ use keyway_tests::{assert_same_lines, cryptsetup, keyway, need, need_that, peer}
 use std::path::Path;
 
 /// A key of type "user" in the user's keyring, of a name that nobody else has; gone with this.
-struct InKeyring(String);
+pub(crate) struct InKeyring(pub(crate) String);
 
 impl InKeyring {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self(format!("keyway-test:{}-{name}", std::process::id()))
     }
 
     #[track_caller]
-    fn holds(&self, file: &Path) {
+    pub(crate) fn holds(&self, file: &Path) {
         peer("keyctl", "padd user").arg(&self.0).arg("@u").stdin(std::fs::read(file).unwrap()).ok();
     }
 }
@@ -26,7 +26,7 @@ impl Drop for InKeyring {
     }
 }
 
-fn keyring_is_usable() -> bool {
+pub(crate) fn keyring_is_usable() -> bool {
     peer("keyctl", "show @u").outcome().code == Some(0)
 }
 

@@ -108,6 +108,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(|n| luks.keyslot_state(n).is_active()), [true, true, false]);
         assert_eq!([1, 31].map(|n| luks.keyslot_state(n)), [KeyslotState::Unbound, KeyslotState::Free]);
         assert_eq!((luks.active_keyslots(), luks.bound_keyslots()), (vec![0, 1], vec![0]));
+        assert_eq!(luks.last_keyslot(), 31);
         assert!(matches!(kill_slot_but_last(&mut luks, 0, &mut OsRandom), Err(Error::LastKeyslot(0))));
         assert_eq!(proof(&luks, 0, "one"), None);
         kill_slot_but_last(&mut luks, 1, &mut OsRandom).unwrap();
