@@ -98,7 +98,16 @@ impl Device {
         Self::options().open(location)
     }
 
-    /// Opens it for reading and writing. See [`Header::add_key`](crate::Header::add_key) for an example.
+    /// Opens it for reading and writing.
+    ///
+    /// ```no_run
+    /// # use keyway::*;
+    /// let device = Device::open_rw("/dev/sda2")?;
+    /// let (old, new) = (Key::passphrase("correct horse"), Key::key_file("/etc/keys/sda2.key"));
+    /// device.header()?.add_key(&old, &new, &NewKeyslot::new())?;
+    /// device.unlock(&new)?.write_at(b"first bytes", 0)?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is no such file, device or export; this user may not write it.
@@ -176,7 +185,7 @@ impl Device {
         let access = if self.write { Access::Write } else { Access::Read };
         let luks = Luks::open_with(Arc::clone(&self.header), access, self.locking);
         let place = self.header_place().clone();
-        Ok(Header::new(luks.at(&place)?, place, options.clone(), self.data.len()))
+        Ok(Header::new(luks.at(&place)?, place, options.clone(), self.data_device()))
     }
 
     /// Unlocks it: everything is checked that [`Device::admit`] names.
@@ -229,8 +238,10 @@ impl Device {
         let write = self.write && !options.is_read_only();
         let access = if write { in_use::Access::Write } else { in_use::Access::ReadOnly };
         let data = options.claim(Arc::clone(&self.data), access).at(&self.place)?;
-        let luks = Luks::open_with(Arc::clone(&self.header), Access::Read, self.locking);
-        let luks = luks.at(self.header_place())?;
+        // A header on the device itself is read, and mended, under that claim.
+        let is_one = Arc::ptr_eq(&self.data, &self.header);
+        let header = Arc::clone(if is_one { &data } else { &self.header });
+        let luks = Luks::open_with(header, Access::Read, self.locking).at(self.header_place())?;
         let judged = keyway_volume::Admitted::judge(luks, Some(self.data_device()), options.terms());
         let judged = judged.at(self.header_place())?;
         Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), !write))

@@ -84,12 +84,14 @@ pub use attach::Attached;
 pub use create::Create;
 pub use device::{Device, DeviceOptions, Restore};
 pub use error::{Error, ErrorKind, Result};
-pub use header::{Header, Keyslot, KeyslotState, LastKeyslot, NewKeyslot, Priority, Segment, Version};
+pub use header::{Header, Keyslot, LastKeyslot, NewKeyslot, Priority, Segment, Version};
 pub use kdf::{Kdf, NewKdf};
 pub use key::{Key, KeyFile};
 /// Bytes that are locked in memory, left out of core dumps, and wiped when dropped; never copied, never printed. See
 /// [`Key`] for an example.
 pub use keyway_crypto::Secret;
+/// See [`Header::keyslots`] for an example.
+pub use keyway_volume::KeyslotState;
 pub use limits::{Cancel, Limits};
 pub use location::Location;
 pub use probe::{Probe, Signature, SignatureKind};

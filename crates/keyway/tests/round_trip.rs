@@ -219,7 +219,12 @@ fn whatever_stands_there_is_named() {
 
     let one_copy = scratch.file("one copy", &[&[0; 4096], &disk[4096..]].concat());
     assert_eq!(probe(&one_copy), Probe::Luks2);
-    assert!(Device::open(&one_copy).unwrap().header().unwrap().has_damaged_copy().unwrap());
+    let is_damaged = || Device::open(&one_copy).unwrap().header().unwrap().has_damaged_copy().unwrap();
+    assert!(is_damaged());
+    Device::open(&one_copy).unwrap().unlock(&key()).unwrap();
+    assert!(is_damaged(), "who reads writes nothing");
+    Device::open_rw(&one_copy).unwrap().unlock(&key()).unwrap();
+    assert!(!is_damaged());
     let mut torn = disk.clone();
     torn[4200] ^= 1;
     torn[(16 << 10) + 4200] ^= 1;

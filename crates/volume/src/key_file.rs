@@ -255,6 +255,7 @@ mod tests {
         let missing = read(Path::new("/nonexistent/key"), Part::default()).err().unwrap();
         let said = "Failed to open key file /nonexistent/key: No such file or directory (os error 2).";
         assert_eq!(missing.to_string(), said);
+        assert!(std::error::Error::source(&missing).is_some());
     }
 
     #[test]
@@ -272,6 +273,12 @@ mod tests {
         assert!(line.ended_by_newline && line.secret.expose() == b"one");
         let rest = read_stream(reader.as_fd(), Part::default(), End::Newline).unwrap();
         assert!(!rest.ended_by_newline && rest.secret.expose() == b"two");
+        let reader = pipe(b"abc\n");
+        let part = read_stream(reader.as_fd(), Part { offset: 0, size: Some(2) }, End::Newline).unwrap();
+        assert!(
+            !part.ended_by_newline && part.secret.expose() == b"ab",
+            "what follows is left for the next reader"
+        );
         let all = read_stream(pipe(b"a\nb").as_fd(), Part::default(), End::Eof).unwrap();
         assert!(!all.ended_by_newline && all.secret.expose() == b"a\nb");
         let short = read_stream(pipe(b"a").as_fd(), Part { offset: 2, size: None }, End::Eof);

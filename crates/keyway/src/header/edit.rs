@@ -250,7 +250,7 @@ impl Header {
     pub fn seal(&mut self, key: &Key, context: Option<&str>) -> Result<()> {
         self.check_writable()?;
         let found = find_key(&self.luks, key, &self.options.options()).at(&self.place)?;
-        seal::seal(&mut self.luks, &found.secret, self.data_len, context, &mut OsRandom).at(&self.place)
+        seal::seal(&mut self.luks, &found.secret, self.data.len, context, &mut OsRandom).at(&self.place)
     }
 
     /// The key that gives the right to an edit: the header is the one that was sealed, and meets the caller's policies.

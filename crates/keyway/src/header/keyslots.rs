@@ -2,8 +2,7 @@
 
 use crate::Kdf;
 use keyway_format::luks2::{self, KeyslotKind};
-pub use keyway_volume::KeyslotState;
-use keyway_volume::{Header, Luks};
+use keyway_volume::{Header, KeyslotState, Luks};
 
 /// A keyslot that is in use. See [`Header::keyslots`](crate::Header::keyslots) for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ mod keyslots;
 mod unlock_time;
 
 pub use edit::{LastKeyslot, NewKeyslot};
-pub use keyslots::{Keyslot, KeyslotState, Priority};
+pub use keyslots::{Keyslot, Priority};
 
 use crate::error::At;
 use crate::{Location, Result, Unlock};
@@ -40,7 +40,7 @@ pub struct Header {
     luks: Luks,
     place: Location,
     options: Unlock,
-    data_len: u64,
+    data: DataDevice,
 }
 
 /// A version of LUKS. See [`Header`] for an example.
@@ -87,8 +87,8 @@ pub struct Segment {
 }
 
 impl Header {
-    pub(crate) fn new(luks: Luks, place: Location, options: Unlock, data_len: u64) -> Self {
-        Self { luks, place, options, data_len }
+    pub(crate) fn new(luks: Luks, place: Location, options: Unlock, data: DataDevice) -> Self {
+        Self { luks, place, options, data }
     }
 
     /// The version. See [`Header`] for an example.
@@ -193,13 +193,11 @@ impl Header {
 
     /// What speaks against opening it, one line each, whatever the terms are. See [`Header`] for an example.
     pub fn findings(&self) -> Vec<String> {
-        // Where the header stands is known to whoever opens it only.
-        let data = DataDevice { len: self.data_len, holds_header: false };
-        admission::findings(&self.luks, Some(data)).iter().map(ToString::to_string).collect()
+        admission::findings(&self.luks, Some(self.data)).iter().map(ToString::to_string).collect()
     }
 
-    /// Whether one of LUKS2's two copies is damaged or behind the other. Opening the device for writing mends it.
-    /// See [`Probe`](crate::Probe).
+    /// Whether one of LUKS2's two copies is damaged or behind the other. Whoever reads the header of a device that is open
+    /// for writing mends it, unless something else stands there too. See [`Probe`](crate::Probe) for an example.
     ///
     /// # Errors
     /// It cannot be read.
