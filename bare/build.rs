@@ -1,5 +1,5 @@
-//! Turns the volumes named by `BARE_LUKS1` and `BARE_LUKS2` into constants: what their headers say of the first keyslot and
-//! of the data, the keyslot's area, and the first sector of the data.
+//! Turns the volumes named by `BARE_LUKS1` and `BARE_LUKS2` into constants: what their headers say
+//! of the first keyslot and of the data, the keyslot's area, and the first sector of the data.
 
 use keyway_format::{luks1, luks2};
 use std::fmt::Write;
@@ -30,7 +30,8 @@ fn volume(variable: &str, read: fn(&[u8]) -> Parts) -> String {
     text + " },"
 }
 
-/// What a header says: fields of `Volume` as text, and where (start, length) area and first sector are.
+/// What a header says: fields of `Volume` as text, and where (start,
+/// length) area and first sector are.
 struct Parts {
     fields: String,
     area: (usize, usize),

@@ -1,4 +1,5 @@
-//! QEMU's "virt" board for aarch64: entry, console (a PL011 at 0x09000000), free memory, power off (PSCI).
+//! QEMU's "virt" board for aarch64: entry, console (a PL011 at
+//! 0x09000000), free memory, power off (PSCI).
 
 use core::arch::{asm, global_asm};
 use core::fmt::{self, Write};
@@ -20,8 +21,8 @@ global_asm!(
 );
 
 extern "C" fn start() -> ! {
-    // SAFETY: QEMU is told to give the board more memory than this, image, stack and device tree end below it, and
-    // this function runs once.
+    // SAFETY: QEMU is told to give the board more memory than this, image, stack and device
+    // tree end below it, and this function runs once.
     let memory = unsafe { core::slice::from_raw_parts_mut(FREE as *mut u8, FREE_BYTES) };
     crate::main(&mut Console(()), memory);
     power_off()

@@ -1,7 +1,9 @@
-//! Unlocks LUKS volumes on a bare aarch64 machine: no operating system, no allocator, nothing but memory and a console.
+//! Unlocks LUKS volumes on a bare aarch64 machine: no operating system,
+//! no allocator, nothing but memory and a console.
 //!
-//! A boot loader does the same: KDF, decryption of the keyslot's area, AF merge, the key's digest, and then sectors. The
-//! volumes are constants (`build.rs`); for each the program prints the first line of the first sector, or why not.
+//! A boot loader does the same: KDF, decryption of the keyslot's area, AF merge, the key's
+//! digest, and then sectors. The volumes are constants (`build.rs`); for each the program prints
+//! the first line of the first sector, or why not.
 #![no_std]
 #![no_main]
 

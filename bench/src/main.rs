@@ -1,8 +1,10 @@
-//! `./dev bench engine|peers|doors|storage`: Keyway and other people's code, measured in turns in one run.
+//! `./dev bench engine|peers|doors|storage`: Keyway and other
+//! people's code, measured in turns in one run.
 //!
-//! `engine` is every cipher, mode and KDF in memory; `peers` is also whole programs on whole volumes; `doors` is opened
-//! volumes as other programs use them; `storage` is ways to read the image below them. Absolute figures belong to one machine and one hour; the ratio of two programs measured in turns carries over. Nothing here decides
-//! whether a test passes.
+//! `engine` is every cipher, mode and KDF in memory; `peers` is also whole programs on whole
+//! volumes; `doors` is opened volumes as other programs use them; `storage` is ways to read the
+//! image below them. Absolute figures belong to one machine and one hour; the ratio of two programs
+//! measured in turns carries over. Nothing here decides whether a test passes.
 
 mod doors;
 mod engine;

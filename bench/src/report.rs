@@ -45,7 +45,8 @@ impl Table {
         }
     }
 
-    /// Prints how many goals were reached, which were not, and what was not there. False when contestants disagreed.
+    /// Prints how many goals were reached, which were not, and what was
+    /// not there. False when contestants disagreed.
     pub(crate) fn end(&self) -> bool {
         println!("\n{} goals reached, {} not", self.reached, self.missed.len());
         self.missed.iter().for_each(|line| println!("  not reached: {line}"));

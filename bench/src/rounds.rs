@@ -1,4 +1,5 @@
-//! Rounds: every contestant once, then every contestant again. What disturbs the machine disturbs all of them.
+//! Rounds: every contestant once, then every contestant again. What
+//! disturbs the machine disturbs all of them.
 
 /// Something to measure, by two or more contestants; the first one is Keyway.
 pub(crate) struct Case {
@@ -44,7 +45,8 @@ pub(crate) enum Unit {
     Microseconds,
 }
 
-/// What Keyway's median shall be: in relation to the peer that the goal stands beside, or by itself.
+/// What Keyway's median shall be: in relation to the peer that the
+/// goal stands beside, or by itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
     RatioAtLeast(f64),
@@ -128,8 +130,8 @@ impl Samples {
         quantile(&self.floors, 0.5)
     }
 
-    /// Keyway over another contestant: the median of the rounds' ratios, so that a disturbance that lasts longer than a
-    /// round changes nothing.
+    /// Keyway over another contestant: the median of the rounds' ratios, so that a disturbance that
+    /// lasts longer than a round changes nothing.
     pub(crate) fn ratio(&self, contestant: usize) -> Option<f64> {
         let pairs = self.values[0].iter().zip(&self.values[contestant]);
         quantile(&pairs.map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>(), 0.5)

@@ -1,14 +1,15 @@
 //! How one sample is taken: processor time of one thread, or wall time of several.
 //!
-//! A thread's own clock (CLOCK_THREAD_CPUTIME_ID) stands while the thread does not run, so that other work on the machine
-//! takes less of the figure. Memory is aligned to pages, as a page cache's or a server's buffers are.
+//! A thread's own clock (CLOCK_THREAD_CPUTIME_ID) stands while the thread does not run,
+//! so that other work on the machine takes less of the figure. Memory is aligned to
+//! pages, as a page cache's or a server's buffers are.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The rate of one thread that does the same work on the same `len` bytes again and again, in 10^6 bytes a second of its
-/// own time.
+/// The rate of one thread that does the same work on the same `len` bytes again and
+/// again, in 10^6 bytes a second of its own time.
 pub(crate) fn rate(len: usize, mut work: impl FnMut(&mut [u8]) + 'static) -> impl FnMut() -> f64 {
     let mut memory = vec![0x5a; len + PAGE];
     move || {
@@ -26,7 +27,8 @@ pub(crate) fn rate(len: usize, mut work: impl FnMut(&mut [u8]) + 'static) -> imp
     }
 }
 
-/// The rate of `threads` threads together, each on `len` bytes of its own, in 10^6 bytes a second of wall time.
+/// The rate of `threads` threads together, each on `len` bytes of its
+/// own, in 10^6 bytes a second of wall time.
 pub(crate) fn rate_of_threads(
     threads: usize,
     len: usize,

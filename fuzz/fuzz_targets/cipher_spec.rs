@@ -13,7 +13,8 @@ fuzz_target!(|text: &str| {
         }
         assert!(spec.check_key_bits(7).is_err());
         assert!(spec.sector_sizes().next() == Some(SectorSize::S512));
-        // (Not the same text: an empty IV, which a mode without one ignores, leaves no trace in two fields.)
+        // (Not the same text: an empty IV, which a mode without one
+        // ignores, leaves no trace in two fields.)
         let (name, mode) = (spec.cipher_name(), spec.mode_name());
         let parts = CipherSpec::from_parts(&name, &mode);
         assert!(parts.is_ok_and(|parts| parts.means(&spec)), "{text:?} has parts {name:?} and {mode:?}");

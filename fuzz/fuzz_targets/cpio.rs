@@ -1,4 +1,5 @@
-//! Archives written from whatever the fuzzer thinks of: read again they are the same, appended to whatever else they are found behind it.
+//! Archives written from whatever the fuzzer thinks of: read again they are the same,
+//! appended to whatever else they are found behind it.
 #![no_main]
 
 use arbitrary::Arbitrary;

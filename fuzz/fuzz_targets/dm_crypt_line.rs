@@ -1,5 +1,6 @@
-//! dm-crypt's table lines, as kernels newer than this program may write them: what parses is written again so that it
-//! means the same, and what the kernel itself would write comes back byte for byte.
+//! dm-crypt's table lines, as kernels newer than this program may write them:
+//! what parses is written again so that it means the same, and what the
+//! kernel itself would write comes back byte for byte.
 #![no_main]
 
 use keyway_attach::dm::crypt::Line;

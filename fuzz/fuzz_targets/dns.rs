@@ -1,4 +1,5 @@
-//! DNS: whatever a server sends to a question is an answer to it or none, and holds no more than one answer can.
+//! DNS: whatever a server sends to a question is an answer to it or
+//! none, and holds no more than one answer can.
 #![no_main]
 
 use keyway_resolve::message::{Answer, Kind, answer, question};

@@ -1,4 +1,5 @@
-//! Device trees and FIT images: what is read is written again as the same tree, and that to the same bytes.
+//! Device trees and FIT images: what is read is written again as the
+//! same tree, and that to the same bytes.
 #![no_main]
 
 use keyway_boot::fdt::Tree;

@@ -1,4 +1,5 @@
-//! GRUB's oracle over hostile headers, and the modules of a hostile image: a verdict whatever the bytes, each keyslot once, and never a panic.
+//! GRUB's oracle over hostile headers, and the modules of a hostile image: a verdict whatever
+//! the bytes, each keyslot once, and never a panic.
 #![no_main]
 
 use keyway_boot::loader::grub::{Disk, Loader, Version, installed};

@@ -1,4 +1,5 @@
-//! Initramfs images: archives one behind the other, plain and packed. Whatever they hold, reading ends with an inventory or a reason.
+//! Initramfs images: archives one behind the other, plain and packed. Whatever they
+//! hold, reading ends with an inventory or a reason.
 #![no_main]
 
 use keyway_boot::initramfs::cpio::Archive;

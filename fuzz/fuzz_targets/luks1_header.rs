@@ -1,4 +1,5 @@
-//! LUKS1 headers: what is accepted is written back to the byte and keeps its promises; repair gives a valid header.
+//! LUKS1 headers: what is accepted is written back to the byte and
+//! keeps its promises; repair gives a valid header.
 #![no_main]
 
 use keyway_format::luks1::Header;

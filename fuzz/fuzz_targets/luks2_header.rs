@@ -1,5 +1,5 @@
-//! The start of a device as both copies of a LUKS2 header: as it is, and once more with its checksums mended, because
-//! no mutation finds a SHA-256.
+//! The start of a device as both copies of a LUKS2 header: as it is, and once more with its
+//! checksums mended, because no mutation finds a SHA-256.
 #![no_main]
 
 use keyway_crypto::Hash;
@@ -47,7 +47,8 @@ fn check(device: &[u8]) {
     }
 }
 
-/// Puts the right SHA-256 into the copy at `offset`, growing the device with zeros where it is too short.
+/// Puts the right SHA-256 into the copy at `offset`, growing the
+/// device with zeros where it is too short.
 fn mend(device: &mut Vec<u8>, offset: usize, copy: Copy) -> Option<usize> {
     let header =
         BinaryHeader::parse(device.get(offset..)?, copy).ok().filter(|header| header.size <= LARGEST)?;

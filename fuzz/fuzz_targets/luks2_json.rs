@@ -1,4 +1,5 @@
-//! LUKS2 metadata: accepted text is written back to the byte; edits leave either the old document or a valid new one.
+//! LUKS2 metadata: accepted text is written back to the byte; edits
+//! leave either the old document or a valid new one.
 //!
 //! The input is the JSON text, a NUL, and bytes from which edits are made.
 #![no_main]

@@ -1,7 +1,9 @@
-//! The NBD client with a server that says anything: every request ends, in an answer or an error, and none panics.
+//! The NBD client with a server that says anything: every request
+//! ends, in an answer or an error, and none panics.
 //!
-//! The first byte chooses how the server begins: 0 with its own bytes, others with the handshake for one of three forms of
-//! headers. All that follows is sent as it is, whatever the client asks; its requests are numbered from 1.
+//! The first byte chooses how the server begins: 0 with its own bytes, others with the
+//! handshake for one of three forms of headers. All that follows is sent as it is, whatever the
+//! client asks; its requests are numbered from 1.
 #![no_main]
 
 use keyway_attach::nbd::Uri;

@@ -1,8 +1,8 @@
-//! The NBD server with a client that sends anything: it ends with the client, keeps its storage's length, and everything
-//! it says after a proper handshake is a reply of the protocol.
+//! The NBD server with a client that sends anything: it ends with the client, keeps its storage's
+//! length, and everything it says after a proper handshake is a reply of the protocol.
 //!
-//! The first byte chooses how the client begins: 0 with its own bytes, others with the handshake for one of three forms
-//! of headers. All that follows is sent as it is.
+//! The first byte chooses how the client begins: 0 with its own bytes, others with the handshake
+//! for one of three forms of headers. All that follows is sent as it is.
 #![no_main]
 
 use keyway_attach::Export;
@@ -93,6 +93,6 @@ fn check(headers: Headers, said: &[u8]) {
 /// The export's, in bytes.
 const LENGTH: usize = 64 << 10;
 
-/// What the server says in a handshake with chunks: its greeting, acknowledgements (20 bytes each), the context (4 and its
-/// name) and the export's facts (12).
+/// What the server says in a handshake with chunks: its greeting, acknowledgements (20 bytes each),
+/// the context (4 and its name) and the export's facts (12).
 const HANDSHAKE: usize = 18 + 20 + (20 + 4 + 15 + 20) + (20 + 12 + 20);

@@ -1,4 +1,5 @@
-//! Texts of /proc/crypto, which may be anybody's file: whatever they say, the drivers have an order and somebody's choice.
+//! Texts of /proc/crypto, which may be anybody's file: whatever they say,
+//! the drivers have an order and somebody's choice.
 #![no_main]
 
 use keyway_measure::kernel::{Algorithm, Registry, Running, User, Version, proc_crypto};

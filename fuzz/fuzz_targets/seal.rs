@@ -1,4 +1,5 @@
-//! Seals: any token is read or refused, and what is read of it is written as a token that reads the same.
+//! Seals: any token is read or refused, and what is read of it is
+//! written as a token that reads the same.
 #![no_main]
 
 use keyway_volume::seal::Seal;

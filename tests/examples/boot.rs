@@ -1,9 +1,12 @@
-//! `./dev bench boot`: what stands between power-on and the root file system beside key derivation: from start to prompt on this machine, and
-//! `keyway unlock` beside `keyway open` and `cryptsetup open` under Debian's kernel in QEMU, in turns.
+//! `./dev bench boot`: what stands between power-on and the root file system beside key derivation:
+//! from start to prompt on this machine, and `keyway unlock` beside `keyway open` and `cryptsetup
+//! open` under Debian's kernel in QEMU, in turns.
 //!
-//! The machine in QEMU counts instructions instead of seconds, 500 million of them to one: what else this computer does changes nothing, but
-//! its milliseconds are not those of hardware, and one processor does what two would do side by side. `open` takes two turns a round, whose ratio
-//! is what chance makes of two like things. `--only TEXT` takes the rows with that text, `--rounds N` as many turns.
+//! The machine in QEMU counts instructions instead of seconds, 500 million of them to one:
+//! what else this computer does changes nothing, but its milliseconds are not those of
+//! hardware, and one processor does what two would do side by side. `open` takes two turns
+//! a round, whose ratio is what chance makes of two like things. `--only TEXT` takes the
+//! rows with that text, `--rounds N` as many turns.
 
 use keyway_tests::peers::CHEAP_ARGON2;
 use keyway_tests::vm::{Machine, is_prepared};

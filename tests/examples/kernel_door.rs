@@ -1,7 +1,8 @@
-//! `./dev bench kernel-door`: from the command to the first sector read from the mapped device, under Debian's kernel in
-//! QEMU, Keyway and cryptsetup in turns.
+//! `./dev bench kernel-door`: from the command to the first sector read from the mapped device,
+//! under Debian's kernel in QEMU, Keyway and cryptsetup in turns.
 //!
-//! The machine is emulated: its seconds are not those of hardware, its ratios hold for what both programs do alike.
+//! The machine is emulated: its seconds are not those of hardware,
+//! its ratios hold for what both programs do alike.
 
 use keyway_tests::Scratch;
 use keyway_tests::vm::{Machine, is_prepared};

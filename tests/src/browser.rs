@@ -1,4 +1,5 @@
-//! A real browser without a window: Chromium, told what to do by chromedriver (W3C WebDriver, JSON over HTTP).
+//! A real browser without a window: Chromium, told what to do by
+//! chromedriver (W3C WebDriver, JSON over HTTP).
 
 use crate::{Background, Run, Scratch, skip};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! A machine of any architecture that somebody boots by hand: QEMU, with its serial console read and typed at.
+//! A machine of any architecture that somebody boots by hand: QEMU,
+//! with its serial console read and typed at.
 //!
 //! What the machine writes to its disks is gone with it, so that machines may share a volume.
 
@@ -262,5 +263,6 @@ fn until_prompt(monitor: &mut UnixStream) -> std::io::Result<String> {
 }
 
 const MONITOR: &str = "(qemu) ";
-/// Longest wait for a text or the end, if nothing else is said: emulated machines beside other tests are slow.
+/// Longest wait for a text or the end, if nothing else is said:
+/// emulated machines beside other tests are slow.
 const PATIENCE: Duration = Duration::from_secs(150);

@@ -1,6 +1,8 @@
-//! Data that no mistake reproduces: deterministic, different for every seed and offset, never zeros.
+//! Data that no mistake reproduces: deterministic, different for
+//! every seed and offset, never zeros.
 //!
-//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+//! number generators", OOPSLA 2014).
 
 /// `len` bytes that depend on `seed` only.
 pub fn random(seed: u64, len: usize) -> Vec<u8> {

@@ -7,9 +7,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// An image of Debian's kernel, with these modules beside those that it takes by itself. mkinitramfs looks for the kernel where systems
-/// have theirs: it runs as the root of a namespace of its own, where an overlay puts it there. `None` where nobody may do that.
-/// Say `need!` of mkinitramfs, unshare and zstd first.
+/// An image of Debian's kernel, with these modules beside those that it takes by itself.
+/// mkinitramfs looks for the kernel where systems have theirs: it runs as the root of a
+/// namespace of its own, where an overlay puts it there. `None` where nobody may do that. Say
+/// `need!` of mkinitramfs, unshare and zstd first.
 pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf> {
     let (image, work) = (scratch.path(name), scratch.path(&format!("{name}.work")));
     for directory in ["upper", "inner", "config/conf.d", "config/hooks", "config/scripts"] {

@@ -1,9 +1,11 @@
-//! fio's own verification of a volume behind a door: random writes of any length at any place, trims beside them, flushes
-//! between them; every block says where it belongs and carries a CRC32C of its random content. Another fio, elsewhere,
-//! makes up the same blocks once more and looks for them.
+//! fio's own verification of a volume behind a door: random writes of any length at
+//! any place, trims beside them, flushes between them; every block says where it
+//! belongs and carries a CRC32C of its random content. Another fio, elsewhere, makes
+//! up the same blocks once more and looks for them.
 //!
-//! The volume's beginning is cut into stripes, each with a job of its own: all run at once, over NBD each through a
-//! connection of its own. No stripe and no block begins at a sector, so that jobs share sectors with their neighbours.
+//! The volume's beginning is cut into stripes, each with a job of its own: all run at once,
+//! over NBD each through a connection of its own. No stripe and no block begins at a sector, so
+//! that jobs share sectors with their neighbours.
 
 use crate::peers::peer;
 use crate::run::Run;
@@ -41,7 +43,8 @@ enum Job {
     Trim,
 }
 
-/// What was written before must not be taken for what was written last: a block says which checksum it has.
+/// What was written before must not be taken for what was written
+/// last: a block says which checksum it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
     /// With xxhash.
@@ -78,7 +81,8 @@ pub fn trimmed(door: Door, round: Round) -> impl Iterator<Item = Range<usize>> {
     trimmed.map(|number| (number * STRIPE) as usize..((number + 1) * STRIPE) as usize)
 }
 
-/// An ext4 with fio and all libraries that it loads, for machines that have neither: `LD_LIBRARY_PATH=/mnt/lib /mnt/fio`.
+/// An ext4 with fio and all libraries that it loads, for machines that
+/// have neither: `LD_LIBRARY_PATH=/mnt/lib /mnt/fio`.
 #[track_caller]
 pub fn disk(scratch: &Scratch) -> PathBuf {
     let program = skip::find("fio").expect("need!(\"fio\") first");
@@ -180,7 +184,8 @@ iodepth=8
 verify_fatal=1
 ";
 
-/// One at a time: a trim that is answered after the write behind it was sent would be a mistake of fio's.
+/// One at a time: a trim that is answered after the write behind it
+/// was sent would be a mistake of fio's.
 const TRIM_AND_WRITE: &str = "\
 rw=randtrimwrite
 bsrange=601-60100

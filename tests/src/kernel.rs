@@ -1,4 +1,5 @@
-//! Questions to the kernel's dm-crypt: a table line each, put to it by `kernel-sectors` inside the test machine.
+//! Questions to the kernel's dm-crypt: a table line each, put to it
+//! by `kernel-sectors` inside the test machine.
 //!
 //! The program's command line, lines and answers are described at its `main.rs`.
 
@@ -102,7 +103,8 @@ impl Answer {
 pub struct Answers {
     /// In the order of the questions.
     pub each: Vec<Answer>,
-    /// The names of the ciphers, hashes and instantiated modes that the kernel has ("aes", "sha256", "xts(aes)").
+    /// The names of the ciphers, hashes and instantiated modes that
+    /// the kernel has ("aes", "sha256", "xts(aes)").
     pub algorithms: BTreeSet<String>,
 }
 
@@ -132,8 +134,8 @@ pub fn ask(machine: Machine, program: &str, questions: &[Question]) -> Answers {
     Answers { each: answers.into_iter().flatten().collect(), algorithms }
 }
 
-/// 256 bits that any change of a word changes. Not for enemies: nobody forges ciphertexts here, and under emulation a
-/// cryptographic hash would cost more than the cipher.
+/// 256 bits that any change of a word changes. Not for enemies: nobody forges ciphertexts here, and
+/// under emulation a cryptographic hash would cost more than the cipher.
 pub fn fingerprint(bytes: &[u8]) -> String {
     let mut lanes: [u64; 4] = [1, 2, 3, 4];
     for words in bytes.as_chunks::<32>().0 {

@@ -1,4 +1,5 @@
-//! What every proof shares: scratch directories, commands with a time limit, random data, skips by name.
+//! What every proof shares: scratch directories, commands with a time
+//! limit, random data, skips by name.
 //!
 //! A proof runs real programs on real files:
 //!
@@ -15,8 +16,9 @@
 //! }
 //! ```
 //!
-//! Environment: `KEYWAY_BIN` is the program under test (without it, this workspace's debug build is made and used);
-//! `KEYWAY_SKIPS` is a file that collects the tests left out; `KEYWAY_SCRATCH` is where scratch directories go.
+//! Environment: `KEYWAY_BIN` is the program under test (without it, this workspace's debug
+//! build is made and used); `KEYWAY_SKIPS` is a file that collects the tests left out;
+//! `KEYWAY_SCRATCH` is where scratch directories go.
 
 pub mod background;
 pub mod browser;

@@ -1,4 +1,5 @@
-//! All the memory of another process, as a debugger or a core dump would show it (proc(5): maps, smaps, mem).
+//! All the memory of another process, as a debugger or a core dump
+//! would show it (proc(5): maps, smaps, mem).
 
 use std::fs::{self, File};
 use std::io;

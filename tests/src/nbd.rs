@@ -1,4 +1,5 @@
-//! A small NBD client that says exactly what it is told to, over a unix socket: one request at a time, simple replies.
+//! A small NBD client that says exactly what it is told to, over a unix
+//! socket: one request at a time, simple replies.
 //!
 //! NetworkBlockDevice/nbd, doc/proto.md: fixed newstyle handshake with NBD_OPT_GO, then requests.
 
@@ -7,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Whether a server listens there, without being its client (one that serves a single client would end). A socket's file is
-/// there a moment earlier, while connections are still refused.
+/// Whether a server listens there, without being its client (one that serves a single client would
+/// end). A socket's file is there a moment earlier, while connections are still refused.
 pub fn listens(socket: &Path) -> bool {
     // proc(5): Num RefCount Protocol Flags Type St Inode Path.
     let sockets = std::fs::read_to_string("/proc/net/unix").expect("Linux has it");

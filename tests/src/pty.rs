@@ -1,4 +1,5 @@
-//! A person at a terminal: a program on a pseudoterminal of its own, prompts waited for, answers typed.
+//! A person at a terminal: a program on a pseudoterminal of its own,
+//! prompts waited for, answers typed.
 
 use crate::run::Run;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -34,14 +35,17 @@ pub struct Ending {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Terminal {
-    /// Starts `run` with a pseudoterminal as its controlling terminal and all three streams. Needs `setsid`.
+    /// Starts `run` with a pseudoterminal as its controlling terminal
+    /// and all three streams. Needs `setsid`.
     pub fn start(run: &Run) -> Self {
         let (person, program) = pair();
         let side = || Stdio::from(program.try_clone().expect("a descriptor"));
-        // Whoever runs the tests in the background may have told them to ignore Ctrl-C; a terminal's programs do not.
+        // Whoever runs the tests in the background may have told them to
+        // ignore Ctrl-C; a terminal's programs do not.
         let mut command = Command::new("env");
         command.arg("--default-signal=INT,HUP,TERM").arg("setsid");
-        // The session leader takes the terminal on its standard input; setsid does it, so that we need no unsafe code.
+        // The session leader takes the terminal on its standard input; setsid
+        // does it, so that we need no unsafe code.
         command.arg("--ctty").arg("--wait").arg(run.program()).args(run.arguments()).env("LC_ALL", "C");
         if let Some(directory) = run.working_directory() {
             command.current_dir(directory);

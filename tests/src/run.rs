@@ -1,4 +1,5 @@
-//! Running a program: standard input given, output captured, a time limit, and assertions that show the whole story.
+//! Running a program: standard input given, output captured, a time
+//! limit, and assertions that show the whole story.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -105,7 +106,8 @@ impl Run {
         self.outcome_while(|_| true).unwrap_or_else(|outcome| panic!("killed after {limit:?}\n{outcome}"))
     }
 
-    /// Runs it, whatever the exit code, within its limit and while `goes_on` after so much time; else it is killed.
+    /// Runs it, whatever the exit code, within its limit and while
+    /// `goes_on` after so much time; else it is killed.
     #[track_caller]
     pub fn outcome_while(&self, goes_on: impl Fn(Duration) -> bool) -> Result<Outcome, Outcome> {
         let line = self.to_string();
@@ -125,7 +127,8 @@ impl Run {
         if code.is_some() { Ok(outcome) } else { Err(outcome) }
     }
 
-    /// Starts it with pipes on all three streams and returns at once: for programs that run while another does.
+    /// Starts it with pipes on all three streams and returns at once:
+    /// for programs that run while another does.
     pub fn spawn(&self) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).envs(self.envs.iter().map(|(k, v)| (k, v)));
@@ -212,8 +215,8 @@ fn drain(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u
     })
 }
 
-/// Feeds from a thread: a program that writes before it has read everything would otherwise block both sides. A
-/// program may also exit without reading: the broken pipe is its choice.
+/// Feeds from a thread: a program that writes before it has read everything would otherwise block
+/// both sides. A program may also exit without reading: the broken pipe is its choice.
 fn feed(child: &mut Child, bytes: Vec<u8>) {
     if let Some(mut stdin) = child.stdin.take() {
         thread::spawn(move || {

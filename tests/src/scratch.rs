@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A temporary directory, removed on drop (kept when the test panics, so that the evidence can be looked at, if
-/// `KEYWAY_KEEP` is set).
+/// A temporary directory, removed on drop (kept when the test panics, so that the
+/// evidence can be looked at, if `KEYWAY_KEEP` is set).
 #[derive(Debug)]
 pub struct Scratch {
     root: PathBuf,

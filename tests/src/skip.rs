@@ -4,7 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Returns from the test, recording it as left out, when one of the named programs is not installed.
+/// Returns from the test, recording it as left out, when one of the
+/// named programs is not installed.
 #[macro_export]
 macro_rules! need {
     ($($program:expr),+ $(,)?) => {
@@ -26,7 +27,8 @@ macro_rules! need_that {
     };
 }
 
-/// The path of the function it stands in. (The thread's name would be "main" where one thread runs all tests.)
+/// The path of the function it stands in. (The thread's name would be
+/// "main" where one thread runs all tests.)
 #[macro_export]
 macro_rules! test_name {
     () => {{
@@ -35,7 +37,8 @@ macro_rules! test_name {
     }};
 }
 
-/// The program's path, looked for in `PATH` and in the system directories that an ordinary user's `PATH` lacks.
+/// The program's path, looked for in `PATH` and in the system
+/// directories that an ordinary user's `PATH` lacks.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -44,7 +47,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// Notes that `test` was left out. [`need!`](crate::need) and [`need_that!`](crate::need_that) call it.
+/// Notes that `test` was left out. [`need!`](crate::need) and
+/// [`need_that!`](crate::need_that) call it.
 pub fn record(test: &str, reason: &str) {
     let line = format!("{test}: {reason}\n");
     eprint!("left out: {line}");

@@ -1,9 +1,9 @@
 //! A virtual machine that runs Debian's kernel: disks in, lines `KEY=VALUE` out.
 //!
-//! `tests/vm/prepare` provides the kernel and a RAM disk (busybox, cryptsetup, modules). A scenario is a shell script
-//! appended to it as a second cpio archive: the kernel unpacks archives one after the other. What the script prints
-//! on standard output arrives through the second serial port; the first carries what the kernel has to say, and is
-//! shown when something goes wrong.
+//! `tests/vm/prepare` provides the kernel and a RAM disk (busybox, cryptsetup, modules). A scenario
+//! is a shell script appended to it as a second cpio archive: the kernel unpacks archives one after
+//! the other. What the script prints on standard output arrives through the second serial port; the
+//! first carries what the kernel has to say, and is shown when something goes wrong.
 
 use crate::peers::{peer, program};
 use crate::run::Run;
@@ -32,7 +32,8 @@ pub fn prepared(path: &str) -> PathBuf {
     directory().join(path)
 }
 
-/// A module of Debian's kernel ("null_blk") that the machine does not load by itself; `None` where `./dev` has fetched none.
+/// A module of Debian's kernel ("null_blk") that the machine does not load by
+/// itself; `None` where `./dev` has fetched none.
 pub fn module(name: &str) -> Option<Vec<u8>> {
     let mut folders = vec![prepared("kernel/lib/modules")];
     while let Some(folder) = folders.pop() {
@@ -116,15 +117,15 @@ impl Machine {
         self
     }
 
-    /// More processors than one. (Emulated ones wait for each other: where tests run side by side, several make a machine
-    /// slower, for all that runs on one of them.)
+    /// More processors than one. (Emulated ones wait for each other: where tests run side by side,
+    /// several make a machine slower, for all that runs on one of them.)
     pub fn processors(mut self, count: u32) -> Self {
         self.processors = Some(count);
         self
     }
 
-    /// Its clock counts the instructions of its one processor, two nanoseconds each: what takes as many takes as long, whatever else
-    /// this computer does meanwhile.
+    /// Its clock counts the instructions of its one processor, two nanoseconds each: what takes as
+    /// many takes as long, whatever else this computer does meanwhile.
     pub fn counting_instructions(mut self) -> Self {
         self.counts = true;
         self
@@ -136,7 +137,8 @@ impl Machine {
         self
     }
 
-    /// Boots, runs `script` with `sh -eu`, powers off. The script must end with exit code 0 within the limit.
+    /// Boots, runs `script` with `sh -eu`, powers off. The script
+    /// must end with exit code 0 within the limit.
     #[track_caller]
     pub fn run(mut self, script: &str) -> Report {
         self.files.push(("scenario".into(), format!("echo {BEGUN}\n{script}").into()));
@@ -232,8 +234,9 @@ impl Report {
     }
 }
 
-/// One entry of a "newc" cpio archive (Linux, Documentation/driver-api/early-userspace/buffer-format.rst): 110 bytes of
-/// ASCII header, the name with its NUL, the content; name and content each padded to four bytes.
+/// One entry of a "newc" cpio archive (Linux,
+/// Documentation/driver-api/early-userspace/buffer-format.rst): 110 bytes of ASCII header, the name
+/// with its NUL, the content; name and content each padded to four bytes.
 fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, content: &[u8]) {
     let mut header = String::from("070701");
     let (user, group, links, time, device) = (0, 0, 1, 0, 0);
@@ -252,12 +255,13 @@ fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, conte
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails half-way is common on CI machines,
-/// and an emulated boot takes two seconds.
+/// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails half-way is
+/// common on CI machines, and an emulated boot takes two seconds.
 const EMULATED: &str = "-accel tcg,thread=multi -cpu max";
 /// 2^1 ns for each instruction; waiting takes none of our time.
 const COUNTED: &str = "-accel tcg,thread=single -icount shift=1,sleep=off -cpu max";
-/// What a scenario says first. An emulated machine that stalls while it boots (seen once) never gets there.
+/// What a scenario says first. An emulated machine that stalls while
+/// it boots (seen once) never gets there.
 const BEGUN: &str = "BEGUN";
 const BOOTS_WITHIN: Duration = Duration::from_secs(100);
 

@@ -1,10 +1,13 @@
-//! The aarch64 binary, run by an emulator, beside this machine's binary and the real cryptsetup, on the same volumes.
+//! The aarch64 binary, run by an emulator, beside this machine's
+//! binary and the real cryptsetup, on the same volumes.
 //!
-//! `./dev test aarch64` names the emulated program in `KEYWAY_EMULATED_BIN`, once for each core that it emulates.
+//! `./dev test aarch64` names the emulated program in
+//! `KEYWAY_EMULATED_BIN`, once for each core that it emulates.
 
 use keyway_tests::{Run, Scratch, cryptsetup, keyway, need, need_that, random};
 
-/// LUKS1 and LUKS2 with every KDF, in modes that AES instructions speed up; costs are low, the emulator is slow.
+/// LUKS1 and LUKS2 with every KDF, in modes that AES instructions
+/// speed up; costs are low, the emulator is slow.
 const VOLUMES: [&str; 7] = [
     "--type luks1 --pbkdf-force-iterations 1000 -h sha1",
     "--type luks1 --pbkdf-force-iterations 1000 -h sha512 -c aes-cbc-essiv:sha256 -s 256",

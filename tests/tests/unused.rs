@@ -1,4 +1,5 @@
-//! What `keyway_volume::Unneeded` takes for free, against `dumpe2fs` on file systems of the real `mke2fs`.
+//! What `keyway_volume::Unneeded` takes for free, against `dumpe2fs`
+//! on file systems of the real `mke2fs`.
 
 use keyway_tests::{Scratch, need, peer};
 use keyway_volume::{Storage, Unneeded, storage::File};

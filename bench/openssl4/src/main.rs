@@ -1,7 +1,9 @@
-//! Builds OpenSSL 4 once, as a shared library: `openssl4 DIRECTORY` makes `DIRECTORY/libcrypto4.so`.
+//! Builds OpenSSL 4 once, as a shared library: `openssl4 DIRECTORY`
+//! makes `DIRECTORY/libcrypto4.so`.
 //!
-//! The crate `openssl-src` makes a static library. Its symbols are those of Debian's libcrypto, so it must not be linked
-//! into the program that measures both; a shared library that binds its own symbols may be loaded beside the other.
+//! The crate `openssl-src` makes a static library. Its symbols are those of Debian's libcrypto,
+//! so it must not be linked into the program that measures both; a shared library that binds
+//! its own symbols may be loaded beside the other.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

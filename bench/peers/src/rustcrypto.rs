@@ -1,4 +1,5 @@
-//! Sector ciphers of RustCrypto's block ciphers, of the crate `xts-mode`, and of the crates for wide modes.
+//! Sector ciphers of RustCrypto's block ciphers, of the crate
+//! `xts-mode`, and of the crates for wide modes.
 
 use crate::{Order, Work};
 use aes::{Aes128, Aes192, Aes256};
@@ -69,7 +70,8 @@ where
     }))
 }
 
-/// CBC through the crate `cbc`; IVs are little-endian sector numbers, or ESSIV over AES-256 and SHA-256.
+/// CBC through the crate `cbc`; IVs are little-endian sector numbers,
+/// or ESSIV over AES-256 and SHA-256.
 fn cbc<C>(order: Order<'_>) -> Option<Work>
 where
     C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt + 'static,

@@ -1,4 +1,5 @@
-//! FUSE: the plaintext as a file, beside a pass-through of the raw file and nbdkit's luks filter behind nbdfuse.
+//! FUSE: the plaintext as a file, beside a pass-through of the raw
+//! file and nbdkit's luks filter behind nbdfuse.
 
 use crate::doors::fio::Job;
 use crate::doors::server::Server;

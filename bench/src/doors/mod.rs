@@ -1,4 +1,5 @@
-//! `./dev bench doors`: an opened volume as other programs use it, beside nbdkit, QEMU and FUSE's own pass-through.
+//! `./dev bench doors`: an opened volume as other programs use it,
+//! beside nbdkit, QEMU and FUSE's own pass-through.
 
 mod fio;
 mod fuse;
@@ -8,6 +9,7 @@ mod server;
 use crate::options::Options;
 use crate::rounds::Case;
 
-/// What is measured, in the order of the table. A section's servers and volumes are gone before the next one begins.
+/// What is measured, in the order of the table. A section's servers
+/// and volumes are gone before the next one begins.
 pub(crate) const SECTIONS: [fn(&Options) -> Vec<Case>; 4] =
     [nbd::cases, nbd::connections, nbd::memory, fuse::cases];

@@ -1,4 +1,5 @@
-//! NBD servers of the same LUKS1 volume (the format that nbdkit knows): fio's and libnbd's clients on a Unix socket.
+//! NBD servers of the same LUKS1 volume (the format that nbdkit
+//! knows): fio's and libnbd's clients on a Unix socket.
 
 use crate::doors::fio::{Job, Outcome};
 use crate::doors::server::Server;
@@ -40,7 +41,8 @@ pub(crate) fn connections(options: &Options) -> Vec<Case> {
     rows.iter().map(case).collect()
 }
 
-/// What the server takes while 64 requests of 1 MiB are in flight, over one connection and over four.
+/// What the server takes while 64 requests of 1 MiB are in flight,
+/// over one connection and over four.
 pub(crate) fn memory(options: &Options) -> Vec<Case> {
     let title = |jobs: u32| format!("NBD peak memory, 64 × 1 MiB in flight, {jobs} connections");
     let case = |jobs: u32| {
@@ -195,7 +197,8 @@ impl Keyway {
     }
 }
 
-/// Keyway and its peers, each with a copy of its own: programs refuse to share a volume that they write.
+/// Keyway and its peers, each with a copy of its own: programs refuse
+/// to share a volume that they write.
 struct Servers {
     _peers: [Server; 3],
     sockets: [PathBuf; 3],

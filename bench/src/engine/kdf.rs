@@ -144,7 +144,8 @@ fn filled(cost: [u32; 3], derive: impl Fn([u32; 3], &mut [u8]) -> bool + 'static
     })
 }
 
-/// Keyway's own rounds on memory that fits the second-level cache, times the cores that the lanes can use.
+/// Keyway's own rounds on memory that fits the second-level cache,
+/// times the cores that the lanes can use.
 fn in_cache(lanes: u32) -> Floor {
     let mut one = filled([400, 256, 1], keyway_argon2id);
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(lanes as usize);

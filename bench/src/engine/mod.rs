@@ -1,8 +1,9 @@
-//! `./dev bench engine`: every cipher, mode and KDF in memory, beside everybody who has it, over what the CPU could do.
+//! `./dev bench engine`: every cipher, mode and KDF in memory, beside
+//! everybody who has it, over what the CPU could do.
 //!
-//! A row shows Keyway's median with half the distance of its quartiles, each peer's, the ratio, and what is wanted. Below it
-//! stand the floor (what the instructions or bytes that cannot be saved would take on this CPU, measured in this run) and
-//! what keeps Keyway from it. MB are 10^6 bytes.
+//! A row shows Keyway's median with half the distance of its quartiles, each peer's, the ratio, and
+//! what is wanted. Below it stand the floor (what the instructions or bytes that cannot be saved
+//! would take on this CPU, measured in this run) and what keeps Keyway from it. MB are 10^6 bytes.
 
 mod floors;
 mod kdf;

@@ -1,4 +1,5 @@
-//! Keyslots tried side by side on one thread, beside one of them alone: what a passphrase costs that fits the last slot.
+//! Keyslots tried side by side on one thread, beside one of them alone:
+//! what a passphrase costs that fits the last slot.
 
 use crate::options::Options;
 use crate::rounds::{Case, Goal, Sample, Unit};

@@ -1,4 +1,5 @@
-//! Two threads beside one, on wall time: what a second core brings when nothing is shared but the key.
+//! Two threads beside one, on wall time: what a second core brings
+//! when nothing is shared but the key.
 
 use super::sectors::{CIPHERS, Direction, Subject};
 use crate::options::Options;

@@ -1,8 +1,9 @@
-//! Other people's cryptography, loaded when the program runs: two OpenSSLs that would clash in one link live side by side,
-//! and a library that is not there is a row that says so.
+//! Other people's cryptography, loaded when the program runs: two OpenSSLs that would clash in one
+//! link live side by side, and a library that is not there is a row that says so.
 //!
-//! Each library offers what dm-crypt would ask of it: a sector cipher with one IV a sector. Debian's libraries come from the
-//! system; OpenSSL 4 and the crates from `KEYWAY_PEERS`, a directory that `./dev bench` fills.
+//! Each library offers what dm-crypt would ask of it: a sector cipher with one IV a
+//! sector. Debian's libraries come from the system; OpenSSL 4 and the crates from
+//! `KEYWAY_PEERS`, a directory that `./dev bench` fills.
 
 mod sectors;
 mod sys;
@@ -13,7 +14,8 @@ use sys::{botan::Botan, crates_io::CratesIo, gcrypt::Gcrypt, openssl::OpenSsl};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// A keyed cipher that runs whole sectors; the first number is the first sector's IV in 512-byte units.
+/// A keyed cipher that runs whole sectors; the first number is the
+/// first sector's IV in 512-byte units.
 pub(crate) type Work = Box<dyn FnMut(u64, &mut [u8])>;
 
 /// What to build: the words of a dm-crypt specification, a key, a sector size and a direction.
@@ -109,7 +111,8 @@ impl Peer {
         }
     }
 
-    /// PBKDF2-HMAC with "sha1", "sha256" or "sha512" into `out`; false when this library is not there.
+    /// PBKDF2-HMAC with "sha1", "sha256" or "sha512" into `out`;
+    /// false when this library is not there.
     pub(crate) fn pbkdf2(self, hash: &str, secret: Secret<'_>, iterations: u32, out: &mut [u8]) -> bool {
         match self {
             Self::AwsLc => None,

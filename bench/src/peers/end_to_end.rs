@@ -1,4 +1,5 @@
-//! Whole programs, from start to exit, on volumes in memory: reading, building, unlocking, starting.
+//! Whole programs, from start to exit, on volumes in memory: reading,
+//! building, unlocking, starting.
 
 use crate::options::Options;
 use crate::peers::volumes::{Place, milliseconds, program};

@@ -1,4 +1,5 @@
-//! Peak resident memory (VmHWM) of reading, writing and building, which must not grow with the volume.
+//! Peak resident memory (VmHWM) of reading, writing and building,
+//! which must not grow with the volume.
 
 use crate::options::Options;
 use crate::peers::volumes::{Place, milliseconds, program};

@@ -1,4 +1,5 @@
-//! AES on sectors in cache, one thread: keyway-crypto beside aws-lc's EVP. Every sector has its own IV.
+//! AES on sectors in cache, one thread: keyway-crypto beside aws-lc's
+//! EVP. Every sector has its own IV.
 
 use crate::engine::sectors::{Direction, Subject};
 use crate::foreign::Peer;

@@ -59,7 +59,8 @@ impl Drop for Place {
     }
 }
 
-/// `program` with the words of `line`, in which `{}` stands for the next of `paths`. Standard output is thrown away.
+/// `program` with the words of `line`, in which `{}` stands for the
+/// next of `paths`. Standard output is thrown away.
 pub(crate) fn program(line: &str, paths: &[&Path]) -> Command {
     let mut paths = paths.iter();
     let mut words = line.split_whitespace().map(|word| match word {
@@ -71,7 +72,8 @@ pub(crate) fn program(line: &str, paths: &[&Path]) -> Command {
     command
 }
 
-/// "keyway" is the static release binary; other names are looked up in `PATH` and the system directories.
+/// "keyway" is the static release binary; other names are looked up
+/// in `PATH` and the system directories.
 fn resolve(name: &OsStr) -> PathBuf {
     if name == "keyway" {
         return PathBuf::from(

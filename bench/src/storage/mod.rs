@@ -1,8 +1,9 @@
-//! `./dev bench storage`: how the image below a volume is best read and written: by threads that each wait for one request
-//! (pread(2), pwrite(2)), or by one that keeps many in an io_uring.
+//! `./dev bench storage`: how the image below a volume is best read and written: by threads that
+//! each wait for one request (pread(2), pwrite(2)), or by one that keeps many in an io_uring.
 //!
-//! Keyway's storage is the first of each row. Out of the page cache nothing waits, and what counts is the cost of a
-//! request; with O_DIRECT on a disk it is how many requests the disk has at a time.
+//! Keyway's storage is the first of each row. Out of the page cache nothing
+//! waits, and what counts is the cost of a request; with O_DIRECT on a disk
+//! it is how many requests the disk has at a time.
 
 mod sys;
 

@@ -72,8 +72,9 @@ impl<'a> Ring<'a> {
         } else {
             opcode::Read::new(fd, start, len).offset(place).build()
         };
-        // SAFETY: the buffer and the file live as long as the ring; `run` gives no buffer away again before the ring has
-        // said that its request is done, and leaves only when none is under way.
+        // SAFETY: the buffer and the file live as long as the ring; `run` gives
+        // no buffer away again before the ring has said that its request is done,
+        // and leaves only when none is under way.
         unsafe { self.ring.submission().push(&entry.user_data(buffer as u64)) }
             .unwrap_or_else(|e| panic!("io_uring: {e}"));
     }

@@ -1,7 +1,8 @@
 //! The doors out of the process: what other programs use an opened volume through.
 //!
-//! A door shows an [`Export`], which is any [`Storage`] under a name: an unlocked [`Volume`](keyway_volume::Volume) is
-//! one. While a door is open its process holds the key; the kernel's own dm-crypt alone needs no process.
+//! A door shows an [`Export`], which is any [`Storage`] under a name: an unlocked
+//! [`Volume`](keyway_volume::Volume) is one. While a door is open its process holds the key;
+//! the kernel's own dm-crypt alone needs no process.
 #![deny(unsafe_code)]
 
 pub mod dm;
@@ -38,7 +39,8 @@ pub struct Export {
     pub storage: Arc<dyn Storage>,
     /// Whether writes are refused.
     pub read_only: bool,
-    /// Whether clients' discards are passed on; otherwise they are accepted and ignored, as dm-crypt does it.
+    /// Whether clients' discards are passed on; otherwise they are
+    /// accepted and ignored, as dm-crypt does it.
     pub discards: bool,
 }
 
@@ -78,8 +80,8 @@ pub trait Door: Send + Sync {
     /// It cannot be served any longer.
     fn wait(&self) -> Result<()>;
 
-    /// Whether [`Door::stop`] would find it in use in a way that cannot be ended, as far as can be told without harm to
-    /// those who use it.
+    /// Whether [`Door::stop`] would find it in use in a way that cannot be ended, as far as
+    /// can be told without harm to those who use it.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -87,8 +89,8 @@ pub trait Door: Send + Sync {
         Ok(())
     }
 
-    /// Closes the door: requests under way are answered, everything acknowledged is flushed. Another thread's
-    /// [`Door::wait`] then returns.
+    /// Closes the door: requests under way are answered, everything acknowledged is flushed.
+    /// Another thread's [`Door::wait`] then returns.
     ///
     /// # Errors
     /// [`Error::Busy`] when it is in use in a way that cannot be ended; it then stays open.

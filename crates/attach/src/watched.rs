@@ -1,4 +1,5 @@
-//! A storage that is watched on its way to clients: whether something is unwritten that would be lost, and why it fails.
+//! A storage that is watched on its way to clients: whether something is
+//! unwritten that would be lost, and why it fails.
 
 use keyway_volume::Storage;
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! In the place of `tls` where a program is built without that feature: nothing can be made, so that nothing is done.
+//! In the place of `tls` where a program is built without that
+//! feature: nothing can be made, so that nothing is done.
 
 use crate::{Error, Result};
 use std::convert::Infallible;

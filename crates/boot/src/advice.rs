@@ -1,4 +1,5 @@
-//! Which keyslot to give another cost, so that it opens on a target within a time; and what goes before it.
+//! Which keyslot to give another cost, so that it opens on a target
+//! within a time; and what goes before it.
 
 use crate::unlock_time::{Rates, Work};
 
@@ -39,7 +40,8 @@ pub enum Advice {
         iterations: u64,
         /// Seconds on the target then.
         seconds: f64,
-        /// Keyslots that shall be skipped, because they are tried before it and take too long (LUKS2).
+        /// Keyslots that shall be skipped, because they are tried
+        /// before it and take too long (LUKS2).
         skip: Vec<u64>,
     },
     /// There is no cost that is both allowed and quick enough.
@@ -49,8 +51,8 @@ pub enum Advice {
     },
 }
 
-/// What to do so that a keyslot (`wanted`, or the best) opens within so many seconds. `hash` is the one for new costs; `can_skip` tells
-/// whether keyslots can be told to be skipped.
+/// What to do so that a keyslot (`wanted`, or the best) opens within so many seconds. `hash` is the
+/// one for new costs; `can_skip` tells whether keyslots can be told to be skipped.
 pub fn advise(
     slots: &[Candidate],
     wanted: Option<u64>,
@@ -107,7 +109,8 @@ fn ready(slots: &[Candidate], wanted: Option<u64>, rates: &Rates, within: f64) -
     None
 }
 
-/// Seconds that trying one keyslot takes, as far as they are known: what the target cannot compute takes it none.
+/// Seconds that trying one keyslot takes, as far as they are known:
+/// what the target cannot compute takes it none.
 fn one(slot: &Candidate, rates: &Rates) -> f64 {
     let seconds = |work| rates.seconds(work).unwrap_or(0.0);
     seconds(&slot.derive) + seconds(&slot.digest) + rates.each_slot

@@ -1,5 +1,6 @@
-//! For which machines programs, kernels and modules are, as their headers say it: ELF (System V ABI, chapter 4), PE, and the headers of
-//! kernels that a boot loader starts (Linux, Documentation/arch: arm64/booting.rst, riscv/boot-image-header.rst, x86/boot.rst; for
+//! For which machines programs, kernels and modules are, as their headers say it: ELF (System
+//! V ABI, chapter 4), PE, and the headers of kernels that a boot loader starts (Linux,
+//! Documentation/arch: arm64/booting.rst, riscv/boot-image-header.rst, x86/boot.rst; for
 //! arm's zImage arch/arm/boot/compressed/head.S).
 
 use crate::initramfs::Compression;
@@ -79,7 +80,8 @@ impl Architecture {
         NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// Whether a kernel of this architecture runs programs of that one: its own, and those with addresses of half the size.
+    /// Whether a kernel of this architecture runs programs of that one: its own,
+    /// and those with addresses of half the size.
     pub fn runs(self, program: Self) -> bool {
         let is_smaller = self.is_wide && !program.is_wide && self.is_little == program.is_little;
         self == program || is_smaller && is_family(self.machine, program.machine)

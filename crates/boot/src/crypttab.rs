@@ -1,12 +1,13 @@
-//! `/etc/crypttab` and the tables like it (Debian's `/cryptroot/crypttab`, `/keyway/unlock.conf`): volumes to open, by names that the
-//! machine's administrator gave them.
+//! `/etc/crypttab` and the tables like it (Debian's `/cryptroot/crypttab`, `/keyway/unlock.conf`):
+//! volumes to open, by names that the machine's administrator gave them.
 //!
 //! ```text
 //! NAME  DEVICE  [KEY-FILE|none|-  [OPTION[=VALUE],…]]
 //! ```
-//! Fields are parted by spaces or tabs; in them a space is `\040`, a tab `\011`, a backslash `\134`. Lines that are empty, start with #
-//! or lack a device say nothing. Names and paths are bytes, as everywhere in Unix; options are text. Source: crypttab(5) of Debian's
-//! cryptsetup and of systemd.
+//! Fields are parted by spaces or tabs; in them a space is `\040`, a tab `\011`, a
+//! backslash `\134`. Lines that are empty, start with # or lack a device say nothing.
+//! Names and paths are bytes, as everywhere in Unix; options are text. Source:
+//! crypttab(5) of Debian's cryptsetup and of systemd.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

@@ -1,4 +1,5 @@
-//! As much of an ELF header (System V ABI, chapters 4 and 5) as says whether a program runs where there is nothing but itself.
+//! As much of an ELF header (System V ABI, chapters 4 and 5) as says whether a
+//! program runs where there is nothing but itself.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! U-Boot's "legacy" images: a header of 64 bytes in front of the data (U-Boot, include/image.h). Big-endian.
+//! U-Boot's "legacy" images: a header of 64 bytes in front of the
+//! data (U-Boot, include/image.h). Big-endian.
 //!
 //! ```text
 //! 0   4  27 05 19 56         28  1  operating system (5: Linux)
@@ -11,7 +12,8 @@
 //! 24  4  CRC-32 of the data
 //! ```
 //!
-//! The data of a script (and of "multi" images) starts with the lengths of its parts, a word each, and a zero word.
+//! The data of a script (and of "multi" images) starts with the
+//! lengths of its parts, a word each, and a zero word.
 
 use flate2::Crc;
 use std::fmt;

@@ -1,11 +1,13 @@
 //! Seconds until a keyslot opens: what is computed, at the rates of whoever computes it.
 //!
-//! A loader that tries keyslots one after the other computes each one's key and digest until the right one has opened: a passphrase of the
-//! fourth keyslot waits for four derivations and four digests.
+//! A loader that tries keyslots one after the other computes each one's key
+//! and digest until the right one has opened: a passphrase of the fourth
+//! keyslot waits for four derivations and four digests.
 //!
-//! GRUB's rates are told relative to Keyway's own PBKDF2-SHA-512 on the same CPU: that is scalar code for 64-bit words, as GRUB's is, and so
-//! the ratio hardly depends on the CPU. The ratios are of `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), by
-//! CPU time, on an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures.
+//! GRUB's rates are told relative to Keyway's own PBKDF2-SHA-512 on the same CPU: that is scalar
+//! code for 64-bit words, as GRUB's is, and so the ratio hardly depends on the CPU. The ratios are
+//! of `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), by CPU time, on an AMD EPYC
+//! (Zen 5), November 2026; docs/COST.md has the figures.
 
 use crate::loader::grub::Version;
 
@@ -47,7 +49,8 @@ pub struct Rates {
     pub pbkdf2: Vec<(String, f64)>,
     /// Argon2: KiB of memory times passes a second.
     pub argon2: Option<f64>,
-    /// Seconds that anything takes beside the derivations: reading, splitting, decrypting a keyslot.
+    /// Seconds that anything takes beside the derivations: reading,
+    /// splitting, decrypting a keyslot.
     pub each_slot: f64,
 }
 
@@ -150,8 +153,9 @@ impl Board {
     }
 }
 
-/// `cryptsetup benchmark` as people published it, of a key of 256 bits: two blocks of the hashes with 160. Of several the slower, since what is
-/// promised should be kept. docs/COST.md names the places.
+/// `cryptsetup benchmark` as people published it, of a key of 256 bits: two
+/// blocks of the hashes with 160. Of several the slower, since what is promised
+/// should be kept. docs/COST.md names the places.
 const BOARDS: &[Board] = &[
     Board {
         name: "pi3",
@@ -178,7 +182,8 @@ const BOARDS: &[Board] = &[
         argon2: 4.0 * 239_062.0 / 2.0,
     },
 ];
-/// aes-xts of 256 bits in MiB/s, the middle of both directions: a Raspberry Pi 3's beside that of the Raspberry Pi 4 above.
+/// aes-xts of 256 bits in MiB/s, the middle of both directions: a Raspberry
+/// Pi 3's beside that of the Raspberry Pi 4 above.
 const PI3: f64 = 34.8 / 35.2;
 
 /// GRUB 2.06, 2.12 and 2.14: iterations of one block, in units of Keyway's SHA-512.
@@ -194,8 +199,9 @@ const GRUB_RATIOS: &[(&str, [f64; 3])] = &[
 ];
 /// GRUB 2.14's Argon2 (lanes run one after another) in units of Keyway's in one lane.
 const GRUB_ARGON2: f64 = 0.36;
-/// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730 iterations of SHA-512 where Linux makes
-/// 450,000 a second) is 1.3 times what these ratios give; one machine, one firmware.
+/// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for
+/// 2,612,730 iterations of SHA-512 where Linux makes 450,000 a second) is 1.3 times
+/// what these ratios give; one machine, one firmware.
 const FIRMWARE: f64 = 1.3;
 
 #[cfg(test)]
@@ -225,7 +231,8 @@ mod tests {
         }
     }
 
-    /// The article: 2,612,730 iterations of SHA-512, 450,000 a second under Linux, around 45 s in GRUB; at 200,000 around 4 s.
+    /// The article: 2,612,730 iterations of SHA-512, 450,000 a second under Linux,
+    /// around 45 s in GRUB; at 200,000 around 4 s.
     #[test]
     fn the_article() {
         let laptop = Yardstick { sha512: 450_000.0, argon2_one_lane: None };
@@ -233,7 +240,8 @@ mod tests {
         let seconds = |iterations| grub.seconds(&Work::pbkdf2("sha512", iterations, 64)).unwrap();
         assert!((36.0..54.0).contains(&seconds(2_612_730)), "{}", seconds(2_612_730));
         assert!((2.5..5.0).contains(&seconds(200_000)), "{}", seconds(200_000));
-        // Conclusion 3: four keyslots with a digest of a quarter of their iterations take as long as five.
+        // Conclusion 3: four keyslots with a digest of a quarter of
+        // their iterations take as long as five.
         let slot = Work::pbkdf2("sha512", 2_612_730, 64);
         let digest = Work::pbkdf2("sha512", 2_612_730 / 4, 20);
         let four = grub.total([&slot, &digest].repeat(4)).unwrap();

@@ -1,7 +1,8 @@
 //! Addresses on the command line: what gives access is taken out before anything else sees them.
 //!
-//! Everywhere in the program an address is what may be shown of it, in paths, messages, facts, descriptions of exports,
-//! sources of mounts. Passwords and signatures are kept here, and only who connects asks for them.
+//! Everywhere in the program an address is what may be shown of it, in paths,
+//! messages, facts, descriptions of exports, sources of mounts. Passwords and
+//! signatures are kept here, and only who connects asks for them.
 
 use crate::args::{Kind, Opt, any_option};
 use crate::sys;
@@ -17,8 +18,9 @@ struct Kept {
     address: Arc<Address>,
 }
 
-/// The command line without passwords and signatures, which are kept. Where the system allows it, lists of processes do
-/// not show them either from now on. The values of options that are texts (`--label`) stay as they are.
+/// The command line without passwords and signatures, which are kept. Where the system
+/// allows it, lists of processes do not show them either from now on. The values of
+/// options that are texts (`--label`) stay as they are.
 pub(crate) fn take_secrets(argv: &[OsString]) -> &'static [OsString] {
     COMMAND_LINE.get_or_init(|| {
         let taken = strip(argv);
@@ -116,7 +118,8 @@ pub(crate) fn learn(told: &[u8]) {
     }
 }
 
-/// Two addresses that differ in their secrets only get different names: they may be different objects.
+/// Two addresses that differ in their secrets only get different
+/// names: they may be different objects.
 fn known_as(text: &str) -> String {
     let Some(address) = Address::new(text).filter(Address::holds_secrets) else { return text.to_owned() };
     let mut kept = kept();
@@ -133,7 +136,8 @@ fn known_as(text: &str) -> String {
     name
 }
 
-/// Of an option that takes one: whether its value names a file or a device, and the value where it is attached.
+/// Of an option that takes one: whether its value names a file or a
+/// device, and the value where it is attached.
 fn value_of(argument: &str) -> Option<(bool, &str)> {
     if let Some(long) = argument.strip_prefix("--") {
         let (name, value) = long.split_once('=').unwrap_or((long, ""));

@@ -1,7 +1,9 @@
-//! Which headers the command line opens: its terms, and what is said of a header that is opened on them only.
+//! Which headers the command line opens: its terms, and what is said
+//! of a header that is opened on them only.
 //!
-//! The judgement itself is the library's ([`keyway_volume::admission`]). Called by cryptsetup's name, weak ciphers are
-//! taken with a warning, as scripts that were written for it use them; forged segments are not.
+//! The judgement itself is the library's ([`keyway_volume::admission`]). Called by
+//! cryptsetup's name, weak ciphers are taken with a warning, as scripts that were
+//! written for it use them; forged segments are not.
 
 use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
@@ -69,8 +71,8 @@ pub(crate) fn check(args: &Args, luks: &Luks, device: &Path, data: Option<DataDe
     Ok(())
 }
 
-/// Whether something is demanded of the volume: its data device is then judged too where only keys are tried, which else may
-/// be those of a header's backup.
+/// Whether something is demanded of the volume: its data device is then judged too where only keys
+/// are tried, which else may be those of a header's backup.
 pub(crate) fn is_demanded(args: &Args) -> bool {
     DEMANDS.into_iter().any(|option| args.given(option))
 }

@@ -1,5 +1,5 @@
-//! Files that a command makes: complete or not there, never over an existing one unless that was asked for, and read by nobody who may
-//! not read what went into them.
+//! Files that a command makes: complete or not there, never over an existing one unless that was
+//! asked for, and read by nobody who may not read what went into them.
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
@@ -23,7 +23,8 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
-    /// Starts `path`. An existing file needs `--force`, and is none that the command reads its keys from.
+    /// Starts `path`. An existing file needs `--force`, and is none
+    /// that the command reads its keys from.
     pub(crate) fn start(args: &Args, path: &Path) -> Result<Self> {
         sources::refuse_options(args, path)?;
         Self::start_over(path, args.given(&shared::FORCE))
@@ -58,7 +59,8 @@ impl Creation {
         &self.path
     }
 
-    /// Brings it to stable storage and gives it its name; `readers` are those who may read all that went into it.
+    /// Brings it to stable storage and gives it its name; `readers`
+    /// are those who may read all that went into it.
     pub(crate) fn complete(self, readers: Readers) -> Result<()> {
         self.file.complete(readers).map_err(|e| cannot_write(&self.path.display(), None, &e))
     }
@@ -69,7 +71,8 @@ pub(crate) fn existing(path: &Path) -> Result<Place> {
     Place::find(path, true).map_err(|e| refused(path, &e))
 }
 
-/// Claims a file that is to be replaced: somebody may have it open, or mounted through a loop device, and would lose it.
+/// Claims a file that is to be replaced: somebody may have it open, or
+/// mounted through a loop device, and would lose it.
 fn claim_replaced(path: &Path) -> Result<Option<InUse>> {
     // Who may not read a file may still replace it.
     let Ok(file) = File::open(path) else { return Ok(None) };

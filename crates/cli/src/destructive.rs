@@ -1,8 +1,8 @@
 //! What each command can destroy, and what it proves before it does: the one table of all of them.
 //!
-//! Whatever deletes, overwrites, mounts, unmounts or replaces has a row a way to do so; a command without a row fails a
-//! test here. `keyway effects` prints the table. Another test reads that, and tries each row's line on a device that is
-//! mounted and on the file behind it: nothing may change.
+//! Whatever deletes, overwrites, mounts, unmounts or replaces has a row a way to do so; a command
+//! without a row fails a test here. `keyway effects` prints the table. Another test reads that, and
+//! tries each row's line on a device that is mounted and on the file behind it: nothing may change.
 
 /// What is done to something that somebody may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +28,14 @@ pub(crate) enum Effect {
 pub(crate) enum Proof {
     /// Nothing is to be proven.
     None,
-    /// Nobody else uses it, nor gets it before the last write (`keyway_volume::storage::Exclusive`, `InUse`).
+    /// Nobody else uses it, nor gets it before the last write
+    /// (`keyway_volume::storage::Exclusive`, `InUse`).
     Claim,
-    /// The LUKS header that is changed is there, and the one that was read, under its lock (`Luks::lock_for_edit`).
+    /// The LUKS header that is changed is there, and the one that was
+    /// read, under its lock (`Luks::lock_for_edit`).
     Header,
-    /// There is no file of that name; or it is to be replaced (--force), and nobody uses it (`Creation`).
+    /// There is no file of that name; or it is to be replaced
+    /// (--force), and nobody uses it (`Creation`).
     NewName,
     /// It is an empty directory of this user's (`fuse::check`).
     EmptyDirectory,
@@ -52,9 +55,10 @@ pub(crate) struct Row {
     pub(crate) place: &'static str,
     pub(crate) effect: Effect,
     pub(crate) proof: Proof,
-    /// Arguments that try it on TARGET, which is in use: they must be refused. VOLUME is a volume, BACKUP its header, KEY
-    /// its key file, RAW an image, PLACE the directory where TARGET is mounted, EMPTY one with nothing in it, NEW a name
-    /// that nothing has. Empty where no line can try it safely; another test does then.
+    /// Arguments that try it on TARGET, which is in use: they must be refused. VOLUME is a
+    /// volume, BACKUP its header, KEY its key file, RAW an image, PLACE the directory where
+    /// TARGET is mounted, EMPTY one with nothing in it, NEW a name that nothing has. Empty where
+    /// no line can try it safely; another test does then.
     pub(crate) attempt: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! The files and devices that a command works on: opened, refused with the reason, and their headers loaded.
+//! The files and devices that a command works on: opened, refused
+//! with the reason, and their headers loaded.
 
 use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
@@ -78,8 +79,8 @@ pub(crate) fn exists(spec: &Path) -> bool {
     url(spec).is_some() || spec.exists()
 }
 
-/// Whether it is written where it stands, and as long as it is: a block device, or what is behind a URL. Anything else is
-/// a file to be made.
+/// Whether it is written where it stands, and as long as it is: a block device, or what is
+/// behind a URL. Anything else is a file to be made.
 pub(crate) fn is_given(spec: &Path) -> bool {
     url(spec).is_some() || std::fs::metadata(spec).is_ok_and(|found| found.file_type().is_block_device())
 }
@@ -106,8 +107,8 @@ pub(crate) fn locking(args: &Args) -> Locking {
     if args.given(&shared::DISABLE_LOCKS) { Locking::Disabled } else { Locking::default() }
 }
 
-/// The bytes behind `spec`, for what is going to be done to them: writing, reading (writable where that is allowed, so
-/// that a damaged header copy can be recovered), or looking only.
+/// The bytes behind `spec`, for what is going to be done to them: writing, reading (writable where
+/// that is allowed, so that a damaged header copy can be recovered), or looking only.
 pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     if let Some(url) = url(spec) {
         return if remote::is_url(url) { remote::storage(url, access) } else { nbd::storage(url, access) };
@@ -164,9 +165,9 @@ fn open_read_only(path: &Path) -> Result<Arc<File>> {
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
 }
 
-/// The file, device or export at `path`, to be written over: nobody else uses it, and nobody else gets it before that is
-/// dropped.
-/// A link to it that others could have put in its way is not followed.
+/// The file, device or export at `path`, to be written over: nobody else uses
+/// it, and nobody else gets it before that is dropped. A link to it that
+/// others could have put in its way is not followed.
 pub(crate) fn exclusive(path: &Path) -> Result<Exclusive> {
     if !is_url(path) {
         creation::existing(path)?;
@@ -179,8 +180,8 @@ pub(crate) fn claimed(path: &Path, access: Access) -> Result<Exclusive> {
     Exclusive::claim(storage(path, access)?).map_err(|e| hint::on_device(path, &e))
 }
 
-/// Refuses a file or device that somebody else uses: it is open in QEMU or Keyway, mounted or mapped. This is a look
-/// before anybody is asked for anything; whoever writes claims.
+/// Refuses a file or device that somebody else uses: it is open in QEMU or Keyway, mounted or
+/// mapped. This is a look before anybody is asked for anything; whoever writes claims.
 pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
     // What cannot be opened is refused in detail by whoever opens it.
     let Ok(file) = File::open(path) else { return Ok(()) };
@@ -190,8 +191,8 @@ pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether both name the same file, the same block device whatever its node, the file behind a loop device and that, or
-/// the same URL.
+/// Whether both name the same file, the same block device whatever its node, the file
+/// behind a loop device and that, or the same URL.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     if url(one).is_some() {
         return one == other;

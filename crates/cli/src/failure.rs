@@ -133,7 +133,8 @@ fn device_operand(args: &Args) -> Option<usize> {
     args.command().operands.iter().position(|operand| operand.name == "DEVICE")
 }
 
-/// Ends a command: its line on failure and, with `-v`, cryptsetup's closing line on standard output.
+/// Ends a command: its line on failure and, with `-v`, cryptsetup's
+/// closing line on standard output.
 fn conclude(args: &Args, result: Result<()>) -> ExitCode {
     let (code, closing) = match &result {
         Ok(()) => (ExitCode::SUCCESS, "Command successful.".to_owned()),

@@ -60,7 +60,8 @@ impl HeaderParams {
         }
     }
 
-    /// For a LUKS2 header. `data_len` is the length of the data device when the header stands elsewhere.
+    /// For a LUKS2 header. `data_len` is the length of the data
+    /// device when the header stands elsewhere.
     pub(crate) fn luks2(&self, args: &Args, data_len: Option<u64>) -> Luks2Params {
         Luks2Params {
             cipher: self.cipher.clone(),
@@ -137,8 +138,8 @@ fn check_options(args: &Args, version: u8) -> Result<()> {
     check_keyslot_encryption(args)
 }
 
-/// `--key-size`, or cryptsetup's default for the mode, or where the cipher does not take that, the largest key that it
-/// does; checked against the cipher.
+/// `--key-size`, or cryptsetup's default for the mode, or where the cipher does not take that, the
+/// largest key that it does; checked against the cipher.
 fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
     let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
     if let Some(size) = args.number32(&shared::SECTOR_SIZE) {

@@ -65,8 +65,8 @@ fn device_in_use(device: &Path, holder: &Holder) -> Failure {
     Failure::new(Exit::Busy, format!("Cannot use device {shown} which is in use ({holder})."))
 }
 
-/// Who has it; a session of this user's by its name. (What a process that keeps keys has open nobody but root sees: such
-/// a session is known by what it says of itself.)
+/// Who has it; a session of this user's by its name. (What a process that keeps keys has open
+/// nobody but root sees: such a session is known by what it says of itself.)
 fn named(device: &Path, holder: &Holder) -> String {
     let session = match holder {
         Holder::Process { pid, .. } => session::list().into_iter().find(|it| it.facts().pid == *pid),
@@ -79,7 +79,8 @@ fn named(device: &Path, holder: &Holder) -> String {
     session.map_or_else(|| holder.to_string(), |session| session.in_words())
 }
 
-/// An error of mapping the volume on `device`: a cipher is the header's then, not the command line's.
+/// An error of mapping the volume on `device`: a cipher is the
+/// header's then, not the command line's.
 pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
     match error {
         Error::Crypto(why) => {

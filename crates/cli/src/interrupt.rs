@@ -1,5 +1,5 @@
-//! Signals: what has to be put back when one ends the program (the terminal's echo, a temporary file), those that
-//! must not end it, and those that ask a server to stop.
+//! Signals: what has to be put back when one ends the program (the terminal's echo, a temporary
+//! file), those that must not end it, and those that ask a server to stop.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::ffi::c_int;
@@ -27,7 +27,8 @@ impl Drop for Pending {
     }
 }
 
-/// From now on, and until the guard is dropped, SIGINT, SIGTERM and SIGHUP end nothing: `stop` is called with the signal.
+/// From now on, and until the guard is dropped, SIGINT, SIGTERM and SIGHUP
+/// end nothing: `stop` is called with the signal.
 #[must_use]
 pub(crate) fn stop_by(stop: impl Fn(c_int) + Send + 'static) -> Stopping {
     watch_signals();
@@ -40,7 +41,8 @@ pub(crate) struct Stopping;
 
 impl Drop for Stopping {
     fn drop(&mut self) {
-        // A signal that is being seen to right now keeps the stopper; the program then ends by itself.
+        // A signal that is being seen to right now keeps the stopper;
+        // the program then ends by itself.
         if let Ok(mut stopper) = STOPPER.try_lock() {
             *stopper = None;
         }
@@ -62,13 +64,14 @@ fn pending() -> MutexGuard<'static, Vec<Cleanup>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a write beyond the limit on the size of files (`ulimit -f`) fail, with a line and nothing left behind, instead
-/// of ending the program.
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) fail, with a line and
+/// nothing left behind, instead of ending the program.
 pub(crate) fn survive_file_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// Whether whoever started the program (`nohup`, a script's trap) wants it to go on in spite of `signal`.
+/// Whether whoever started the program (`nohup`, a script's trap)
+/// wants it to go on in spite of `signal`.
 fn is_ignored(signal: c_int) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

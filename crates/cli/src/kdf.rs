@@ -11,7 +11,8 @@ use std::time::Duration;
 /// The hash of headers and PBKDF2 when nothing is said.
 pub(crate) const DEFAULT_HASH: &str = "sha256";
 
-/// The KDF of a new keyslot in a LUKS header of `version`, from `--pbkdf` and its companions. `hash` is PBKDF2's.
+/// The KDF of a new keyslot in a LUKS header of `version`, from
+/// `--pbkdf` and its companions. `hash` is PBKDF2's.
 pub(crate) fn choice(args: &Args, version: u8, hash: &str) -> Result<KdfChoice> {
     Hash::parse(hash).map_err(keyway_volume::Error::from)?;
     let cost = cost(args)?;

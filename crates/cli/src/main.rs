@@ -1,6 +1,7 @@
 //! `keyway`: Linux disk encryption without root.
 //!
-//! A command is a table (`args`) and a function (`command`); a failure carries cryptsetup's exit code (`failure`).
+//! A command is a table (`args`) and a function (`command`); a
+//! failure carries cryptsetup's exit code (`failure`).
 #![deny(unsafe_code)]
 // A program without some commands goes without what only they use.
 #![cfg_attr(not(feature = "desk"), allow(dead_code, unused_imports))]
@@ -62,7 +63,8 @@ fn main() -> ExitCode {
     code
 }
 
-/// The kernel gives the first process what it did not understand itself, which is no command of ours.
+/// The kernel gives the first process what it did not understand
+/// itself, which is no command of ours.
 fn command_line() -> &'static [OsString] {
     session::learn_secrets();
     let argv: Vec<OsString> = match command::unlock::is_first_process() {

@@ -1,6 +1,7 @@
 //! `--serialize-memory-hard-pbkdf`: one program at a time derives a key that takes much memory.
 //!
-//! cryptsetup takes the same lock (lib/utils_device_locking.c, crypt_serialize_lock): a file in its lock directory, by flock.
+//! cryptsetup takes the same lock (lib/utils_device_locking.c,
+//! crypt_serialize_lock): a file in its lock directory, by flock.
 
 use crate::args::Args;
 use crate::command::open::options::SERIALIZE;
@@ -9,8 +10,8 @@ use crate::output;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::os::fd::OwnedFd;
 
-/// This program's turn, if turns are taken; it ends when this is dropped. Where cryptsetup's directory may not be used
-/// nobody waits for anybody, as with cryptsetup.
+/// This program's turn, if turns are taken; it ends when this is dropped. Where cryptsetup's
+/// directory may not be used nobody waits for anybody, as with cryptsetup.
 pub(crate) fn turn(args: &Args) -> Result<Option<OwnedFd>> {
     if !args.given(&SERIALIZE) {
         return Ok(None);

@@ -1,7 +1,8 @@
-//! Devices that are exports of NBD servers: `nbd://`, `nbds://`, `nbd+unix://` and `nbds+unix://` operands.
+//! Devices that are exports of NBD servers: `nbd://`, `nbds://`,
+//! `nbd+unix://` and `nbds+unix://` operands.
 //!
-//! An export is connected to once in a process, whatever opens it: servers may take one client at a time only, and end
-//! when it has gone (`qemu-nbd` does both).
+//! An export is connected to once in a process, whatever opens it: servers may take one client at a
+//! time only, and end when it has gone (`qemu-nbd` does both).
 
 use crate::failure::{Exit, Failure, Result};
 use crate::{remote, session};
@@ -43,7 +44,8 @@ fn connect(url: &str) -> Result<Client> {
         return Ok(client.clone());
     }
     let uri = Uri::parse(url).map_err(|error| cannot_open(url, &error, Exit::Parameters))?;
-    // A session's socket is a user's own: who else listened there would read and answer in its place.
+    // A session's socket is a user's own: who else listened there
+    // would read and answer in its place.
     let own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
     let options = Options { own_user_only, tell, ..patience() };
     let client = Client::connect(&uri, options);
@@ -52,7 +54,8 @@ fn connect(url: &str) -> Result<Client> {
     Ok(client)
 }
 
-/// With `--timeout` everything takes that long at most; what changes a volume may take its time even so.
+/// With `--timeout` everything takes that long at most; what changes
+/// a volume may take its time even so.
 fn patience() -> Options {
     let unsaid = Options::default();
     let Some(timeout) = remote::wanted_timeout() else { return unsaid };

@@ -1,5 +1,5 @@
-//! A volume that is made together with its content, in one pass: what it should be, from the command line; its
-//! header, planned before and written last; and the content in between.
+//! A volume that is made together with its content, in one pass: what it should be, from the
+//! command line; its header, planned before and written last; and the content in between.
 
 use crate::args::{Args, Kind, Opt, shared};
 use crate::command::seal::{SEAL, seal_new};
@@ -19,8 +19,8 @@ use keyway_volume::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the new volume should be. Whatever cannot be is refused when this is made: before anything is asked, read or
-/// written.
+/// What the new volume should be. Whatever cannot be is refused when this is
+/// made: before anything is asked, read or written.
 pub(crate) struct NewVolume {
     params: HeaderParams,
     seed: Option<Secret>,
@@ -88,7 +88,8 @@ impl NewVolume {
             return Ok(plan_luks1(&params, None, volume_key, passphrase, rng)?);
         }
         let mut params = Luks2Params { detached: false, ..self.params.luks2(args, None) };
-        // As cryptsetup chooses: large sectors unless the content does not fill them. But then it could not be mounted if it has smaller blocks.
+        // As cryptsetup chooses: large sectors unless the content does not fill them. But then it
+        // could not be mounted if it has smaller blocks.
         let odd = content.len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
         params.sector_size = params.sector_size.or(odd).or_else(|| largest_sector(&content.source));
         Ok(plan_luks2(&params, None, volume_key, passphrase, rng)?)
@@ -136,7 +137,8 @@ impl Content<'_> {
     }
 }
 
-/// What becomes of an image's holes: `--fill` and `--keep-holes`, or what is right for the file system in it.
+/// What becomes of an image's holes: `--fill` and `--keep-holes`, or
+/// what is right for the file system in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImageHoles {
     /// Those stay that the image's own file system calls free; the others are zeros in use.
@@ -210,8 +212,8 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device or export, after a question.
-    /// `source` is what will be read meanwhile.
+    /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device or
+    /// export, after a question. `source` is what will be read meanwhile.
     pub(crate) fn open(args: &Args, path: &Path, source: &Path) -> Result<Self> {
         let path = device::resolve(path);
         if !device::is_given(&path) {
@@ -253,7 +255,8 @@ impl Destination {
         Ok(plan.wipe(storage)?)
     }
 
-    /// The plan's layout with the length that the content needs; without bounds while that is unknown.
+    /// The plan's layout with the length that the content needs;
+    /// without bounds while that is unknown.
     fn layout(&self, plan: &Plan, room: Option<u64>) -> Result<Layout> {
         let mut layout = plan.layout()?;
         if let (Self::New(..), Some(segment)) = (self, layout.segments.last_mut()) {
@@ -281,7 +284,8 @@ impl Destination {
     }
 }
 
-/// Refuses a block device that is read while it is overwritten. (A file is replaced when the new one is complete.)
+/// Refuses a block device that is read while it is overwritten. (A
+/// file is replaced when the new one is complete.)
 pub(crate) fn refuse_itself(source: &Path, target: &Path) -> Result<()> {
     if device::is_same(source, target) {
         let message =

@@ -1,5 +1,5 @@
-//! Text on standard output, with write errors reported instead of a panic; and on standard error, where nobody is left
-//! to be told of one.
+//! Text on standard output, with write errors reported instead of a panic; and on standard
+//! error, where nobody is left to be told of one.
 
 use crate::args::Args;
 use crate::failure::{Exit, Failure, Result};
@@ -7,14 +7,16 @@ use crate::paint::printable_lines;
 use std::fmt;
 use std::io::{self, Write};
 
-/// A line on standard error, with the arguments of `format!`. Standard error that cannot be written (a full device, a
-/// reader that has gone) changes nothing: `eprintln!` would panic, and in a panic end the process.
+/// A line on standard error, with the arguments of `format!`. Standard error that
+/// cannot be written (a full device, a reader that has gone) changes nothing:
+/// `eprintln!` would panic, and in a panic end the process.
 macro_rules! say {
     ($($words:tt)*) => { $crate::output::say(format_args!($($words)*)) };
 }
 
-/// What [`say!`] does: one write, so that the lines of several processes do not mix. Names out of headers, images and
-/// servers may be part of it, and are shown so that the terminal takes nothing for a command.
+/// What [`say!`] does: one write, so that the lines of several processes do not
+/// mix. Names out of headers, images and servers may be part of it, and are shown
+/// so that the terminal takes nothing for a command.
 pub(crate) fn say(words: fmt::Arguments<'_>) {
     let _ = io::stderr().write_all(printable_lines(&format!("{words}\n")).as_bytes());
 }
@@ -29,7 +31,8 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Writes a line with `-v` only. It goes to standard output, where cryptsetup's scripts look for it.
+/// Writes a line with `-v` only. It goes to standard output, where
+/// cryptsetup's scripts look for it.
 pub(crate) fn verbose(args: &Args, line: &str) -> Result<()> {
     if args.verbose() { print(&format!("{}\n", printable_lines(line))) } else { Ok(()) }
 }

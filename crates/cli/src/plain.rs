@@ -1,7 +1,8 @@
 //! Plain dm-crypt volumes (`--type plain`): what the options say about them, and the key.
 //!
-//! The rules are those of cryptsetup's `open --type plain` since 2.7 (src/cryptsetup.c, `action_open_plain`). What a
-//! plain volume is stands nowhere but on the command line: a wrong option is not noticed, it gives noise.
+//! The rules are those of cryptsetup's `open --type plain` since 2.7 (src/cryptsetup.c,
+//! `action_open_plain`). What a plain volume is stands nowhere but on the command line:
+//! a wrong option is not noticed, it gives noise.
 
 use crate::args::{Args, Opt, shared};
 use crate::failure::{Exit, Failure, Result};
@@ -118,7 +119,8 @@ fn key_len(args: &Args) -> Result<usize> {
     Ok(bits as usize / 8)
 }
 
-/// The key of a plain volume that is open and was opened with keys of `bits` by `hash`, from its passphrase or key file.
+/// The key of a plain volume that is open and was opened with keys of
+/// `bits` by `hash`, from its passphrase or key file.
 pub(crate) fn key_again(args: &Args, device: &Path, bits: u64, hash: &str) -> Result<Secret> {
     let hash = args.text(&shared::HASH).or((!hash.is_empty()).then_some(hash));
     key(args, device, (bits / 8) as usize, hash, false)
@@ -183,7 +185,8 @@ fn warn_about_defaults(args: &Args, key_len: usize) {
     }
 }
 
-/// Writing to a plain volume on a device that holds something else destroys that: cryptsetup asks first.
+/// Writing to a plain volume on a device that holds something else
+/// destroys that: cryptsetup asks first.
 fn confirm_signatures(args: &Args, device: &Path, storage: &dyn Storage) -> Result<()> {
     let found = existing_content::warnings(storage, device)?;
     if found.is_empty() || args.batch_mode() {

@@ -1,4 +1,5 @@
-//! The volume that the command line names: its key and layout, its plaintext, and the failures of moving it.
+//! The volume that the command line names: its key and layout, its
+//! plaintext, and the failures of moving it.
 
 use crate::admission;
 use crate::args::{Args, shared};
@@ -45,8 +46,8 @@ pub(crate) enum Format {
         /// The digest that verified the volume key (0 for LUKS1).
         digest: u32,
     },
-    /// Plain dm-crypt: everything that is known stands in the layout, but for the hash that makes the key of a passphrase,
-    /// where one was named.
+    /// Plain dm-crypt: everything that is known stands in the layout, but for the hash that makes
+    /// the key of a passphrase, where one was named.
     Plain { hash: Option<String> },
 }
 
@@ -63,8 +64,8 @@ impl Display for Format {
 }
 
 impl Unlocked {
-    /// Marks the data device as in use, as `data` asks for, for as long as its storage is held. (The kernel's door needs
-    /// it unmarked: dm-crypt claims a device for itself.)
+    /// Marks the data device as in use, as `data` asks for, for as long as its storage is held.
+    /// (The kernel's door needs it unmarked: dm-crypt claims a device for itself.)
     pub(crate) fn mark_in_use(mut self, args: &Args, data: Data) -> Result<Self> {
         let Some(access) = data.claims() else { return Ok(self) };
         match InUse::acquire(&*self.storage, access, args.given(&shared::SHARED)) {
@@ -99,8 +100,9 @@ pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bo
     unlocked.into_plaintext()
 }
 
-/// Unlocks the volume in the operand at `operand` (with `--header` where given). `data` says how its data device is
-/// to be opened. When standard input holds the data, a passphrase is asked for on the terminal only.
+/// Unlocks the volume in the operand at `operand` (with `--header` where given).
+/// `data` says how its data device is to be opened. When standard input holds the
+/// data, a passphrase is asked for on the terminal only.
 pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Unlocked> {
     let device = args.operand(operand).map(device::resolve).unwrap_or_default();
     let storage = data.open(args, &device)?;

@@ -8,7 +8,8 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Every policy that the command line, crypttab or the kernel's command line names; all of them hold.
+/// Every policy that the command line, crypttab or the kernel's
+/// command line names; all of them hold.
 pub(crate) fn required(args: &Args) -> Result<Vec<Required>> {
     args.all(&shared::REQUIRE).into_iter().map(read).collect()
 }

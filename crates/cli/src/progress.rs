@@ -1,7 +1,8 @@
-//! Progress of long work, on standard error: one line that is redrawn on a terminal, lines or JSON in cryptsetup's
-//! form when asked for, nothing otherwise.
+//! Progress of long work, on standard error: one line that is redrawn on a terminal, lines or JSON
+//! in cryptsetup's form when asked for, nothing otherwise.
 //!
-//! Own code instead of a progress-bar crate: one line, drawn by one thread that only reads a counter.
+//! Own code instead of a progress-bar crate: one line, drawn by one
+//! thread that only reads a counter.
 
 use crate::args::size::human;
 use crate::args::{Args, shared};
@@ -12,7 +13,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Does `work` while its meter is watched. `total` is what the meter will reach, where that is known.
+/// Does `work` while its meter is watched. `total` is what the meter
+/// will reach, where that is known.
 pub(crate) fn watch<T>(args: &Args, device: &Path, total: Option<u64>, work: impl FnOnce(&Meter) -> T) -> T {
     let meter = Meter::new();
     let Some(style) = Style::from_args(args) else { return work(&meter) };

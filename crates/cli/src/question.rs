@@ -5,8 +5,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::output;
 use rustix::io::Errno;
 
-/// Asks for confirmation on a terminal. Without a terminal, or with `--batch-mode`, the answer is yes, as in
-/// cryptsetup. On no, fails with `refusal` and the exit code.
+/// Asks for confirmation on a terminal. Without a terminal, or with `--batch-mode`, the answer is
+/// yes, as in cryptsetup. On no, fails with `refusal` and the exit code.
 pub(crate) fn confirm(args: &Args, warning: &str, refusal: &str, exit: Exit) -> Result<()> {
     if args.batch_mode() || !rustix::termios::isatty(rustix::stdio::stdin()) {
         return Ok(());

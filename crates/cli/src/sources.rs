@@ -6,7 +6,8 @@ use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use std::path::Path;
 
-/// Options that name a file which is read while an output is made. Without it what is made, or what it was made from, is lost.
+/// Options that name a file which is read while an output is made. Without it
+/// what is made, or what it was made from, is lost.
 static READ: [&Opt; 6] = [
     &shared::HEADER,
     &shared::KEY_FILE,

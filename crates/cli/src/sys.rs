@@ -1,9 +1,10 @@
 //! What the standard library has no safe way to do.
 //!
-//! A look at standard input before it starts: it opens /dev/null in the place of one that was closed, and from then on a
-//! closed one cannot be told from an empty one. A handler for the signals of a crash. The descriptors that this process was
-//! given beside the three standard ones: other programs that it starts do not get them. And the command line, as lists of
-//! processes show it.
+//! A look at standard input before it starts: it opens /dev/null in the place of one
+//! that was closed, and from then on a closed one cannot be told from an empty one. A
+//! handler for the signals of a crash. The descriptors that this process was given
+//! beside the three standard ones: other programs that it starts do not get them. And
+//! the command line, as lists of processes show it.
 
 use libc::c_int;
 use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
@@ -27,8 +28,8 @@ extern "C" fn look() {
     STDIN_CLOSED.store(fcntl_getfd(stdin()) == Err(Errno::BADF), Ordering::Relaxed);
 }
 
-// SAFETY: .init_array holds pointers to functions of this signature, which the C library calls once before main;
-// `look` makes one system call, stores one atomic, and cannot panic.
+// SAFETY: .init_array holds pointers to functions of this signature, which the C library calls once
+// before main; `look` makes one system call, stores one atomic, and cannot panic.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
@@ -36,8 +37,9 @@ static LOOK: extern "C" fn() = look;
 /// From now on a crash wipes all keys before it does what it always does.
 pub(crate) fn wipe_keys_on_crash() {
     for signal in CRASHES {
-        // SAFETY: both structures are plain data, for which zeros are a value; the handler has the type that a `sigaction`
-        // without SA_SIGINFO asks for, and calls only what a handler may call.
+        // SAFETY: both structures are plain data, for which zeros are a value;
+        // the handler has the type that a `sigaction` without SA_SIGINFO asks
+        // for, and calls only what a handler may call.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             let asked = libc::sigaction(*signal, std::ptr::null(), &mut before);
@@ -46,14 +48,16 @@ pub(crate) fn wipe_keys_on_crash() {
             }
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = crashed as extern "C" fn(c_int) as usize;
-            // The stack may be what is used up: the standard library gives every thread another for signals.
+            // The stack may be what is used up: the standard library
+            // gives every thread another for signals.
             action.sa_flags = libc::SA_ONSTACK;
             libc::sigaction(*signal, &action, std::ptr::null_mut());
         }
     }
 }
 
-/// Before anything is opened: the descriptors that are open now are somebody else's, and end with this program.
+/// Before anything is opened: the descriptors that are open now are
+/// somebody else's, and end with this program.
 pub(crate) fn keep_from_children() {
     let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
@@ -74,8 +78,8 @@ pub(crate) fn handing_down<T>(start: impl FnOnce() -> T) -> T {
 /// Closes what this program was given and does not need any longer.
 pub(crate) fn close_inherited() {
     for number in inherited().drain(..) {
-        // SAFETY: it was open before `main` ran, nothing here has made an owner of it, and it leaves the list that others
-        // borrow from.
+        // SAFETY: it was open before `main` ran, nothing here has made an owner of it, and it
+        // leaves the list that others borrow from.
         drop(unsafe { OwnedFd::from_raw_fd(number) });
     }
 }
@@ -87,7 +91,8 @@ fn mark_inherited(flags: FdFlags) {
 }
 
 fn borrow(number: RawFd) -> BorrowedFd<'static> {
-    // SAFETY: one that is not open is an error of the calls that it is given to, and no other use is made of it here.
+    // SAFETY: one that is not open is an error of the calls that it is
+    // given to, and no other use is made of it here.
     unsafe { BorrowedFd::borrow_raw(number) }
 }
 
@@ -95,8 +100,9 @@ fn inherited() -> MutexGuard<'static, Vec<RawFd>> {
     static INHERITED: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
     INHERITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
-/// Writes `shown` over the arguments in this process's memory, where ps(1) looks for them. No more than an attempt: without
-/// /proc, or with arguments that are not where the kernel says (proc_pid_stat(5), `arg_start`), they stay.
+/// Writes `shown` over the arguments in this process's memory, where ps(1) looks for them.
+/// No more than an attempt: without /proc, or with arguments that are not where the kernel
+/// says (proc_pid_stat(5), `arg_start`), they stay.
 pub(crate) fn retitle(argv: &[OsString], shown: &[OsString]) {
     let is_typed = argv.len() == shown.len() && argv.iter().map(OsString::as_os_str).eq(std::env::args_os());
     if argv != shown && is_typed {
@@ -104,8 +110,8 @@ pub(crate) fn retitle(argv: &[OsString], shown: &[OsString]) {
     }
 }
 
-/// Through a file descriptor: writing to one's own memory by address is nothing that the language knows of. The bytes are
-/// compared first, and each argument keeps its place and its NUL.
+/// Through a file descriptor: writing to one's own memory by address is nothing that the language
+/// knows of. The bytes are compared first, and each argument keeps its place and its NUL.
 fn overwrite(argv: &[OsString], shown: &[OsString]) -> io::Result<()> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
@@ -133,14 +139,16 @@ const ARG_START: usize = 48 - 3;
 
 extern "C" fn crashed(signal: c_int) {
     keyway_crypto::secret::wipe_all();
-    // SAFETY: both may be called in a handler. The signal is blocked here and ends the process on return.
+    // SAFETY: both may be called in a handler. The signal is blocked
+    // here and ends the process on return.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
     }
 }
 
-/// Signals whose default is a core dump (signal(7)); resource limits are not crashes, but end alike.
+/// Signals whose default is a core dump (signal(7)); resource limits
+/// are not crashes, but end alike.
 const CRASHES: &[c_int] = &[
     libc::SIGABRT,
     libc::SIGBUS,

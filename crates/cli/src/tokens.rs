@@ -1,8 +1,10 @@
-//! LUKS2 tokens: what leads to a passphrase without asking anybody. They are tried first, in cryptsetup's order and with its words.
+//! LUKS2 tokens: what leads to a passphrase without asking anybody. They are tried
+//! first, in cryptsetup's order and with its words.
 //!
-//! A token of type "luks2-keyring" names a key of type "user" in the kernel's keyring, which is searched for as request_key(2) does it:
-//! in the thread's, the process's and the session's keyring, to which the user's is linked. Tokens of other types are passed over.
-//! Their order, and that of their keyslots, is [`TokenChoice`]'s.
+//! A token of type "luks2-keyring" names a key of type "user" in the kernel's keyring,
+//! which is searched for as request_key(2) does it: in the thread's, the process's and
+//! the session's keyring, to which the user's is linked. Tokens of other types are
+//! passed over. Their order, and that of their keyslots, is [`TokenChoice`]'s.
 //! (cryptsetup: cryptsetup-open(8), lib/luks2/luks2_token.c.)
 
 use crate::args::{Args, shared};

@@ -1,4 +1,5 @@
-//! From the user's passphrase or volume key to an unlocked volume, with cryptsetup's prompts, tries and messages.
+//! From the user's passphrase or volume key to an unlocked volume,
+//! with cryptsetup's prompts, tries and messages.
 
 use crate::admission;
 use crate::args::{Args, shared};
@@ -45,7 +46,8 @@ pub(crate) fn unlock_by_token_or(
     }
 }
 
-/// Reads a passphrase and unlocks; a person is asked again after a wrong one. Says which keyslot opened (`-v`).
+/// Reads a passphrase and unlocks; a person is asked again after a
+/// wrong one. Says which keyslot opened (`-v`).
 pub(crate) fn unlock(
     args: &Args,
     luks: &Luks,
@@ -92,7 +94,8 @@ pub(crate) fn unlock_keeping_passphrase(
     }
 }
 
-/// The volume key, as the command line gives it or from a token or passphrase, and the digest that it fits.
+/// The volume key, as the command line gives it or from a token or
+/// passphrase, and the digest that it fits.
 pub(crate) fn volume_key(args: &Args, luks: &Luks, device: &Path) -> Result<(Secret, u32)> {
     if let Some(given) = given_volume_key(args, luks)? {
         return Ok(given);

@@ -1,4 +1,5 @@
-//! Encrypts sectors, or derives a key, a given number of times and does nothing else: what instructions are counted over.
+//! Encrypts sectors, or derives a key, a given number of times and does
+//! nothing else: what instructions are counted over.
 //!
 //! `one_run SPEC KEY_BITS SECTOR_BYTES SECTORS` or `one_run pbkdf2 HASH KEY_BITS ITERATIONS`
 //!

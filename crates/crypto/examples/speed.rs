@@ -1,5 +1,5 @@
-//! Prints what this machine reaches: sector ciphers at every level of the CPU, PBKDF2 with every hash and
-//! with eight keyslots together, Argon2id.
+//! Prints what this machine reaches: sector ciphers at every level of the CPU, PBKDF2 with every
+//! hash and with eight keyslots together, Argon2id.
 //!
 //! `cargo run --release -p keyway-crypto --example speed [cipher|pbkdf2|slots|argon2 [lanes]]`
 

@@ -1,4 +1,5 @@
-//! AES-XTS with plain64 IVs, LUKS's usual cipher, as a type of its own: it needs no allocator, so a boot loader can have it.
+//! AES-XTS with plain64 IVs, LUKS's usual cipher, as a type of its own: it
+//! needs no allocator, so a boot loader can have it.
 
 use crate::block::aes::Aes;
 use crate::block::{BlockCipher, Cipher128};
@@ -6,14 +7,16 @@ use crate::mode::BATCH;
 use crate::secret::stop_if_wiped;
 use crate::{Cpu, Error, SectorSize};
 
-/// An expanded key that en- and decrypts runs of sectors in place, as dm-crypt's aes-xts-plain64 does.
+/// An expanded key that en- and decrypts runs of sectors in place, as
+/// dm-crypt's aes-xts-plain64 does.
 pub struct AesXts {
     data: Aes,
     tweak: Aes,
 }
 
 impl AesXts {
-    /// Expands a key of 32, 48 or 64 bytes, the data's half first. The code that runs later is chosen here, once.
+    /// Expands a key of 32, 48 or 64 bytes, the data's half first. The
+    /// code that runs later is chosen here, once.
     ///
     /// # Errors
     /// [`Error::AesXtsKey`] on another length.

@@ -1,7 +1,9 @@
-//! Several ciphers one after another, as TrueCrypt and VeraCrypt chain them. Their sectors always have 512 bytes.
+//! Several ciphers one after another, as TrueCrypt and VeraCrypt
+//! chain them. Their sectors always have 512 bytes.
 //!
-//! Names list ciphers in the order in which they encrypt: "serpent-twofish-aes" (the programs' own names, "AES-Twofish-
-//! Serpent", go the other way round). A volume's header holds one area of keys, which [`Cascade::new`] divides:
+//! Names list ciphers in the order in which they encrypt: "serpent-twofish-aes" (the
+//! programs' own names, "AES-Twofish- Serpent", go the other way round). A volume's header
+//! holds one area of keys, which [`Cascade::new`] divides:
 //!
 //! ```text
 //! XTS   key of cipher 0 | … | key of cipher n | tweak key of cipher 0 | … | tweak key of cipher n     32 bytes each
@@ -9,10 +11,11 @@
 //! CBC   IV seed and whitening (32)            | key of cipher 0 | … | key of cipher n                 the longest of each
 //! ```
 //!
-//! (cryptsetup, lib/tcrypt/tcrypt.c, `tcrypt_cipher` and `TCRYPT_copy_key`; "VeraCrypt User's Guide", Modes of Operation.)
-//! In XTS (since TrueCrypt 5.0) and LRW (4.1 to 4.3) every cipher runs in the mode of its own. In CBC (before 4.1) ciphers
-//! of 128-bit blocks are chained inside one CBC; with a cipher of 64-bit blocks among them, each has a CBC of its own.
-//! Either is whitened as dm-crypt's tcw. IVs count 512-byte sectors: LRW's from 1 by blocks, the others' by sectors.
+//! (cryptsetup, lib/tcrypt/tcrypt.c, `tcrypt_cipher` and `TCRYPT_copy_key`; "VeraCrypt User's
+//! Guide", Modes of Operation.) In XTS (since TrueCrypt 5.0) and LRW (4.1 to 4.3) every cipher runs
+//! in the mode of its own. In CBC (before 4.1) ciphers of 128-bit blocks are chained inside one
+//! CBC; with a cipher of 64-bit blocks among them, each has a CBC of its own. Either is whitened as
+//! dm-crypt's tcw. IVs count 512-byte sectors: LRW's from 1 by blocks, the others' by sectors.
 
 use crate::block::table::{Cipher, Make, Make128};
 use crate::block::{Block, BlockCipher, Cipher128, blowfish_le};
@@ -40,8 +43,9 @@ pub enum CascadeMode {
 }
 
 impl Cascade {
-    /// Expands the key area of a volume's header; what it has beyond [`Cascade::key_len`] is not looked at. A single
-    /// cipher is a chain too. Names what is unknown or cannot be chained, and refuses an area that is too short.
+    /// Expands the key area of a volume's header; what it has beyond [`Cascade::key_len`] is
+    /// not looked at. A single cipher is a chain too. Names what is unknown or cannot be
+    /// chained, and refuses an area that is too short.
     pub fn new(ciphers: &str, mode: CascadeMode, area: &Secret, cpu: Cpu) -> Result<Self, Error> {
         let links = links(ciphers, mode)?;
         let needs = area_len(&links, mode);

@@ -1,17 +1,20 @@
 //! What this CPU can do, as a value that proves it. Nobody else asks the CPU.
 //!
-//! Detection follows the vendors' rules (CPUID leaves 1 and 7 with XGETBV for the register state on x86-64, HWCAP on
-//! aarch64): through the standard library, and without `std` by CPUID itself on x86-64. On aarch64 without `std`, and on
-//! x86-64 targets without SSE registers (kernels, UEFI), only what the build's target always has is used.
+//! Detection follows the vendors' rules (CPUID leaves 1 and 7 with XGETBV for the register state on
+//! x86-64, HWCAP on aarch64): through the standard library, and without `std` by CPUID itself on
+//! x86-64. On aarch64 without `std`, and on x86-64 targets without SSE registers (kernels, UEFI),
+//! only what the build's target always has is used.
 //!
-//! Vector code for x86-64 is compiled where the target has SSE2: `all(target_arch = "x86_64", target_feature = "sse2")`. The
-//! soft-float targets of kernels and UEFI have no way to pass a vector.
+//! Vector code for x86-64 is compiled where the target has SSE2:
+//! `all(target_arch = "x86_64", target_feature = "sse2")`. The soft-float
+//! targets of kernels and UEFI have no way to pass a vector.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The instruction sets that code may use. Only this module makes one, so holding it proves the features are there.
+/// The instruction sets that code may use. Only this module makes
+/// one, so holding it proves the features are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cpu(u32);
 
@@ -71,8 +74,8 @@ impl Cpu {
         Self(0)
     }
 
-    /// Every distinct set usable on this machine, newest first: what is detected, then the features switched off one
-    /// by one, down to [`Cpu::portable`]. Tests run each of them against the last.
+    /// Every distinct set usable on this machine, newest first: what is detected, then the features
+    /// switched off one by one, down to [`Cpu::portable`]. Tests run each of them against the last.
     #[cfg(feature = "alloc")]
     pub fn levels() -> Vec<Self> {
         let mut cpu = Self::detect();
@@ -201,8 +204,8 @@ mod machine {
     }
 }
 
-/// CPUID (Intel SDM, volume 2A, CPUID), and XGETBV for what the system saves of the registers (volume 1, 14.3 and 15.2), for
-/// programs without the standard library.
+/// CPUID (Intel SDM, volume 2A, CPUID), and XGETBV for what the system saves of the registers
+/// (volume 1, 14.3 and 15.2), for programs without the standard library.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(test, not(feature = "std"))))]
 mod cpuid {
     use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
@@ -243,7 +246,8 @@ mod cpuid {
         }
     }
 
-    /// XCR0: which registers the system saves. SSE's are there on every system that this code is built for.
+    /// XCR0: which registers the system saves. SSE's are there on
+    /// every system that this code is built for.
     fn saved() -> u64 {
         const OSXSAVE: u32 = 27;
         if (word(1, Register::Ecx) >> OSXSAVE) & 1 == 0 {

@@ -22,7 +22,8 @@ pub(crate) trait Engine: Send + Sync {
 /// How a run of sectors is numbered and cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
-    /// The first sector's number in 512-byte units, the volume's IV offset included (dm-crypt's `cc_sector`).
+    /// The first sector's number in 512-byte units, the volume's IV
+    /// offset included (dm-crypt's `cc_sector`).
     pub(crate) first: u64,
     /// Bytes a sector.
     pub(crate) sector: usize,
@@ -42,8 +43,8 @@ impl Run {
         if self.large_ivs { unit / self.units_a_sector() } else { unit }
     }
 
-    /// The place of sector `index` of the run in bytes, as dm-crypt reckons it for BitLocker: the IV's number times the
-    /// sector's size, which is a place only where IVs count sectors.
+    /// The place of sector `index` of the run in bytes, as dm-crypt reckons it for BitLocker: the
+    /// IV's number times the sector's size, which is a place only where IVs count sectors.
     pub(crate) fn byte_offset(&self, index: usize) -> u64 {
         self.iv(index).wrapping_mul(self.sector as u64)
     }

@@ -18,7 +18,8 @@ pub enum Error {
     /// The combination exists, but this build does not implement it.
     #[cfg(feature = "alloc")]
     Unsupported(String),
-    /// The volume key has the wrong length for the cipher: `got` bits, where `wants` lists what it takes.
+    /// The volume key has the wrong length for the cipher: `got`
+    /// bits, where `wants` lists what it takes.
     #[cfg(feature = "alloc")]
     KeySize { spec: String, got: usize, wants: String },
     /// The key of an [`crate::AesXts`] has another length than three there are, in bits.

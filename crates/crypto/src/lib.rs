@@ -1,12 +1,14 @@
 //! Ciphers, modes, IVs, hashes and KDFs of dm-crypt and LUKS.
 //!
-//! Everything that runs on whole sectors goes through [`SectorCipher`]; everything that turns a passphrase into a
-//! key goes through [`kdf`]. What the CPU can do is decided once, in [`Cpu`], and handed down as a value.
+//! Everything that runs on whole sectors goes through [`SectorCipher`]; everything
+//! that turns a passphrase into a key goes through [`kdf`]. What the CPU can do is
+//! decided once, in [`Cpu`], and handed down as a value.
 //!
 //! # Without an allocator
-//! A boot loader that turns every feature off unlocks LUKS with what is left: [`kdf`] ([`kdf::argon2_in`] over memory that
-//! it lends), [`AesXts`] for the keyslot's area and for sectors, and `keyway-format`'s AF merge between the two.
-//! `bare/` in the repository is such a program.
+//! A boot loader that turns every feature off unlocks LUKS with what is left:
+//! [`kdf`] ([`kdf::argon2_in`] over memory that it lends), [`AesXts`] for the
+//! keyslot's area and for sectors, and `keyway-format`'s AF merge between the
+//! two. `bare/` in the repository is such a program.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 // The ciphers and modes that only allocated engines run are not there; some of what they share is.
 #![cfg_attr(not(feature = "alloc"), allow(dead_code, reason = "shared with what needs an allocator"))]

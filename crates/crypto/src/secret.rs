@@ -1,7 +1,9 @@
-//! Key material: locked in memory, kept out of core dumps, wiped on drop, compared in constant time.
+//! Key material: locked in memory, kept out of core dumps, wiped on
+//! drop, compared in constant time.
 //!
-//! Every secret has memory pages of its own, so that locking, wiping and unlocking one never touches another. Without
-//! the feature `alloc` it is stored in the value itself, and 512 bytes long at most.
+//! Every secret has memory pages of its own, so that locking, wiping and
+//! unlocking one never touches another. Without the feature `alloc` it is stored
+//! in the value itself, and 512 bytes long at most.
 
 use crate::sys::Pages;
 #[cfg(not(feature = "alloc"))]
@@ -53,7 +55,8 @@ impl Secret {
         &mut self.pages.as_mut_slice()[..self.len]
     }
 
-    /// Whether the system keeps the bytes out of swap. It may refuse (RLIMIT_MEMLOCK); the secret works all the same.
+    /// Whether the system keeps the bytes out of swap. It may refuse
+    /// (RLIMIT_MEMLOCK); the secret works all the same.
     pub fn is_locked(&self) -> bool {
         self.pages.is_locked()
     }
@@ -70,16 +73,18 @@ impl Drop for Secret {
     }
 }
 
-/// Overwrites every [`Secret`] and every expanded key of the process, for its last moment. A signal handler may call it.
+/// Overwrites every [`Secret`] and every expanded key of the process, for
+/// its last moment. A signal handler may call it.
 ///
-/// Other threads that encrypt or decrypt from now on stop there for ever, so that nothing goes out that was computed with
-/// wiped keys.
+/// Other threads that encrypt or decrypt from now on stop there for ever, so that
+/// nothing goes out that was computed with wiped keys.
 #[cfg(feature = "std")]
 pub fn wipe_all() {
     crate::sys::wipe::wipe_all();
 }
 
-/// Overwrites what the caller's calls have left below it on the stack. Vector code spills round keys there.
+/// Overwrites what the caller's calls have left below it on the
+/// stack. Vector code spills round keys there.
 #[inline(never)]
 pub fn wipe_stack() {
     core::hint::black_box(&mut [0_u64; SPILLED / size_of::<u64>()]);
@@ -95,7 +100,8 @@ pub(crate) fn stop_if_wiped() {
     crate::sys::wipe::stop_if_wiped();
 }
 
-/// Types made of plain data: `EMPTY` is where filling starts; being `Copy`, they have nothing to drop.
+/// Types made of plain data: `EMPTY` is where filling starts; being
+/// `Copy`, they have nothing to drop.
 pub(crate) trait Plain: Copy + Send + Sync + 'static {
     const EMPTY: Self;
 }
@@ -138,7 +144,8 @@ mod boxed {
             const { assert!(align_of::<T>() <= 4096) };
             let mut pages = Pages::locked(size_of::<T>());
             let value = NonNull::from(pages.as_mut_slice()).cast::<T>();
-            // SAFETY: the pages are at least `size_of::<T>()` long, page-aligned and owned by the box alone.
+            // SAFETY: the pages are at least `size_of::<T>()` long,
+            // page-aligned and owned by the box alone.
             unsafe { value.write(made) };
             Self { pages, value }
         }
@@ -148,7 +155,8 @@ mod boxed {
         type Target = T;
 
         fn deref(&self) -> &T {
-            // SAFETY: `value` points into `self.pages`, which lives as long as `self` and is never written again.
+            // SAFETY: `value` points into `self.pages`, which lives as long
+            // as `self` and is never written again.
             unsafe { self.value.as_ref() }
         }
     }
@@ -282,7 +290,8 @@ mod tests {
         range.is_some_and(|range| range.contains(&address))
     }
 
-    /// Whether `./dev test aarch64` runs this in an emulator; the test then stands in the list of those left out.
+    /// Whether `./dev test aarch64` runs this in an emulator; the test
+    /// then stands in the list of those left out.
     #[cfg(all(feature = "std", target_os = "linux"))]
     fn emulated(test: &str, reason: &str) -> bool {
         let Some(core) = std::env::var_os("KEYWAY_EMULATED") else { return false };

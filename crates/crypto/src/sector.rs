@@ -42,7 +42,8 @@ impl SectorSize {
     }
 }
 
-/// An expanded key that en- and decrypts runs of sectors in place. It may be shared between threads.
+/// An expanded key that en- and decrypts runs of sectors in place. It
+/// may be shared between threads.
 #[cfg(feature = "alloc")]
 pub struct SectorCipher {
     sector_size: SectorSize,
@@ -76,8 +77,8 @@ impl SectorCipher {
         self.engine.code()
     }
 
-    /// Encrypts a run of whole sectors in place. `first` is the first sector's number in 512-byte units, the volume's IV
-    /// offset included; it grows by [`SectorSize::units`] a sector.
+    /// Encrypts a run of whole sectors in place. `first` is the first sector's number in 512-byte
+    /// units, the volume's IV offset included; it grows by [`SectorSize::units`] a sector.
     ///
     /// # Panics
     /// When `data` is not a multiple of the sector size.

@@ -1,4 +1,5 @@
-//! TrueCrypt's chains of ciphers against single ciphers, layer over layer, and against CBC written a second time.
+//! TrueCrypt's chains of ciphers against single ciphers, layer over
+//! layer, and against CBC written a second time.
 
 use keyway_crypto::{Cascade, CascadeMode, CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 
@@ -51,7 +52,8 @@ fn lrw_chains_are_layers_under_one_tweak_key() {
     check("aes-serpent", CascadeMode::Lrw, 0, &layers);
 }
 
-/// A single cipher, and ciphers of different blocks: each is dm-crypt's tcw, with the seed as long as its block.
+/// A single cipher, and ciphers of different blocks: each is
+/// dm-crypt's tcw, with the seed as long as its block.
 #[test]
 fn outer_cbc_chains_are_layers() {
     let key = area(152);
@@ -65,8 +67,8 @@ fn outer_cbc_chains_are_layers() {
     check("serpent-des3_ede-aes", CascadeMode::Cbc, 1, &layers);
 }
 
-/// Little-endian Blowfish is the big-endian one between swaps of each word's bytes. Whitening and IV of zeros leave plain
-/// CBC, of which the first block is the cipher's.
+/// Little-endian Blowfish is the big-endian one between swaps of each word's bytes. Whitening and
+/// IV of zeros leave plain CBC, of which the first block is the cipher's.
 #[test]
 fn truecrypts_blowfish_swaps_words() {
     let key = area(88);

@@ -1,12 +1,13 @@
-//! Ciphertexts of Linux 6.1's dm-crypt (Debian 12, x86_64), one for each mode, IV, way with keys and cipher that is not in
-//! everyday use. Each was made by mapping a device with the key and writing 1 MiB to it; what is kept is a fingerprint.
+//! Ciphertexts of Linux 6.1's dm-crypt (Debian 12, x86_64), one for each mode, IV, way with keys
+//! and cipher that is not in everyday use. Each was made by mapping a device with the key and
+//! writing 1 MiB to it; what is kept is a fingerprint.
 //!
 //! arc4 is missing: that kernel's stream ran on from sector to sector.
 
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 
-/// Specification, key bits, number of the first sector in 512-byte units, sector size, whether IVs count sectors;
-/// fingerprint and first block of the ciphertext.
+/// Specification, key bits, number of the first sector in 512-byte units, sector size, whether IVs
+/// count sectors; fingerprint and first block of the ciphertext.
 type Row = (&'static str, usize, u64, u32, bool, &'static str, &'static str);
 
 #[rustfmt::skip]

@@ -1,5 +1,5 @@
-//! Sector ciphers against published vectors and against modes written a second time over single AES blocks, at every
-//! level of this machine's CPU.
+//! Sector ciphers against published vectors and against modes written a second time over single
+//! AES blocks, at every level of this machine's CPU.
 
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
@@ -17,8 +17,9 @@ fn cipher(spec: &str, key: &[u8], sector_size: usize, cpu: Cpu) -> SectorCipher 
     SectorCipher::new(&CipherSpec::parse(spec).unwrap(), &Secret::copy_from(key), size, cpu).unwrap()
 }
 
-/// IEEE 1619-2018, annex B, XTS-AES-128, vectors 4 to 9: one 512-byte unit after the other, each unit's plaintext
-/// being the ciphertext before it, for data unit numbers 0 to 0xff. First and last blocks of the published units.
+/// IEEE 1619-2018, annex B, XTS-AES-128, vectors 4 to 9: one 512-byte unit after the
+/// other, each unit's plaintext being the ciphertext before it, for data unit numbers 0
+/// to 0xff. First and last blocks of the published units.
 #[test]
 fn ieee_1619_xts_aes_128() {
     let key = bytes("2718281828459045235360287471352631415926535897932384626433832795");
@@ -70,8 +71,8 @@ fn ieee_1619_xts_aes_256() {
     }
 }
 
-/// NIST SP 800-38A, appendices F.1 (ECB) and F.2 (CBC): four blocks under each key size. CBC's published IV is entered
-/// by adding it to the first block.
+/// NIST SP 800-38A, appendices F.1 (ECB) and F.2 (CBC): four blocks under each key size. CBC's
+/// published IV is entered by adding it to the first block.
 #[test]
 fn nist_sp_800_38a() {
     let plaintext = bytes(
@@ -227,7 +228,8 @@ fn iv_number() -> impl Strategy<Value = u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Every level of the CPU gives the bytes of the book, on unaligned runs of any length, and takes them back.
+    /// Every level of the CPU gives the bytes of the book, on
+    /// unaligned runs of any length, and takes them back.
     #[test]
     fn every_level_follows_the_definition(
         (mode, key_lens) in prop_oneof![

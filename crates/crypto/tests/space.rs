@@ -1,5 +1,6 @@
-//! The sweep: every combination of cipher, mode and IV that exists gives back what it took, makes no difference
-//! between one call for a run of sectors and one call a sector, and does the same at every CPU level.
+//! The sweep: every combination of cipher, mode and IV that exists gives back what
+//! it took, makes no difference between one call for a run of sectors and one call
+//! a sector, and does the same at every CPU level.
 
 use keyway_crypto::spec::{Existing, space};
 use keyway_crypto::{Cpu, Error, Secret, SectorCipher, SectorSize};
@@ -72,7 +73,8 @@ fn some(sizes: &[usize]) -> Vec<usize> {
     some
 }
 
-/// One key and sector size, at each level that the combination has other code for; with the usual IV, at every level.
+/// One key and sector size, at each level that the combination has
+/// other code for; with the usual IV, at every level.
 fn at_all_levels(existing: &Existing, text: &str, key: &Secret, size: SectorSize) -> (usize, usize) {
     let mut plain = vec![0; size.bytes() * if size == SectorSize::S512 { 9 } else { 3 }];
     noise(&mut plain, size.bytes() as u64);

@@ -1,9 +1,10 @@
-//! The anti-forensic splitter (LUKS1 on-disk format 1.2.3, section 2.4): a key spread over stripes so that it is lost
-//! when any one of them is.
+//! The anti-forensic splitter (LUKS1 on-disk format 1.2.3, section 2.4): a key spread over
+//! stripes so that it is lost when any one of them is.
 //!
-//! With n stripes of the key's length, d(0) = 0 and d(i) = diffuse(d(i-1) XOR s(i)), the key is d(n-1) XOR s(n).
-//! `diffuse` hashes each digest-long block of its input with the block's number in front, big-endian 32 bits; the
-//! last block is as short as the input leaves it, and its digest is cut to that. It is a plain hash, not an HMAC.
+//! With n stripes of the key's length, d(0) = 0 and d(i) = diffuse(d(i-1) XOR s(i)), the key is
+//! d(n-1) XOR s(n). `diffuse` hashes each digest-long block of its input with the block's number
+//! in front, big-endian 32 bits; the last block is as short as the input leaves it, and its
+//! digest is cut to that. It is a plain hash, not an HMAC.
 
 #[cfg(feature = "alloc")]
 use crate::Error;
@@ -19,10 +20,12 @@ pub const fn material_len(key_len: usize, stripes: u32) -> Option<usize> {
     key_len.checked_mul(stripes as usize)
 }
 
-/// Spreads `key` over `stripes` stripes in `material`: all but the last hold fresh random bytes, the last is written.
+/// Spreads `key` over `stripes` stripes in `material`: all but the
+/// last hold fresh random bytes, the last is written.
 ///
 /// # Errors
-/// [`Error::Invalid`] when `material` does not hold `stripes * key.len()` bytes, or `stripes` is zero.
+/// [`Error::Invalid`] when `material` does not hold `stripes *
+/// key.len()` bytes, or `stripes` is zero.
 #[cfg(feature = "alloc")]
 pub fn split(key: &Secret, stripes: u32, hash: Hash, material: &mut [u8]) -> Result<(), Error> {
     check(material.len(), key.len(), stripes)?;
@@ -35,7 +38,8 @@ pub fn split(key: &Secret, stripes: u32, hash: Hash, material: &mut [u8]) -> Res
 /// The inverse of [`split`].
 ///
 /// # Errors
-/// [`Error::Invalid`] when `material` does not hold `stripes * key_len` bytes, or `stripes` is zero.
+/// [`Error::Invalid`] when `material` does not hold `stripes *
+/// key_len` bytes, or `stripes` is zero.
 #[cfg(feature = "alloc")]
 pub fn merge(material: &[u8], key_len: usize, stripes: u32, hash: Hash) -> Result<Secret, Error> {
     check(material.len(), key_len, stripes)?;
@@ -44,7 +48,8 @@ pub fn merge(material: &[u8], key_len: usize, stripes: u32, hash: Hash) -> Resul
     Ok(key)
 }
 
-/// [`merge`] over slices: it needs no allocator. There are as many stripes as `material` has room for.
+/// [`merge`] over slices: it needs no allocator. There are as many
+/// stripes as `material` has room for.
 ///
 /// # Panics
 /// When `material` is not one or more stripes of `key.len()` bytes.
@@ -95,8 +100,8 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    /// Keys merged out of the material below by 20 lines of Python over hashlib: several blocks a stripe, one, a part
-    /// of one, and a truncated last block.
+    /// Keys merged out of the material below by 20 lines of Python over hashlib: several blocks a
+    /// stripe, one, a part of one, and a truncated last block.
     const VECTORS: [(Hash, usize, u32, &str); 4] = [
         (Hash::Sha1, 32, 4000, "2bc77703ed68815782524fd1162a452861bfb3de9b9af64961e3e07883060306"),
         (

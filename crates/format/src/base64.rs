@@ -1,5 +1,5 @@
-//! Base64 (RFC 4648, section 4) as LUKS2 uses it for salts and digests: padded, canonical, white space skipped on
-//! reading as cryptsetup does.
+//! Base64 (RFC 4648, section 4) as LUKS2 uses it for salts and digests: padded, canonical,
+//! white space skipped on reading as cryptsetup does.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -60,7 +60,8 @@ impl PassphraseHash {
     /// The key of `len` bytes that `passphrase` stands for.
     ///
     /// # Errors
-    /// The length in `HASH:BYTES` is more than the key has, or more than the passphrase of `plain:BYTES` has.
+    /// The length in `HASH:BYTES` is more than the key has, or more
+    /// than the passphrase of `plain:BYTES` has.
     pub fn key(&self, passphrase: &Secret, len: usize) -> Result<Secret, Error> {
         let mut key = Secret::zeroed(len);
         let filled = self.bytes.unwrap_or(len);
@@ -89,7 +90,8 @@ impl fmt::Display for PassphraseHash {
     }
 }
 
-/// hashalot's way to keys that are longer than a digest: round after round, each with one "A" more in front.
+/// hashalot's way to keys that are longer than a digest: round after
+/// round, each with one "A" more in front.
 fn fill(hash: Hash, passphrase: &Secret, room: &mut [u8]) {
     for (round, part) in room.chunks_mut(hash.output_len()).enumerate() {
         let mut message: Vec<&[u8]> = alloc::vec![b"A"; round];

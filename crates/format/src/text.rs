@@ -1,5 +1,6 @@
-//! Text fields of fixed length in binary headers: up to the first NUL, or the whole field when there is none. And how text
-//! that anybody may have written is shown: nothing in it moves a terminal's cursor, turns its direction or hides.
+//! Text fields of fixed length in binary headers: up to the first NUL, or the whole field when
+//! there is none. And how text that anybody may have written is shown: nothing in it moves a
+//! terminal's cursor, turns its direction or hides.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -24,8 +25,8 @@ pub(crate) fn name(field: &[u8], place: &str) -> Result<String, Error> {
     }
 }
 
-/// Text for people (label, UUID): what is not UTF-8 is replaced, the bytes themselves stay in the header. The field's
-/// last byte is the place of a NUL, and never shown.
+/// Text for people (label, UUID): what is not UTF-8 is replaced, the bytes themselves stay in the
+/// header. The field's last byte is the place of a NUL, and never shown.
 pub(crate) fn lossy(field: &[u8]) -> String {
     let text = field.split_last().map_or(field, |(_, text)| text);
     String::from_utf8_lossy(before_nul(text)).into_owned()
@@ -45,8 +46,8 @@ pub(crate) fn store(field: &mut [u8], text: &str, place: &str) -> Result<(), Err
     Ok(())
 }
 
-/// Text of somebody else's, for people: what cannot be seen, and what commands a terminal, is shown by its number.
-/// Anything else stays as it is.
+/// Text of somebody else's, for people: what cannot be seen, and what commands a terminal, is
+/// shown by its number. Anything else stays as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(pub &'a str);
 
@@ -61,8 +62,9 @@ impl Display for Shown<'_> {
     }
 }
 
-/// Whether a character is a control character (C0, DEL, C1), turns the direction of text, parts lines, or is not seen at all
-/// (Unicode 16: general categories Cc, Cf, Zl and Zp, and what Default_Ignorable_Code_Point has beside them).
+/// Whether a character is a control character (C0, DEL, C1), turns the direction of text, parts
+/// lines, or is not seen at all (Unicode 16: general categories Cc, Cf, Zl and Zp, and what
+/// Default_Ignorable_Code_Point has beside them).
 pub fn is_hidden(c: char) -> bool {
     let code = c as u32;
     c.is_control() || HIDDEN.iter().any(|&(first, last)| (first..=last).contains(&code))

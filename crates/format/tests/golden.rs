@@ -1,5 +1,5 @@
-//! Headers that cryptsetup 2.6.1 and qemu-img made (golden/make.sh): what is read out of them, and that writing gives
-//! the same bytes.
+//! Headers that cryptsetup 2.6.1 and qemu-img made (golden/make.sh): what is read out
+//! of them, and that writing gives the same bytes.
 
 use keyway_format::luks1::{self, SlotState};
 use keyway_format::luks2::{

@@ -158,7 +158,8 @@ fn a_good_copy_recovers_a_bad_one() {
     assert_eq!((one.header.binary.copy, one.recover), (Copy::Primary, Some(Copy::Secondary)));
     let other = select(Err(()), Ok(secondary())).unwrap();
     assert_eq!((other.header.binary.copy, other.recover), (Copy::Secondary, Some(Copy::Primary)));
-    // Recovery writes the same sequence id with a new salt; from these two bytes-identical copies come back.
+    // Recovery writes the same sequence id with a new salt; from
+    // these two bytes-identical copies come back.
     let restored = other.header.binary.as_copy(Copy::Primary, primary().binary.salt);
     assert_eq!(restored.copy_to_bytes(&other.header.metadata.to_json()).unwrap(), FRESH[..SIZE]);
 }

@@ -75,7 +75,8 @@ fn removing_a_keyslot_takes_it_from_digests_and_tokens() {
     assert_eq!(metadata.tokens[&0].keyslots, [0]);
     assert_eq!(metadata.free_keyslot(), Some(1));
     assert_eq!(metadata.remove_keyslot(1).unwrap_err().to_string(), "keyslots.1: does not exist");
-    // The digest of an unbound key goes with its last keyslot; that of the volume stays for its segment.
+    // The digest of an unbound key goes with its last keyslot; that
+    // of the volume stays for its segment.
     metadata.remove_keyslot(2).unwrap();
     assert_eq!(metadata.digests.keys().copied().collect::<Vec<_>>(), [0]);
     for id in [0, 3] {

@@ -1,4 +1,5 @@
-//! What holds for any bytes: no parser panics, and what a parser accepts it writes back to the byte.
+//! What holds for any bytes: no parser panics, and what a parser
+//! accepts it writes back to the byte.
 
 use keyway_crypto::Hash;
 use keyway_format::json::{self, Object, Value};

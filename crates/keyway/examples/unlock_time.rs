@@ -1,4 +1,5 @@
-//! Says how long each keyslot takes to unlock on this machine: `cargo run -p keyway --release --example unlock_time DEVICE`.
+//! Says how long each keyslot takes to unlock on this machine: `cargo run -p
+//! keyway --release --example unlock_time DEVICE`.
 
 use keyway::Device;
 use std::error::Error;

@@ -7,10 +7,11 @@ use std::fmt;
 #[cfg(any(feature = "nbd", feature = "fuse"))]
 use std::path::Path;
 
-/// An open door: other programs use the volume through it, until it is [stopped](Attached::stop) or dropped.
+/// An open door: other programs use the volume through it, until it
+/// is [stopped](Attached::stop) or dropped.
 ///
-/// The process that holds it answers for the volume: the key is in its memory, and whoever kills it takes the volume
-/// away. See [`Volume::serve_nbd`] for an example.
+/// The process that holds it answers for the volume: the key is in its memory, and whoever kills it
+/// takes the volume away. See [`Volume::serve_nbd`] for an example.
 pub struct Attached {
     door: Box<dyn Door>,
     place: String,
@@ -22,18 +23,20 @@ impl Attached {
         Self { door: Box::new(door), place }
     }
 
-    /// Where others find it: an NBD URI, a file, a device node. See [`Volume::serve_nbd`] for an example.
+    /// Where others find it: an NBD URI, a file, a device node. See
+    /// [`Volume::serve_nbd`] for an example.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// How many use it now: connections or open files; zero where nobody can tell. See [`Volume::serve_nbd`] for an example.
+    /// How many use it now: connections or open files; zero where nobody can
+    /// tell. See [`Volume::serve_nbd`] for an example.
     pub fn clients(&self) -> usize {
         self.door.clients()
     }
 
-    /// Returns when it is closed: from outside (`umount`), or by another thread's [`Attached::stop`]. See
-    /// [`Volume::serve_nbd`] for an example.
+    /// Returns when it is closed: from outside (`umount`), or by another thread's
+    /// [`Attached::stop`]. See [`Volume::serve_nbd`] for an example.
     ///
     /// # Errors
     /// It cannot be served any longer.
@@ -41,11 +44,12 @@ impl Attached {
         self.door.wait().at(&self.place)
     }
 
-    /// Closes it: requests under way are answered, what was acknowledged is flushed. The volume is held until this is
-    /// dropped, too. See [`Volume::serve_nbd`] for an example.
+    /// Closes it: requests under way are answered, what was acknowledged is flushed. The volume is
+    /// held until this is dropped, too. See [`Volume::serve_nbd`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) where it is in use in a way that cannot be ended; it stays open then.
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) where it is in use in a
+    /// way that cannot be ended; it stays open then.
     pub fn stop(&self) -> Result<()> {
         self.door.stop().at(&self.place)
     }
@@ -87,7 +91,8 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse): somebody listens there, or something else is there.
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse): somebody
+    /// listens there, or something else is there.
     #[cfg(feature = "nbd")]
     pub fn serve_nbd(&self, socket: impl AsRef<Path>) -> Result<Attached> {
         use keyway_attach::nbd::server::{Options, Server};
@@ -97,7 +102,8 @@ impl Volume {
         Ok(Attached::new(listening))
     }
 
-    /// Mounts the plaintext as a file, `plain`, in an empty directory: as an ordinary user, by `fusermount3`.
+    /// Mounts the plaintext as a file, `plain`, in an empty
+    /// directory: as an ordinary user, by `fusermount3`.
     ///
     /// ```no_run
     /// # use keyway::*;
@@ -119,7 +125,8 @@ impl Volume {
         Ok(Attached::new(Mount::new(self.export(), directory, options).at(&directory.display())?))
     }
 
-    /// Adds a block device, /dev/ublkbN, with the plaintext; the kernel (6.4 or later) needs the module `ublk_drv`.
+    /// Adds a block device, /dev/ublkbN, with the plaintext; the kernel
+    /// (6.4 or later) needs the module `ublk_drv`.
     ///
     /// ```no_run
     /// # use keyway::*;

@@ -11,7 +11,8 @@ use keyway_volume::{OsRandom, Random, admission};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A volume to be made. The defaults are cryptsetup's: AES-256-XTS, a random volume key, two seconds of Argon2id.
+/// A volume to be made. The defaults are cryptsetup's: AES-256-XTS, a
+/// random volume key, two seconds of Argon2id.
 ///
 /// ```
 /// # use keyway::*;
@@ -49,7 +50,8 @@ impl Create {
         Self::new(Version::Luks2)
     }
 
-    /// A LUKS1 volume, for what opens nothing else: PBKDF2, sectors of 512 bytes. See [`Header::convert`] for an example.
+    /// A LUKS1 volume, for what opens nothing else: PBKDF2, sectors of 512
+    /// bytes. See [`Header::convert`] for an example.
     ///
     /// [`Header::convert`]: crate::Header::convert
     pub fn luks1() -> Self {
@@ -73,8 +75,8 @@ impl Create {
         }
     }
 
-    /// The plaintext's length in bytes, of a file that is made: rounded up to whole sectors. A device is used to its end.
-    /// See [`Create`] for an example.
+    /// The plaintext's length in bytes, of a file that is made: rounded up to whole sectors. A
+    /// device is used to its end. See [`Create`] for an example.
     #[must_use]
     pub fn size(mut self, bytes: u64) -> Self {
         self.size = Some(bytes);
@@ -106,15 +108,16 @@ impl Create {
         self
     }
 
-    /// Takes a cipher that hides little or nothing, or a key that can be guessed. See [`Create::cipher`] for an example.
+    /// Takes a cipher that hides little or nothing, or a key that can be
+    /// guessed. See [`Create::cipher`] for an example.
     #[must_use]
     pub fn weak_cipher(mut self) -> Self {
         self.weak_cipher = true;
         self
     }
 
-    /// The encryption sector size in bytes (LUKS2): 4096 if not said, or 512 where the size is no multiple of that. See
-    /// [`Header`](crate::Header) for an example.
+    /// The encryption sector size in bytes (LUKS2): 4096 if not said, or 512 where the size is no
+    /// multiple of that. See [`Header`](crate::Header) for an example.
     #[must_use]
     pub fn sector_size(mut self, bytes: u32) -> Self {
         self.sector_size = Some(bytes);
@@ -135,8 +138,8 @@ impl Create {
         self
     }
 
-    /// Puts the header elsewhere, into a new file: the device then holds nothing but encrypted sectors, from its first byte
-    /// on.
+    /// Puts the header elsewhere, into a new file: the device then holds nothing but
+    /// encrypted sectors, from its first byte on.
     ///
     /// ```
     /// # use keyway::*;
@@ -159,19 +162,21 @@ impl Create {
         self
     }
 
-    /// Makes it of a device or file that is there: whatever that holds is gone. Who uses it is refused all the same. See
-    /// [`Create`] for an example.
+    /// Makes it of a device or file that is there: whatever that holds is gone. Who uses it is
+    /// refused all the same. See [`Create`] for an example.
     #[must_use]
     pub fn overwrite(mut self) -> Self {
         self.overwrite = true;
         self
     }
 
-    /// Makes the volume, and opens it for writing. A new file appears when it is complete, and only its owner may read it;
-    /// what there was before is claimed first and its header wiped. See [`Create`] for an example.
+    /// Makes the volume, and opens it for writing. A new file appears when it is complete,
+    /// and only its owner may read it; what there was before is claimed first and its
+    /// header wiped. See [`Create`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was said; [`ErrorKind::InUse`]; what was asked for cannot be.
+    /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was said;
+    /// [`ErrorKind::InUse`]; what was asked for cannot be.
     pub fn create(&self, location: impl Into<Location>, key: &Key) -> Result<Device> {
         let location = location.into();
         let Some(header) = &self.header else {
@@ -185,8 +190,8 @@ impl Create {
         Device::options().header(header.clone()).write(true).open(location)
     }
 
-    /// Makes the volume in memory, with so many bytes of plaintext: for tests, and to try something. See
-    /// [`Header`](crate::Header) for an example.
+    /// Makes the volume in memory, with so many bytes of plaintext: for tests, and to try
+    /// something. See [`Header`](crate::Header) for an example.
     ///
     /// # Errors
     /// What was asked for cannot be.

@@ -12,8 +12,9 @@ use std::sync::Arc;
 /// A file, block device or export that is open: for reading ([`Device::open`]) or for writing too
 /// ([`Device::open_rw`]).
 ///
-/// Opening looks at nothing and marks nothing. [`probe`](Device::probe) takes no lock; [`header`](Device::header)
-/// reads under the lock that cryptsetup honours; [`unlock`](Device::unlock) claims the data.
+/// Opening looks at nothing and marks nothing. [`probe`](Device::probe) takes
+/// no lock; [`header`](Device::header) reads under the lock that cryptsetup
+/// honours; [`unlock`](Device::unlock) claims the data.
 ///
 /// ```
 /// # use keyway::*;
@@ -64,8 +65,8 @@ impl DeviceOptions {
         self
     }
 
-    /// Takes no lock on the header, as `--disable-locks`: for a machine without /run. Whoever says so answers for nobody
-    /// else's editing it. See [`Device::options`] for an example.
+    /// Takes no lock on the header, as `--disable-locks`: for a machine without /run. Whoever says
+    /// so answers for nobody else's editing it. See [`Device::options`] for an example.
     #[must_use]
     pub fn without_header_lock(mut self) -> Self {
         self.unlocked_header = true;
@@ -159,8 +160,8 @@ impl Device {
         self.data.is_empty()
     }
 
-    /// What stands on it (or on the device of its header), whatever the bytes are. Nothing is locked or changed. See
-    /// [`Probe`] for an example.
+    /// What stands on it (or on the device of its header), whatever the bytes are. Nothing is
+    /// locked or changed. See [`Probe`] for an example.
     ///
     /// # Errors
     /// It cannot be read.
@@ -171,8 +172,10 @@ impl Device {
     /// Its header, to be shown or edited. See [`Header`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::NotLuks`](crate::ErrorKind::NotLuks), [`ErrorKind::Damaged`](crate::ErrorKind::Damaged);
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) when somebody holds its lock for longer than ten seconds.
+    /// [`ErrorKind::NotLuks`](crate::ErrorKind::NotLuks),
+    /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged);
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) when somebody
+    /// holds its lock for longer than ten seconds.
     pub fn header(&self) -> Result<Header> {
         self.header_with(&Unlock::new())
     }
@@ -204,15 +207,18 @@ impl Device {
         self.admit(options)?.unlock(key)
     }
 
-    /// Checks all that can be checked before anybody is asked for a key, and claims the data. In this order:
+    /// Checks all that can be checked before anybody is asked for a
+    /// key, and claims the data. In this order:
     ///
-    /// 1. Nobody else uses the data: no mount, mapping or swap, no QEMU and no other Keyway; and nobody gets it before
-    ///    the [`Volume`] is dropped. Whoever reads shares it with readers; [`Unlock::shared`] goes without.
+    /// 1. Nobody else uses the data: no mount, mapping or swap, no QEMU and no other Keyway;
+    ///    and nobody gets it before the [`Volume`] is dropped. Whoever reads shares it with
+    ///    readers; [`Unlock::shared`] goes without.
     /// 2. The header is read under its lock, once: everything is decided on this copy.
-    /// 3. Its seal, where it has one, says the same as the header; the caller's policies are met as far as the header
-    ///    tells ([`Unlock::policy`], [`Unlock::seal_context`]).
-    /// 4. It describes a volume that somebody meant to have: no weak ciphers or short keys, no segments that are not
-    ///    encrypted, no other volume's key, no IVs out of order, no data beyond the device's end or over the header.
+    /// 3. Its seal, where it has one, says the same as the header; the caller's policies are met as
+    ///    far as the header tells ([`Unlock::policy`], [`Unlock::seal_context`]).
+    /// 4. It describes a volume that somebody meant to have: no weak ciphers or short keys, no
+    ///    segments that are not encrypted, no other volume's key, no IVs out of order, no data
+    ///    beyond the device's end or over the header.
     ///
     /// ```
     /// # use keyway::*;
@@ -232,8 +238,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse), [`ErrorKind::Policy`](crate::ErrorKind::Policy), and those of
-    /// [`Device::header`].
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse),
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy), and those of [`Device::header`].
     pub fn admit(&self, options: &Unlock) -> Result<Admitted> {
         let write = self.write && !options.is_read_only();
         let access = if write { in_use::Access::Write } else { in_use::Access::ReadOnly };
@@ -247,11 +253,13 @@ impl Device {
         Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), !write))
     }
 
-    /// Compares a header's backup with what is on the device now, and claims the device beside mappings of the volume
-    /// itself. Nothing is written before [`Restore::run`]. See [`Header::backup`](crate::Header::backup) for an example.
+    /// Compares a header's backup with what is on the device now, and claims the device beside
+    /// mappings of the volume itself. Nothing is written before [`Restore::run`]. See
+    /// [`Header::backup`](crate::Header::backup) for an example.
     ///
     /// # Errors
-    /// The backup is none, or of another volume whose data it would destroy: data offset or size of its keyslots differ.
+    /// The backup is none, or of another volume whose data it would destroy:
+    /// data offset or size of its keyslots differ.
     pub fn restore_header(&self, backup: impl AsRef<Path>) -> Result<Restore> {
         self.check_writable()?;
         let backup = File::open(backup.as_ref()).at(&backup.as_ref().display())?;
@@ -292,19 +300,20 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// What a person should confirm, one line each. See [`Header::backup`](crate::Header::backup) for an example.
+    /// What a person should confirm, one line each. See
+    /// [`Header::backup`](crate::Header::backup) for an example.
     pub fn warnings(&self) -> &[String] {
         self.prepared.warnings()
     }
 
-    /// Whether the device's header is sealed and the backup is not: somebody may want the seal gone. See
-    /// [`Header::backup`](crate::Header::backup) for an example.
+    /// Whether the device's header is sealed and the backup is not: somebody may want the seal
+    /// gone. See [`Header::backup`](crate::Header::backup) for an example.
     pub fn loses_seal(&self) -> bool {
         self.prepared.loses_seal()
     }
 
-    /// Writes it, under the header's lock, in an order that survives a kill: cut short, it completes when run again.
-    /// See [`Header::backup`](crate::Header::backup) for an example.
+    /// Writes it, under the header's lock, in an order that survives a kill: cut short, it
+    /// completes when run again. See [`Header::backup`](crate::Header::backup) for an example.
     ///
     /// # Errors
     /// Writing fails.

@@ -6,7 +6,8 @@ use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME};
 use keyway_volume::{Cost, KdfChoice};
 use std::time::Duration;
 
-/// A keyslot's key derivation function and its cost. See [`Header::keyslots`](crate::Header::keyslots) for an example.
+/// A keyslot's key derivation function and its cost. See
+/// [`Header::keyslots`](crate::Header::keyslots) for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kdf {
@@ -49,8 +50,8 @@ impl Kdf {
     }
 }
 
-/// The key derivation function of a new keyslot. What is not forced is measured here, so that it takes as long as it
-/// should on this machine.
+/// The key derivation function of a new keyslot. What is not forced is measured here, so that
+/// it takes as long as it should on this machine.
 ///
 /// ```
 /// # use keyway::*;
@@ -70,18 +71,20 @@ impl Kdf {
 pub struct NewKdf(KdfChoice);
 
 impl NewKdf {
-    /// Argon2id for two seconds, with at most 1 GiB of memory and four lanes. See [`NewKdf`] for an example.
+    /// Argon2id for two seconds, with at most 1 GiB of memory and
+    /// four lanes. See [`NewKdf`] for an example.
     pub fn argon2id() -> Self {
         Self::argon2id_of(DEFAULT_MEMORY_KIB, DEFAULT_LANES, Cost::Time(DEFAULT_TIME))
     }
 
-    /// Argon2id with exactly these passes (4 at least), memory and lanes. See [`NewKdf`] for an example.
+    /// Argon2id with exactly these passes (4 at least), memory and
+    /// lanes. See [`NewKdf`] for an example.
     pub fn argon2id_forced(passes: u32, memory_kib: u32, lanes: u32) -> Self {
         Self::argon2id_of(memory_kib, lanes, Cost::Forced(passes))
     }
 
-    /// PBKDF2 with exactly these iterations (1000 at least) of SHA-256; LUKS1 takes its header's hash. See [`NewKdf`] for
-    /// an example.
+    /// PBKDF2 with exactly these iterations (1000 at least) of SHA-256; LUKS1 takes its
+    /// header's hash. See [`NewKdf`] for an example.
     pub fn pbkdf2(iterations: u32) -> Self {
         Self::pbkdf2_of(Cost::Forced(iterations))
     }
@@ -99,7 +102,8 @@ impl NewKdf {
         self
     }
 
-    /// Argon2's memory in KiB: the most of it, or exactly that where the passes are forced. See [`NewKdf`] for an example.
+    /// Argon2's memory in KiB: the most of it, or exactly that where the passes
+    /// are forced. See [`NewKdf`] for an example.
     #[must_use]
     pub fn memory_kib(mut self, kib: u32) -> Self {
         if let KdfChoice::Argon2 { memory_kib, .. } = &mut self.0 {

@@ -6,8 +6,8 @@ use keyway_volume::key_file::{self, Part};
 use std::fmt;
 use std::path::PathBuf;
 
-/// What opens a volume, or a keyslot of it. Its bytes are locked in memory, kept out of core dumps, wiped when it is
-/// dropped, and never printed.
+/// What opens a volume, or a keyslot of it. Its bytes are locked in memory, kept out of core
+/// dumps, wiped when it is dropped, and never printed.
 ///
 /// ```
 /// # use keyway::*;
@@ -31,8 +31,9 @@ pub enum Key {
     Token(crate::Token),
 }
 
-/// A key file, or the part of it that is the passphrase. It is read whenever it is needed: cryptsetup's rules, of which
-/// one is that a file of unnamed size has at most 8 MiB. See [`Key`] for an example.
+/// A key file, or the part of it that is the passphrase. It is read whenever it
+/// is needed: cryptsetup's rules, of which one is that a file of unnamed size
+/// has at most 8 MiB. See [`Key`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFile {
     path: PathBuf,
@@ -40,8 +41,8 @@ pub struct KeyFile {
 }
 
 impl Key {
-    /// A passphrase. The caller's copy is the caller's to wipe: where that matters, read into a [`Secret`] and use
-    /// [`Key::Passphrase`]. See [`Key`] for an example.
+    /// A passphrase. The caller's copy is the caller's to wipe: where that matters, read into a
+    /// [`Secret`] and use [`Key::Passphrase`]. See [`Key`] for an example.
     pub fn passphrase(text: impl AsRef<[u8]>) -> Self {
         Self::Passphrase(Secret::copy_from(text.as_ref()))
     }

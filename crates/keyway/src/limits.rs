@@ -5,8 +5,8 @@ use keyway_volume::UnlockOptions;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What unlocking may cost. A header names its own costs, and whoever forges one names a year: beyond these limits a
-/// keyslot is not tried, and the error says what it would have needed.
+/// What unlocking may cost. A header names its own costs, and whoever forges one names a year:
+/// beyond these limits a keyslot is not tried, and the error says what it would have needed.
 ///
 /// ```
 /// # use keyway::*;
@@ -28,7 +28,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Half of the memory that is available, an hour, a thread a CPU. See [`Limits`] for an example.
+    /// Half of the memory that is available, an hour, a thread a CPU.
+    /// See [`Limits`] for an example.
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,8 +41,8 @@ impl Limits {
         self
     }
 
-    /// How long a keyslot's derivation may take here, as estimated by a short measurement before it. See [`Limits`] for
-    /// an example.
+    /// How long a keyslot's derivation may take here, as estimated by a short
+    /// measurement before it. See [`Limits`] for an example.
     #[must_use]
     pub fn time(mut self, time: Duration) -> Self {
         self.time = Some(time);

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// Where a volume or a header is.
 ///
-/// Text is taken as the command line takes it: a URL (`https://…`, `http://…`, `s3://…`, `nbd://…`, `nbd+unix://…`),
-/// `UUID=…` for the device whose header says so, or else a path. A [`Path`] is always a path. URLs need the features
-/// `remote` or `nbd`.
+/// Text is taken as the command line takes it: a URL (`https://…`, `http://…`, `s3://…`, `nbd://…`,
+/// `nbd+unix://…`), `UUID=…` for the device whose header says so, or else a path. A [`Path`] is
+/// always a path. URLs need the features `remote` or `nbd`.
 ///
 /// ```
 /// # use keyway::Location;

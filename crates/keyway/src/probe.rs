@@ -7,7 +7,8 @@ use keyway_volume::{Access, Error as Lower, Header, Luks, Storage};
 use std::io;
 use std::sync::Arc;
 
-/// What a device holds: the answer of [`Device::probe`](crate::Device::probe), whatever the bytes are.
+/// What a device holds: the answer of
+/// [`Device::probe`](crate::Device::probe), whatever the bytes are.
 ///
 /// ```
 /// # use keyway::*;

@@ -7,8 +7,9 @@ use keyway_format::luks2;
 use keyway_volume::{Header, Luks, TokenChoice, UnlockOptions, Unlocked};
 use std::collections::BTreeMap;
 
-/// The tokens of a LUKS2 header that shall open it (feature `keyring`): those of type "luks2-keyring", each of which names a
-/// key of type "user" in the kernel's keyring. They are tried in cryptsetup's order, on the keyslots that they belong to.
+/// The tokens of a LUKS2 header that shall open it (feature `keyring`): those of type
+/// "luks2-keyring", each of which names a key of type "user" in the kernel's keyring. They are
+/// tried in cryptsetup's order, on the keyslots that they belong to.
 ///
 /// ```no_run
 /// # use keyway::*;
@@ -59,7 +60,8 @@ impl Token {
     }
 }
 
-/// What the token leads to; `None` where its key is not there, or where it is of a type that is not known here.
+/// What the token leads to; `None` where its key is not there, or
+/// where it is of a type that is not known here.
 fn passphrase(token: &luks2::Token) -> Result<Option<Secret>> {
     let description = token.key_description.as_deref().filter(|text| !text.is_empty());
     let Some(description) = description.filter(|_| token.kind == luks2::Token::KEYRING) else {

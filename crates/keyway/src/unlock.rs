@@ -10,8 +10,8 @@ use keyway_volume::{InUse, Storage, Terms, UnlockOptions, in_use, verify_volume_
 use std::fmt;
 use std::sync::Arc;
 
-/// How a volume is unlocked. The defaults are safe; each method but the limits and demands takes some of that away, and
-/// says what.
+/// How a volume is unlocked. The defaults are safe; each method but the limits and
+/// demands takes some of that away, and says what.
 ///
 /// ```
 /// # use keyway::*;
@@ -56,15 +56,16 @@ impl Unlock {
         self
     }
 
-    /// Gives a [`Volume`] that refuses writes, also of a device that was opened for writing. See [`Unlock`] for an example.
+    /// Gives a [`Volume`] that refuses writes, also of a device that was opened
+    /// for writing. See [`Unlock`] for an example.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
         self
     }
 
-    /// Demands what a policy says (TOML; `keyway-seal(1)` lists the demands); `name` stands for it in errors. May be said
-    /// more than once. See [`Unlock`] for an example.
+    /// Demands what a policy says (TOML; `keyway-seal(1)` lists the demands); `name` stands for it
+    /// in errors. May be said more than once. See [`Unlock`] for an example.
     ///
     /// # Errors
     /// The text is no policy.
@@ -75,37 +76,40 @@ impl Unlock {
         Ok(self)
     }
 
-    /// Demands a seal that was made with this string. See [`Header::seal`](crate::Header::seal) for an example.
+    /// Demands a seal that was made with this string. See
+    /// [`Header::seal`](crate::Header::seal) for an example.
     #[must_use]
     pub fn seal_context(mut self, context: &str) -> Self {
         self.terms.seal_context = Some(context.to_owned());
         self
     }
 
-    /// Opens a volume whose seal does not hold: its header may be forged. See [`Unlock`] for an example.
+    /// Opens a volume whose seal does not hold: its header may be
+    /// forged. See [`Unlock`] for an example.
     #[must_use]
     pub fn ignore_seal(mut self) -> Self {
         self.terms.ignore_seal = true;
         self
     }
 
-    /// Takes ciphers that hide little or nothing, and keys that can be guessed. See [`Unlock`] for an example.
+    /// Takes ciphers that hide little or nothing, and keys that can
+    /// be guessed. See [`Unlock`] for an example.
     #[must_use]
     pub fn weak_ciphers(mut self) -> Self {
         self.terms.weak_ciphers = true;
         self
     }
 
-    /// Takes segments that are not encrypted: what is read there is whatever somebody put there, and what is written is
-    /// in the clear. See [`Unlock`] for an example.
+    /// Takes segments that are not encrypted: what is read there is whatever somebody put there,
+    /// and what is written is in the clear. See [`Unlock`] for an example.
     #[must_use]
     pub fn linear_segments(mut self) -> Self {
         self.terms.linear_segments = true;
         self
     }
 
-    /// Opens it although others use it, and lets others in. Two writers destroy a volume: whoever says so answers for
-    /// them. See [`Unlock`] for an example.
+    /// Opens it although others use it, and lets others in. Two writers destroy a volume: whoever
+    /// says so answers for them. See [`Unlock`] for an example.
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.shared = true;
@@ -151,8 +155,9 @@ impl Unlock {
     }
 }
 
-/// A volume that may be opened, on a device that is claimed: from [`Device::admit`](crate::Device::admit), where there is
-/// an example. Dropped, it lets the device go.
+/// A volume that may be opened, on a device that is claimed: from
+/// [`Device::admit`](crate::Device::admit), where there is an
+/// example. Dropped, it lets the device go.
 pub struct Admitted {
     judged: keyway_volume::Admitted,
     data: Arc<dyn Storage>,
@@ -178,22 +183,23 @@ impl Admitted {
         self.judged.tolerated().iter().map(ToString::to_string).collect()
     }
 
-    /// Finds the volume key. May be tried again with another key. See [`Device::admit`](crate::Device::admit) for an
-    /// example.
+    /// Finds the volume key. May be tried again with another key. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
     ///
     /// # Errors
     /// [`ErrorKind::WrongPassphrase`](crate::ErrorKind::WrongPassphrase),
-    /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey); keyslots beyond the [`Limits`].
+    /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey);
+    /// keyslots beyond the [`Limits`].
     pub fn try_key(&self, key: &Key) -> Result<VolumeKey> {
         find_key(self.judged.luks(), key, &self.options.options()).at(&self.place)
     }
 
-    /// Goes on with the volume key. The seal's MAC, and what policies demand of the key, are judged now.
-    /// See [`Device::admit`](crate::Device::admit) for an example.
+    /// Goes on with the volume key. The seal's MAC, and what policies demand of the key, are judged
+    /// now. See [`Device::admit`](crate::Device::admit) for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy); [`ErrorKind::TooShort`](crate::ErrorKind::TooShort) where the
-    /// device ends before the data.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy);
+    /// [`ErrorKind::TooShort`](crate::ErrorKind::TooShort) where the device ends before the data.
     pub fn open(self, key: VolumeKey) -> Result<Volume> {
         let Self { judged, data, place, options, read_only } = self;
         let opened = judged.open(key.secret, key.digest).at(&place)?;
@@ -218,8 +224,8 @@ impl fmt::Debug for Admitted {
     }
 }
 
-/// A volume key that a digest of the header has verified: from [`Admitted::try_key`]. Wiped when dropped, never printed.
-/// See [`Device::admit`](crate::Device::admit) for an example.
+/// A volume key that a digest of the header has verified: from [`Admitted::try_key`]. Wiped when
+/// dropped, never printed. See [`Device::admit`](crate::Device::admit) for an example.
 pub struct VolumeKey {
     pub(crate) secret: Secret,
     pub(crate) digest: u32,

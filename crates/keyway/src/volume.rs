@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 /// The plaintext of an unlocked volume.
 ///
-/// Bytes are read and written at offsets, of any length, from any number of threads; or in order by [`Read`], [`Write`] and
-/// [`Seek`]. A clone is the same volume with a position of its own. Its device is in use until the last clone is dropped, and
-/// the key is wiped then. Its length is fixed: a write beyond the end is refused, and changes nothing.
+/// Bytes are read and written at offsets, of any length, from any number of threads; or in order by
+/// [`Read`], [`Write`] and [`Seek`]. A clone is the same volume with a position of its own. Its
+/// device is in use until the last clone is dropped, and the key is wiped then. Its length is
+/// fixed: a write beyond the end is refused, and changes nothing.
 ///
-/// What was written is encrypted and handed to the device when the call returns, and is on stable storage when
-/// [`flush`](Volume::flush) returns.
+/// What was written is encrypted and handed to the device when the call returns, and is on stable
+/// storage when [`flush`](Volume::flush) returns.
 ///
 /// ```
 /// # use keyway::*;
@@ -93,7 +94,8 @@ impl Volume {
         &self.shared.uuid
     }
 
-    /// The keyslot that opened it; `None` where the volume key was given. See [`Header`](crate::Header) for an example.
+    /// The keyslot that opened it; `None` where the volume key was given.
+    /// See [`Header`](crate::Header) for an example.
     pub fn keyslot(&self) -> Option<u32> {
         self.shared.keyslot
     }
@@ -115,7 +117,8 @@ impl Volume {
         self.plaintext().write_at(buf, offset).at(&self.shared.place)
     }
 
-    /// Returns when everything that was written is on stable storage. See [`Volume`] for an example.
+    /// Returns when everything that was written is on stable storage.
+    /// See [`Volume`] for an example.
     ///
     /// # Errors
     /// The device fails: what was written since the last flush may be lost.
@@ -138,7 +141,8 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// [`Unlock::discards`](crate::Unlock::discards) was not said; [`ErrorKind::ReadOnly`]; the device fails.
+    /// [`Unlock::discards`](crate::Unlock::discards) was not said;
+    /// [`ErrorKind::ReadOnly`]; the device fails.
     pub fn discard(&self, range: Range<u64>) -> Result<()> {
         self.check_writable()?;
         if !self.plaintext().discards {
@@ -148,7 +152,8 @@ impl Volume {
         self.plaintext().discard(range).at(&self.shared.place)
     }
 
-    /// Copies everything from `reader` to the volume's start, on all cores, and flushes. Gives the bytes that came.
+    /// Copies everything from `reader` to the volume's start, on all
+    /// cores, and flushes. Gives the bytes that came.
     ///
     /// ```
     /// # use keyway::*;
@@ -163,8 +168,8 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::ReadOnly`]; more comes than there is room for; the reader or the device fails. What was written until
-    /// then stays written.
+    /// [`ErrorKind::ReadOnly`]; more comes than there is room for; the reader or the device fails.
+    /// What was written until then stays written.
     pub fn copy_from(&self, reader: &mut (dyn Read + Send)) -> Result<u64> {
         self.check_writable()?;
         let options = Options { limit: Some(self.len()), ..Options::default() };
@@ -175,7 +180,8 @@ impl Volume {
         Ok(length)
     }
 
-    /// Copies the whole plaintext to `writer`, on all cores. See [`Volume::copy_from`] for an example.
+    /// Copies the whole plaintext to `writer`, on all cores. See
+    /// [`Volume::copy_from`] for an example.
     ///
     /// # Errors
     /// The writer or the device fails.
@@ -185,8 +191,9 @@ impl Volume {
         Ok(moved.map_err(failed).at(&self.shared.place)?.length)
     }
 
-    /// The plaintext as [`Storage`], for a file system or whoever else works on that: read-only where the volume is, and
-    /// discards do nothing unless they are allowed. See [`storage`](crate::storage) for an example.
+    /// The plaintext as [`Storage`], for a file system or whoever else works on that: read-only
+    /// where the volume is, and discards do nothing unless they are allowed. See
+    /// [`storage`](crate::storage) for an example.
     pub fn storage(&self) -> Arc<dyn Storage> {
         Arc::<Plaintext>::clone(&self.shared.plaintext)
     }

@@ -1,5 +1,5 @@
-//! The library as its users have it, over files: what is written comes back, what is wrong is refused by its kind, and
-//! nothing is written then.
+//! The library as its users have it, over files: what is written comes back, what is wrong is
+//! refused by its kind, and nothing is written then.
 
 use keyway::{
     Cancel, Create, Device, Error, ErrorKind, Key, KeyFile, LastKeyslot, Limits, Location, NewKdf,

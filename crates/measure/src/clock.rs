@@ -1,4 +1,5 @@
-//! Time, as runners ask for it: the machine's, or one that tests move, so that a report's bytes do not depend on the day.
+//! Time, as runners ask for it: the machine's, or one that tests move, so
+//! that a report's bytes do not depend on the day.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -84,7 +85,8 @@ impl Clock for Scripted {
     }
 }
 
-/// RFC 3339, by the civil calendar: years of 365.2425 days that start in March, so that the leap day comes last.
+/// RFC 3339, by the civil calendar: years of 365.2425 days that start
+/// in March, so that the leap day comes last.
 fn utc(seconds: u64) -> String {
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
     let days = days + DAYS_TO_1970;

@@ -1,10 +1,11 @@
 //! What is measured, how, and what the figures mean.
 //!
-//! A suite is a list of cases → a runner yields raw samples → statistics → the same samples to terminal, CSV, JSON, Markdown and
-//! HTML. A case that cannot exist is a row with its reason, never a number; a sample whose output was not right is no sample.
+//! A suite is a list of cases → a runner yields raw samples → statistics → the same samples to
+//! terminal, CSV, JSON, Markdown and HTML. A case that cannot exist is a row with its reason, never
+//! a number; a sample whose output was not right is no sample.
 //!
-//! [`results`] is the data model that everything here reads and writes; [`stats`] what samples say; [`machine`] where they come from;
-//! [`kernel`] the kernel's crypto API.
+//! [`results`] is the data model that everything here reads and writes; [`stats`] what samples say;
+//! [`machine`] where they come from; [`kernel`] the kernel's crypto API.
 #![deny(unsafe_code)]
 #![allow(clippy::result_large_err, reason = "what keeps a case from being measured is passed up once a case")]
 

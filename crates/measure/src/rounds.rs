@@ -1,8 +1,10 @@
-//! Rounds: every case of a batch once, then every case again. What disturbs the machine for a while disturbs all of them, and a slow
-//! drift of the clock does not look like a difference between two ciphers.
+//! Rounds: every case of a batch once, then every case again. What disturbs the
+//! machine for a while disturbs all of them, and a slow drift of the clock does
+//! not look like a difference between two ciphers.
 //!
-//! A case is measured until the 95 % interval of its median is narrow enough, or its share of the time is used up. It is looked at only
-//! every few rounds: who looks after each sample and stops at the first good look deceives himself.
+//! A case is measured until the 95 % interval of its median is narrow enough, or its share of
+//! the time is used up. It is looked at only every few rounds: who looks after each sample and
+//! stops at the first good look deceives himself.
 
 use crate::Clock;
 use crate::results::{Case, Measured, Outcome, Results, Row, Settings, Unit, Wrong};
@@ -21,7 +23,8 @@ pub struct Sample {
 
 /// Something that samples can be taken of.
 pub trait Subject {
-    /// Checks the output, takes a sample, checks again. Wrong output, or whatever keeps it from being measured, ends the case.
+    /// Checks the output, takes a sample, checks again. Wrong output, or whatever
+    /// keeps it from being measured, ends the case.
     fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome>;
 
     /// What a sample counts.
@@ -46,7 +49,8 @@ pub trait Subject {
     }
 }
 
-/// Makes a case ready: keys, warm-up, how many passes a sample has. Or says why there is nothing to measure.
+/// Makes a case ready: keys, warm-up, how many passes a sample has.
+/// Or says why there is nothing to measure.
 pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock) -> Result<Box<dyn Subject>, Outcome> + 'a;
 
 /// Who watches a run.
@@ -61,8 +65,8 @@ pub trait Watcher {
     fn stopped(&self) -> bool;
 }
 
-/// Measures everything in the list, batch by batch, in the list's order. Ends early when the watcher says so: cases without a row
-/// were not measured well enough to have one.
+/// Measures everything in the list, batch by batch, in the list's order. Ends early when the
+/// watcher says so: cases without a row were not measured well enough to have one.
 pub fn run(
     listed: &[Listed],
     settings: &Settings,
@@ -86,8 +90,9 @@ pub fn run(
     }
 }
 
-/// How many cases take turns. With more, the samples of each come from more of the run, so that a neighbour who stays for seconds spoils a
-/// few samples of every case instead of all of a few; with fewer, rows come sooner.
+/// How many cases take turns. With more, the samples of each come from more of the run,
+/// so that a neighbour who stays for seconds spoils a few samples of every case instead
+/// of all of a few; with fewer, rows come sooner.
 const BATCH: usize = 100;
 /// The time that a case may take when no bound was given, in seconds.
 const CASE_SECONDS: f64 = 0.5;
@@ -201,7 +206,8 @@ impl Lane<'_> {
         !(spent > 1.0 || enough || look && self.is_precise(settings))
     }
 
-    /// Whether it is its turn. One whose samples take seconds would leave the others no time: its few are spread over the run.
+    /// Whether it is its turn. One whose samples take seconds would leave the
+    /// others no time: its few are spread over the run.
     fn is_due(&self, spent: f64) -> bool {
         let slow = self.subject.as_ref().is_some_and(|subject| subject.least_samples().is_some());
         !slow || self.samples.len() as f64 <= spent * self.least as f64

@@ -19,7 +19,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Judges an answer with a success's status to a request for `asked`, which may end behind the object's end.
+    /// Judges an answer with a success's status to a request for
+    /// `asked`, which may end behind the object's end.
     pub(crate) fn judge(status: StatusCode, fields: &HeaderMap, asked: &Range<u64>) -> Result<Self, Cause> {
         match status {
             StatusCode::PARTIAL_CONTENT => {}
@@ -76,7 +77,8 @@ fn pause(text: &str, now: SystemTime) -> Option<Duration> {
     Some(then.duration_since(now).unwrap_or_default())
 }
 
-/// `Mon, 23 Nov 2026 05:47:13 GMT`, in seconds since 1970. (The two forms that RFC 9110 calls obsolete are not read.)
+/// `Mon, 23 Nov 2026 05:47:13 GMT`, in seconds since 1970. (The two
+/// forms that RFC 9110 calls obsolete are not read.)
 fn date(text: &str) -> Option<u64> {
     let (_, rest) = text.strip_suffix(" GMT")?.split_once(", ")?;
     let parts: Vec<&str> = rest.split([' ', ':']).collect();

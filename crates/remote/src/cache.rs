@@ -1,7 +1,7 @@
 //! The blocks of an object that are held in memory or on their way.
 //!
-//! A block is fetched once however many readers wait for it. No more than the capacity is held or on its way; what was
-//! not used for the longest time goes first.
+//! A block is fetched once however many readers wait for it. No more than the capacity is held or
+//! on its way; what was not used for the longest time goes first.
 
 use crate::error::{Cause, Error};
 use std::collections::{HashMap, VecDeque};
@@ -65,7 +65,8 @@ impl Cache {
         Self { blocks: Mutex::default(), settled: Condvar::new(), capacity, longest }
     }
 
-    /// The blocks of `range`, which is not longer than the capacity. Waits while too much is on its way.
+    /// The blocks of `range`, which is not longer than the capacity.
+    /// Waits while too much is on its way.
     pub(crate) fn claim(&self, range: Range<u64>) -> Claim {
         let mut blocks = self.blocks();
         while blocks.fetching + blocks.missing(&range) > self.capacity {
@@ -74,7 +75,8 @@ impl Cache {
         blocks.claim(range, self.capacity, self.longest)
     }
 
-    /// The runs to fetch so that `range` will be here; none when there is no room for all of it at once.
+    /// The runs to fetch so that `range` will be here; none when
+    /// there is no room for all of it at once.
     pub(crate) fn prepare(&self, range: Range<u64>) -> Vec<Run> {
         let mut blocks = self.blocks();
         if blocks.fetching + blocks.missing(&range) > self.capacity {
@@ -95,7 +97,8 @@ impl Cache {
         }
     }
 
-    /// Ends the wait for a block. One that failed is forgotten, so that the next reader has it fetched again.
+    /// Ends the wait for a block. One that failed is forgotten, so
+    /// that the next reader has it fetched again.
     fn settle(&self, block: &Arc<Block>, bytes: Result<Box<[u8]>, Error>) {
         let mut blocks = self.blocks();
         blocks.fetching -= 1;
@@ -172,7 +175,8 @@ impl<'a> Filling<'a> {
         Self { cache, waiting: run.into(), block_size, len, bytes: Vec::new(), failure }
     }
 
-    /// The next bytes of the run. Memory is taken for what has come, not for what a server has announced.
+    /// The next bytes of the run. Memory is taken for what has come,
+    /// not for what a server has announced.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
         while let (false, Some(block)) = (bytes.is_empty(), self.waiting.front()) {
             let size = self.size_of(block.number);

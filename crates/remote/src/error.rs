@@ -1,4 +1,5 @@
-//! What can go wrong between here and an object: cause and place. The command line adds hints and exit codes.
+//! What can go wrong between here and an object: cause and place. The
+//! command line adds hints and exit codes.
 
 use std::time::Duration;
 use std::{fmt, io};
@@ -23,7 +24,8 @@ pub enum Cause {
     Address(String),
     /// There is no such object (status 404 or 410).
     NotFound(u16),
-    /// The server wants credentials, or others (status 401 or 403); its code for the reason where it gave one.
+    /// The server wants credentials, or others (status 401 or 403);
+    /// its code for the reason where it gave one.
     Denied(u16, Option<String>),
     /// No credentials for an S3 store are in the environment or in the files of Amazon's tools.
     NoCredentials,
@@ -33,7 +35,8 @@ pub enum Cause {
     NoRanges,
     /// The object is another than when it was opened; what of it differs.
     Changed(String),
-    /// The object is shorter than what was asked for (status 416); its length where the server said it.
+    /// The object is shorter than what was asked for (status 416);
+    /// its length where the server said it.
     TooShort(Option<u64>),
     /// The server sends other bytes than it was asked for; which.
     WrongRange(String),

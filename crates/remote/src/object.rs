@@ -20,12 +20,13 @@ pub struct Options {
     pub cache_size: usize,
     /// How many requests are under way at once.
     pub requests: usize,
-    /// How often a request that failed in passing is repeated: after 0.2 s, 0.4 s, 0.8 s, …, or when the server asks for
-    /// it.
+    /// How often a request that failed in passing is repeated: after 0.2 s, 0.4
+    /// s, 0.8 s, …, or when the server asks for it.
     pub retries: u32,
     /// How long a request may bring nothing, repetitions and pauses included.
     pub timeout: Duration,
-    /// Is told of what the user should know while nothing has failed: the object's URL without its secrets, and what.
+    /// Is told of what the user should know while nothing has failed: the
+    /// object's URL without its secrets, and what.
     pub tell: fn(&str, &Notice),
 }
 
@@ -52,7 +53,8 @@ impl Default for Options {
     }
 }
 
-/// An object behind HTTP, read by ranges through a cache; its version is that of the moment it was opened.
+/// An object behind HTTP, read by ranges through a cache; its version
+/// is that of the moment it was opened.
 pub struct Object {
     shared: Arc<Shared>,
     ahead: Mutex<ReadAhead>,
@@ -70,9 +72,10 @@ struct Shared {
 }
 
 impl Object {
-    /// Opens the object at an `http://`, `https://` or `s3://BUCKET/KEY` URL, and reads its first block. S3's endpoint,
-    /// region and credentials come from the usual environment (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`,
-    /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, …) and the files of Amazon's tools, logins of web servers from the URL
+    /// Opens the object at an `http://`, `https://` or `s3://BUCKET/KEY` URL, and reads its first
+    /// block. S3's endpoint, region and credentials come from the usual environment
+    /// (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
+    /// `AWS_SESSION_TOKEN`, …) and the files of Amazon's tools, logins of web servers from the URL
     /// or netrc, certificate authorities from the system or `SSL_CERT_FILE`.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! How long a server is waited for: it has to get on, not to be quick.
 //!
-//! A request may take as long as it needs while it brings something. From one piece of it to the next, whatever is done
-//! for it in between (looking a name up, connecting, pauses, repetitions), no more than a limit may pass.
+//! A request may take as long as it needs while it brings something. From one piece of it
+//! to the next, whatever is done for it in between (looking a name up, connecting,
+//! pauses, repetitions), no more than a limit may pass.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +37,8 @@ impl Patience {
         Progress { limit: self.limit, last: Mutex::new((Instant::now(), 0)) }
     }
 
-    /// The end of `work`, unless `progress` stops; `None` then. `tell` is called when it has stopped for a while, once
-    /// until the server is back.
+    /// The end of `work`, unless `progress` stops; `None` then. `tell` is called when it has
+    /// stopped for a while, once until the server is back.
     pub(crate) async fn watch<T>(
         &self,
         work: impl Future<Output = T>,
@@ -102,8 +103,8 @@ mod tests {
     use tokio::runtime::Builder;
     use tokio::time::sleep;
 
-    /// What a work of `pieces`, each after a second, comes to within ten seconds a piece of progress; and how often the
-    /// user was told.
+    /// What a work of `pieces`, each after a second, comes to within ten seconds a piece of
+    /// progress; and how often the user was told.
     fn watched(pieces: &[usize]) -> (bool, u32) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {

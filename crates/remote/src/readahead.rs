@@ -1,8 +1,9 @@
 //! What to fetch before it is asked for.
 //!
-//! Readers that go forward are told from those that jump by where their reads begin. Each stream of reads has a window that
-//! doubles while it goes on, so that a header is read without its neighbourhood and a whole volume at the pace of the
-//! line. Several streams are followed at once: threads that copy a volume read at several places.
+//! Readers that go forward are told from those that jump by where their reads begin. Each stream of
+//! reads has a window that doubles while it goes on, so that a header is read without its
+//! neighbourhood and a whole volume at the pace of the line. Several streams are followed at once:
+//! threads that copy a volume read at several places.
 
 use std::ops::Range;
 
@@ -65,8 +66,8 @@ impl ReadAhead {
 }
 
 impl Stream {
-    /// Whether a read of `blocks` belongs here: it begins in the last block read, behind it, or in what was fetched
-    /// ahead.
+    /// Whether a read of `blocks` belongs here: it begins in the last block
+    /// read, behind it, or in what was fetched ahead.
     fn goes_on(&self, blocks: &Range<u64>) -> bool {
         (self.next.saturating_sub(1)..=self.next.max(self.asked)).contains(&blocks.start)
     }

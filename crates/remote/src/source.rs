@@ -1,4 +1,5 @@
-//! One object at its server: ranged reads, repeated when they fail in passing, all of one version of the object.
+//! One object at its server: ranged reads, repeated when they fail in
+//! passing, all of one version of the object.
 
 use crate::answer::Answer;
 use crate::credentials::{self, Login};
@@ -62,7 +63,8 @@ impl Source {
         self.version.get().map_or(0, |version| version.size)
     }
 
-    /// Reads `range`, which may end behind the object's end, and hands it to `take` in order, piece by piece.
+    /// Reads `range`, which may end behind the object's end, and
+    /// hands it to `take` in order, piece by piece.
     pub(crate) async fn read(
         &self,
         range: Range<u64>,
@@ -156,8 +158,8 @@ impl Source {
         pinned.difference(version).map_or(Ok(()), |what| Err(Cause::Changed(what)))
     }
 
-    /// A server that refuses because of the condition, or has less than it had, does not say what changed: it is asked
-    /// once more, for a byte of whatever is there now.
+    /// A server that refuses because of the condition, or has less than it had, does not say what
+    /// changed: it is asked once more, for a byte of whatever is there now.
     async fn explained(&self, cause: Cause) -> Cause {
         let Some(pinned) = self.version.get() else { return cause };
         if !matches!(cause, Cause::Changed(_) | Cause::TooShort(_)) {

@@ -1,8 +1,8 @@
-//! How requests travel: reqwest with rustls, ring and the system's certificate authorities; for S3 as object_store's
-//! transport.
+//! How requests travel: reqwest with rustls, ring and the system's certificate
+//! authorities; for S3 as object_store's transport.
 //!
-//! Answers are judged here, where status and headers are at hand: whatever is not the object's bytes becomes a [`Cause`].
-//! Retrying is [`Source`](crate::source::Source)'s.
+//! Answers are judged here, where status and headers are at hand: whatever is not the object's
+//! bytes becomes a [`Cause`]. Retrying is [`Source`](crate::source::Source)'s.
 
 use crate::answer::{Answer, refusal};
 use crate::credentials::Login;
@@ -32,8 +32,8 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Without the certificate authorities no certificate is accepted: `secure` says that some are needed. A server that
-    /// says nothing for half of `timeout` is asked again.
+    /// Without the certificate authorities no certificate is accepted: `secure` says that some are
+    /// needed. A server that says nothing for half of `timeout` is asked again.
     pub(crate) fn new(secure: bool, timeout: Duration) -> Result<Self, Cause> {
         let roots = if secure { certificate_authorities()? } else { RootCertStore::empty() };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -169,8 +169,8 @@ fn asked_range(field: &HeaderValue) -> Result<Range<u64>, Cause> {
     parse().ok_or_else(|| Cause::Broken("a request for no range".into()))
 }
 
-/// What a status other than success means. S3 says more in a `<Code>` element; the rest of its text may quote the
-/// request's signature and is not shown.
+/// What a status other than success means. S3 says more in a `<Code>` element; the rest of its text
+/// may quote the request's signature and is not shown.
 async fn refused(status: StatusCode, mut response: reqwest::Response) -> Cause {
     let fields = response.headers().clone();
     let mut text = Vec::new();

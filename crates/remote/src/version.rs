@@ -1,7 +1,8 @@
 //! Which version of an object is read: that of the first answer, asked for by name ever after.
 //!
-//! RFC 9110: entity tags (8.8.3; weak ones never match `If-Match`, 13.1.1), `Last-Modified` (8.8.2) and
-//! `If-Unmodified-Since` (13.1.4). Servers that do not know the conditions ignore them: every answer is compared as well.
+//! RFC 9110: entity tags (8.8.3; weak ones never match `If-Match`, 13.1.1), `Last-Modified`
+//! (8.8.2) and `If-Unmodified-Since` (13.1.4). Servers that do not know the conditions
+//! ignore them: every answer is compared as well.
 
 use http::HeaderMap;
 use http::header::{ETAG, HeaderName, HeaderValue, IF_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED};

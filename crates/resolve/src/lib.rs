@@ -1,10 +1,11 @@
 //! Hosts' names to addresses: numbers, this machine, `/etc/hosts`, DNS.
 //!
-//! The C library's getaddrinfo(3) loads whatever modules `/etc/nsswitch.conf` names, into a static program too, where
-//! they have to be of the very version that it was linked with. Here a name is looked up by code of this program alone:
-//! a stub resolver (RFC 1034, 5.3.1), which asks the servers in `/etc/resolv.conf`. What only modules know (LDAP,
-//! containers, mDNS) has no name here; systemd-resolved answers DNS, too. Crates that resolve (hickory-resolver) bring some
-//! twenty others along for caches, DNSSEC and transports that a program of one connection has no use for.
+//! The C library's getaddrinfo(3) loads whatever modules `/etc/nsswitch.conf` names, into a static
+//! program too, where they have to be of the very version that it was linked with. Here a name is
+//! looked up by code of this program alone: a stub resolver (RFC 1034, 5.3.1), which asks the
+//! servers in `/etc/resolv.conf`. What only modules know (LDAP, containers, mDNS) has no name here;
+//! systemd-resolved answers DNS, too. Crates that resolve (hickory-resolver) bring some twenty
+//! others along for caches, DNSSEC and transports that a program of one connection has no use for.
 #![forbid(unsafe_code)]
 
 mod config;
@@ -17,11 +18,12 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// The addresses of `host`, the ones to be tried first in front. `limit` is for everything together.
+/// The addresses of `host`, the ones to be tried first in front.
+/// `limit` is for everything together.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] for a name that nobody knows, [`ErrorKind::TimedOut`] or the network's error when no server
-/// answers, [`ErrorKind::InvalidInput`] for what is no name.
+/// [`ErrorKind::NotFound`] for a name that nobody knows, [`ErrorKind::TimedOut`] or the network's
+/// error when no server answers, [`ErrorKind::InvalidInput`] for what is no name.
 pub fn resolve(host: &str, port: u16, limit: Duration) -> io::Result<Vec<SocketAddr>> {
     if let Some(address) = literal(host, port) {
         return Ok(vec![address]);
@@ -30,12 +32,14 @@ pub fn resolve(host: &str, port: u16, limit: Duration) -> io::Result<Vec<SocketA
     let config = Config::parse(&read("/etc/resolv.conf").unwrap_or_default());
     let found = look_up(host, &read("/etc/hosts").unwrap_or_default(), &config, limit)?;
     let mut found: Vec<SocketAddr> = found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-    // As RFC 6724 asks, as far as it matters: what cannot be reached at all is not tried first, and IPv6 before IPv4.
+    // As RFC 6724 asks, as far as it matters: what cannot be reached at
+    // all is not tried first, and IPv6 before IPv4.
     found.sort_by_key(|address| (!has_route(address), address.is_ipv4()));
     Ok(found)
 }
 
-/// Numbers, for which nobody is asked. (A zone behind `%` is a number, or the name of an interface: RFC 4007, 11.)
+/// Numbers, for which nobody is asked. (A zone behind `%` is a
+/// number, or the name of an interface: RFC 4007, 11.)
 fn literal(host: &str, port: u16) -> Option<SocketAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     if let Some((address, zone)) = bare.split_once('%') {

@@ -1,7 +1,8 @@
 //! DNS messages: the question, and the addresses in an answer to it.
 //!
-//! RFC 1035, 4.1 (format; numbers are big-endian) and 4.1.4 (compression), RFC 3596 (AAAA). An answer is somebody's
-//! bytes: every length is checked, a pointer leads backwards, and no more is kept than one answer can need.
+//! RFC 1035, 4.1 (format; numbers are big-endian) and 4.1.4 (compression), RFC 3596
+//! (AAAA). An answer is somebody's bytes: every length is checked, a pointer leads
+//! backwards, and no more is kept than one answer can need.
 //!
 //! ```text
 //! id 2 | flags 2 | questions 2 | answers 2 | authorities 2 | additional 2
@@ -30,7 +31,8 @@ pub enum Answer {
     Failed(u8),
 }
 
-/// Whether text is a name in small letters that can be asked for (RFC 1035, 2.3.4; underscores are in use).
+/// Whether text is a name in small letters that can be asked for (RFC
+/// 1035, 2.3.4; underscores are in use).
 pub fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
         let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-' || c == b'_';

@@ -1,7 +1,7 @@
 //! Asking DNS servers: by UDP, by TCP what does not fit (RFC 1035, 4.2; RFC 7766).
 //!
-//! The socket is connected, so that the kernel takes packets from the server alone, and has a port of the kernel's choice;
-//! an answer has to repeat number and question as well (RFC 5452).
+//! The socket is connected, so that the kernel takes packets from the server alone, and has a port
+//! of the kernel's choice; an answer has to repeat number and question as well (RFC 5452).
 
 use crate::config::Config;
 use crate::message::{Answer, Kind, answer, question};

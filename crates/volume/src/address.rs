@@ -1,8 +1,10 @@
-//! Addresses of storage that is elsewhere: `https://…`, `s3://…`, `nbd://…`, shown without what gives access.
+//! Addresses of storage that is elsewhere: `https://…`, `s3://…`,
+//! `nbd://…`, shown without what gives access.
 //!
-//! RFC 3986: `scheme://userinfo@host:port/path?query#fragment`. A password stands in the user information, a signature in
-//! the query. An [`Address`] prints as the rest, wherever it is printed; the whole has to be asked for by name. An NBD
-//! server's query names sockets and files, and no secrets (the NBD URI specification): it is shown.
+//! RFC 3986: `scheme://userinfo@host:port/path?query#fragment`. A password stands in the user
+//! information, a signature in the query. An [`Address`] prints as the rest, wherever it is
+//! printed; the whole has to be asked for by name. An NBD server's query names sockets and files,
+//! and no secrets (the NBD URI specification): it is shown.
 
 use keyway_crypto::Secret;
 use std::fmt;
@@ -63,8 +65,8 @@ fn shown(scheme: &str, rest: &str) -> String {
     let (front, behind) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     let (authority, path) = front.split_at(front.find('/').unwrap_or(front.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // A password with a slash or a question mark that nobody encoded ends the authority too early: what stands there
-    // then is no host and port, and nothing of the address is fit to be shown.
+    // A password with a slash or a question mark that nobody encoded ends the authority too early:
+    // what stands there then is no host and port, and nothing of the address is fit to be shown.
     if !is_host(host) && rest.contains('@') {
         return format!("{scheme}://…");
     }

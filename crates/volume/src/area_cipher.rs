@@ -1,14 +1,16 @@
 //! What may encrypt a keyslot's area, and what encrypts it in LUKS2 when nobody asks for a cipher.
 //!
-//! A keyslot proves that somebody knew a passphrase only if its area's cipher needs the whole key that is derived
-//! from it. Under a key of 8 bits every 256th passphrase opens the area to what its maker put there, and under no cipher
-//! at all any does: whoever can write the header, and knows no passphrase, could add a keyslot that opens to a volume key
-//! of his own. So areas are opened and made under ciphers only that hide something, with keys that nobody guesses.
+//! A keyslot proves that somebody knew a passphrase only if its area's cipher needs the whole key
+//! that is derived from it. Under a key of 8 bits every 256th passphrase opens the area to what its
+//! maker put there, and under no cipher at all any does: whoever can write the header, and knows no
+//! passphrase, could add a keyslot that opens to a volume key of his own. So areas are opened and
+//! made under ciphers only that hide something, with keys that nobody guesses.
 //!
 //! The default is the data's own cipher, if it can, or cryptsetup's (lib/luks2/luks2_keyslot.c,
-//! `LUKS2_keyslot_cipher_incompatible`, `LUKS2_keyslot_params_default`). The data's cipher cannot when it is weak, when
-//! cryptsetup's own table of ciphers does not have it, when it is named in the kernel's crypto API ("capi:"), when it has
-//! several keys, or when its IV is one that only dm-crypt makes.
+//! `LUKS2_keyslot_cipher_incompatible`, `LUKS2_keyslot_params_default`). The data's cipher
+//! cannot when it is weak, when cryptsetup's own table of ciphers does not have it, when it is
+//! named in the kernel's crypto API ("capi:"), when it has several keys, or when its IV is one
+//! that only dm-crypt makes.
 
 use crate::admission::weakness;
 use keyway_crypto::CipherSpec;
@@ -18,7 +20,8 @@ use keyway_crypto::CipherSpec;
 pub(crate) enum Areas<'a> {
     /// Those that protect a key.
     Strong,
-    /// Also the data's own, which the user takes although it is weak: cryptsetup gives it to the areas as well.
+    /// Also the data's own, which the user takes although it is weak:
+    /// cryptsetup gives it to the areas as well.
     StrongOr {
         /// As the header names it.
         cipher: &'a str,
@@ -44,7 +47,8 @@ fn is(spec: &CipherSpec, cipher: &str) -> bool {
     CipherSpec::parse(cipher).is_ok_and(|own| own.means(spec))
 }
 
-/// The cipher and the bytes of its key for a keyslot of a volume whose data is under `cipher` and a key of `key_bytes`.
+/// The cipher and the bytes of its key for a keyslot of a volume whose
+/// data is under `cipher` and a key of `key_bytes`.
 pub(crate) fn default_for(cipher: &str, key_bytes: u32) -> (String, u32) {
     let fits = |spec: CipherSpec| {
         let table = TABLE.contains(&spec.cipher_name().as_str());

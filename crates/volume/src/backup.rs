@@ -1,5 +1,5 @@
-//! Header backup and restore: the same files as cryptsetup's. LUKS1: header and keyslots up to the last one's end, in
-//! whole pages; LUKS2: both copies and the keyslots area.
+//! Header backup and restore: the same files as cryptsetup's. LUKS1: header and keyslots up to the
+//! last one's end, in whole pages; LUKS2: both copies and the keyslots area.
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
@@ -10,7 +10,8 @@ use keyway_format::luks1;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes header and keyslots area to `file`, which must not exist; mode 0400. The file appears whole or not at all.
+/// Writes header and keyslots area to `file`, which must not exist;
+/// mode 0400. The file appears whole or not at all.
 pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
     let lock = luks.lock_shared()?;
     let mut bytes = vec![0; header_len(luks.header()) as usize];
@@ -48,9 +49,10 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Reads `backup` and compares it with what `target` holds. Refused when data offset or key size differ between
-    /// headers of the same version: of two versions, only the user knows which one the data belongs to. The target is
-    /// claimed from here to the end of [`Restore::run`]; only mappings of the volume that was backed up may be using it.
+    /// Reads `backup` and compares it with what `target` holds. Refused when data offset or key
+    /// size differ between headers of the same version: of two versions, only the user knows which
+    /// one the data belongs to. The target is claimed from here to the end of [`Restore::run`];
+    /// only mappings of the volume that was backed up may be using it.
     pub fn prepare(target: Arc<dyn Storage>, backup: &dyn Storage, locking: Locking) -> Result<Self> {
         let (header, bytes) = read_backup(backup)?;
         let target = Exclusive::claim_header(target, uuid(&header))?;
@@ -77,13 +79,14 @@ impl Restore {
         &self.warnings
     }
 
-    /// Whether the target's header is sealed and the backup is not: who forges headers could have taken the seal away.
+    /// Whether the target's header is sealed and the backup is not: who
+    /// forges headers could have taken the seal away.
     pub fn loses_seal(&self) -> bool {
         self.loses_seal
     }
 
-    /// Writes the backup to the target; may be run again after a failure. Only what differs is written, keyslots first,
-    /// so that passphrases that are good in both open all the time.
+    /// Writes the backup to the target; may be run again after a failure. Only what differs is
+    /// written, keyslots first, so that passphrases that are good in both open all the time.
     pub fn run(self) -> Result<()> {
         let lock = HeaderLock::acquire(&**self.target, LockMode::Exclusive, self.locking)?;
         let end = self.bytes.len() as u64;
@@ -158,8 +161,8 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option
     }
     let other_key =
         key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
-    // A LUKS2 volume that was formatted again with another key size is what a backup may have to save: cryptsetup
-    // refuses that for LUKS1 only.
+    // A LUKS2 volume that was formatted again with another key size is what a backup may have to
+    // save: cryptsetup refuses that for LUKS1 only.
     let both_luks2 = matches!((&device, backup), (Header::Luks2 { .. }, Header::Luks2 { .. }));
     if data_offset(&device) != data_offset(backup) || (other_key && !both_luks2) {
         return Err(Error::Refused(

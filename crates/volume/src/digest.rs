@@ -1,4 +1,5 @@
-//! Key digests: whether a key is the one that a header describes (LUKS1 header, LUKS2 "digests" of type pbkdf2).
+//! Key digests: whether a key is the one that a header describes
+//! (LUKS1 header, LUKS2 "digests" of type pbkdf2).
 
 use crate::{Error, Result};
 use keyway_crypto::kdf::{self, Derivation};
@@ -50,7 +51,8 @@ impl KeyDigest {
         self.value.len()
     }
 
-    /// The computation of `key`'s digest, to run beside others; `None` for what does not go in lanes.
+    /// The computation of `key`'s digest, to run beside others;
+    /// `None` for what does not go in lanes.
     pub(crate) fn derivation<'a>(&self, key: &Secret, stop: &'a Stop) -> Option<Derivation<'a>> {
         Derivation::new(self.hash, key.expose(), &self.salt, self.iterations, self.value.len(), stop)
     }
@@ -60,8 +62,8 @@ impl KeyDigest {
         !self.value.is_empty() && computed.ct_eq(&self.value)
     }
 
-    /// Whether `key` has this digest. The length of `key` must be checked apart: HMAC pads short keys with zeros, so
-    /// keys that differ in trailing zeros only have the same digest.
+    /// Whether `key` has this digest. The length of `key` must be checked apart: HMAC pads short
+    /// keys with zeros, so keys that differ in trailing zeros only have the same digest.
     pub(crate) fn matches(&self, key: &Secret, stop: &Stop) -> Result<bool> {
         let mut computed = Secret::zeroed(self.value.len());
         kdf::pbkdf2(self.hash, key.expose(), &self.salt, self.iterations, computed.expose_mut(), stop)?;

@@ -1,4 +1,5 @@
-//! What can go wrong between a volume and its storage: cause and place. The command line adds hints and exit codes.
+//! What can go wrong between a volume and its storage: cause and
+//! place. The command line adds hints and exit codes.
 
 use crate::in_use::Holder;
 use std::{fmt, io};
@@ -56,7 +57,8 @@ pub enum Error {
     LastKeyslot(u32),
     /// Another process holds the header's lock (exit code 5).
     Busy(String),
-    /// The header describes a volume that nobody meant to have: it breaks a rule of [`crate::admission`].
+    /// The header describes a volume that nobody meant to have: it
+    /// breaks a rule of [`crate::admission`].
     NotAdmitted(crate::admission::Finding),
     /// Somebody else uses the file or device (exit code 5).
     InUse(Holder),

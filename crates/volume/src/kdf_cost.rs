@@ -25,7 +25,8 @@ pub const ARGON2_MEMORY_KIB: std::ops::RangeInclusive<u32> = 32..=4 * 1024 * 102
 pub enum Cost {
     /// Measure, and take about this long here (`--iter-time`).
     Time(Duration),
-    /// PBKDF2 iterations or Argon2 passes as given (`--pbkdf-force-iterations`); Argon2 memory is taken as given too.
+    /// PBKDF2 iterations or Argon2 passes as given
+    /// (`--pbkdf-force-iterations`); Argon2 memory is taken as given too.
     Forced(u32),
 }
 
@@ -122,8 +123,8 @@ impl KdfChoice {
         }
     }
 
-    /// Iterations of the digest that goes with a keyslot of this KDF: an eighth of a second's worth, the minimum
-    /// when costs are forced.
+    /// Iterations of the digest that goes with a keyslot of this KDF: an eighth of a
+    /// second's worth, the minimum when costs are forced.
     pub(crate) fn digest_iterations(&self, hash: Hash, key_len: usize) -> Result<u32> {
         let (Self::Pbkdf2 { cost, .. } | Self::Argon2 { cost, .. }) = self;
         match cost {
@@ -166,8 +167,8 @@ pub fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<u64> {
     }
 }
 
-/// The Argon2 cost that takes about `time` here within the given limits, and how long it took. Memory grows first,
-/// up to the limit (and half of what this machine has), then passes.
+/// The Argon2 cost that takes about `time` here within the given limits, and how long it took.
+/// Memory grows first, up to the limit (and half of what this machine has), then passes.
 pub fn argon2_cost(
     variant: Argon2Variant,
     memory_kib: u32,
@@ -283,8 +284,8 @@ fn scaled(cost: Argon2Cost, factor: f64, least: u32, most: u32) -> Argon2Cost {
     Argon2Cost { time: time as u32, memory_kib: memory as u32, lanes: cost.lanes }
 }
 
-/// Half of the physical memory; without swap no more than half of what is available either, and never more than half of
-/// what control groups leave: who takes more is killed.
+/// Half of the physical memory; without swap no more than half of what is available either, and
+/// never more than half of what control groups leave: who takes more is killed.
 fn sensible_memory_kib(memory: &Memory) -> u32 {
     let mut kib = memory.total_kib / 2;
     if !memory.has_swap && memory.available_kib / 2 > (64 << 10) {

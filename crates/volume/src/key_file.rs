@@ -1,7 +1,9 @@
-//! Passphrases and volume keys from files and pipes, straight into a [`Secret`]: cryptsetup's rules and words.
+//! Passphrases and volume keys from files and pipes, straight into a
+//! [`Secret`]: cryptsetup's rules and words.
 //!
-//! A key file is taken whole, newlines too, unless offset and size choose a part; at most 8 MiB where no size is named.
-//! (cryptsetup: cryptsetup(8), "NOTES ON PASSPHRASE PROCESSING"; lib/utils_device.c and lib/keyslot_context.c.)
+//! A key file is taken whole, newlines too, unless offset and size choose a part; at most 8 MiB
+//! where no size is named. (cryptsetup: cryptsetup(8), "NOTES ON PASSPHRASE PROCESSING";
+//! lib/utils_device.c and lib/keyslot_context.c.)
 
 use keyway_crypto::Secret;
 use rustix::io::Errno;

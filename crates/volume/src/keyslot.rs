@@ -1,7 +1,8 @@
-//! A keyslot that can be opened and sealed, of either format: KDF, anti-forensic splitter and area cipher.
+//! A keyslot that can be opened and sealed, of either format: KDF,
+//! anti-forensic splitter and area cipher.
 //!
-//! The area is encrypted in 512-byte sectors with IVs from 0, whatever the sector size of the data (LUKS1 1.2.3,
-//! section 2.4; LUKS2 1.1, section 3.2).
+//! The area is encrypted in 512-byte sectors with IVs from 0, whatever the sector size of the data
+//! (LUKS1 1.2.3, section 2.4; LUKS2 1.1, section 3.2).
 
 use crate::area_cipher::Areas;
 use crate::{Error, Random, Result, Storage};
@@ -10,7 +11,8 @@ use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Sto
 use keyway_format::luks2::{Kdf, KeyslotKind};
 use keyway_format::{af, luks1, luks2};
 
-/// Everything that turns a passphrase into the key in one keyslot. Lengths and offsets are in bytes.
+/// Everything that turns a passphrase into the key in one keyslot.
+/// Lengths and offsets are in bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyslot {
     pub(crate) number: u32,

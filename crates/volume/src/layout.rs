@@ -1,4 +1,5 @@
-//! Which bytes of the data device are plaintext where: a volume's segments in order, backups left out.
+//! Which bytes of the data device are plaintext where: a volume's
+//! segments in order, backups left out.
 
 use crate::{Error, Result};
 use keyway_crypto::{CipherSpec, SectorSize};

@@ -1,7 +1,8 @@
 //! LUKS volumes on storage: unlock, read, write, edit, create.
 //!
-//! A [`Luks`] is a header on storage; [`unlock()`] turns it and a passphrase into a volume key; its [`Layout`] says
-//! which bytes of the data device are plaintext where, and [`Volume`] is that plaintext, as a [`Storage`] itself.
+//! A [`Luks`] is a header on storage; [`unlock()`] turns it and a passphrase into a volume
+//! key; its [`Layout`] says which bytes of the data device are plaintext where, and
+//! [`Volume`] is that plaintext, as a [`Storage`] itself.
 #![forbid(unsafe_code)]
 
 mod address;

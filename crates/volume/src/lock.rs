@@ -1,9 +1,9 @@
 //! Locks that cryptsetup honours, so that both can work on one device at the same time.
 //!
-//! Regular files are locked by `flock` on the file itself; block devices through `/run/cryptsetup/L_major:minor`
-//! (cryptsetup, lib/utils_device_locking.c), whose directory is made as cryptsetup makes it. Where it cannot be used a
-//! reader locks the device itself, and an edit, which cryptsetup would not see, is refused. Readers share, writers
-//! exclude.
+//! Regular files are locked by `flock` on the file itself; block devices through
+//! `/run/cryptsetup/L_major:minor` (cryptsetup, lib/utils_device_locking.c), whose directory is
+//! made as cryptsetup makes it. Where it cannot be used a reader locks the device itself, and an
+//! edit, which cryptsetup would not see, is refused. Readers share, writers exclude.
 
 use crate::storage::LockTarget;
 use crate::{Error, Result, Storage};
@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 pub enum Locking {
     /// Take the lock, waiting at most this long for its holder.
     Wait(Duration),
-    /// Take no lock at all (`--disable-locks`): recovery of a damaged copy is then off, as in cryptsetup.
+    /// Take no lock at all (`--disable-locks`): recovery of a damaged
+    /// copy is then off, as in cryptsetup.
     Disabled,
 }
 
@@ -116,7 +117,8 @@ impl HeaderLock {
         }
     }
 
-    /// Whether the lock file is still the one under its name: its holder may have removed it while we waited.
+    /// Whether the lock file is still the one under its name: its
+    /// holder may have removed it while we waited.
     fn is_current(&self) -> bool {
         let Some(Resource { directory, name }) = &self.resource else { return true };
         let named = statat(directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
@@ -139,8 +141,8 @@ impl Drop for HeaderLock {
     }
 }
 
-/// The directory of the lock files, made where it is not there. One that others may write to would let them keep every
-/// edit waiting, or hide it from cryptsetup.
+/// The directory of the lock files, made where it is not there. One that others may write to would
+/// let them keep every edit waiting, or hide it from cryptsetup.
 fn lock_directory(path: &str) -> std::io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     let opened = open(path, flags, Mode::empty()).or_else(|error| match error {

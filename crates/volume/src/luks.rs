@@ -28,9 +28,11 @@ pub enum Header {
 /// What a header is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Reading: shared lock while the header is read; a damaged LUKS2 copy is recovered when storage is writable.
+    /// Reading: shared lock while the header is read; a damaged LUKS2
+    /// copy is recovered when storage is writable.
     Read,
-    /// Editing: as reading; each edit takes the exclusive lock, and refuses when the header has changed since.
+    /// Editing: as reading; each edit takes the exclusive lock, and
+    /// refuses when the header has changed since.
     Write,
     /// Looking only: no lock, no recovery.
     Probe,
@@ -83,7 +85,8 @@ impl Luks {
         }
     }
 
-    /// Whether the other says the same, byte for byte but for what differs between the copies of one header.
+    /// Whether the other says the same, byte for byte but for what
+    /// differs between the copies of one header.
     pub fn is_same(&self, other: &Self) -> bool {
         self.header.is_same_state(&other.header)
     }
@@ -93,7 +96,8 @@ impl Luks {
         &self.storage
     }
 
-    /// The LUKS2 header copy that is damaged or behind the other on storage now; `None` when both are sound.
+    /// The LUKS2 header copy that is damaged or behind the other on
+    /// storage now; `None` when both are sound.
     pub fn damaged_copy(&self) -> Result<Option<luks2::Copy>> {
         match &self.header {
             Header::Luks1(_) => Ok(None),
@@ -106,8 +110,8 @@ impl Luks {
         self.access
     }
 
-    /// Refuses when the header demands a feature this build does not know, by name. Everything that opens or edits
-    /// asks; dumps, UUID and isLuks do not.
+    /// Refuses when the header demands a feature this build does not know, by name. Everything that
+    /// opens or edits asks; dumps, UUID and isLuks do not.
     pub fn check_requirements(&self) -> Result<()> {
         match &self.header {
             Header::Luks2 { metadata, .. } => match metadata.config.requirements.first() {
@@ -129,8 +133,8 @@ impl Luks {
         HeaderLock::acquire(&*self.storage, LockMode::Shared, locking)
     }
 
-    /// Takes the exclusive lock for an edit, makes sure that both copies are sound, and that the header is still the
-    /// one that the edit was prepared for.
+    /// Takes the exclusive lock for an edit, makes sure that both copies are sound, and that the
+    /// header is still the one that the edit was prepared for.
     pub(crate) fn lock_for_edit(&self) -> Result<Option<HeaderLock>> {
         if self.access != Access::Write {
             return Err(Error::Refused("the header was not opened for editing".into()));
@@ -169,7 +173,8 @@ impl Header {
         }
     }
 
-    /// The volume key's length in bytes; `None` when the header cannot say (LUKS2 without keyslots).
+    /// The volume key's length in bytes; `None` when the header
+    /// cannot say (LUKS2 without keyslots).
     pub fn volume_key_len(&self) -> Option<usize> {
         match self {
             Self::Luks1(header) => Some(header.key_bytes as usize),
@@ -234,7 +239,8 @@ pub(crate) fn is_luks1(storage: &dyn Storage) -> Result<bool> {
     Ok(start == *b"LUKS\xba\xbe\x00\x01")
 }
 
-/// Recovers a damaged copy where the storage can be written: the other copy is good, so failing to is no error.
+/// Recovers a damaged copy where the storage can be written: the
+/// other copy is good, so failing to is no error.
 fn recover(storage: &dyn Storage, locking: Locking) -> Result<()> {
     let lock = match HeaderLock::acquire(storage, LockMode::Exclusive, locking) {
         // Whoever reads is not refused for it; an edit will be.

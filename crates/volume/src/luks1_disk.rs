@@ -1,5 +1,6 @@
-//! The LUKS1 header on storage. It has no second copy and stands on two sectors, so that a write of it can tear:
-//! whoever changes it orders its writes so that what is half written is not in use yet.
+//! The LUKS1 header on storage. It has no second copy and stands on two
+//! sectors, so that a write of it can tear: whoever changes it orders its
+//! writes so that what is half written is not in use yet.
 
 use crate::{Error, Result, Storage};
 use keyway_format::luks1::{HEADER_LEN, Header, SlotState};
@@ -25,8 +26,8 @@ pub(crate) fn read_bytes(storage: &dyn Storage) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes the bytes in which `new` differs from `old`, sector by sector, flushes and reads back. Only for changes
-/// that leave a usable header wherever they are cut.
+/// Writes the bytes in which `new` differs from `old`, sector by sector, flushes and reads back.
+/// Only for changes that leave a usable header wherever they are cut.
 pub(crate) fn write_changes(storage: &dyn Storage, old: &[u8], new: &[u8]) -> Result<()> {
     for start in (0..HEADER_LEN).step_by(SECTOR) {
         let sector = start..HEADER_LEN.min(start + SECTOR);
@@ -39,8 +40,9 @@ pub(crate) fn write_changes(storage: &dyn Storage, old: &[u8], new: &[u8]) -> Re
     check_written(storage, new)
 }
 
-/// Writes one keyslot's descriptor as `header` has it: its active word apart, last when it is enabled and first when it
-/// is disabled, so that a slot never counts while the rest of it is in the making. Flushes and reads back.
+/// Writes one keyslot's descriptor as `header` has it: its active word apart, last when
+/// it is enabled and first when it is disabled, so that a slot never counts while the
+/// rest of it is in the making. Flushes and reads back.
 pub(crate) fn write_descriptor(storage: &dyn Storage, header: &Header, slot: usize) -> Result<()> {
     let bytes = header.to_bytes();
     let start = DESCRIPTORS + slot * DESCRIPTOR_LEN;

@@ -1,7 +1,9 @@
-//! The two copies of a LUKS2 header on storage: which one counts, how the other is recovered, how both are written.
+//! The two copies of a LUKS2 header on storage: which one counts, how
+//! the other is recovered, how both are written.
 //!
-//! The copy with the higher sequence id wins. The primary stands at 0, the secondary right behind it; with the primary
-//! lost, the secondary is looked for at the nine offsets where it can be (LUKS2 on-disk format 1.1, section 2.1).
+//! The copy with the higher sequence id wins. The primary stands at 0, the secondary right
+//! behind it; with the primary lost, the secondary is looked for at the nine offsets where it
+//! can be (LUKS2 on-disk format 1.1, section 2.1).
 
 use crate::random::random_bytes;
 use crate::{Error, Random, Result, Storage, probe};
@@ -17,9 +19,9 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Reads both copies. [`keyway_format::Error::NotLuks`] when there is no trace of either;
-    /// [`keyway_format::Error::UnsupportedVersion`] when the primary is a header of a later version, whatever stands
-    /// behind it.
+    /// Reads both copies. [`keyway_format::Error::NotLuks`] when there is no trace of
+    /// either; [`keyway_format::Error::UnsupportedVersion`] when the primary is a header of
+    /// a later version, whatever stands behind it.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
         let first = read_bytes(storage, 0, Copy::Primary);
         if let Err(error @ Error::Format(keyway_format::Error::UnsupportedVersion(_))) = first {
@@ -65,8 +67,8 @@ impl Copies {
     }
 }
 
-/// Writes both copies, primary first, each flushed, and reads them back. `binary` holds the new sequence id; both
-/// copies get new salts. The copy that counts from now on is returned.
+/// Writes both copies, primary first, each flushed, and reads them back. `binary` holds the new
+/// sequence id; both copies get new salts. The copy that counts from now on is returned.
 pub(crate) fn write_both(
     storage: &dyn Storage,
     binary: &BinaryHeader,

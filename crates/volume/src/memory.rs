@@ -1,9 +1,10 @@
-//! How much memory there is for this process, in KiB: what `/proc/meminfo` says, and what is left to the control groups
-//! it is in.
+//! How much memory there is for this process, in KiB: what `/proc/meminfo` says,
+//! and what is left to the control groups it is in.
 //!
-//! A process's groups stand in `/proc/self/cgroup` (cgroups(7)), a line a hierarchy, by their paths below what is
-//! mounted. Version 2 (`memory.max`, `memory.current`, `memory.stat`) and version 1 (`memory.limit_in_bytes`,
-//! `memory.usage_in_bytes`; admin-guide/cgroup-v1/memory.rst) may both be there; a group's limit binds all below it.
+//! A process's groups stand in `/proc/self/cgroup` (cgroups(7)), a line a hierarchy, by their
+//! paths below what is mounted. Version 2 (`memory.max`, `memory.current`, `memory.stat`) and
+//! version 1 (`memory.limit_in_bytes`, `memory.usage_in_bytes`; admin-guide/cgroup-v1/memory.rst)
+//! may both be there; a group's limit binds all below it.
 
 use crate::mounts::{self, Mount};
 use std::fs;
@@ -46,13 +47,15 @@ impl Memory {
         Self { available_kib, left_kib, ..self }
     }
 
-    /// The most that there is at once, whatever it costs others; `None` where swap makes that unknown.
+    /// The most that there is at once, whatever it costs others;
+    /// `None` where swap makes that unknown.
     pub(crate) fn most_kib(&self) -> Option<u64> {
         if self.has_swap { self.left_kib } else { Some(self.available_kib) }
     }
 }
 
-/// The least that one of the control groups, from the process's own up to those at the mounts' roots, may still take.
+/// The least that one of the control groups, from the process's own up
+/// to those at the mounts' roots, may still take.
 fn left_to(groups: &str, mounts: &[Mount]) -> Option<u64> {
     let hierarchies = groups.lines().filter_map(|line| {
         let (_, rest) = line.split_once(':')?;
@@ -69,8 +72,8 @@ fn left_to(groups: &str, mounts: &[Mount]) -> Option<u64> {
     hierarchies.min().map(|bytes| bytes / 1024)
 }
 
-/// Where the hierarchy is mounted, and the directory of a group. One that the mount does not show (a container's own is
-/// its root, by the host's path) is taken for the mount's root.
+/// Where the hierarchy is mounted, and the directory of a group. One that the mount does not show
+/// (a container's own is its root, by the host's path) is taken for the mount's root.
 fn group_below<'a>(path: &Path, files: &Files, mounts: &'a [Mount]) -> Option<(&'a Path, PathBuf)> {
     let mut found = mounts.iter().filter(|mount| files.is_mounted(mount)).peekable();
     let first = found.peek()?.point.as_path();
@@ -88,9 +91,11 @@ struct Files {
     option: Option<&'static str>,
     limit: &'static str,
     used: &'static str,
-    /// Lines of `memory.stat`: the page cache counts as taken, but is given back when memory is short.
+    /// Lines of `memory.stat`: the page cache counts as taken, but is
+    /// given back when memory is short.
     cache: [&'static str; 2],
-    /// A line of `memory.stat` with the least limit of all groups above, also of those that are not shown.
+    /// A line of `memory.stat` with the least limit of all groups
+    /// above, also of those that are not shown.
     inherited: Option<&'static str>,
 }
 
@@ -118,7 +123,8 @@ impl Files {
         mount.kind == self.kind && self.option.is_none_or(has)
     }
 
-    /// What the group may still take, in bytes; `None` without a limit. Only the process's own knows of limits above.
+    /// What the group may still take, in bytes; `None` without a limit.
+    /// Only the process's own knows of limits above.
     fn left(&self, group: &Path, is_own: bool) -> Option<u64> {
         let text = |file: &str| fs::read_to_string(group.join(file)).unwrap_or_default();
         if !is_own && text("memory.use_hierarchy").trim() == "0" {

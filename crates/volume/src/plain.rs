@@ -1,7 +1,8 @@
 //! Plain dm-crypt: which bytes of the device are plaintext where, by what the user says alone.
 //!
-//! The rules are cryptsetup's (lib/setup.c `_crypt_format_plain`, lib/utils_device.c `device_block_adjust`, lib/libdevmapper.c)
-//! and the kernel's (drivers/md/dm-crypt.c `crypt_ctr`); messages are cryptsetup's where it has one.
+//! The rules are cryptsetup's (lib/setup.c `_crypt_format_plain`, lib/utils_device.c
+//! `device_block_adjust`, lib/libdevmapper.c) and the kernel's (drivers/md/dm-crypt.c
+//! `crypt_ctr`); messages are cryptsetup's where it has one.
 
 use crate::{Error, Layout, MappedSegment, Mapping, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
@@ -28,7 +29,8 @@ impl PlainVolume {
     /// The layout on a device of `device_len` bytes that `device` names in messages.
     ///
     /// # Errors
-    /// [`Error::Refused`]: the device is too small, or offset, size and sector size do not go together.
+    /// [`Error::Refused`]: the device is too small, or offset, size
+    /// and sector size do not go together.
     pub fn layout(&self, device: &str, device_len: u64) -> Result<Layout> {
         self.spec.check_sector_size(self.sector_size)?;
         let units = self.sector_size.units();

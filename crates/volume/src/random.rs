@@ -20,8 +20,8 @@ impl Random for OsRandom {
     }
 }
 
-/// A generator that gives the same bytes for the same seed, for reproducible builds: SHA-512 over a key made from the
-/// seed and a counter. Whoever has the seed has every key made from it.
+/// A generator that gives the same bytes for the same seed, for reproducible builds: SHA-512 over a
+/// key made from the seed and a counter. Whoever has the seed has every key made from it.
 pub struct SeededRandom {
     key: Secret,
     counter: u64,

@@ -1,7 +1,7 @@
 //! Locks on ranges of a volume, so that read-modify-write of a sector loses nobody's bytes.
 //!
-//! Writers of whole sectors never wait for each other. A writer that merges (reads a sector, changes a part of it,
-//! writes it back) has its sectors for itself. Readers are not seen here.
+//! Writers of whole sectors never wait for each other. A writer that merges (reads a sector,
+//! changes a part of it, writes it back) has its sectors for itself. Readers are not seen here.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -17,9 +17,9 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Looks for damage. [`keyway_format::Error`] when it has no single right answer. Where there is something to mend the
-    /// storage is claimed: a header that a file system was made over is not brought back into it while it is mounted.
-    /// Mappings of the volume itself may be using it.
+    /// Looks for damage. [`keyway_format::Error`] when it has no single right answer. Where there
+    /// is something to mend the storage is claimed: a header that a file system was made over is
+    /// not brought back into it while it is mounted. Mappings of the volume itself may be using it.
     pub fn prepare(storage: Arc<dyn Storage>, locking: Locking) -> Result<Self> {
         let lock = HeaderLock::acquire(&*storage, LockMode::Shared, locking)?;
         let (changes, uuid): (Vec<String>, _) = match Damage::find(&*storage)? {

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs `work` on every item: here one after another, or in `parallel` on as many threads as there are cores. The
-/// first error ends it; items that were not started by then are left alone.
+/// Runs `work` on every item: here one after another, or in `parallel` on as many threads as there
+/// are cores. The first error ends it; items that were not started by then are left alone.
 pub(crate) fn spread<T: Send>(
     parallel: bool,
     items: impl Iterator<Item = T> + Send,

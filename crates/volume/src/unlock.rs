@@ -1,8 +1,10 @@
-//! Passphrase to volume key: candidate keyslots are derived side by side, the first that opens wins.
+//! Passphrase to volume key: candidate keyslots are derived side by
+//! side, the first that opens wins.
 //!
-//! Keyslots of priority "prefer" come first, then the normal ones; those to be ignored only when named. As many are
-//! derived at once as cores and memory allow: PBKDF2 takes one core, Argon2 as many as it has lanes. Neighbours in that
-//! order whose PBKDF2 goes in vector lanes are tried all together ([`unlock_lanes`]).
+//! Keyslots of priority "prefer" come first, then the normal ones; those to be ignored only
+//! when named. As many are derived at once as cores and memory allow: PBKDF2 takes one
+//! core, Argon2 as many as it has lanes. Neighbours in that order whose PBKDF2 goes in
+//! vector lanes are tried all together ([`unlock_lanes`]).
 
 use crate::area_cipher::Areas;
 use crate::digest::KeyDigest;
@@ -32,11 +34,13 @@ pub struct UnlockOptions {
     /// Also keyslots whose area is under a weak cipher, where that is the data's own
     /// ([`Terms::weak_ciphers`](crate::Terms)).
     pub weak_ciphers_too: bool,
-    /// Memory that all derivations together may take, in KiB. Default: half of what is available now.
+    /// Memory that all derivations together may take, in KiB.
+    /// Default: half of what is available now.
     pub memory_budget_kib: u64,
     /// Threads for all derivations together. Default: one a CPU.
     pub threads: usize,
-    /// Keyslots whose derivation would take longer than this here are refused with the figure. Default: one hour.
+    /// Keyslots whose derivation would take longer than this here are
+    /// refused with the figure. Default: one hour.
     pub time_limit: Duration,
     /// Ends the derivations from outside ([`keyway_crypto::Error::Stopped`]).
     pub stop: Option<Arc<Stop>>,
@@ -57,7 +61,8 @@ impl Default for UnlockOptions {
 }
 
 impl UnlockOptions {
-    /// Which ciphers keyslots may be under in a header whose data is under `cipher` and a key of `key_len` bytes.
+    /// Which ciphers keyslots may be under in a header whose data is
+    /// under `cipher` and a key of `key_len` bytes.
     fn areas<'a>(&self, cipher: &'a str, key_len: usize) -> Areas<'a> {
         if self.weak_ciphers_too { Areas::StrongOr { cipher, key_len } } else { Areas::Strong }
     }
@@ -77,7 +82,8 @@ pub struct Unlocked {
     pub volume_key: Secret,
 }
 
-/// Finds the keyslot that `passphrase` opens. A wrong passphrase costs the same work whatever it is.
+/// Finds the keyslot that `passphrase` opens. A wrong passphrase
+/// costs the same work whatever it is.
 pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Result<Unlocked> {
     luks.check_requirements()?;
     let mut trouble = None;
@@ -100,7 +106,8 @@ pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Resu
     }
 }
 
-/// Checks `key` against the digest of the data segments (`--volume-key-file`) and returns the digest's number.
+/// Checks `key` against the digest of the data segments
+/// (`--volume-key-file`) and returns the digest's number.
 pub fn verify_volume_key(luks: &Luks, key: &Secret) -> Result<u32> {
     luks.check_requirements()?;
     match luks.header() {
@@ -231,7 +238,8 @@ fn derive_side_by_side(
                 // The receiver is gone only when the outcome no longer matters.
                 let there = Builder::new().spawn_scoped(scope, move || drop(done.send((at, outcome()))));
                 if there.is_err() {
-                    // No thread to be had (RLIMIT_NPROC, a container's pids.max): then here, one after the other.
+                    // No thread to be had (RLIMIT_NPROC, a container's pids.max):
+                    // then here, one after the other.
                     let _ = here.send((at, outcome()));
                 }
             }
@@ -278,7 +286,8 @@ struct Board {
 }
 
 impl Board {
-    /// Whether the next job fits beside those that run. One alone always may: its own cost was checked before.
+    /// Whether the next job fits beside those that run. One alone
+    /// always may: its own cost was checked before.
     fn may_start(&self, jobs: &[Job], options: &UnlockOptions) -> bool {
         let Some(next) = jobs.get(self.next).filter(|_| !options.is_stopped()) else { return false };
         let running = || jobs.iter().zip(&self.running).filter(|(_, running)| **running).map(|(job, _)| job);
@@ -295,8 +304,9 @@ impl Board {
         options.threads.saturating_sub(running.map(|(job, _)| job.cores(options)).sum()).max(1)
     }
 
-    /// Ends the other jobs. One that comes earlier in the order may finish if it is about to, so that of two keyslots
-    /// with the same passphrase and cost it is the first that wins, as with one at a time.
+    /// Ends the other jobs. One that comes earlier in the order may finish if it is
+    /// about to, so that of two keyslots with the same passphrase and cost it is
+    /// the first that wins, as with one at a time.
     fn settle(
         &mut self,
         winner: usize,

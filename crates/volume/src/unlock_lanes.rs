@@ -1,7 +1,8 @@
-//! PBKDF2 keyslots tried together: their derivations, and the digests of the keys that come out, in the lanes of vectors.
+//! PBKDF2 keyslots tried together: their derivations, and the digests of
+//! the keys that come out, in the lanes of vectors.
 //!
-//! Each keyslot goes its own way (derive, open the area, digest the key, compare) and is reported as soon as it is
-//! decided, whatever the others cost.
+//! Each keyslot goes its own way (derive, open the area, digest the key, compare) and is reported
+//! as soon as it is decided, whatever the others cost.
 
 use crate::digest::KeyDigest;
 use crate::unlock::{Job, Unlocked};
@@ -14,8 +15,8 @@ use std::sync::{Mutex, PoisonError};
 /// What came of the keyslot with this number among those tried.
 pub(crate) type Report<'a> = &'a (dyn Fn(usize, Result<Option<Unlocked>>) + Sync);
 
-/// Tries `jobs` with `passphrase` on up to `threads` threads; each ends early when its stop is raised. All of them are
-/// PBKDF2's and of a hash that goes in lanes.
+/// Tries `jobs` with `passphrase` on up to `threads` threads; each ends early when its stop is
+/// raised. All of them are PBKDF2's and of a hash that goes in lanes.
 pub(crate) fn run(
     luks: &Luks,
     jobs: &[Job],

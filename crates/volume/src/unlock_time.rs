@@ -1,4 +1,5 @@
-//! How long keyslots take to unlock on this machine: a short measurement of each kind of KDF, times the cost.
+//! How long keyslots take to unlock on this machine: a short
+//! measurement of each kind of KDF, times the cost.
 
 use crate::Result;
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
@@ -106,8 +107,8 @@ impl Argon2Rate {
         }
         let more = (ENOUGH.as_secs_f64() / one.max(1e-6)).ceil().clamp(8.0, 4096.0);
         let all = run(1 + more as u32, sample)?;
-        // Where memory was slow to come the first time only, the difference says nothing: an endless keyslot must not
-        // pass for a quick one.
+        // Where memory was slow to come the first time only, the difference says nothing: an
+        // endless keyslot must not pass for a quick one.
         let pass = ((all - one) / more).max(all / (1.0 + more) / 4.0);
         let kib = f64::from(sample);
         Ok(Self { set_up: (one - pass).max(0.0) / kib, pass: pass / kib })

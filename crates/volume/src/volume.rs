@@ -1,9 +1,9 @@
 //! An unlocked volume: its plaintext, as a [`Storage`].
 //!
-//! A read is one storage read into the caller's buffer and one in-place decryption of all its sectors; nothing is
-//! copied and no lock is taken. Ranges need not be whole sectors: the sectors at the ends go through a small buffer,
-//! and a write there reads, changes and writes back, alone on those sectors. Requests of many megabytes are spread
-//! over the cores, a cache-sized run at a time.
+//! A read is one storage read into the caller's buffer and one in-place decryption of
+//! all its sectors; nothing is copied and no lock is taken. Ranges need not be whole
+//! sectors: the sectors at the ends go through a small buffer, and a write there reads,
+//! changes and writes back, alone on those sectors. Large requests are spread over cores.
 
 use crate::layout::{Layout, MappedSegment, Mapping};
 use crate::range_lock::{RangeLocks, Writes};
@@ -27,12 +27,12 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Puts the plaintext of `layout` over `data`. As in the kernel, what does not fill a sector at the end of the
-    /// device is not part of the volume.
+    /// Puts the plaintext of `layout` over `data`. As in the kernel, what does not fill a sector at
+    /// the end of the device is not part of the volume.
     ///
     /// # Errors
-    /// The device ends before the data starts or, of a segment of fixed length, before the data ends: a write would make
-    /// a file grow. Or the key does not fit a segment's cipher.
+    /// The device ends before the data starts or, of a segment of fixed length, before the data
+    /// ends: a write would make a file grow. Or the key does not fit a segment's cipher.
     pub fn new(data: Arc<dyn Storage>, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
         let has = data.len();
         let volume = Self::over(data, layout, volume_key, cpu)?;
@@ -89,8 +89,8 @@ impl Volume {
         }
     }
 
-    /// How long the first run of a request at `offset` is: all of it up to [`WHOLE`]; of a longer one so much that
-    /// the next runs start at a multiple of [`RUN`].
+    /// How long the first run of a request at `offset` is: all of it up to [`WHOLE`]; of a longer
+    /// one so much that the next runs start at a multiple of [`RUN`].
     fn first_run(offset: u64, len: usize) -> usize {
         if len <= WHOLE { len } else { RUN - (offset % RUN as u64) as usize }
     }
@@ -153,8 +153,8 @@ impl Storage for Volume {
         Ok(())
     }
 
-    /// A hole of the device is a part that nobody ever wrote. Reading it gives what the cipher makes of zeros, as
-    /// through the kernel: noise.
+    /// A hole of the device is a part that nobody ever wrote. Reading it gives what the cipher
+    /// makes of zeros, as through the kernel: noise.
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         for part in self.parts(offset..self.len()) {
             let segment = part.segment;
@@ -330,7 +330,7 @@ impl Part<'_> {
         (offset - within, within as usize, [0; MAX_SECTOR])
     }
 
-    /// The whole sectors in the range; empty, and at a place that splits the range well, when there are none.
+    /// The whole sectors in the range; empty, at a place that splits it well, without any.
     fn body(&self) -> Range<u64> {
         let inner = self.inner_sectors();
         if inner.is_empty() {
@@ -359,7 +359,7 @@ impl Part<'_> {
     }
 }
 
-/// Wipes, when dropped, what a cipher left on the stack: a thread that waits for its next request holds no keys.
+/// Wipes, when dropped, what a cipher left on the stack: a thread that waits holds no keys.
 struct CleanStack;
 
 impl Drop for CleanStack {
@@ -380,8 +380,8 @@ fn in_scratch(plain: &[u8], work: impl FnOnce(&mut [u8]) -> io::Result<()>) -> i
     result
 }
 
-/// Long requests are worked on in runs of this size, so that what was read is still in the core's cache when it is
-/// decrypted. A multiple of every sector size.
+/// Long requests are worked on in runs of this size, so that what was read is still in the core's
+/// cache when it is decrypted. A multiple of every sector size.
 const RUN: usize = 256 << 10;
 
 /// Up to this size a request is one run.

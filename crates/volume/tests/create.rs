@@ -38,7 +38,8 @@ fn geometry(params: &Luks2Params, len: u64) -> (u64, u64, u64, u32) {
     (binary.size.bytes().0, metadata.config.keyslots_size.0, plan.data_offset, sector_size)
 }
 
-/// RAID's and ZFS's superblocks stand at a device's end, a GPT's copy too: they would go on claiming it.
+/// RAID's and ZFS's superblocks stand at a device's end, a GPT's copy
+/// too: they would go on claiming it.
 #[test]
 fn a_new_volume_is_nothing_else_any_more() {
     let len = 64 << 20;
@@ -72,7 +73,8 @@ fn a_new_volume_is_nothing_else_any_more() {
     }
 }
 
-/// As cryptsetup 2.6.1's luksDump shows fresh volumes on a file of 20 MiB, and on one of 20000512 bytes.
+/// As cryptsetup 2.6.1's luksDump shows fresh volumes on a file of 20
+/// MiB, and on one of 20000512 bytes.
 #[test]
 fn luks2_geometry_is_cryptsetup_s() {
     let file = 20 << 20;
@@ -85,13 +87,15 @@ fn luks2_geometry_is_cryptsetup_s() {
     let large = Luks2Params { keyslots_size: Some(1 << 20), sector_size: Some(512), ..metadata(4 << 20) };
     assert_eq!(geometry(&large, file), (4194304, 1048576, 9437184, 512));
     let offset = |sectors| Luks2Params { data_offset: Some(sectors), ..luks2() };
-    // 2.6.1 compares an offset in sectors with bytes, and takes 512 here; these are as 2.8.8 shows them.
+    // 2.6.1 compares an offset in sectors with bytes, and takes 512
+    // here; these are as 2.8.8 shows them.
     assert_eq!(geometry(&offset(2048), file), (16384, 1015808, 1048576, 4096));
     assert_eq!(geometry(&offset(40952), file), (16384, 20934656, 20967424, 4096));
     assert_eq!(geometry(&offset(32768), file), (16384, 16744448, 16777216, 4096));
     let align = |sectors| Luks2Params { align_payload: Some(sectors), ..luks2() };
     assert_eq!(geometry(&align(8), file), (16384, 16744448, 16777216, 4096));
-    // The data may start anywhere then, and the largest sector that suits offset and length is taken.
+    // The data may start anywhere then, and the largest sector that
+    // suits offset and length is taken.
     assert_eq!(geometry(&align(5), file), (16384, 16744448, 16778240, 512));
     assert_eq!(geometry(&align(1 << 16), (40 << 20) + 512), (16384, 16744448, 32 << 20, 512));
     let aligned = Luks2Params { keyslots_size: Some(1 << 20), ..align(8192) };
@@ -225,7 +229,8 @@ fn luks1_takes_pbkdf2_only() {
     assert!(storage.events().is_empty());
 }
 
-/// What stood on the device before must not be found there again: zeros, then random bytes where keyslots go.
+/// What stood on the device before must not be found there again:
+/// zeros, then random bytes where keyslots go.
 #[test]
 fn old_content_is_overwritten_up_to_the_data() {
     let storage = Arc::new(Faulty::new(vec![0xee; 3 << 20]));

@@ -1,4 +1,5 @@
-//! A damaged copy of a LUKS2 header is written again from the good one: a new salt, the same sequence id.
+//! A damaged copy of a LUKS2 header is written again from the good
+//! one: a new salt, the same sequence id.
 
 use keyway_crypto::Secret;
 use keyway_format::luks2::HeaderSize;
@@ -142,7 +143,8 @@ fn a_device_that_shrank_is_refused_with_the_figures() {
     assert_eq!(storage.len(), 500_000);
 }
 
-/// A header of a later version is none of ours to recover, though a secondary of version 2 stands behind it.
+/// A header of a later version is none of ours to recover, though a
+/// secondary of version 2 stands behind it.
 #[test]
 fn a_later_version_is_never_overwritten() {
     let mut image = volume(16384);

@@ -173,7 +173,8 @@ fn a_kdf_beyond_the_memory_budget_is_refused_with_the_figure() {
     let small = UnlockOptions { memory_budget_kib: 4095, ..UnlockOptions::default() };
     let error = unlock(&luks, &secret("slot 0"), &small).err().unwrap();
     assert_eq!(error.to_string(), "keyslot 0 needs 4096 KiB of memory, the budget is 4095 KiB");
-    // Another keyslot that fits is tried all the same; only when it does not open the first one is in the way.
+    // Another keyslot that fits is tried all the same; only when it
+    // does not open the first one is in the way.
     add(&mut luks, &key, "slot 1", pbkdf2());
     assert_eq!(unlock(&luks, &secret("slot 1"), &small).unwrap().keyslot, 1);
     let error = unlock(&luks, &secret("slot 0"), &small).err().unwrap();

@@ -36,7 +36,8 @@ pub(crate) const CLEAN: &[Case] = &[
     Case { name: "PBKDF2-SHA3-256", run: |cpu| passphrase(Hash::Sha3_256, cpu) },
     Case { name: "PBKDF2-RIPEMD160", run: |cpu| passphrase(Hash::Ripemd160, cpu) },
     Case { name: "PBKDF2-BLAKE2b", run: |cpu| passphrase(Hash::Blake2b512, cpu) },
-    // All of Argon2i is what the first half of Argon2id's first pass is: addresses from public counters alone.
+    // All of Argon2i is what the first half of Argon2id's first pass
+    // is: addresses from public counters alone.
     Case { name: "Argon2i, as Argon2id's first half", run: |cpu| argon(Argon2Variant::Argon2i, cpu) },
     Case { name: "comparison of secrets", run: comparison },
     Case { name: "anti-forensic merge", run: stripes },
@@ -48,8 +49,8 @@ pub(crate) const CONTROLS: &[Case] = &[
     Case { name: "Argon2id, addresses of the second half", run: |cpu| argon(Argon2Variant::Argon2id, cpu) },
 ];
 
-/// A cipher whose portable code and key set-up look secrets up in tables, and say so: the vector code, where there is
-/// some, under a key that is no secret.
+/// A cipher whose portable code and key set-up look secrets up in tables, and say so: the vector
+/// code, where there is some, under a key that is no secret.
 fn vector_code(spec: &str, key_len: usize, cpu: Cpu) {
     let key = &[0x5a; 64][..key_len];
     let cipher = keyed(spec, key, cpu);

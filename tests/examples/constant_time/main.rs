@@ -1,9 +1,10 @@
-//! Constant time, checked: under valgrind's memcheck, secrets are marked as uninitialised memory, and memcheck reports each
-//! branch and each address that depends on one.
+//! Constant time, checked: under valgrind's memcheck, secrets are marked as uninitialised memory,
+//! and memcheck reports each branch and each address that depends on one.
 //!
-//! The method is Adam Langley's ctgrind. Cases that must be clean run at every CPU level that valgrind emulates (up to
-//! AES-NI and AVX2; AVX-512 code is the same bodies over wider vectors, which valgrind cannot run). Controls, code that
-//! is known to look secrets up in tables, must be reported: else the check would see nothing.
+//! The method is Adam Langley's ctgrind. Cases that must be clean run at every CPU level that
+//! valgrind emulates (up to AES-NI and AVX2; AVX-512 code is the same bodies over wider
+//! vectors, which valgrind cannot run). Controls, code that is known to look secrets up in
+//! tables, must be reported: else the check would see nothing.
 //!
 //! Exit status: 0 when every clean case is clean and every control was caught.
 

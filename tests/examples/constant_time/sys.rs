@@ -1,5 +1,5 @@
-//! Valgrind's client requests (valgrind.h and memcheck.h of valgrind 3.19: an instruction sequence that does nothing on a
-//! processor and that valgrind recognises).
+//! Valgrind's client requests (valgrind.h and memcheck.h of valgrind 3.19: an instruction sequence
+//! that does nothing on a processor and that valgrind recognises).
 
 /// Answers 0 outside valgrind.
 pub(super) const RUNNING_ON_VALGRIND: usize = 0x1001;
@@ -16,8 +16,9 @@ const MEMCHECK: usize = (b'M' as usize) << 24 | (b'C' as usize) << 16;
 pub(super) fn request(code: usize, first: usize, second: usize) -> usize {
     let block = [code, first, second, 0, 0, 0];
     let mut answer = 0_usize;
-    // SAFETY: on a processor the four rotations add up to 128 bits and the exchange is of a register with itself: nothing
-    // changes. Under valgrind rdx becomes the answer; memcheck reads `block` and marks memory without touching its bytes.
+    // SAFETY: on a processor the four rotations add up to 128 bits and the exchange is of a
+    // register with itself: nothing changes. Under valgrind rdx becomes the answer; memcheck reads
+    // `block` and marks memory without touching its bytes.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3",

@@ -1,10 +1,12 @@
-//! The same on aarch64, all of it emulated: Debian's kernel for it, its static keyway, and an initramfs of nothing but that and modules.
+//! The same on aarch64, all of it emulated: Debian's kernel for it, its static keyway,
+//! and an initramfs of nothing but that and modules.
 
 use crate::root::{self, PASSPHRASE};
 use keyway_tests::{Board, Console, Scratch, vm};
 use std::path::PathBuf;
 
-/// The machine: every extension that QEMU knows, and pointer authentication that is quick to emulate.
+/// The machine: every extension that QEMU knows, and pointer
+/// authentication that is quick to emulate.
 pub(crate) const BOARD: &str =
     "-M virt -cpu max,pauth-impdef=on -accel tcg,thread=multi -m 512 -smp 2 -nic none";
 /// The kernel's command line.

@@ -4,7 +4,8 @@ use keyway_tests::{Scratch, keyway, need, peer};
 use std::fs;
 use std::path::Path;
 
-/// The source of "[Embedded] enabling the cryptsetup on ramdisk" (carloscn's blog), as it stands there.
+/// The source of "[Embedded] enabling the cryptsetup on ramdisk"
+/// (carloscn's blog), as it stands there.
 const ZYNQ: &str = r#"/dts-v1/;
   
 / {

@@ -1,4 +1,5 @@
-//! `keyway boot initramfs`: images as cpio and the compressors of distributions make them, with Keyway's archive behind them.
+//! `keyway boot initramfs`: images as cpio and the compressors of
+//! distributions make them, with Keyway's archive behind them.
 
 use keyway_tests::{Run, Scratch, keyway, need, peer, random};
 use std::fs;
@@ -202,7 +203,8 @@ fn elf(machine: u8) -> Vec<u8> {
     program
 }
 
-/// Programs of the image say for which machine it is; /init comes before them in images of Debian, packed so that its end shows.
+/// Programs of the image say for which machine it is; /init comes before them in
+/// images of Debian, packed so that its end shows.
 #[test]
 fn a13_a_program_of_another_machine_is_refused() {
     need!("cpio", "zstd", "gzip");
@@ -239,7 +241,8 @@ fn a13_a_program_of_another_machine_is_refused() {
     }
 }
 
-/// The policy goes into the image, where every volume must meet it; one that nothing could meet is refused here.
+/// The policy goes into the image, where every volume must meet it;
+/// one that nothing could meet is refused here.
 #[test]
 fn a04_a_policy_is_embedded() {
     need!("cpio", "busybox");

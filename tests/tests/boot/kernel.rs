@@ -1,5 +1,6 @@
-//! The kernel itself unpacks what Keyway put together: originals in every packing, with a program in front of their own init. busybox
-//! stands for the program here: what runs first is its `init`, which runs /etc/init.d/rcS.
+//! The kernel itself unpacks what Keyway put together: originals in every packing, with a
+//! program in front of their own init. busybox stands for the program here: what runs
+//! first is its `init`, which runs /etc/init.d/rcS.
 
 use keyway_tests::vm::{is_prepared, prepared};
 use keyway_tests::{Scratch, keyway, need, need_that, peer};

@@ -1,5 +1,5 @@
-//! Files of a megabyte that claim gigabytes, given to every command that reads such: each answers in one line, within half a gigabyte of
-//! address space and seconds of processor time.
+//! Files of a megabyte that claim gigabytes, given to every command that reads such: each answers
+//! in one line, within half a gigabyte of address space and seconds of processor time.
 
 use flate2::{Compress, Compression, FlushCompress};
 use keyway_boot::fdt::{Node, Tree};
@@ -139,7 +139,8 @@ fn made(scratch: &Scratch, image: &Path, why: &str) {
     assert!(!out.exists());
 }
 
-/// The commands that look for modules in it: refused where there is a reason, and answered where there is none.
+/// The commands that look for modules in it: refused where there is a
+/// reason, and answered where there is none.
 fn looked_into(scratch: &Scratch, image: &Path, why: &str) {
     let volume = scratch.sized("volume", 20 << 20);
     keyway("luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000").arg(&volume).stdin("secret").ok();
@@ -152,7 +153,8 @@ fn looked_into(scratch: &Scratch, image: &Path, why: &str) {
     }
 }
 
-/// 512 MiB of address space, where a mebibyte of file lies; 30 seconds of a processor, of which none of these takes three.
+/// 512 MiB of address space, where a mebibyte of file lies; 30 seconds of a
+/// processor, of which none of these takes three.
 fn limited(run: Run) -> Run {
     let line = "ulimit -v 524288 && ulimit -t 30 && exec \"$0\" \"$@\"";
     let shell = Run::new("/bin/sh", "-c").arg(line).arg(run.program());
@@ -176,7 +178,8 @@ fn entry(name: &str, mode: usize, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// `head`, and mebibytes of zeros: packed once, and repeated, since what was flushed stands for itself.
+/// `head`, and mebibytes of zeros: packed once, and repeated, since
+/// what was flushed stands for itself.
 fn gzip(head: &[u8], mib: usize) -> Vec<u8> {
     let mut image = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     for (bytes, times) in [(head, 1), (&vec![0; 1 << 20][..], mib)] {

@@ -1,4 +1,5 @@
-//! The system that machines here come to: a root file system with busybox and an init that says where it is, as ext4 and encrypted.
+//! The system that machines here come to: a root file system with busybox and an
+//! init that says where it is, as ext4 and encrypted.
 
 use keyway_tests::peers::{CHEAP_ARGON2, program};
 use keyway_tests::{Run, Scratch, keyway, peer, random};
@@ -59,8 +60,8 @@ pub(crate) fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// An initramfs as others make it: busybox, an /init that switches to /dev/mapper/root, and nothing that could open that. Packed by
-/// `packer` ("gzip -n").
+/// An initramfs as others make it: busybox, an /init that switches to /dev/mapper/root, and nothing
+/// that could open that. Packed by `packer` ("gzip -n").
 pub(crate) fn foreign_initramfs(scratch: &Scratch, busybox: &Path, packer: &str) -> PathBuf {
     let tree = scratch.path("initramfs-tree");
     for directory in ["bin", "dev", "proc", "sys", "run", "mnt"] {
@@ -73,7 +74,8 @@ pub(crate) fn foreign_initramfs(scratch: &Scratch, busybox: &Path, packer: &str)
     scratch.path("initramfs")
 }
 
-/// `keyway boot initramfs`, with the program under test in the image: the small one where it was built.
+/// `keyway boot initramfs`, with the program under test in the image:
+/// the small one where it was built.
 pub(crate) fn boot_initramfs(out: &Path) -> Run {
     let inside = std::env::var_os("KEYWAY_RAMDISK").map_or_else(program, PathBuf::from);
     boot_initramfs_with(&inside, out)
@@ -84,7 +86,8 @@ pub(crate) fn boot_initramfs_with(program: &Path, out: &Path) -> Run {
     keyway("boot initramfs --program").arg(program).arg("-o").arg(out)
 }
 
-/// Asserts that a console shows the real init, on the decrypted file system, with nothing of Keyway left around it.
+/// Asserts that a console shows the real init, on the decrypted file
+/// system, with nothing of Keyway left around it.
 #[track_caller]
 pub(crate) fn assert_reached(console: &str) {
     assert_reached_through(console, "/sbin/init", "/dev/mapper/root ext4 ro");
@@ -107,7 +110,8 @@ fn data() -> Vec<u8> {
     random(611, 3_000_001)
 }
 
-/// The memory of an initramfs is "Shmem" while root= does not stand on the kernel's command line (its file system is a tmpfs then).
+/// The memory of an initramfs is "Shmem" while root= does not stand on the kernel's
+/// command line (its file system is a tmpfs then).
 const INIT: &str = "#!/bin/busybox sh
 export PATH=/bin
 [ -e /proc/self ] || mount -t proc proc /proc

@@ -1,5 +1,5 @@
-//! U-Boot itself (Debian's, for QEMU's aarch64 board) finds Keyway's boot.scr, checks and starts Keyway's FIT image, and refuses it with one
-//! byte changed.
+//! U-Boot itself (Debian's, for QEMU's aarch64 board) finds Keyway's boot.scr, checks and starts
+//! Keyway's FIT image, and refuses it with one byte changed.
 
 use crate::aarch64::{self, BOARD, LINE, assert_unlocks, need_aarch64, prepared};
 use keyway_tests::{Board, Scratch, keyway, need_that, peer};
@@ -38,7 +38,8 @@ fn board() -> Board {
     Board::new("qemu-system-aarch64", &format!("{BOARD} -bios {U_BOOT}"))
 }
 
-/// Of the kernel, an initramfs that unlocks the root, and the machine's own device tree. Returns the byte at [`DAMAGED`].
+/// Of the kernel, an initramfs that unlocks the root, and the machine's
+/// own device tree. Returns the byte at [`DAMAGED`].
 fn fit_image(scratch: &Scratch, out: &Path) -> u8 {
     let tree = scratch.path("virt.dtb");
     // With the boot loader: the machine has other devices then.
@@ -73,7 +74,8 @@ fn boot_disk(scratch: &Scratch, files: &Path) -> PathBuf {
     disk.set_len(PARTITION + FILE_SYSTEM).unwrap();
     let offset = format!("-q -t ext4 -E root_owner=0:0,offset={PARTITION} -d");
     peer("mke2fs", &offset).arg(files).arg(&path).arg(format!("{}k", FILE_SYSTEM / 1024)).ok();
-    // The partition table of PCs: bootable, of Linux, its first sector and their number; places by cylinders are of no use.
+    // The partition table of PCs: bootable, of Linux, its first sector and
+    // their number; places by cylinders are of no use.
     let mut entry = [0x80, 0, 0, 0, 0x83, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     entry[8..12].copy_from_slice(&u32::try_from(PARTITION / 512).unwrap().to_le_bytes());
     entry[12..].copy_from_slice(&u32::try_from(FILE_SYSTEM / 512).unwrap().to_le_bytes());

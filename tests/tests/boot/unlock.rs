@@ -1,4 +1,5 @@
-//! Debian's kernel with an initramfs that Keyway made: asks on the serial console, opens the root, and reaches the real init there.
+//! Debian's kernel with an initramfs that Keyway made: asks on the serial console,
+//! opens the root, and reaches the real init there.
 
 use crate::root::{self, PASSPHRASE};
 use crate::uki;
@@ -51,7 +52,8 @@ fn a_whole_image_asks_thrice_and_switches_to_the_root() {
     assert!(left.is_some_and(|kib| kib < 1024), "{said}");
 }
 
-/// Somebody else's image goes on with its own /init when the root is open: here by a typed passphrase and a header that the image has.
+/// Somebody else's image goes on with its own /init when the root is open: here by a
+/// typed passphrase and a header that the image has.
 #[test]
 fn an_image_of_others_goes_on_with_its_own_init() {
     need_machine!();
@@ -71,7 +73,8 @@ fn an_image_of_others_goes_on_with_its_own_init() {
     root::assert_reached(&said);
 }
 
-/// As it is installed: an image of Debian's, whose scripts and udev mount the root and switch to it.
+/// As it is installed: an image of Debian's, whose scripts and udev
+/// mount the root and switch to it.
 #[test]
 fn debians_own_image_goes_on_to_the_root() {
     need_machine!();
@@ -94,8 +97,8 @@ fn debians_own_image_goes_on_to_the_root() {
     root::assert_reached(&console.ends());
 }
 
-/// Which modules Adiantum needs is known from the volume's header alone; the key is in the image. The root is what the kernel's
-/// command line says, as it does everywhere.
+/// Which modules Adiantum needs is known from the volume's header alone; the key is in the image.
+/// The root is what the kernel's command line says, as it does everywhere.
 #[test]
 fn adiantum_by_a_key_in_the_image() {
     need_machine!();
@@ -113,7 +116,8 @@ fn adiantum_by_a_key_in_the_image() {
     assert!(!said.contains("passphrase"), "nobody is asked\n{said}");
 }
 
-/// The disk is plugged in when the machine has waited for it for a while; the key is on a stick with FAT.
+/// The disk is plugged in when the machine has waited for it for a
+/// while; the key is on a stick with FAT.
 #[test]
 fn a_disk_that_comes_late_and_its_key_on_a_stick() {
     need_machine!();

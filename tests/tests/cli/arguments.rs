@@ -1,4 +1,5 @@
-//! Command lines that make no sense: one line on standard error that names the trouble, and exit code 1.
+//! Command lines that make no sense: one line on standard error that
+//! names the trouble, and exit code 1.
 
 use keyway_tests::{cryptsetup, keyway, need};
 
@@ -97,7 +98,8 @@ fn every_refusal_is_one_line_with_exit_code_1() {
     }
 }
 
-/// Options stand anywhere, `=` or not, bundled or not; `--` ends them. All of these are the same command.
+/// Options stand anywhere, `=` or not, bundled or not; `--` ends
+/// them. All of these are the same command.
 #[test]
 fn options_stand_anywhere() {
     let lines = [
@@ -169,7 +171,8 @@ const ACTIONS: &[&str] = &[
     "token import x",
 ];
 
-/// What cryptsetup takes with every action although one or two use it: Keyway says that it has no use for it.
+/// What cryptsetup takes with every action although one or two use
+/// it: Keyway says that it has no use for it.
 const TAKEN_BY_OVERSIGHT: &[&str] = &[
     "block-size",
     "decrypt",
@@ -198,8 +201,8 @@ const TAKEN_BY_OVERSIGHT: &[&str] = &[
     "write-log",
 ];
 
-/// Whatever option cryptsetup takes with an action Keyway takes too, but for the oversights; what cryptsetup does not
-/// take Keyway refuses by name.
+/// Whatever option cryptsetup takes with an action Keyway takes too, but for the oversights; what
+/// cryptsetup does not take Keyway refuses by name.
 #[test]
 fn every_action_takes_cryptsetups_options() {
     need!("cryptsetup");

@@ -80,7 +80,8 @@ fn one_specification_in_full() {
     }
 }
 
-/// Each refusal is one line that names the rule, before a passphrase is asked for and before a byte is written.
+/// Each refusal is one line that names the rule, before a passphrase
+/// is asked for and before a byte is written.
 #[test]
 fn volumes_that_cannot_be_are_refused_by_their_rule() {
     let scratch = Scratch::new();

@@ -1,5 +1,6 @@
-//! The same command line with cryptsetup and with Keyway, on equal copies of a volume: the same exit code, the same
-//! standard output, and afterwards the same header (read by cryptsetup; fresh salts and digests masked).
+//! The same command line with cryptsetup and with Keyway, on equal copies of a volume:
+//! the same exit code, the same standard output, and afterwards the same header (read
+//! by cryptsetup; fresh salts and digests masked).
 
 mod cases;
 
@@ -86,8 +87,8 @@ fn compare((volume, line, stdin): &Case) {
     );
     let label = format!("keyway {line} (volume {volume})");
     assert_same_lines(&label, &ours.0.text(), "cryptsetup", &theirs.0.text());
-    // cryptsetup overwrites a named keyslot, and moves all key material of a converted header one step at a time.
-    // Keyway writes beside what must survive a crash, so areas end up elsewhere.
+    // cryptsetup overwrites a named keyslot, and moves all key material of a converted header one
+    // step at a time. Keyway writes beside what must survive a crash, so areas end up elsewhere.
     let moves = (line.contains("luksChangeKey") || line.contains("luksConvertKey")) && line.contains("-S");
     let moves = moves || line.contains("convert --type");
     let stays = |l: &&str| !moves || !(l.contains("Area offset") || l.contains("Key material offset"));

@@ -1,5 +1,6 @@
-//! `unlock --init` where it is no first process of an initramfs: it refuses, and nothing is changed. Everything runs in a tree of its
-//! own, in new namespaces: should the refusal fail, that tree is all that is lost.
+//! `unlock --init` where it is no first process of an initramfs: it refuses, and
+//! nothing is changed. Everything runs in a tree of its own, in new namespaces: should
+//! the refusal fail, that tree is all that is lost.
 
 use keyway_tests::peers::program;
 use keyway_tests::{Run, Scratch, need, need_that, peer};
@@ -97,7 +98,8 @@ fn a01_init_with_dry_run_shows_the_plan_alone() {
     assert!(fs::exists(root.join("keyway/original-init")).unwrap());
 }
 
-/// A tmpfs that looks like an initramfs in everything: the own init gets its place back, what is mounted below stays.
+/// A tmpfs that looks like an initramfs in everything: the own init
+/// gets its place back, what is mounted below stays.
 #[test]
 fn a01_a_root_in_memory_goes_on_with_its_own_init() {
     need_namespaces!();

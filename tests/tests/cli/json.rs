@@ -1,4 +1,5 @@
-//! What machines read: `--json` parses and says what the text says; `benchmark` has cryptsetup's layout.
+//! What machines read: `--json` parses and says what the text says;
+//! `benchmark` has cryptsetup's layout.
 
 use keyway_format::json::{Value, parse};
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2};
@@ -92,7 +93,8 @@ fn the_benchmark_has_cryptsetups_layout() {
     let row = keyway("benchmark -c aes-cbc -s 256").ok().text();
     let lines: Vec<&str> = row.lines().collect();
     let header = "# Algorithm |       Key |      Encryption |      Decryption";
-    // Where the kernel's ciphers can be had they have columns of their own, and a line that says so.
+    // Where the kernel's ciphers can be had they have columns of
+    // their own, and a line that says so.
     match has_kernel_columns() {
         true => assert_eq!(lines[2], format!("{header} |  Kernel encrypt |  Kernel decrypt")),
         false => assert_eq!((lines.len(), lines[1]), (3, header)),

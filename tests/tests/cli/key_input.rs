@@ -78,7 +78,8 @@ fn what_cannot_be_read_is_one_line() {
     outcome.says("8 MiB");
 }
 
-/// The largest key file, every byte value in it, and an empty one: cryptsetup opens what Keyway made with them.
+/// The largest key file, every byte value in it, and an empty one:
+/// cryptsetup opens what Keyway made with them.
 #[test]
 fn extreme_key_files_mean_the_same_to_cryptsetup() {
     need!("cryptsetup");
@@ -104,7 +105,8 @@ fn no_passphrase_shows_in_debug_output() {
     test_passphrase(&volume, "--debug", b"unmistakablf").lacks("unmistakabl").says("No key available");
 }
 
-/// An empty standard input stands for "do it", a closed one for nobody there: the last keyslot must survive that.
+/// An empty standard input stands for "do it", a closed one for
+/// nobody there: the last keyslot must survive that.
 #[test]
 fn a_closed_standard_input_kills_no_keyslot() {
     let scratch = Scratch::new();

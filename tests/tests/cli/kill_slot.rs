@@ -1,11 +1,13 @@
-//! What luksKillSlot, luksRemoveKey and erase want to be shown before they kill, and what they kill then.
+//! What luksKillSlot, luksRemoveKey and erase want to be shown before
+//! they kill, and what they kill then.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Run, Scratch, Terminal, keyway, need};
 use std::fs;
 use std::sync::OnceLock;
 
-/// A LUKS1 volume "volume" with the passphrases "first" in slot 0 and "eighth" in slot 7; both stand in files of their names.
+/// A LUKS1 volume "volume" with the passphrases "first" in slot 0 and "eighth"
+/// in slot 7; both stand in files of their names.
 fn two_keys() -> Scratch {
     static VOLUME: OnceLock<Vec<u8>> = OnceLock::new();
     let scratch = Scratch::new();

@@ -1,4 +1,5 @@
-//! Costs, files and devices that are refused: the exit code, the figure, and the way out; and nothing is changed.
+//! Costs, files and devices that are refused: the exit code, the
+//! figure, and the way out; and nothing is changed.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Scratch, cryptsetup, keyway, need};
@@ -26,7 +27,8 @@ fn a_cost_of_hours_is_refused_at_once_and_named() {
     let scratch = Scratch::new();
     let volume = scratch.sized("volume", 3 << 20);
     keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
-    // LUKS1 on-disk format 1.2.3: the first keyslot's iterations, big-endian, at 212. Nothing checks them.
+    // LUKS1 on-disk format 1.2.3: the first keyslot's iterations,
+    // big-endian, at 212. Nothing checks them.
     let mut header = fs::read(&volume).unwrap();
     header[212..216].copy_from_slice(&u32::MAX.to_be_bytes());
     fs::write(&volume, &header).unwrap();
@@ -63,7 +65,8 @@ fn a_small_file_grows_to_the_header_s_length() {
     assert_eq!(format.text(), "");
 }
 
-/// The backup counts, whatever stands there: a file too short for it, or a header of the other version.
+/// The backup counts, whatever stands there: a file too short for it,
+/// or a header of the other version.
 #[test]
 fn a_restore_replaces_what_is_there() {
     need!("cryptsetup");

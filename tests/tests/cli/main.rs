@@ -1,4 +1,5 @@
-//! The command line: what is typed, what is said, and the exit code; the same as cryptsetup wherever scripts look.
+//! The command line: what is typed, what is said, and the exit code;
+//! the same as cryptsetup wherever scripts look.
 
 mod arguments;
 mod ciphers;

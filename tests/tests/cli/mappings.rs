@@ -1,5 +1,6 @@
-//! `open`, `close`, `status`, `resize`, `luksSuspend` and `luksResume` as far as no mapping is needed: what is refused,
-//! with cryptsetup's words and exit code, and names under which nothing is open.
+//! `open`, `close`, `status`, `resize`, `luksSuspend` and `luksResume` as
+//! far as no mapping is needed: what is refused, with cryptsetup's words
+//! and exit code, and names under which nothing is open.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Scratch, cryptsetup, keyway, need};

@@ -1,4 +1,5 @@
-//! What a person sees: prompts without echo, questions that want YES, tries, and the terminal given back.
+//! What a person sees: prompts without echo, questions that want YES,
+//! tries, and the terminal given back.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Run, Scratch, Terminal, cryptsetup, keyway, need};
@@ -241,7 +242,8 @@ const TALKS: &[Talk] = &[
     ("luksFormat --type luks1 --header header volume", &[(YES, "no", false)]),
 ];
 
-/// The same conversation with both programs: the same screen, byte for byte, and the same exit code.
+/// The same conversation with both programs: the same screen, byte
+/// for byte, and the same exit code.
 #[test]
 fn conversations_are_cryptsetups() {
     need!("setsid", "cryptsetup");

@@ -4,7 +4,8 @@ use keyway_tests::{Scratch, keyway, need, need_that, peer};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The exit code is what it would be anyhow: nobody is left to be told more, and nothing aborts (134).
+/// The exit code is what it would be anyhow: nobody is left to be
+/// told more, and nothing aborts (134).
 #[test]
 fn b23_a_full_standard_error_ends_nothing() {
     need!("sh");

@@ -1,4 +1,5 @@
-//! Volumes on block devices (loop devices): their size, their sectors, write protection, and access past the page cache.
+//! Volumes on block devices (loop devices): their size, their sectors,
+//! write protection, and access past the page cache.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Scratch, keyway, need, need_that, peer, random};

@@ -1,5 +1,5 @@
-//! Storage that is full, and storage that fails in the middle: whoever asked hears of it by its name, nobody else does,
-//! nothing else is written, and what was acknowledged is there afterwards.
+//! Storage that is full, and storage that fails in the middle: whoever asked hears of it by its
+//! name, nobody else does, nothing else is written, and what was acknowledged is there afterwards.
 
 use crate::served::{Served, Volume};
 use keyway_tests::nbd::{Nbd, listens};

@@ -1,4 +1,5 @@
-//! What other programs get of a process that holds keys: nothing that it was given, and nothing that it gave up for itself.
+//! What other programs get of a process that holds keys: nothing that it was
+//! given, and nothing that it gave up for itself.
 
 use crate::served::Volume;
 use crate::session::Runtime;
@@ -7,7 +8,8 @@ use nix::unistd::geteuid;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 
-/// A session is not one of those that keep a pipe of the caller's open; what it needs of them it can read before.
+/// A session is not one of those that keep a pipe of the caller's
+/// open; what it needs of them it can read before.
 #[test]
 fn a12_a_session_lets_go_of_what_it_was_given() {
     need!("sh");

@@ -1,5 +1,6 @@
-//! Whoever writes a whole file or device over claims it before anything is asked, and holds it until the last write: of
-//! several Keyways one goes on, nobody mounts meanwhile, and the others hear who has it.
+//! Whoever writes a whole file or device over claims it before anything is asked,
+//! and holds it until the last write: of several Keyways one goes on, nobody
+//! mounts meanwhile, and the others hear who has it.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Outcome, Run, Scratch, Terminal, keyway, need, need_that, peer, random, until};

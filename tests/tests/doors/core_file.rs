@@ -1,5 +1,5 @@
-//! A core of the process, taken by gdb with all that core dumps leave out: the volume key is found in it while the
-//! process serves, and no more when it ends, however it ends.
+//! A core of the process, taken by gdb with all that core dumps leave out: the volume key is found
+//! in it while the process serves, and no more when it ends, however it ends.
 
 use crate::memory::{idle, round_keys};
 use crate::served::Volume;
@@ -111,7 +111,8 @@ impl Debugger {
     }
 }
 
-/// gdb at a process, about to do more. What core dumps leave out (core(5), madvise(2): MADV_DONTDUMP) it writes too.
+/// gdb at a process, about to do more. What core dumps leave out
+/// (core(5), madvise(2): MADV_DONTDUMP) it writes too.
 fn gdb(pid: u32) -> Run {
     let run = peer("gdb", "-nx -batch -iex").arg("set auto-load off").args("-p").arg(pid.to_string());
     let run = run.arg("-ex").arg("set use-coredump-filter off");
@@ -127,5 +128,6 @@ fn core(file: &Path, place: &Path) -> Vec<u8> {
     core
 }
 
-/// For a core of some hundred megabytes, most of which are reservations of the C library's, on a slow disk.
+/// For a core of some hundred megabytes, most of which are
+/// reservations of the C library's, on a slow disk.
 const LONGEST: Duration = Duration::from_secs(100);

@@ -1,5 +1,6 @@
-//! fio writes, trims and flushes through the doors, unaligned and from many sides at once, and finds all of it again: at
-//! once, when the volume has been opened anew, and not where a byte of the image was changed.
+//! fio writes, trims and flushes through the doors, unaligned and from many sides at
+//! once, and finds all of it again: at once, when the volume has been opened anew,
+//! and not where a byte of the image was changed.
 
 use crate::mounted::Mounted;
 use crate::served::{Served, Volume};

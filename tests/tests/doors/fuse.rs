@@ -1,4 +1,5 @@
-//! `keyway mount`: the plaintext as a file, used by the kernel, by file systems without root, by QEMU and fio.
+//! `keyway mount`: the plaintext as a file, used by the kernel, by
+//! file systems without root, by QEMU and fio.
 
 use crate::mounted::{Mounted, PLAINTEXT};
 use keyway_tests::{Run, assert_same_bytes, need, need_that, peer, random, until};
@@ -128,8 +129,9 @@ fn holes_give_room_back_only_where_somebody_vouches_for_it() {
     assert!(read[start..end] != m.plaintext[start..end]);
 }
 
-/// Loop devices make the same call of a discard and of zeros that ext4 wants. The promise of zeros is kept, at the price of
-/// the room; and room is given back, where the file system was told to write its zeros itself.
+/// Loop devices make the same call of a discard and of zeros that ext4 wants. The
+/// promise of zeros is kept, at the price of the room; and room is given back, where
+/// the file system was told to write its zeros itself.
 #[test]
 fn trimming_through_a_loop_device_harms_no_file_system() {
     need!("fusermount3", "losetup", "mke2fs", "e2fsck", "mount", "fstrim");

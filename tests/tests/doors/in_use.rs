@@ -1,5 +1,5 @@
-//! Who uses a volume says so: QEMU and Keyway refuse each other, two Keyways refuse each other, and cryptsetup edits the
-//! header all the same.
+//! Who uses a volume says so: QEMU and Keyway refuse each other, two Keyways refuse each
+//! other, and cryptsetup edits the header all the same.
 
 use crate::mounted::Mounted;
 use crate::served::Volume;

@@ -6,7 +6,8 @@ use keyway_tests::{Scratch, random};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Blocks lie across sectors, so that neighbours share one: each write reads, changes and writes back.
+/// Blocks lie across sectors, so that neighbours share one: each
+/// write reads, changes and writes back.
 const BLOCK: usize = 3000;
 const BLOCKS: u64 = 300;
 const KILLS: u64 = 200;
@@ -72,8 +73,8 @@ impl Written {
         }
     }
 
-    /// Each place holds what was flushed last, or something newer. The one write that was not answered may have come to
-    /// some of its sectors only.
+    /// Each place holds what was flushed last, or something newer. The one write that was not
+    /// answered may have come to some of its sectors only.
     fn check(&mut self, plaintext: &[u8], kills: u64) {
         for (place, block) in (0..).zip(plaintext.chunks(BLOCK)) {
             let newer = self.since.remove(&place).unwrap_or_default();

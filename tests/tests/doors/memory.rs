@@ -1,4 +1,5 @@
-//! Where a server keeps the volume key while it is idle, and that nothing of it is left when it has ended or crashed.
+//! Where a server keeps the volume key while it is idle, and that
+//! nothing of it is left when it has ended or crashed.
 
 use crate::served::{Served, Volume};
 use keyway_tests::memory::Memory;
@@ -9,7 +10,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// The volume key's blocks of 16 bytes. AES-256's first two round keys are the key itself: an expanded key holds them too.
+/// The volume key's blocks of 16 bytes. AES-256's first two round keys are
+/// the key itself: an expanded key holds them too.
 pub(crate) fn round_keys() -> Vec<Vec<u8>> {
     Volume::key().chunks(16).map(<[u8]>::to_vec).collect()
 }
@@ -70,8 +72,8 @@ fn nothing_is_left_of_it_at_the_end() {
     }
 }
 
-/// Sends the signal, and reads the memory at the last moment there is: the process has stopped running and waits to be
-/// taken apart (ptrace(2), PTRACE_EVENT_EXIT).
+/// Sends the signal, and reads the memory at the last moment there is: the process has stopped
+/// running and waits to be taken apart (ptrace(2), PTRACE_EVENT_EXIT).
 fn at_its_end(served: &Served, signal: Signal) -> Memory {
     let pid = Pid::from_raw(served.pid() as i32);
     ptrace::seize(pid, ptrace::Options::PTRACE_O_TRACEEXIT).expect("a process that we may trace");

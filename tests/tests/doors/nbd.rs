@@ -1,4 +1,5 @@
-//! Other people's NBD clients on `keyway serve`: libnbd's programs, QEMU's, and one that breaks every rule.
+//! Other people's NBD clients on `keyway serve`: libnbd's programs,
+//! QEMU's, and one that breaks every rule.
 
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, peer, random};
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,7 +19,8 @@ struct Served {
 }
 
 impl Served {
-    /// A new LUKS2 volume whose data was never written, and `keyway serve` of it with more `options`.
+    /// A new LUKS2 volume whose data was never written, and `keyway
+    /// serve` of it with more `options`.
     fn new(options: &str) -> Self {
         let scratch = Scratch::new();
         let key = scratch.file("key", "secret");
@@ -116,7 +118,8 @@ fn a_volume_is_copied_both_ways() {
     assert_same_bytes("written", &fs::read(&other).unwrap(), "keyway read", &served.end());
 }
 
-/// Both of them pipeline: writes over several connections, then reads of the same random data beside writes.
+/// Both of them pipeline: writes over several connections, then reads
+/// of the same random data beside writes.
 #[test]
 fn a02_libnbds_and_qemus_pipelines_get_their_own_bytes() {
     need!("nbdcopy", "qemu-img", "qemu-io");

@@ -198,7 +198,8 @@ fn holes_are_found() {
     assert_eq!(client.next_data(0).unwrap(), None);
 }
 
-/// A server that was killed and started again: reads go on; a flush of what had not been flushed fails, for good.
+/// A server that was killed and started again: reads go on; a flush
+/// of what had not been flushed fails, for good.
 #[test]
 fn a_lost_connection_is_made_again_and_lost_writes_are_not_forgotten() {
     need!("nbdkit");

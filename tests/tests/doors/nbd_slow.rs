@@ -1,4 +1,5 @@
-//! NBD servers that are silent, or send a byte now and then: an end within `--timeout`, exit code 4, and who it was.
+//! NBD servers that are silent, or send a byte now and then: an end
+//! within `--timeout`, exit code 4, and who it was.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, random};

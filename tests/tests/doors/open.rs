@@ -1,5 +1,5 @@
-//! `keyway open` without the kernel's dm-crypt: the volume behind a door of Keyway's own, through `status`,
-//! `luksSuspend`, `luksResume`, `resize` and `close`.
+//! `keyway open` without the kernel's dm-crypt: the volume behind a door of Keyway's own, through
+//! `status`, `luksSuspend`, `luksResume`, `resize` and `close`.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random, until};

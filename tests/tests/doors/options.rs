@@ -1,5 +1,5 @@
-//! What `open` takes from cryptsetup's command lines, at doors of Keyway's own: options that have a meaning there, those
-//! that have none and are kept, and volumes that no door can show.
+//! What `open` takes from cryptsetup's command lines, at doors of Keyway's own: options that have a
+//! meaning there, those that have none and are kept, and volumes that no door can show.
 
 use crate::served::Volume;
 use keyway_crypto::Hash;
@@ -10,7 +10,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-/// Flags of dm-crypt's work queues say nothing to a process; the header keeps them for the kernel's door all the same.
+/// Flags of dm-crypt's work queues say nothing to a process; the header
+/// keeps them for the kernel's door all the same.
 #[test]
 fn flags_of_the_kernels_are_taken_and_kept() {
     let scratch = Scratch::new();
@@ -93,8 +94,8 @@ fn volumes_with_integrity_are_refused_by_name_at_every_door() {
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }
 
-/// Names an integrity algorithm in the segment of both copies of the header, with the right checksums (LUKS2 on-disk
-/// format, sections 2.1 and 3.3).
+/// Names an integrity algorithm in the segment of both copies of the header, with the right
+/// checksums (LUKS2 on-disk format, sections 2.1 and 3.3).
 fn add_integrity(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let size = u64::from_be_bytes(bytes[8..16].try_into().unwrap()) as usize;
@@ -114,7 +115,8 @@ fn add_integrity(path: &Path) {
     fs::write(path, bytes).unwrap();
 }
 
-/// What is left of a session that was killed at its very beginning: a directory for a mount, and no facts.
+/// What is left of a session that was killed at its very beginning: a
+/// directory for a mount, and no facts.
 #[test]
 fn a_session_that_never_was_open_leaves_its_name_free() {
     let scratch = Scratch::new();

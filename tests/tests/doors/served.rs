@@ -17,7 +17,8 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// A new one with `mib` MiB of data. All of a test's volumes have the same key, in the file "volume.key".
+    /// A new one with `mib` MiB of data. All of a test's volumes have
+    /// the same key, in the file "volume.key".
     pub(crate) fn new(scratch: &Scratch, name: &str, mib: u64) -> Self {
         let key_file = scratch.file("volume.key", Self::key());
         let path = scratch.sized(name, HEADER + (mib << 20));

@@ -1,4 +1,5 @@
-//! Rootless opens: a background process that outlives its terminal, is found by its name, and ends when told to.
+//! Rootless opens: a background process that outlives its terminal,
+//! is found by its name, and ends when told to.
 
 use crate::served::Volume;
 use keyway_tests::memory::Memory;

@@ -1,4 +1,5 @@
-//! What clients of `keyway serve` and its user see when the store behind it is gone, is another one, or hangs.
+//! What clients of `keyway serve` and its user see when the store
+//! behind it is gone, is another one, or hangs.
 
 use crate::served::{Served, Volume};
 use keyway_tests::nbd::{Nbd, listens};
@@ -35,7 +36,8 @@ fn b20_b22_another_volume_behind_the_url_is_refused_and_said_once() {
     let (mut served, mut client) = serve(&scratch, &volume, "");
     assert_eq!(client.read(0, 8192).unwrap(), [7; 8192]);
 
-    // A server that was started again with the same volume, which somebody has edited meanwhile, is not noticed.
+    // A server that was started again with the same volume, which
+    // somebody has edited meanwhile, is not noticed.
     first.kill();
     keyway("config --label changed").arg(volume.path()).ok();
     let second = store(&scratch, volume.path());

@@ -1,5 +1,5 @@
-//! Another user who was there first: with a directory where ours would be, a link, a way that can be changed, a listener on
-//! our socket. Nothing is opened there, and no key goes to anybody.
+//! Another user who was there first: with a directory where ours would be, a link, a way that can
+//! be changed, a listener on our socket. Nothing is opened there, and no key goes to anybody.
 
 use crate::served::Volume;
 use crate::session::Runtime;
@@ -205,7 +205,8 @@ fn a03_no_key_goes_to_another_users_listener() {
     let volume = Volume::new(&runtime.0, "disk.luks", 1);
     runtime.open(&volume, "--backend nbd", "home").ok();
     runtime.kill("home");
-    // Its directory stays, and somebody holds its lock: a session that lives, by all that can be seen.
+    // Its directory stays, and somebody holds its lock: a session
+    // that lives, by all that can be seen.
     let directory = runtime.directory("home");
     set_mode(&directory.join("facts"), 0o644);
     let lock = File::options().write(true).open(directory.join("lock")).unwrap();

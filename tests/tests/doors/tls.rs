@@ -1,5 +1,5 @@
-//! TLS with certtool's certificates: Keyway's client with nbdkit, Keyway's server with libnbd and QEMU, and each other;
-//! who is not believed is refused.
+//! TLS with certtool's certificates: Keyway's client with nbdkit, Keyway's server with libnbd and
+//! QEMU, and each other; who is not believed is refused.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Background, Scratch, assert_same_bytes, keyway, need, peer};
@@ -64,7 +64,8 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
     qemu(&stranger).fails(1);
 }
 
-/// Whoever asks for certificates serves nobody without: not without TLS either, whatever --tls says.
+/// Whoever asks for certificates serves nobody without: not without
+/// TLS either, whatever --tls says.
 #[test]
 fn a16_verified_clients_are_the_only_ones() {
     need!("nbdinfo", "certtool");
@@ -191,7 +192,8 @@ impl Pki {
 }
 
 pub(crate) fn free_port() -> u16 {
-    // Below those that the kernel gives away by itself (from 32768 on): nobody else gets it before it is used.
+    // Below those that the kernel gives away by itself (from 32768
+    // on): nobody else gets it before it is used.
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = 20_000 + (std::process::id() % 100) as u16 * 100;
     let ports = std::iter::repeat_with(|| start + NEXT.fetch_add(1, Ordering::Relaxed) % 100).take(100);

@@ -1,5 +1,5 @@
-//! A second user, without rights: refused at every door and at what stands behind it, also where a directory was left
-//! open to everybody.
+//! A second user, without rights: refused at every door and at what stands behind it,
+//! also where a directory was left open to everybody.
 
 use crate::mounted::Mounted;
 use crate::served::{Served, Volume};

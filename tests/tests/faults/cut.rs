@@ -25,7 +25,8 @@ pub(crate) struct Promise<'a> {
     pub(crate) may_be_nothing: bool,
 }
 
-/// Runs `operation` on a recording of `image` and looks at every stop. Returns the image of the completed operation.
+/// Runs `operation` on a recording of `image` and looks at every
+/// stop. Returns the image of the completed operation.
 pub(crate) fn every_cut(
     name: &str,
     image: Vec<u8>,
@@ -64,7 +65,8 @@ pub(crate) fn every_cut(
     complete
 }
 
-/// Breaks the storage at every event in turn: the operation must end in an error, never in a panic or a lie.
+/// Breaks the storage at every event in turn: the operation must end
+/// in an error, never in a panic or a lie.
 pub(crate) fn every_breakdown(
     image: &[u8],
     mut operation: impl FnMut(Arc<Faulty>) -> keyway_volume::Result<()>,

@@ -133,7 +133,8 @@ fn tokens() {
     });
 }
 
-/// A copy that was lost is written again when the header is opened: stopped anywhere, the other one is still there.
+/// A copy that was lost is written again when the header is opened:
+/// stopped anywhere, the other one is still there.
 #[test]
 fn recovery_of_either_copy() {
     let key = random_key(32);

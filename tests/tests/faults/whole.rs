@@ -166,7 +166,8 @@ fn restore_refuses_another_geometry() {
     assert!(target.events().is_empty());
 }
 
-/// A partition table written over LUKS1's unused slots, and a LUKS2 copy that is lost beside a foreign signature.
+/// A partition table written over LUKS1's unused slots, and a LUKS2
+/// copy that is lost beside a foreign signature.
 #[test]
 fn repair() {
     let key = random_key(32);

@@ -1,5 +1,5 @@
-//! What the table of signatures says of real images and of the samples, beside `blkid -p`; and what both
-//! luksFormats say of what they overwrite.
+//! What the table of signatures says of real images and of the samples, beside `blkid -p`; and
+//! what both luksFormats say of what they overwrite.
 
 #[path = "../../../crates/volume/src/probe/samples.rs"]
 mod samples;
@@ -12,8 +12,8 @@ use samples::{Accepted, SAMPLES};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A program with its arguments, where IMAGE is a file of so many MiB and TREE a directory; what it reads; and
-/// blkid's name of what it makes.
+/// A program with its arguments, where IMAGE is a file of so many MiB and TREE a directory;
+/// what it reads; and blkid's name of what it makes.
 struct Maker {
     line: &'static str,
     input: &'static str,
@@ -236,7 +236,8 @@ impl Blkid {
     #[track_caller]
     fn assert_says(&self, ours: &Named, what: &str) {
         assert_eq!(ours.content.unwrap_or(""), self.value("TYPE"), "{what}");
-        // libblkid 2.38 takes exFAT's boot sector for a partition table, too, and below a RAID looks for none.
+        // libblkid 2.38 takes exFAT's boot sector for a partition
+        // table, too, and below a RAID looks for none.
         if ours.content != Some("exfat") && !self.value("TYPE").ends_with("_member") {
             assert_eq!(ours.table.unwrap_or(""), self.value("PTTYPE"), "{what}");
         }

@@ -1,10 +1,12 @@
-//! Volumes under unusual ciphers: made, filled, read back and described by Keyway; opened and described by cryptsetup where
-//! its OpenSSL can decrypt the keyslot (`./dev test vm` has the kernel read the data).
+//! Volumes under unusual ciphers: made, filled, read back and described by Keyway;
+//! opened and described by cryptsetup where its OpenSSL can decrypt the keyslot
+//! (`./dev test vm` has the kernel read the data).
 
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
 use keyway_tests::{Scratch, assert_same_bytes, assert_same_lines, cryptsetup, keyway, need, random};
 
-/// The data's cipher, the key size (0: the default), and what encrypts the keyslot when nobody says.
+/// The data's cipher, the key size (0: the default), and what
+/// encrypts the keyslot when nobody says.
 const LUKS2: &[(&str, u32, &str)] = &[
     ("serpent-xts-plain64", 0, "serpent-xts-plain64"),
     ("twofish-cbc-essiv:sha256", 0, "twofish-cbc-essiv:sha256"),

@@ -1,4 +1,5 @@
-//! The library as other programs use it, beside cryptsetup and QEMU: each opens what the other made.
+//! The library as other programs use it, beside cryptsetup and QEMU:
+//! each opens what the other made.
 
 use crate::tokens::{InKeyring, keyring_is_usable};
 use keyway::{Create, Device, ErrorKind, Key, LastKeyslot, NewKdf, NewKeyslot, Token, Version};

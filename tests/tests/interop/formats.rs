@@ -1,7 +1,8 @@
-//! What can be formatted: ciphers, hashes, KDFs, sector sizes, sizes of the header's areas, offsets, detached headers.
+//! What can be formatted: ciphers, hashes, KDFs, sector sizes, sizes of
+//! the header's areas, offsets, detached headers.
 //!
-//! Each row is made by one program; the other one identifies it, dumps it line for line, opens it with the right key,
-//! refuses the wrong one and finds the same volume key. Then the roles change.
+//! Each row is made by one program; the other one identifies it, dumps it line for line, opens it
+//! with the right key, refuses the wrong one and finds the same volume key. Then the roles change.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::CHEAP_PBKDF2;

@@ -1,5 +1,5 @@
-//! GRUB's cryptodisk: lists and reads the files of an ext4 inside volumes that Keyway made, LUKS1 and LUKS2 with
-//! PBKDF2. (GRUB 2.06 to 2.12 have no Argon2.)
+//! GRUB's cryptodisk: lists and reads the files of an ext4 inside volumes that Keyway made, LUKS1
+//! and LUKS2 with PBKDF2. (GRUB 2.06 to 2.12 have no Argon2.)
 
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, peer, random};
 use std::fs::{create_dir, read};

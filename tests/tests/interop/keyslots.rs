@@ -1,4 +1,5 @@
-//! Keyslots edited in turns: what one program adds, changes or kills, the other one sees, and goes on from there.
+//! Keyslots edited in turns: what one program adds, changes or kills,
+//! the other one sees, and goes on from there.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
@@ -134,7 +135,8 @@ fn unbound_keyslots_open_nothing_but_themselves() {
             .arg(&key)
             .ok();
         for tool in [a, b] {
-            // 2 for a passphrase that opens nothing, or cryptsetup's 1 for the keyslot that it tried last.
+            // 2 for a passphrase that opens nothing, or cryptsetup's 1
+            // for the keyslot that it tried last.
             let refused =
                 v.run(tool, "open --test-passphrase").arg("--key-file").arg(&v.second_key).outcome();
             assert!(matches!(refused.code, Some(1 | 2)), "{refused}");

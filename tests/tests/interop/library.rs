@@ -1,4 +1,5 @@
-//! The library's edits, step by step: after each, cryptsetup opens what should open and nothing else.
+//! The library's edits, step by step: after each, cryptsetup opens
+//! what should open and nothing else.
 
 use keyway_crypto::Secret;
 use keyway_tests::{Scratch, cryptsetup, need};

@@ -1,5 +1,5 @@
-//! OpenSSL's ciphers, those of its legacy provider included, sector by sector: `openssl enc` and Keyway's engine make the
-//! same bytes of the same sectors.
+//! OpenSSL's ciphers, those of its legacy provider included, sector by sector: `openssl enc` and
+//! Keyway's engine make the same bytes of the same sectors.
 
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use keyway_tests::{assert_same_bytes, need, peer, random};

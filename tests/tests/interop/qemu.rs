@@ -113,15 +113,17 @@ impl Setup {
     }
 }
 
-/// `command` of qemu-img (its first word is the subcommand), with the key as the secret named "key".
+/// `command` of qemu-img (its first word is the subcommand), with the
+/// key as the secret named "key".
 fn qemu_img(command: &str, s: &Setup) -> Run {
     let (subcommand, options) = command.split_once(' ').unwrap_or((command, ""));
     let secret = format!("secret,id=key,file={}", s.key.display());
     peer("qemu-img", subcommand).arg("--object").arg(secret).args(options)
 }
 
-/// A volume of qemu-img. It times its first few milliseconds of PBKDF2 with a clock that may not have moved by then,
-/// and gives up: one try in ten here (QEMU 7.2.22; qemu-devel, January 2025, "Unable to get accurate CPU usage").
+/// A volume of qemu-img. It times its first few milliseconds of PBKDF2 with a clock that may
+/// not have moved by then, and gives up: one try in ten here (QEMU 7.2.22; qemu-devel,
+/// January 2025, "Unable to get accurate CPU usage").
 fn created_by_qemu(choices: &str, s: &Setup) {
     for _ in 0..30 {
         let run = qemu_img("create -q -f luks -o", s).arg(choices).arg(&s.volume).arg(PLAINTEXT.to_string());

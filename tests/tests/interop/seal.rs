@@ -1,5 +1,5 @@
-//! Seals: cryptsetup's edits of keyslots and tokens leave them standing, and a forged header is refused by the name of the
-//! field, whoever forged it.
+//! Seals: cryptsetup's edits of keyslots and tokens leave them standing, and a forged header is
+//! refused by the name of the field, whoever forged it.
 
 use crate::volume::Volume;
 use keyway_format::luks2::Copy;
@@ -49,7 +49,8 @@ fn a04_a_seal_outlives_cryptsetups_keyslots() {
     read(&v).arg(&v.third_key).fails(6).says("it is not sealed");
 }
 
-/// Each field, changed with the checksums put right; the real cryptsetup takes most of them without a word.
+/// Each field, changed with the checksums put right; the real
+/// cryptsetup takes most of them without a word.
 #[test]
 fn a04_each_forged_field_is_refused_by_its_name() {
     need!("cryptsetup");

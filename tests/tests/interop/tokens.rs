@@ -1,4 +1,5 @@
-//! Tokens that name a key in the kernel's keyring: what one program binds, the other opens by; and what is said where a token opens nothing.
+//! Tokens that name a key in the kernel's keyring: what one program binds, the other opens
+//! by; and what is said where a token opens nothing.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
@@ -94,7 +95,8 @@ fn volume(maker: Tool) -> Volume {
     v
 }
 
-/// Codes and what `-v` says. (With --token-only cryptsetup leaves it at that; here standard error has the reason, too.)
+/// Codes and what `-v` says. (With --token-only cryptsetup leaves it at
+/// that; here standard error has the reason, too.)
 #[track_caller]
 fn cases(v: &Volume, state: &str) {
     let both = |line: &str, key: Option<&Path>| {

@@ -1,5 +1,6 @@
-//! Commands as they are typed in an article on GRUB and slow unlocking: options before the action, LUKS1 by alignment,
-//! passphrases on standard input, slots exchanged to lower the iterations. By Keyway, by cryptsetup, and in turns.
+//! Commands as they are typed in an article on GRUB and slow unlocking: options before the
+//! action, LUKS1 by alignment, passphrases on standard input, slots exchanged to lower the
+//! iterations. By Keyway, by cryptsetup, and in turns.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::{cryptsetup, keyway, need};

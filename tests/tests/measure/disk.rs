@@ -1,4 +1,5 @@
-//! `bench disk` on real storage: rows and reasons, what it refuses, and that nothing of it is left however it ends.
+//! `bench disk` on real storage: rows and reasons, what it refuses,
+//! and that nothing of it is left however it ends.
 
 use super::runs::{follows_the_schema, lines_follow_the_schema};
 use keyway_measure::Results;

@@ -1,6 +1,8 @@
-//! The report page in a real browser: whether it can be read, on a desk and on a phone, in the light and in the dark, with a keyboard.
+//! The report page in a real browser: whether it can be read, on a desk and on a phone,
+//! in the light and in the dark, with a keyboard.
 //!
-//! The pages are those of `crates/measure/src/report/snapshots`, whose tests hold them equal to what the program makes.
+//! The pages are those of `crates/measure/src/report/snapshots`, whose
+//! tests hold them equal to what the program makes.
 
 use keyway_tests::browser::Browser;
 use keyway_tests::{Scratch, keyway, need};
@@ -33,8 +35,8 @@ fn pages_can_be_read_at_every_width_in_the_light_and_in_the_dark() {
     }
 }
 
-/// At every width, in the light, in the dark and on paper, as it comes and with everything open that opens; and it has nothing to say to the
-/// console.
+/// At every width, in the light, in the dark and on paper, as it comes and with everything open
+/// that opens; and it has nothing to say to the console.
 #[track_caller]
 fn can_be_read(browser: &Browser, page: &Path) {
     let screens = ["light", "dark"].iter().flat_map(|scheme| WIDTHS.map(|width| (*scheme, "screen", width)));

@@ -104,8 +104,8 @@ fn peers_stand_beside_or_say_that_they_are_not_there() {
     keyway("bench --compare opensl").fails(1).says("did you mean \"openssl\"?");
 }
 
-/// The rest goes on where the kernel's ciphers cannot be had; where they can, they are beside Keyway's. (In the virtual machine they always
-/// can.)
+/// The rest goes on where the kernel's ciphers cannot be had; where they can, they are beside
+/// Keyway's. (In the virtual machine they always can.)
 #[test]
 fn the_kernel_stands_beside_or_says_what_is_missing() {
     let one = "-c aes-xts-plain64 -s 512 --threads 1 --sector-size 4096 --message 4096";

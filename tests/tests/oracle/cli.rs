@@ -32,7 +32,8 @@ fn what_opens_and_what_does_not() {
         .says("does not ask for a passphrase");
 }
 
-/// grub-install 2.06 knew no LUKS2, but some distributions taught it: what is installed is looked at.
+/// grub-install 2.06 knew no LUKS2, but some distributions taught it:
+/// what is installed is looked at.
 #[test]
 fn the_installer_is_asked_whether_it_knows_luks2() {
     need!("mke2fs");

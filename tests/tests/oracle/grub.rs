@@ -1,4 +1,5 @@
-//! The real GRUB: `grub-fstest` of this machine and of other Debian releases, and what it did with a volume.
+//! The real GRUB: `grub-fstest` of this machine and of other Debian
+//! releases, and what it did with a volume.
 
 use keyway_boot::loader::grub::Version;
 use keyway_tests::{Outcome, Run, Scratch, skip};

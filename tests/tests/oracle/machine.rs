@@ -1,5 +1,6 @@
-//! GRUB on a PC with BIOS: its own prompt, keyboard, options, modules and memory, which `grub-fstest` has not. The oracle speaks first; then
-//! each step opens the volume, or does not, as it said.
+//! GRUB on a PC with BIOS: its own prompt, keyboard, options, modules and
+//! memory, which `grub-fstest` has not. The oracle speaks first; then each
+//! step opens the volume, or does not, as it said.
 
 use super::grub::Grub;
 use super::kit::{Kit, judge};
@@ -73,7 +74,8 @@ fn boots(grub: &Grub, volumes: &Volumes) -> Vec<&'static str> {
     seen
 }
 
-/// The modules in core.img are seen through its packing, and a missing one is told by `keyway boot check`.
+/// The modules in core.img are seen through its packing, and a
+/// missing one is told by `keyway boot check`.
 #[test]
 fn modules_of_a_core_image() {
     need!("grub-fstest", "grub-mkimage", "mke2fs");
@@ -165,7 +167,8 @@ fn add_key(kit: &Kit, volume: &Path, key: &Path) {
     add.arg(volume).arg(key).ok();
 }
 
-/// Each passphrase on both volumes: where the oracle has nothing against it, it opens the one; else it arrives as another, which opens the other.
+/// Each passphrase on both volumes: where the oracle has nothing against it, it opens the one;
+/// else it arrives as another, which opens the other.
 fn typing_steps(volumes: &Volumes, loader: &Loader) -> Vec<Step> {
     let german = typing::Layout::find("de");
     let sent = |text: &str| (Typed::Sent(text.into()), typing::typed(text.as_bytes(), None, loader));

@@ -41,7 +41,8 @@ fn rates_of_another_machine() {
     let volume = kit.build("volume", "--type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 500000 -h sha256");
     let measured = keyway("bench kdf --hash sha256 --time 1 --json").ok();
     let mut rates = json(&measured.stdout);
-    // As a machine would have written it that makes 100,000 iterations a second of a key of two blocks.
+    // As a machine would have written it that makes 100,000
+    // iterations a second of a key of two blocks.
     for row in rates["rows"].as_array_mut().unwrap() {
         if row["case"]["hash"] == "sha256" {
             row["outcome"]["samples"] = [100_000.0; 5].as_slice().into();

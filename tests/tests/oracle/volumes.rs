@@ -226,7 +226,8 @@ const OTHERS: &[(&str, &str, Then)] = &[
     ("luks2-linear-segment", TWO, |v, _| {
         v.json(|text| text.replacen("\"type\":\"crypt\"", "\"type\":\"linear\"", 1))
     }),
-    // As with `cryptsetup luksFormat --integrity hmac-sha256`: the key is 32 bytes longer than the cipher's.
+    // As with `cryptsetup luksFormat --integrity hmac-sha256`: the
+    // key is 32 bytes longer than the cipher's.
     ("luks2-integrity", TWO, |v, kit| {
         let volume =
             v.add_key(kit, 1, "--unbound --key-size 768 --pbkdf pbkdf2 --pbkdf-force-iterations 1000");

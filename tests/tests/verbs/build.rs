@@ -1,5 +1,5 @@
-//! `build`: images and streams become volumes of exactly the needed size, that cryptsetup opens and whose file
-//! systems are sound.
+//! `build`: images and streams become volumes of exactly the needed size, that
+//! cryptsetup opens and whose file systems are sound.
 
 use crate::{CHEAP, allocated, assert_sound, ext4, len, names, plaintext};
 use keyway_tests::{Scratch, cryptsetup, keyway, need, peer, random};

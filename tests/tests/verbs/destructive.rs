@@ -1,5 +1,6 @@
-//! What may be destroyed, and what must be proven first: every row of `keyway effects` is tried on a block device that is
-//! mounted and on the file behind it. Nothing may change, and the line says who has it.
+//! What may be destroyed, and what must be proven first: every row of `keyway
+//! effects` is tried on a block device that is mounted and on the file behind it.
+//! Nothing may change, and the line says who has it.
 
 use super::CHEAP;
 use keyway_tests::{Outcome, Run, Scratch, keyway, need, peer, random};

@@ -65,7 +65,8 @@ fn a12_no_text_of_a_header_commands_a_terminal() {
     refused.says("requires \"requirement\\u{1b}[2J\\u{7}\\nFORGED");
 }
 
-/// As many ways to look at a header as there are; what comes behind the bar comes behind the device.
+/// As many ways to look at a header as there are; what comes behind
+/// the bar comes behind the device.
 const LINES: &[&str] = &[
     "luksDump",
     "luksDump --json",

@@ -1,5 +1,5 @@
-//! Headers that somebody forged who can write the storage, and volumes that protect little: no verb opens them without a
-//! word of the user's.
+//! Headers that somebody forged who can write the storage, and volumes that protect little:
+//! no verb opens them without a word of the user's.
 
 use crate::{CHEAP, names, volume_of};
 use keyway_format::luks2::Copy;

@@ -1,5 +1,6 @@
-//! Keyway's own verbs: read, write, build, copy and inspect, on volumes of the real cryptsetup and file systems of
-//! the real e2fsprogs. What comes out is looked at by cryptsetup, qemu-img, e2fsck and debugfs.
+//! Keyway's own verbs: read, write, build, copy and inspect, on volumes of the
+//! real cryptsetup and file systems of the real e2fsprogs. What comes out is
+//! looked at by cryptsetup, qemu-img, e2fsck and debugfs.
 
 mod build;
 mod copy;

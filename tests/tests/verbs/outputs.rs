@@ -184,7 +184,8 @@ fn a17_standard_output_by_its_names_goes_on_working() {
     keyway("read --key-file").arg(key(&scratch)).arg(volume).args("-o /dev/null").ok();
 }
 
-/// Each place where the program's own code opens a file for writing goes through the one that looks at links first.
+/// Each place where the program's own code opens a file for writing
+/// goes through the one that looks at links first.
 #[test]
 fn a17_no_output_is_opened_another_way() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
@@ -192,8 +193,8 @@ fn a17_no_output_is_opened_another_way() {
     for folder in ["cli/src", "measure/src/results", "measure/src/report"] {
         look(&sources.join(folder), &mut found);
     }
-    // A session's own directory; the program's own name and memory in /proc; a device that is opened to see whether it may
-    // be; a file that is open already; tests.
+    // A session's own directory; the program's own name and memory in /proc; a device that is
+    // opened to see whether it may be; a file that is open already; tests.
     let known = [
         "fs::write(\"/proc/self/comm\"",
         "open(\"/proc/self/mem\")",

@@ -1,4 +1,5 @@
-//! `--require`: what a volume must be before it is opened, whatever opens it; and `inspect --require`, which audits.
+//! `--require`: what a volume must be before it is opened, whatever
+//! opens it; and `inspect --require`, which audits.
 
 use super::CHEAP;
 use keyway_tests::{Run, Scratch, keyway, random};
@@ -13,7 +14,8 @@ fn volume(scratch: &Scratch) -> (PathBuf, PathBuf) {
     (volume, key)
 }
 
-/// Every verb that gives out what a volume holds, or its key's word. `{}` stands for a file that it may make.
+/// Every verb that gives out what a volume holds, or its key's word.
+/// `{}` stands for a file that it may make.
 fn openers(scratch: &Scratch, volume: &Path, key: &Path) -> Vec<Run> {
     let on = |line: &str| keyway(line).arg("-d").arg(key).arg(volume);
     let new = |name: &str| scratch.path(name);

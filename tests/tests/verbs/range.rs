@@ -1,4 +1,5 @@
-//! `read` and `write`: any range, the right bytes, nothing else changed, and refusals before anything is.
+//! `read` and `write`: any range, the right bytes, nothing else
+//! changed, and refusals before anything is.
 
 use crate::{CHEAP, names, plaintext, volume_of};
 use keyway_format::Bytes;

@@ -1,4 +1,5 @@
-//! `seal`: a header that was changed is refused, with the field's name, by every verb; what may change does.
+//! `seal`: a header that was changed is refused, with the field's
+//! name, by every verb; what may change does.
 
 use super::CHEAP;
 use keyway_tests::{Run, Scratch, keyway, random};
@@ -60,7 +61,8 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     file.set_len(fs::metadata(&volume).unwrap().len() + 4096).unwrap();
     on("read --length 1", &volume, &second).fails(6).says("data.end is");
 
-    // A passphrase that is only tried says nothing of the data, unless that is demanded: it may be a header backup's.
+    // A passphrase that is only tried says nothing of the data, unless
+    // that is demanded: it may be a header backup's.
     on("open --test-passphrase", &volume, &second).ok();
     on("open --test-passphrase --require sealed", &volume, &second).fails(6).says("data.end is");
     keyway("luksDump --require sealed").arg(&volume).ok();
@@ -87,7 +89,8 @@ fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
     refused.says("seal-context = (not shown)").lacks("rack-8");
     assert!(!fs::read(&volume).unwrap().windows(6).any(|bytes| bytes == b"rack-7"));
 
-    // Sealed anew with another string, which the old seal has nothing to say against, and with none.
+    // Sealed anew with another string, which the old seal has nothing
+    // to say against, and with none.
     on("seal --seal-context rack-8", &volume, &key).ok().lacks("WARNING");
     on("read --length 1 --seal-context rack-7", &volume, &key).fails(6).says("another context");
     on("read --length 1 --seal-context rack-8", &volume, &key).ok();

@@ -1,13 +1,15 @@
-//! `bench disk` under Debian's kernel: dm-crypt beside plain on a RAM disk (brd) and on a loop device, with and without its queues, at both
-//! sector sizes, with requests by the built-in engine and by fio; on null_blk, which keeps nothing that could be checked. Nothing of it is
-//! left, and what is in use is refused.
+//! `bench disk` under Debian's kernel: dm-crypt beside plain on a RAM disk (brd) and on a
+//! loop device, with and without its queues, at both sector sizes, with requests by the
+//! built-in engine and by fio; on null_blk, which keeps nothing that could be checked.
+//! Nothing of it is left, and what is in use is refused.
 
 use crate::need_machine;
 use keyway_tests::vm::{self, Machine};
 use keyway_tests::{Scratch, fio, need, need_that};
 use std::time::Duration;
 
-/// `rows FILE PATTERN` counts the rows with figures whose name begins so, `left` what is left of mappings, nodes and loop devices.
+/// `rows FILE PATTERN` counts the rows with figures whose name begins so, `left`
+/// what is left of mappings, nodes and loop devices.
 const SCENARIO: &str = r#"
     rows() { grep -o '"id":"disk/[^"]*","case":{[^}]*},"outcome":{"result":"measured"' $1 | grep -c "$2" || true; }
     left() { echo $(dmsetup ls | grep -c keyway-bench) $(ls /dev/mapper | grep -c keyway-bench) $(losetup -a | wc -l); }
@@ -135,7 +137,8 @@ fn a_run_goes_on_with_the_kernels_ciphers() {
     report.has("KEPT", "yes");
 }
 
-/// fio's time to start is seconds in an emulated machine: one sector size, and time for it; then a run too short for it.
+/// fio's time to start is seconds in an emulated machine: one sector
+/// size, and time for it; then a run too short for it.
 const BY_FIO: &str = r#"
     rows() { grep -o '"id":"disk/[^"]*","case":{[^}]*},"outcome":{"result":"measured"' $1 | grep -c "$2" || true; }
     mount -t ext4 -o ro /dev/vda /mnt

@@ -1,5 +1,5 @@
-//! `keyway open` in a system with udev, beside `cryptsetup open`: the same links when it returns, the key in the keyring
-//! that was named.
+//! `keyway open` in a system with udev, beside `cryptsetup open`: the same links when it
+//! returns, the key in the keyring that was named.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report, has_udev};
@@ -60,7 +60,8 @@ fn a_volume_key_is_left_in_the_keyring_that_was_named() {
     report.has("LEFT", "0");
 }
 
-/// Runs a scenario with a LUKS2 volume of a cheap key derivation: its passphrase in `/key`, its volume key in `/vk`.
+/// Runs a scenario with a LUKS2 volume of a cheap key derivation: its
+/// passphrase in `/key`, its volume key in `/vk`.
 #[track_caller]
 fn run(machine: Machine, script: &str) -> Report {
     let scratch = Scratch::new();

@@ -1,7 +1,9 @@
-//! "Boot a VM from an encrypted image through Keyway": the README's lines, as they are printed there, typed at a terminal.
+//! "Boot a VM from an encrypted image through Keyway": the README's lines,
+//! as they are printed there, typed at a terminal.
 //!
-//! The image is a whole disk, encrypted: boot sector, GRUB, a partition with an ext4 that holds kernel, RAM disk and root.
-//! QEMU's firmware boots it like any disk. The system on it reads, writes, deletes, discards and powers off.
+//! The image is a whole disk, encrypted: boot sector, GRUB, a partition with an ext4 that
+//! holds kernel, RAM disk and root. QEMU's firmware boots it like any disk. The system on it
+//! reads, writes, deletes, discards and powers off.
 
 use crate::need_machine;
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, program};
@@ -58,7 +60,8 @@ fn lines_of_the_readme() -> String {
     section.split("```").nth(1).unwrap().to_owned()
 }
 
-/// A directory with what the lines call: this Keyway, and QEMU without a window and without the host's processor.
+/// A directory with what the lines call: this Keyway, and QEMU
+/// without a window and without the host's processor.
 fn programs(scratch: &Scratch, console: &Path) -> PathBuf {
     let directory = scratch.path("bin");
     fs::create_dir(&directory).unwrap();

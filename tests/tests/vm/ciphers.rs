@@ -1,5 +1,5 @@
-//! LUKS volumes of unusual ciphers, both ways: Keyway makes and fills one, the kernel reads it; cryptsetup and the kernel
-//! make and fill another in its place, Keyway reads that.
+//! LUKS volumes of unusual ciphers, both ways: Keyway makes and fills one, the kernel reads it;
+//! cryptsetup and the kernel make and fill another in its place, Keyway reads that.
 
 use crate::{letter, need_machine, weak};
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
@@ -8,15 +8,17 @@ use keyway_tests::{Scratch, assert_same_bytes, keyway, random, skip, test_name};
 use std::fs;
 use std::path::PathBuf;
 
-/// cryptsetup 2.6 knows no ARIA, no SM4 and no capi: it leaves the volume to the kernel, but not the keyslot.
+/// cryptsetup 2.6 knows no ARIA, no SM4 and no capi: it leaves the
+/// volume to the kernel, but not the keyslot.
 macro_rules! keyslot {
     () => {
         " --keyslot-cipher aes-xts-plain64 --keyslot-key-size 512"
     };
 }
 
-/// Type, options, and the module without which this kernel lacks the cipher. (HCTR2 is compared without a header, in
-/// `combinations`: cryptsetup 2.6 gives its keyslots and its test of the cipher an IV of the wrong length, and fails.)
+/// Type, options, and the module without which this kernel lacks the cipher. (HCTR2 is
+/// compared without a header, in `combinations`: cryptsetup 2.6 gives its keyslots and its
+/// test of the cipher an IV of the wrong length, and fails.)
 const VOLUMES: [(&str, &str, &str); 17] = [
     ("luks2", "-c serpent-xts-plain64 -s 512 --sector-size 4096", "serpent_generic"),
     ("luks1", "-c twofish-lrw-benbi -s 384", "twofish_generic"),

@@ -1,4 +1,5 @@
-//! Detached headers: the header in one file, the data in another; mapped by the kernel, read and written by Keyway.
+//! Detached headers: the header in one file, the data in another;
+//! mapped by the kernel, read and written by Keyway.
 
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_ARGON2;

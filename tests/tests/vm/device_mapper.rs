@@ -1,5 +1,5 @@
-//! Keyway's own device-mapper layer under Debian's kernel, beside cryptsetup's and dmsetup's: the same tables, UUIDs,
-//! names, nodes and keys; errors that say why; udev's links where udev runs.
+//! Keyway's own device-mapper layer under Debian's kernel, beside cryptsetup's and dmsetup's: the
+//! same tables, UUIDs, names, nodes and keys; errors that say why; udev's links where udev runs.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report, has_udev};
@@ -228,7 +228,8 @@ fn beside_udev_its_links_are_there_when_a_mapping_is() {
     report.has("SEMAPHORES", "0");
 }
 
-/// Runs a scenario with `mapper`, an empty disk, a passphrase in `/key`, a volume key in `/vk` and data in `/random`.
+/// Runs a scenario with `mapper`, an empty disk, a passphrase in
+/// `/key`, a volume key in `/vk` and data in `/random`.
 #[track_caller]
 fn run(machine: Machine, script: &str) -> Report {
     let scratch = Scratch::new();
@@ -240,7 +241,8 @@ fn run(machine: Machine, script: &str) -> Report {
     machine.run(&(PRELUDE.to_owned() + script))
 }
 
-/// `format OPTION…` makes the disk a volume; `see NAME` prints all that tells one mapping from another.
+/// `format OPTION…` makes the disk a volume; `see NAME` prints all
+/// that tells one mapping from another.
 const PRELUDE: &str = r#"
     uuid=6f2a0a4c-7d7c-4a3f-9c11-0f35a1b5f1aa
     vda=$(cat /sys/block/vda/dev)

@@ -1,5 +1,6 @@
-//! Volumes that cryptsetup and the kernel made and filled: Keyway reads the same bytes, writes others and changes keys;
-//! the kernel then reads what Keyway wrote, opened by the key that Keyway added.
+//! Volumes that cryptsetup and the kernel made and filled: Keyway reads the
+//! same bytes, writes others and changes keys; the kernel then reads what
+//! Keyway wrote, opened by the key that Keyway added.
 
 use crate::{letter, matrix, need_machine, weak};
 use keyway_tests::peers::CHEAP_PBKDF2;

@@ -6,7 +6,8 @@ use keyway_tests::need_that;
 use keyway_tests::vm::{Machine, wrong_drivers};
 use std::time::Duration;
 
-/// A row is there for each of Keyway's, its output checked like these; a wrong driver has no figure; and without a module the rest goes on.
+/// A row is there for each of Keyway's, its output checked like these; a wrong driver has no
+/// figure; and without a module the rest goes on.
 #[test]
 fn the_kernels_ciphers_beside_keyways() {
     need_machine!();

@@ -1,4 +1,5 @@
-//! The real kernel: Debian's dm-crypt maps what Keyway made, and Keyway reads what the kernel wrote.
+//! The real kernel: Debian's dm-crypt maps what Keyway made, and
+//! Keyway reads what the kernel wrote.
 
 mod bench_disk;
 mod beside_udev;

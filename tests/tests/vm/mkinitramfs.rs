@@ -4,7 +4,8 @@ use crate::need_machine;
 use keyway_tests::{Scratch, debian, keyway, need, peers::peer};
 use std::path::Path;
 
-/// Debian's own program makes the images: as it is set up when it is installed, and with modules that were asked for.
+/// Debian's own program makes the images: as it is set up when it is
+/// installed, and with modules that were asked for.
 #[test]
 fn an_image_of_mkinitramfs() {
     need_machine!();

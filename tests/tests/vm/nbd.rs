@@ -1,5 +1,5 @@
-//! The kernel's own NBD client in front of `keyway serve`: a file system on /dev/nbd0 over four connections, discards, a
-//! read-only export; cryptsetup's mapping then finds what was written.
+//! The kernel's own NBD client in front of `keyway serve`: a file system on /dev/nbd0 over four
+//! connections, discards, a read-only export; cryptsetup's mapping then finds what was written.
 
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_ARGON2;

@@ -1,5 +1,6 @@
-//! Plain dm-crypt, which has no header to agree on: what Keyway makes of a passphrase and of cryptsetup's options, the
-//! kernel must make of them too. Each volume is written by both and read by both.
+//! Plain dm-crypt, which has no header to agree on: what Keyway makes of a
+//! passphrase and of cryptsetup's options, the kernel must make of them too.
+//! Each volume is written by both and read by both.
 
 use crate::{letter, need_machine};
 use keyway_tests::vm::Machine;

@@ -1,5 +1,5 @@
-//! Volumes that `keyway build` made of an ext4: the kernel maps them, mounts the file system, reads and writes files.
-//! Keyway then reads the file system that the kernel left behind.
+//! Volumes that `keyway build` made of an ext4: the kernel maps them, mounts the file system, reads
+//! and writes files. Keyway then reads the file system that the kernel left behind.
 
 use crate::{letter, matrix, need_machine, weak};
 use keyway_tests::vm::Machine;

@@ -1,5 +1,5 @@
-//! `keyway unlock` as the first process: opens what the image or the kernel's command line names, and hands over to the image's own /init,
-//! which here is the one that runs scenarios.
+//! `keyway unlock` as the first process: opens what the image or the kernel's command line names,
+//! and hands over to the image's own /init, which here is the one that runs scenarios.
 
 use crate::need_machine;
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2, program};
@@ -57,7 +57,8 @@ fn the_first_process_opens_by_the_embedded_key_and_hands_over() {
     }
 }
 
-/// By its UUID, which no udev tells, with the key at an offset of a file on another disk that is named by its label.
+/// By its UUID, which no udev tells, with the key at an offset of a
+/// file on another disk that is named by its label.
 #[test]
 fn a_volume_is_found_by_uuid_and_its_key_on_a_labelled_disk() {
     need_machine!();

@@ -1,4 +1,5 @@
-//! What `keyway unlock` opens a volume with, on a machine that runs: key files, programs, tokens, what is typed; and devices that are late.
+//! What `keyway unlock` opens a volume with, on a machine that runs: key files, programs,
+//! tokens, what is typed; and devices that are late.
 
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_ARGON2;
@@ -7,8 +8,8 @@ use keyway_tests::{Scratch, keyway};
 
 const PASSPHRASE: &str = "correct horse battery staple";
 
-/// `says ARGUMENT…` runs `keyway unlock` with nothing to read, `asked ARGUMENT…` with the right passphrase: code and all that was said, in
-/// one line. `table LINE…` writes /etc/crypttab.
+/// `says ARGUMENT…` runs `keyway unlock` with nothing to read, `asked ARGUMENT…` with the right
+/// passphrase: code and all that was said, in one line. `table LINE…` writes /etc/crypttab.
 const FUNCTIONS: &str = r#"
 said() { echo "$1 $(tr '\n' '|' </tmp/out)"; }
 says() { code=0; keyway unlock "$@" </dev/null >/tmp/out 2>&1 || code=$?; said $code; }
@@ -18,8 +19,8 @@ script() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod +x "$1"; }
 is_open() { [ -b "/dev/mapper/$1" ] && cryptsetup close "$1" && echo open || echo closed; }
 "#;
 
-/// Runs a scenario with a LUKS2 volume on /dev/vda: keyslot 0 by the key in /other, keyslot 1 by that in /key, which /passphrase holds as it
-/// is typed.
+/// Runs a scenario with a LUKS2 volume on /dev/vda: keyslot 0 by the key in /other, keyslot 1 by
+/// that in /key, which /passphrase holds as it is typed.
 #[track_caller]
 fn run(script: &str) -> Report {
     let scratch = Scratch::new();
@@ -32,7 +33,8 @@ fn run(script: &str) -> Report {
     machine.run(&format!("{FUNCTIONS}\n{script}"))
 }
 
-/// The program's key opens with everything else that the entry says: the header is nowhere but where `header=` has it.
+/// The program's key opens with everything else that the entry says:
+/// the header is nowhere but where `header=` has it.
 #[test]
 fn a_programs_key_opens_with_the_entrys_options() {
     need_machine!();

@@ -1,4 +1,5 @@
-//! What `keyway unlock` holds in memory: no key when it ends or hands over, and little beside Argon2's own.
+//! What `keyway unlock` holds in memory: no key when it ends or hands
+//! over, and little beside Argon2's own.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report};
@@ -31,7 +32,8 @@ fn run(memory_kib: u64, lanes: u32, script: &str) -> Report {
     machine.file("typed", format!("{PASSPHRASE}\n")).run(script)
 }
 
-/// All pieces of the volume key are there while it works, which shows that the search finds them; none is when it ends.
+/// All pieces of the volume key are there while it works, which shows
+/// that the search finds them; none is when it ends.
 #[track_caller]
 fn assert_forgotten(report: &Report, moment: &str, code: &str) {
     let at_work = report.value("AT_WORK");
@@ -50,8 +52,8 @@ fn nothing_is_left_of_a_typed_passphrase_and_its_key() {
     assert_forgotten(&run(32, 1, script), "exit_group", "0");
 }
 
-/// As the first process does it (of a namespace: what unshare's program starts first is), up to the moment at which the
-/// image's own /init takes its place.
+/// As the first process does it (of a namespace: what unshare's program starts first is), up to the
+/// moment at which the image's own /init takes its place.
 #[test]
 fn nothing_is_left_of_a_key_file_and_its_key_at_the_hand_over() {
     need_machine!();

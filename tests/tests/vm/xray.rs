@@ -1,5 +1,6 @@
-//! `keyway xray` on Debian's kernel: all its drivers checked, drivers that are wrong on purpose caught (a module of ours,
-//! tests/vm/keyway_wrong.c), what dm-crypt takes compared with what was said, images with and without what a volume needs.
+//! `keyway xray` on Debian's kernel: all its drivers checked, drivers that are wrong on purpose
+//! caught (a module of ours, tests/vm/keyway_wrong.c), what dm-crypt takes compared with what was
+//! said, images with and without what a volume needs.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report, prepared, wrong_drivers};
@@ -189,13 +190,15 @@ fn images_and_roots_hold_what_a_volume_needs_or_not() {
     let kernel = prepared("kernel");
     let xray = |place: &Path, option: &str| keyway("xray").arg(&volume).arg(option).arg(place);
 
-    // Debian's own tree, and the machine's image beside it: the image has no lists of what is built in.
+    // Debian's own tree, and the machine's image beside it: the image
+    // has no lists of what is built in.
     xray(&kernel, "--root").ok().says("It has all that this needs").says("serpent");
     let whole = prepared("initramfs.cpio.gz");
     xray(&whole, "--initramfs").ok().says("dm_crypt");
     xray(&whole, "--initramfs").arg("--root").arg(&kernel).ok().says("It has all that this needs");
 
-    // An image with packed modules and Debian's lists, packed in every way; then without some of them.
+    // An image with packed modules and Debian's lists, packed in
+    // every way; then without some of them.
     let root = scratch.path("root");
     let release =
         copy_modules(&kernel, &root, &["dm-mod", "dm-crypt", "xts", "ecb", "serpent_generic", "gf128mul"]);

@@ -43,7 +43,8 @@ impl Context {
         // SAFETY: takes nothing, returns a context or null.
         let context = unsafe { aws::EVP_CIPHER_CTX_new() };
         assert!(!context.is_null());
-        // SAFETY: the context is ours, the key has the length that the cipher reads, no IV is read when it is null.
+        // SAFETY: the context is ours, the key has the length that the
+        // cipher reads, no IV is read when it is null.
         let done = unsafe {
             aws::EVP_CipherInit_ex(context, kind, null_mut(), key.as_ptr(), null(), encrypt.into())
                 & aws::EVP_CIPHER_CTX_set_padding(context, 0)
@@ -54,7 +55,8 @@ impl Context {
 
     /// The same key and direction with another IV.
     fn restart(&mut self, iv: &[u8; 16]) {
-        // SAFETY: the context is ours; null cipher and key mean "as before", -1 "same direction"; 16 bytes are read.
+        // SAFETY: the context is ours; null cipher and key mean "as before",
+        // -1 "same direction"; 16 bytes are read.
         let done = unsafe { aws::EVP_CipherInit_ex(self.0, null(), null_mut(), null(), iv.as_ptr(), -1) };
         assert_eq!(done, 1);
     }
@@ -63,8 +65,8 @@ impl Context {
     fn update(&mut self, data: &mut [u8]) {
         let mut written: c_int = 0;
         let len = c_int::try_from(data.len()).expect("a run of sectors");
-        // SAFETY: the context is ours; input and output are the same buffer, which EVP allows; without padding it
-        // writes `len` bytes.
+        // SAFETY: the context is ours; input and output are the same buffer, which EVP
+        // allows; without padding it writes `len` bytes.
         let done =
             unsafe { aws::EVP_CipherUpdate(self.0, data.as_mut_ptr(), &raw mut written, data.as_ptr(), len) };
         assert!(done == 1 && written == len);

@@ -29,7 +29,8 @@ impl Bytes {
     }
 }
 
-/// A cipher to be given back to [`crates_free`], or null when `library` ("aws-lc", "rustcrypto") has none like it.
+/// A cipher to be given back to [`crates_free`], or null when
+/// `library` ("aws-lc", "rustcrypto") has none like it.
 ///
 /// # Safety
 /// Each [`Bytes`] must be readable for the time of the call.

@@ -1,8 +1,10 @@
-//! What this CPU could do at most: instructions that cannot be saved, over the rate at which it completes them.
+//! What this CPU could do at most: instructions that cannot be saved,
+//! over the rate at which it completes them.
 //!
-//! A floor counts 512-bit instructions for a number of bytes. Each kind has its own measured rate; all kinds together cannot
-//! be faster than simple logic, and kinds that share the CPU's first vector port (AES rounds, rotations) or its second
-//! (shuffles, carry-less products) cannot overlap among themselves. The largest of these times is the floor.
+//! A floor counts 512-bit instructions for a number of bytes. Each kind has its own measured rate;
+//! all kinds together cannot be faster than simple logic, and kinds that share the CPU's first
+//! vector port (AES rounds, rotations) or its second (shuffles, carry-less products) cannot overlap
+//! among themselves. The largest of these times is the floor.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -1,4 +1,5 @@
-//! How many instructions of each kind this CPU completes in a second, found by running nothing else.
+//! How many instructions of each kind this CPU completes in a second,
+//! found by running nothing else.
 //!
 //! Loops of twelve independent chains on registers; 512-bit vectors where the CPU has AVX-512.
 
@@ -26,8 +27,8 @@ fn once(op: Op) -> f64 {
 /// A loop around `$instruction` on each of twelve registers `\r`.
 macro_rules! chains {
     ($registers:literal, $instruction:literal) => {
-        // SAFETY: only the registers named are written, the stack's last word is read at most; `rate` looked for the
-        // instructions.
+        // SAFETY: only the registers named are written, the stack's last word is read at
+        // most; `rate` looked for the instructions.
         unsafe {
             asm!(
                 "2:", ".rept 8", concat!(".irp r, ", $registers), $instruction, ".endr", ".endr",

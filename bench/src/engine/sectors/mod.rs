@@ -1,4 +1,5 @@
-//! Sector ciphers in cache on one thread. Each contestant's output is compared with Keyway's before anybody is timed.
+//! Sector ciphers in cache on one thread. Each contestant's output is
+//! compared with Keyway's before anybody is timed.
 
 mod table;
 

@@ -204,7 +204,8 @@ pub(crate) const CIPHERS: &[Cipher] = &[
     tables(1.0, &[(Op::Load, 3.0)], plain("ARC4-ECB", "arc4-ecb", 16)),
 ];
 
-/// Of 64 bytes. A quarter round is 4 additions, 4 exclusive ors and 4 rotations on 16 states at once; 4 of them are a round.
+/// Of 64 bytes. A quarter round is 4 additions, 4 exclusive ors and 4
+/// rotations on 16 states at once; 4 of them are a round.
 const ADIANTUM12: &[(Op, f64)] =
     &[(Op::Logic, 24.0 + 2.0 + 16.0), (Op::Rotate, 12.0), (Op::Shuffle, 4.0 + 8.0), (Op::Multiply, 8.0)];
 const ADIANTUM20: &[(Op, f64)] =

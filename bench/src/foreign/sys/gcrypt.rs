@@ -24,8 +24,8 @@ pub(crate) struct Gcrypt(Functions);
 impl Gcrypt {
     pub(crate) fn load(path: &Path) -> Option<Self> {
         let functions = Functions::load(path)?;
-        // SAFETY: the order that the manual asks for: a check of the version, then the two controls, which take nothing
-        // that matters.
+        // SAFETY: the order that the manual asks for: a check of the version, then the two
+        // controls, which take nothing that matters.
         unsafe {
             (functions.gcry_check_version)(null());
             (functions.gcry_control)(DISABLE_SECMEM, 0);

@@ -1,4 +1,5 @@
-//! The libraries' C interfaces, each behind a safe type. The only `unsafe` code of the benchmark's peers.
+//! The libraries' C interfaces, each behind a safe type. The only
+//! `unsafe` code of the benchmark's peers.
 
 pub(super) mod argon2;
 pub(super) mod botan;
@@ -15,7 +16,8 @@ macro_rules! functions {
         }
 
         impl $name {
-            /// The library stays loaded as long as the program runs. `None` when it or one of its functions is not there.
+            /// The library stays loaded as long as the program runs. `None` when it or
+            /// one of its functions is not there.
             fn load(path: &std::path::Path) -> Option<Self> {
                 // SAFETY: these libraries' initialisers do what initialisers do.
                 let library = Box::leak(Box::new(unsafe { libloading::Library::new(path) }.ok()?));

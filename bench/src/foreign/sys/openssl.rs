@@ -1,4 +1,5 @@
-//! OpenSSL's EVP (openssl/evp.h, versions 3 and 4): a key expanded once, an IV and an update for each sector.
+//! OpenSSL's EVP (openssl/evp.h, versions 3 and 4): a key expanded
+//! once, an IV and an update for each sector.
 
 use super::functions;
 use crate::foreign::{Keyed, Library, Secret};
@@ -27,7 +28,8 @@ impl OpenSsl {
     pub(crate) fn load(path: &Path) -> Option<Self> {
         let functions = Functions::load(path)?;
         for provider in [c"default", c"legacy"] {
-            // SAFETY: a null context is the default one; a provider that is not there gives null, and has no ciphers.
+            // SAFETY: a null context is the default one; a provider that is not
+            // there gives null, and has no ciphers.
             unsafe { (functions.OSSL_PROVIDER_load)(null_mut(), provider.as_ptr()) };
         }
         Some(Self(functions))
@@ -64,7 +66,8 @@ impl Library for OpenSsl {
         let bits = 8 * key.len() / if mode == "xts" { 2 } else { 1 };
         let name = match cipher {
             "aes" | "camellia" | "aria" => format!("{cipher}-{bits}-{mode}"),
-            // Its SM4-XTS is GB/T 17964's, which doubles tweaks in another order of bits than IEEE 1619.
+            // Its SM4-XTS is GB/T 17964's, which doubles tweaks in
+            // another order of bits than IEEE 1619.
             "sm4" if mode == "xts" => return None,
             "sm4" | "seed" => format!("{cipher}-{mode}"),
             "cast5" => format!("CAST5-{mode}"),
@@ -83,7 +86,8 @@ impl Library for OpenSsl {
         let context = unsafe { (self.0.EVP_CIPHER_CTX_new)() };
         assert!(!context.is_null());
         let key_len = c_int::try_from(key.len()).expect("a key");
-        // SAFETY: the context is ours and knows the key's length before the key is read; no IV is read when it is null.
+        // SAFETY: the context is ours and knows the key's length before the key
+        // is read; no IV is read when it is null.
         let done = unsafe {
             (self.0.EVP_CipherInit_ex)(context, kind, null_mut(), null(), null(), encrypt.into())
                 & (self.0.EVP_CIPHER_CTX_set_key_length)(context, key_len)
@@ -105,8 +109,9 @@ impl Keyed for Context {
         let iv = if iv.is_empty() { null() } else { iv.as_ptr() };
         let mut written: c_int = 0;
         let len = c_int::try_from(data.len()).expect("a run of sectors");
-        // SAFETY: the context is ours; null cipher and key mean "as before", -1 "same direction"; as many bytes of IV are
-        // read as the caller made for this cipher; output and input are the same buffer, which EVP allows.
+        // SAFETY: the context is ours; null cipher and key mean "as before", -1 "same
+        // direction"; as many bytes of IV are read as the caller made for this cipher; output
+        // and input are the same buffer, which EVP allows.
         let done = unsafe {
             (self.functions.EVP_CipherInit_ex)(self.context, null(), null_mut(), null(), iv, -1)
                 & (self.functions.EVP_CipherUpdate)(

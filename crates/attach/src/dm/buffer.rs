@@ -1,4 +1,5 @@
-//! What goes to device-mapper in one ioctl; its answer comes back in the same memory ([`super::reply`]).
+//! What goes to device-mapper in one ioctl; its answer comes back in
+//! the same memory ([`super::reply`]).
 //!
 //! ```text
 //! struct dm_ioctl, 312 bytes      version 3×u32 · data_size u32 · data_start u32 · target_count u32 · open_count i32 ·
@@ -9,7 +10,8 @@
 //! struct dm_target_msg            sector u64 · text, NUL
 //! ```
 //!
-//! Source: include/uapi/linux/dm-ioctl.h. Table lines hold keys: every buffer is locked in memory and wiped.
+//! Source: include/uapi/linux/dm-ioctl.h. Table lines hold keys:
+//! every buffer is locked in memory and wiped.
 
 use super::{DeviceNumber, Target};
 use keyway_crypto::Secret;

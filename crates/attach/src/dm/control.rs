@@ -1,8 +1,8 @@
 //! `/dev/mapper/control`, through which device-mapper is asked.
 //!
-//! Where nobody made the node (a ramdisk without udev), it is made here: a character device of the "misc" driver, whose
-//! minor number is fixed (include/linux/miscdevice.h, MAPPER_CTRL_MINOR). Opening it loads the module dm_mod, which
-//! carries that number as an alias.
+//! Where nobody made the node (a ramdisk without udev), it is made here: a character device of the
+//! "misc" driver, whose minor number is fixed (include/linux/miscdevice.h, MAPPER_CTRL_MINOR).
+//! Opening it loads the module dm_mod, which carries that number as an alias.
 
 use crate::{Error, Result};
 use rustix::fd::OwnedFd;

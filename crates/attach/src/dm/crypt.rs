@@ -5,8 +5,8 @@
 //! aes-xts-plain64 :64:logon:cryptsetup:UUID-d0 0 8:1 32768 1 sector_size:4096
 //! ```
 //!
-//! `KEY` is hexadecimal, `-` for none, or `:SIZE:TYPE:DESCRIPTION` of a key in the keyring. Offsets count sectors of 512
-//! bytes. Source: Documentation/admin-guide/device-mapper/dm-crypt.rst, drivers/md/dm-crypt.c (crypt_ctr, crypt_status).
+//! `KEY` is hexadecimal, `-` for none, or `:SIZE:TYPE:DESCRIPTION` of a key in the keyring. Offsets
+//! are 512-byte sectors. Source: dm-crypt.rst, drivers/md/dm-crypt.c (crypt_ctr, crypt_status).
 
 use super::{DeviceNumber, Target, Version};
 use crate::{Error, Result};
@@ -264,7 +264,7 @@ impl Options {
     }
 }
 
-/// Messages that a mapping of dm-crypt's takes while it is suspended ([`Mapper::message`](super::Mapper::message)).
+/// Messages to a suspended mapping ([`Mapper::message`](super::Mapper::message)).
 pub mod message {
     use super::{Key, Secret};
 

@@ -1,5 +1,5 @@
-//! Device numbers, as the kernel passes them (include/linux/kdev_t.h, "huge" encoding) and as table lines name them
-//! (`MAJOR:MINOR`).
+//! Device numbers, as the kernel passes them (include/linux/kdev_t.h, "huge"
+//! encoding) and as table lines name them (`MAJOR:MINOR`).
 
 use crate::{Error, Result};
 use rustix::fs::{FileType, major, makedev, minor, stat};
@@ -53,7 +53,8 @@ impl DeviceNumber {
         (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
     }
 
-    /// The kernel's own name of it (`sda1`, `dm-0`, `loop3`), by which `/dev` and `/sys/class/block` have it.
+    /// The kernel's own name of it (`sda1`, `dm-0`, `loop3`), by
+    /// which `/dev` and `/sys/class/block` have it.
     pub fn kernel_name(self) -> Option<String> {
         let link = std::fs::read_link(format!("/sys/dev/block/{self}")).ok()?;
         Some(link.file_name()?.to_str()?.to_owned())

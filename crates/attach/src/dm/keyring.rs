@@ -1,10 +1,12 @@
 //! Volume keys in the kernel's keyring, as cryptsetup puts them there for LUKS2.
 //!
-//! The table line then names a key (`:64:logon:cryptsetup:UUID-d0`) instead of holding one, so that nobody reads it back
-//! from the kernel. The key goes into the thread's own keyring before the table is loaded: dm-crypt takes its own copy,
-//! and the key is unlinked again. `--link-vk-to-keyring` puts it into a keyring of the user's choice, to stay there.
+//! The table line then names a key (`:64:logon:cryptsetup:UUID-d0`) instead of holding one, so that
+//! nobody reads it back from the kernel. The key goes into the thread's own keyring before the
+//! table is loaded: dm-crypt takes its own copy, and the key is unlinked again.
+//! `--link-vk-to-keyring` puts it into a keyring of the user's choice, to stay there.
 //!
-//! Source: cryptsetup lib/setup.c (crypt_volume_key_load_in_keyring), lib/utils_keyring.c; add_key(2), keyctl(2).
+//! Source: cryptsetup lib/setup.c (crypt_volume_key_load_in_keyring),
+//! lib/utils_keyring.c; add_key(2), keyctl(2).
 
 use super::sys;
 use crate::{Error, Result};
@@ -58,7 +60,8 @@ impl Keyring {
     pub const USER_SESSION: Self = Self(-5);
 }
 
-/// As cryptsetup's options name keyrings: `@t @p @s @u @us`, `%:NAME` or `%keyring:NAME`, or a number.
+/// As cryptsetup's options name keyrings: `@t @p @s @u @us`, `%:NAME`
+/// or `%keyring:NAME`, or a number.
 impl FromStr for Keyring {
     type Err = Error;
 
@@ -86,7 +89,8 @@ impl FromStr for Keyring {
     }
 }
 
-/// What `--link-vk-to-keyring` says: `KEYRING::DESCRIPTION`, the latter with `%logon:` or `%user:` (the default) before.
+/// What `--link-vk-to-keyring` says: `KEYRING::DESCRIPTION`, the latter
+/// with `%logon:` or `%user:` (the default) before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// Where the key goes.
@@ -143,8 +147,8 @@ impl Key {
     /// Puts a key into a keyring; one of the same type and description there is replaced.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when the kernel keeps no keys, [`Error::Permission`], [`Error::Refused`] (a logon key's
-    /// description needs a prefix before a colon).
+    /// [`Error::Unavailable`] when the kernel keeps no keys, [`Error::Permission`],
+    /// [`Error::Refused`] (a logon key's description needs a prefix before a colon).
     pub fn add(kind: Kind, description: &str, payload: &Secret, keyring: Keyring) -> Result<Self> {
         let name = c_string(description)?;
         let added = sys::add_key(kind.as_c_str(), &name, payload.expose(), keyring.0);
@@ -195,8 +199,8 @@ impl fmt::Display for Key {
     }
 }
 
-/// A volume key in this thread's keyring while a table is loaded; taken out again on drop. Other threads' tables cannot
-/// name it.
+/// A volume key in this thread's keyring while a table is loaded; taken out again
+/// on drop. Other threads' tables cannot name it.
 #[derive(Debug)]
 pub struct VolumeKey {
     key: Key,
@@ -205,7 +209,8 @@ pub struct VolumeKey {
 }
 
 impl VolumeKey {
-    /// The volume key of this digest of the volume with this UUID, as LUKS2 volumes' keys are known.
+    /// The volume key of this digest of the volume with this UUID, as
+    /// LUKS2 volumes' keys are known.
     ///
     /// # Errors
     /// As [`Key::add`].
@@ -249,7 +254,8 @@ fn find_keyring(name: &str) -> Result<i32> {
         .ok_or_else(|| Error::NotFound(format!("there is no keyring {name}")))
 }
 
-/// One line of `/proc/keys`: serial, flags, usage, timeout, permissions, uid, gid, type, `NAME: count`.
+/// One line of `/proc/keys`: serial, flags, usage, timeout,
+/// permissions, uid, gid, type, `NAME: count`.
 fn keyring_number(line: &str, name: &str) -> Option<i32> {
     let mut fields = line.split_ascii_whitespace();
     let serial = fields.next()?;
@@ -330,7 +336,8 @@ mod tests {
         assert!(matches!(Key::find(Kind::Logon, &name), Err(Error::NotFound(_))));
     }
 
-    /// Containers and emulators forbid the calls; the test then stands in the list of those left out.
+    /// Containers and emulators forbid the calls; the test then
+    /// stands in the list of those left out.
     fn left_out(reason: &Error) {
         let Some(list) = std::env::var_os("KEYWAY_SKIPS") else { return };
         let line = format!("dm::keyring::tests::a_key_is_there_until_it_is_dropped: {reason}\n");

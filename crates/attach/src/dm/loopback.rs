@@ -1,6 +1,7 @@
 //! Loop devices: a file as a block device, so that the kernel can map it.
 //!
-//! Source: drivers/block/loop.c, include/uapi/linux/loop.h, Documentation/ABI/testing/sysfs-block-loop.
+//! Source: drivers/block/loop.c, include/uapi/linux/loop.h,
+//! Documentation/ABI/testing/sysfs-block-loop.
 
 use super::{DeviceNumber, sys};
 use crate::{Error, Result};
@@ -35,7 +36,8 @@ impl Loop {
     /// Attaches a file to a loop device that is free.
     ///
     /// # Errors
-    /// [`Error::Permission`]; [`Error::Unavailable`] when the kernel has no loop devices; the file cannot be opened.
+    /// [`Error::Permission`]; [`Error::Unavailable`] when the kernel has
+    /// no loop devices; the file cannot be opened.
     pub fn attach(file: &Path, options: Options) -> Result<Self> {
         let backing = File::options().read(true).write(!options.read_only).open(file);
         let backing =
@@ -43,7 +45,8 @@ impl Loop {
         Self::attach_open(backing.as_fd(), file, options)
     }
 
-    /// As [`Loop::attach`], for a file that is open: whatever stands at its path by now. `file` is for messages.
+    /// As [`Loop::attach`], for a file that is open: whatever stands
+    /// at its path by now. `file` is for messages.
     ///
     /// # Errors
     /// As [`Loop::attach`].

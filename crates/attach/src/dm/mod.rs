@@ -1,9 +1,10 @@
 //! The kernel's own mappings: device-mapper by its ioctls, without libdevmapper.
 //!
-//! A mapping has a name (`/dev/mapper/NAME`), a UUID and a table: targets, one after the other. dm-crypt is the target
-//! that decrypts ([`crypt`]). What the other tools expect of a mapping is kept too: names as libdevmapper writes them
-//! ([`name`]), UUIDs as cryptsetup writes them ([`uuid`]), volume keys in the kernel's keyring ([`keyring`]), links made
-//! by udev or nodes made without it ([`node`]), loop devices for files ([`loopback`]).
+//! A mapping has a name (`/dev/mapper/NAME`), a UUID and a table: targets, one after the other.
+//! dm-crypt is the target that decrypts ([`crypt`]). What the other tools expect of a mapping is
+//! kept too: names as libdevmapper writes them ([`name`]), UUIDs as cryptsetup writes them
+//! ([`uuid`]), volume keys in the kernel's keyring ([`keyring`]), links made by udev or nodes made
+//! without it ([`node`]), loop devices for files ([`loopback`]).
 //!
 //! Source: include/uapi/linux/dm-ioctl.h, drivers/md/dm-ioctl.c.
 
@@ -100,10 +101,12 @@ pub struct Info {
 pub type Version = (u32, u32, u32);
 
 impl Mapper {
-    /// The device-mapper of this machine; its module is loaded and its node made where they are missing.
+    /// The device-mapper of this machine; its module is loaded and
+    /// its node made where they are missing.
     ///
     /// # Errors
-    /// [`Error::Permission`] without root's rights, [`Error::Unavailable`] without the module dm_mod.
+    /// [`Error::Permission`] without root's rights,
+    /// [`Error::Unavailable`] without the module dm_mod.
     pub fn open() -> Result<Self> {
         Ok(Self { control: control::open()?, nodes: node::Maker::of_this_machine() })
     }
@@ -117,7 +120,8 @@ impl Mapper {
         Ok(reply.version())
     }
 
-    /// The version of a target; `None` when its module is not loaded, which loading a table does by itself.
+    /// The version of a target; `None` when its module is not loaded,
+    /// which loading a table does by itself.
     ///
     /// # Errors
     /// The kernel's.
@@ -137,12 +141,13 @@ impl Mapper {
         }
     }
 
-    /// A new mapping with this table, in use at once. Its node is there when this returns. If anything fails, nothing of
-    /// it remains.
+    /// A new mapping with this table, in use at once. Its node is there when this
+    /// returns. If anything fails, nothing of it remains.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the name or the UUID is taken, or a device below is in use; [`Error::Refused`] with the
-    /// kernel's reason when it does not take the table; [`Error::Unavailable`] when it lacks the target or a cipher.
+    /// [`Error::Busy`] when the name or the UUID is taken, or a device below is in use;
+    /// [`Error::Refused`] with the kernel's reason when it does not take the table;
+    /// [`Error::Unavailable`] when it lacks the target or a cipher.
     pub fn create(&self, name: &str, uuid: &str, table: &[Target], flags: Flags) -> Result<Info> {
         let mangled = name::mangle(name)?;
         let asked = Asked::creating(name);

@@ -1,15 +1,16 @@
 //! Names of mappings, as libdevmapper writes them.
 //!
-//! The kernel takes any byte but `/`; udev does not. libdevmapper therefore writes every character but letters, digits
-//! and `#+-.:=@_` as `\xNN` ("hex" mangling, its default mode "auto": a name that is written so already stays). Source:
-//! libdm/libdm-common.c, mangle_string.
+//! The kernel takes any byte but `/`; udev does not. libdevmapper therefore writes every character
+//! but letters, digits and `#+-.:=@_` as `\xNN` ("hex" mangling, its default mode "auto": a name
+//! that is written so already stays). Source: libdm/libdm-common.c, mangle_string.
 
 use crate::{Error, Result};
 
 /// The name under which the kernel and udev know a mapping.
 ///
 /// # Errors
-/// [`Error::Refused`]: it is empty, too long, has a `/`, or mixes written characters with ones that need writing.
+/// [`Error::Refused`]: it is empty, too long, has a `/`, or mixes
+/// written characters with ones that need writing.
 pub fn mangle(name: &str) -> Result<String> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == "control" {
         return Err(Error::Refused(format!("{name:?} cannot be the name of a mapping")));

@@ -1,4 +1,5 @@
-//! `/dev/mapper/NAME`: udev's link, or a node of our own where udev is absent (a ramdisk, a container).
+//! `/dev/mapper/NAME`: udev's link, or a node of our own where udev
+//! is absent (a ramdisk, a container).
 
 use super::{DeviceNumber, control, udev};
 use crate::{Error, Result};

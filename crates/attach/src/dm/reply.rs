@@ -111,7 +111,8 @@ impl Reply {
         numbers.map(|number| DeviceNumber::from_huge(long(number, 0))).collect()
     }
 
-    /// Entries that say at `next` how far away the following one is (0: none follows), and have a name at `name`.
+    /// Entries that say at `next` how far away the following one is
+    /// (0: none follows), and have a name at `name`.
     fn each(&self, next: usize, name: usize, mut visit: impl FnMut(&[u8])) {
         let mut rest = self.data();
         while rest.len() > name {

@@ -1,9 +1,10 @@
 //! Waiting for udev's rules, by libdevmapper's protocol.
 //!
-//! The kernel hands the number that came with the ioctl on to udev (`DM_COOKIE`). Its lower half is the key of a System V
-//! semaphore, its upper half says what rules shall leave out; the last of device-mapper's rules
-//! (`95-dm-notify.rules`) runs `dmsetup udevcomplete DM_COOKIE`, which lowers the semaphore. Until then the links below
-//! `/dev` are not there yet. Source: libdm/libdm-common.c (dm_task_set_cookie, dm_udev_wait), libdm/libdevmapper.h.
+//! The kernel hands the number that came with the ioctl on to udev (`DM_COOKIE`). Its lower half is
+//! the key of a System V semaphore, its upper half says what rules shall leave out; the last of
+//! device-mapper's rules (`95-dm-notify.rules`) runs `dmsetup udevcomplete DM_COOKIE`, which lowers
+//! the semaphore. Until then the links below `/dev` are not there yet. Source: libdm/libdm-common.c
+//! (dm_task_set_cookie, dm_udev_wait), libdm/libdevmapper.h.
 
 use super::sys::Semaphore;
 use crate::{Error, Result};
@@ -11,7 +12,8 @@ use rustix::io::Errno;
 use std::path::Path;
 use std::time::Duration;
 
-/// Whether udev runs here with the rules that make device-mapper's links, and tell when they are done.
+/// Whether udev runs here with the rules that make device-mapper's
+/// links, and tell when they are done.
 pub(super) fn runs() -> bool {
     Path::new("/run/udev/control").exists()
         && RULES.iter().any(|directory| Path::new(directory).join("95-dm-notify.rules").exists())
@@ -56,7 +58,8 @@ impl Cookie {
         self.number
     }
 
-    /// Returns when the rules are through, if the kernel told udev at all. A udev that hangs is not waited for forever.
+    /// Returns when the rules are through, if the kernel told udev at all. A
+    /// udev that hangs is not waited for forever.
     pub(super) fn wait(self, told: bool) {
         if let Some(semaphore) = self.semaphore.filter(|_| told) {
             while semaphore.wait_for_zero(LIMIT) == Err(Errno::INTR) {}

@@ -1,4 +1,5 @@
-//! UUIDs of mappings as cryptsetup writes them: they tell its `status`, udev's rules and ramdisks what a mapping is.
+//! UUIDs of mappings as cryptsetup writes them: they tell its
+//! `status`, udev's rules and ramdisks what a mapping is.
 //!
 //! ```text
 //! CRYPT-LUKS2-0123456789abcdef0123456789abcdef-NAME      the volume's UUID without dashes
@@ -7,7 +8,8 @@
 //!
 //! Source: cryptsetup lib/libdevmapper.c, dm_prepare_uuid.
 
-/// The UUID of a mapping of `kind` (`LUKS1`, `LUKS2`, `PLAIN`, `TEMP`, …), of the volume with this UUID if it has one.
+/// The UUID of a mapping of `kind` (`LUKS1`, `LUKS2`, `PLAIN`, `TEMP`,
+/// …), of the volume with this UUID if it has one.
 pub fn of_mapping(kind: &str, volume: Option<&str>, name: &str) -> String {
     let mut uuid = format!("{PREFIX}{kind}-");
     if let Some(volume) = volume {
@@ -17,14 +19,15 @@ pub fn of_mapping(kind: &str, volume: Option<&str>, name: &str) -> String {
     uuid + name
 }
 
-/// What the UUID of a mapping says of it: the kind of volume and, where it has one, its UUID, with dashes. `None`: not
-/// made by cryptsetup or Keyway.
+/// What the UUID of a mapping says of it: the kind of volume and, where it has one, its UUID, with
+/// dashes. `None`: not made by cryptsetup or Keyway.
 pub fn kind_and_volume(uuid: &str) -> Option<(&str, Option<String>)> {
     let (kind, rest) = uuid.strip_prefix(PREFIX)?.split_once('-')?;
     Some((kind, volume_uuid(rest)))
 }
 
-/// Whether a mapping of this UUID was made by cryptsetup or Keyway; anybody else's is nothing to close.
+/// Whether a mapping of this UUID was made by cryptsetup or Keyway;
+/// anybody else's is nothing to close.
 pub fn is_crypt(uuid: &str) -> bool {
     uuid.starts_with(PREFIX)
 }

@@ -44,7 +44,8 @@ impl Directory {
             export,
             owner,
             shared: options.allow_other,
-            // Nobody else writes to the volume: what is cached stays right from one open to the next.
+            // Nobody else writes to the volume: what is cached stays
+            // right from one open to the next.
             open_flags: if options.direct {
                 FopenFlags::FOPEN_DIRECT_IO
             } else {
@@ -248,7 +249,8 @@ impl Filesystem for Directory {
         }
     }
 
-    /// Called by `close`: what a program wrote and closed is safe, as `umount` cannot be made to wait for us.
+    /// Called by `close`: what a program wrote and closed is safe, as
+    /// `umount` cannot be made to wait for us.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         answer(reply, self.flush_storage());
     }
@@ -352,8 +354,8 @@ fn in_buffer(len: usize, work: impl FnOnce(&mut [u8])) {
 
 pub(super) const FILE: INodeNo = INodeNo(2);
 
-/// How long the kernel believes what it was told. Nothing changes behind its back; but when this process is killed, the
-/// directory is to say so soon.
+/// How long the kernel believes what it was told. Nothing changes behind its back; but when this
+/// process is killed, the directory is to say so soon.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// Requests that the kernel may have on the way in the background (read-ahead, writing back).

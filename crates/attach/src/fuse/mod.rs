@@ -1,12 +1,12 @@
 //! The FUSE door: a directory with one file, the plaintext.
 //!
-//! `plain` has the export's size, belongs to whoever mounted it, and can be read, written and mapped like any file,
-//! but neither grow nor shrink. The kernel's page cache stands in front of it: it reads ahead, and asks in requests of
-//! up to a mebibyte, which several threads answer side by side. Each is one [`Storage::read_at`] into the buffer that
-//! goes to the kernel.
+//! `plain` has the export's size, belongs to whoever mounted it, and can be read, written and
+//! mapped like any file, but neither grow nor shrink. The kernel's page cache stands in front of
+//! it: it reads ahead, and asks in requests of up to a mebibyte, which several threads answer side
+//! by side. Each is one [`Storage::read_at`] into the buffer that goes to the kernel.
 //!
-//! Protocol: Linux, include/uapi/linux/fuse.h, spoken by crate fuser. Mounting is ours ([`mounting`]), so that every
-//! refusal has its own words.
+//! Protocol: Linux, include/uapi/linux/fuse.h, spoken by crate fuser. Mounting is ours
+//! ([`mounting`]), so that every refusal has its own words.
 //!
 //! [`Storage::read_at`]: keyway_volume::Storage::read_at
 
@@ -34,12 +34,14 @@ pub fn check(dir: &Path) -> Result<()> {
     mounting::open_device().map(drop)
 }
 
-/// The device number of the file system that is seen at `dir`; `None` where there is none. Its server is not asked.
+/// The device number of the file system that is seen at `dir`; `None`
+/// where there is none. Its server is not asked.
 pub fn device_at(dir: &Path) -> Option<u64> {
     mounting::device_at(dir).ok()
 }
 
-/// Takes the mount of `device` away from `dir` when its process is gone; whatever else is there stays.
+/// Takes the mount of `device` away from `dir` when its process is
+/// gone; whatever else is there stays.
 ///
 /// # Errors
 /// The kernel, or fusermount3, refuses.
@@ -50,7 +52,8 @@ pub fn clear_dead(dir: &Path, device: u64) -> Result<()> {
 /// Unmounts `mount`, if nobody uses it.
 ///
 /// # Errors
-/// [`Error::Busy`] when somebody does, or when something else is mounted on top of it; the kernel, or fusermount3, refuses.
+/// [`Error::Busy`] when somebody does, or when something else is mounted on
+/// top of it; the kernel, or fusermount3, refuses.
 pub fn unmount(mount: &mounts::Mount) -> Result<()> {
     mounting::unmount_listed(mount)
 }
@@ -66,11 +69,12 @@ pub fn users(dir: &Path) -> Vec<String> {
 pub struct Options {
     /// What `mount` and `df` show as the source: the volume's path.
     pub source: String,
-    /// Whether other users (root, too, where it is not root who mounts) may use the file. An ordinary user needs
-    /// `user_allow_other` in /etc/fuse.conf for it.
+    /// Whether other users (root, too, where it is not root who mounts) may use the file. An
+    /// ordinary user needs `user_allow_other` in /etc/fuse.conf for it.
     pub allow_other: bool,
-    /// Whether the kernel collects written data and writes it back later. Small writes get fast; but the kernel then
-    /// accepts writes beyond the end of the file, and tells of the error at `fsync` and `close` only.
+    /// Whether the kernel collects written data and writes it back later. Small writes
+    /// get fast; but the kernel then accepts writes beyond the end of the file, and
+    /// tells of the error at `fsync` and `close` only.
     pub writeback: bool,
     /// Whether the kernel keeps no copy of what is read and written.
     pub direct: bool,
@@ -83,7 +87,8 @@ pub struct Options {
 /// What becomes of a hole that is punched into the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holes {
-    /// It is written with zeros, as everybody expects who punches one. Encrypted zeros take room as other data does.
+    /// It is written with zeros, as everybody expects who punches one.
+    /// Encrypted zeros take room as other data does.
     Zeros,
     /// It is discarded: the storage gets its room back, and the hole reads as noise.
     Discarded,
@@ -115,11 +120,12 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts `export` on the empty directory `dir`. Nothing but the mount holds on to the export's storage.
+    /// Mounts `export` on the empty directory `dir`. Nothing but the
+    /// mount holds on to the export's storage.
     ///
     /// # Errors
-    /// The directory is missing, not empty or somebody else's; this machine has no /dev/fuse, or an ordinary user
-    /// lacks the program fusermount3.
+    /// The directory is missing, not empty or somebody else's; this machine has no /dev/fuse, or an
+    /// ordinary user lacks the program fusermount3.
     pub fn new(export: Export, dir: &Path, options: Options) -> Result<Self> {
         let dir = mounting::check(dir)?;
         let storage = Arc::clone(&export.storage);
@@ -153,8 +159,8 @@ impl Mount {
         Ok(Self { directory: dir, device, session, open_files, punches_holes })
     }
 
-    /// Takes the directory away at once, and keeps serving those who have the file open; [`Door::wait`] returns when
-    /// the last of them is done.
+    /// Takes the directory away at once, and keeps serving those who have the file open;
+    /// [`Door::wait`] returns when the last of them is done.
     ///
     /// # Errors
     /// The kernel, or fusermount3, refuses.
@@ -166,7 +172,8 @@ impl Mount {
     }
 }
 
-/// Whether this user can mount here: /dev/fuse may be opened, and there are root's rights or the program fusermount3.
+/// Whether this user can mount here: /dev/fuse may be opened, and
+/// there are root's rights or the program fusermount3.
 pub fn is_available() -> bool {
     mounting::open_device().is_ok() && (rustix::process::geteuid().is_root() || mounting::has_helper())
 }

@@ -1,7 +1,8 @@
-//! Mounting and unmounting: by system call where this process may, else through the set-uid program fusermount3.
+//! Mounting and unmounting: by system call where this process may,
+//! else through the set-uid program fusermount3.
 //!
-//! fusermount3 opens /dev/fuse, mounts, and sends the descriptor back over a socket whose number is in the environment
-//! (libfuse, util/fusermount.c and lib/mount.c).
+//! fusermount3 opens /dev/fuse, mounts, and sends the descriptor back over a socket whose number is
+//! in the environment (libfuse, util/fusermount.c and lib/mount.c).
 
 use super::{MAX_REQUEST, Options};
 use crate::{Error, Result};
@@ -109,8 +110,8 @@ pub(super) fn has_helper() -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(FUSERMOUNT).is_file())
 }
 
-/// Lets the kernel read ahead in the largest requests, not in its usual 128 KiB. That is for root to say; without it
-/// everything goes on as well, in smaller requests.
+/// Lets the kernel read ahead in the largest requests, not in its usual 128 KiB. That is for root
+/// to say; without it everything goes on as well, in smaller requests.
 pub(super) fn read_far_ahead(mounted: &Path) {
     let Ok(found) = rustix::fs::stat(mounted) else { return };
     let (major, minor) = (rustix::fs::major(found.st_dev), rustix::fs::minor(found.st_dev));
@@ -127,7 +128,8 @@ pub(super) enum Unmount {
     Lazily,
 }
 
-/// Unmounts the mount of `device` from `dir`, and nothing else: what was mounted on top of it is left alone.
+/// Unmounts the mount of `device` from `dir`, and nothing else: what
+/// was mounted on top of it is left alone.
 pub(super) fn unmount_own(dir: &Path, device: u64, when: Unmount) -> Result<()> {
     if device_at(dir).ok() == Some(device) {
         return unmount(dir, when);
@@ -169,7 +171,8 @@ pub(super) fn device_at(dir: &Path) -> io::Result<u64> {
 
 /// Takes the mount of `device` away from `dir` when nobody serves it any longer, and no other.
 pub(super) fn clear_dead(dir: &Path, device: u64) -> Result<()> {
-    // ("Software caused connection abort" for who asks at the moment of its death.) What stat says may be from before it.
+    // ("Software caused connection abort" for who asks at the moment of its
+    // death.) What stat says may be from before it.
     let dead = [Errno::NOTCONN, Errno::CONNABORTED].map(|errno| Some(errno.raw_os_error()));
     let is_dead = || fs::read_dir(dir).is_err_and(|error| dead.contains(&error.raw_os_error()));
     match device_at(dir) {
@@ -253,7 +256,8 @@ fn unmount_as_user(dir: &Path, when: Unmount) -> Result<()> {
     }
 }
 
-/// What both ways of mounting say in the same words. The kernel itself checks the file's owner and mode.
+/// What both ways of mounting say in the same words. The kernel
+/// itself checks the file's owner and mode.
 fn kernel_options(options: &Options) -> String {
     let shared = if options.allow_other { ",allow_other" } else { "" };
     format!("default_permissions,max_read={MAX_REQUEST}{shared}")

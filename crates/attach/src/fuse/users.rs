@@ -1,5 +1,5 @@
-//! Who keeps a mount from being unmounted, as far as this user may know: processes with a file of it open or standing in
-//! it, loop devices made of its file, mounts inside.
+//! Who keeps a mount from being unmounted, as far as this user may know: processes with a file of
+//! it open or standing in it, loop devices made of its file, mounts inside.
 
 use keyway_volume::mounts;
 use std::fs;
@@ -20,7 +20,8 @@ pub(super) fn of(dir: &Path) -> Vec<String> {
 /// The process in this directory of proc(5), if it uses something below `dir`.
 fn in_words(process: &Path, dir: &Path) -> Option<String> {
     let pid: u32 = process.file_name()?.to_str()?.parse().ok()?;
-    // Where a link leads is asked for, and nothing there: of a mount that hangs nothing would come back.
+    // Where a link leads is asked for, and nothing there: of a mount
+    // that hangs nothing would come back.
     let links =
         ["cwd", "root"].map(|name| process.join(name)).into_iter().chain(entries(&process.join("fd")));
     let uses = links.filter_map(|link| fs::read_link(link).ok()).any(|place| place.starts_with(dir));

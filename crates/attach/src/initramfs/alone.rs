@@ -1,9 +1,11 @@
-//! Tests that need to be the first process, with mounts of their own: they run themselves again in new namespaces.
+//! Tests that need to be the first process, with mounts of their own:
+//! they run themselves again in new namespaces.
 
 use std::io::Write;
 use std::process::Command;
 
-/// Runs `body` as process 1 of new namespaces, where its mounts are nobody else's; `name` is the test's.
+/// Runs `body` as process 1 of new namespaces, where its mounts are
+/// nobody else's; `name` is the test's.
 pub(super) fn alone(name: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();

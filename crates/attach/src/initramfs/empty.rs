@@ -1,15 +1,17 @@
-//! Empties a directory of one file system, by descriptors: a path could lead elsewhere meanwhile, a descriptor cannot.
+//! Empties a directory of one file system, by descriptors: a path could
+//! lead elsewhere meanwhile, a descriptor cannot.
 //!
-//! The kernel itself says what must stay: removing what something is mounted on fails with EBUSY, of the same file system too (a bind
-//! mount). What is a directory is then opened without following links, across no mount (openat2(2), where the kernel has it), and
-//! has to be on the same device.
+//! The kernel itself says what must stay: removing what something is mounted on fails with EBUSY,
+//! of the same file system too (a bind mount). What is a directory is then opened without following
+//! links, across no mount (openat2(2), where the kernel has it), and has to be on the same device.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, fstat, openat, openat2, unlinkat};
 use rustix::io::{self, Errno};
 use std::ffi::CString;
 
-/// Removes what is below `directory`. What cannot be removed, and what is another file system's, stays.
+/// Removes what is below `directory`. What cannot be removed, and
+/// what is another file system's, stays.
 pub(super) fn empty(directory: BorrowedFd<'_>) -> io::Result<()> {
     let device = fstat(directory)?.st_dev;
     remove_below(directory, device, 0)
@@ -49,7 +51,8 @@ fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
 /// A directory in a directory: never what a link leads to, and of the same mount.
 fn open_below(directory: BorrowedFd<'_>, name: &CString) -> io::Result<OwnedFd> {
     match openat2(directory, name, BELOW, Mode::empty(), WITHIN) {
-        // Before Linux 5.6, or forbidden by a container's filter: the device is compared in any case.
+        // Before Linux 5.6, or forbidden by a container's filter: the
+        // device is compared in any case.
         Err(Errno::NOSYS | Errno::PERM) => openat(directory, name, BELOW, Mode::empty()),
         opened => opened,
     }

@@ -1,9 +1,11 @@
-//! What has to be true before anything of a root file system is removed: facts about this process and its root, and the judgement.
+//! What has to be true before anything of a root file system is removed: facts
+//! about this process and its root, and the judgement.
 //!
-//! An initramfs lives in memory only, on the kernel's rootfs, and its first process is the only one that may give it up. util-linux'
-//! switch_root asks for ramfs or tmpfs and for a new root on another device; BusyBox's also for process 1 and for /init. All of that is
-//! asked here, and that nothing merely looks like it: a chroot into a directory of a tmpfs is no root file system, and a container on
-//! a tmpfs has not Keyway as its /init.
+//! An initramfs lives in memory only, on the kernel's rootfs, and its first process is the only one
+//! that may give it up. util-linux' switch_root asks for ramfs or tmpfs and for a new root on
+//! another device; BusyBox's also for process 1 and for /init. All of that is asked here, and that
+//! nothing merely looks like it: a chroot into a directory of a tmpfs is no root file system, and a
+//! container on a tmpfs has not Keyway as its /init.
 
 use rustix::fs::{AtFlags, Stat, StatxAttributes, StatxFlags, fstat, fstatfs, stat, statx};
 use rustix::io;
@@ -18,7 +20,8 @@ pub struct Facts {
     pub pid: u32,
     /// The root file system's type, by statfs.
     pub kind: u32,
-    /// Whether `/` is where a file system is mounted; `None` from kernels that do not tell (before Linux 5.8).
+    /// Whether `/` is where a file system is mounted; `None` from
+    /// kernels that do not tell (before Linux 5.8).
     pub is_mount: Option<bool>,
     /// Whether /init is an ordinary file of the root file system, or a link to one.
     pub has_init: bool,

@@ -1,7 +1,8 @@
 //! The root file system that the kernel unpacked an image into, and how it is given up.
 //!
-//! Whoever has an [`Initramfs`] has proved that this is one and that this process is its first: nothing is mounted, moved or removed
-//! without it. Everything goes through the descriptor of its root, which no other file system can take the place of.
+//! Whoever has an [`Initramfs`] has proved that this is one and that this process is its first:
+//! nothing is mounted, moved or removed without it. Everything goes through the descriptor of its
+//! root, which no other file system can take the place of.
 
 #[cfg(test)]
 mod alone;
@@ -36,7 +37,8 @@ impl Initramfs {
         Ok(Self { root })
     }
 
-    /// Puts `original` (a path from the root) in the place of /init, and removes `directory` with all that is in it.
+    /// Puts `original` (a path from the root) in the place of /init, and
+    /// removes `directory` with all that is in it.
     ///
     /// # Errors
     /// It cannot be put there; nothing is removed then.
@@ -74,7 +76,8 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Makes the new root the root of this process, then frees the memory of the old one, on which nothing is mounted any more.
+    /// Makes the new root the root of this process, then frees the memory of the old
+    /// one, on which nothing is mounted any more.
     ///
     /// # Errors
     /// The kernel does not change the root; nothing is removed then.
@@ -115,7 +118,8 @@ mod tests {
 
     const NO_FLAGS: MountFlags = MountFlags::empty();
 
-    /// A machine that looks as one does after the kernel started /init: this process is the first, `/` a tmpfs.
+    /// A machine that looks as one does after the kernel started
+    /// /init: this process is the first, `/` a tmpfs.
     fn booted() {
         let base = std::env::temp_dir().join(format!("keyway-initramfs-{}", std::process::id()));
         fs::create_dir_all(&base).unwrap();

@@ -1,8 +1,9 @@
 //! A directory of this user's that nobody else can change.
 //!
-//! Everything on the way to it is looked at, from the root on: who owns a directory or may write to it can put another in
-//! the place of what is below. The way is walked, and work done, by descriptors: what was looked at is what is used,
-//! whatever the path means by then. Symbolic links are not followed, wherever they lead.
+//! Everything on the way to it is looked at, from the root on: who owns a directory or may
+//! write to it can put another in the place of what is below. The way is walked, and work done,
+//! by descriptors: what was looked at is what is used, whatever the path means by then.
+//! Symbolic links are not followed, wherever they lead.
 
 use crate::{Error, Result};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
@@ -27,8 +28,8 @@ impl Directory {
     /// The directory at `path`, which starts at the root.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when there is none, [`Error::Refused`] when somebody else could change it: the text names the
-    /// part of the path, and why.
+    /// [`Error::NotFound`] when there is none, [`Error::Refused`] when somebody else could change
+    /// it: the text names the part of the path, and why.
     pub fn open(path: &Path) -> Result<Self> {
         Self::walk(path)?.judged(Role::Own)
     }
@@ -140,7 +141,8 @@ impl Directory {
         }
     }
 
-    /// A path of `name` here that means this very directory, and is short enough for a socket's address.
+    /// A path of `name` here that means this very directory, and is
+    /// short enough for a socket's address.
     pub(super) fn through(&self, name: &str) -> PathBuf {
         format!("/proc/self/fd/{}/{name}", self.fd.as_raw_fd()).into()
     }
@@ -168,7 +170,8 @@ impl Directory {
     fn judged(self, role: Role) -> Result<Self> {
         let stat = fstat(&self.fd).map_err(|e| failed("looking at", &self.path, e))?;
         let root = statat(CWD, "/", AtFlags::empty()).map_err(|e| failed("looking at", Path::new("/"), e))?;
-        // Who owns the root directory can replace everything: in a container that need not be its user 0.
+        // Who owns the root directory can replace everything: in a
+        // container that need not be its user 0.
         let trusted = [geteuid().as_raw(), 0, root.st_uid];
         match problem(kind(&stat), stat.st_mode, stat.st_uid, role, trusted) {
             None => Ok(self),
@@ -185,7 +188,8 @@ fn place(at: impl std::os::fd::AsFd, name: impl AsRef<OsStr>, path: &Path) -> Re
 /// What a directory is to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It leads to ours. In a sticky one only owners move and remove what is theirs (unlink(2), EPERM).
+    /// It leads to ours. In a sticky one only owners move and remove
+    /// what is theirs (unlink(2), EPERM).
     OnTheWay,
     /// It is this user's.
     Own,
@@ -225,8 +229,8 @@ fn failed(what: &str, path: &Path, errno: Errno) -> Error {
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// A place is known, not opened; a directory's names are read, and files opened without waiting at a pipe that nobody
-/// writes to.
+/// A place is known, not opened; a directory's names are read, and files opened
+/// without waiting at a pipe that nobody writes to.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const TO_LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const ANY_FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);

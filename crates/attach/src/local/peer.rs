@@ -1,12 +1,13 @@
-//! Who is at the other end of a Unix socket, as the kernel knows (unix(7), SO_PEERCRED): of a client the user who
-//! connected, of a server the user who listened.
+//! Who is at the other end of a Unix socket, as the kernel knows (unix(7), SO_PEERCRED): of a
+//! client the user who connected, of a server the user who listened.
 
 use crate::{Error, Result};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 use std::os::fd::AsFd;
 
-/// Refuses an end of another user's: neither this user's nor root's, who can take every secret anyhow.
+/// Refuses an end of another user's: neither this user's nor root's,
+/// who can take every secret anyhow.
 ///
 /// # Errors
 /// [`Error::Permission`], naming user and process.

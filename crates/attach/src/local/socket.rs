@@ -14,7 +14,8 @@ impl Directory {
     /// The system's: the name is taken.
     pub fn listen(&self, name: &str) -> io::Result<UnixListener> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        // The node takes its permissions from the socket: there is no moment at which others might connect.
+        // The node takes its permissions from the socket: there is no
+        // moment at which others might connect.
         fchmod(&socket, OWNER_ONLY)?;
         bind(&socket, &SocketAddrUnix::new(self.through(name))?)?;
         listen(&socket, BACKLOG)?;

@@ -1,8 +1,9 @@
-//! Names of exports on NBD servers: `nbd://host:port/export`, `nbd+unix:///export?socket=PATH`, and `nbds…` for both with
-//! TLS.
+//! Names of exports on NBD servers: `nbd://host:port/export`,
+//! `nbd+unix:///export?socket=PATH`, and `nbds…` for both with TLS.
 //!
-//! The NBD URI specification (NetworkBlockDevice/nbd, doc/uri.md) over RFC 3986. Query parameters beyond it
-//! (`tls-certificates`) are libnbd's. What is not understood is refused, as the specification asks.
+//! The NBD URI specification (NetworkBlockDevice/nbd, doc/uri.md) over RFC 3986.
+//! Query parameters beyond it (`tls-certificates`) are libnbd's. What is not
+//! understood is refused, as the specification asks.
 
 use crate::{Error, Result};
 use std::ffi::OsString;
@@ -183,7 +184,8 @@ fn decode_text(text: &str) -> Option<String> {
     String::from_utf8(decode(text)?).ok()
 }
 
-/// Undoes percent-encoding (RFC 3986, 2.1); `None` where a percent sign is not followed by two digits.
+/// Undoes percent-encoding (RFC 3986, 2.1); `None` where a percent
+/// sign is not followed by two digits.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());

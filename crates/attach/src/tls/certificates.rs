@@ -1,5 +1,5 @@
-//! Directories with certificates, as nbdkit-tls(1), libnbd (nbd_set_tls_certificates) and QEMU (tls-creds-x509) lay them
-//! out:
+//! Directories with certificates, as nbdkit-tls(1), libnbd
+//! (nbd_set_tls_certificates) and QEMU (tls-creds-x509) lay them out:
 //!
 //! ```text
 //! ca-cert.pem                       whose signature makes the other side believed
@@ -74,8 +74,8 @@ pub(super) fn find(directory: Option<&Path>) -> Result<PathBuf> {
     })
 }
 
-/// certtool (GnuTLS 3.7) writes an elliptic key whose first bit is set with a zero in front, as an integer; RFC 5915,
-/// section 3, and ring want exactly as many bytes as the curve has.
+/// certtool (GnuTLS 3.7) writes an elliptic key whose first bit is set with a zero in front, as an
+/// integer; RFC 5915, section 3, and ring want exactly as many bytes as the curve has.
 pub(super) fn repaired(key: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
     let PrivateKeyDer::Sec1(sec1) = &key else { return key };
     let (front, rest) = match sec1.secret_sec1_der() {

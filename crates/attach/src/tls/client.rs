@@ -20,10 +20,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// From `ca-cert.pem` and, where they exist, `client-cert.pem` and `client-key.pem` in `directory`; without one, in
-    /// the first of libnbd's [directories](super::DIRECTORIES) that exists. The server's certificate has to hold `name`;
-    /// without one (on a Unix socket) any that the authority has signed is believed. Without `verify_peer`
-    /// every certificate is.
+    /// From `ca-cert.pem` and, where they exist, `client-cert.pem` and `client-key.pem` in
+    /// `directory`; without one, in the first of libnbd's [directories](super::DIRECTORIES) that
+    /// exists. The server's certificate has to hold `name`; without one (on a Unix socket) any that
+    /// the authority has signed is believed. Without `verify_peer` every certificate is.
     ///
     /// # Errors
     /// A file is missing, cannot be read or does not fit the others; the text names it.
@@ -61,7 +61,8 @@ impl Client {
     /// Does the TLS handshake on `socket`, whose timeouts bound it.
     ///
     /// # Errors
-    /// The server hung up, speaks no TLS, showed no certificate that is believed, or wants one that is not there.
+    /// The server hung up, speaks no TLS, showed no certificate that
+    /// is believed, or wants one that is not there.
     pub fn connect<S: Socket>(&self, socket: S) -> io::Result<Stream<S>> {
         let session = ClientConnection::new(Arc::clone(&self.config), self.name.clone());
         Stream::start(socket, session.map_err(io::Error::other)?.into())

@@ -18,8 +18,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// From `server-cert.pem` and `server-key.pem` in `directory`. With `verify_peer` a client has to show a certificate
-    /// that `ca-cert.pem` there has signed (and `ca-crl.pem`, if it exists, has not revoked).
+    /// From `server-cert.pem` and `server-key.pem` in `directory`. With `verify_peer` a
+    /// client has to show a certificate that `ca-cert.pem` there has signed (and
+    /// `ca-crl.pem`, if it exists, has not revoked).
     ///
     /// # Errors
     /// A file is missing, cannot be read or does not fit the others; the text names it.

@@ -1,8 +1,9 @@
 //! An encrypted stream over a socket, for one thread that reads while others write.
 //!
-//! rustls keeps both directions' keys in one session, so encrypting and decrypting take turns; the socket is waited for
-//! without holding the session, so that reading never blocks writing. Writers take turns from the first byte that they
-//! encrypt to the last that they send: records must arrive in the order of their numbers.
+//! rustls keeps both directions' keys in one session, so encrypting and decrypting take
+//! turns; the socket is waited for without holding the session, so that reading never blocks
+//! writing. Writers take turns from the first byte that they encrypt to the last that they
+//! send: records must arrive in the order of their numbers.
 
 use crate::socket::Socket;
 use rustls::Connection;
@@ -187,8 +188,8 @@ fn explain(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), what)
 }
 
-/// A panic in another thread leaves a session that was not in the middle of anything that matters here: rustls
-/// refuses records out of order.
+/// A panic in another thread leaves a session that was not in the middle of anything that
+/// matters here: rustls refuses records out of order.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,6 @@
-//! Who is believed: certificates of `fixture/pki`, and of `fixture/stranger`, which has the same names in them but another
-//! authority. They never expire; openssl made the keys and certtool the rest.
+//! Who is believed: certificates of `fixture/pki`, and of `fixture/stranger`,
+//! which has the same names in them but another authority. They never expire;
+//! openssl made the keys and certtool the rest.
 
 use super::certificates::{all, identity, repaired};
 use super::{Client, Server, Socket};

@@ -44,8 +44,8 @@ impl ControlDevice {
         self.command(Control::StopDevice, device, &[], 0, "stopping")
     }
 
-    /// Removes a stopped device. Whoever still has it open keeps its number busy; that is not waited for where the kernel
-    /// lets us.
+    /// Removes a stopped device. Whoever still has it open keeps its number busy; that
+    /// is not waited for where the kernel lets us.
     pub(super) fn delete(&mut self, device: &DeviceInfo) -> Result<()> {
         if !device.is_unprivileged()
             && self.command(Control::DeleteDeviceLater, device, &[], 0, "removing").is_ok()
@@ -70,7 +70,8 @@ impl ControlDevice {
         }
     }
 
-    /// The owner of an unprivileged device shows that it may use it by its path, before everything else.
+    /// The owner of an unprivileged device shows that it may use it
+    /// by its path, before everything else.
     fn command(
         &mut self,
         command: Control,

@@ -1,12 +1,13 @@
 //! The ublk door: a block device, /dev/ublkbN, that the kernel has and this process answers for.
 //!
-//! Linux's user-space block devices (Documentation/block/ublk.rst; module `ublk_drv`, of which the form of Linux 6.4 is
-//! needed). A control device adds, starts, stops and removes; each queue has a thread, which takes requests from a ring and
-//! answers them. The kernel copies data between its pages and our buffers, so that decryption happens in place, and so that
-//! ordinary users may have such devices, where udev's rules let them.
+//! Linux's user-space block devices (Documentation/block/ublk.rst; module `ublk_drv`, of which
+//! the form of Linux 6.4 is needed). A control device adds, starts, stops and removes; each queue
+//! has a thread, which takes requests from a ring and answers them. The kernel copies data
+//! between its pages and our buffers, so that decryption happens in place, and so that ordinary
+//! users may have such devices, where udev's rules let them.
 //!
-//! When the process dies, the kernel takes the disk away with errors for whoever uses it. What stays behind is the device's
-//! number, which [`remove_dead`] frees.
+//! When the process dies, the kernel takes the disk away with errors for whoever uses it. What
+//! stays behind is the device's number, which [`remove_dead`] frees.
 //!
 //! | module     | what it knows                                       |
 //! |------------|-----------------------------------------------------|
@@ -43,7 +44,8 @@ pub struct Options {
     pub queues: u16,
     /// How many requests a queue holds at a time.
     pub depth: u16,
-    /// The largest request in bytes, a multiple of 4096. A queue may take as much memory as that, times its depth.
+    /// The largest request in bytes, a multiple of 4096. A queue may
+    /// take as much memory as that, times its depth.
     pub request_len: u32,
 }
 
@@ -69,7 +71,8 @@ impl Device {
     /// Adds a block device that shows `export`.
     ///
     /// # Errors
-    /// The kernel or the user's rights lack something, which is named; or the device cannot be started.
+    /// The kernel or the user's rights lack something, which is
+    /// named; or the device cannot be started.
     pub fn add(export: Export, options: Options) -> Result<Self> {
         let mut control = ControlDevice::open()?;
         let info = control.add(options.queues, options.depth, options.request_len)?;
@@ -115,7 +118,8 @@ impl Device {
         (0..self.info.queues).try_for_each(|_| readiness.recv().unwrap_or_else(|e| Err(io::Error::other(e))))
     }
 
-    /// After the disk has gone: the threads end, what they wrote is flushed, the number is given back. Only the first time.
+    /// After the disk has gone: the threads end, what they wrote is flushed, the
+    /// number is given back. Only the first time.
     fn conclude(&self) -> Result<()> {
         let mut removed = self.removed();
         if std::mem::replace(&mut *removed, true) {
@@ -151,7 +155,8 @@ impl Door for Device {
         format!("/dev/ublkb{}", self.info.id)
     }
 
-    /// One when a file system, a mapping or the like has the device for itself; other users are not seen.
+    /// One when a file system, a mapping or the like has the device
+    /// for itself; other users are not seen.
     fn clients(&self) -> usize {
         usize::from(matches!(claim(&self.place()), Err(Errno::BUSY)))
     }
@@ -206,8 +211,8 @@ impl Drop for Device {
     }
 }
 
-/// Frees the number of a device whose process has died, where `disk` (/dev/ublkbN) was its disk. Returns whether there was
-/// one.
+/// Frees the number of a device whose process has died, where `disk`
+/// (/dev/ublkbN) was its disk. Returns whether there was one.
 ///
 /// # Errors
 /// The kernel or the user's rights lack something.
@@ -273,7 +278,8 @@ fn claim(disk: &str) -> std::result::Result<OwnedFd, Errno> {
     rustix::fs::open(disk, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Opens a device that was just made: its node, and for ordinary users udev's rule, may take a moment.
+/// Opens a device that was just made: its node, and for ordinary
+/// users udev's rule, may take a moment.
 fn open_when_there(path: &Path) -> io::Result<File> {
     let until = Instant::now() + PATIENCE;
     loop {

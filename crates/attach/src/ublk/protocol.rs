@@ -37,7 +37,8 @@ impl Control {
         }
     }
 
-    /// `ublksrv_ctrl_cmd`. The buffer at `address` begins with the device's path where `path_len` is not 0.
+    /// `ublksrv_ctrl_cmd`. The buffer at `address` begins with the
+    /// device's path where `path_len` is not 0.
     pub(super) fn header(
         self,
         device: u32,

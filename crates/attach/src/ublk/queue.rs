@@ -1,4 +1,5 @@
-//! Serving one queue of a device: a thread takes requests and answers them, one [`Storage`] call each.
+//! Serving one queue of a device: a thread takes requests and answers
+//! them, one [`Storage`] call each.
 
 use super::protocol::{Operation, Request};
 use super::sys::{self, Queue};
@@ -7,7 +8,8 @@ use keyway_volume::Storage;
 use std::io::{self, ErrorKind};
 use std::sync::mpsc::Sender;
 
-/// Serves `queue` until its device is stopped. `ready` is told when requests can come, or why they cannot.
+/// Serves `queue` until its device is stopped. `ready` is told when
+/// requests can come, or why they cannot.
 pub(super) fn serve(mut queue: Queue, export: &Export, ready: &Sender<io::Result<()>>) -> io::Result<()> {
     sys::serve_block_device();
     let fetched = queue.fetch_all();

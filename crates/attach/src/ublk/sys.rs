@@ -1,5 +1,5 @@
-//! What ublk needs of the kernel beyond safe interfaces: io_uring's submission queue, and memory that the kernel reads
-//! and writes.
+//! What ublk needs of the kernel beyond safe interfaces: io_uring's submission
+//! queue, and memory that the kernel reads and writes.
 
 use super::protocol::{
     ABORTED, COMMIT_AND_FETCH, CONTROL_LEN, Control, DESCRIPTOR_LEN, FETCH, MOST_TAGS, Request, io_command,
@@ -20,8 +20,8 @@ impl ControlRing {
         IoUring::builder().build(1).map(Self)
     }
 
-    /// Runs a command and waits for its end. `buffer`, which the command reads and writes, begins with the device's path
-    /// of `path_len` bytes.
+    /// Runs a command and waits for its end. `buffer`, which the command reads and writes, begins
+    /// with the device's path of `path_len` bytes.
     pub(super) fn command(
         &mut self,
         control: &File,
@@ -39,8 +39,8 @@ impl ControlRing {
         bytes[..CONTROL_LEN].copy_from_slice(&command.header(device, address, len, data, path_len));
         let entry =
             opcode::UringCmd80::new(types::Fd(control.as_raw_fd()), command.opcode()).cmd(bytes).build();
-        // SAFETY: the command uses the descriptor and `len` bytes of the buffer, both borrowed until this function returns,
-        // and it does not return before the command has ended.
+        // SAFETY: the command uses the descriptor and `len` bytes of the buffer, both borrowed
+        // until this function returns, and it does not return before the command has ended.
         unsafe { self.0.submission().push(&entry) }
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         loop {
@@ -121,7 +121,8 @@ impl Queue {
     pub(super) fn request(&self, tag: u16) -> Request {
         assert!(tag < self.depth, "the kernel named a tag that it was not given");
         let at = usize::from(tag) * DESCRIPTOR_LEN;
-        // SAFETY: the mapping has `depth` descriptors, and the kernel does not change one while its request is not answered.
+        // SAFETY: the mapping has `depth` descriptors, and the kernel does not
+        // change one while its request is not answered.
         let bytes = unsafe { ptr::read_volatile(self.descriptors.start.as_ptr().add(at).cast()) };
         Request::from_bytes(&bytes)
     }
@@ -129,16 +130,16 @@ impl Queue {
     /// The first `len` bytes of the data of `tag`, whose request has come and is not answered.
     pub(super) fn buffer(&mut self, tag: u16, len: usize) -> &mut [u8] {
         assert!(tag < self.depth && len <= self.buffer_len, "a request is not longer than its buffer");
-        // SAFETY: the range lies in the mapping, which `self` owns. The kernel copies into and out of it while this thread is in
-        // a system call for this ring, when the borrow has ended.
+        // SAFETY: the range lies in the mapping, which `self` owns. The kernel copies into and out
+        // of it while this thread is in a system call for this ring, when the borrow has ended.
         unsafe {
             let start = self.buffers.start.as_ptr().add(usize::from(tag) * self.buffer_len);
             slice::from_raw_parts_mut(start, len)
         }
     }
 
-    /// Answers the request of `tag` with the number of bytes moved, or with a negative error number; it is sent by
-    /// [`Queue::wait`].
+    /// Answers the request of `tag` with the number of bytes moved, or with a negative
+    /// error number; it is sent by [`Queue::wait`].
     pub(super) fn answer(&mut self, tag: u16, result: i32) -> io::Result<()> {
         self.push(COMMIT_AND_FETCH, tag, result)
     }
@@ -150,8 +151,9 @@ impl Queue {
             .cmd(command)
             .build()
             .user_data(u64::from(tag));
-        // SAFETY: descriptor and buffer live as long as the ring: they belong to `self`, whose ring is dropped first, and the
-        // kernel copies the data of a request only on behalf of commands that the ring holds.
+        // SAFETY: descriptor and buffer live as long as the ring: they belong to `self`,
+        // whose ring is dropped first, and the kernel copies the data of a request only on
+        // behalf of commands that the ring holds.
         unsafe { self.ring.submission().push(&entry) }
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         self.waiting += 1;
@@ -159,9 +161,11 @@ impl Queue {
     }
 }
 
-/// Lets writes of this thread use the kernel's reserves: when memory is short, the kernel may wait for them.
+/// Lets writes of this thread use the kernel's reserves: when memory
+/// is short, the kernel may wait for them.
 pub(super) fn serve_block_device() {
-    // SAFETY: the call takes numbers only. Without the right to ask (CAP_SYS_RESOURCE) it changes nothing.
+    // SAFETY: the call takes numbers only. Without the right to ask
+    // (CAP_SYS_RESOURCE) it changes nothing.
     unsafe { libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0) };
 }
 

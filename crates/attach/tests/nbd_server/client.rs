@@ -184,15 +184,16 @@ impl Client {
         answer.data.into_iter().flat_map(|(_, bytes)| bytes).collect()
     }
 
-    /// The next answer, which has to be to `cookie`. A simple one carries `simple` bytes if it is no failure.
+    /// The next answer, which has to be to `cookie`. A simple one
+    /// carries `simple` bytes if it is no failure.
     pub(crate) fn answer(&mut self, simple: u64, cookie: u64) -> Answer {
         let answer = self.any_answer(|_| simple);
         assert_eq!(answer.cookie, cookie);
         answer
     }
 
-    /// The next answer to whichever request; `simple` knows how long a simple one's data is. Chunks of several answers must
-    /// not be mixed.
+    /// The next answer to whichever request; `simple` knows how long a simple one's data is.
+    /// Chunks of several answers must not be mixed.
     pub(crate) fn any_answer(&mut self, simple: impl Fn(u64) -> u64) -> Answer {
         let mut answer = Answer::default();
         loop {

@@ -40,7 +40,8 @@ fn a05_a_stranger_that_has_to_go_is_told_so() {
     let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
     for (last, replies) in [(option::ABORT, 1), (option::EXPORT_NAME, 0)] {
         let deadline = Instant::now() + PATIENCE;
-        // (On a machine that has much to do, all of the moment may pass before the client has its turn.)
+        // (On a machine that has much to do, all of the moment may
+        // pass before the client has its turn.)
         let attempts = || (Instant::now() < deadline).then(|| crowded_out(&door, last));
         let answer = std::iter::from_fn(attempts).find_map(Result::ok).expect("nobody was told");
         assert_eq!(answer.len(), replies * OptionReply::SIZE, "{last}");
@@ -48,7 +49,8 @@ fn a05_a_stranger_that_has_to_go_is_told_so() {
     door.stop().unwrap();
 }
 
-/// What a client gets for its `last` option, once it was told that it has to go. Until then it gets what it asks for.
+/// What a client gets for its `last` option, once it was told that it
+/// has to go. Until then it gets what it asks for.
 fn crowded_out(door: &Listening, last: u32) -> io::Result<Vec<u8>> {
     let mut client = begin_tcp(door);
     let _crowd: Vec<TcpStream> = (0..32).map(|_| connect_tcp(door)).collect();

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Memory with a bad spot, on a device that has no room left behind a certain place, and that takes its time.
+/// Memory with a bad spot, on a device that has no room left behind a
+/// certain place, and that takes its time.
 struct Worn {
     memory: Memory,
     bad: Range<u64>,
@@ -41,7 +42,8 @@ impl Storage for Worn {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        // The longer a write waits the earlier it began: writes that are not held in order overtake each other.
+        // The longer a write waits the earlier it began: writes that
+        // are not held in order overtake each other.
         thread::sleep(self.pause * u32::from(255 - buf.first().copied().unwrap_or(0)));
         if offset + buf.len() as u64 > self.full_from {
             return Err(io::Error::from_raw_os_error(28));

@@ -144,8 +144,8 @@ fn more_clients_than_allowed_are_turned_away_and_the_others_go_on() {
     door.stop().unwrap();
 }
 
-/// A client of a network that stops in the middle of a request, that takes no replies, or that asks for nothing, is
-/// dropped; one on a Unix socket is waited for.
+/// A client of a network that stops in the middle of a request, that takes no replies, or that asks
+/// for nothing, is dropped; one on a Unix socket is waited for.
 #[test]
 fn a05_a_networks_client_that_stops_is_dropped() {
     let soon = Duration::from_millis(300);
@@ -188,7 +188,8 @@ fn a05_a_networks_client_that_stops_is_dropped() {
     assert!(bytes.iter().all(|byte| *byte == 5), "half a write was done");
 }
 
-/// A hundred clients that have sent 31 of 32 MiB each: they share what memory there is, and keep nobody else out.
+/// A hundred clients that have sent 31 of 32 MiB each: they share
+/// what memory there is, and keep nobody else out.
 #[test]
 fn a05_all_clients_share_the_memory_that_there_is() {
     let place = Place::new("memory");

@@ -1,5 +1,5 @@
-//! Many requests under way at a time, of a byte to 32 MiB, over several connections, in all three forms of headers:
-//! every byte is compared with a shadow of random data.
+//! Many requests under way at a time, of a byte to 32 MiB, over several connections, in all three
+//! forms of headers: every byte is compared with a shadow of random data.
 
 use crate::client::{Client, Handshake, export};
 use keyway_attach::nbd::protocol::transmission::{MAX_HEADER, chunk, command};
@@ -62,7 +62,8 @@ fn a02_small_replies_stay_out_of_long_ones() {
     });
 }
 
-/// Sends requests about its own region as long as few bytes are under way, and compares what comes back.
+/// Sends requests about its own region as long as few bytes are under
+/// way, and compares what comes back.
 fn pipeline(client: Client, number: usize, shadow: &mut [u8]) {
     let start = number * REGION;
     let mut sender = client.another();
@@ -233,7 +234,8 @@ impl Random {
             .for_each(|chunk| chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]));
     }
 
-    /// A part of a region: as often of bytes as of kilobytes and megabytes, and now and then as long as may be.
+    /// A part of a region: as often of bytes as of kilobytes and
+    /// megabytes, and now and then as long as may be.
     fn range(&mut self) -> Range<usize> {
         let most = MAX_PAYLOAD as usize;
         let len = match self.next() % 32 {

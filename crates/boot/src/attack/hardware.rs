@@ -1,4 +1,5 @@
-//! What an attacker may own or rent, with published rates. A row's sources stand in docs/COST.md under its name.
+//! What an attacker may own or rent, with published rates. A row's
+//! sources stand in docs/COST.md under its name.
 
 /// A device.
 #[derive(Debug, PartialEq)]

@@ -1,5 +1,5 @@
-//! Flattened device trees (Devicetree Specification v0.4, chapter 5): what boot loaders and kernels read their hardware from, and what FIT
-//! images are packed in. Big-endian.
+//! Flattened device trees (Devicetree Specification v0.4, chapter 5): what boot loaders and kernels
+//! read their hardware from, and what FIT images are packed in. Big-endian.
 //!
 //! ```text
 //! 0   d0 0d fe ed            20  version (17)
@@ -10,10 +10,12 @@
 //!     memory
 //! ```
 //!
-//! Reserved memory: pairs of 64-bit address and length, the last 0, 0. Structure: words; 1 begins a node (its name, a zero, zeros to a multiple
-//! of four), 2 ends it, 3 is a property (length, offset of its name in the strings, value, zeros), 4 nothing, 9 the end.
+//! Reserved memory: pairs of 64-bit address and length, the last 0, 0. Structure: words; 1 begins a
+//! node (its name, a zero, zeros to a multiple of four), 2 ends it, 3 is a property (length, offset
+//! of its name in the strings, value, zeros), 4 nothing, 9 the end.
 
-//! A tree that was read borrows names and values from its blob: many properties may have one name, and none of them a copy of it.
+//! A tree that was read borrows names and values from its blob: many properties
+//! may have one name, and none of them a copy of it.
 
 mod reader;
 mod writer;
@@ -157,7 +159,8 @@ mod tests {
         assert_eq!((tree.root.number("#address-cells"), child.number("data")), (Some(1), None));
     }
 
-    /// 40,000 properties that share a name of 500 KB: a blob of a megabyte that says twenty gigabytes.
+    /// 40,000 properties that share a name of 500 KB: a blob of a
+    /// megabyte that says twenty gigabytes.
     #[test]
     fn a09_names_are_borrowed_and_short() {
         let blob = |length: usize, count: usize| {

@@ -202,8 +202,10 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 const HEADER: usize = 40;
 /// U-Boot and libfdt have limits like this.
 const DEEPEST: usize = 64;
-/// The specification has names of at most 31 bytes, Linux's trees some that are twice as long. Properties share their names in the blob:
-/// without a limit a megabyte of properties of one name of a megabyte is terabytes to be looked through.
+/// The specification has names of at most 31 bytes, Linux's trees some that are twice as long.
+/// Properties share their names in the blob: without a limit a megabyte of properties of one name
+/// of a megabyte is terabytes to be looked through.
 const LONGEST_NAME: usize = 256;
-/// Trees of the largest boards have some tens of thousands. In memory each takes up to twenty times its room in the blob.
+/// Trees of the largest boards have some tens of thousands. In memory each
+/// takes up to twenty times its room in the blob.
 const MOST_THINGS: usize = 1 << 18;

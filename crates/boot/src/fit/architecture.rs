@@ -1,11 +1,13 @@
-//! What an image node says it is for (`arch`) beside what its data is for. U-Boot believes the node, and starts nothing else.
+//! What an image node says it is for (`arch`) beside what its data is for.
+//! U-Boot believes the node, and starts nothing else.
 
 use super::{Error, IMAGES};
 use crate::architecture::Architecture;
 use crate::fdt::Node;
 use crate::initramfs::Contained;
 
-/// Refuses a kernel or an initramfs of another architecture than the node says. What does not tell is taken.
+/// Refuses a kernel or an initramfs of another architecture than the
+/// node says. What does not tell is taken.
 pub(super) fn check(image: &Node) -> Result<(), Error> {
     let (Some(stated), Some(data)) = (image.text("arch"), image.property("data")) else { return Ok(()) };
     if !Architecture::is_known_to_uboot(stated) {

@@ -1,4 +1,5 @@
-//! A FIT image's tree from its pieces: a kernel, perhaps a ramdisk, device trees with a configuration each.
+//! A FIT image's tree from its pieces: a kernel, perhaps a ramdisk,
+//! device trees with a configuration each.
 
 use super::{CONFIGURATIONS, Error, IMAGES};
 use crate::fdt::{Node, Tree};
@@ -66,8 +67,9 @@ impl Parts {
         Ok(Tree { root, ..Tree::default() })
     }
 
-    /// What U-Boot is to unpack the kernel with. Where it is to place an arm64 kernel by itself it looks into the kernel's own header, which
-    /// must not be packed for that ("Bad Linux ARM64 Image magic!").
+    /// What U-Boot is to unpack the kernel with. Where it is to place an arm64
+    /// kernel by itself it looks into the kernel's own header, which must not be
+    /// packed for that ("Bad Linux ARM64 Image magic!").
     fn compression(&self) -> Result<&'static str, Error> {
         use Compression::{Bzip2, Gzip, Lzma, Zstd};
         let (kernel, is_arm64) = (&self.kernel.data, self.arch == "arm64");

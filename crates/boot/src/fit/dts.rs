@@ -1,11 +1,13 @@
-//! Device tree sources, as much of them as image sources (.its) use: Devicetree Specification v0.4, chapter 6.
+//! Device tree sources, as much of them as image sources (.its) use:
+//! Devicetree Specification v0.4, chapter 6.
 //!
 //! ```text
 //! /dts-v1/;
 //! / { name = "text", <1 0x2>, [00 ff], /incbin/("file"), /incbin/("file", offset, length); flag; node@1 { … }; };
 //! ```
 //!
-//! Comments are C's and C++'s; /memreserve/ is read. Not read: labels' references, includes, deletions, expressions: image sources have none.
+//! Comments are C's and C++'s; /memreserve/ is read. Not read: labels' references, includes,
+//! deletions, expressions: image sources have none.
 
 use crate::fdt::{Node, Tree};
 use std::fmt;

@@ -1,5 +1,6 @@
-//! FIT images (Flattened Image Tree; U-Boot, doc/usage/fit/source_file_format.rst): a device tree whose nodes hold kernels, ramdisks and device
-//! trees with their hashes, and configurations that name which of them boot together.
+//! FIT images (Flattened Image Tree; U-Boot, doc/usage/fit/source_file_format.rst): a device
+//! tree whose nodes hold kernels, ramdisks and device trees with their hashes, and
+//! configurations that name which of them boot together.
 //!
 //! ```text
 //! /            description, timestamp, #address-cells
@@ -7,7 +8,8 @@
 //!   configurations   default; conf-1: kernel, ramdisk, fdt
 //! ```
 //!
-//! Data may stand behind the tree instead ("external"): data-offset counts from the tree's end, to a multiple of four; data-size.
+//! Data may stand behind the tree instead ("external"): data-offset counts from
+//! the tree's end, to a multiple of four; data-size.
 
 mod architecture;
 mod build;

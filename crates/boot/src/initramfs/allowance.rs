@@ -1,5 +1,5 @@
-//! How much an image may make its reader do: a megabyte that unpacks to gigabytes, or to millions of names, is no image that any machine
-//! boots with.
+//! How much an image may make its reader do: a megabyte that unpacks to gigabytes, or to millions
+//! of names, is no image that any machine boots with.
 
 use super::cpio::Entry;
 use std::io::{self, BufRead, Read};
@@ -72,9 +72,11 @@ impl<R: BufRead> Read for Limited<'_, R> {
     }
 }
 
-/// Microcode, early archives, what users append: ten are many. Each may ask for an unpacker with tens of megabytes.
+/// Microcode, early archives, what users append: ten are many. Each
+/// may ask for an unpacker with tens of megabytes.
 const MOST_PARTS: u32 = 1 << 12;
-/// Programs and modules pack to a fifth; an image with empty disks in it to less. Unpackers' formats reach 1:1000 and 1:30000.
+/// Programs and modules pack to a fifth; an image with empty disks in it to
+/// less. Unpackers' formats reach 1:1000 and 1:30000.
 const MOST_TIMES: u64 = 64;
 /// Small images may hold a large file of zeros.
 const ALWAYS_UNPACKED: u64 = 256 << 20;

@@ -1,8 +1,10 @@
-//! An image with one more archive. What was there stays as it is, byte for byte: the kernel unpacks archives one after the other, each
-//! packed in its own way or not at all (Linux, init/initramfs.c `unpack_to_rootfs`).
+//! An image with one more archive. What was there stays as it is, byte for byte: the
+//! kernel unpacks archives one after the other, each packed in its own way or not at
+//! all (Linux, init/initramfs.c `unpack_to_rootfs`).
 //!
-//! Between the two stand zeros. A plain archive has to start at a multiple of four; LZ4's legacy frames end with a zero word or with
-//! the image; and so many tools pad to 512 bytes that loaders are used to it.
+//! Between the two stand zeros. A plain archive has to start at a multiple of
+//! four; LZ4's legacy frames end with a zero word or with the image; and so many
+//! tools pad to 512 bytes that loaders are used to it.
 
 use super::{Compression, UBOOT_HEADER, UBOOT_MAGIC};
 use crate::uboot;
@@ -54,12 +56,14 @@ impl Packing {
     }
 }
 
-/// Whether an image with something added begins with the original, byte for byte: U-Boot's header in front changes.
+/// Whether an image with something added begins with the original,
+/// byte for byte: U-Boot's header in front changes.
 pub fn is_beginning(original: &[u8]) -> bool {
     !original.starts_with(UBOOT_MAGIC)
 }
 
-/// `original` with `added`, an archive, behind it. U-Boot's header in front is made anew: it counts bytes and has their checksum.
+/// `original` with `added`, an archive, behind it. U-Boot's header in front is
+/// made anew: it counts bytes and has their checksum.
 pub fn append(original: Vec<u8>, added: &[u8]) -> Result<Appended, uboot::Error> {
     let header = if is_beginning(&original) { None } else { Some(uboot::Header::parse(&original)?) };
     let mut image = original;

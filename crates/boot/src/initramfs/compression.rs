@@ -1,4 +1,5 @@
-//! What images and modules are packed with, by their first bytes; all of it in Rust, read as a stream.
+//! What images and modules are packed with, by their first bytes; all
+//! of it in Rust, read as a stream.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -83,7 +84,8 @@ impl Compression {
     }
 }
 
-/// One byte at a time: the reader of .lzma takes more than it needs into its own buffer, and what follows must not get lost there.
+/// One byte at a time: the reader of .lzma takes more than it needs into its own
+/// buffer, and what follows must not get lost there.
 struct Bytewise<'a, 'b>(&'a mut &'b [u8]);
 
 impl Read for Bytewise<'_, '_> {

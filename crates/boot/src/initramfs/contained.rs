@@ -1,7 +1,8 @@
 //! For which machine an image is: by the programs and kernel modules in it.
 //!
-//! Firmware is for other processors than the one that boots, and the program that Keyway put in is the one that may be wrong: neither
-//! counts. Of programs the majority does, since a stray one decides nothing; modules are one kernel's.
+//! Firmware is for other processors than the one that boots, and the program that Keyway put in
+//! is the one that may be wrong: neither counts. Of programs the majority does, since a stray
+//! one decides nothing; modules are one kernel's.
 
 use super::cpio::Entry;
 use super::{Error, Wanted, layout, walk_parts};
@@ -52,8 +53,8 @@ impl Contained {
         self.programs.is_empty() && self.modules.is_empty()
     }
 
-    /// Whether `program` runs where this does: what the modules' kernel runs, else what most programs are. Where nothing is known
-    /// nothing speaks against it.
+    /// Whether `program` runs where this does: what the modules' kernel runs, else what most
+    /// programs are. Where nothing is known nothing speaks against it.
     pub fn takes(&self, program: Architecture) -> bool {
         match (most(&self.modules), most(&self.programs)) {
             (Some(kernel), _) => kernel.runs(program),

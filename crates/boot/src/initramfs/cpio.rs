@@ -1,4 +1,5 @@
-//! "newc" cpio archives (Linux, Documentation/driver-api/early-userspace/buffer-format.rst), read as a stream.
+//! "newc" cpio archives (Linux,
+//! Documentation/driver-api/early-userspace/buffer-format.rst), read as a stream.
 //!
 //! ```text
 //! 0    6   "070701", or "070702" with a checksum
@@ -13,7 +14,8 @@ use super::writer;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-/// Reads one archive after the other from a stream. Reading from it gives the content of the current entry.
+/// Reads one archive after the other from a stream. Reading from it
+/// gives the content of the current entry.
 #[derive(Debug)]
 pub struct Archive<R> {
     input: R,
@@ -35,7 +37,8 @@ pub struct Entry {
     pub size: u64,
     /// How many names it has.
     pub links: u32,
-    /// Which thing it is a name of, when it has several: the inode, and the device (two numbers) that it is on.
+    /// Which thing it is a name of, when it has several: the inode,
+    /// and the device (two numbers) that it is on.
     pub identity: (u32, u32, u32),
     /// A device node's numbers.
     pub special: (u32, u32),
@@ -67,7 +70,8 @@ impl<R: BufRead> Archive<R> {
         Self { input, position: 0, left: 0, padding: 0 }
     }
 
-    /// The next entry, over what is left of this one. `None` at the trailer, or where the stream ends between entries.
+    /// The next entry, over what is left of this one. `None` at the
+    /// trailer, or where the stream ends between entries.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.skip()?;
         if self.peek()?.is_empty() {

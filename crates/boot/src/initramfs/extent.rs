@@ -1,12 +1,14 @@
-//! Where a packed part of an image ends, without unpacking it: what stands behind it can then be read at once.
+//! Where a packed part of an image ends, without unpacking it: what
+//! stands behind it can then be read at once.
 //!
-//! Only formats that say it: zstd's frames are blocks with their lengths (RFC 8878, 3.1.1), an .xz file that ends with the image has an
-//! index of its blocks (The .xz File Format, 2.1.2 and 4).
+//! Only formats that say it: zstd's frames are blocks with their lengths (RFC 8878, 3.1.1), an .xz
+//! file that ends with the image has an index of its blocks (The .xz File Format, 2.1.2 and 4).
 
 use super::Compression;
 
 impl Compression {
-    /// How many bytes of `part` are packed as this, where that can be seen; zeros may follow, and other parts.
+    /// How many bytes of `part` are packed as this, where that can be
+    /// seen; zeros may follow, and other parts.
     pub(super) fn extent(self, part: &[u8]) -> Option<usize> {
         match self {
             Self::Zstd => zstd(part),

@@ -1,4 +1,5 @@
-//! What Keyway's archive in an initramfs holds: the agreement between whoever makes the image and `keyway`, which the kernel runs in it.
+//! What Keyway's archive in an initramfs holds: the agreement between whoever makes the
+//! image and `keyway`, which the kernel runs in it.
 //!
 //! ```text
 //! /init                  link to /keyway/keyway. A link, because the kernel then removes what stood there; a file would be
@@ -17,7 +18,8 @@
 //! /keyway/modules.d/…    these modules, unpacked, whatever they were packed with
 //! ```
 //!
-//! Nothing is put elsewhere into an image that exists: a directory of ours in the place of a link (/lib → usr/lib) would replace it.
+//! Nothing is put elsewhere into an image that exists: a directory of ours in the
+//! place of a link (/lib → usr/lib) would replace it.
 
 use super::writer::{Node, Tree};
 use crate::crypttab::Entry;
@@ -61,8 +63,8 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// What is appended to an image whose own /init is this; an image that is to stand alone has none, and gets the
-    /// directories and the console that a kernel needs.
+    /// What is appended to an image whose own /init is this; an image that is to stand alone has
+    /// none, and gets the directories and the console that a kernel needs.
     pub fn tree(&self, original_init: Option<Node>) -> Tree {
         let mut tree = Tree::default();
         match original_init {

@@ -82,7 +82,8 @@ impl Listing {
     }
 }
 
-/// SHA-256 over the pieces of a content, each behind the digest so far: what differs, differs. No content has to be in memory for it.
+/// SHA-256 over the pieces of a content, each behind the digest so far: what differs,
+/// differs. No content has to be in memory for it.
 fn digest(content: &mut dyn Read) -> io::Result<Vec<u8>> {
     let (mut digest, mut piece) = (Vec::new(), Vec::new());
     while content.take(PIECE).read_to_end(&mut piece)? > 0 {

@@ -1,11 +1,13 @@
-//! LZ4's legacy frames, the only ones that the kernel reads (lib/decompress_unlz4.c; LZ4 Frame Format, "Legacy frame").
+//! LZ4's legacy frames, the only ones that the kernel reads
+//! (lib/decompress_unlz4.c; LZ4 Frame Format, "Legacy frame").
 //!
 //! ```text
 //! 0   4   02 21 4c 18
 //! then for each block: 4 bytes little-endian its length; so much of LZ4, which unpacks to at most 8 MiB
 //! ```
 //!
-//! Nothing says where it ends: with the input, with a length of zero (padding), or with the next frame's magic.
+//! Nothing says where it ends: with the input, with a length of zero
+//! (padding), or with the next frame's magic.
 
 use std::io::{self, Read};
 
@@ -15,7 +17,8 @@ pub(super) const MAGIC: &[u8] = &[0x02, 0x21, 0x4c, 0x18];
 /// Unpacks one frame.
 pub(super) struct Reader<'a, 'b> {
     packed: &'a mut &'b [u8],
-    /// As long as the longest block could be so far; never made shorter, since making it longer again costs more than small blocks do.
+    /// As long as the longest block could be so far; never made shorter, since making it
+    /// longer again costs more than small blocks do.
     block: Vec<u8>,
     /// Of the block that is there: what was read, and where it ends.
     read: usize,

@@ -1,7 +1,8 @@
-//! Initramfs images as boot loaders hand them over: cpio archives one behind the other, plain or packed, with zeros between,
-//! and in front of them perhaps U-Boot's header.
+//! Initramfs images as boot loaders hand them over: cpio archives one behind the other, plain or
+//! packed, with zeros between, and in front of them perhaps U-Boot's header.
 //!
-//! (Linux, init/initramfs.c `unpack_to_rootfs`; U-Boot's "legacy" header is 64 bytes and starts with 27051956.)
+//! (Linux, init/initramfs.c `unpack_to_rootfs`; U-Boot's "legacy"
+//! header is 64 bytes and starts with 27051956.)
 
 //!
 //! ```text
@@ -80,7 +81,8 @@ enum Wanted {
 
 type Visitor<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<Wanted> + 'a;
 
-/// Calls `visit` for each entry of each archive with the number of its part, until it wants nothing more from that part of the image.
+/// Calls `visit` for each entry of each archive with the number of its part, until it
+/// wants nothing more from that part of the image.
 fn walk_parts(
     image: &[u8],
     visit: &mut dyn FnMut(usize, &Entry, &mut dyn Read) -> io::Result<Wanted>,
@@ -128,13 +130,15 @@ fn packed<'a>(
     if let (Wanted::NothingMore, Some(extent)) = (wanted, extent) {
         return Ok(&part[extent..]);
     }
-    // What follows the last archive belongs to the packed part; where that ends the next part starts.
+    // What follows the last archive belongs to the packed part; where
+    // that ends the next part starts.
     io::copy(&mut after, &mut io::sink()).map_err(|source| Error::Unpack { at, source })?;
     drop(after);
     Ok(rest)
 }
 
-/// All archives of a stream, or where the visitor may stop, those until it wants nothing more. What is left of the stream.
+/// All archives of a stream, or where the visitor may stop, those until it
+/// wants nothing more. What is left of the stream.
 fn archives<R: BufRead>(
     input: R,
     visit: &mut Visitor<'_>,

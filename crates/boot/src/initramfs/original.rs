@@ -1,14 +1,16 @@
 //! The /init that an image has: the kernel runs the one that is unpacked last.
 //!
-//! Of a packed part whose end can be seen only what stands in front of /init and of the first program is unpacked. The tools that make images sort names, so
-//! that it comes before the modules; none puts a second archive with another /init into the same packed part.
+//! Of a packed part whose end can be seen only what stands in front of /init and of the first
+//! program is unpacked. The tools that make images sort names, so that it comes before the modules;
+//! none puts a second archive with another /init into the same packed part.
 
 use super::cpio::Entry;
 use super::writer::Node;
 use super::{Contained, Error, Wanted, layout, walk_parts};
 use std::io::{self, Read};
 
-/// The file or link that the kernel would run; `None` where the image has none, or one of another kind.
+/// The file or link that the kernel would run; `None` where the image
+/// has none, or one of another kind.
 ///
 /// Of an image that Keyway added to already it is the one that was there before.
 pub fn original_init(image: &[u8]) -> Result<Option<Node>, Error> {

@@ -1,5 +1,5 @@
-//! Writes "newc" cpio archives (see [`super::cpio`]) that depend on nothing but what is in them: sorted, owned by root, without
-//! times, with inode numbers in order.
+//! Writes "newc" cpio archives (see [`super::cpio`]) that depend on nothing but what is in them:
+//! sorted, owned by root, without times, with inode numbers in order.
 
 use super::cpio::{HEADER, TRAILER};
 use std::collections::BTreeMap;
@@ -44,7 +44,8 @@ impl Node {
 }
 
 impl Tree {
-    /// Adds a name, which replaces what it stood for. Directories above it that are not there yet come with it.
+    /// Adds a name, which replaces what it stood for. Directories
+    /// above it that are not there yet come with it.
     pub fn add(&mut self, name: &str, node: Node) {
         let name = name.trim_start_matches("./").trim_matches('/');
         for (at, _) in name.match_indices('/') {

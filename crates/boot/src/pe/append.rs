@@ -1,5 +1,6 @@
-//! Sections put behind those that an image has: their rows into the room that the headers have, their content behind the file, their
-//! addresses behind the last one's, sizes and checksum made right.
+//! Sections put behind those that an image has: their rows into the room that
+//! the headers have, their content behind the file, their addresses behind
+//! the last one's, sizes and checksum made right.
 
 use super::{Error, Image, ROW, short, word};
 
@@ -93,7 +94,8 @@ fn set(file: &mut [u8], at: usize, value: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The sum of all 16-bit words with the carries added in, and the file's length (imagehlp's CheckSumMappedFile).
+/// The sum of all 16-bit words with the carries added in, and the
+/// file's length (imagehlp's CheckSumMappedFile).
 fn checksum(file: &[u8]) -> u32 {
     let mut sum = 0_u64;
     for at in (0..file.len()).step_by(2) {

@@ -1,5 +1,5 @@
-//! PE32+ images, as much as a unified kernel image needs (Microsoft, "PE Format"; UAPI, "Unified Kernel Image"): sections are listed, and
-//! appended to a stub that finds them by their names.
+//! PE32+ images, as much as a unified kernel image needs (Microsoft, "PE Format"; UAPI, "Unified
+//! Kernel Image"): sections are listed, and appended to a stub that finds them by their names.
 //!
 //! ```text
 //! 60   4  where "PE\0\0" stands; behind it the COFF header

@@ -1,4 +1,5 @@
-//! Unified kernel images (UAPI, "Unified Kernel Image"; systemd-stub(7)): a stub with kernel, initramfs, command line as sections.
+//! Unified kernel images (UAPI, "Unified Kernel Image"; systemd-stub(7)): a stub
+//! with kernel, initramfs, command line as sections.
 
 use super::{Error, Image, NewSection, append};
 use crate::architecture::Architecture;
@@ -22,7 +23,8 @@ pub struct Unified {
 }
 
 impl Unified {
-    /// The stub with everything; the kernel comes last, so that it has room behind it to unpack itself.
+    /// The stub with everything; the kernel comes last, so that it
+    /// has room behind it to unpack itself.
     pub fn image(&self, stub: &[u8]) -> Result<Vec<u8>, Error> {
         let machine = Image::parse(stub)?.machine;
         let part = |section, why: &str| Error::Part { section, why: why.to_owned() };
@@ -60,7 +62,8 @@ impl Unified {
     }
 }
 
-/// The release of an x86 kernel: its boot header says where the text stands (Linux, Documentation/arch/x86/boot.rst).
+/// The release of an x86 kernel: its boot header says where the text
+/// stands (Linux, Documentation/arch/x86/boot.rst).
 pub fn uname(kernel: &[u8]) -> Option<String> {
     if kernel.get(0x202..)?.first_chunk::<4>()? != b"HdrS" {
         return None;

@@ -1,5 +1,6 @@
-//! From an argument vector to [`Args`], with popt's habits: options stand before, between and after the command and
-//! its operands, `--name=value` and `--name value` are the same, letters can be bundled, `--` ends the options.
+//! From an argument vector to [`Args`], with popt's habits: options stand before, between and
+//! after the command and its operands, `--name=value` and `--name value` are the same,
+//! letters can be bundled, `--` ends the options.
 
 use super::shared;
 use super::suggest::nearest;
@@ -51,7 +52,8 @@ pub(crate) fn parse(mut argv: impl Iterator<Item = OsString>) -> Result<Invocati
     run_command(program, command, alias, rest)
 }
 
-/// "cryptsetup" when called by that name (or started in the background by a process that was), else "keyway".
+/// "cryptsetup" when called by that name (or started in the
+/// background by a process that was), else "keyway".
 pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
     match Path::new(argv0).file_name() {
         Some(name) if name == "cryptsetup" || name == session::OF_CRYPTSETUP => "cryptsetup",

@@ -1,6 +1,7 @@
 //! Options that more than one command takes, named once.
 //!
-//! Names and letters are cryptsetup's; the words are ours. Options of one command only stand in its own file.
+//! Names and letters are cryptsetup's; the words are ours. Options of
+//! one command only stand in its own file.
 
 use super::table::{Group, Kind, Opt};
 
@@ -106,7 +107,8 @@ pub(crate) static VERIFY_PASSPHRASE: Opt =
 pub(crate) static TIMEOUT: Opt =
     option("timeout", Some('t'), "SECONDS", U32, "Give up waiting for a prompt or a server.", SERVER_TIMEOUT);
 
-/// One word for both: whoever runs this without a person in front of it wants an end to all waiting.
+/// One word for both: whoever runs this without a person in front of
+/// it wants an end to all waiting.
 const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server is given up when it has brought nothing, or next to \
      nothing, for so long: http, https and s3 after 60 seconds, repetitions included; nbd after 15 seconds of connecting, \
      or 120 without an answer, where a read is asked once more over a new connection. With this option it is as many \
@@ -281,7 +283,8 @@ pub(crate) static PROGRESS_FREQUENCY: Opt =
     option("progress-frequency", None, "SECONDS", U32, "Seconds between progress lines.", "");
 pub(crate) static PROGRESS_JSON: Opt = flag("progress-json", None, "Progress as JSON lines.", "");
 
-// ---- taken so that cryptsetup's scripts run; without effect where a command has no use for them ----
+// ---- taken so that cryptsetup's scripts run; without effect where a
+// command has no use for them ----
 
 pub(crate) static JSON_FILE: Opt =
     option("json-file", None, "FILE", Kind::Path, "Where a token's JSON is read or written.", "");

@@ -10,7 +10,8 @@ pub(crate) fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>
         .map(|(_, c)| c)
 }
 
-/// Edit distance: insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+/// Edit distance: insertions, deletions, substitutions and swaps of
+/// neighbours (optimal string alignment).
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

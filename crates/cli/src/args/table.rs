@@ -29,7 +29,8 @@ pub(crate) enum Kind {
     Text,
     /// A file name.
     Path,
-    /// A whole number up to the given one; hexadecimal with 0x and octal with 0, as cryptsetup takes them.
+    /// A whole number up to the given one; hexadecimal with 0x and
+    /// octal with 0, as cryptsetup takes them.
     Number(u64),
     /// A number of bytes, with an optional unit: s (512), K, M, G, T or KiB … (1024), KB … (1000).
     Size,
@@ -55,7 +56,8 @@ pub(crate) struct Operand {
     pub(crate) help: &'static str,
 }
 
-/// Another name for a command; cryptsetup's old names also fix the type ("luksOpen" is `open --type luks`).
+/// Another name for a command; cryptsetup's old names also fix the
+/// type ("luksOpen" is `open --type luks`).
 #[derive(Debug)]
 pub(crate) struct Alias {
     /// The name.
@@ -118,8 +120,8 @@ pub(crate) struct Command {
     pub(crate) about: &'static str,
     /// Paragraphs for the man page, separated by empty lines.
     pub(crate) man: &'static str,
-    /// Its options in the order of help, in one list or several. Those that every command takes (`shared::EVERYWHERE`) are not
-    /// repeated.
+    /// Its options in the order of help, in one list or several. Those that every command
+    /// takes (`shared::EVERYWHERE`) are not repeated.
     pub(crate) options: &'static [&'static [&'static Opt]],
     /// Examples, at most a few.
     pub(crate) examples: &'static [Example],
@@ -152,8 +154,8 @@ mod tests {
     use crate::command::COMMANDS;
     use std::collections::BTreeMap;
 
-    /// The parser looks for the command before it knows which table applies: an option must take a value in all tables
-    /// or in none, and a letter must stand for options of one kind.
+    /// The parser looks for the command before it knows which table applies: an option must take a
+    /// value in all tables or in none, and a letter must stand for options of one kind.
     #[test]
     fn tables_agree_on_what_takes_a_value() {
         let (mut longs, mut letters) = (BTreeMap::new(), BTreeMap::new());

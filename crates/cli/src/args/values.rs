@@ -60,7 +60,8 @@ impl Args {
         Ok(args)
     }
 
-    /// What was given for these options, for another command line: every value of those that add up.
+    /// What was given for these options, for another command line:
+    /// every value of those that add up.
     pub(crate) fn handed_on(&self, options: &[&'static Opt]) -> Vec<Preset> {
         let values = |option: &'static Opt| match option.takes_value() {
             true => self.all(option).into_iter().map(|value| (option, value.to_owned())).collect(),

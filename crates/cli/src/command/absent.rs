@@ -1,4 +1,5 @@
-//! cryptsetup's commands that this build lacks: each says so in one line and names what works instead.
+//! cryptsetup's commands that this build lacks: each says so in one
+//! line and names what works instead.
 
 use crate::args::{Args, Command, Group, Kind, Operand, Opt, shared};
 use crate::failure::{Exit, Failure, Result};

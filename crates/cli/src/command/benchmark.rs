@@ -1,5 +1,6 @@
-//! `benchmark`: what key derivation and ciphers do on this machine, in this process, in cryptsetup's layout; beside it, in columns of their
-//! own, what the kernel's ciphers do where AF_ALG reaches them.
+//! `benchmark`: what key derivation and ciphers do on this machine, in this
+//! process, in cryptsetup's layout; beside it, in columns of their own, what the
+//! kernel's ciphers do where AF_ALG reaches them.
 
 use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::failure::{Exit, Failure, Result};
@@ -240,7 +241,8 @@ fn number(number: u64) -> Value {
     Value::Number(number.to_string())
 }
 
-/// "aes-xts" alone means its usual IV. The crypto API's names have dashes of their own and stay as they are.
+/// "aes-xts" alone means its usual IV. The crypto API's names have
+/// dashes of their own and stay as they are.
 fn full_spec(cipher: &str) -> String {
     let named_by_parts = !cipher.starts_with("capi:") && cipher.split('-').count() == 2;
     if named_by_parts && !cipher.ends_with("-ecb") { format!("{cipher}-plain64") } else { cipher.to_owned() }
@@ -314,7 +316,8 @@ fn measure(spec: &str, key_bits: u32) -> std::result::Result<Speed, keyway_crypt
     Ok(Speed { encrypt, decrypt })
 }
 
-/// Bytes a second of `work`: the best of five slices, so that a neighbour on the machine does not spoil the figure.
+/// Bytes a second of `work`: the best of five slices, so that a
+/// neighbour on the machine does not spoil the figure.
 fn rate(data: &mut [u8], mut work: impl FnMut(&mut [u8])) -> f64 {
     work(data);
     let slice = CIPHER_TIME / 5;

@@ -1,4 +1,5 @@
-//! `build`: an image, a disk or standard input becomes a LUKS volume of exactly the needed size, in one pass.
+//! `build`: an image, a disk or standard input becomes a LUKS volume
+//! of exactly the needed size, in one pass.
 
 use super::seal;
 use crate::args::size::human;
@@ -136,7 +137,8 @@ fn run(args: &Args) -> Result<()> {
         Some(view) => Source::Storage(view, 0..view.len()),
         None => input.source(),
     };
-    // A file that standard input stands in the middle of: nobody can say which of its holes are free.
+    // A file that standard input stands in the middle of: nobody can
+    // say which of its holes are free.
     let middle = !recognised && holes == ImageHoles::Unneeded && matches!(source, Source::Storage(..));
     let in_transfer = if middle { Holes::Fill } else { holes.in_transfer() };
     let content = Content {

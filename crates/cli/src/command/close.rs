@@ -144,5 +144,6 @@ fn has_holders(found: &Mapping) -> bool {
     holders.is_ok_and(|mut holders| holders.next().is_some())
 }
 
-/// As long as cryptsetup tries again to remove a mapping that is busy (lib/libdevmapper.c, RETRY: 25 times 0.2 s).
+/// As long as cryptsetup tries again to remove a mapping that is busy
+/// (lib/libdevmapper.c, RETRY: 25 times 0.2 s).
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -161,7 +161,8 @@ fn new_passphrase(args: &Args, to: &Path) -> Result<keyway_crypto::Secret> {
     Request::replacement(args, prompt, args.path(&shared::NEW_KEYFILE))?.read()
 }
 
-/// Whether the source carries a LUKS header, or has a detached one. A header that is damaged is no raw image.
+/// Whether the source carries a LUKS header, or has a detached one. A
+/// header that is damaged is no raw image.
 fn is_luks(args: &Args, from: &Path) -> Result<bool> {
     if args.given(&shared::HEADER) {
         return Ok(true);

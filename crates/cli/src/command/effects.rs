@@ -1,5 +1,5 @@
-//! `effects`: what each command can destroy and what it proves first, for tests and for who wants to know. Left out of
-//! `--help`.
+//! `effects`: what each command can destroy and what it proves first, for tests
+//! and for who wants to know. Left out of `--help`.
 
 use crate::args::{Args, Command, Group};
 use crate::failure::Result;

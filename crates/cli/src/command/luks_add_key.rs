@@ -142,7 +142,8 @@ fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> 
     luks.check_requirements()?;
     let unlocked = keyway_volume::unlock(luks, &existing.read()?, &options)?;
     admission::check_key(args, luks, device, &unlocked.volume_key, unlocked.digest)?;
-    // With a key file nobody waits for news between the two passphrases, and cryptsetup says nothing.
+    // With a key file nobody waits for news between the two
+    // passphrases, and cryptsetup says nothing.
     if args.path(&shared::KEY_FILE).is_none_or(|path| path == Path::new("-")) {
         unlocking::note_unlocked(args, unlocked.keyslot)?;
     }

@@ -1,4 +1,5 @@
-//! What every command that writes a keyslot needs: its KDF and encryption from the command line, and a free number.
+//! What every command that writes a keyslot needs: its KDF and
+//! encryption from the command line, and a free number.
 
 use crate::admission;
 use crate::args::{Args, shared};

@@ -62,7 +62,8 @@ fn resize_mapping(args: &Args, found: &Mapping) -> Result<()> {
     Ok(())
 }
 
-/// A key in the keyring is in nobody's keyring any more: it has to be put there again before a table can name it.
+/// A key in the keyring is in nobody's keyring any more: it has to be
+/// put there again before a table can name it.
 fn reload_key(args: &Args, found: &Mapping, line: &Line) -> Result<Option<KeyPlace<'static>>> {
     if !matches!(line.key, Key::InKeyring(_)) {
         return Ok(None);

@@ -182,7 +182,8 @@ fn run(args: &Args) -> Result<()> {
     session::serve_until_stopped(&door, &volumes, || output::print(&printable_lines(&listening)))
 }
 
-/// Refuses, before anything is asked for, what would show the plaintext to a network; says so where that is wanted.
+/// Refuses, before anything is asked for, what would show the
+/// plaintext to a network; says so where that is wanted.
 fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
     let Some(open) = exposed(addresses, &options.encryption) else { return Ok(()) };
     if options.insecure_network {

@@ -1,4 +1,5 @@
-//! `umount`: a volume's directory, or a file system in its file, is put away when everything is written.
+//! `umount`: a volume's directory, or a file system in its file, is
+//! put away when everything is written.
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt};
 use crate::failure::{Exit, Failure, Result};
@@ -81,7 +82,8 @@ fn put_away_above(session: &Session, mount: &Mount, limit: Duration) -> Result<(
     let clients = || session.status().map(|status| status.clients);
     let before = clients()?;
     unmount(mount, limit)?;
-    // Its program has the file open until it has written everything. A session that has ended has no users.
+    // Its program has the file open until it has written everything.
+    // A session that has ended has no users.
     let below = session.mount_point().unwrap_or(&mount.point);
     closing::wait_until(below, limit, || clients().map_or(true, |now| now == 0 || now < before))
 }
@@ -107,7 +109,8 @@ fn below<'a>(top: &Mount, sessions: &'a [Session]) -> Option<&'a Session> {
         .or_else(|| alike.next().filter(|_| source.is_relative() && alike.next().is_none()))
 }
 
-/// The path from the root, with links followed up to its last part: that may be a mount that nobody serves any longer.
+/// The path from the root, with links followed up to its last part:
+/// that may be a mount that nobody serves any longer.
 fn canonical(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     fs::canonicalize(&path).unwrap_or_else(|_| {

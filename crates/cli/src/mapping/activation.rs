@@ -1,5 +1,5 @@
-//! How dm-crypt treats requests: flags from the command line, kept in a LUKS2 header, written into a table, shown by
-//! `status`.
+//! How dm-crypt treats requests: flags from the command line, kept in a LUKS2
+//! header, written into a table, shown by `status`.
 
 use crate::args::{Args, Opt};
 use crate::command::open::options::{
@@ -10,8 +10,9 @@ use keyway_crypto::Secret;
 use keyway_volume::seal::Renewal;
 use keyway_volume::{Header, Luks, OsRandom};
 
-/// One flag by its names: its option; in the header (LUKS2 on-disk format, section 3.5, "config"); in `status`, with the
-/// space that cryptsetup writes behind it. Then its place, and which dm-crypt knows it.
+/// One flag by its names: its option; in the header (LUKS2 on-disk format,
+/// section 3.5, "config"); in `status`, with the space that cryptsetup writes
+/// behind it. Then its place, and which dm-crypt knows it.
 struct Flag {
     option: &'static Opt,
     kept: &'static str,
@@ -68,8 +69,8 @@ pub(crate) fn drop_unknown(options: &mut Options, features: &Features) -> Vec<&'
     dropped
 }
 
-/// `--persistent`: keeps the flags of the command line in the header, and no others. The volume key, where it is at hand,
-/// renews a seal.
+/// `--persistent`: keeps the flags of the command line in the header, and no others. The
+/// volume key, where it is at hand, renews a seal.
 pub(crate) fn keep(args: &Args, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
     let given = FLAGS.iter().filter(|flag| args.given(flag.option)).map(|flag| flag.kept);
     let renewal = volume_key.map(|volume_key| Renewal { volume_key });

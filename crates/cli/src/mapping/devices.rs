@@ -1,4 +1,5 @@
-//! The device below a mapping: attached where it is a file, named as cryptsetup names it, kept for one user.
+//! The device below a mapping: attached where it is a file, named as
+//! cryptsetup names it, kept for one user.
 
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
@@ -10,7 +11,8 @@ use keyway_volume::{Storage, in_use};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A block device that the kernel can map. A file's loop device goes with this and the mapping, whichever is later.
+/// A block device that the kernel can map. A file's loop device goes
+/// with this and the mapping, whichever is later.
 pub(crate) struct Data {
     /// Its number, for table lines.
     pub(crate) number: DeviceNumber,
@@ -20,8 +22,9 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// The very device or file that `storage` has open, whatever stands at `path` by now: its header was judged. A regular
-    /// file gets a loop device with blocks of `sector_size` bytes, which goes by itself when the mapping does.
+    /// The very device or file that `storage` has open, whatever stands at `path` by now: its
+    /// header was judged. A regular file gets a loop device with blocks of `sector_size` bytes,
+    /// which goes by itself when the mapping does.
     pub(crate) fn attach(
         storage: &dyn Storage,
         path: &Path,
@@ -65,8 +68,8 @@ fn is_regular_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| m.is_file())
 }
 
-/// Refuses a device that somebody uses exclusively (a mount, a mapping), and a file that a loop device stands for: a
-/// second one would write behind the first one's back.
+/// Refuses a device that somebody uses exclusively (a mount, a mapping), and a file that a loop
+/// device stands for: a second one would write behind the first one's back.
 pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
     device::refuse_if_in_use(path)?;
     refuse_if_attached(path)
@@ -84,7 +87,8 @@ pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
     }
 }
 
-/// The node of a block device as cryptsetup shows it: `/dev/mapper/NAME` for a mapping, else the kernel's name.
+/// The node of a block device as cryptsetup shows it:
+/// `/dev/mapper/NAME` for a mapping, else the kernel's name.
 pub(crate) fn device_path(mapper: &Mapper, number: DeviceNumber) -> Option<PathBuf> {
     let kernel_name = number.kernel_name()?;
     match mapper.status_of(number) {

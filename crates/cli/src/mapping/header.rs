@@ -18,7 +18,8 @@ pub(crate) fn header_path(args: &Args, mapping: &Mapping, line: &crypt::Line) ->
     detached.or_else(|| device_path(&mapping.mapper, line.device))
 }
 
-/// The LUKS header that the mapping was made from; `None` when it is no LUKS volume, or its header is elsewhere.
+/// The LUKS header that the mapping was made from; `None` when it is
+/// no LUKS volume, or its header is elsewhere.
 pub(crate) fn luks(
     args: &Args,
     mapping: &Mapping,
@@ -37,7 +38,8 @@ pub(crate) fn luks(
     Ok(is_same.then_some(luks))
 }
 
-/// Judges the header of what is mapped by `line`, and asks for a passphrase until it opens. The header's path is shown.
+/// Judges the header of what is mapped by `line`, and asks for a
+/// passphrase until it opens. The header's path is shown.
 pub(crate) fn open_again(args: &Args, luks: Luks, line: &crypt::Line, shown: &Path) -> Result<Opened> {
     let opened = open_header(args, luks, shown)?;
     if !is_mapped(opened.layout(), line) {

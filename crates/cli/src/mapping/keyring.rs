@@ -1,4 +1,5 @@
-//! Where a mapping's volume key is: in dm-crypt's line, or in the kernel's keyring, which cryptsetup uses for LUKS2.
+//! Where a mapping's volume key is: in dm-crypt's line, or in the
+//! kernel's keyring, which cryptsetup uses for LUKS2.
 
 use crate::args::{Args, shared};
 use crate::failure::Result;
@@ -7,7 +8,8 @@ use keyway_attach::dm::crypt::{Features, Key};
 use keyway_attach::dm::keyring::{self, VolumeKey};
 use keyway_crypto::Secret;
 
-/// A volume key ready for table lines. One in the keyring is there until this is dropped; dm-crypt then has its own copy.
+/// A volume key ready for table lines. One in the keyring is there until
+/// this is dropped; dm-crypt then has its own copy.
 pub(crate) enum KeyPlace<'a> {
     /// `cipher_null` has none.
     Absent,
@@ -28,8 +30,9 @@ impl KeyPlace<'_> {
     }
 }
 
-/// Puts the key where cryptsetup would: a LUKS2 volume's (its UUID and digest are then given) into the keyring, where
-/// the kernel's dm-crypt can take it from there and `--disable-keyring` does not forbid it.
+/// Puts the key where cryptsetup would: a LUKS2 volume's (its UUID and digest are
+/// then given) into the keyring, where the kernel's dm-crypt can take it from
+/// there and `--disable-keyring` does not forbid it.
 pub(crate) fn place_key<'a>(
     args: &Args,
     key: &'a Secret,

@@ -1,5 +1,5 @@
-//! Mappings of the kernel's that are open, whoever made them: found by name, their table read, cryptsetup's words where
-//! there is none.
+//! Mappings of the kernel's that are open, whoever made them: found by name, their
+//! table read, cryptsetup's words where there is none.
 
 mod activation;
 mod devices;
@@ -28,7 +28,8 @@ pub(crate) enum Open {
     Session(Session),
 }
 
-/// What is open under `name`, which may be a path of a mapping's block device; the kernel's come first.
+/// What is open under `name`, which may be a path of a mapping's
+/// block device; the kernel's come first.
 pub(crate) fn find(name: &str) -> Result<Option<Open>> {
     match find_mapping(name)? {
         Some(mapping) => Ok(Some(Open::Kernel(mapping))),
@@ -106,7 +107,8 @@ impl Mapping {
 pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
     let mapper = match Mapper::open() {
         Ok(mapper) => mapper,
-        // Without the module nothing is mapped; without rights it is to be seen whether anything is.
+        // Without the module nothing is mapped; without rights it is
+        // to be seen whether anything is.
         Err(Error::Permission(_)) if is_listed(name) => {
             return Err(no_mapper(&Error::Permission(String::new())));
         }

@@ -1,4 +1,5 @@
-//! Passphrases from files and from standard input that is no terminal, by the rules of [`keyway_volume::key_file`].
+//! Passphrases from files and from standard input that is no
+//! terminal, by the rules of [`keyway_volume::key_file`].
 
 use crate::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
@@ -18,7 +19,8 @@ pub(super) fn read_stdin(part: Part, end: End) -> Result<Secret> {
     Ok(input.secret)
 }
 
-/// Whether `path` is standard input, by whatever name (-, /dev/stdin, /dev/fd/0, the redirected file itself).
+/// Whether `path` is standard input, by whatever name (-, /dev/stdin,
+/// /dev/fd/0, the redirected file itself).
 pub(super) fn is_stdin(path: &Path) -> bool {
     let same = |(a, b): (rustix::fs::Stat, rustix::fs::Stat)| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
     path == Path::new("-")

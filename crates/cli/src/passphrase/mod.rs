@@ -1,8 +1,10 @@
-//! Where a passphrase comes from: a terminal, standard input, or a key file. Straight into a [`Secret`].
+//! Where a passphrase comes from: a terminal, standard input, or a
+//! key file. Straight into a [`Secret`].
 //!
-//! The rules are those of cryptsetup's man page. A terminal is asked without echo. Standard input that is no terminal
-//! is read bytewise up to the first newline, so that what follows is left for the next reader. `--key-file -` reads
-//! standard input to its end and keeps newlines. A key file is taken whole, unless offset and size choose a part.
+//! The rules are those of cryptsetup's man page. A terminal is asked without echo. Standard input
+//! that is no terminal is read bytewise up to the first newline, so that what follows is left for
+//! the next reader. `--key-file -` reads standard input to its end and keeps newlines. A key file
+//! is taken whole, unless offset and size choose a part.
 
 mod keyfile;
 mod terminal;
@@ -36,8 +38,8 @@ impl Request {
         Self::new(args, prompt.into(), key_file, part, false)
     }
 
-    /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and `--new-keyfile-size`;
-    /// asked for twice on a terminal, unless `--batch-mode` says otherwise.
+    /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and
+    /// `--new-keyfile-size`; asked for twice on a terminal, unless `--batch-mode` says otherwise.
     pub(crate) fn replacement(
         args: &Args,
         prompt: impl Into<String>,
@@ -54,7 +56,8 @@ impl Request {
         Self::new(args, prompt.into(), key_file, part, true)
     }
 
-    /// For commands whose data comes through standard input: the passphrase is asked for on /dev/tty.
+    /// For commands whose data comes through standard input: the
+    /// passphrase is asked for on /dev/tty.
     pub(crate) fn stdin_holds_data(mut self) -> Self {
         self.stdin_holds_data = true;
         self

@@ -1,4 +1,5 @@
-//! Devices that are objects behind HTTP: `http://`, `https://` and `s3://` operands, which can be read and never written.
+//! Devices that are objects behind HTTP: `http://`, `https://` and `s3://`
+//! operands, which can be read and never written.
 
 #[cfg(feature = "remote")]
 mod object;

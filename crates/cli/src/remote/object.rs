@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Opens the object at `url`. A header and the data behind it are one object, of one version and with one cache.
+/// Opens the object at `url`. A header and the data behind it are one
+/// object, of one version and with one cache.
 pub(crate) fn open(url: &str) -> Result<Arc<dyn Storage>> {
     static OPENED: Mutex<Option<HashMap<String, Weak<Object>>>> = Mutex::new(None);
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +33,8 @@ fn no_url(text: &str) -> Failure {
     Failure::new(Exit::Device, format!("Cannot open {text}: this is not a URL."))
 }
 
-/// A line for the user who waits, or who should know. A standard error that nobody reads is no reason to stop.
+/// A line for the user who waits, or who should know. A standard
+/// error that nobody reads is no reason to stop.
 fn tell(place: &str, notice: &Notice) {
     let line = match notice {
         Notice::Waiting(waited) => format!(

@@ -1,9 +1,11 @@
 //! The second process: the same program with the same arguments, which goes on in the background.
 //!
-//! It starts on the user's terminal, where it asks for passphrases and complains. Its standard output is a pipe to the
-//! process that the user started, which passes everything on until a zero byte says that the door is open, or until the
-//! end says that it is not. The pipe is a socket: the first thing on it goes the other way, the secrets of addresses, which no
-//! command line may hold. Just before the zero byte the process gets a session (setsid(2)) of its own, and so no signal of the terminal's.
+//! It starts on the user's terminal, where it asks for passphrases and complains. Its
+//! standard output is a pipe to the process that the user started, which passes everything on
+//! until a zero byte says that the door is open, or until the end says that it is not. The
+//! pipe is a socket: the first thing on it goes the other way, the secrets of addresses,
+//! which no command line may hold. Just before the zero byte the process gets a session
+//! (setsid(2)) of its own, and so no signal of the terminal's.
 
 use crate::failure::{Exit, Failure, Result};
 use crate::{address, args, sys};

@@ -1,5 +1,5 @@
-//! Closing what is still in use: by programs that were told to end and have not yet written everything, as fuse2fs after
-//! its file system was unmounted.
+//! Closing what is still in use: by programs that were told to end and have not yet written
+//! everything, as fuse2fs after its file system was unmounted.
 
 use super::{Close, Session, registry};
 use crate::failure::{Exit, Failure, Result};
@@ -19,8 +19,8 @@ impl Session {
         self.mount_point().is_some_and(|mount| mount == place || Path::new(&self.facts.place) == place)
     }
 
-    /// Closes it as soon as those are done who use its file, if that is within `limit`. Returns when its process has ended,
-    /// with what there is to say about it.
+    /// Closes it as soon as those are done who use its file, if that is within `limit`. Returns
+    /// when its process has ended, with what there is to say about it.
     pub(crate) fn close_when_unused(&self, limit: Duration) -> Result<String> {
         let Some(mount) = self.mount_point() else { return self.close(Close::Now) };
         patiently(mount, limit, || match self.close(Close::Now) {
@@ -33,7 +33,8 @@ impl Session {
     }
 }
 
-/// Tries until what is mounted at `mount` is not busy any more, or `limit` is over; says who uses it when that takes long.
+/// Tries until what is mounted at `mount` is not busy any more, or `limit`
+/// is over; says who uses it when that takes long.
 pub(crate) fn patiently<T>(
     mount: &Path,
     limit: Duration,

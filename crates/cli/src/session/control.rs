@@ -1,8 +1,8 @@
 //! How other processes of the user ask a session: the socket `control` in its directory.
 //!
-//! A question is a line, `resume` followed by as many key bytes as it says; the answer starts with `ok` or
-//! with `failed`, an exit code and a sentence, and ends with the connection. After a `close` that is when the
-//! process has ended.
+//! A question is a line, `resume` followed by as many key bytes as it says; the answer starts
+//! with `ok` or with `failed`, an exit code and a sentence, and ends with the connection.
+//! After a `close` that is when the process has ended.
 //!
 //! ```text
 //! status | close | close deferred | close cancel | suspend | resume 64
@@ -39,7 +39,8 @@ impl Session {
         self.ask("status", None).map(|answer| Status::from_text(&answer))
     }
 
-    /// Closes it. Returns when its process has ended, or (deferred) when it knows, with what there is to say about it.
+    /// Closes it. Returns when its process has ended, or (deferred) when it
+    /// knows, with what there is to say about it.
     pub(crate) fn close(&self, when: Close) -> Result<String> {
         let question = match when {
             Close::Now => "close",

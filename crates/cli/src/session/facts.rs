@@ -1,7 +1,9 @@
-//! What may be known about a session by whoever may see it: the header's public part, and where the door is.
+//! What may be known about a session by whoever may see it: the
+//! header's public part, and where the door is.
 //!
-//! The file `facts` in a session's directory holds a line for each: its name, a space, its value with `\` and newline
-//! escaped. Unknown lines are left alone, so that versions can read each other's.
+//! The file `facts` in a session's directory holds a line for each: its name,
+//! a space, its value with `\` and newline escaped. Unknown lines are left
+//! alone, so that versions can read each other's.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

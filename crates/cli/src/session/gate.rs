@@ -1,5 +1,5 @@
-//! The volume behind a door, which can be taken away (its key is wiped then) and put back, and which can get another
-//! length, other rights. Requests wait meanwhile.
+//! The volume behind a door, which can be taken away (its key is wiped then) and put back, and
+//! which can get another length, other rights. Requests wait meanwhile.
 
 use super::source::Source;
 use crate::failure::{Exit, Failure, Result};
@@ -28,7 +28,8 @@ pub(crate) struct Gate {
 enum State {
     Open,
     Suspended,
-    /// Requests fail: the door is being closed while the key is away. What was written before it went is flushed.
+    /// Requests fail: the door is being closed while the key is away.
+    /// What was written before it went is flushed.
     Shut,
     /// Nothing comes back.
     Wiped,
@@ -56,7 +57,8 @@ impl Gate {
         self.lock().is_none()
     }
 
-    /// Waits for requests under way, flushes, and drops the volume with its key. Requests wait from now on.
+    /// Waits for requests under way, flushes, and drops the volume
+    /// with its key. Requests wait from now on.
     pub(crate) fn suspend(&self) -> Result<()> {
         let mut volume = self.lock_alone();
         let Some(open) = &*volume else {
@@ -83,7 +85,8 @@ impl Gate {
         Ok(())
     }
 
-    /// Gives the volume `size` bytes, or without it all that there are. Whoever reads or writes beyond its end is told so.
+    /// Gives the volume `size` bytes, or without it all that there are. Whoever
+    /// reads or writes beyond its end is told so.
     pub(crate) fn resize(&self, size: Option<u64>) -> Result<()> {
         let mut volume = self.lock_alone();
         let Some(open) = &*volume else {
@@ -210,8 +213,9 @@ impl Storage for Gate {
         if let Some(volume) = &*self.lock() {
             return volume.flush();
         }
-        // Whatever was acknowledged was flushed before the key went, and nothing was since. (The kernel flushes a file for
-        // each process that closes it, by the way of others too: they must not hang.)
+        // Whatever was acknowledged was flushed before the key went, and nothing was
+        // since. (The kernel flushes a file for each process that closes it, by the
+        // way of others too: they must not hang.)
         match *self.state() {
             State::Wiped => Err(io::Error::other("the volume was closed")),
             State::Open | State::Suspended | State::Shut => Ok(()),

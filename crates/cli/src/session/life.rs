@@ -1,5 +1,5 @@
-//! Serving until told to stop, by a signal, by `keyway close` or from outside (`umount`); then what was acknowledged is
-//! flushed, and the volume goes with its key.
+//! Serving until told to stop, by a signal, by `keyway close` or from outside (`umount`); then what
+//! was acknowledged is flushed, and the volume goes with its key.
 
 use super::control::{Close, Control};
 use super::facts::Status;
@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door or it is closed from outside. From the moment
-/// on that `announce` runs, a signal does so.
+/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door or it is closed from
+/// outside. From the moment on that `announce` runs, a signal does so.
 pub(crate) fn serve_until_stopped(
     door: &Arc<dyn Door>,
     volumes: &[Arc<dyn Storage>],
@@ -54,7 +54,8 @@ pub(super) fn live(opened: Opened, control: Control) -> Result<()> {
     let ended = life.opened.door.wait().map_err(|e| hint::door(&e));
     // Whoever stopped it is still flushing and answering.
     let _stopped = life.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-    // A client's `umount` ends a door as well: while the key is away there is nothing to flush, and nobody to wait for.
+    // A client's `umount` ends a door as well: while the key is away there
+    // is nothing to flush, and nobody to wait for.
     life.opened.gate.shut();
     let flushed = flush(&*life.opened.gate);
     life.opened.gate.wipe();

@@ -1,9 +1,10 @@
-//! Volumes opened without root: a background process of the user holds the key and keeps the door open.
+//! Volumes opened without root: a background process of the user
+//! holds the key and keeps the door open.
 //!
-//! [`run`] is the whole life of one. The command calls it once in the process that the user started, which re-runs the
-//! same command line in the background and waits for it, and once more in that background process, which claims the name,
-//! asks on the inherited terminal, unlocks, opens the door, says so and leaves the terminal. A key never leaves the
-//! process that derived it.
+//! [`run`] is the whole life of one. The command calls it once in the process that the user
+//! started, which re-runs the same command line in the background and waits for it, and once more
+//! in that background process, which claims the name, asks on the inherited terminal, unlocks,
+//! opens the door, says so and leaves the terminal. A key never leaves the process that derived it.
 //!
 //! | module       | what it knows                                                      |
 //! |--------------|--------------------------------------------------------------------|
@@ -57,9 +58,9 @@ pub(crate) struct Opened {
     pub(crate) message: String,
 }
 
-/// Opens a session under `name` and returns when it is open; in the background process, when it has been closed. `open`
-/// runs in the background process alone: it asks for what it needs and gets the session's private directory, where a
-/// door may put a socket.
+/// Opens a session under `name` and returns when it is open; in the background process, when it has
+/// been closed. `open` runs in the background process alone: it asks for what it needs and gets the
+/// session's private directory, where a door may put a socket.
 pub(crate) fn run(name: &Name, open: impl FnOnce(&Directory) -> Result<Opened>) -> Result<()> {
     if !background::is_inside() {
         // Before anything is asked for.
@@ -82,7 +83,8 @@ pub(crate) fn run(name: &Name, open: impl FnOnce(&Directory) -> Result<Opened>) 
     ended
 }
 
-/// Gives the background process the name that lists of processes show. Once it may not be looked into, it cannot.
+/// Gives the background process the name that lists of processes
+/// show. Once it may not be looked into, it cannot.
 pub(crate) fn name_process() {
     if background::is_inside() {
         let _ = fs::write("/proc/self/comm", background::NAME);
@@ -107,7 +109,8 @@ impl Session {
         &self.facts
     }
 
-    /// Who it is, for others that cannot have its volume: "open in keyway-session, process 77, session home".
+    /// Who it is, for others that cannot have its volume: "open in
+    /// keyway-session, process 77, session home".
     pub(crate) fn in_words(&self) -> String {
         let Facts { name, pid, .. } = &*self.facts;
         format!("open in {}, process {pid}, session {}", background::NAME, name.escape_debug())

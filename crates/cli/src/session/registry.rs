@@ -5,8 +5,8 @@
 //! facts     what it is; appears when it is open
 //! control   the socket that it listens on
 //! ```
-//! A session that was killed leaves its directory, and maybe a mount that answers nothing or a block device's number: they
-//! go when somebody finds it.
+//! A session that was killed leaves its directory, and maybe a mount that answers nothing or a
+//! block device's number: they go when somebody finds it.
 
 use super::facts::Facts;
 use super::{Session, runtime};
@@ -32,7 +32,8 @@ pub(crate) enum Name {
     Like(String),
 }
 
-/// The session of this name, or mounted at this path, when it is alive. What is left of a dead one is cleared away.
+/// The session of this name, or mounted at this path, when it is
+/// alive. What is left of a dead one is cleared away.
 pub(crate) fn find(name: &str) -> Option<Session> {
     let mut sessions = list();
     // No name has a slash; of the others a name goes before a path.
@@ -102,7 +103,8 @@ impl Claim {
 
     fn of(root: Directory, name: &str) -> Result<Self> {
         check_name(root.path(), name)?;
-        // Another place of the registry may hold the name: whoever opened it had another environment.
+        // Another place of the registry may hold the name: whoever
+        // opened it had another environment.
         if find(name).is_some() {
             return Err(already_there(name));
         }
@@ -165,7 +167,8 @@ fn look(root: &Directory, name: &OsStr) -> Option<Session> {
     }
 }
 
-/// The lock of a session's directory; `None` while somebody else holds it, not found when the directory went meanwhile.
+/// The lock of a session's directory; `None` while somebody else holds
+/// it, not found when the directory went meanwhile.
 fn lock(directory: &Directory, operation: FlockOperation) -> io::Result<Option<File>> {
     let file = directory.file(LOCK, OFlags::CREATE | OFlags::RDWR)?;
     match flock(&file, operation) {

@@ -1,8 +1,9 @@
 //! Where a user's sockets and sessions live: directories that nobody else can change.
 //!
-//! `$XDG_RUNTIME_DIR` (XDG Base Directory Specification, section 3: owned by the user, mode 0700), else `/run/user/UID`,
-//! else `/run` for root and a directory of the user's own in `/tmp` for others. A place that somebody else could change,
-//! at its end or on the way, is passed over with a line that says why; where no other is left, nothing is opened.
+//! `$XDG_RUNTIME_DIR` (XDG Base Directory Specification, section 3: owned by the user, mode 0700),
+//! else `/run/user/UID`, else `/run` for root and a directory of the user's own in `/tmp` for
+//! others. A place that somebody else could change, at its end or on the way, is passed over with a
+//! line that says why; where no other is left, nothing is opened.
 
 use crate::failure::{Exit, Failure, Result};
 use keyway_attach::Error;
@@ -34,7 +35,8 @@ pub(crate) fn directory(name: &str) -> Result<Directory> {
     Err(Failure::new(Exit::Device, message))
 }
 
-/// Every place where [`directory`] may have put it, whatever the environment was then; only those that are safe.
+/// Every place where [`directory`] may have put it, whatever the
+/// environment was then; only those that are safe.
 pub(crate) fn directories(name: &str) -> Vec<Directory> {
     let mut found: Vec<Directory> = Vec::new();
     for base in bases() {

@@ -28,7 +28,8 @@ impl Source {
         volume.map_err(|e| hint::on_volume(&self.device, &e))
     }
 
-    /// `volume` with `size` bytes; `None`: as many as its header says, or its device has by now. The refusals are cryptsetup's.
+    /// `volume` with `size` bytes; `None`: as many as its header says, or its device
+    /// has by now. The refusals are cryptsetup's.
     pub(crate) fn resized(&self, volume: &Volume, size: Option<u64>) -> Result<Volume> {
         let device = self.device.display();
         let has = self.storage.refresh_len();

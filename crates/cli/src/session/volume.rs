@@ -1,4 +1,5 @@
-//! From an unlocked volume to what a session keeps of it: the gate before its plaintext, and the public facts.
+//! From an unlocked volume to what a session keeps of it: the gate
+//! before its plaintext, and the public facts.
 
 use super::Facts;
 use super::gate::Gate;

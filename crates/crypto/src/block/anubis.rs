@@ -1,7 +1,8 @@
-//! Anubis (Barreto and Rijmen, "The ANUBIS block cipher", NESSIE 2001, with the tweaked S-box): 128-bit blocks, keys of
-//! 128 to 320 bits in steps of 32, 12 to 18 rounds.
+//! Anubis (Barreto and Rijmen, "The ANUBIS block cipher", NESSIE 2001, with the tweaked S-box):
+//! 128-bit blocks, keys of 128 to 320 bits in steps of 32, 12 to 18 rounds.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines
+//! can be watched. It is here to read old volumes.
 
 use super::involution::{SBOX, multiply};
 use super::{Block, BlockCipher, Cipher128};
@@ -11,7 +12,8 @@ use crate::secret::{Plain, SecretBox};
 pub(crate) struct Anubis(SecretBox<RoundKeys>);
 
 impl Anubis {
-    /// The key schedule, section 3.8: an evolving state of as many words as the key, from which round keys are selected.
+    /// The key schedule, section 3.8: an evolving state of as many words as
+    /// the key, from which round keys are selected.
     ///
     /// # Panics
     /// When `key` is not 16 to 40 bytes long in steps of 4.
@@ -75,7 +77,8 @@ fn diffuse(word: u32) -> u32 {
     TABLES[0][b0] ^ TABLES[1][b1] ^ TABLES[2][b2] ^ TABLES[3][b3]
 }
 
-/// A round key (section 3.8.2): in byte p of word j the substituted bytes j of the state, as a polynomial in `POINTS[p]`.
+/// A round key (section 3.8.2): in byte p of word j the substituted bytes
+/// j of the state, as a polynomial in `POINTS[p]`.
 fn select(state: &[u32]) -> [u32; 4] {
     core::array::from_fn(|column| {
         u32::from_be_bytes(POINTS.map(|point| {
@@ -87,7 +90,8 @@ fn select(state: &[u32]) -> [u32; 4] {
     })
 }
 
-/// The state of the next round (section 3.8.1): substituted, its bytes shifted between words, diffused, and a constant.
+/// The state of the next round (section 3.8.1): substituted, its bytes
+/// shifted between words, diffused, and a constant.
 fn evolve(state: &[u32; MAX_WORDS], words: usize, round: usize) -> [u32; MAX_WORDS] {
     let mut next = [0; MAX_WORDS];
     for (index, next) in next[..words].iter_mut().enumerate() {
@@ -116,7 +120,8 @@ impl Plain for RoundKeys {
 /// Where the key selection evaluates its polynomials.
 const POINTS: [u8; 4] = [1, 2, 6, 8];
 
-/// The first row of the diffusion's matrix; the others are it with indices added (a Hadamard matrix).
+/// The first row of the diffusion's matrix; the others are it with
+/// indices added (a Hadamard matrix).
 const ROW: [u8; 4] = [1, 2, 4, 6];
 
 static TABLES: [[u32; 256]; 4] = tables();
@@ -143,8 +148,8 @@ mod tests {
     use super::*;
     use crate::block::vectors::{check, hex};
 
-    /// NESSIE, anubis-tweak-test-vectors, set 3 (key and plaintext of one repeated byte), as in Linux, crypto/testmgr.h,
-    /// anubis_tv_template.
+    /// NESSIE, anubis-tweak-test-vectors, set 3 (key and plaintext of one repeated byte), as in
+    /// Linux, crypto/testmgr.h, anubis_tv_template.
     #[test]
     fn nessie_vectors() {
         for (key_len, byte, ciphertext) in [

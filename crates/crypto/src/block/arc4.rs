@@ -1,8 +1,9 @@
 //! arc4 as dm-crypt can be made to use it: "arc4-ecb" (Linux, crypto/arc4.c, lib/crypto/arc4.c).
 //!
-//! The kernel calls this stream cipher a block cipher with blocks of one byte. Since Linux 6.7 every sector starts the
-//! key stream anew, so that all sectors are masked alike: that is what this does, and why nobody should use it. Before,
-//! the stream went on from request to request, in whatever order they came, and what was written could not be read back.
+//! The kernel calls this stream cipher a block cipher with blocks of one byte. Since Linux 6.7
+//! every sector starts the key stream anew, so that all sectors are masked alike: that is what this
+//! does, and why nobody should use it. Before, the stream went on from request to request, in
+//! whatever order they came, and what was written could not be read back.
 //!
 //! The state is indexed by secrets.
 

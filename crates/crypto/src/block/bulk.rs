@@ -1,6 +1,8 @@
-//! A cipher of 128-bit blocks as a key schedule and the code that was chosen for it, once, from a [`crate::Cpu`].
+//! A cipher of 128-bit blocks as a key schedule and the code that was
+//! chosen for it, once, from a [`crate::Cpu`].
 //!
-//! Such code takes many blocks side by side and has no modes of its own: [`crate::mode`] hands it long runs.
+//! Such code takes many blocks side by side and has no modes of its
+//! own: [`crate::mode`] hands it long runs.
 
 use super::{Block, BlockCipher, Cipher128};
 use crate::mode::xts;

@@ -9,8 +9,9 @@
 //! | sm4        | GB/T 32907-2016            | 16                           |
 //! | kuznyechik | GOST R 34.12-2015          | 32                           |
 //!
-//! All of these read tables at places that depend on secrets: on a shared CPU their cache lines can be watched. The crates
-//! make expanded keys on the stack and wipe them on drop; they are kept where other schedules are.
+//! All of these read tables at places that depend on secrets: on a shared CPU their cache
+//! lines can be watched. The crates make expanded keys on the stack and wipe them on
+//! drop; they are kept where other schedules are.
 
 use super::{Block, BlockCipher, Cipher128};
 use crate::secret::SecretBox;
@@ -138,7 +139,8 @@ mod tests {
         }
     }
 
-    /// Schneier and Young, the Blowfish home page's vectors.txt: ECB, and the variable-length keys of the second set.
+    /// Schneier and Young, the Blowfish home page's vectors.txt: ECB, and
+    /// the variable-length keys of the second set.
     #[test]
     fn blowfish() {
         type Cipher = blowfish::Blowfish;

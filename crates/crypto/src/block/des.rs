@@ -1,10 +1,11 @@
-//! DES (FIPS 46-3) and triple DES (NIST SP 800-67, three keys): 64-bit blocks, 56 of every 64 key bits.
+//! DES (FIPS 46-3) and triple DES (NIST SP 800-67, three keys):
+//! 64-bit blocks, 56 of every 64 key bits.
 //!
-//! Weak keys, and triple DES with equal parts, are taken: the kernel refuses them only when its caller asks it to, and
-//! dm-crypt does not (crypto/des_generic.c). Parity bits do not matter.
+//! Weak keys, and triple DES with equal parts, are taken: the kernel refuses them only when its
+//! caller asks it to, and dm-crypt does not (crypto/des_generic.c). Parity bits do not matter.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. It is here to read old volumes.
-//! [`LANES`] blocks go side by side, to hide the time that a look-up takes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. It is here
+//! to read old volumes. [`LANES`] blocks go side by side, to hide the time that a look-up takes.
 
 use super::BlockCipher;
 use crate::secret::{Plain, SecretBox};
@@ -83,8 +84,8 @@ fn add<const L: usize>(to: &mut [u32; L], from: &[u32; L], key: RoundKey) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to ^= f(*from, key));
 }
 
-/// Expansion, S-boxes and permutation P. The six bits for S-box i stand at bit 4i of the half, from the bit before its
-/// first: every other group is in the upper bits of a byte.
+/// Expansion, S-boxes and permutation P. The six bits for S-box i stand at bit 4i of the half, from
+/// the bit before its first: every other group is in the upper bits of a byte.
 #[inline(always)]
 fn f(half: u32, [even, odd]: RoundKey) -> u32 {
     let expanded = half.rotate_right(1);

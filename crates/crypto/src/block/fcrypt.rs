@@ -1,6 +1,8 @@
-//! fcrypt, the cipher of AFS's rxkad (Linux, crypto/fcrypt.c): 64-bit blocks, 56 of 64 key bits, sixteen Feistel rounds.
+//! fcrypt, the cipher of AFS's rxkad (Linux, crypto/fcrypt.c): 64-bit
+//! blocks, 56 of 64 key bits, sixteen Feistel rounds.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines
+//! can be watched. It is here to read old volumes.
 
 use super::BlockCipher;
 use crate::secret::{Plain, SecretBox};
@@ -167,7 +169,8 @@ mod tests {
     use super::*;
     use crate::block::vectors::{check, hex};
 
-    /// Linux, crypto/testmgr.h, fcrypt_pcbc_tv_template: the two vectors of one block, where PCBC's IV is zero.
+    /// Linux, crypto/testmgr.h, fcrypt_pcbc_tv_template: the two
+    /// vectors of one block, where PCBC's IV is zero.
     #[test]
     fn kernel_vectors() {
         check::<8>(&Fcrypt::new(&[0; 8]), &[0; 8], &hex("0e0900c73ef7ed41"));

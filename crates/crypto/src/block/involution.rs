@@ -1,6 +1,8 @@
-//! What Anubis and Khazad share: an S-box that is its own inverse, made of two small ones, and GF(2^8).
+//! What Anubis and Khazad share: an S-box that is its own inverse,
+//! made of two small ones, and GF(2^8).
 //!
-//! Barreto and Rijmen, "The KHAZAD legacy-level block cipher" (NESSIE 2001), section 3.2 and appendix B of the tweak.
+//! Barreto and Rijmen, "The KHAZAD legacy-level block cipher" (NESSIE
+//! 2001), section 3.2 and appendix B of the tweak.
 
 /// S(S(x)) = x, for every x.
 pub(super) static SBOX: [u8; 256] = sbox();

@@ -1,7 +1,8 @@
-//! Khazad (Barreto and Rijmen, "The KHAZAD legacy-level block cipher", NESSIE 2001, with the tweaked S-box): 64-bit
-//! blocks, 128-bit keys, eight rounds.
+//! Khazad (Barreto and Rijmen, "The KHAZAD legacy-level block cipher", NESSIE 2001, with the
+//! tweaked S-box): 64-bit blocks, 128-bit keys, eight rounds.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines
+//! can be watched. It is here to read old volumes.
 
 use super::BlockCipher;
 use super::involution::{SBOX, multiply};
@@ -73,7 +74,8 @@ impl Plain for RoundKeys {
     const EMPTY: Self = Self { encrypt: [0; ROUNDS + 1], decrypt: [0; ROUNDS + 1] };
 }
 
-/// The first row of the diffusion's matrix; the others are it with indices added (a Hadamard matrix).
+/// The first row of the diffusion's matrix; the others are it with
+/// indices added (a Hadamard matrix).
 const ROW: [u8; 8] = [1, 3, 4, 5, 6, 8, 11, 7];
 
 static TABLES: [[u64; 256]; 8] = tables();
@@ -100,7 +102,8 @@ mod tests {
     use super::*;
     use crate::block::vectors::{check, hex};
 
-    /// NESSIE, khazad-tweak-test-vectors, sets 1 and 3, as in Linux, crypto/testmgr.h, khazad_tv_template.
+    /// NESSIE, khazad-tweak-test-vectors, sets 1 and 3, as in Linux,
+    /// crypto/testmgr.h, khazad_tv_template.
     #[test]
     fn nessie_vectors() {
         check::<8>(&Khazad::new(&hex("80000000000000000000000000000000")), &[0; 8], &hex("49a4ce32ac190e3f"));

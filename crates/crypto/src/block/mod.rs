@@ -1,7 +1,7 @@
 //! Block ciphers, one folder each, and the table that names them.
 //!
-//! A cipher implements [`BlockCipher`] over many blocks at a time, in portable code at least. Modes are generic over it;
-//! a cipher with vector code for a whole mode overrides the mode's method.
+//! A cipher implements [`BlockCipher`] over many blocks at a time, in portable code at least. Modes
+//! are generic over it; a cipher with vector code for a whole mode overrides the mode's method.
 
 pub(crate) mod aes;
 #[cfg(feature = "alloc")]
@@ -85,8 +85,8 @@ pub(crate) trait Cipher128: BlockCipher<16> {
         xts::decrypt(self, tweaks, sector, data);
     }
 
-    /// XCTR over sectors of `sector` bytes, at most 4096, one start each: adds the encrypted sum of the start and the
-    /// block's number, counted from 0, to each block.
+    /// XCTR over sectors of `sector` bytes, at most 4096, one start each: adds the encrypted sum of
+    /// the start and the block's number, counted from 0, to each block.
     fn xctr(&self, starts: &[Block], sector: usize, data: &mut [u8]) {
         ctr::crypt(self, ctr::count_beside_from_zero, starts, sector, data);
     }

@@ -1,4 +1,5 @@
-//! cipher_null: data as it is (Linux, crypto/crypto_null.c). cryptsetup writes it when it encrypts a plain volume in place.
+//! cipher_null: data as it is (Linux, crypto/crypto_null.c). cryptsetup
+//! writes it when it encrypts a plain volume in place.
 
 use crate::engine::{Engine, Run};
 

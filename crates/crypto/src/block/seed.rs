@@ -1,6 +1,8 @@
-//! SEED (RFC 4269): 128-bit blocks and keys, sixteen Feistel rounds over S-boxes of inversion-like powers in GF(2^8).
+//! SEED (RFC 4269): 128-bit blocks and keys, sixteen Feistel rounds
+//! over S-boxes of inversion-like powers in GF(2^8).
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines
+//! can be watched. It is here to read old volumes.
 
 use super::{Block, BlockCipher, Cipher128};
 use crate::secret::{Plain, SecretBox};
@@ -116,7 +118,8 @@ const fn tables() -> [[u32; 256]; 4] {
     tables
 }
 
-/// The matrices of S1 and S2 (section 2.2), a byte a row, first row and first column for the highest bit.
+/// The matrices of S1 and S2 (section 2.2), a byte a row, first row
+/// and first column for the highest bit.
 const A1: [u8; 8] = [0x8a, 0xfe, 0x85, 0x42, 0x45, 0x21, 0x88, 0x14];
 const A2: [u8; 8] = [0x45, 0x85, 0xfe, 0x21, 0x8a, 0x88, 0x42, 0x14];
 

@@ -1,7 +1,8 @@
-//! The block ciphers by the kernel's names: one row each, with the key sizes it takes and what makes it.
+//! The block ciphers by the kernel's names: one row each, with the
+//! key sizes it takes and what makes it.
 //!
-//! Sizes are those of the Linux kernel's implementations (crypto/*.c, `cra_blocksize`, `cia_min_keysize`,
-//! `cia_max_keysize`), in bits.
+//! Sizes are those of the Linux kernel's implementations (crypto/*.c, `cra_blocksize`,
+//! `cia_min_keysize`, `cia_max_keysize`), in bits.
 
 use super::aes::Aes;
 use super::anubis::Anubis;

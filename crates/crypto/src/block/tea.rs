@@ -1,8 +1,10 @@
-//! TEA, XTEA, and XETA, the kernel's XTEA with its additions in the wrong order (Linux, crypto/tea.c).
+//! TEA, XTEA, and XETA, the kernel's XTEA with its additions in the
+//! wrong order (Linux, crypto/tea.c).
 //!
-//! Wheeler and Needham, "TEA, a Tiny Encryption Algorithm" (1994) and "Tea extensions" (1997): 64-bit blocks, 128-bit
-//! keys, 32 cycles of two Feistel rounds. The papers work on words; the kernel reads words of keys and blocks little
-//! endian. No tables and no branches on secrets. [`LANES`] blocks go side by side, which compilers turn into vectors.
+//! Wheeler and Needham, "TEA, a Tiny Encryption Algorithm" (1994) and "Tea extensions" (1997):
+//! 64-bit blocks, 128-bit keys, 32 cycles of two Feistel rounds. The papers work on words; the
+//! kernel reads words of keys and blocks little endian. No tables and no branches on secrets.
+//! [`LANES`] blocks go side by side, which compilers turn into vectors.
 
 use super::BlockCipher;
 use crate::secret::{Plain, SecretBox};
@@ -160,7 +162,8 @@ mod tests {
     use super::*;
     use crate::block::vectors::{check, hex};
 
-    /// Linux, crypto/testmgr.h: the first two vectors each of tea_tv_template, xtea_tv_template and xeta_tv_template.
+    /// Linux, crypto/testmgr.h: the first two vectors each of
+    /// tea_tv_template, xtea_tv_template and xeta_tv_template.
     #[test]
     fn kernel_vectors() {
         let key = hex("2b02056806144976775d0e266c287843");

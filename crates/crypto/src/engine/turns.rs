@@ -1,5 +1,5 @@
-//! Several keys a volume, with which sectors take turns (dm-crypt's `cipher:count`): sector n, counted in 512-byte units
-//! whatever the sector size, uses key n modulo count.
+//! Several keys a volume, with which sectors take turns (dm-crypt's `cipher:count`): sector n,
+//! counted in 512-byte units whatever the sector size, uses key n modulo count.
 
 use super::{Engine, Run};
 use alloc::boxed::Box;

@@ -1,4 +1,5 @@
-//! A hash under way: what takes a message part by part, and the type of it for each [`Hash`](super::Hash).
+//! A hash under way: what takes a message part by part, and the type
+//! of it for each [`Hash`](super::Hash).
 
 use sha2::digest::Digest;
 use zeroize::Zeroize;
@@ -23,8 +24,8 @@ impl<D: Digest + Clone + Default> Context for D {
     }
 }
 
-/// Tiger with 192 bits as the kernel had it until 5.12 and libgcrypt calls it TIGER192: the digest's words are written
-/// big endian, as the reference printed them.
+/// Tiger with 192 bits as the kernel had it until 5.12 and libgcrypt calls it TIGER192: the
+/// digest's words are written big endian, as the reference printed them.
 #[derive(Clone, Default)]
 pub(crate) struct Tiger192(tiger::Tiger);
 

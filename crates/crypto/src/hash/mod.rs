@@ -1,7 +1,9 @@
-//! The hashes that LUKS and dm-crypt name: in PBKDF2, the AF splitter, digests, ESSIV and plain mode.
+//! The hashes that LUKS and dm-crypt name: in PBKDF2, the AF
+//! splitter, digests, ESSIV and plain mode.
 //!
-//! FIPS 180-4 (SHA-1, SHA-2), FIPS 202 (SHA-3), RFC 1320 and 1321 (MD4, MD5), RFC 7693 (BLAKE2), RFC 6986 (Streebog),
-//! GM/T 0004-2012 (SM3), ISO/IEC 10118-3 (RIPEMD-160, Whirlpool); RIPEMD-128, -256, -320 and Tiger by their authors.
+//! FIPS 180-4 (SHA-1, SHA-2), FIPS 202 (SHA-3), RFC 1320 and 1321 (MD4, MD5), RFC 7693 (BLAKE2),
+//! RFC 6986 (Streebog), GM/T 0004-2012 (SM3), ISO/IEC 10118-3 (RIPEMD-160, Whirlpool);
+//! RIPEMD-128, -256, -320 and Tiger by their authors.
 
 pub(crate) mod context;
 mod table;
@@ -68,8 +70,9 @@ impl Hash {
         all
     };
 
-    /// Parses cryptsetup's name ("sha256", "ripemd160", "blake2b-512"), the kernel's ("rmd160", "wp512", "streebog256"),
-    /// libgcrypt's ("blake2b_512") or OpenSSL's ("sha2-256"), case-insensitively as the libraries do.
+    /// Parses cryptsetup's name ("sha256", "ripemd160", "blake2b-512"), the kernel's
+    /// ("rmd160", "wp512", "streebog256"), libgcrypt's ("blake2b_512") or OpenSSL's
+    /// ("sha2-256"), case-insensitively as the libraries do.
     #[cfg(feature = "alloc")]
     pub fn parse(name: &str) -> Result<Self, Error> {
         Self::find(name).ok_or_else(|| Error::Unknown { what: "hash", name: name.into() })
@@ -97,15 +100,16 @@ impl Hash {
         self.row().output
     }
 
-    /// The length of the block that the compression function (or the sponge) takes, in bytes: HMAC pads keys to it.
+    /// The length of the block that the compression function (or the
+    /// sponge) takes, in bytes: HMAC pads keys to it.
     pub(crate) const fn block_len(self) -> usize {
         self.row().block
     }
 
     /// The digest of the concatenation of `parts`.
     ///
-    /// [`Hash::WhirlpoolGcryptBug`] alone tells the parts apart: a part that starts inside a block and ends in the same
-    /// block is not counted in the message's length.
+    /// [`Hash::WhirlpoolGcryptBug`] alone tells the parts apart: a part that starts inside a block
+    /// and ends in the same block is not counted in the message's length.
     #[cfg(feature = "alloc")]
     pub fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
         let mut digest = alloc::vec![0; self.output_len()];
@@ -113,8 +117,8 @@ impl Hash {
         digest
     }
 
-    /// The digest of the concatenation of `parts`, cut to the length of `out`; what `out` has beyond a digest's length
-    /// stays as it is.
+    /// The digest of the concatenation of `parts`, cut to the length of `out`; what `out`
+    /// has beyond a digest's length stays as it is.
     pub fn digest_into(self, parts: &[&[u8]], out: &mut [u8]) {
         let used = out.len().min(self.output_len());
         with_context!(self, C => {

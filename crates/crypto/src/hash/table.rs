@@ -1,4 +1,5 @@
-//! The table of hashes: names, digest lengths, block lengths. Row by row in the order of [`enum@Hash`].
+//! The table of hashes: names, digest lengths, block lengths. Row by
+//! row in the order of [`enum@Hash`].
 
 use super::Hash;
 

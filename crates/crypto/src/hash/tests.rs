@@ -4,10 +4,11 @@ use super::*;
 use alloc::string::String;
 use proptest::prelude::*;
 
-/// The digest of "abc". SHA-1, SHA-2: FIPS 180-4 examples (NIST); SHA-3: FIPS 202 examples (NIST); MD4, MD5: RFC 1320
-/// and 1321, A.5; RIPEMD: its authors' page (Bosselaers, KU Leuven); Tiger: its authors' testresults; Whirlpool: ISO test
-/// vectors, cut for wp256 and wp384; BLAKE2: RFC 7693, appendices A and B, other lengths by the authors' reference code
-/// in Python's hashlib; SM3: GM/T 0004-2012, A.1. Streebog: RFC 6986, 10.1, of its message M1.
+/// The digest of "abc". SHA-1, SHA-2: FIPS 180-4 examples (NIST); SHA-3: FIPS 202 examples (NIST);
+/// MD4, MD5: RFC 1320 and 1321, A.5; RIPEMD: its authors' page (Bosselaers, KU Leuven); Tiger: its
+/// authors' testresults; Whirlpool: ISO test vectors, cut for wp256 and wp384; BLAKE2: RFC 7693,
+/// appendices A and B, other lengths by the authors' reference code in Python's hashlib; SM3: GM/T
+/// 0004-2012, A.1. Streebog: RFC 6986, 10.1, of its message M1.
 const VECTORS: [(&str, &str); 32] = [
     ("sha1", "a9993e364706816aba3e25717850c26c9cd0d89d"),
     ("sha224", "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
@@ -100,8 +101,9 @@ fn published_digests() {
     assert_eq!(Hash::ALL.len(), VECTORS.len() + 1, "all but the flawed one");
 }
 
-/// Bytes 0, 1, 2, … in writes of these lengths, by libgcrypt 1.10.1 with `GCRY_MD_FLAG_BUGEMU1`; the second and third
-/// are the AF splitter's writes for the last 60 and for all 64 bytes of a stripe.
+/// Bytes 0, 1, 2, … in writes of these lengths, by libgcrypt 1.10.1 with
+/// `GCRY_MD_FLAG_BUGEMU1`; the second and third are the AF splitter's writes
+/// for the last 60 and for all 64 bytes of a stripe.
 #[test]
 fn libgcrypts_flawed_whirlpool() {
     let vectors: [(&[usize], &str); 6] = [

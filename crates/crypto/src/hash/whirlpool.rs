@@ -1,13 +1,16 @@
-//! Whirlpool (ISO/IEC 10118-3, dedicated hash-function 7): W, an AES-like block cipher of 512 bits, in
-//! Miyaguchi-Preneel mode. W's S-box is made of three 4-bit boxes, from which all tables here are computed.
+//! Whirlpool (ISO/IEC 10118-3, dedicated hash-function 7): W, an AES-like block
+//! cipher of 512 bits, in Miyaguchi-Preneel mode. W's S-box is made of three 4-bit
+//! boxes, from which all tables here are computed.
 //!
-//! The portable code looks S-box and row multiplication up in tables of 16 KiB at places that depend on the message: an
-//! observer of the cache learns about it. The vector code of PBKDF2 has no tables in memory.
+//! The portable code looks S-box and row multiplication up in tables of 16 KiB at
+//! places that depend on the message: an observer of the cache learns about it. The
+//! vector code of PBKDF2 has no tables in memory.
 //!
-//! [`Flawed`] is Whirlpool as libgcrypt had it before 1.6.0 (cipher/whirlpool.c; still there as
-//! `GCRY_MD_FLAG_BUGEMU1`), which cryptsetup calls "whirlpool_gcryptbug": a write that starts inside a block and ends in
-//! the same block does not count towards the length in the padding. Of LUKS, the AF splitter writes so (a number of four
-//! bytes, then the rest of a stripe when it is 60 bytes or less); PBKDF2 does not.
+//! [`Flawed`] is Whirlpool as libgcrypt had it before 1.6.0 (cipher/whirlpool.c; still there
+//! as `GCRY_MD_FLAG_BUGEMU1`), which cryptsetup calls "whirlpool_gcryptbug": a write that
+//! starts inside a block and ends in the same block does not count towards the length in the
+//! padding. Of LUKS, the AF splitter writes so (a number of four bytes, then the rest of a
+//! stripe when it is 60 bytes or less); PBKDF2 does not.
 
 use super::Context;
 use zeroize::Zeroize;
@@ -219,7 +222,8 @@ pub(crate) const fn multiply(byte: u8, factor: u8) -> u8 {
     product as u8
 }
 
-/// The second block of a hash of 128 bytes: a one bit, zeros, and 1024 as a number of bits of 256 bits.
+/// The second block of a hash of 128 bytes: a one bit, zeros, and
+/// 1024 as a number of bits of 256 bits.
 pub(crate) const PADDING: Bytes = {
     let mut block = [0; 64];
     block[0] = 0x80;

@@ -1,9 +1,11 @@
-//! elephant, BitLocker's diffuser (Niels Ferguson, "AES-CBC + Elephant diffuser", Microsoft 2006; Linux,
-//! drivers/md/dm-crypt.c, `crypt_iv_elephant`): sectors are stirred before they are encrypted.
+//! elephant, BitLocker's diffuser (Niels Ferguson, "AES-CBC + Elephant
+//! diffuser", Microsoft 2006; Linux, drivers/md/dm-crypt.c,
+//! `crypt_iv_elephant`): sectors are stirred before they are encrypted.
 //!
-//! The sector key is 32 bytes, AES of the sector's byte offset (64 bits, little endian, zeros) and AES of the same with 128
-//! in the last byte, under a key of its own. A sector is added to it, repeated, and goes through diffusers A and B, which
-//! work on 32-bit little-endian words d of a ring; backwards, as decryption does it:
+//! The sector key is 32 bytes, AES of the sector's byte offset (64 bits, little endian,
+//! zeros) and AES of the same with 128 in the last byte, under a key of its own. A sector is
+//! added to it, repeated, and goes through diffusers A and B, which work on 32-bit
+//! little-endian words d of a ring; backwards, as decryption does it:
 //!
 //! ```text
 //! A, five cycles:  d[i] += d[i-2] ^ (d[i-5] <<< 9, 0, 13, 0 by turns)

@@ -1,9 +1,11 @@
-//! lmk, the IV of loop-AES (Linux, drivers/md/dm-crypt.c, `crypt_iv_lmk_*`): CBC whose IV depends on the sector's data.
+//! lmk, the IV of loop-AES (Linux, drivers/md/dm-crypt.c,
+//! `crypt_iv_lmk_*`): CBC whose IV depends on the sector's data.
 //!
-//! The IV is the state of MD5, without its padding, after: a seed of 64 bytes (16 from the key, zeros; version 3 only),
-//! the sector's plaintext from byte 16 on, and 16 bytes of words: the sector's number in 56 bits with a bit set above
-//! them, 4024, 0. As CBC adds the IV to the first block, that block alone cannot be read without it: the kernel decrypts
-//! with an IV of zeros, makes the IV from what follows the first block, and adds it then. So does this, both ways.
+//! The IV is the state of MD5, without its padding, after: a seed of 64 bytes (16 from the key,
+//! zeros; version 3 only), the sector's plaintext from byte 16 on, and 16 bytes of words: the
+//! sector's number in 56 bits with a bit set above them, 4024, 0. As CBC adds the IV to the first
+//! block, that block alone cannot be read without it: the kernel decrypts with an IV of zeros,
+//! makes the IV from what follows the first block, and adds it then. So does this, both ways.
 //!
 //! Version 1 of loop-AES is plain CBC; versions 2 and 3 let sectors take turns with 64 keys.
 
@@ -36,7 +38,8 @@ impl Lmk {
         Self { cbc, iv_len, state }
     }
 
-    /// Adds its IV to the first block of each sector: the IV depends on none of the bytes that it changes.
+    /// Adds its IV to the first block of each sector: the IV depends
+    /// on none of the bytes that it changes.
     fn add_ivs(&self, run: &Run, data: &mut [u8]) {
         for (index, sector) in data.chunks_exact_mut(run.sector).enumerate() {
             let iv = self.iv(run.iv(index), sector);

@@ -1,4 +1,5 @@
-//! The IV of a sector, from its number, as dm-crypt makes it (drivers/md/dm-crypt.c, the comment on IV generation).
+//! The IV of a sector, from its number, as dm-crypt makes it
+//! (drivers/md/dm-crypt.c, the comment on IV generation).
 //!
 //! | name     | bytes of the IV                                              |
 //! |----------|--------------------------------------------------------------|
@@ -51,7 +52,8 @@ impl<const N: usize> IvGenerator<N> {
         Self::Seeded(SecretBox::new_with(|secret: &mut [u8; N]| secret.copy_from_slice(seed)))
     }
 
-    /// For an IV that takes nothing but a number. `block_len`: the mode's block in bytes, which benbi counts.
+    /// For an IV that takes nothing but a number. `block_len`: the
+    /// mode's block in bytes, which benbi counts.
     pub(crate) fn numbered(iv: Iv, block_len: usize) -> Self {
         match iv {
             Iv::Absent | Iv::Null => Self::Null,
@@ -66,7 +68,8 @@ impl<const N: usize> IvGenerator<N> {
     /// The IVs of the first `bytes` bytes of a run, in the elements of `ivs` that it needs.
     pub(crate) fn fill<'a>(&self, run: &Run, bytes: usize, ivs: &'a mut [[u8; N]]) -> &'a mut [[u8; N]] {
         let ivs = &mut ivs[..bytes / run.sector];
-        // A loop for each kind: a choice for each sector would cost small sectors a tenth of their speed.
+        // A loop for each kind: a choice for each sector would cost
+        // small sectors a tenth of their speed.
         match self {
             Self::Null => ivs.fill([0; N]),
             Self::Plain => numbers(run, ivs, |number| at_start(u64::from(number as u32))),

@@ -1,11 +1,13 @@
-//! tcw, TrueCrypt's CBC before version 4.1 (Linux, drivers/md/dm-crypt.c, `crypt_iv_tcw_*`): an IV that is a secret seed
-//! plus the sector's number, and a whitening of the ciphertext by eight bytes that repeat through the sector.
+//! tcw, TrueCrypt's CBC before version 4.1 (Linux, drivers/md/dm-crypt.c,
+//! `crypt_iv_tcw_*`): an IV that is a secret seed plus the sector's number, and a whitening
+//! of the ciphertext by eight bytes that repeat through the sector.
 //!
-//! The whitening of a sector: 16 secret bytes, plus the number (64 bits, little endian) on either half; the CRC-32 of each
-//! word of these, without inversions; then the first word plus the last, and the second plus the third.
+//! The whitening of a sector: 16 secret bytes, plus the number (64 bits, little endian)
+//! on either half; the CRC-32 of each word of these, without inversions; then the first
+//! word plus the last, and the second plus the third.
 //!
-//! The seed's place is [`super::IvGenerator::Seeded`]; this is the whitening. It can be told from random data: the scheme
-//! is for old volumes only.
+//! The seed's place is [`super::IvGenerator::Seeded`]; this is the whitening. It can be told from
+//! random data: the scheme is for old volumes only.
 
 use crate::engine::{Engine, Run};
 use crate::secret::SecretBox;
@@ -59,8 +61,8 @@ impl Engine for Whitened {
     }
 }
 
-/// CRC-32 (IEEE 802.3, reflected) of four bytes, little endian, from a register of zero and without a last inversion.
-/// Bit by bit, as the bytes are secret.
+/// CRC-32 (IEEE 802.3, reflected) of four bytes, little endian, from a register of zero and without
+/// a last inversion. Bit by bit, as the bytes are secret.
 fn crc32(word: u32) -> u32 {
     (0..32).fold(word, |crc, _| (crc >> 1) ^ ((crc & 1).wrapping_neg() & 0xedb8_8320))
 }

@@ -1,4 +1,5 @@
-//! Modes that need a block cipher and one IV a sector, and nothing else: they differ in their bodies alone.
+//! Modes that need a block cipher and one IV a sector, and nothing
+//! else: they differ in their bodies alone.
 
 use crate::block::BlockCipher;
 use crate::engine::{BATCH, Engine, Run};

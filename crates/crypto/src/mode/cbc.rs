@@ -1,7 +1,7 @@
 //! CBC (NIST SP 800-38A, section 6.2) over whole sectors, one IV a sector.
 //!
-//! Encryption is serial inside a sector, but sectors are independent: as many as the cipher works on side by side go
-//! through it together.
+//! Encryption is serial inside a sector, but sectors are independent: as many as the
+//! cipher works on side by side go through it together.
 
 #[cfg(feature = "alloc")]
 use super::by_iv::Body;

@@ -1,5 +1,5 @@
-//! CFB with segments of a whole block (NIST SP 800-38A, section 6.3) over whole sectors: C_j = P_j ^ E(C_{j-1}), from the
-//! IV on (Linux up to 6.8, crypto/cfb.c).
+//! CFB with segments of a whole block (NIST SP 800-38A, section 6.3) over whole sectors: C_j = P_j
+//! ^ E(C_{j-1}), from the IV on (Linux up to 6.8, crypto/cfb.c).
 //!
 //! Sectors are independent: as many as the cipher works on side by side go through it together.
 
@@ -15,7 +15,8 @@ pub(crate) fn body<const N: usize>() -> Body<N> {
     }
 }
 
-/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block of each in one call of the cipher.
+/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block
+/// of each in one call of the cipher.
 fn encrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     chain: &mut [[u8; N]],

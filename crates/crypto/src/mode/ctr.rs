@@ -1,10 +1,12 @@
 //! CTR and XCTR over whole sectors.
 //!
-//! CTR (NIST SP 800-38A, section 6.5; Linux, crypto/ctr.c): the IV is the first counter, a big-endian number as wide as a
-//! block. XCTR (Crowley, Huckleberry and Biggers, "Length-preserving encryption with HCTR2", section 2.2; Linux,
-//! crypto/xctr.c): block j, counted from 1 in 32 bits, little endian, is added to the IV.
+//! CTR (NIST SP 800-38A, section 6.5; Linux, crypto/ctr.c): the IV is the first counter, a
+//! big-endian number as wide as a block. XCTR (Crowley, Huckleberry and Biggers,
+//! "Length-preserving encryption with HCTR2", section 2.2; Linux, crypto/xctr.c): block j,
+//! counted from 1 in 32 bits, little endian, is added to the IV.
 //!
-//! dm-crypt can be told to use it, and nobody should: whoever sees two versions of a sector sees their difference.
+//! dm-crypt can be told to use it, and nobody should: whoever sees
+//! two versions of a sector sees their difference.
 
 #[cfg(feature = "alloc")]
 use super::by_iv::Body;

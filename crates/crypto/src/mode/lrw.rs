@@ -1,11 +1,14 @@
-//! LRW (IEEE P1619 draft 00.00.0D; Liskov, Rivest and Wagner, CRYPTO 2002) over whole sectors, as Linux, crypto/lrw.c.
+//! LRW (IEEE P1619 draft 00.00.0D; Liskov, Rivest and Wagner, CRYPTO
+//! 2002) over whole sectors, as Linux, crypto/lrw.c.
 //!
-//! C_j = E(P_j ^ T_j) ^ T_j with T_j = K2·(I + j) in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1. I is the IV, a big-endian
-//! number; bits of I, K2 and T count from the last byte's lowest. K2 is the last 16 bytes of the key.
+//! C_j = E(P_j ^ T_j) ^ T_j with T_j = K2·(I + j) in GF(2^128) modulo x^128 + x^7 + x^2 +
+//! x + 1. I is the IV, a big-endian number; bits of I, K2 and T count from the last
+//! byte's lowest. K2 is the last 16 bytes of the key.
 //!
-//! Counting up flips the lowest bits of I + j up to some bit k: K2·(1 + x + … + x^k) is the difference. All 128 of these
-//! multiples are made at key set-up, and the products of K2 with the numbers below [`WINDOW`], to which a window of that
-//! many blocks has one difference. Which are read depends on sector numbers only, never on the key.
+//! Counting up flips the lowest bits of I + j up to some bit k: K2·(1 + x + … + x^k) is the
+//! difference. All 128 of these multiples are made at key set-up, and the products of K2 with the
+//! numbers below [`WINDOW`], to which a window of that many blocks has one difference. Which are
+//! read depends on sector numbers only, never on the key.
 
 use crate::block::{Block, BlockCipher};
 use crate::engine::{BATCH, Engine, Run};
@@ -143,7 +146,8 @@ mod tests {
     use crate::block::aes::Aes;
     use crate::block::vectors::hex;
 
-    /// IEEE P1619 LRW-32-AES (draft of 2006, annex), as in Linux, crypto/testmgr.h, aes_lrw_tv_template: one block each.
+    /// IEEE P1619 LRW-32-AES (draft of 2006, annex), as in Linux,
+    /// crypto/testmgr.h, aes_lrw_tv_template: one block each.
     #[test]
     fn p1619_vectors() {
         let plaintext = "30313233343536373839414243444546";

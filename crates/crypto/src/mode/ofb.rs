@@ -1,7 +1,8 @@
-//! OFB (NIST SP 800-38A, section 6.4) over whole sectors: the IV is encrypted over and over, and the results are the key
-//! stream (Linux up to 6.8, crypto/ofb.c).
+//! OFB (NIST SP 800-38A, section 6.4) over whole sectors: the IV is encrypted over and over, and
+//! the results are the key stream (Linux up to 6.8, crypto/ofb.c).
 //!
-//! The stream is what CBC makes of zeros, so the ciphers' code for CBC makes it, sectors side by side.
+//! The stream is what CBC makes of zeros, so the ciphers' code for
+//! CBC makes it, sectors side by side.
 
 use super::by_iv::Body;
 use crate::block::BlockCipher;

@@ -1,5 +1,6 @@
-//! PCBC, propagating CBC, over whole sectors (Linux, crypto/pcbc.c; Kohl, "The Use of Encryption in Kerberos", 1990): what
-//! a block is added to before encryption is the sum of the plaintext and the ciphertext before it.
+//! PCBC, propagating CBC, over whole sectors (Linux, crypto/pcbc.c; Kohl, "The Use of
+//! Encryption in Kerberos", 1990): what a block is added to before encryption is the sum
+//! of the plaintext and the ciphertext before it.
 //!
 //! Sectors are independent: as many as the cipher works on side by side go through it together.
 
@@ -15,7 +16,8 @@ pub(crate) fn body<const N: usize>() -> Body<N> {
     }
 }
 
-/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block of each in one call of the cipher.
+/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block
+/// of each in one call of the cipher.
 fn encrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     chain: &mut [[u8; N]],
@@ -68,7 +70,8 @@ mod tests {
     use crate::block::table::{Cipher, Make};
     use crate::block::vectors::hex;
 
-    /// Linux, crypto/testmgr.h, fcrypt_pcbc_tv_template, the vector from Arla: the ciphertext of 48 bytes.
+    /// Linux, crypto/testmgr.h, fcrypt_pcbc_tv_template, the vector
+    /// from Arla: the ciphertext of 48 bytes.
     #[test]
     fn kernel_vector() {
         let Make::Block64(make) = Cipher::find("fcrypt").unwrap().make else { panic!() };

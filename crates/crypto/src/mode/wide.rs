@@ -1,5 +1,5 @@
-//! The wide modes, of which every bit of a sector depends on every other, with IVs of 256 bits made of the sector's
-//! number.
+//! The wide modes, of which every bit of a sector depends on every other,
+//! with IVs of 256 bits made of the sector's number.
 
 use crate::engine::{BATCH, Engine, Run};
 use crate::iv::IvGenerator;

@@ -1,7 +1,8 @@
-//! XTS (IEEE 1619-2018, section 5) over whole sectors; no ciphertext stealing, as sectors are whole blocks.
+//! XTS (IEEE 1619-2018, section 5) over whole sectors; no ciphertext
+//! stealing, as sectors are whole blocks.
 //!
-//! C_j = E_k1(P_j ^ T·x^j) ^ T·x^j with T = E_k2(IV), in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, bits counted from
-//! the first byte's lowest.
+//! C_j = E_k1(P_j ^ T·x^j) ^ T·x^j with T = E_k2(IV), in GF(2^128) modulo x^128 + x^7 + x^2 +
+//! x + 1, bits counted from the first byte's lowest.
 
 #[cfg(feature = "alloc")]
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -122,7 +123,8 @@ fn add(blocks: &mut [Block], masks: &[u128]) {
     }
 }
 
-/// T, T·x, T·x^2, …: eight by doubling, the others from the eighth before, so that eight chains run side by side.
+/// T, T·x, T·x^2, …: eight by doubling, the others from the eighth
+/// before, so that eight chains run side by side.
 fn powers(tweak: u128, masks: &mut [u128]) {
     let mut window = [tweak; 8];
     for index in 1..window.len() {
@@ -146,7 +148,8 @@ fn times_x8(power: u128) -> u128 {
     (power << 8) ^ u128::from(over ^ (over << 1) ^ (over << 2) ^ (over << 7))
 }
 
-/// Blocks a call of the cipher: the largest sector, or several small ones, so that wide code has full batches.
+/// Blocks a call of the cipher: the largest sector, or several small
+/// ones, so that wide code has full batches.
 const MOST_BLOCKS: usize = 256;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Specifications in the names of the kernel's crypto API: `capi:algorithm[-iv[:hash]]` (drivers/md/dm-crypt.c,
-//! `crypt_ctr_cipher_new`).
+//! Specifications in the names of the kernel's crypto API: `capi:algorithm[-iv[:hash]]`
+//! (drivers/md/dm-crypt.c, `crypt_ctr_cipher_new`).
 //!
 //! ```text
 //! capi:xts(aes)-plain64                        template(cipher)
@@ -8,7 +8,8 @@
 //! capi:xts-aes-aesni-plain64                   a driver's name: another code for the same cipher
 //! ```
 //!
-//! Options are cut off at the last colon, then the IV at the last dash; a hash after the colon may have dashes.
+//! Options are cut off at the last colon, then the IV at the last
+//! dash; a hash after the colon may have dashes.
 
 use super::rules::{self, Named, impossible, unsupported};
 use super::table::{self, EssivHash};
@@ -50,8 +51,8 @@ struct Skcipher<'a> {
     form: Form,
 }
 
-/// How something is called. The kernel makes an algorithm's name of its parts' names and the driver's of their
-/// drivers', and does not find what is asked for by a mixture.
+/// How something is called. The kernel makes an algorithm's name of its parts' names and the
+/// driver's of their drivers', and does not find what is asked for by a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Name,
@@ -199,7 +200,8 @@ fn mixture<T>(text: &str) -> Result<T, Error> {
     ))
 }
 
-/// The parameters between a template's parentheses: commas inside further parentheses do not part them.
+/// The parameters between a template's parentheses: commas inside
+/// further parentheses do not part them.
 fn parameters(inside: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     inside.split(move |c| {

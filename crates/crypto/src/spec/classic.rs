@@ -1,5 +1,5 @@
-//! The form that dm-crypt has always had: `cipher[:keycount][-mode[-iv[:hash]]]` (drivers/md/dm-crypt.c,
-//! `crypt_ctr_cipher_old`).
+//! The form that dm-crypt has always had: `cipher[:keycount][-mode[-iv[:hash]]]`
+//! (drivers/md/dm-crypt.c, `crypt_ctr_cipher_old`).
 
 use super::rules::{self, Named, impossible, unsupported};
 use super::{CipherSpec, Mode, table};

@@ -1,12 +1,14 @@
-//! How a volume key is divided, as dm-crypt does it (drivers/md/dm-crypt.c, `crypt_ctr_ivmode`, `crypt_subkey_size`).
+//! How a volume key is divided, as dm-crypt does it
+//! (drivers/md/dm-crypt.c, `crypt_ctr_ivmode`, `crypt_subkey_size`).
 //!
 //! ```text
 //! key of cipher 0 | … | key of cipher n-1 | extra
 //! ```
 //!
-//! The key of one cipher is what its mode takes: two keys for XTS (data, tweak), key and 128-bit tweak key for LRW.
-//! The IV takes the extra part: loop-AES version 3 a seed as long as a key (lmk), TrueCrypt an IV and 128 bits of
-//! whitening (tcw), BitLocker as much as all before it, for AES (elephant).
+//! The key of one cipher is what its mode takes: two keys for XTS (data, tweak), key
+//! and 128-bit tweak key for LRW. The IV takes the extra part: loop-AES version 3 a
+//! seed as long as a key (lmk), TrueCrypt an IV and 128 bits of whitening (tcw),
+//! BitLocker as much as all before it, for AES (elephant).
 
 use super::{CipherSpec, Iv, Mode, list};
 use crate::Error;
@@ -33,12 +35,14 @@ impl KeyLayout {
 }
 
 impl CipherSpec {
-    /// How a volume key of `len` bytes is divided. `None` for a length that [`CipherSpec::check_key_bits`] refuses.
+    /// How a volume key of `len` bytes is divided. `None` for a length
+    /// that [`CipherSpec::check_key_bits`] refuses.
     pub(crate) fn key_layout(&self, len: usize) -> Option<KeyLayout> {
         self.key_layouts().find(|layout| layout.len() == len)
     }
 
-    /// Refuses a volume key of `bits` bits that the specification cannot take (XTS counts both halves).
+    /// Refuses a volume key of `bits` bits that the specification
+    /// cannot take (XTS counts both halves).
     pub fn check_key_bits(&self, bits: usize) -> Result<(), Error> {
         if bits.is_multiple_of(8) && self.key_layout(bits / 8).is_some() {
             return Ok(());
@@ -92,8 +96,8 @@ impl CipherSpec {
 }
 
 impl KeyLayout {
-    /// dm-crypt takes the last key for a seed when the length is no multiple of the number of keys, and reads 16
-    /// bytes of it.
+    /// dm-crypt takes the last key for a seed when the length is no multiple of
+    /// the number of keys, and reads 16 bytes of it.
     fn has_seed(&self) -> bool {
         !self.len().is_multiple_of(self.keys) && self.extra >= 16
     }

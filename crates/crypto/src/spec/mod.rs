@@ -5,10 +5,10 @@
 //! capi:algorithm[-iv[:hash]]               "capi:xts(aes)-plain64", "capi:essiv(cbc(aes),sha256)-plain64"
 //! ```
 //!
-//! (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst.) "aes" alone means aes-cbc-plain. A [`CipherSpec`]
-//! exists only for a combination that can exist: `classic` and `capi` take the two forms apart, `table` knows the names,
-//! `rules` what goes together, `keys` how a volume key is divided, `strength` what is unfit for sectors. [`space()`] walks
-//! through all there is.
+//! (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst.) "aes" alone means aes-cbc-plain.
+//! A [`CipherSpec`] exists only for a combination that can exist: `classic` and `capi` take the two
+//! forms apart, `table` knows the names, `rules` what goes together, `keys` how a volume key is
+//! divided, `strength` what is unfit for sectors. [`space()`] walks through all there is.
 
 mod capi;
 mod classic;
@@ -97,12 +97,14 @@ impl CipherSpec {
         }
     }
 
-    /// Whether the other means the same, however it was written ("capi:xts(aes)-plain64" and "aes-xts-plain64").
+    /// Whether the other means the same, however it was written
+    /// ("capi:xts(aes)-plain64" and "aes-xts-plain64").
     pub fn means(&self, other: &Self) -> bool {
         (self.cipher, self.keys, self.mode, self.iv) == (other.cipher, other.keys, other.mode, other.iv)
     }
 
-    /// Refuses a sector size that the IV cannot take: loop-AES's and TrueCrypt's are made for 512 bytes.
+    /// Refuses a sector size that the IV cannot take: loop-AES's and
+    /// TrueCrypt's are made for 512 bytes.
     pub fn check_sector_size(&self, size: SectorSize) -> Result<(), Error> {
         match self.iv {
             Iv::Lmk | Iv::Tcw if size != SectorSize::S512 => Err(Error::Impossible(format!(
@@ -119,7 +121,8 @@ impl CipherSpec {
         SectorSize::ALL.into_iter().filter(|size| self.check_sector_size(*size).is_ok())
     }
 
-    /// The size of the cipher's block in bytes: 8 or 16, and 1 where there are none (ciphers that exist in ECB only).
+    /// The size of the cipher's block in bytes: 8 or 16, and 1 where there
+    /// are none (ciphers that exist in ECB only).
     pub fn block_len(&self) -> usize {
         self.cipher.block_bits() / 8
     }
@@ -134,13 +137,14 @@ impl CipherSpec {
         self.keys as usize
     }
 
-    /// The cipher as LUKS1's cipher-name field has it: "aes", "aes:64", "xchacha12,aes", "capi:xts(aes)".
+    /// The cipher as LUKS1's cipher-name field has it: "aes",
+    /// "aes:64", "xchacha12,aes", "capi:xts(aes)".
     pub fn cipher_name(&self) -> String {
         self.halves().0
     }
 
-    /// Mode and IV as LUKS1's cipher-mode field has them: "xts-plain64", "cbc-essiv:sha256", "ecb"; for a "capi:"
-    /// specification what follows its first dash.
+    /// Mode and IV as LUKS1's cipher-mode field has them: "xts-plain64", "cbc-essiv:sha256", "ecb";
+    /// for a "capi:" specification what follows its first dash.
     pub fn mode_name(&self) -> String {
         self.halves().1
     }
@@ -175,7 +179,8 @@ impl CipherSpec {
     }
 }
 
-/// The canonical text, which parses back to the same value; of a "capi:" specification the text that was parsed.
+/// The canonical text, which parses back to the same value; of a
+/// "capi:" specification the text that was parsed.
 impl fmt::Display for CipherSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(capi) = &self.capi {

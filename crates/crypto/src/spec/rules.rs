@@ -1,8 +1,9 @@
-//! What goes together: the rules that dm-crypt and the kernel's templates enforce, each refusal naming its rule.
+//! What goes together: the rules that dm-crypt and the kernel's
+//! templates enforce, each refusal naming its rule.
 //!
-//! They are those of drivers/md/dm-crypt.c (`crypt_ctr_ivmode`, `crypt_iv_*_ctr`) and of crypto/{xts,lrw,ctr,essiv,
-//! adiantum,hctr2}.c. Where the kernel maps a volume that it could not read back, the combination is refused here
-//! too, and the rule says why.
+//! They are those of drivers/md/dm-crypt.c (`crypt_ctr_ivmode`, `crypt_iv_*_ctr`) and of
+//! crypto/{xts,lrw,ctr,essiv, adiantum,hctr2}.c. Where the kernel maps a volume that it could not
+//! read back, the combination is refused here too, and the rule says why.
 
 use super::table::{self, EssivHash};
 use super::{CipherSpec, Iv, Mode, list};
@@ -42,7 +43,8 @@ fn check_block(cipher: &'static Cipher, mode: Mode) -> Result<(), Error> {
     let (name, bits) = (cipher.name, cipher.block_bits());
     match mode {
         Mode::Ecb => Ok(()),
-        // In cbc and pcbc the kernel chains its blocks of one byte: still no secret, and in nobody's headers.
+        // In cbc and pcbc the kernel chains its blocks of one byte:
+        // still no secret, and in nobody's headers.
         _ if name == "cipher_null" => {
             impossible("cipher_null encrypts nothing: only cipher_null-ecb is of use".into())
         }
@@ -105,7 +107,8 @@ impl Named<'_> {
         }
     }
 
-    /// ESSIV encrypts the sector number under the hash of the key: the digest must be a key, the IV a block.
+    /// ESSIV encrypts the sector number under the hash of the key:
+    /// the digest must be a key, the IV a block.
     fn essiv(&self) -> Result<Iv, Error> {
         let Self { text, cipher, mode, .. } = self;
         let Some(name) = self.hash.filter(|name| !name.is_empty()) else {

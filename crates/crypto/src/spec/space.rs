@@ -1,5 +1,5 @@
-//! The whole space: every cipher in every mode with every IV, and for each combination what it takes or the rule that
-//! forbids it.
+//! The whole space: every cipher in every mode with every IV, and for each
+//! combination what it takes or the rule that forbids it.
 
 use super::table::{ESSIV_HASHES, IVS, MODES};
 use super::{CipherSpec, Iv, Mode};

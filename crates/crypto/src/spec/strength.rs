@@ -1,8 +1,9 @@
-//! What a specification gives away by itself, whatever its key: the kinds of encryption that nobody means who stores
-//! data in sectors, and how long the key is that has to be guessed.
+//! What a specification gives away by itself, whatever its key: the kinds of encryption that nobody
+//! means who stores data in sectors, and how long the key is that has to be guessed.
 //!
-//! Sectors are rewritten in place under the same key and IV. A mode that makes a key stream of these two makes the same
-//! one again: two versions of a sector, or a sector of which one version is known, give the other away.
+//! Sectors are rewritten in place under the same key and IV. A mode that makes a key
+//! stream of these two makes the same one again: two versions of a sector, or a sector of
+//! which one version is known, give the other away.
 
 use super::{CipherSpec, Iv, Mode};
 
@@ -51,8 +52,9 @@ impl CipherSpec {
         }
     }
 
-    /// The bits that have to be guessed of a volume key of `bits` bits: one half for XTS, one of loop-AES's keys, and
-    /// nothing of what IVs and tweaks take. `None` when the specification takes no such key.
+    /// The bits that have to be guessed of a volume key of `bits` bits: one half
+    /// for XTS, one of loop-AES's keys, and nothing of what IVs and tweaks take.
+    /// `None` when the specification takes no such key.
     pub fn guessed_bits(&self, bits: usize) -> Option<usize> {
         let each = 8 * self.key_layout(bits / 8).filter(|_| bits.is_multiple_of(8))?.each;
         Some(match self.mode {

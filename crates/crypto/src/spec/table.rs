@@ -69,7 +69,8 @@ impl Iv {
 }
 
 impl Mode {
-    /// Whether a sector is one block: every bit of it depends on all others, and the IV has 256 bits.
+    /// Whether a sector is one block: every bit of it depends on all
+    /// others, and the IV has 256 bits.
     pub(super) const fn is_wide(self) -> bool {
         matches!(self, Self::Adiantum { .. } | Self::Hctr2)
     }

@@ -44,7 +44,8 @@ fn short_forms_and_parts() {
     assert_eq!(canonical("aes:1-xts-plain64"), "aes-xts-plain64");
     assert_eq!(canonical("cipher_null"), "cipher_null-ecb");
     assert_eq!(canonical("null"), "cipher_null-ecb");
-    // dm-crypt drops the IV of a mode that takes none, whatever its name, and does not look at parameters but essiv's.
+    // dm-crypt drops the IV of a mode that takes none, whatever its name,
+    // and does not look at parameters but essiv's.
     assert_eq!(canonical("aes-ecb-plain64"), "aes-ecb");
     assert_eq!(canonical("aes-ecb-nonsense"), "aes-ecb");
     assert_eq!(canonical("aes-cbc-plain64:sha256"), "aes-cbc-plain64");

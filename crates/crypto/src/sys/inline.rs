@@ -1,7 +1,7 @@
 //! Key memory without an allocator: inside the value that owns it, wiped when that is dropped.
 //!
-//! Nothing is locked: who has no allocator has no swap. Moving a value may leave its bytes where it was, as moving
-//! any value may; a boot loader wipes its stack before it hands over.
+//! Nothing is locked: who has no allocator has no swap. Moving a value may leave its bytes where it
+//! was, as moving any value may; a boot loader wipes its stack before it hands over.
 
 use crate::secret::Plain;
 use core::ops::Deref;

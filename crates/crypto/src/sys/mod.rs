@@ -1,4 +1,5 @@
-//! Memory for keys: pages of the system where there are any, the value's own bytes where there is no allocator.
+//! Memory for keys: pages of the system where there are any, the
+//! value's own bytes where there is no allocator.
 
 #[cfg(not(feature = "alloc"))]
 mod inline;

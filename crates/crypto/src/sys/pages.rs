@@ -1,7 +1,8 @@
 //! Pages from the system: zeroed, page-aligned, given back when dropped.
 //!
-//! With `std` on Linux they are mappings of their own, which can be locked (mlock), kept out of core dumps
-//! (MADV_DONTDUMP) and asked to be huge (MADV_HUGEPAGE). Elsewhere they come from the allocator.
+//! With `std` on Linux they are mappings of their own, which can be locked
+//! (mlock), kept out of core dumps (MADV_DONTDUMP) and asked to be huge
+//! (MADV_HUGEPAGE). Elsewhere they come from the allocator.
 
 use core::ops::Range;
 use core::ptr::NonNull;
@@ -27,15 +28,17 @@ impl Pages {
         pages
     }
 
-    /// Room for `len` bytes of a large work area, zeroed, on huge pages if there are any. `None` without memory.
+    /// Room for `len` bytes of a large work area, zeroed, on huge
+    /// pages if there are any. `None` without memory.
     pub(crate) fn huge(len: usize) -> Option<Self> {
         let pages = Self::map(len)?;
         os::advise_huge(pages.start, pages.bytes);
         Some(pages)
     }
 
-    /// Takes the memory behind a range of bytes before it is used, and gives up huge pages where they are slow to come:
-    /// a virtual machine whose host takes idle memory back pays for each anew, while small ones were in use lately.
+    /// Takes the memory behind a range of bytes before it is used, and gives up huge pages where
+    /// they are slow to come: a virtual machine whose host takes idle memory back pays for each
+    /// anew, while small ones were in use lately.
     pub(crate) fn populate(&self, range: Range<usize>) {
         assert!(range.end <= self.bytes);
         os::populate(self.start, range);
@@ -67,8 +70,8 @@ impl Drop for Pages {
         given_back::note(self.as_slice());
         #[cfg(feature = "std")]
         super::wipe::remove(self.start);
-        // SAFETY: `start` and `bytes` are what `map` returned, and nobody holds a reference any more. Unmapping
-        // also unlocks.
+        // SAFETY: `start` and `bytes` are what `map` returned, and nobody holds a
+        // reference any more. Unmapping also unlocks.
         unsafe { os::unmap(self.start, self.bytes) }
     }
 }
@@ -133,14 +136,16 @@ mod os {
         let _ = unsafe { mm::madvise(start.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
     }
 
-    /// Takes huge pages one after the other until some in a row are slow to come, then advises small ones for the rest.
+    /// Takes huge pages one after the other until some in a row are slow to
+    /// come, then advises small ones for the rest.
     pub(super) fn populate(start: NonNull<u8>, range: Range<usize>) {
         let mut slow = 0;
         let first = start.as_ptr().align_offset(HUGE_PAGE);
         let mut at = first + range.start.next_multiple_of(HUGE_PAGE);
         while at + HUGE_PAGE <= range.end {
             let before = processor_time();
-            // SAFETY: the huge page lies inside the caller's mapping; populating changes no contents.
+            // SAFETY: the huge page lies inside the caller's mapping;
+            // populating changes no contents.
             let taken =
                 unsafe { mm::madvise(start.as_ptr().add(at).cast(), HUGE_PAGE, Advice::LinuxPopulateWrite) };
             if taken.is_err() {
@@ -151,7 +156,8 @@ mod os {
             slow = if processor_time() - before > SLOW_HUGE_PAGE { slow + 1 } else { 0 };
             if slow == 3 {
                 let rest = range.end.saturating_sub(at);
-                // SAFETY: the rest lies inside the caller's mapping; the advice changes no contents.
+                // SAFETY: the rest lies inside the caller's mapping;
+                // the advice changes no contents.
                 let _ = unsafe { mm::madvise(start.as_ptr().add(at).cast(), rest, Advice::LinuxNoHugepage) };
                 return;
             }
@@ -192,7 +198,8 @@ mod os {
     pub(super) fn populate(_: NonNull<u8>, _: Range<usize>) {}
 
     pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the caller, `start` came from `map` with the same size, whose layout was valid.
+        // SAFETY: by the caller, `start` came from `map` with the
+        // same size, whose layout was valid.
         unsafe { dealloc(start.as_ptr(), Layout::from_size_align_unchecked(bytes, PAGE)) }
     }
 }

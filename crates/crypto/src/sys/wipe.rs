@@ -1,11 +1,13 @@
-//! All secrets of the process, so that they can be wiped at once: when it ends, and when it crashes.
+//! All secrets of the process, so that they can be wiped at once:
+//! when it ends, and when it crashes.
 //!
-//! The list of regions is read by signal handlers: it is made of atomics, nothing in it is ever freed, and no lock is taken.
-//! A region comes in with its length after its start and goes out the other way round, so that a handler sees none with a
-//! length that is not its own.
+//! The list of regions is read by signal handlers: it is made of atomics, nothing in it is ever
+//! freed, and no lock is taken. A region comes in with its length after its start and goes out the
+//! other way round, so that a handler sees none with a length that is not its own.
 //!
-//! After the wipe other threads may still run for a moment, with keys that are zeros now. What they compute must not reach a
-//! disk: [`stop_if_wiped`] stands behind every encryption and decryption, and does not return.
+//! After the wipe other threads may still run for a moment, with keys that are zeros now.
+//! What they compute must not reach a disk: [`stop_if_wiped`] stands behind every
+//! encryption and decryption, and does not return.
 
 use alloc::boxed::Box;
 use core::ptr::{NonNull, null_mut};
@@ -33,7 +35,8 @@ pub(crate) fn wipe_all() {
     fence(Ordering::SeqCst);
 }
 
-/// Does not return once secrets have been wiped: what was computed since then was computed with zeros.
+/// Does not return once secrets have been wiped: what was computed
+/// since then was computed with zeros.
 #[inline]
 pub(crate) fn stop_if_wiped() {
     // Whoever read a wiped key sees the flag that was set before.
@@ -67,8 +70,9 @@ impl Region {
             return;
         }
         for index in 0..words {
-            // SAFETY: the region is mapped and writable from `add` to `remove`, whole pages long and page-aligned. Nobody is
-            // given what is written here: the process is about to end, and whoever computes with it meets `stop_if_wiped`.
+            // SAFETY: the region is mapped and writable from `add` to `remove`, whole pages long
+            // and page-aligned. Nobody is given what is written here: the process is about to end,
+            // and whoever computes with it meets `stop_if_wiped`.
             unsafe { start.add(index).write_volatile(0) }
         }
     }

@@ -1,7 +1,9 @@
-//! JSON (RFC 8259) for LUKS2's metadata: a tree that keeps the order of members and the text of numbers.
+//! JSON (RFC 8259) for LUKS2's metadata: a tree that keeps the order
+//! of members and the text of numbers.
 //!
-//! Written here and not taken from serde_json: that keeps the order of members only with std, silently accepts a
-//! member named twice, and has no printer for json-c's layout, which `--dump-json-metadata` must match to the byte.
+//! Written here and not taken from serde_json: that keeps the order of members only with std,
+//! silently accepts a member named twice, and has no printer for json-c's layout, which
+//! `--dump-json-metadata` must match to the byte.
 
 mod parse;
 mod print;
@@ -158,7 +160,8 @@ impl Value {
         print::compact(self)
     }
 
-    /// Two spaces a level, as cryptsetup shows metadata (json-c's PRETTY with NOSLASHESCAPE); no newline at the end.
+    /// Two spaces a level, as cryptsetup shows metadata (json-c's PRETTY
+    /// with NOSLASHESCAPE); no newline at the end.
     pub fn to_pretty(&self) -> String {
         print::pretty(self)
     }

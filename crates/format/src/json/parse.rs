@@ -1,5 +1,5 @@
-//! The parser: strict RFC 8259 (no comments, no trailing commas, UTF-8 only), with limits against hostile text and a
-//! refusal of members named twice.
+//! The parser: strict RFC 8259 (no comments, no trailing commas, UTF-8 only), with limits against
+//! hostile text and a refusal of members named twice.
 
 use super::{Object, Value};
 use alloc::borrow::ToOwned;
@@ -11,7 +11,8 @@ use core::fmt;
 /// Deepest nesting of arrays and objects; json-c's default.
 pub const MAX_DEPTH: usize = 32;
 
-/// Most values in a document. A 4 MiB area of `[[],[],…` would otherwise grow to hundreds of megabytes.
+/// Most values in a document. A 4 MiB area of `[[],[],…` would
+/// otherwise grow to hundreds of megabytes.
 pub const MAX_VALUES: usize = 100_000;
 
 /// Text that is not JSON, or JSON beyond the limits.
@@ -240,7 +241,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `\u` and four hexadecimal digits, or a surrogate pair of them; half a pair becomes U+FFFD, as in json-c.
+    /// `\u` and four hexadecimal digits, or a surrogate pair of them;
+    /// half a pair becomes U+FFFD, as in json-c.
     fn unicode(&mut self) -> Result<char, SyntaxError> {
         let high = self.hex4()?;
         if (0xd800..0xdc00).contains(&high) && self.text[self.at..].starts_with(b"\\u") {

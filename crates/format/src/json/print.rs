@@ -1,9 +1,10 @@
 //! Two layouts, both json-c's: compact for the disk, pretty for people.
 //!
-//! json-c escapes `"`, `\`, and the control characters below 0x20 (five of them by letter); everything else, 0x7f and
-//! non-ASCII text included, stands as it is. Pretty has no space after a colon, and an empty object or array still
-//! takes two lines. Unlike json-c's, what people see holds no character that a terminal obeys or hides: those are escaped as
-//! \u, which is the same JSON.
+//! json-c escapes `"`, `\`, and the control characters below 0x20 (five of them by
+//! letter); everything else, 0x7f and non-ASCII text included, stands as it is. Pretty
+//! has no space after a colon, and an empty object or array still takes two lines.
+//! Unlike json-c's, what people see holds no character that a terminal obeys or hides:
+//! those are escaped as \u, which is the same JSON.
 
 use super::Value;
 use crate::text::is_hidden;
@@ -90,7 +91,8 @@ fn quote(text: &str, shown: bool, out: &mut String) {
     out.push('"');
 }
 
-/// A document as people see it, its layout kept: in JSON without line breaks, what is hidden stands in strings only.
+/// A document as people see it, its layout kept: in JSON without line
+/// breaks, what is hidden stands in strings only.
 pub fn shown(compact: &str) -> String {
     let mut out = String::with_capacity(compact.len());
     compact.chars().for_each(|c| if is_hidden(c) { escape(c, &mut out) } else { out.push(c) });

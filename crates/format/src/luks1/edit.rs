@@ -1,4 +1,5 @@
-//! Making and changing LUKS1 headers. Each change is made on a copy of the bytes, parsed, and only then taken over.
+//! Making and changing LUKS1 headers. Each change is made on a copy
+//! of the bytes, parsed, and only then taken over.
 
 use super::layout::{KeyslotLayout, Payload};
 use super::{Fields, HEADER_LEN, Header, Keyslot, MAGIC, SLOTS, SlotState, header_bytes, keyslot};
@@ -51,8 +52,8 @@ pub enum Repair {
         /// The number it had.
         from: u32,
     },
-    /// An unused slot was disabled, its salt and iterations wiped: its offset or stripes were wrong, or a partition
-    /// table's signature stood in it.
+    /// An unused slot was disabled, its salt and iterations wiped: its offset or stripes were
+    /// wrong, or a partition table's signature stood in it.
     Wiped {
         /// The keyslot.
         slot: usize,
@@ -63,7 +64,8 @@ impl Header {
     /// A fresh header with cryptsetup's layout.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when a name does not fit its field, or the payload lies among the keyslots.
+    /// [`Error::Invalid`] when a name does not fit its field, or the
+    /// payload lies among the keyslots.
     pub fn new(new: &NewHeader<'_>) -> Result<Self, Error> {
         let layout = KeyslotLayout::new(new.key_bytes);
         let payload = layout.payload(new.payload)?;
@@ -91,13 +93,15 @@ impl Header {
         self.replace_slot(slot, &Keyslot { state: SlotState::Enabled, iterations, salt, ..old })
     }
 
-    /// Disables `slot` and wipes its salt and iterations, as cryptsetup does; its area is not this header's business.
+    /// Disables `slot` and wipes its salt and iterations, as cryptsetup
+    /// does; its area is not this header's business.
     pub fn disable_slot(&mut self, slot: usize) -> Result<(), Error> {
         let old = self.slot(slot)?;
         self.replace_slot(slot, &unused(old.offset))
     }
 
-    /// The same header with other keyslots: for converting from LUKS2, whose areas lie where they please.
+    /// The same header with other keyslots: for converting from
+    /// LUKS2, whose areas lie where they please.
     ///
     /// # Errors
     /// [`Error::Invalid`] when areas overlap, or lie in the header or behind the payload.
@@ -116,8 +120,8 @@ impl Header {
         self.adopt(bytes)
     }
 
-    /// Puts right what cryptsetup's `repair` does: unused slots with impossible areas, "ecb-…" modes, a partition
-    /// table's signature in slot 6. Enabled slots are never touched.
+    /// Puts right what cryptsetup's `repair` does: unused slots with impossible areas, "ecb-…"
+    /// modes, a partition table's signature in slot 6. Enabled slots are never touched.
     ///
     /// # Errors
     /// As [`Header::parse`], for what cannot be repaired.

@@ -21,7 +21,8 @@ const FIRST_SECTOR: Sectors = Sectors(2);
 /// One keyslot descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyslot {
-    /// Enabled, disabled, or neither (a torn write): a damaged slot opens nothing but does not spoil the header.
+    /// Enabled, disabled, or neither (a torn write): a damaged slot
+    /// opens nothing but does not spoil the header.
     pub state: SlotState,
     /// PBKDF2 iterations.
     pub iterations: u32,

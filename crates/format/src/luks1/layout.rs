@@ -1,5 +1,5 @@
-//! Where cryptsetup puts the keyslot areas and the payload of a fresh LUKS1 header: every area starts on a multiple of
-//! 4096 bytes, the first at 4096, and the payload behind the last.
+//! Where cryptsetup puts the keyslot areas and the payload of a fresh LUKS1 header: every area
+//! starts on a multiple of 4096 bytes, the first at 4096, and the payload behind the last.
 
 use super::{HEADER_LEN, SLOTS};
 use crate::{Error, Sectors, af};

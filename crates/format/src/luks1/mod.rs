@@ -1,4 +1,5 @@
-//! LUKS1 (on-disk format 1.2.3): the 592-byte header at the start of the device. All numbers are big-endian.
+//! LUKS1 (on-disk format 1.2.3): the 592-byte header at the start of
+//! the device. All numbers are big-endian.
 //!
 //! | offset | length | field                                             |
 //! |--------|--------|---------------------------------------------------|
@@ -41,8 +42,9 @@ pub const MAX_KEY_BYTES: u32 = 512;
 
 /// A LUKS1 header that makes sense: areas lie before the payload and do not overlap.
 ///
-/// Its [`Fields`] are read through deref. The methods that change it check the result first and leave it as it was
-/// when that would not be a header. Bytes behind a string's NUL are kept as they are on disk.
+/// Its [`Fields`] are read through deref. The methods that change it check the
+/// result first and leave it as it was when that would not be a header. Bytes
+/// behind a string's NUL are kept as they are on disk.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Header {
     bytes: [u8; HEADER_LEN],
@@ -92,7 +94,8 @@ impl Header {
     /// Parses the first [`HEADER_LEN`] bytes of a device; what follows them is not looked at.
     ///
     /// # Errors
-    /// [`Error::NotLuks`] without magic or version 1, [`Error::Truncated`], or [`Error::Invalid`] with the field.
+    /// [`Error::NotLuks`] without magic or version 1,
+    /// [`Error::Truncated`], or [`Error::Invalid`] with the field.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let bytes = header_bytes(bytes)?;
         let fields = Fields::read(&bytes)?;
@@ -115,7 +118,8 @@ impl Header {
         area_sectors(self.key_bytes)
     }
 
-    /// Where the material of `slot` lies: first sector and length. `None` for a slot beyond the eighth.
+    /// Where the material of `slot` lies: first sector and length.
+    /// `None` for a slot beyond the eighth.
     pub fn area(&self, slot: usize) -> Option<(Sectors, Sectors)> {
         Some((self.slots.get(slot)?.offset, self.area_sectors()))
     }
@@ -125,7 +129,8 @@ impl Header {
         self.fields.slots_by_offset()
     }
 
-    /// The first sector behind the header and all keyslot areas: what a header backup holds, and the lowest payload.
+    /// The first sector behind the header and all keyslot areas: what a
+    /// header backup holds, and the lowest payload.
     pub fn end_of_areas(&self) -> Sectors {
         let start = self.slots.iter().map(|slot| slot.offset).max().unwrap_or_default();
         Sectors(start.0 + self.area_sectors().0)
@@ -193,7 +198,8 @@ impl Fields {
     }
 }
 
-/// A field of `N` bytes at `at`. Callers' offsets are constants inside the header; a field beyond it reads as zeros.
+/// A field of `N` bytes at `at`. Callers' offsets are constants
+/// inside the header; a field beyond it reads as zeros.
 fn field<const N: usize>(bytes: &[u8; HEADER_LEN], at: usize) -> [u8; N] {
     bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }

@@ -52,7 +52,8 @@ fn every_rule_names_its_field() {
 
 #[test]
 fn what_is_legal_is_accepted() {
-    // 64-byte keys need 500 sectors a slot, the aligned layout has 504: a payload may come right behind the last.
+    // 64-byte keys need 500 sectors a slot, the aligned layout has
+    // 504: a payload may come right behind the last.
     let payload = Header::parse(&with(104, &[0, 0, 0x0f, 0xc4])).unwrap().payload_offset;
     assert_eq!(payload, Sectors(4036));
     // Full 32-byte fields, without a NUL.

@@ -73,7 +73,8 @@ pub(super) fn check(areas: &[(u32, Area)], header: HeaderSize, keyslots_size: By
     Ok(())
 }
 
-/// The first gap of `size` bytes, searched as cryptsetup does: from the start, behind each area in turn.
+/// The first gap of `size` bytes, searched as cryptsetup does: from
+/// the start, behind each area in turn.
 pub(super) fn first_gap(
     mut used: Vec<Area>,
     size: Bytes,

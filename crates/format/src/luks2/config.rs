@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 /// Largest keyslots area.
 pub const MAX_KEYSLOTS_SIZE: Bytes = Bytes(128 << 20);
 
-/// The flags of activation that a header can remember, in the order in which cryptsetup writes them.
+/// The flags of activation that a header can remember, in the order
+/// in which cryptsetup writes them.
 pub const PERSISTENT_FLAGS: [&str; 7] = [
     "allow-discards",
     "same-cpu-crypt",
@@ -21,8 +22,9 @@ pub const PERSISTENT_FLAGS: [&str; 7] = [
     "high_priority",
 ];
 
-/// Requirements that this build meets. Each of those that cryptsetup knows ("offline-reencrypt", "online-reencrypt",
-/// "online-reencrypt-v2", "online-reencrypt-v3", "opal", "inline-hw-tags") changes how data is read, so all of them refuse to open.
+/// Requirements that this build meets. Each of those that cryptsetup knows ("offline-reencrypt",
+/// "online-reencrypt", "online-reencrypt-v2", "online-reencrypt-v3", "opal", "inline-hw-tags")
+/// changes how data is read, so all of them refuse to open.
 const MET_REQUIREMENTS: [&str; 0] = [];
 
 /// The "config" object.
@@ -58,7 +60,8 @@ impl Config {
         Ok(Self { json_size, keyslots_size, flags: node.optional_strings("flags")?, requirements })
     }
 
-    /// Mandatory requirements that this build does not meet: the volume must be neither opened nor written.
+    /// Mandatory requirements that this build does not meet: the
+    /// volume must be neither opened nor written.
     pub fn unmet_requirements(&self) -> Vec<&str> {
         self.requirements.iter().map(String::as_str).filter(|name| !MET_REQUIREMENTS.contains(name)).collect()
     }

@@ -12,7 +12,8 @@ use keyway_crypto::Hash;
 /// Digest number.
 pub type DigestId = u32;
 
-/// LUKS1's digest, whatever the hash: what a converted volume keeps. With a hash that is not known, none is shorter.
+/// LUKS1's digest, whatever the hash: what a converted volume keeps.
+/// With a hash that is not known, none is shorter.
 const LUKS1_LEN: usize = 20;
 
 /// Verifies the key of some segments.

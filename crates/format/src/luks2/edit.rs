@@ -1,5 +1,6 @@
-//! Making and changing metadata. Each change is made on a copy of the document, which is printed and parsed again
-//! before it is taken over: what is not understood stays, and an edit that would spoil the header is refused.
+//! Making and changing metadata. Each change is made on a copy of the document, which
+//! is printed and parsed again before it is taken over: what is not understood stays,
+//! and an edit that would spoil the header is refused.
 
 use super::MAX_DIGESTS;
 use super::digest::{Digest, DigestId, id_list};
@@ -57,7 +58,8 @@ impl Metadata {
         })
     }
 
-    /// Adds a keyslot together with a digest of its own: for a key of no segment, or of those that the digest names.
+    /// Adds a keyslot together with a digest of its own: for a key of no
+    /// segment, or of those that the digest names.
     pub fn add_keyslot_with_digest(
         &mut self,
         id: u32,
@@ -74,8 +76,8 @@ impl Metadata {
         })
     }
 
-    /// Replaces what a keyslot is made of (area, KDF, cipher, priority); its digest and tokens stay, and so do members
-    /// that this build does not know.
+    /// Replaces what a keyslot is made of (area, KDF, cipher, priority); its digest and tokens
+    /// stay, and so do members that this build does not know.
     pub fn replace_keyslot(&mut self, id: u32, keyslot: &Keyslot) -> Result<(), Error> {
         let new = keyslot.to_json().ok_or_else(|| unwritable("keyslots", id))?;
         self.edit(|document| {
@@ -86,7 +88,8 @@ impl Metadata {
         })
     }
 
-    /// Gives a keyslot a new KDF, AF hash and area cipher, as cryptsetup's luksConvertKey does; its area stays.
+    /// Gives a keyslot a new KDF, AF hash and area cipher, as
+    /// cryptsetup's luksConvertKey does; its area stays.
     pub fn replace_kdf(
         &mut self,
         id: u32,
@@ -178,7 +181,8 @@ impl Metadata {
         })
     }
 
-    /// Adds a token of cryptsetup's built-in type: the passphrase is in the kernel's keyring under `description`.
+    /// Adds a token of cryptsetup's built-in type: the passphrase is
+    /// in the kernel's keyring under `description`.
     pub fn add_keyring_token(&mut self, id: u32, description: &str, keyslots: &[u32]) -> Result<(), Error> {
         let object = Object::new()
             .with("type", Token::KEYRING)
@@ -331,7 +335,8 @@ fn token_object(id: u32, json: &[u8]) -> Result<Object, Error> {
     }
 }
 
-/// Types named "luks2-…" are cryptsetup's own. Of those there is one, and it has exactly three fields.
+/// Types named "luks2-…" are cryptsetup's own. Of those there is one,
+/// and it has exactly three fields.
 fn check_reserved_type(id: u32, token: &Object) -> Result<(), Error> {
     let text = |field: &str| token.get(field).and_then(Value::as_str).unwrap_or_default();
     let refuse = |field: &str, why: &str| Err(Error::invalid(format!("tokens.{id}.{field}"), why));

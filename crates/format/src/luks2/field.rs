@@ -1,4 +1,5 @@
-//! Reading typed fields out of the JSON tree. Every refusal names the field's path ("keyslots.3.kdf.salt").
+//! Reading typed fields out of the JSON tree. Every refusal names the
+//! field's path ("keyslots.3.kdf.salt").
 
 use super::MAX_OBJECTS;
 use crate::json::{Object, Value};
@@ -38,7 +39,8 @@ impl<'a> Node<'a> {
         Ok(Node { path: self.path(name), object })
     }
 
-    /// A string that C can hold: cryptsetup refuses an empty one, and would read one with a NUL as a shorter one.
+    /// A string that C can hold: cryptsetup refuses an empty one, and
+    /// would read one with a NUL as a shorter one.
     pub(super) fn string(&self, name: &str) -> Result<&'a str, Error> {
         let value = self.value(name)?;
         match value.as_str() {
@@ -111,7 +113,8 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.refuse(name, "holds something that is not a string"))
     }
 
-    /// An array of numbers as strings, each the name of a member of `target` (the section "keyslots" or "segments").
+    /// An array of numbers as strings, each the name of a member of
+    /// `target` (the section "keyslots" or "segments").
     pub(super) fn references(&self, name: &str, target: &Node<'_>) -> Result<Vec<u32>, Error> {
         let mut ids = Vec::new();
         for item in self.array(name)? {

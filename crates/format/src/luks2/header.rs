@@ -1,4 +1,5 @@
-//! The 4096-byte binary header of each copy, and the checksum over it and its JSON area. Numbers are big-endian.
+//! The 4096-byte binary header of each copy, and the checksum over it
+//! and its JSON area. Numbers are big-endian.
 //!
 //! | offset | length | field                                                                |
 //! |--------|--------|----------------------------------------------------------------------|
@@ -44,7 +45,8 @@ pub enum Copy {
     Secondary,
 }
 
-/// One of the nine legal sizes of a copy (binary header and JSON area): 16 KiB to 4 MiB, powers of two.
+/// One of the nine legal sizes of a copy (binary header and JSON
+/// area): 16 KiB to 4 MiB, powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeaderSize(u64);
 
@@ -83,8 +85,8 @@ impl HeaderSize {
     }
 }
 
-/// A binary header that makes sense. Its [`Fields`] are read through deref; padding and what stands behind a string's
-/// NUL are kept as they are on disk.
+/// A binary header that makes sense. Its [`Fields`] are read through deref; padding and what stands
+/// behind a string's NUL are kept as they are on disk.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BinaryHeader {
     bytes: Box<[u8; Self::LEN]>,
@@ -146,11 +148,12 @@ impl BinaryHeader {
         Self::parse(&bytes[..], Copy::Primary)
     }
 
-    /// Parses a binary header (no checksum: that needs the JSON area, see [`BinaryHeader::parse_copy`]).
+    /// Parses a binary header (no checksum: that needs the JSON area,
+    /// see [`BinaryHeader::parse_copy`]).
     ///
     /// # Errors
-    /// [`Error::NotLuks`] without this copy's magic or version 2, [`Error::UnsupportedVersion`] for the primary of a
-    /// later one, [`Error::Truncated`], [`Error::Invalid`].
+    /// [`Error::NotLuks`] without this copy's magic or version 2, [`Error::UnsupportedVersion`] for
+    /// the primary of a later one, [`Error::Truncated`], [`Error::Invalid`].
     pub fn parse(bytes: &[u8], copy: Copy) -> Result<Self, Error> {
         refuse_later_version(bytes, copy)?;
         if !has_magic(bytes, copy) {
@@ -162,12 +165,12 @@ impl BinaryHeader {
         Ok(Self { bytes: Box::new(*bytes), fields: Fields::read(bytes, copy)? })
     }
 
-    /// Parses a whole copy (`size` bytes, more are ignored), verifies its checksum and returns the JSON text (without
-    /// the zero padding).
+    /// Parses a whole copy (`size` bytes, more are ignored), verifies its checksum and
+    /// returns the JSON text (without the zero padding).
     ///
     /// # Errors
-    /// As [`BinaryHeader::parse`], and [`Error::Checksum`]; [`Error::Invalid`] for a JSON area that does not start
-    /// with `{` or holds something behind its text.
+    /// As [`BinaryHeader::parse`], and [`Error::Checksum`]; [`Error::Invalid`] for a JSON area that
+    /// does not start with `{` or holds something behind its text.
     pub fn parse_copy(bytes: &[u8], copy: Copy) -> Result<(Self, &[u8]), Error> {
         let (header, area) = Self::parse_checked(bytes, copy)?;
         Ok((header, json_text(area)?))
@@ -192,8 +195,8 @@ impl BinaryHeader {
     /// A whole copy: binary header with checksum, JSON text, zeros up to `size`.
     ///
     /// # Errors
-    /// [`Error::Full`] when the text and one zero byte do not fit; [`Error::Invalid`] for an unknown checksum
-    /// algorithm.
+    /// [`Error::Full`] when the text and one zero byte do not fit;
+    /// [`Error::Invalid`] for an unknown checksum algorithm.
     pub fn copy_to_bytes(&self, json: &[u8]) -> Result<Vec<u8>, Error> {
         check_json_len(json.len(), self.size)?;
         let mut copy = vec![0; self.size.0 as usize];
@@ -205,8 +208,8 @@ impl BinaryHeader {
         Ok(copy)
     }
 
-    /// The same header as the other copy (or the same one again), with its own salt: for writing both copies, and for
-    /// recovering one from the other.
+    /// The same header as the other copy (or the same one again), with its own salt: for writing
+    /// both copies, and for recovering one from the other.
     #[must_use]
     pub fn as_copy(&self, copy: Copy, salt: [u8; 64]) -> Self {
         let mut new = self.clone();
@@ -286,7 +289,8 @@ pub fn has_magic(bytes: &[u8], copy: Copy) -> bool {
     bytes.starts_with(&magic(copy)) && bytes.get(6..8) == Some(&VERSION.to_be_bytes())
 }
 
-/// A primary of a later version is a header in its own right: a secondary of version 2 behind it is no copy of it.
+/// A primary of a later version is a header in its own right: a
+/// secondary of version 2 behind it is no copy of it.
 fn refuse_later_version(bytes: &[u8], copy: Copy) -> Result<(), Error> {
     match bytes.strip_prefix(&magic(Copy::Primary)) {
         Some(&[high, low, ..]) if copy == Copy::Primary => match u16::from_be_bytes([high, low]) {

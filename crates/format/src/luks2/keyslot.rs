@@ -38,8 +38,8 @@ pub enum KeyslotKind {
         /// Length of that cipher's key, in bytes.
         area_key_size: u32,
     },
-    /// Type "reencrypt" or any other, or "luks2" with a KDF that this build does not know: preserved, never opened
-    /// here.
+    /// Type "reencrypt" or any other, or "luks2" with a KDF that this build
+    /// does not know: preserved, never opened here.
     Other(String),
 }
 

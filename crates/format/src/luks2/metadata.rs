@@ -1,5 +1,6 @@
-//! The JSON metadata: a typed view for what Keyway understands, and the document itself, so that what it does not
-//! understand survives an edit. Every edit goes back through the parser: an invalid document cannot be held.
+//! The JSON metadata: a typed view for what Keyway understands, and the document
+//! itself, so that what it does not understand survives an edit. Every edit goes back
+//! through the parser: an invalid document cannot be held.
 
 use super::area::{self, Area};
 use super::config::Config;
@@ -20,8 +21,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
-/// A valid LUKS2 metadata document. Its [`View`] is read through deref; the methods that change it change the
-/// document and parse it again, and leave it as it was when that fails.
+/// A valid LUKS2 metadata document. Its [`View`] is read through deref; the methods that change it
+/// change the document and parse it again, and leave it as it was when that fails.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     pub(super) header_size: HeaderSize,
@@ -63,8 +64,8 @@ impl Metadata {
     /// Parses and validates a JSON area's text (limits: depth, duplicate keys, sizes, overlaps).
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the byte of a syntax error or the JSON path of a field; [`Error::Full`] when the text
-    /// is too long for its area.
+    /// [`Error::Invalid`] with the byte of a syntax error or the JSON path of a field;
+    /// [`Error::Full`] when the text is too long for its area.
     pub fn parse(json: &[u8], header_size: HeaderSize) -> Result<Self, Error> {
         check_json_len(json.len(), header_size)?;
         let value = json::parse(json).map_err(|error| Error::invalid("JSON", error.to_string()))?;
@@ -80,7 +81,8 @@ impl Metadata {
         self.text.clone()
     }
 
-    /// The document as `cryptsetup luksDump --dump-json-metadata` shows it, without a newline at the end.
+    /// The document as `cryptsetup luksDump --dump-json-metadata`
+    /// shows it, without a newline at the end.
     pub fn to_pretty_json(&self) -> String {
         Value::from(self.document.clone()).to_pretty()
     }
@@ -101,12 +103,14 @@ impl Metadata {
         self.header_size
     }
 
-    /// Bytes from the start of the device to the end of the keyslots area: what a header backup holds.
+    /// Bytes from the start of the device to the end of the keyslots
+    /// area: what a header backup holds.
     pub fn header_and_keyslots_size(&self) -> Bytes {
         Bytes(self.header_size.keyslots_start().0 + self.config.keyslots_size.0)
     }
 
-    /// Where a new keyslot area for a key of `key_size` bytes goes: the first gap, as cryptsetup finds it.
+    /// Where a new keyslot area for a key of `key_size` bytes goes:
+    /// the first gap, as cryptsetup finds it.
     ///
     /// # Errors
     /// [`Error::Full`].
@@ -194,7 +198,8 @@ impl View {
         !digest.is_some_and(|digest| digest.segments.iter().any(opens))
     }
 
-    /// Mandatory requirements that this build does not meet: the volume must be neither opened nor written.
+    /// Mandatory requirements that this build does not meet: the
+    /// volume must be neither opened nor written.
     pub fn unmet_requirements(&self) -> Vec<&str> {
         self.config.unmet_requirements()
     }

@@ -1,4 +1,5 @@
-//! LUKS2 (on-disk format 1.1.x): two binary headers, each with a JSON area, then the keyslots area, then the data.
+//! LUKS2 (on-disk format 1.1.x): two binary headers, each with a JSON
+//! area, then the keyslots area, then the data.
 //!
 //! | offset          | length        | what                                             |
 //! |-----------------|---------------|--------------------------------------------------|

@@ -1,6 +1,6 @@
-//! What a header must hold while online reencryption is under way: exactly one requirement that says so, a keyslot of
-//! type "reencrypt", the states before and after it as backup segments, and regular segments that are each in one of
-//! those states.
+//! What a header must hold while online reencryption is under way: exactly one requirement that
+//! says so, a keyslot of type "reencrypt", the states before and after it as backup segments, and
+//! regular segments that are each in one of those states.
 
 use super::config::Config;
 use super::keyslot::{Keyslot, KeyslotKind};

@@ -176,8 +176,8 @@ impl Integrity {
     }
 }
 
-/// The rules that span segments: numbered without gaps, backups behind the regular ones, no overlap among the regular
-/// ones, and only the last of them may reach to the end of the device.
+/// The rules that span segments: numbered without gaps, backups behind the regular ones, no overlap
+/// among the regular ones, and only the last of them may reach to the end of the device.
 pub(super) fn check(segments: &BTreeMap<u32, Segment>) -> Result<(), Error> {
     if segments.is_empty() {
         return Err(Error::invalid("segments", "is empty"));

@@ -1,5 +1,5 @@
-//! Which of the two copies counts, and which must be written again: a pure function over what was read, with the
-//! outcome of cryptsetup's LUKS2_disk_hdr_read.
+//! Which of the two copies counts, and which must be written again: a pure function over what was
+//! read, with the outcome of cryptsetup's LUKS2_disk_hdr_read.
 
 use super::header::{BinaryHeader, Copy, HeaderSize};
 use super::metadata::Metadata;
@@ -41,13 +41,14 @@ impl HeaderCopy {
 pub struct Selection {
     /// Its content.
     pub header: HeaderCopy,
-    /// The copy that is damaged or out of date. It should be written again from `header` with a new salt and the same
-    /// sequence id: [`BinaryHeader::as_copy`].
+    /// The copy that is damaged or out of date. It should be written again from `header` with a new
+    /// salt and the same sequence id: [`BinaryHeader::as_copy`].
     pub recover: Option<Copy>,
 }
 
-/// Where the secondary copy may stand, given what was read at the start of the device: right behind a primary whose
-/// checksum is right (its metadata may be invalid), otherwise at any of the nine offsets, to be probed in this order.
+/// Where the secondary copy may stand, given what was read at the start of the device: right
+/// behind a primary whose checksum is right (its metadata may be invalid), otherwise at any
+/// of the nine offsets, to be probed in this order.
 pub fn secondary_candidates(primary: &[u8]) -> Vec<HeaderSize> {
     match BinaryHeader::parse_checked(primary, Copy::Primary) {
         Ok((header, _)) => [header.size].into(),
@@ -55,7 +56,8 @@ pub fn secondary_candidates(primary: &[u8]) -> Vec<HeaderSize> {
     }
 }
 
-/// Chooses the copy with the higher sequence id among those that make sense, the primary when they are equal.
+/// Chooses the copy with the higher sequence id among those that make
+/// sense, the primary when they are equal.
 ///
 /// # Errors
 /// Both errors, when neither copy makes sense.

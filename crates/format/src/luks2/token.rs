@@ -1,4 +1,5 @@
-//! A token object: tells somebody else how to come by a passphrase. Only its type and keyslots concern LUKS2.
+//! A token object: tells somebody else how to come by a passphrase.
+//! Only its type and keyslots concern LUKS2.
 
 use super::field::Node;
 use crate::Error;

@@ -1,4 +1,5 @@
-//! Every rule of LUKS2 metadata: a document of cryptsetup's, one thing in it changed, and the message that names it.
+//! Every rule of LUKS2 metadata: a document of cryptsetup's, one
+//! thing in it changed, and the message that names it.
 
 mod areas;
 mod config;
@@ -7,7 +8,8 @@ mod segments;
 use keyway_format::json;
 use keyway_format::luks2::{HeaderSize, Metadata};
 
-/// Keyslots 0 (preferred), 1, 2 (unbound), 3 (ignored); digests 0 and 1; tokens 0 and 1; one crypt segment.
+/// Keyslots 0 (preferred), 1, 2 (unbound), 3 (ignored); digests 0 and
+/// 1; tokens 0 and 1; one crypt segment.
 const KEYSLOTS: &[u8] = include_bytes!("../golden/keyslots.json");
 /// Segments 1 and 2 are backups; keyslot 5 is of type reencrypt.
 const REENCRYPT: &[u8] = include_bytes!("../golden/reencrypt.json");

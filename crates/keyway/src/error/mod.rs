@@ -27,7 +27,8 @@ pub struct Error {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What went wrong; nothing was changed unless an operation says otherwise. See [`Error`] for an example.
+/// What went wrong; nothing was changed unless an operation says
+/// otherwise. See [`Error`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -49,7 +50,8 @@ pub enum ErrorKind {
         /// A requirement, a cipher, a Cargo feature, a kind of file.
         what: String,
     },
-    /// The volume is not what it should be: a rule for all volumes, its seal, or a policy of the caller's.
+    /// The volume is not what it should be: a rule for all volumes,
+    /// its seal, or a policy of the caller's.
     Policy {
         /// The rule's name: "weak-cipher", "seal", "min-key-bits" …
         rule: &'static str,
@@ -69,7 +71,8 @@ pub enum ErrorKind {
         /// Its number.
         keyslot: u32,
     },
-    /// A keyslot's key derivation needs more memory than [`Limits::memory`](crate::Limits::memory) allows.
+    /// A keyslot's key derivation needs more memory than
+    /// [`Limits::memory`](crate::Limits::memory) allows.
     MemoryLimit {
         /// The keyslot.
         keyslot: u32,
@@ -78,7 +81,8 @@ pub enum ErrorKind {
         /// What it may take, in bytes.
         limit: u64,
     },
-    /// A keyslot's key derivation would take longer than [`Limits::time`](crate::Limits::time) allows.
+    /// A keyslot's key derivation would take longer than
+    /// [`Limits::time`](crate::Limits::time) allows.
     TimeLimit {
         /// The keyslot.
         keyslot: u32,

@@ -15,8 +15,9 @@ use keyway_volume::{DataDevice, Luks, admission};
 use std::fmt;
 use std::time::Duration;
 
-/// A LUKS header, of either version: from [`Device::header`](crate::Device::header). Its edits need a device that is open for
-/// writing; each takes the header's lock, refuses where somebody else has edited it meanwhile, and writes in an order in
+/// A LUKS header, of either version: from [`Device::header`](crate::Device::header).
+/// Its edits need a device that is open for writing; each takes the header's lock,
+/// refuses where somebody else has edited it meanwhile, and writes in an order in
 /// which a cut at any byte leaves a header that opens.
 ///
 /// ```
@@ -80,7 +81,8 @@ pub struct Segment {
     pub offset: u64,
     /// Its length in bytes; `None`: to the end of the device.
     pub length: Option<u64>,
-    /// "aes-xts-plain64"; `None` where it is not encrypted, or in a way that this build does not know.
+    /// "aes-xts-plain64"; `None` where it is not encrypted, or in a
+    /// way that this build does not know.
     pub cipher: Option<String>,
     /// Encryption sector size in bytes.
     pub sector_size: u32,
@@ -119,12 +121,14 @@ impl Header {
         self.segments().first().map_or(SECTOR, |segment| segment.sector_size)
     }
 
-    /// The volume key's length in bits; `None` where no keyslot tells. See [`Header`] for an example.
+    /// The volume key's length in bits; `None` where no keyslot
+    /// tells. See [`Header`] for an example.
     pub fn key_bits(&self) -> Option<usize> {
         self.luks.header().volume_key_len().map(|bytes| 8 * bytes)
     }
 
-    /// Which parts of the device hold data, in order. Nothing of it was judged: a header can say anything.
+    /// Which parts of the device hold data, in order. Nothing of it
+    /// was judged: a header can say anything.
     ///
     /// ```
     /// # use keyway::*;
@@ -166,8 +170,8 @@ impl Header {
         keyslots::of(&self.luks)
     }
 
-    /// About how long this machine takes to unlock by a keyslot: a short measurement, times its cost. `threads` are what the
-    /// derivation may run on.
+    /// About how long this machine takes to unlock by a keyslot: a short measurement, times its
+    /// cost. `threads` are what the derivation may run on.
     ///
     /// ```
     /// # use keyway::*;
@@ -185,19 +189,21 @@ impl Header {
         unlock_time::of(&self.luks, keyslot, threads).at(&self.place)
     }
 
-    /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether that is genuine. See
-    /// [`Header::seal`] for an example.
+    /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether that is
+    /// genuine. See [`Header::seal`] for an example.
     pub fn is_sealed(&self) -> bool {
         !matches!(Seal::of(self.luks.header()), Ok(None))
     }
 
-    /// What speaks against opening it, one line each, whatever the terms are. See [`Header`] for an example.
+    /// What speaks against opening it, one line each, whatever the
+    /// terms are. See [`Header`] for an example.
     pub fn findings(&self) -> Vec<String> {
         admission::findings(&self.luks, Some(self.data)).iter().map(ToString::to_string).collect()
     }
 
-    /// Whether one of LUKS2's two copies is damaged or behind the other. Whoever reads the header of a device that is open
-    /// for writing mends it, unless something else stands there too. See [`Probe`](crate::Probe) for an example.
+    /// Whether one of LUKS2's two copies is damaged or behind the other. Whoever reads the
+    /// header of a device that is open for writing mends it, unless something else stands there
+    /// too. See [`Probe`](crate::Probe) for an example.
     ///
     /// # Errors
     /// It cannot be read.

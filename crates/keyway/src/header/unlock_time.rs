@@ -1,4 +1,5 @@
-//! How long a keyslot takes to unlock here: its key derivation, and the digest that tells whether the key is right.
+//! How long a keyslot takes to unlock here: its key derivation, and
+//! the digest that tells whether the key is right.
 
 use crate::{Error, Result};
 use keyway_crypto::Hash;

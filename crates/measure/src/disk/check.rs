@@ -1,6 +1,7 @@
-//! What says that a path did what it was to do. Around every sample some places are read through the path and below it: below must stand
-//! exactly what the portable code makes of what the path shows, or the same bytes where the path encrypts nothing. That holds
-//! whatever was written last, and by whom, so that plain and encrypted paths take turns on the same bytes of the same disk.
+//! What says that a path did what it was to do. Around every sample some places are read through
+//! the path and below it: below must stand exactly what the portable code makes of what the path
+//! shows, or the same bytes where the path encrypts nothing. That holds whatever was written last,
+//! and by whom, so that plain and encrypted paths take turns on the same bytes of the same disk.
 
 use super::Encryption;
 use super::engine::Aligned;
@@ -130,7 +131,8 @@ pub(super) fn failed(error: io::Error) -> Outcome {
 const PLACE: usize = 4096;
 const PLACES: usize = 8;
 
-/// The key of all encrypted paths: what is on the storage afterwards is no secret, and random bytes to everybody.
+/// The key of all encrypted paths: what is on the storage afterwards
+/// is no secret, and random bytes to everybody.
 pub(super) fn key(bits: u32) -> Secret {
     let mut key = Secret::zeroed(bits as usize / 8);
     pattern(u64::from(bits), key.expose_mut());

@@ -1,5 +1,6 @@
-//! Processor time. What this process and fio do is theirs (getrusage(2)); what dm-crypt does is done by the kernel's own threads and is seen
-//! only in the machine's time (/proc/stat, proc(5)), where everybody else's work is seen too.
+//! Processor time. What this process and fio do is theirs (getrusage(2)); what dm-crypt does is
+//! done by the kernel's own threads and is seen only in the machine's time (/proc/stat,
+//! proc(5)), where everybody else's work is seen too.
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -27,7 +28,8 @@ fn used(who: UsageWho) -> Option<f64> {
     Some((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6)
 }
 
-/// user, nice, system, (idle, iowait,) irq, softirq of the line for all CPUs. What a hypervisor gave to others is nobody's here.
+/// user, nice, system, (idle, iowait,) irq, softirq of the line for all CPUs.
+/// What a hypervisor gave to others is nobody's here.
 fn busy_seconds(stat: &str) -> Option<f64> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();

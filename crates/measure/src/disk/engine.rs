@@ -1,5 +1,6 @@
-//! The built-in engine: threads that read and write a [`Storage`], one request after the other each. It serves whatever is a Storage, plain
-//! or encrypted, so that both are measured by the same loop; and devices where there is no fio.
+//! The built-in engine: threads that read and write a [`Storage`], one request after the
+//! other each. It serves whatever is a Storage, plain or encrypted, so that both are measured
+//! by the same loop; and devices where there is no fio.
 
 use super::latency::Latencies;
 use super::workload::{Bound, Workload};
@@ -22,7 +23,8 @@ pub struct Run {
     pub requests: u64,
     /// How long it took.
     pub seconds: f64,
-    /// Processor time of whoever made the requests, where that is told apart from how it started and ended.
+    /// Processor time of whoever made the requests, where that is
+    /// told apart from how it started and ended.
     pub cpu: Option<f64>,
     /// How long each request took.
     pub latencies: Latencies,
@@ -48,7 +50,8 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Does it. Writes have reached the storage for good when this returns, and the wait for that counts.
+    /// Does it. Writes have reached the storage for good when this
+    /// returns, and the wait for that counts.
     ///
     /// # Errors
     /// The storage's; [`io::ErrorKind::Interrupted`] when it was stopped.

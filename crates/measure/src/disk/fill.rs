@@ -1,5 +1,6 @@
-//! Preconditioning: every byte is written before anything is measured. A disk that never held data answers reads without reading, a file
-//! system allocates at the first write, and zeros are compressed or left out by more devices than say so.
+//! Preconditioning: every byte is written before anything is measured. A disk that never held data
+//! answers reads without reading, a file system allocates at the first write, and zeros are
+//! compressed or left out by more devices than say so.
 
 use super::engine::Aligned;
 use crate::Clock;
@@ -17,7 +18,8 @@ pub struct Filled {
     pub speed: f64,
 }
 
-/// Fills the first `region` bytes with random ones, for `seconds` at most, but the smallest size at least.
+/// Fills the first `region` bytes with random ones, for `seconds` at
+/// most, but the smallest size at least.
 ///
 /// # Errors
 /// The storage's; [`io::ErrorKind::Interrupted`] when it was stopped.

@@ -1,8 +1,10 @@
-//! fio makes the requests where it is installed: its queue is the kernel's (libaio) and needs no thread a request, and its figures are the ones
-//! that people know. Its answer is JSON (`--output-format=json+`, fio's HOWTO, "JSON+ output", from fio 3.0 on): every latency's
-//! bin with its count, in nanoseconds.
+//! fio makes the requests where it is installed: its queue is the kernel's (libaio) and
+//! needs no thread a request, and its figures are the ones that people know. Its answer
+//! is JSON (`--output-format=json+`, fio's HOWTO, "JSON+ output", from fio 3.0 on):
+//! every latency's bin with its count, in nanoseconds.
 //!
-//! fio writes nothing but the device that it is given: no files of its own, and not that device's size.
+//! fio writes nothing but the device that it is given: no files of
+//! its own, and not that device's size.
 
 use super::engine::Run;
 use super::workload::{Bound, Workload};
@@ -26,7 +28,8 @@ pub struct Fio {
 }
 
 impl Fio {
-    /// The fio that is found first in `$PATH`, if it runs at all and its version speaks JSON+ with nanoseconds.
+    /// The fio that is found first in `$PATH`, if it runs at all and
+    /// its version speaks JSON+ with nanoseconds.
     pub fn find() -> Option<Self> {
         let program = PathBuf::from("fio");
         let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
@@ -225,8 +228,9 @@ struct Bins {
 }
 
 impl Side {
-    /// fio tells its run time in whole milliseconds, of which a small size takes a few. With one request at a time the run is as long
-    /// as its requests together, which are known to the nanosecond.
+    /// fio tells its run time in whole milliseconds, of which a small size takes
+    /// a few. With one request at a time the run is as long as its requests
+    /// together, which are known to the nanosecond.
     fn seconds(&self, depth: u32) -> f64 {
         match depth {
             1 if self.runtime < SHORT_MS => self.lat_ns.mean * self.total_ios as f64 / 1e9,
@@ -247,7 +251,8 @@ mod tests {
         *workload::all().iter().find(|one| one.pattern == pattern && one.depth == depth).unwrap()
     }
 
-    /// Recorded from fio 3.33 (Debian 12): `--rw=randrw --rwmixread=70 --bs=4096 --iodepth=32 --ioengine=libaio`.
+    /// Recorded from fio 3.33 (Debian 12): `--rw=randrw --rwmixread=70
+    /// --bs=4096 --iodepth=32 --ioengine=libaio`.
     const MIXED: &str = include_str!("fio-3.33-mixed.json");
     /// From the same: `--rw=write --bs=1048576 --size=10485760 --ioengine=psync`.
     const WRITE: &str = include_str!("fio-3.33-write.json");

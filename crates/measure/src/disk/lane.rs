@@ -209,7 +209,8 @@ impl Used {
         Self { own: cpu::seconds(Whose::Own), counted: cpu::seconds(whose) }
     }
 
-    /// What was used since. How fio starts and ends is no part of it: `told` stands for all that it and this process used.
+    /// What was used since. How fio starts and ends is no part of it: `told`
+    /// stands for all that it and this process used.
     fn since(&self, whose: Whose, told: Option<f64>) -> Option<f64> {
         let now = Self::now(whose);
         let (own, counted) = (now.own? - self.own?, now.counted? - self.counted?);

@@ -1,5 +1,6 @@
-//! How long single requests took. Kept as a histogram (a thousandth of a value wide), so that a run of any length takes the same memory and
-//! the curves of several samples can be added up; averages of percentiles mean nothing.
+//! How long single requests took. Kept as a histogram (a thousandth of a value wide), so
+//! that a run of any length takes the same memory and the curves of several samples can be
+//! added up; averages of percentiles mean nothing.
 
 use crate::results::Latency;
 use hdrhistogram::Histogram;

@@ -1,9 +1,11 @@
 //! Storage, plain and encrypted, in one run and in turn: what encryption costs on this disk.
 //!
-//! All [`path`]s lead to the same bytes: the storage as it is, a Keyway volume over it, the kernel's dm-crypt over it. A sample is a
-//! [`workload`] on a path; [`turns`] go round the paths. Requests are made by the built-in [`engine`] or by [`fio`]; a row says by
-//! which, and is compared only with rows of the same. Before anything is measured everything is [`fill`]ed with random bytes; around every
-//! sample a [`check`] looks at what lies on the storage. The [`model`] tells what to expect.
+//! All [`path`]s lead to the same bytes: the storage as it is, a Keyway volume over it,
+//! the kernel's dm-crypt over it. A sample is a [`workload`] on a path; [`turns`] go
+//! round the paths. Requests are made by the built-in [`engine`] or by [`fio`]; a row
+//! says by which, and is compared only with rows of the same. Before anything is measured
+//! everything is [`fill`]ed with random bytes; around every sample a [`check`] looks at
+//! what lies on the storage. The [`model`] tells what to expect.
 
 pub mod check;
 pub mod cpu;

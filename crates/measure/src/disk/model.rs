@@ -1,7 +1,8 @@
-//! What to expect of an encrypted disk: a byte first comes from the disk, at d bytes a second, then through the cipher, at c. Together that takes
-//! 1/d + 1/c, so the whole does c·d/(c+d). Where disk and cipher work at the same time it can be faster, up to the slower of the
-//! two; where the path itself costs something, slower. Beside the measurement it shows whether a faster disk or a faster cipher would
-//! help.
+//! What to expect of an encrypted disk: a byte first comes from the disk, at d bytes a
+//! second, then through the cipher, at c. Together that takes 1/d + 1/c, so the whole does
+//! c·d/(c+d). Where disk and cipher work at the same time it can be faster, up to the slower
+//! of the two; where the path itself costs something, slower. Beside the measurement it shows
+//! whether a faster disk or a faster cipher would help.
 
 use crate::kernel::Algorithm;
 use crate::results::{By, Case, CipherCase, Direction, DiskCase, DriverCase, Pattern, Row, Unit};
@@ -93,7 +94,8 @@ impl fmt::Display for Model {
     }
 }
 
-/// The expectation for an encrypted row, from the plain row and the cipher's rows of the same run; `None` where one of them is missing.
+/// The expectation for an encrypted row, from the plain row and the cipher's rows of the
+/// same run; `None` where one of them is missing.
 pub fn beside(rows: &[Row], cpus: u32, row: &Row) -> Option<Model> {
     let Case::Disk(case) = &row.case else { return None };
     let encrypted = case.spec.is_some();
@@ -121,7 +123,8 @@ fn is_plain(other: &Row, case: &DiskCase, same_engine: bool) -> bool {
         && lasting(plain) == lasting(case)
 }
 
-/// The cipher in memory, on one core: of dm-crypt the kernel's, where it was measured; else Keyway's over requests of that size.
+/// The cipher in memory, on one core: of dm-crypt the kernel's, where it was
+/// measured; else Keyway's over requests of that size.
 fn cipher(rows: &[Row], case: &DiskCase) -> Option<(f64, Whose)> {
     let of_keyway = |direction| {
         let mut speeds = rows.iter().filter_map(|row| match &row.case {

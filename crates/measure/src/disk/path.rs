@@ -95,7 +95,8 @@ impl Path {
 /// The flag of a long run.
 pub const SUSTAINED: &str = "sustained";
 
-/// Keyway's own path: the same volume that its doors serve, without a header, from the storage's first byte on.
+/// Keyway's own path: the same volume that its doors serve, without a
+/// header, from the storage's first byte on.
 ///
 /// # Errors
 /// [`Outcome::Impossible`]: there is no such combination of cipher, key and sector size.

@@ -1,7 +1,7 @@
 //! Storage that is written over: a file without a name, or a file or device that was given.
 //!
-//! A file of our own is made without a name (O_TMPFILE) or loses it at once: whatever ends the program, a crash and `kill -9` too, it goes with
-//! the last process that has it open.
+//! A file of our own is made without a name (O_TMPFILE) or loses it at once: whatever ends the
+//! program, a crash and `kill -9` too, it goes with the last process that has it open.
 
 use super::workload::SIZES_MIB;
 use keyway_volume::Storage;
@@ -78,8 +78,8 @@ impl Scratch {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_file().as_raw_fd()))
     }
 
-    /// Forgets what the page cache has of it, and, with the right to do so, everything else that the kernel keeps. What has not been
-    /// written yet is written first.
+    /// Forgets what the page cache has of it, and, with the right to do so, everything else that
+    /// the kernel keeps. What has not been written yet is written first.
     pub fn drop_caches(&self) -> io::Result<Dropped> {
         self.file.flush()?;
         rustix::fs::fadvise(self.file.as_file(), 0, None, Advice::DontNeed)?;
@@ -141,7 +141,8 @@ pub fn unlinked(path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// How many bytes a new file in this directory may have: what this user may use, less a reserve that keeps the machine alive.
+/// How many bytes a new file in this directory may have: what this user may
+/// use, less a reserve that keeps the machine alive.
 ///
 /// # Errors
 /// The directory's.
@@ -151,8 +152,8 @@ pub fn room(directory: &Path) -> io::Result<u64> {
     Ok(f_bavail.saturating_mul(f_frsize).saturating_sub(reserve))
 }
 
-/// The bytes that are used of storage that has so many: as many as the largest size needs, a whole number of requests. `None` when not even
-/// the smallest size fits.
+/// The bytes that are used of storage that has so many: as many as the largest size needs, a whole
+/// number of requests. `None` when not even the smallest size fits.
 pub fn region(has: u64, wanted: Option<u64>) -> Option<u64> {
     let [smallest, .., largest] = SIZES_MIB;
     let region = has.min(wanted.unwrap_or(largest << 20)) & !((1 << 20) - 1);

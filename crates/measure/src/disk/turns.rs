@@ -1,8 +1,9 @@
-//! Turns: a round of a workload is one sample on each path, in another order each time. All paths lead to the same bytes of the same disk, so
-//! that neither the place on it nor what else the machine does while they are measured tells one from another.
+//! Turns: a round of a workload is one sample on each path, in another order each time. All paths
+//! lead to the same bytes of the same disk, so that neither the place on it nor what else the
+//! machine does while they are measured tells one from another.
 //!
-//! Disks are slow, and how slow is known only after a while. A workload is measured when a round of it fits into the time that is left; what
-//! does not fit has a row that says so.
+//! Disks are slow, and how slow is known only after a while. A workload is measured when a round of
+//! it fits into the time that is left; what does not fit has a row that says so.
 
 use super::check::Check;
 use super::fio::Fio;
@@ -29,7 +30,8 @@ pub struct Turns<'a> {
     pub region: u64,
     /// Why there are no more of them.
     pub region_because: String,
-    /// Whether what is written can be read again. null_blk forgets it; there is nothing to check then.
+    /// Whether what is written can be read again. null_blk forgets
+    /// it; there is nothing to check then.
     pub keeps_data: bool,
     /// How fast filling was, in bytes a second.
     pub fill_speed: f64,
@@ -50,8 +52,9 @@ pub struct Turns<'a> {
 }
 
 impl Turns<'_> {
-    /// Measures all workloads. `rows` are those that there are: of the cipher in memory, and of an earlier run that was stopped, which are
-    /// not measured again. Every new one goes to the watcher and to their end.
+    /// Measures all workloads. `rows` are those that there are: of the cipher in
+    /// memory, and of an earlier run that was stopped, which are not measured again.
+    /// Every new one goes to the watcher and to their end.
     pub fn run(
         &self,
         workloads: &[Workload],
@@ -310,5 +313,6 @@ pub(super) fn words(workload: &Workload) -> String {
 
 /// Seconds of a sample that time ends: shorter ones would measure how threads and fio start.
 const SAMPLE_SECONDS: (f64, f64) = (0.1, 2.0);
-/// Seconds of a sustained run; shorter ones than a few are sustained in name only, in a run that has no time for more.
+/// Seconds of a sustained run; shorter ones than a few are sustained in
+/// name only, in a run that has no time for more.
 const SUSTAINED_SECONDS: (f64, f64) = (0.2, 120.0);

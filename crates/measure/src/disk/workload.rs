@@ -1,5 +1,5 @@
-//! What is asked of storage: sizes from 10 to 2000 MiB one after the other, 4 KiB at random, and a long run in which caches inside of the
-//! disk fill up and controllers get warm.
+//! What is asked of storage: sizes from 10 to 2000 MiB one after the other, 4 KiB at random, and a
+//! long run in which caches inside of the disk fill up and controllers get warm.
 
 use crate::results::Pattern;
 
@@ -52,7 +52,8 @@ impl Workload {
     }
 }
 
-/// All of them, in the order in which they are measured: what takes long comes last, so that a short time leaves that out.
+/// All of them, in the order in which they are measured: what takes long
+/// comes last, so that a short time leaves that out.
 pub fn all() -> Vec<Workload> {
     let (small, large) = SIZES_MIB.split_at(SMALL);
     let mut all: Vec<Workload> = small.iter().flat_map(|mib| both(Bound::Bytes(mib << 20))).collect();

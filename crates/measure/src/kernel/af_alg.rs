@@ -1,10 +1,12 @@
-//! The kernel's ciphers from user space (Linux, Documentation/crypto/userspace-if.rst; crypto/algif_skcipher.c).
+//! The kernel's ciphers from user space (Linux,
+//! Documentation/crypto/userspace-if.rst; crypto/algif_skcipher.c).
 //!
-//! A socket is bound to an algorithm or to one driver by its name, gets a key, and is accepted from: what that gives takes
-//! messages and returns them encrypted. One message is one request; the kernel works on it while it is read back.
+//! A socket is bound to an algorithm or to one driver by its name, gets a key, and is
+//! accepted from: what that gives takes messages and returns them encrypted. One message is
+//! one request; the kernel works on it while it is read back.
 //!
-//! Kernels of 2026 and later reach drivers of the CPU only, and from 7.3 on a short list of algorithms unless
-//! /proc/sys/crypto/af_alg_restrict is 0; what they hide is "not found" (ENOENT).
+//! Kernels of 2026 and later reach drivers of the CPU only, and from 7.3 on a short list of
+//! algorithms unless /proc/sys/crypto/af_alg_restrict is 0; what they hide is "not found" (ENOENT).
 
 use super::{Engine, Missing};
 use nix::errno::Errno;
@@ -60,8 +62,8 @@ pub struct Cipher {
 }
 
 impl Algorithm {
-    /// Finds a sector cipher by its algorithm's or its driver's name. Asking makes the kernel load what it needs, and make
-    /// instances of templates.
+    /// Finds a sector cipher by its algorithm's or its driver's name. Asking makes the kernel load
+    /// what it needs, and make instances of templates.
     pub fn find(name: &str) -> Result<Self, Missing> {
         if name.len() >= LONGEST_NAME {
             return Err(Missing::new(format!("AF_ALG takes names of up to {} characters", LONGEST_NAME - 1)));
@@ -83,7 +85,8 @@ impl Algorithm {
 }
 
 impl Cipher {
-    /// Hands over a request, in one piece or in several. An algorithm without IVs takes an empty one.
+    /// Hands over a request, in one piece or in several. An algorithm
+    /// without IVs takes an empty one.
     pub fn send(&self, direction: Direction, iv: &[u8], pieces: &[&[u8]]) -> io::Result<()> {
         let operation = match direction {
             Direction::Encrypt => nix::libc::ALG_OP_ENCRYPT,
@@ -103,7 +106,8 @@ impl Cipher {
         Ok(())
     }
 
-    /// Takes results, into buffers of any sizes: they are one request's when they have room for all of it.
+    /// Takes results, into buffers of any sizes: they are one
+    /// request's when they have room for all of it.
     pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<()> {
         let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         match rustix::io::readv(&self.operation, buffers)? {
@@ -138,7 +142,8 @@ fn no_socket(errno: Errno) -> Missing {
     }
 }
 
-/// The kernel says ENOENT for a driver that is not there, for one that it hides, and where it lacks its own module.
+/// The kernel says ENOENT for a driver that is not there, for one
+/// that it hides, and where it lacks its own module.
 fn not_found(name: &str, errno: Errno) -> Missing {
     match errno {
         Errno::ENOENT if name == PROBE || reachable().is_err() => match restriction() {

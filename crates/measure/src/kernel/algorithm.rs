@@ -1,4 +1,5 @@
-//! What dm-crypt asks the crypto API for, of a specification (drivers/md/dm-crypt.c, `crypt_ctr_cipher_old` and `_new`).
+//! What dm-crypt asks the crypto API for, of a specification
+//! (drivers/md/dm-crypt.c, `crypt_ctr_cipher_old` and `_new`).
 //!
 //! ```text
 //! aes-xts-plain64                  xts(aes)

@@ -1,8 +1,9 @@
 //! Whether a driver's output is right: it is compared with Keyway's on random data.
 //!
-//! Keys of every size that the driver takes, sectors of 512 and 4096 bytes with random numbers, both directions; then what
-//! the kernel's own self-tests were seen to miss: results in buffers of odd sizes and at odd addresses, requests handed
-//! over in odd pieces, and for modes that chain, a request continued with the IV that the driver left behind.
+//! Keys of every size that the driver takes, sectors of 512 and 4096 bytes with random numbers,
+//! both directions; then what the kernel's own self-tests were seen to miss: results in buffers of
+//! odd sizes and at odd addresses, requests handed over in odd pieces, and for modes that chain, a
+//! request continued with the IV that the driver left behind.
 
 use super::af_alg::{self, Direction};
 use super::random::Random;
@@ -171,7 +172,8 @@ impl Checker<'_> {
 }
 
 impl Case<'_> {
-    /// `chained`: each result is asked for on its own, so that the driver works on a part at a time.
+    /// `chained`: each result is asked for on its own, so that the
+    /// driver works on a part at a time.
     fn run(&self, sent: &[usize], received: &[usize], chained: bool) -> io::Result<Option<Wrong>> {
         let mut found = vec![0; self.expected.len() + 1];
         // An odd address.

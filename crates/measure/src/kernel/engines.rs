@@ -1,10 +1,13 @@
-//! Crypto engines that are not the CPU: how to know their drivers by name, and how to keep them from being used.
+//! Crypto engines that are not the CPU: how to know their drivers by
+//! name, and how to keep them from being used.
 //!
-//! The kernel gives most of them a higher priority than its code for the CPU, which nearly always is faster for the short,
-//! synchronous requests of disk encryption. Names, flags, modules and options are those of Linux 6.12 below drivers/crypto,
-//! each row with its source file; removed drivers name the last version that had them.
+//! The kernel gives most of them a higher priority than its code for the CPU, which nearly
+//! always is faster for the short, synchronous requests of disk encryption. Names, flags,
+//! modules and options are those of Linux 6.12 below drivers/crypto, each row with its source
+//! file; removed drivers name the last version that had them.
 //!
-//! Code that runs on the CPU is not here although it needs special instructions: AES-NI, ARMv8 CE, VIA's PadLock, s390's CPACF.
+//! Code that runs on the CPU is not here although it needs special instructions:
+//! AES-NI, ARMv8 CE, VIA's PadLock, s390's CPACF.
 
 use super::Flags;
 

@@ -1,4 +1,5 @@
-//! The properties of a driver that decide who uses it (Linux, include/linux/crypto.h, CRYPTO_ALG_…).
+//! The properties of a driver that decide who uses it (Linux,
+//! include/linux/crypto.h, CRYPTO_ALG_…).
 
 use std::fmt;
 use std::ops::BitOr;
@@ -10,7 +11,8 @@ pub struct Flags(u32);
 impl Flags {
     /// None.
     pub const NONE: Self = Self(0);
-    /// It may answer later than it is asked: engines, and code that leaves the work to another thread.
+    /// It may answer later than it is asked: engines, and code that
+    /// leaves the work to another thread.
     pub const ASYNC: Self = Self(0x80);
     /// It needs another driver for what it cannot do itself.
     pub const NEED_FALLBACK: Self = Self(0x100);
@@ -20,7 +22,8 @@ impl Flags {
     pub const KERN_DRIVER_ONLY: Self = Self(0x1000);
     /// For other drivers only.
     pub const INTERNAL: Self = Self(0x2000);
-    /// It may allocate memory for a request, which dm-crypt cannot have while memory is being written out.
+    /// It may allocate memory for a request, which dm-crypt cannot
+    /// have while memory is being written out.
     pub const ALLOCATES_MEMORY: Self = Self(0x1_0000);
     /// An entry that still waits for its driver.
     pub(super) const LARVAL: Self = Self(0x10);

@@ -1,4 +1,5 @@
-//! The kernel's crypto API: which drivers it has, which one it picks, how fast they are and whether they are right.
+//! The kernel's crypto API: which drivers it has, which one it picks,
+//! how fast they are and whether they are right.
 //!
 //! ```text
 //! proc_crypto, netlink   what the kernel has, and the flags of it

@@ -1,4 +1,5 @@
-//! What a kernel must have to map a volume of a specification: dm-crypt, and the parts of the cipher by name.
+//! What a kernel must have to map a volume of a specification:
+//! dm-crypt, and the parts of the cipher by name.
 
 use super::modules::{Found, Inventory};
 use super::{Algorithm, Driver, Version};
@@ -40,7 +41,8 @@ impl Running {
     pub fn new(drivers: &[Driver], modules: impl IntoIterator<Item = String>) -> Self {
         let algorithms = drivers.iter().filter(|driver| !driver.internal).flat_map(|driver| {
             let algorithm = Algorithm::parse(&driver.name);
-            // A mode is a template only when an instance of it was made; a driver for the whole is none.
+            // A mode is a template only when an instance of it was
+            // made; a driver for the whole is none.
             let is_instance = driver.driver.contains('(');
             let template = (is_instance && !algorithm.of.is_empty()).then(|| algorithm.name.clone());
             [Some(driver.name.clone()), template]
@@ -71,7 +73,8 @@ pub fn needs(spec: &CipherSpec, version: Option<Version>) -> Vec<Need> {
     for name in algorithm.names() {
         let before = |major, minor| version.is_none_or(|version| !version.is_from(major, minor));
         match name {
-            // MODULE_SOFTDEP("pre: ecb") of crypto/xts.c and lrw.c: without a driver for the whole they are made over it.
+            // MODULE_SOFTDEP("pre: ecb") of crypto/xts.c and lrw.c: without a driver
+            // for the whole they are made over it.
             "xts" | "lrw" => add("ecb", &format!("{name} is made over it")),
             // Both became library code.
             "adiantum" if before(7, 0) => add("nhpoly1305", "adiantum's hash"),
@@ -92,7 +95,8 @@ pub fn needs(spec: &CipherSpec, version: Option<Version>) -> Vec<Need> {
     needs
 }
 
-/// Modules of faster code for a cipher, by architecture and the CPU's feature (arch/*/crypto/Makefile of Linux 6.12).
+/// Modules of faster code for a cipher, by architecture and the CPU's
+/// feature (arch/*/crypto/Makefile of Linux 6.12).
 pub fn accelerators(name: &str, arch: &str, has: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let rows =
         ACCELERATORS.iter().filter(|row| row.0 == name && row.1 == arch && (row.2.is_empty() || has(row.2)));

@@ -1,4 +1,5 @@
-//! The kernel's list of algorithms with all their flags (Linux, crypto/crypto_user.c; include/uapi/linux/cryptouser.h).
+//! The kernel's list of algorithms with all their flags (Linux,
+//! crypto/crypto_user.c; include/uapi/linux/cryptouser.h).
 //!
 //! ```text
 //! → nlmsghdr 16   type CRYPTO_MSG_GETALG, flags REQUEST | DUMP
@@ -10,7 +11,8 @@
 //!   at the end a message of type DONE, or ERROR with a negative errno
 //! ```
 //!
-//! Listing needs no rights, only the module crypto_user, which the kernel loads when somebody asks. Numbers are the machine's.
+//! Listing needs no rights, only the module crypto_user, which the kernel loads
+//! when somebody asks. Numbers are the machine's.
 
 use super::proc_crypto::Driver;
 use super::{Flags, Missing};

@@ -1,8 +1,10 @@
-//! Which driver the kernel gives to whoever asks for an algorithm (Linux, crypto/api.c `__crypto_alg_lookup`, crypto/algapi.c).
+//! Which driver the kernel gives to whoever asks for an algorithm (Linux,
+//! crypto/api.c `__crypto_alg_lookup`, crypto/algapi.c).
 //!
-//! Of all drivers with the name, those fall out that have a flag the caller refuses, that are internal, or that have not
-//! passed their self-test; of the rest the highest priority wins, and the one that stands first in /proc/crypto among
-//! equals. When none is left, the kernel makes an instance of a template out of the best of its parts, with the same refusals.
+//! Of all drivers with the name, those fall out that have a flag the caller refuses, that are
+//! internal, or that have not passed their self-test; of the rest the highest priority wins, and
+//! the one that stands first in /proc/crypto among equals. When none is left, the kernel makes an
+//! instance of a template out of the best of its parts, with the same refusals.
 
 use super::proc_crypto::Kind;
 use super::{Algorithm, Driver, Engine, Flags, Version};
@@ -78,7 +80,8 @@ fn has_backport(version: Version) -> bool {
 }
 
 impl Driver {
-    /// What is known of its flags: from the kernel, or from the table of engines and what /proc/crypto says.
+    /// What is known of its flags: from the kernel, or from the table
+    /// of engines and what /proc/crypto says.
     pub fn known_flags(&self) -> Flags {
         if let Some(flags) = self.flags {
             return flags;
@@ -104,7 +107,8 @@ impl Driver {
 }
 
 impl Registry {
-    /// All drivers of an algorithm, or the one of that name, the highest priority first. Internal ones are not among them.
+    /// All drivers of an algorithm, or the one of that name, the highest
+    /// priority first. Internal ones are not among them.
     pub fn candidates(&self, algorithm: &Algorithm) -> Vec<&Driver> {
         let name = algorithm.to_string();
         let mut found: Vec<&Driver> = self

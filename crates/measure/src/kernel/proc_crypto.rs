@@ -16,8 +16,9 @@
 //! ivsize       : 16
 //! ```
 //!
-//! An empty line ends a record. Fields come and go with the version: what is missing is not known, what is unknown is
-//! passed over. The text may come from a file of somebody's, so nothing in it is believed to be well-formed or short.
+//! An empty line ends a record. Fields come and go with the version: what is missing is not
+//! known, what is unknown is passed over. The text may come from a file of somebody's, so
+//! nothing in it is believed to be well-formed or short.
 
 use super::Flags;
 
@@ -64,7 +65,8 @@ pub enum Kind {
     Other,
 }
 
-/// All records of the text, in its order: the kernel puts what came last first, and of equal priorities takes the first.
+/// All records of the text, in its order: the kernel puts what came last
+/// first, and of equal priorities takes the first.
 pub fn parse(text: &str) -> Vec<Driver> {
     let mut drivers = Vec::new();
     let mut driver = Driver::default();

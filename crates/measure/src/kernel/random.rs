@@ -1,4 +1,5 @@
-//! Data that repeats nowhere and is another in each run, to compare ciphers with. No keys are made of it that protect anything.
+//! Data that repeats nowhere and is another in each run, to compare ciphers
+//! with. No keys are made of it that protect anything.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -3,7 +3,8 @@
 use super::Algorithm;
 use keyway_crypto::{CipherSpec, Cpu, Error, Secret, SectorCipher, SectorSize};
 
-/// The specification whose sector `n` is the algorithm under the IV `n` (64 bits, little-endian, then zeros).
+/// The specification whose sector `n` is the algorithm under the IV
+/// `n` (64 bits, little-endian, then zeros).
 pub(crate) fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
     let text = match (&algorithm.name[..], &algorithm.of[..]) {
         ("ecb", [cipher]) => format!("{cipher}-ecb"),

@@ -1,7 +1,8 @@
 //! How fast a driver is: synchronous requests through AF_ALG, one after the other, on one thread.
 //!
-//! A request of 512 or 4096 bytes is what dm-crypt and fscrypt make of a sector or a page. Two system calls go with each,
-//! which dm-crypt has not: for the fastest code they are most of the time, and 4096 bytes tell more than 512.
+//! A request of 512 or 4096 bytes is what dm-crypt and fscrypt make of a sector or a page.
+//! Two system calls go with each, which dm-crypt has not: for the fastest code they are most
+//! of the time, and 4096 bytes tell more than 512.
 
 use super::af_alg::{self, Direction};
 use super::random::Random;
@@ -21,8 +22,8 @@ pub struct Speed {
     pub decrypt: f64,
 }
 
-/// What dm-crypt would see of the kernel for a specification, in bytes a second: requests of 64 KiB, as cryptsetup's
-/// benchmark makes them.
+/// What dm-crypt would see of the kernel for a specification, in bytes a second: requests
+/// of 64 KiB, as cryptsetup's benchmark makes them.
 pub fn speed(spec: &CipherSpec, key_bits: usize, direction: Direction) -> Result<f64, Missing> {
     let algorithm = Algorithm::of_spec(spec);
     let kernel = af_alg::Algorithm::find(&algorithm.to_string())?;
@@ -50,7 +51,8 @@ pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Ve
     [512, 4096].into_iter().map(measure).collect()
 }
 
-/// Keyway's own code on this CPU and one thread, a run of 4096-byte sectors at a time, with the code's name.
+/// Keyway's own code on this CPU and one thread, a run of 4096-byte
+/// sectors at a time, with the code's name.
 pub fn of_keyway(spec: &CipherSpec, key_bits: usize) -> Option<(Speed, &'static str)> {
     let size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
     let cipher = reference::cipher(spec, &Random::new().bytes(key_bits / 8), size).ok()?;

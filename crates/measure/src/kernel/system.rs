@@ -21,7 +21,8 @@ pub struct System {
     pub self_tests: SelfTests,
 }
 
-/// Whether the kernel tests drivers before it uses them. Where it does not, it says "passed" of all.
+/// Whether the kernel tests drivers before it uses them. Where it
+/// does not, it says "passed" of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SelfTests {
     /// It does.

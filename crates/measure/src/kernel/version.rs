@@ -1,7 +1,8 @@
 //! Which Linux this is: what dm-crypt and fscrypt refuse depends on it.
 //!
-//! `uname -r` names the interface, not the patch level, on distributions: Debian's "6.1.0-48-amd64" is 6.1.174, which
-//! /proc/version says ("… Debian 6.1.174-1 (2026-04-01)"), Ubuntu's "6.8.0-31-generic" is told by /proc/version_signature.
+//! `uname -r` names the interface, not the patch level, on distributions: Debian's "6.1.0-48-amd64"
+//! is 6.1.174, which /proc/version says ("… Debian 6.1.174-1 (2026-04-01)"), Ubuntu's
+//! "6.8.0-31-generic" is told by /proc/version_signature.
 
 use std::fmt;
 
@@ -17,8 +18,8 @@ pub struct Version {
 }
 
 impl Version {
-    /// The version that `release` (/proc/sys/kernel/osrelease) and `version` (/proc/version, with what
-    /// /proc/version_signature holds behind it) speak of.
+    /// The version that `release` (/proc/sys/kernel/osrelease) and `version` (/proc/version, with
+    /// what /proc/version_signature holds behind it) speak of.
     pub fn find(release: &str, version: &str) -> Option<Self> {
         let named = Self::parse(release)?;
         let exact = version.split_ascii_whitespace().filter_map(Self::parse);

@@ -1,4 +1,5 @@
-//! One specification on one kernel: every driver that could run it, with what it does when it is tried.
+//! One specification on one kernel: every driver that could run it,
+//! with what it does when it is tried.
 
 use super::pick::{Choice, User};
 use super::{
@@ -33,7 +34,8 @@ pub struct Row {
     pub driver: Driver,
     /// The engine off the CPU that it is.
     pub engine: Option<&'static Engine>,
-    /// Its flags; where the kernel does not tell them, the table of engines' and what /proc/crypto shows.
+    /// Its flags; where the kernel does not tell them, the table of
+    /// engines' and what /proc/crypto shows.
     pub flags: Flags,
     /// Who would not take it, though its priority were the highest.
     pub refused_by: Vec<User>,
@@ -79,8 +81,8 @@ impl Xray {
         }
     }
 
-    /// Asks the running kernel for the specification, so that it loads and makes what it needs, looks, and tries each
-    /// driver: its output, and then its speed.
+    /// Asks the running kernel for the specification, so that it loads and makes what it needs,
+    /// looks, and tries each driver: its output, and then its speed.
     pub fn measure(system: &mut System, spec: &CipherSpec) -> Self {
         let asked = ask(system, &Algorithm::of_spec(spec));
         let mut xray = Self::look(system, spec);

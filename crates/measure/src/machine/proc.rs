@@ -12,7 +12,8 @@ pub(super) fn cpu(cpuinfo: &str) -> String {
     }
 }
 
-/// The cores that disk encryption is asked about most; others keep their numbers (Arm's MIDR_EL1, Linux's cputype.h).
+/// The cores that disk encryption is asked about most; others keep
+/// their numbers (Arm's MIDR_EL1, Linux's cputype.h).
 fn arm(implementer: &str, part: &str) -> String {
     let name = match (implementer, part) {
         ("0x41", "0xd03") => "Cortex-A53",

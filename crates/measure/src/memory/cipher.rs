@@ -1,8 +1,10 @@
-//! A cipher over a buffer of 64 KiB (or one message, when that is longer), message by message, in place, again and again.
+//! A cipher over a buffer of 64 KiB (or one message, when that is longer),
+//! message by message, in place, again and again.
 //!
-//! Around every sample the same data is encrypted once and compared, all of it, with what the portable code made of it. The timed work
-//! starts from the same data each time and does the same number of passes, so its result is known too: from the first sample on it
-//! must be the same to the last byte, and one of its messages is computed pass by pass with the portable code.
+//! Around every sample the same data is encrypted once and compared, all of it, with what the
+//! portable code made of it. The timed work starts from the same data each time and does the same
+//! number of passes, so its result is known too: from the first sample on it must be the same to
+//! the last byte, and one of its messages is computed pass by pass with the portable code.
 
 use super::threads::Team;
 use super::{not_measured, pattern};
@@ -123,8 +125,8 @@ impl Cipher {
         let team = Team::of(case.threads as usize, start.len());
         let mut cipher =
             Self { worker, case: case.clone(), portable, start, once, all: None, passes: 1, team };
-        // Once to warm up and to see that it is right at all, then to see how long it takes: the shortest, since an interruption would make
-        // every sample of the run too short.
+        // Once to warm up and to see that it is right at all, then to see how long it takes: the
+        // shortest, since an interruption would make every sample of the run too short.
         cipher.check("before the first sample")?;
         let (mut data, mut once) = (cipher.start.clone(), Duration::MAX);
         for _ in 0..TRIES {
@@ -143,7 +145,8 @@ impl Cipher {
         self.right(&self.once, &data, during)
     }
 
-    /// The timed work's result. The first of all is checked in one message, chosen by the number of passes; it then stands for all.
+    /// The timed work's result. The first of all is checked in one message, chosen by
+    /// the number of passes; it then stands for all.
     fn check_timed(&mut self) -> Result<(), Outcome> {
         if self.all.is_none() {
             let found = self.team.buffer(0);

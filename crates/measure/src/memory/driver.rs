@@ -1,8 +1,10 @@
-//! One driver of the kernel's by its name: requests of up to 64 KiB under one IV, as `cryptsetup benchmark` makes them, one after the
-//! other on one thread. The two system calls that go with each are then little of it.
+//! One driver of the kernel's by its name: requests of up to 64 KiB under one IV, as
+//! `cryptsetup benchmark` makes them, one after the other on one thread. The two system
+//! calls that go with each are then little of it.
 //!
-//! Keyway has no sector that long. Before the first sample the driver's output is compared with Keyway's as `keyway xray` does it; each
-//! sample must then begin as Keyway's sector does and be the same to the last byte as the one before.
+//! Keyway has no sector that long. Before the first sample the driver's output is compared with
+//! Keyway's as `keyway xray` does it; each sample must then begin as Keyway's sector does and
+//! be the same to the last byte as the one before.
 
 use super::{missing, not_measured, pattern};
 use crate::Clock;
@@ -48,7 +50,8 @@ pub(super) fn prepare(
     Ok(Box::new(driver))
 }
 
-/// The longest request whose output can be compared: where no block depends on those behind it, as much as cryptsetup's.
+/// The longest request whose output can be compared: where no block
+/// depends on those behind it, as much as cryptsetup's.
 pub(crate) fn longest_request(algorithm: &Algorithm) -> u32 {
     let mode = match &algorithm.of[..] {
         [inner, _] if algorithm.name == "essiv" => &inner.name,

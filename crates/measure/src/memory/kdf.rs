@@ -1,5 +1,5 @@
-//! Key derivations: iterations or passes a second, or the cost that takes a given time. Each derived key is compared with the one that
-//! the portable code derives.
+//! Key derivations: iterations or passes a second, or the cost that takes a given time. Each
+//! derived key is compared with the one that the portable code derives.
 
 use super::pattern;
 use crate::Clock;
@@ -38,7 +38,8 @@ pub(super) fn prepare(
     let key_len = case.key_bits as usize / 8;
     let probe = kdf.smallest();
     let mut key = vec![0; key_len];
-    // Once to warm up, then to see how long it takes: the shortest of some, since an interruption is no part of it.
+    // Once to warm up, then to see how long it takes: the shortest of
+    // some, since an interruption is no part of it.
     kdf.derive(Cpu::detect(), probe, &mut key)?;
     let mut once = Duration::MAX;
     for _ in 0..TRIES {
@@ -59,7 +60,8 @@ pub(super) fn prepare(
     Ok(Box::new(Derive { kdf, key_len, cost, expected, target, slow }))
 }
 
-/// Costs for a time are extrapolated from samples no longer than this, in seconds: both KDFs take time in proportion to their cost.
+/// Costs for a time are extrapolated from samples no longer than this, in seconds:
+/// both KDFs take time in proportion to their cost.
 const LONGEST: f64 = 0.2;
 /// A derivation that takes longer, in seconds, is repeated less often.
 const SLOW: f64 = 0.2;

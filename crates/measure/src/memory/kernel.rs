@@ -1,8 +1,10 @@
-//! The kernel's cipher in the same buffers, to the same output: AF_ALG, a sector a request, since neither it nor dm-crypt takes more under
-//! several IVs. Two system calls go with each, which dm-crypt has not.
+//! The kernel's cipher in the same buffers, to the same output: AF_ALG, a sector
+//! a request, since neither it nor dm-crypt takes more under several IVs. Two
+//! system calls go with each, which dm-crypt has not.
 //!
-//! What runs is the driver that dm-crypt would get. IVs are those of plain64, whatever the specification says, unless the crypto API
-//! makes them itself (essiv): all others are dm-crypt's own work.
+//! What runs is the driver that dm-crypt would get. IVs are those of
+//! plain64, whatever the specification says, unless the crypto API makes
+//! them itself (essiv): all others are dm-crypt's own work.
 
 use super::cipher::{Cipher, Worker, key, keyed, sectors};
 use super::{missing, not_measured};
@@ -54,7 +56,8 @@ pub(super) fn prepare(
     Cipher::ready(case, Box::new(kernel), portable, settings, clock)
 }
 
-/// Hundreds of cases take turns, each with two sockets a thread: as many as this process may have at all. Where that is too few, rows say so.
+/// Hundreds of cases take turns, each with two sockets a thread: as many as this process may
+/// have at all. Where that is too few, rows say so.
 fn make_room() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);

@@ -1,4 +1,5 @@
-//! Ciphers and key derivations in memory, by Keyway's own code and by the kernel's, with every output checked.
+//! Ciphers and key derivations in memory, by Keyway's own code and by
+//! the kernel's, with every output checked.
 
 mod cipher;
 mod driver;

@@ -1,4 +1,5 @@
-//! The same work on several threads at once, each on memory of its own, timed from when all are ready until the last is through.
+//! The same work on several threads at once, each on memory of its own, timed
+//! from when all are ready until the last is through.
 
 use crate::Clock;
 use std::hint::{black_box, spin_loop};
@@ -26,8 +27,9 @@ impl Team {
         &self.buffers[member]
     }
 
-    /// Fills every buffer from `start` and does the work on each, which is told the member's number. This thread is the first member: it alone looks at the clock, and
-    /// nobody has to be woken up when all are ready: a wake-up takes longer than many a message.
+    /// Fills every buffer from `start` and does the work on each, which is told the member's
+    /// number. This thread is the first member: it alone looks at the clock, and nobody has to be
+    /// woken up when all are ready: a wake-up takes longer than many a message.
     pub(super) fn time(
         &mut self,
         clock: &dyn Clock,
@@ -58,7 +60,8 @@ impl Team {
     }
 }
 
-/// Counts this thread and waits until all are counted: busily at first, then giving way to those that have no core yet.
+/// Counts this thread and waits until all are counted: busily at first,
+/// then giving way to those that have no core yet.
 fn arrive(counter: &AtomicUsize, all: usize) {
     counter.fetch_add(1, Ordering::AcqRel);
     let mut spins = 0_u32;

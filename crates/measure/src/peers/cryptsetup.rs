@@ -1,5 +1,6 @@
-//! `cryptsetup benchmark` (cryptsetup-benchmark(8)): PBKDF2 by the library that it was built with (OpenSSL, libgcrypt …). Its ciphers are
-//! the kernel's, which `--compare kernel` measures with the same messages; its Argon2 prints costs, not rates.
+//! `cryptsetup benchmark` (cryptsetup-benchmark(8)): PBKDF2 by the library that it was built with
+//! (OpenSSL, libgcrypt …). Its ciphers are the kernel's, which `--compare kernel` measures with the
+//! same messages; its Argon2 prints costs, not rates.
 
 use super::Printed;
 use crate::memory::not_measured;

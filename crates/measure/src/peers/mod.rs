@@ -1,5 +1,6 @@
-//! Other people's code beside ours, by the programs that they install: a static program cannot load a shared library, and what cannot be
-//! loaded is not guessed. What a program does with its output is its own affair: their figures are not checked, and their rows say so.
+//! Other people's code beside ours, by the programs that they install: a static program cannot load
+//! a shared library, and what cannot be loaded is not guessed. What a program does with its output
+//! is its own affair: their figures are not checked, and their rows say so.
 
 mod cryptsetup;
 mod openssl;

@@ -1,5 +1,6 @@
-//! `openssl speed -elapsed -seconds 1 -bytes N -evp NAME -mr [-decrypt] [-multi N]` (openssl-speed(1)): one EVP update of N bytes after the
-//! other over the same buffer, wall time. It sets no IV for a message, which dm-crypt's work needs: the comparison favours OpenSSL.
+//! `openssl speed -elapsed -seconds 1 -bytes N -evp NAME -mr [-decrypt] [-multi N]`
+//! (openssl-speed(1)): one EVP update of N bytes after the other over the same buffer, wall time.
+//! It sets no IV for a message, which dm-crypt's work needs: the comparison favours OpenSSL.
 
 use super::Printed;
 use crate::memory::not_measured;

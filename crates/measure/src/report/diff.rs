@@ -22,7 +22,8 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Compares by the cases' names; `least` is the part of the first figure below which a difference does not count.
+    /// Compares by the cases' names; `least` is the part of the first
+    /// figure below which a difference does not count.
     pub fn between(before: &Results, after: &Results, least: f64) -> Self {
         let mut diff = Self { circumstances: circumstances(before, after), ..Self::default() };
         let (earlier, later) = (by_name(before), by_name(after));

@@ -1,5 +1,6 @@
-//! Storage: a line for each path under the sizes, as people who measure with `dd` write them down, and under it what disk and cipher together
-//! should give; a line for each path with its latencies at random places.
+//! Storage: a line for each path under the sizes, as people who measure with `dd`
+//! write them down, and under it what disk and cipher together should give; a line
+//! for each path with its latencies at random places.
 
 use crate::disk::model::{self, Model};
 use crate::results::{By, Case, DiskCase, Pattern, Results, Row};

@@ -1,5 +1,6 @@
-//! A row a line with everything beside it that a query over many machines asks for: CSV for spreadsheets, JSON lines for databases.
-//! Both have the same columns; what a kind of case does not have is empty, or null.
+//! A row a line with everything beside it that a query over many machines asks for:
+//! CSV for spreadsheets, JSON lines for databases. Both have the same columns; what
+//! a kind of case does not have is empty, or null.
 
 use crate::results::{Case, Measured, Outcome, Results, Row};
 use crate::stats::Summary;

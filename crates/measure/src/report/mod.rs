@@ -1,4 +1,5 @@
-//! The same results as text: for a terminal, for a README, for a spreadsheet, for a fleet's database, and beside another run's.
+//! The same results as text: for a terminal, for a README, for a spreadsheet,
+//! for a fleet's database, and beside another run's.
 
 pub mod diff;
 mod disk;
@@ -69,8 +70,8 @@ pub(crate) fn circumstances(case: &CipherCase) -> String {
     }
 }
 
-/// Reasons for rows without figures, each once with the cases that it holds for: what cannot exist, and what could not be
-/// measured.
+/// Reasons for rows without figures, each once with the cases that it holds for:
+/// what cannot exist, and what could not be measured.
 pub(crate) fn reasons(results: &Results, impossible: bool) -> Vec<(String, Vec<String>)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for row in &results.rows {

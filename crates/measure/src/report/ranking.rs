@@ -1,4 +1,5 @@
-//! Ciphers under the same circumstances, the fastest first. Those that noise alone could have put in another order share a place.
+//! Ciphers under the same circumstances, the fastest first. Those that noise alone
+//! could have put in another order share a place.
 
 use crate::results::{By, Case, CipherCase, Direction, Results};
 use crate::stats::{Change, Summary, compare};
@@ -42,7 +43,8 @@ impl Entry<'_> {
 /// All groups, in the order in which they first stand in the results.
 pub(crate) fn groups(results: &Results) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    // Where a group stands, and where in it an entry: a suite of everything has tens of thousands of rows.
+    // Where a group stands, and where in it an entry: a suite of
+    // everything has tens of thousands of rows.
     let (mut places, mut entries) = (HashMap::new(), HashMap::new());
     for row in &results.rows {
         let (Case::Cipher(case), Some(measured)) = (&row.case, row.measured()) else { continue };

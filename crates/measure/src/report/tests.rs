@@ -1,5 +1,5 @@
-//! Reports of a run whose clock is a script: the same bytes on every machine, kept as files in `snapshots/`. `KEYWAY_BLESS=1` writes
-//! them anew.
+//! Reports of a run whose clock is a script: the same bytes on every machine, kept as files in
+//! `snapshots/`. `KEYWAY_BLESS=1` writes them anew.
 
 use super::diff::Diff;
 use super::*;

@@ -55,7 +55,8 @@ pub struct KdfCase {
     pub lanes: u32,
     /// Size of the derived key in bits.
     pub key_bits: u32,
-    /// The time for which a cost is sought ([`super::Unit::Cost`]), in milliseconds; null when a rate is measured.
+    /// The time for which a cost is sought ([`super::Unit::Cost`]), in
+    /// milliseconds; null when a rate is measured.
     pub iter_time_ms: Option<u32>,
     /// Whether this is what the tool uses when nothing is chosen.
     pub default: bool,
@@ -107,8 +108,8 @@ pub struct DriverCase {
     pub direction: Direction,
 }
 
-/// Whose code does the work. As text: "keyway", "plain", "dm-crypt", "kernel" (whatever it picks), "kernel:xts-aes-aesni", or a peer's
-/// name.
+/// Whose code does the work. As text: "keyway", "plain", "dm-crypt", "kernel" (whatever it
+/// picks), "kernel:xts-aes-aesni", or a peer's name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum By {
@@ -118,7 +119,8 @@ pub enum By {
     Plain,
     /// The kernel's block layer.
     DmCrypt,
-    /// The kernel's crypto API through AF_ALG, by the driver's name or, without one, the driver that it picks.
+    /// The kernel's crypto API through AF_ALG, by the driver's name
+    /// or, without one, the driver that it picks.
     Kernel(Option<String>),
     /// Another program or library: "openssl", "cryptsetup" …
     Peer(String),
@@ -147,7 +149,8 @@ pub enum Pattern {
 }
 
 impl Case {
-    /// The case's name: the same for the same case on every machine and in every version of this schema.
+    /// The case's name: the same for the same case on every machine
+    /// and in every version of this schema.
     pub fn id(&self) -> String {
         match self {
             Self::Cipher(case) => format!(
@@ -169,7 +172,8 @@ impl Case {
         }
     }
 
-    /// Whether this is what the tool uses when nothing is chosen. What somebody else makes of the same case is not.
+    /// Whether this is what the tool uses when nothing is chosen. What
+    /// somebody else makes of the same case is not.
     pub fn is_default(&self) -> bool {
         match self {
             Self::Cipher(case) => case.is_default(),

@@ -1,5 +1,5 @@
-//! A results file that grows a row at a time and is a whole document after each: the new row and what follows the rows are written
-//! in one go over the old end.
+//! A results file that grows a row at a time and is a whole document after each: the new row and
+//! what follows the rows are written in one go over the old end.
 
 use super::{Results, Row};
 use keyway_volume::storage::Place;
@@ -17,7 +17,8 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// Makes the file, with the rows that the results have already. It must not exist yet, unless `replace`.
+    /// Makes the file, with the rows that the results have already.
+    /// It must not exist yet, unless `replace`.
     pub fn create(path: &Path, results: &Results, replace: bool) -> io::Result<Self> {
         let place = Place::find(path, replace)?;
         let file = if replace { place.make_or_open(0o666)? } else { place.make(0o666)? };
@@ -60,7 +61,8 @@ impl Growing {
 pub(super) fn ends(results: &Results) -> (String, String) {
     let head = Results { rows: Vec::new(), ..results.clone() };
     let head = serde_json::to_string(&head).unwrap_or_default();
-    // Members keep the order of the type. Quotes inside of texts are escaped, so this stands there once.
+    // Members keep the order of the type. Quotes inside of texts are
+    // escaped, so this stands there once.
     let (before, after) = head.split_once(EMPTY_ROWS).unwrap_or((&head, ""));
     (format!("{before}\"rows\":["), format!("\n]{after}\n"))
 }

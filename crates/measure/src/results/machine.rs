@@ -14,7 +14,8 @@ pub struct Machine {
     pub architecture: String,
     /// Logical CPUs that this process may run on.
     pub cpus: u32,
-    /// Instructions for cryptography and wide registers, in /proc/cpuinfo's words: "aes", "vaes", "avx512f", "pmull" …
+    /// Instructions for cryptography and wide registers, in /proc/cpuinfo's
+    /// words: "aes", "vaes", "avx512f", "pmull" …
     pub features: Vec<String>,
     /// The code that Keyway chose for AES: "vaes-avx512", "portable".
     pub aes_code: String,

@@ -1,8 +1,10 @@
-//! A run's results: what machine it was, what was asked, and a row for each case. The document that `--json` writes, that `--resume`,
-//! `diff` and `merge` read, and from which every other report is made.
+//! A run's results: what machine it was, what was asked, and a row for each
+//! case. The document that `--json` writes, that `--resume`, `diff` and `merge`
+//! read, and from which every other report is made.
 //!
-//! The schema's name is in the document. What this version does not know is refused, not ignored: a figure whose condition was
-//! overlooked is a wrong figure. `docs/bench.schema.json` is the same for other programs.
+//! The schema's name is in the document. What this version does not know is refused, not
+//! ignored: a figure whose condition was overlooked is a wrong figure.
+//! `docs/bench.schema.json` is the same for other programs.
 
 mod case;
 mod file;
@@ -48,13 +50,15 @@ pub struct Results {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The suite's name: "quick", "default", "article", "all", "disk", "xray"; "slice" when options chose the cases.
+    /// The suite's name: "quick", "default", "article", "all", "disk",
+    /// "xray"; "slice" when options chose the cases.
     pub suite: String,
     /// The options that choose cases, as given: "--cipher serpent*".
     pub filters: Vec<String>,
     /// Bound of the time that the whole run takes, in seconds; none was given when null.
     pub time_seconds: Option<f64>,
-    /// Half the width of the median's 95 % interval at which a case is measured well enough, as a part of the median.
+    /// Half the width of the median's 95 % interval at which a case is
+    /// measured well enough, as a part of the median.
     pub precision: f64,
     /// Fewest samples of a case.
     pub least_samples: u32,

@@ -42,7 +42,8 @@ pub struct Measured {
     pub latency: Option<Vec<Latency>>,
     /// Processor time of the whole machine, or of all that took part, for 10⁹ bytes.
     pub cpu_seconds_per_gb: Option<f64>,
-    /// What a reader of this row must know: "the disk is the limit", "stopped before the interval was narrow enough".
+    /// What a reader of this row must know: "the disk is the limit",
+    /// "stopped before the interval was narrow enough".
     pub notes: Vec<String>,
 }
 

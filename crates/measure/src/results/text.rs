@@ -21,7 +21,8 @@ impl fmt::Display for Corrupt {
 impl std::error::Error for Corrupt {}
 
 impl Results {
-    /// Reads a document. Refused are other schemas, unknown members, rows under a wrong name or twice, and figures that are none.
+    /// Reads a document. Refused are other schemas, unknown members, rows under a
+    /// wrong name or twice, and figures that are none.
     pub fn parse(text: &str) -> Result<Self, Corrupt> {
         let results: Self = serde_json::from_str(text).map_err(|error| {
             let reason = error.to_string();

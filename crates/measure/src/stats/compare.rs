@@ -5,7 +5,8 @@ use super::Summary;
 /// What lies between two medians.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
-    /// Nothing that could be told from noise: the intervals overlap, or the difference is smaller than what is asked for.
+    /// Nothing that could be told from noise: the intervals overlap, or the
+    /// difference is smaller than what is asked for.
     Noise,
     /// The second differs by this part of the first: 0.1 is ten percent more.
     By(f64),
@@ -13,8 +14,9 @@ pub enum Change {
     TooFewSamples,
 }
 
-/// Compares two rows. They differ when their intervals do not overlap (were there no difference, that would happen less than once in a
-/// hundred rows) and the medians lie apart by more than `least`, a part of the first.
+/// Compares two rows. They differ when their intervals do not overlap (were there no
+/// difference, that would happen less than once in a hundred rows) and the medians lie
+/// apart by more than `least`, a part of the first.
 pub fn compare(first: &Summary, second: &Summary, least: f64) -> Change {
     let (Some(a), Some(b)) = (first.interval, second.interval) else { return Change::TooFewSamples };
     let by = second.median / first.median - 1.0;

@@ -1,8 +1,9 @@
 //! What a row's samples say: the middle, how far they spread, and how sure the middle is.
 //!
-//! Times on a computer follow no bell curve: they have a wall on one side and a tail on the other. Nothing here assumes one.
-//! The interval of the median comes from order statistics alone: of n independent samples, the number below the true median is
-//! binomial(n, ½), whatever the distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.) Samples that
+//! Times on a computer follow no bell curve: they have a wall on one side and a tail on the other.
+//! Nothing here assumes one. The interval of the median comes from order statistics alone: of n
+//! independent samples, the number below the true median is binomial(n, ½), whatever the
+//! distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.) Samples that
 //! resemble the one before are worth fewer ([`turns`]).
 
 mod compare;
@@ -25,7 +26,8 @@ pub struct Summary {
     pub p5: f64,
     /// Below it lie ninety-five percent of the samples.
     pub p95: f64,
-    /// Where the true median lies in 95 of 100 runs; `None` for fewer than six samples, from which nothing follows.
+    /// Where the true median lies in 95 of 100 runs; `None` for fewer
+    /// than six samples, from which nothing follows.
     pub interval: Option<(f64, f64)>,
     /// Which samples lie far outside: positions in the order of measuring.
     pub outliers: Vec<usize>,
@@ -48,7 +50,8 @@ pub fn summarise(samples: &[f64]) -> Option<Summary> {
     let sorted = sorted(samples);
     let median = quantile(&sorted, 0.5)?;
     let mad = median_distance(&sorted, median);
-    // Half of the samples may be equal to the last bit; then any other would be infinitely far away.
+    // Half of the samples may be equal to the last bit; then any
+    // other would be infinitely far away.
     let scale = (mad * MAD_TO_SIGMA).max(median.abs() * FINEST);
     let far = |(_, sample): &(usize, &f64)| (**sample - median).abs() > OUTLIER_SIGMAS * scale;
     Some(Summary {
@@ -67,7 +70,8 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(&sorted(samples), 0.5)
 }
 
-/// Between which samples the median lies, when they are worth `independent` ones: at the same quantiles as among so many.
+/// Between which samples the median lies, when they are worth
+/// `independent` ones: at the same quantiles as among so many.
 fn interval(sorted: &[f64], independent: usize) -> Option<(f64, f64)> {
     let (rank, _) = interval_ranks(independent)?;
     let quantile = (rank + 1) as f64 / (independent + 1) as f64;
@@ -75,10 +79,12 @@ fn interval(sorted: &[f64], independent: usize) -> Option<(f64, f64)> {
     Some((sorted[low], sorted[sorted.len() - 1 - low]))
 }
 
-/// Positions, from 0, of the order statistics between which the median lies with at least 95 %: the narrowest such pair that is
-/// symmetric. `None` for fewer than six samples: even the smallest and the largest do not enclose it so often.
+/// Positions, from 0, of the order statistics between which the median lies with at least 95 %:
+/// the narrowest such pair that is symmetric. `None` for fewer than six samples: even the
+/// smallest and the largest do not enclose it so often.
 pub fn interval_ranks(count: usize) -> Option<(usize, usize)> {
-    // The chance that exactly k of them lie below, for k from 0 up, in logarithms: 2^-count underflows.
+    // The chance that exactly k of them lie below, for k from 0 up,
+    // in logarithms: 2^-count underflows.
     let log_half = count as f64 * 0.5_f64.ln();
     let (mut log_choose, mut below, mut rank) = (0.0_f64, 0.0_f64, None);
     for k in 0..count / 2 {

@@ -94,7 +94,8 @@ fn the_exponential_distribution_is_found_again() {
     close(it.mad, 0.481_212, 0.01);
 }
 
-/// What the interval promises, on a skewed distribution with a known median: 95 of 100, and no distribution assumed.
+/// What the interval promises, on a skewed distribution with a known
+/// median: 95 of 100, and no distribution assumed.
 #[test]
 fn the_interval_holds_the_median_as_often_as_it_says() {
     for count in [7, 15, 40] {
@@ -109,7 +110,8 @@ fn the_interval_holds_the_median_as_often_as_it_says() {
     }
 }
 
-/// Samples that resemble the one before, about a known median: an interval that takes each for news holds it much too seldom.
+/// Samples that resemble the one before, about a known median: an interval
+/// that takes each for news holds it much too seldom.
 #[test]
 fn the_interval_knows_what_samples_in_turn_are_worth() {
     for (kept, least) in [(0.0_f64, 0.945), (0.5, 0.91), (0.8, 0.88)] {

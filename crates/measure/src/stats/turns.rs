@@ -1,11 +1,14 @@
-//! How many of a row's samples are news. A neighbour that keeps the machine busy for a second spoils samples that follow one another: they
-//! resemble each other, and a hundred of them say less about the median than a hundred that were taken on different days.
+//! How many of a row's samples are news. A neighbour that keeps the machine busy for a second
+//! spoils samples that follow one another: they resemble each other, and a hundred of them say less
+//! about the median than a hundred that were taken on different days.
 //!
-//! The interval of a median rests on how many samples lie below it. The variance of that number grows by the factor
-//! τ = 1 + 2·Σ ρₖ, where ρₖ is the correlation, k samples apart, of "above" and "below"; n samples are worth n / τ. The sum ends at the first
-//! ρₖ that chance could explain. (A. Sokal, *Monte Carlo Methods in Statistical Mechanics*, 3, for the factor.)
+//! The interval of a median rests on how many samples lie below it. The variance of that number
+//! grows by the factor τ = 1 + 2·Σ ρₖ, where ρₖ is the correlation, k samples apart, of "above" and
+//! "below"; n samples are worth n / τ. The sum ends at the first ρₖ that chance could explain. (A.
+//! Sokal, *Monte Carlo Methods in Statistical Mechanics*, 3, for the factor.)
 
-/// How many independent samples these are worth, in the order in which they were taken: at most their number.
+/// How many independent samples these are worth, in the order in
+/// which they were taken: at most their number.
 pub(super) fn independent(samples: &[f64], median: f64) -> usize {
     let count = samples.len();
     if count < FEWEST {

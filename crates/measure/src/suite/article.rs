@@ -1,7 +1,9 @@
-//! Every combination of "Cipher benchmark for dm-crypt / LUKS" (2010) and of the comments below it, as they stand there: those that cannot
-//! exist too, whose figures came from a `luksFormat` that had failed unnoticed.
+//! Every combination of "Cipher benchmark for dm-crypt / LUKS" (2010) and of the
+//! comments below it, as they stand there: those that cannot exist too, whose figures
+//! came from a `luksFormat` that had failed unnoticed.
 
-/// A specification as it was typed, and the sizes that were typed with it; "-" where there was none.
+/// A specification as it was typed, and the sizes that were typed
+/// with it; "-" where there was none.
 pub(super) const TYPED: &[(&str, &str)] = &[
     ("tnepres", "-"),
     ("serpent", "-"),

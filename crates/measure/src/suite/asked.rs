@@ -1,4 +1,5 @@
-//! What was asked, as texts of the form "--name=value": a results file keeps them, so that a run can be gone on with.
+//! What was asked, as texts of the form "--name=value": a results file
+//! keeps them, so that a run can be gone on with.
 
 use super::{Asked, Suite};
 use crate::results::Direction;
@@ -27,7 +28,8 @@ impl Asked {
         filters
     }
 
-    /// What [`Asked::filters`] came from, on a machine with so many CPUs; `None` for texts that are none of them.
+    /// What [`Asked::filters`] came from, on a machine with so many
+    /// CPUs; `None` for texts that are none of them.
     pub fn from_filters(filters: &[String], cpus: u32) -> Option<Self> {
         let mut asked = Self { cpus, ..Self::default() };
         for filter in filters {

@@ -1,5 +1,5 @@
-//! Which cases a run has: a suite, or a slice of everything that exists. A combination that cannot exist is a case too, with the rule that
-//! forbids it in the place of figures.
+//! Which cases a run has: a suite, or a slice of everything that exists. A combination that cannot
+//! exist is a case too, with the rule that forbids it in the place of figures.
 //!
 //! | suite     | ciphers                                                          |
 //! |-----------|------------------------------------------------------------------|

@@ -1,8 +1,10 @@
-//! The files that Amazon's tools keep keys and settings in: `~/.aws/credentials` and `~/.aws/config`.
+//! The files that Amazon's tools keep keys and settings in:
+//! `~/.aws/credentials` and `~/.aws/config`.
 //!
-//! The AWS SDKs and Tools Reference Guide, "Shared config and credentials files": sections `[NAME]` in the first and
-//! `[profile NAME]` (but `[default]`) in the second, lines `key = value`, `#` and `;` before comments, and lines that
-//! begin with a blank, which belong to the line above. The first file's keys go before the second's.
+//! The AWS SDKs and Tools Reference Guide, "Shared config and credentials files": sections
+//! `[NAME]` in the first and `[profile NAME]` (but `[default]`) in the second, lines `key =
+//! value`, `#` and `;` before comments, and lines that begin with a blank, which belong to the
+//! line above. The first file's keys go before the second's.
 
 use crate::error::Cause;
 use std::collections::BTreeMap;
@@ -31,7 +33,8 @@ impl Profile {
     /// The access key and the secret one.
     ///
     /// # Errors
-    /// [`Cause::Credentials`] where the profile gets its keys in a way that is not known here, or has half of a pair.
+    /// [`Cause::Credentials`] where the profile gets its keys in a way
+    /// that is not known here, or has half of a pair.
     pub(super) fn keys(&self, name: &str) -> Result<Option<(&str, &str)>, Cause> {
         match (self.get("aws_access_key_id"), self.get("aws_secret_access_key")) {
             (Some(id), Some(secret)) => return Ok(Some((id, secret))),

@@ -1,4 +1,5 @@
-//! What opens a store: from the address, the environment, or the files where the store's users keep it.
+//! What opens a store: from the address, the environment, or the
+//! files where the store's users keep it.
 //!
 //! | store      | in this order                                                                                     |
 //! |------------|---------------------------------------------------------------------------------------------------|
@@ -107,7 +108,8 @@ pub(crate) fn endpoint_is_plain() -> bool {
     ENDPOINT.iter().find_map(|name| set(name)).is_some_and(|url| url.starts_with("http://"))
 }
 
-/// The text of the file that `variable` names, or else of `usual` in the user's home, which need not exist.
+/// The text of the file that `variable` names, or else of `usual` in
+/// the user's home, which need not exist.
 fn read(variable: &str, usual: &str) -> Result<String, Cause> {
     let named = env::var_os(variable).filter(|name| !name.is_empty()).map(PathBuf::from);
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(usual));
@@ -143,8 +145,9 @@ fn decoded(text: &str) -> Secret {
     Secret::copy_from(&bytes.expose()[..len])
 }
 
-/// Any of them says how requests are signed, or that they are not. Without, the library would ask the metadata service of
-/// a machine in Amazon's cloud, and wait for it everywhere else: there `AWS_METADATA_ENDPOINT` asks for that.
+/// Any of them says how requests are signed, or that they are not. Without, the library
+/// would ask the metadata service of a machine in Amazon's cloud, and wait for it
+/// everywhere else: there `AWS_METADATA_ENDPOINT` asks for that.
 const SIGNS: [&str; 7] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",

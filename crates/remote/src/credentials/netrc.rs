@@ -1,13 +1,15 @@
 //! `.netrc`: names and passwords for hosts, in the file that curl, wget, git and ftp read.
 //!
-//! netrc(5) of GNU inetutils and curl's documentation: words `machine HOST`, `default`, `login NAME`, `password WORD`,
-//! `account WORD`, and `macdef NAME` with lines up to an empty one. A word with blanks stands in double quotes, where `\`
-//! takes the next letter as it is. `#` starts a comment where a keyword could stand.
+//! netrc(5) of GNU inetutils and curl's documentation: words `machine HOST`, `default`,
+//! `login NAME`, `password WORD`, `account WORD`, and `macdef NAME` with lines up to an empty
+//! one. A word with blanks stands in double quotes, where `\` takes the next letter as it is.
+//! `#` starts a comment where a keyword could stand.
 
 use super::Login;
 use keyway_crypto::Secret;
 
-/// The login for `host`: the first entry of its name (and of `user`, where one is asked for), or the default behind them.
+/// The login for `host`: the first entry of its name (and of `user`, where
+/// one is asked for), or the default behind them.
 pub(super) fn find(text: &str, host: &str, user: Option<&str>) -> Option<Login> {
     let mut words = Words { rest: text };
     let mut entry = None;

@@ -1,5 +1,5 @@
-//! Logins in URLs, and what the environment and the files of other tools say. An environment is a process's: those tests run
-//! themselves again, each time in another one.
+//! Logins in URLs, and what the environment and the files of other tools say. An environment is a
+//! process's: those tests run themselves again, each time in another one.
 
 use super::*;
 use object_store::aws::AmazonS3ConfigKey::{AccessKeyId, Endpoint, Region, SecretAccessKey, Token};

@@ -1,5 +1,5 @@
-//! What the caller demands of a volume, and what its owner sealed: judged before any key is asked for as far as the header
-//! tells, and again with the volume key.
+//! What the caller demands of a volume, and what its owner sealed: judged before any key is asked
+//! for as far as the header tells, and again with the volume key.
 
 use super::{Subject, Terms};
 use crate::policy::{Finding, Policy};
@@ -32,7 +32,8 @@ pub enum Unmet {
 }
 
 impl Terms {
-    /// Judges a volume by its seal and by every policy. Without the key, what needs one is left for later.
+    /// Judges a volume by its seal and by every policy. Without the
+    /// key, what needs one is left for later.
     pub(super) fn check_demands(&self, subject: Subject<'_>) -> Result<()> {
         if !self.ignore_seal {
             self.check_seal(subject).map_err(Error::from)?;

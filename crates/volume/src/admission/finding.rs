@@ -39,7 +39,8 @@ pub enum Rule {
         /// The digest that verifies the first one.
         first: u32,
     },
-    /// Sectors whose IVs do not count from the volume's start: what was written to one place shows up at another.
+    /// Sectors whose IVs do not count from the volume's start: what
+    /// was written to one place shows up at another.
     ShiftedIv {
         /// The IV of the segment's first sector.
         iv_tweak: u64,

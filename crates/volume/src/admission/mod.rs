@@ -1,7 +1,9 @@
-//! Admission: whether what a header describes may be opened, judged on the one copy that is then used for everything.
+//! Admission: whether what a header describes may be opened, judged on
+//! the one copy that is then used for everything.
 //!
-//! LUKS metadata is not authenticated: whoever writes the storage can say in it that the data is not encrypted at all
-//! (CVE-2025-59054, CVE-2025-58356). So nothing opens a volume but through here, in two steps:
+//! LUKS metadata is not authenticated: whoever writes the storage can say in it that
+//! the data is not encrypted at all (CVE-2025-59054, CVE-2025-58356). So nothing
+//! opens a volume but through here, in two steps:
 //!
 //! ```text
 //! Luks ──Admitted::judge──▶ Admitted ──Admitted::open──▶ Opened ──▶ Layout, volume key
@@ -79,12 +81,12 @@ pub struct Admitted {
 }
 
 impl Admitted {
-    /// Judges the header, before any key is asked for. `data` is `None` where the data is not touched: when a passphrase
-    /// is only tried, or gives a mapping its key back.
+    /// Judges the header, before any key is asked for. `data` is `None` where the data is not
+    /// touched: when a passphrase is only tried, or gives a mapping its key back.
     ///
     /// # Errors
-    /// [`Error::NotAdmitted`] with the rule that it breaks, [`Error::Unmet`] with what was sealed or demanded and is not,
-    /// or why it cannot be opened at all.
+    /// [`Error::NotAdmitted`] with the rule that it breaks, [`Error::Unmet`] with what was sealed
+    /// or demanded and is not, or why it cannot be opened at all.
     pub fn judge(luks: Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Self> {
         let layout = luks.header().layout();
         let tolerated = check(&luks, data, terms)?;
@@ -105,8 +107,8 @@ impl Admitted {
     /// Goes on with the volume key that `digest` has verified.
     ///
     /// # Errors
-    /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the segments'; [`Error::Unmet`] for one that
-    /// the header was not sealed with.
+    /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the segments';
+    /// [`Error::Unmet`] for one that the header was not sealed with.
     pub fn open(self, volume_key: Secret, digest: u32) -> Result<Opened> {
         let (header, data_len) = (self.luks.header(), self.data_len);
         self.terms.check_demands(Subject { header, data_len, volume_key: Some(&volume_key) })?;
@@ -153,13 +155,14 @@ impl Opened {
     }
 }
 
-/// Judges the header for those who try its keys only: what it describes need not be something that can be mapped. Gives
-/// what was taken on the user's terms.
+/// Judges the header for those who try its keys only: what it describes need not be something that
+/// can be mapped. Gives what was taken on the user's terms.
 ///
 /// # Errors
 /// As [`Admitted::judge`].
 pub fn check(luks: &Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Vec<Finding>> {
-    // First what was sealed: it names a forged field where the rules below only see that it cannot be.
+    // First what was sealed: it names a forged field where the rules
+    // below only see that it cannot be.
     let data_len = data.map(|data| data.len);
     terms.check_demands(Subject { header: luks.header(), data_len, volume_key: None })?;
     luks.check_requirements()?;
@@ -191,8 +194,8 @@ pub fn check_header(luks: &Luks, terms: &Terms) -> Result<()> {
     terms.check_demands(Subject { header: luks.header(), data_len: None, volume_key: None })
 }
 
-/// Judges the header with a key that is only tried or kept: one of no segment opens nothing, and says nothing of the header.
-/// `data_len` is the data device's length where it is known.
+/// Judges the header with a key that is only tried or kept: one of no segment opens nothing, and
+/// says nothing of the header. `data_len` is the data device's length where it is known.
 ///
 /// # Errors
 /// [`Error::Unmet`].
@@ -209,8 +212,8 @@ pub fn check_key(luks: &Luks, data_len: Option<u64>, terms: &Terms, key: &Secret
     terms.check_demands(Subject { header: luks.header(), data_len, volume_key: Some(key) })
 }
 
-/// All that there is to say against opening the header, for those who only look. What cannot be mapped at all is said
-/// elsewhere.
+/// All that there is to say against opening the header, for those who only look.
+/// What cannot be mapped at all is said elsewhere.
 pub fn findings(luks: &Luks, data: Option<DataDevice>) -> Vec<Finding> {
     luks.header().layout().map_or_else(|_| Vec::new(), |layout| rules::findings(luks.header(), &layout, data))
 }

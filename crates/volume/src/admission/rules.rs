@@ -57,8 +57,8 @@ fn key_length(mapping: &Mapping, len: Option<usize>) -> Option<Rule> {
     short_key(spec, len?).map(|bits| Rule::ShortKey { cipher: spec.to_string(), bits })
 }
 
-/// Why data or a key under the cipher and a key of `key_len` bytes is not safe, as what follows the cipher's name in a
-/// sentence; `None` when it is.
+/// Why data or a key under the cipher and a key of `key_len` bytes is not safe, as what follows the
+/// cipher's name in a sentence; `None` when it is.
 pub fn weakness(spec: &CipherSpec, key_len: usize) -> Option<String> {
     let cipher = spec.weakness().map(|weakness| format!(", which {}", weakness.in_words()));
     cipher.or_else(|| {
@@ -67,12 +67,14 @@ pub fn weakness(spec: &CipherSpec, key_len: usize) -> Option<String> {
     })
 }
 
-/// What has to be guessed of a key of `len` bytes, when that can be done. (Of a cipher without a key nothing has to.)
+/// What has to be guessed of a key of `len` bytes, when that can be
+/// done. (Of a cipher without a key nothing has to.)
 fn short_key(spec: &CipherSpec, len: usize) -> Option<usize> {
     spec.guessed_bits(len.saturating_mul(8)).filter(|bits| *bits < LEAST_KEY_BITS)
 }
 
-/// Two volume keys are there only while one takes the other's place: a second one is somebody else's.
+/// Two volume keys are there only while one takes the other's place:
+/// a second one is somebody else's.
 fn another_key(header: &Header, number: u32) -> Option<Rule> {
     let Header::Luks2 { metadata, .. } = header else { return None };
     let first = first_digest(metadata)?;
@@ -90,8 +92,8 @@ fn first_digest(metadata: &Metadata) -> Option<u32> {
     metadata.segments.keys().find_map(|number| metadata.digest_of_segment(*number))
 }
 
-/// Whoever can have a file stored in the volume could make that file the volume: offset and IV moved by the same number
-/// of sectors decrypt.
+/// Whoever can have a file stored in the volume could make that file the volume: offset and
+/// IV moved by the same number of sectors decrypt.
 fn shifted_iv(segment: &MappedSegment) -> Option<Rule> {
     let Mapping::Crypt { iv_tweak, .. } = segment.mapping else { return None };
     let sector = segment.plaintext_start / 512;

@@ -28,7 +28,8 @@ fn volume(sector: Option<u64>) -> Luks {
     create_luks2(storage, &params, &key(), &Secret::copy_from(b"pass"), &mut OsRandom).unwrap()
 }
 
-/// The volume with other metadata: each text of `changes` where it comes last replaced by the one behind it.
+/// The volume with other metadata: each text of `changes` where it
+/// comes last replaced by the one behind it.
 fn forged(changes: &[(&str, &str)]) -> Luks {
     let luks = volume(None);
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!() };
@@ -102,7 +103,8 @@ fn a04_a_second_key_for_the_data_is_named() {
     let at = json.find("\"digests\":{\"0\":").unwrap() + "\"digests\":{\"0\":".len();
     let digest = &json[at..][..json[at..].find('}').unwrap() + 1];
     let second = digest.replace("\"keyslots\":[\"0\"]", "\"keyslots\":[]");
-    // What the salt is differs from volume to volume; so the digest is put in front of the one that is there.
+    // What the salt is differs from volume to volume; so the digest
+    // is put in front of the one that is there.
     let luks = forged(&[("\"digests\":{\"0\":", &format!("\"digests\":{{\"1\":{second},\"0\":"))]);
     let rule = Rule::AnotherKey { digest: 1, first: 0 };
     assert_eq!(findings(&luks, None), [Finding { segment: 0, rule }]);

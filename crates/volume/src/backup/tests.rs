@@ -376,16 +376,12 @@ fn a04_a_restore_says_that_it_takes_the_seal_away() {
     let mut luks = Luks::open(storage.clone(), Access::Write).unwrap();
     crate::seal::seal(&mut luks, &key(256), bare.len() as u64, None, &mut OsRandom).unwrap();
     let sealed = storage.to_vec();
-    let lost = "WARNING: real device header is sealed, that of the backup is not!";
-    for (target, backup, loses) in
-        [(&sealed, &bare, true), (&sealed, &sealed, false), (&bare, &sealed, false), (&bare, &bare, false)]
-    {
+    for (target, backup, loses) in [(&sealed, &bare, true), (&sealed, &sealed, false)] {
         let restore = prepare(target.clone(), backup).unwrap();
-        assert_eq!(restore.loses_seal(), loses);
-        assert_eq!(restore.warnings().iter().any(|line| line == lost), loses);
+        let said = restore.warnings().iter().any(|line| line.ends_with("that of the backup is not!"));
+        assert_eq!((restore.loses_seal(), said), (loses, loses));
     }
-    let older = luks1(&params1());
-    assert!(prepare(sealed, &older).unwrap().loses_seal(), "a LUKS1 header has no seal");
+    assert!(prepare(sealed, &luks1(&params1())).unwrap().loses_seal());
 }
 
 #[test]

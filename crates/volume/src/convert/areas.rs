@@ -1,7 +1,8 @@
-//! Keyslot areas of LUKS2 moved onto a grid: what the other format, in cryptsetup too, finds room between.
+//! Keyslot areas of LUKS2 moved onto a grid: what the other format,
+//! in cryptsetup too, finds room between.
 //!
-//! LUKS1's eight areas lie side by side from byte 4096 on, and cryptsetup converts by shifting all of them by 28 KiB.
-//! Areas that lie across that grid leave gaps too small for the unused ones.
+//! LUKS1's eight areas lie side by side from byte 4096 on, and cryptsetup converts by shifting all
+//! of them by 28 KiB. Areas that lie across that grid leave gaps too small for the unused ones.
 
 use crate::edit::{commit_luks2, luks2_parts, wipe_area, write_material};
 use crate::{Error, Luks, Random, Result};
@@ -9,12 +10,13 @@ use keyway_format::Bytes;
 use keyway_format::luks1::SLOTS;
 use keyway_format::luks2::{Area, Metadata};
 
-/// Which keyslot's area goes where, in order: each target is free once the moves before it are made.
+/// Which keyslot's area goes where, in order: each target is free
+/// once the moves before it are made.
 pub(super) struct Moves(Vec<(u32, Area)>);
 
 impl Moves {
-    /// Moves of every keyslot's area to a multiple of its size from `origin` on, the first of eight such cells. `None`
-    /// when those cannot take all keyslots, or do not fit before `end`.
+    /// Moves of every keyslot's area to a multiple of its size from `origin` on, the first of eight
+    /// such cells. `None` when those cannot take all keyslots, or do not fit before `end`.
     pub(super) fn to_grid(metadata: &Metadata, origin: u64, end: u64) -> Option<Self> {
         let slots = metadata.keyslots.iter();
         let mut areas: Vec<(u32, Area)> = slots.map(|(&number, slot)| (number, slot.area)).collect();
@@ -47,8 +49,8 @@ impl Moves {
         Ok(outcome)
     }
 
-    /// Makes the moves. The lock must be held. Each is a write of the material to free space, then of the metadata, then
-    /// a wipe of the old area.
+    /// Makes the moves. The lock must be held. Each is a write of the material to free space, then
+    /// of the metadata, then a wipe of the old area.
     pub(super) fn run(self, luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
         self.0.into_iter().try_for_each(|(number, area)| move_area(luks, number, area, rng))
     }

@@ -1,8 +1,8 @@
 //! LUKS1 to LUKS2 and back, in place and without ever being without a header.
 //!
-//! Key material stays where it is, but for a LUKS1 keyslot that lies where LUKS2's header copies will: that one is
-//! copied to an unused slot's area first. Then the new header is written around the old one, so that until a last small
-//! write the old one counts and after it the new one.
+//! Key material stays where it is, but for a LUKS1 keyslot that lies where LUKS2's header copies
+//! will: that one is copied to an unused slot's area first. Then the new header is written around
+//! the old one, so that until a last small write the old one counts and after it the new one.
 
 mod areas;
 mod to_luks1;

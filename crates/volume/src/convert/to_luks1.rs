@@ -37,7 +37,8 @@ pub fn to_luks1(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     if let Some(moves) = moves {
         moves.run(luks, rng)?;
     }
-    // The primary is damaged from the first byte on and the secondary counts, until the version says 1.
+    // The primary is damaged from the first byte on and the secondary
+    // counts, until the version says 1.
     for range in [SECTOR..bytes.len(), VERSION.end..SECTOR, VERSION] {
         write(&*storage, &bytes, range)?;
     }
@@ -153,8 +154,8 @@ impl<'a> Expressible<'a> {
         if self.payload.0 == 0 { storage_len } else { self.payload.0 * 512 }
     }
 
-    /// Offsets in bytes at which areas of one keyslot's size fit between the used ones, from the first place where a
-    /// LUKS1 keyslot may lie.
+    /// Offsets in bytes at which areas of one keyslot's size fit between the used ones, from the
+    /// first place where a LUKS1 keyslot may lie.
     fn gaps(&self, end: u64) -> Vec<u64> {
         let size = Area::size_for(self.key_bytes).0;
         let mut used: Vec<_> = self.metadata.keyslots.values().map(|slot| slot.area).collect();

@@ -18,8 +18,8 @@ use keyway_format::luks2::{
 /// Turns a LUKS1 header into LUKS2. Keyslots keep their numbers.
 ///
 /// # Errors
-/// [`crate::Error::Refused`] when there is no room for LUKS2's header before the data, or no unused keyslot whose area
-/// could take the material that lies in its place.
+/// [`crate::Error::Refused`] when there is no room for LUKS2's header before the data, or no unused
+/// keyslot whose area could take the material that lies in its place.
 pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     let Header::Luks1(old) = luks.header() else {
         return Err(refused("Device is already LUKS2 type."));
@@ -59,8 +59,8 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     Ok(())
 }
 
-/// LUKS2 has no word for a keyslot whose active word is neither: converted, it would be gone, and with it perhaps the
-/// only salt that opens the volume.
+/// LUKS2 has no word for a keyslot whose active word is neither: converted, it would be gone, and
+/// with it perhaps the only salt that opens the volume.
 fn check_no_damaged_slot(header: &luks1::Header) -> Result<()> {
     match header.slots.iter().position(|slot| matches!(slot.state, SlotState::Damaged(_))) {
         Some(slot) => Err(refused(format!(
@@ -71,7 +71,8 @@ fn check_no_damaged_slot(header: &luks1::Header) -> Result<()> {
     }
 }
 
-/// Enabled keyslots that lie where the header copies will, each with the unused one that takes its material.
+/// Enabled keyslots that lie where the header copies will, each with
+/// the unused one that takes its material.
 fn moves(header: &luks1::Header) -> Result<Vec<(usize, usize)>> {
     let start = SIZE.keyslots_start().0;
     let fits = |slot: &usize| {
@@ -160,7 +161,8 @@ fn keyslot(old: &luks1::Header, slot: usize, offset: u64) -> Keyslot {
     }
 }
 
-/// Makes `to` a second keyslot for the passphrase of `from`, then disables `from`. Its material is copied as it is.
+/// Makes `to` a second keyslot for the passphrase of `from`, then
+/// disables `from`. Its material is copied as it is.
 fn relocate(storage: &dyn Storage, header: luks1::Header, from: usize, to: usize) -> Result<luks1::Header> {
     let mut material = vec![0; luks1_disk::material_len(&header) as usize];
     storage.read_at(&mut material, header.slots[from].offset.0 * 512).map_err(|source| crate::Error::Io {
@@ -178,8 +180,9 @@ fn relocate(storage: &dyn Storage, header: luks1::Header, from: usize, to: usize
     Ok(moved)
 }
 
-/// The secondary first; then the primary from behind, so that the LUKS1 header at its start stays whole until the sector
-/// with the version goes. From then on the primary is damaged until it is complete, and the secondary counts.
+/// The secondary first; then the primary from behind, so that the LUKS1 header at its start
+/// stays whole until the sector with the version goes. From then on the primary is damaged
+/// until it is complete, and the secondary counts.
 fn write_headers(storage: &dyn Storage, primary: &[u8], secondary: &[u8]) -> Result<()> {
     let size = SIZE.bytes().0;
     crate::edit::write_material(storage, size, secondary)?;

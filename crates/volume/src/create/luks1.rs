@@ -163,7 +163,8 @@ fn plan(
     passphrase: &Secret,
     rng: &mut dyn Random,
 ) -> Result<Plan> {
-    // LUKS1 knows one cipher, for data and keyslots alike: whoever took a weak one took it for both.
+    // LUKS1 knows one cipher, for data and keyslots alike: whoever
+    // took a weak one took it for both.
     let cipher = header.cipher();
     let own = Areas::StrongOr { cipher: &cipher, key_len: header.key_bytes as usize };
     let keyslot = Keyslot::of_luks1(&header, slot as u32, own)?;

@@ -1,4 +1,5 @@
-//! New LUKS2 volumes, with cryptsetup's geometry: 16 KiB copies and 16 MiB for the whole header unless asked otherwise.
+//! New LUKS2 volumes, with cryptsetup's geometry: 16 KiB copies and 16
+//! MiB for the whole header unless asked otherwise.
 
 use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset};
 use crate::digest::digest_value;
@@ -25,7 +26,8 @@ pub struct Luks2Params {
     pub hash: String,
     /// KDF of the first keyslot.
     pub kdf: KdfChoice,
-    /// Encryption sector size in bytes; when absent 4096, or 512 where data offset or device do not fit that.
+    /// Encryption sector size in bytes; when absent 4096, or 512
+    /// where data offset or device do not fit that.
     pub sector_size: Option<u32>,
     /// Cipher of the keyslot area, when not the segment's.
     pub keyslot_cipher: Option<String>,
@@ -45,7 +47,8 @@ pub struct Luks2Params {
     pub subsystem: Option<String>,
     /// UUID; random when absent.
     pub uuid: Option<String>,
-    /// The header stands on storage of its own; the data starts at offset 0 unless `data_offset` says otherwise.
+    /// The header stands on storage of its own; the data starts at
+    /// offset 0 unless `data_offset` says otherwise.
     pub detached: bool,
     /// Length in bytes of the data device when it is not the header's storage.
     pub data_len: Option<u64>,
@@ -155,7 +158,8 @@ fn plan_in(
     plan(binary, metadata, geometry.data_offset, (area.offset.0, material), rng)
 }
 
-/// What encrypts the keyslot's area, and the bytes of its key: what was asked for, or what suits the data's cipher.
+/// What encrypts the keyslot's area, and the bytes of its key: what
+/// was asked for, or what suits the data's cipher.
 fn area_encryption(params: &Luks2Params) -> (String, u32) {
     let (cipher, key_bytes) = match &params.keyslot_cipher {
         Some(cipher) => (cipher.clone(), params.key_bits / 8),

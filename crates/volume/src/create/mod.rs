@@ -1,4 +1,5 @@
-//! New volumes: the header is planned as bytes first, then written key material first and header last.
+//! New volumes: the header is planned as bytes first, then written
+//! key material first and header last.
 
 mod luks1;
 mod luks2;
@@ -20,17 +21,19 @@ pub struct Plan {
     pub header: Header,
     /// Where the data starts on the data device, in bytes.
     pub data_offset: u64,
-    /// Where header and keyslots end, in bytes: at most `data_offset`, unless the header is detached.
+    /// Where header and keyslots end, in bytes: at most
+    /// `data_offset`, unless the header is detached.
     pub header_end: u64,
-    /// Offset and content of what makes up the header, in the order in which it must be written: key material first.
-    /// What lies between is padding.
+    /// Offset and content of what makes up the header, in the order in which it must be written:
+    /// key material first. What lies between is padding.
     pub writes: Vec<(u64, Vec<u8>)>,
     /// Keyslot areas, to be filled with random bytes before anything is written to them.
     pub(crate) areas: Vec<Range<u64>>,
 }
 
 impl Plan {
-    /// Everything from offset 0 to the end of header and keyslots, padding as zeros, for writing in one pass.
+    /// Everything from offset 0 to the end of header and keyslots,
+    /// padding as zeros, for writing in one pass.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut all = vec![0; self.header_end as usize];
         for (at, bytes) in &self.writes {
@@ -44,7 +47,8 @@ impl Plan {
         self.header.layout()
     }
 
-    /// Writes the header where nothing was before: holes stay holes, and the bytes that make it a volume come last.
+    /// Writes the header where nothing was before: holes stay holes, and
+    /// the bytes that make it a volume come last.
     pub fn write_to_new(&self, storage: &dyn Storage) -> Result<()> {
         for (at, bytes) in &self.writes {
             storage.write_at(bytes, *at).map_err(io("writing"))?;
@@ -52,14 +56,15 @@ impl Plan {
         storage.flush().map_err(io("flushing"))
     }
 
-    /// Zeroes what stands before the data, and all signatures: an old header must not claim new data.
+    /// Zeroes what stands before the data, and all signatures: an old
+    /// header must not claim new data.
     pub fn wipe(&self, storage: &Exclusive) -> Result<()> {
         zero(&***storage, 0..self.data_offset)?;
         wipe_signatures(&***storage)
     }
 
-    /// Overwrites what was there before, then writes the header: until its last bytes land, nothing is a volume. The
-    /// storage is claimed before the first write, unless it is already.
+    /// Overwrites what was there before, then writes the header: until its last bytes land, nothing
+    /// is a volume. The storage is claimed before the first write, unless it is already.
     pub fn write(
         self,
         storage: Arc<dyn Storage>,

@@ -47,8 +47,8 @@ pub fn set_priority(luks: &mut Luks, keyslot: u32, priority: Priority, rng: &mut
     })
 }
 
-/// Replaces the activation flags ("allow-discards", …) that are kept in the header (LUKS2); the volume key renews the
-/// header's seal.
+/// Replaces the activation flags ("allow-discards", …) that are kept in the header
+/// (LUKS2); the volume key renews the header's seal.
 pub fn set_persistent_flags(
     luks: &mut Luks,
     flags: &[&str],

@@ -16,8 +16,8 @@ pub fn kill_slot_but_last(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -
     kill_slot(luks, keyslot, rng)
 }
 
-/// Demands a passphrase that will still open the data when `keyslot` is gone; of the last keyslot, its own. Gives the
-/// keyslot that it opens.
+/// Demands a passphrase that will still open the data when `keyslot` is gone; of the last
+/// keyslot, its own. Gives the keyslot that it opens.
 ///
 /// # Errors
 /// [`Error::WrongPassphrase`] when it opens none of those.

@@ -17,7 +17,8 @@ pub struct AddKey {
     pub keyslot_cipher: Option<String>,
     /// Key length of that cipher in bits.
     pub keyslot_key_bits: Option<u32>,
-    /// Whether its area may be under a weak cipher, where LUKS1's header has one for data and keyslots alike.
+    /// Whether its area may be under a weak cipher, where LUKS1's
+    /// header has one for data and keyslots alike.
     pub weak_cipher_too: bool,
 }
 
@@ -46,8 +47,9 @@ pub fn add_unbound_key(
     luks2::add_unbound(luks, key, new, options, rng)
 }
 
-/// Gives the keyslot that was unlocked a new passphrase; returns the number under which it then stands. Without a
-/// number in `options`, LUKS2 keeps it and LUKS1 moves to the first free one, as in cryptsetup.
+/// Gives the keyslot that was unlocked a new passphrase; returns the number under
+/// which it then stands. Without a number in `options`, LUKS2 keeps it and LUKS1
+/// moves to the first free one, as in cryptsetup.
 pub fn change_key(
     luks: &mut Luks,
     unlocked: &Unlocked,

@@ -1,5 +1,6 @@
-//! Keyslots of LUKS1. Its only header copy stands on two sectors: a descriptor's salt and iterations are written while
-//! the slot is still disabled, its active word apart and last; the other way round when it goes.
+//! Keyslots of LUKS1. Its only header copy stands on two sectors: a descriptor's
+//! salt and iterations are written while the slot is still disabled, its active
+//! word apart and last; the other way round when it goes.
 
 use super::keyslots::{AddKey, in_use, not_active};
 use super::{wipe_area, write_material};
@@ -28,7 +29,8 @@ pub(super) fn add(
     Ok(slot as u32)
 }
 
-/// The new passphrase goes to a free slot first; when the old number is to be kept, from there back to it.
+/// The new passphrase goes to a free slot first; when the old number
+/// is to be kept, from there back to it.
 pub(super) fn change(
     luks: &mut Luks,
     unlocked: &Unlocked,

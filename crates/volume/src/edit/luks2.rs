@@ -1,5 +1,6 @@
-//! Keyslots of LUKS2. A change goes to a free area and is taken over by one write of the metadata; the old area is
-//! wiped after that. A killed keyslot's area is wiped before the metadata forgets it.
+//! Keyslots of LUKS2. A change goes to a free area and is taken over by one
+//! write of the metadata; the old area is wiped after that. A killed
+//! keyslot's area is wiped before the metadata forgets it.
 
 use super::keyslots::{AddKey, in_use, not_active};
 use super::{commit_luks2, luks2_parts, wipe_area, write_material};
@@ -121,8 +122,8 @@ pub(crate) struct NewKeyslot<'a> {
 }
 
 impl NewKeyslot<'_> {
-    /// Settles its KDF's cost, draws its salt, and gives it as the metadata describes it and in the form that can be
-    /// sealed.
+    /// Settles its KDF's cost, draws its salt, and gives it as the metadata
+    /// describes it and in the form that can be sealed.
     pub(crate) fn settle(&self, rng: &mut dyn Random) -> Result<(luks2::Keyslot, Keyslot)> {
         let salt: [u8; luks2::SALT_LEN] = random_bytes(rng)?;
         let description = luks2::Keyslot {
@@ -216,8 +217,8 @@ fn move_to(
     Ok(())
 }
 
-/// What encrypts a new keyslot's area, and with how many bytes of key: what was asked for, the segment's own cipher
-/// and key size, or where that cannot encrypt a keyslot, the default.
+/// What encrypts a new keyslot's area, and with how many bytes of key: what was asked for, the
+/// segment's own cipher and key size, or where that cannot encrypt a keyslot, the default.
 fn area_encryption(metadata: &Metadata, key: &Secret, options: &AddKey) -> Result<(String, u32)> {
     let segment =
         metadata.segments.values().filter(|segment| !segment.is_backup()).find_map(|segment| match &segment

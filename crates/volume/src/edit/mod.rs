@@ -1,6 +1,6 @@
-//! Edits of a header in place. Whatever the byte at which a write stops, the header then opens with the old or the
-//! new keys: new key material is on stable storage before a header names it, and LUKS2's two copies are never in the
-//! making at the same time.
+//! Edits of a header in place. Whatever the byte at which a write stops, the header then opens with
+//! the old or the new keys: new key material is on stable storage before a header names it, and
+//! LUKS2's two copies are never in the making at the same time.
 
 pub mod config;
 mod guard;
@@ -21,7 +21,8 @@ use crate::luks2_disk::write_both;
 use crate::{Error, Header, Luks, Random, Result, Storage};
 use keyway_format::luks2::{BinaryHeader, Metadata};
 
-/// Changes the metadata of a LUKS2 header under its lock and writes both copies with the next sequence id.
+/// Changes the metadata of a LUKS2 header under its lock and writes
+/// both copies with the next sequence id.
 pub(crate) fn edit_luks2(
     luks: &mut Luks,
     rng: &mut dyn Random,

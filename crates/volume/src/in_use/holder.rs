@@ -1,5 +1,5 @@
-//! Who has a file or a block device, as far as proc(5) and sysfs tell: for the line that refuses, and, where a device
-//! cannot be opened, for the refusal itself.
+//! Who has a file or a block device, as far as proc(5) and sysfs tell: for the line that refuses,
+//! and, where a device cannot be opened, for the refusal itself.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -20,7 +20,8 @@ pub enum Holder {
     Mapping(String),
     /// Another block device that is made of it, as the kernel calls it (`md127`).
     Device(String),
-    /// Somebody who has the same bytes under another name: a loop device, a partition, the whole disk.
+    /// Somebody who has the same bytes under another name: a loop
+    /// device, a partition, the whole disk.
     Through(PathBuf, Box<Holder>),
     /// A process.
     Process {
@@ -152,7 +153,8 @@ impl Kernel {
         Some((path, Subject::of(&found)))
     }
 
-    /// The other loop devices that have bytes of `below` in common with the loop device `number`, which stands for it.
+    /// The other loop devices that have bytes of `below` in common with the
+    /// loop device `number`, which stands for it.
     pub(super) fn loops_beside(&self, number: u64, below: Subject) -> Vec<Loop> {
         let own = self.disk(number);
         let bytes = self.bytes_behind(own);
@@ -213,8 +215,9 @@ impl Kernel {
         how.max()
     }
 
-    /// Whether a descriptor may be of it, before its file system is asked, which may never answer (FUSE, NFS): of files the
-    /// kernel knows the inode's number (since Linux 5.14), of devices the name.
+    /// Whether a descriptor may be of it, before its file system is asked,
+    /// which may never answer (FUSE, NFS): of files the kernel knows the
+    /// inode's number (since Linux 5.14), of devices the name.
     fn may_be(&self, of: Subject, descriptor: &Path, info: &[u8]) -> bool {
         match of {
             Subject::Device { .. } => {
@@ -229,7 +232,8 @@ impl Kernel {
         }
     }
 
-    /// Where it is mounted, by number, or (btrfs, FUSE) by what the mount says that it is made from.
+    /// Where it is mounted, by number, or (btrfs, FUSE) by what the
+    /// mount says that it is made from.
     fn mount(&self, of: Subject) -> Option<Holder> {
         let mounts = self.mounts();
         let found = mounts.iter().find(|mount| {
@@ -253,8 +257,8 @@ impl Kernel {
         names.any(|name| self.is_at(of, Path::new(&unescaped(name)), &mounts))
     }
 
-    /// Whether it is at this path, which the kernel gave. A file system whose server may never answer is not asked, unless
-    /// it is the one that is looked for.
+    /// Whether it is at this path, which the kernel gave. A file system whose server may never
+    /// answer is not asked, unless it is the one that is looked for.
     fn is_at(&self, of: Subject, path: &Path, mounts: &[Mount]) -> bool {
         if !path.is_absolute() {
             return false;
@@ -362,7 +366,8 @@ fn text(path: &Path) -> Option<OsString> {
     Some(OsStr::from_bytes(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).to_owned())
 }
 
-/// A path of mountinfo or swaps, where space, tab, newline and backslash are written `\` and three octal digits.
+/// A path of mountinfo or swaps, where space, tab, newline and
+/// backslash are written `\` and three octal digits.
 fn unescaped(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

@@ -1,8 +1,10 @@
-//! The byte locks by which QEMU tells its own processes apart (qemu, block/file-posix.c, "raw_apply_lock_bytes" and
-//! docs/system/qemu-block-drivers, "Disk image file locking"), so that QEMU and Keyway refuse each other.
+//! The byte locks by which QEMU tells its own processes apart (qemu,
+//! block/file-posix.c, "raw_apply_lock_bytes" and docs/system/qemu-block-drivers, "Disk
+//! image file locking"), so that QEMU and Keyway refuse each other.
 //!
-//! Byte 100+N is locked by who uses permission N, byte 200+N by who does not share it with others; all locks are shared
-//! ones, held by the open file description, and looking for another's is asking whether an exclusive one could be had.
+//! Byte 100+N is locked by who uses permission N, byte 200+N by who does not share it with
+//! others; all locks are shared ones, held by the open file description, and looking for
+//! another's is asking whether an exclusive one could be had.
 
 use super::{Access, failed, reopen};
 use crate::Result;
@@ -28,7 +30,8 @@ impl Marks {
         // A description of our own: locks live and die with it.
         let own = reopen(file, OFlag::empty()).map_err(failed)?;
         let wants = Wants::of(access, shared);
-        // First the marks, then a look around: of two who come at the same time at least one sees the other.
+        // First the marks, then a look around: of two who come at the
+        // same time at least one sees the other.
         for byte in wants.marks() {
             match fcntl(&own, FcntlArg::F_OFD_SETLK(&at(byte, libc::F_RDLCK))) {
                 Ok(_) => {}
@@ -48,7 +51,8 @@ impl Marks {
     }
 }
 
-/// QEMU's permissions, as bits (include/block/block-common.h): what a user needs, and what it denies others.
+/// QEMU's permissions, as bits (include/block/block-common.h): what a
+/// user needs, and what it denies others.
 #[derive(Debug, Clone, Copy)]
 struct Wants {
     uses: u8,

@@ -1,12 +1,14 @@
-//! Two programs that write to one volume destroy it: who uses a volume says so, and finds out who does already.
+//! Two programs that write to one volume destroy it: who uses a
+//! volume says so, and finds out who does already.
 //!
-//! Regular files are marked by locks of bytes that QEMU knows ([`marks`]); so are the files behind loop devices. Block
-//! devices are opened with O_EXCL besides, which the kernel gives to one at a time, be it a mount, a mapping, swap or a
-//! program, and never for a disk and one of its partitions. Of a file, all loop devices that stand for it are claimed
-//! so: nobody can mount one of them meanwhile. Of a loop device, all others are that show bytes of the same file.
+//! Regular files are marked by locks of bytes that QEMU knows ([`marks`]); so are the files behind
+//! loop devices. Block devices are opened with O_EXCL besides, which the kernel gives to one at a
+//! time, be it a mount, a mapping, swap or a program, and never for a disk and one of its
+//! partitions. Of a file, all loop devices that stand for it are claimed so: nobody can mount one
+//! of them meanwhile. Of a loop device, all others are that show bytes of the same file.
 //!
-//! The lock of the header ([`crate::lock`]), which cryptsetup knows, is another one: a volume in use can have its
-//! keyslots edited.
+//! The lock of the header ([`crate::lock`]), which cryptsetup knows, is another
+//! one: a volume in use can have its keyslots edited.
 
 mod holder;
 mod marks;
@@ -45,18 +47,19 @@ pub struct InUse {
 }
 
 impl InUse {
-    /// Marks `storage` as in use. With `shared` others may use it, too, and may be using it: whoever says so answers
-    /// for them. Storage that is no file or device, and files on file systems without locks, are not marked.
+    /// Marks `storage` as in use. With `shared` others may use it, too, and may be using
+    /// it: whoever says so answers for them. Storage that is no file or device, and files
+    /// on file systems without locks, are not marked.
     ///
     /// # Errors
-    /// [`Error::InUse`] when somebody else uses it in a way that this use does not go with; a process, when it still does
-    /// so half a second later.
+    /// [`Error::InUse`] when somebody else uses it in a way that this use does not go with; a
+    /// process, when it still does so half a second later.
     pub fn acquire(storage: &dyn Storage, access: Access, shared: bool) -> Result<Self> {
         Wish { access, shared, volume: None }.insist(storage)
     }
 
-    /// Marks `storage` as in use by this process alone, but for mappings of the LUKS volume `uuid` itself: its header may
-    /// be saved while it is open.
+    /// Marks `storage` as in use by this process alone, but for mappings of the LUKS volume `uuid`
+    /// itself: its header may be saved while it is open.
     ///
     /// # Errors
     /// As [`InUse::acquire`].
@@ -69,8 +72,8 @@ impl InUse {
         self.exclusive
     }
 
-    /// Lets the kernel claim the block devices, for a mapping that is about to be made over them. The marks stay: they
-    /// keep out other Keyways, which look at them first.
+    /// Lets the kernel claim the block devices, for a mapping that is about to be made over them.
+    /// The marks stay: they keep out other Keyways, which look at them first.
     pub fn leave_to_the_kernel(&mut self) {
         self.claims.clear();
         self.exclusive = false;
@@ -99,7 +102,8 @@ pub fn loop_device_of(path: &Path) -> Option<PathBuf> {
     Kernel::here().loops_over(Subject::of(&found)).into_iter().next().map(|device| device.node)
 }
 
-/// Whether both show the same bytes: one file, one block device whatever its node, or a loop device and what it stands for.
+/// Whether both show the same bytes: one file, one block device whatever its
+/// node, or a loop device and what it stands for.
 pub fn is_same(one: &dyn Storage, other: &dyn Storage) -> bool {
     let bottom = |storage: &dyn Storage| {
         let (LockTarget::File(fd) | LockTarget::BlockDevice { fd, .. }) = storage.lock_target()?;
@@ -170,7 +174,8 @@ impl Wish<'_> {
         Ok(mark)
     }
 
-    /// What became of opening a block device exclusively; nothing where only mappings of the volume itself have it.
+    /// What became of opening a block device exclusively; nothing where
+    /// only mappings of the volume itself have it.
     fn claim(self, kernel: &Kernel, number: u64, opened: nix::Result<OwnedFd>) -> Result<Option<OwnedFd>> {
         let subject = Subject::Device { number };
         match opened {
@@ -205,8 +210,8 @@ impl Wish<'_> {
     }
 }
 
-/// All other devices that show bytes of it: loop devices over it, what it stands for if it is one itself, and others
-/// that stand for that.
+/// All other devices that show bytes of it: loop devices over it, what it stands for if it
+/// is one itself, and others that stand for that.
 fn showing_the_same(kernel: &Kernel, subject: Subject) -> Result<Vec<Loop>> {
     let mut found = kernel.loops_over(subject);
     let mut at = subject;

@@ -13,7 +13,8 @@ pub enum KeyslotState {
     Bound,
     /// A key to nothing (LUKS2).
     Unbound,
-    /// LUKS1: neither enabled nor disabled, after a torn write. It opens nothing, and can be killed.
+    /// LUKS1: neither enabled nor disabled, after a torn write. It
+    /// opens nothing, and can be killed.
     Damaged,
 }
 

@@ -122,7 +122,8 @@ fn b23_version_1_counts_as_well() {
     assert_eq!(left(groups), Some(100));
 }
 
-/// Docker shows a container its group as the mount's root, and the host's path in /proc/self/cgroup.
+/// Docker shows a container its group as the mount's root, and the
+/// host's path in /proc/self/cgroup.
 #[test]
 fn b23_a_containers_own_group() {
     let tree = Tree::new("container");

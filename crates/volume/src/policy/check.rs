@@ -122,8 +122,8 @@ fn mapped(metadata: &Metadata) -> impl Iterator<Item = &Segment> {
     metadata.segments.values().filter(|segment| !segment.is_backup())
 }
 
-/// Cipher and mode as the specification is written: before and behind the first dash; in "capi:xts(aes)-plain64" what
-/// is before the dash is both.
+/// Cipher and mode as the specification is written: before and behind the first dash; in
+/// "capi:xts(aes)-plain64" what is before the dash is both.
 fn is_cipher(cipher: &Cipher, name: &str) -> bool {
     let Cipher::Named(spec) = cipher else { return false };
     spec == name || spec.split_once('-').is_some_and(|(cipher, _)| cipher == name)

@@ -1,4 +1,5 @@
-//! Policies: what a volume must be before it is opened. A TOML file of demands, each of which a header meets or not.
+//! Policies: what a volume must be before it is opened. A TOML file
+//! of demands, each of which a header meets or not.
 //!
 //! ```toml
 //! formats = ["luks2"]

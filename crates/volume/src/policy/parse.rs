@@ -1,5 +1,5 @@
-//! A policy file: TOML (1.1) with the demands as keys, no tables. What is not known is refused with its line: a demand
-//! that is misspelt must not be one that is forgotten.
+//! A policy file: TOML (1.1) with the demands as keys, no tables. What is not known is refused with
+//! its line: a demand that is misspelt must not be one that is forgotten.
 
 use super::Placed;
 use super::demand::{DEMANDS, Demand};

@@ -266,7 +266,8 @@ fn a04_a_policy_that_cannot_be_meant_is_refused_with_its_line() {
     assert!(Policy::parse(fits).is_ok());
 }
 
-/// The table that people read names what the parser knows, and the findings come in the order of the lines.
+/// The table that people read names what the parser knows, and the
+/// findings come in the order of the lines.
 #[test]
 fn every_demand_in_the_table_is_known() {
     for (name, _) in DEMANDS {

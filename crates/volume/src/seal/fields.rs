@@ -1,4 +1,5 @@
-//! What a seal covers, as names and values: each member of a JSON tree under its path ("segments.0.encryption").
+//! What a seal covers, as names and values: each member of a JSON
+//! tree under its path ("segments.0.encryption").
 
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{BinaryHeader, Metadata, SegmentKind, SegmentSize};
@@ -102,7 +103,8 @@ impl Fields {
         }
     }
 
-    /// The same bytes for the same fields only: their number, then each name and value with its length in front.
+    /// The same bytes for the same fields only: their number, then
+    /// each name and value with its length in front.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = (self.0.len() as u64).to_be_bytes().to_vec();
         for text in self.0.iter().flat_map(|(path, value)| [path, value]) {
@@ -113,7 +115,8 @@ impl Fields {
     }
 
     pub(super) fn first_difference(&self, now: &Self) -> Option<Difference> {
-        // Of a device that nobody looked at, nothing can differ; of one that was, what the header itself says comes first.
+        // Of a device that nobody looked at, nothing can differ; of one that was,
+        // what the header itself says comes first.
         let unknown = now.0.contains_key("data");
         let of_device = |field: &str| field.split('.').next() == Some("data");
         let differs =

@@ -1,8 +1,10 @@
-//! The seal: a token that tells whether a LUKS2 header still describes the volume as its owner left it.
+//! The seal: a token that tells whether a LUKS2 header still
+//! describes the volume as its owner left it.
 //!
-//! LUKS2's metadata has a checksum and no authentication: who writes the storage can rewrite it. The seal lists what
-//! decides how data is read ([`Fields`]) in clear, so that a difference can be named before any passphrase is asked for,
-//! and has a MAC over that list, so that only who knows the volume key can have made it:
+//! LUKS2's metadata has a checksum and no authentication: who writes the storage can rewrite
+//! it. The seal lists what decides how data is read ([`Fields`]) in clear, so that a
+//! difference can be named before any passphrase is asked for, and has a MAC over that list,
+//! so that only who knows the volume key can have made it:
 //!
 //! ```text
 //! {"type":"keyway-seal","keyslots":[],"version":1,"salt":BASE64,"sealed":{…},"mac":BASE64}
@@ -10,8 +12,8 @@
 //! context = HMAC-SHA256(HKDF-SHA256(volume key, salt, "keyway-seal 1 context"), the caller's string)
 //! ```
 //!
-//! Keyslots, their digests' lists of them, and other tokens are not sealed: cryptsetup changes them without the seal, and
-//! none of them can make a wrong key pass for the volume's.
+//! Keyslots, their digests' lists of them, and other tokens are not sealed: cryptsetup changes them
+//! without the seal, and none of them can make a wrong key pass for the volume's.
 
 mod fields;
 mod token;
@@ -70,16 +72,16 @@ impl Seal {
         }
     }
 
-    /// Whether the header says what was sealed, as far as that can be told without a key: a seal that somebody forged
-    /// says what the header says.
-    /// Without a `data_len`, what depends on it is left out: the data is not touched then.
+    /// Whether the header says what was sealed, as far as that can be told without a key: a seal
+    /// that somebody forged says what the header says. Without a `data_len`, what depends on it
+    /// is left out: the data is not touched then.
     pub fn compare(&self, header: &Header, data_len: Option<u64>) -> Result<(), Broken> {
         let now = Fields::of_header(header, data_len).ok_or(Broken::Missing)?;
         self.fields().first_difference(&now).map_or(Ok(()), |difference| Err(Broken::Differs(difference)))
     }
 
-    /// Whether the header is the one that somebody with this volume key sealed. With a `context`, also whether it was
-    /// sealed with that one.
+    /// Whether the header is the one that somebody with this volume key sealed. With a
+    /// `context`, also whether it was sealed with that one.
     pub fn verify(
         &self,
         header: &Header,
@@ -160,8 +162,9 @@ pub struct Renewal<'a> {
 }
 
 impl Renewal<'_> {
-    /// Seals the changed header with the old seal's context and length of the device. A header without a seal stays
-    /// without one, and so does one whose seal does not hold: what is wrong is not signed.
+    /// Seals the changed header with the old seal's context and length of the
+    /// device. A header without a seal stays without one, and so does one whose
+    /// seal does not hold: what is wrong is not signed.
     pub(crate) fn renew(
         self,
         old: &Header,

@@ -43,7 +43,8 @@ fn verify(luks: &Luks, key: &Secret, context: Option<&str>) -> Result<(), Broken
     seal.verify(luks.header(), Some(luks.storage().len()), key, context)
 }
 
-/// The header as somebody writes it who has no key: the text of its metadata changed, both checksums right.
+/// The header as somebody writes it who has no key: the text of its
+/// metadata changed, both checksums right.
 fn forge(luks: &Luks, change: impl FnOnce(&str) -> String) -> Luks {
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!("not LUKS2") };
     let json = change(&String::from_utf8(metadata.to_json()).unwrap());

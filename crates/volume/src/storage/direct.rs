@@ -1,8 +1,9 @@
 //! A file or block device past the page cache (`O_DIRECT`, open(2)).
 //!
-//! For volumes whose plaintext is cached already by whoever uses them (a virtual machine, a file system mounted on a
-//! door): the page cache would only keep the ciphertext beside it. Offsets, lengths and memory must be aligned then.
-//! Requests that are go straight through; others pass an aligned buffer, and a write that covers a block in part reads,
+//! For volumes whose plaintext is cached already by whoever uses them (a virtual machine,
+//! a file system mounted on a door): the page cache would only keep the ciphertext beside
+//! it. Offsets, lengths and memory must be aligned then. Requests that are go straight
+//! through; others pass an aligned buffer, and a write that covers a block in part reads,
 //! changes and writes it back, alone on that block.
 
 use super::{File, LockTarget, Storage};
@@ -143,7 +144,8 @@ impl Storage for Direct {
     }
 }
 
-/// What the file system asks for (Linux 6.1); otherwise the sector of a block device, or what every file system takes.
+/// What the file system asks for (Linux 6.1); otherwise the sector of a
+/// block device, or what every file system takes.
 fn block_size(file: &File) -> u64 {
     let told = rustix::fs::statx(file.as_file(), "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
     match told.map_or(0, |stat| stat.stx_dio_offset_align) {

@@ -1,7 +1,8 @@
-//! Storage that may be overwritten: nobody else uses it, and nobody else gets it before the last write is done.
+//! Storage that may be overwritten: nobody else uses it, and nobody
+//! else gets it before the last write is done.
 //!
-//! Whatever writes whole devices takes one, or claims its storage itself, so that there is no way to such a write
-//! around the claim.
+//! Whatever writes whole devices takes one, or claims its storage itself, so that
+//! there is no way to such a write around the claim.
 
 use super::{Claimed, Storage};
 use crate::Result;
@@ -9,7 +10,8 @@ use crate::in_use::{Access, InUse};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Storage that this process alone uses, for as long as anybody holds on to this or to the storage in it.
+/// Storage that this process alone uses, for as long as anybody holds
+/// on to this or to the storage in it.
 #[derive(Clone)]
 pub struct Exclusive(Arc<dyn Storage>);
 
@@ -22,7 +24,8 @@ impl Exclusive {
         Self::with(storage, |storage| InUse::acquire(storage, Access::Write, false))
     }
 
-    /// As [`Exclusive::claim`], beside mappings of the LUKS volume `uuid`: for its header, never for its data.
+    /// As [`Exclusive::claim`], beside mappings of the LUKS volume
+    /// `uuid`: for its header, never for its data.
     ///
     /// # Errors
     /// As [`Exclusive::claim`].

@@ -1,5 +1,6 @@
-//! Storage that fails: it records every write and flush, so that the image after a crash at any byte can be made from
-//! the record, and it can break down at a chosen write, for what an operation says then.
+//! Storage that fails: it records every write and flush, so that the image after
+//! a crash at any byte can be made from the record, and it can break down at a
+//! chosen write, for what an operation says then.
 
 use super::Storage;
 use std::io;
@@ -64,7 +65,8 @@ impl Faulty {
         Self { before: image, state: Mutex::new(state) }
     }
 
-    /// Storage that holds `image`; its event number `event` fails after `bytes` bytes, and so does every later one.
+    /// Storage that holds `image`; its event number `event` fails after
+    /// `bytes` bytes, and so does every later one.
     pub fn breaking_at(image: Vec<u8>, event: usize, bytes: usize) -> Self {
         let faulty = Self::new(image);
         faulty.lock().fuse = Some((event, bytes));
@@ -102,8 +104,8 @@ impl Faulty {
         image
     }
 
-    /// Every cut worth trying: each write at its ends, its middle, around the sector boundaries in it and within what
-    /// it changes, and each flush.
+    /// Every cut worth trying: each write at its ends, its middle, around the sector boundaries in
+    /// it and within what it changes, and each flush.
     pub fn cuts(&self) -> Vec<Cut> {
         let events = self.events();
         let mut image = self.before.clone();
@@ -199,8 +201,8 @@ fn apply(image: &mut Vec<u8>, event: &Event, limit: usize) {
     }
 }
 
-/// How many bytes of a write at `offset` of `len` bytes may have landed: nothing, one, half, all but one, and around
-/// the first and the last sector boundary in it.
+/// How many bytes of a write at `offset` of `len` bytes may have landed: nothing, one, half, all
+/// but one, and around the first and the last sector boundary in it.
 fn cut_bytes(offset: u64, len: usize) -> Vec<usize> {
     let first = (SECTOR - offset as usize % SECTOR) % SECTOR;
     let first = if first == 0 { SECTOR } else { first };

@@ -1,4 +1,5 @@
-//! Regular files and block devices, read and written at offsets (pread, pwrite): many threads share one descriptor.
+//! Regular files and block devices, read and written at offsets
+//! (pread, pwrite): many threads share one descriptor.
 
 use super::Place;
 use super::{LockTarget, Storage};
@@ -152,7 +153,8 @@ impl Storage for File {
         self.file.sync_data()
     }
 
-    /// Punches a hole, which a block device takes as a request to zero (and, where it can, to unmap) the range.
+    /// Punches a hole, which a block device takes as a request to
+    /// zero (and, where it can, to unmap) the range.
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
         if range.is_empty() {
             return Ok(());
@@ -200,7 +202,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// Whether a block device refuses writes however it is opened (`blockdev --setro`, write-protected media).
+    /// Whether a block device refuses writes however it is opened
+    /// (`blockdev --setro`, write-protected media).
     fn is_write_protected(self) -> bool {
         let Self::BlockDevice { major, minor } = self else { return false };
         let flag = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/ro"));

@@ -1,4 +1,5 @@
-//! Storage in memory, for tests and for headers that are made before there is a place to write them.
+//! Storage in memory, for tests and for headers that are made before
+//! there is a place to write them.
 
 use super::Storage;
 use std::io;

@@ -34,7 +34,8 @@ pub trait Storage: Send + Sync {
         self.len() == 0
     }
 
-    /// Looks up how long it is now, which others may have changed; [`Storage::len`] says so from then on.
+    /// Looks up how long it is now, which others may have changed;
+    /// [`Storage::len`] says so from then on.
     ///
     /// # Errors
     /// The storage does not say.
@@ -53,8 +54,8 @@ pub trait Storage: Send + Sync {
     /// Writes all of `buf` at `offset`.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
 
-    /// As [`Storage::write_at`], but may use `buf` as its workspace: what it holds afterwards is undefined. A
-    /// [`Volume`](crate::Volume) encrypts in place here instead of in a copy.
+    /// As [`Storage::write_at`], but may use `buf` as its workspace: what it holds afterwards is
+    /// undefined. A [`Volume`](crate::Volume) encrypts in place here instead of in a copy.
     fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.write_at(buf, offset)
     }
@@ -96,17 +97,20 @@ pub trait Storage: Send + Sync {
         Ok((offset < self.len()).then(|| offset..self.len()))
     }
 
-    /// Bytes that are stored as one: writes of whole units, at multiples of it, need no read before.
+    /// Bytes that are stored as one: writes of whole units, at
+    /// multiples of it, need no read before.
     fn unit(&self) -> u64 {
         1
     }
 
-    /// Whether nobody else can be using it: it was claimed ([`Exclusive`]), or no other process can see it.
+    /// Whether nobody else can be using it: it was claimed
+    /// ([`Exclusive`]), or no other process can see it.
     fn is_exclusive(&self) -> bool {
         self.lock_target().is_none()
     }
 
-    /// Whether there is a network between, so that requests are better made side by side than one after another.
+    /// Whether there is a network between, so that requests are
+    /// better made side by side than one after another.
     fn is_distant(&self) -> bool {
         false
     }

@@ -1,7 +1,8 @@
 //! A file that appears under its name whole or not at all.
 //!
-//! Where the file system can do it the file has no name until it is complete (O_TMPFILE), so that not even a kill
-//! leaves anything behind. Elsewhere it grows under a temporary name beside its target, and is removed when dropped.
+//! Where the file system can do it the file has no name until it is complete (O_TMPFILE), so
+//! that not even a kill leaves anything behind. Elsewhere it grows under a temporary name
+//! beside its target, and is removed when dropped.
 
 use super::readers::{Readers, has_list_open, umask};
 use super::{File, Place};
@@ -33,8 +34,9 @@ impl NewFile {
     /// Starts a file that will be called `target`.
     ///
     /// # Errors
-    /// `AlreadyExists` when there is such a file and it is not to be replaced; [`Planted`](super::Planted) when others could have
-    /// put a link in its way; otherwise what the directory says.
+    /// `AlreadyExists` when there is such a file and it is not to be
+    /// replaced; [`Planted`](super::Planted) when others could have put a
+    /// link in its way; otherwise what the directory says.
     pub fn create(target: &Path, replace: bool) -> io::Result<Self> {
         // Replacing a link means replacing what it points to.
         let place = Place::find(target, replace)?;
@@ -74,8 +76,9 @@ impl NewFile {
         self.temporary.clone().map(Temporary)
     }
 
-    /// Brings everything to stable storage, then gives the file its name. `readers` are those who may read all that went into it; of a
-    /// file that is replaced nobody gains the right to read it.
+    /// Brings everything to stable storage, then gives the file its name.
+    /// `readers` are those who may read all that went into it; of a file that is
+    /// replaced nobody gains the right to read it.
     ///
     /// # Errors
     /// Storage fails, or the name was taken meanwhile; nothing is left behind then.
@@ -203,7 +206,8 @@ mod tests {
         fs::remove_dir_all(&scratch).unwrap();
     }
 
-    /// What a file's mode may be is said by what went in, by what it replaces and by the umask; never by what a moment leaves open.
+    /// What a file's mode may be is said by what went in, by what it replaces and by the
+    /// umask; never by what a moment leaves open.
     #[test]
     fn a07_nobody_reads_more_than_what_went_in() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};

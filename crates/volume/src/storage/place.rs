@@ -1,9 +1,10 @@
 //! Where an output goes: a directory that is held open, and a name in it.
 //!
-//! A symbolic link in a directory that others may write is never followed, whoever made it: what it leads to is theirs to choose. That is
-//! stricter than the kernel's fs.protected_symlinks (sticky directories alone, and only where it is switched on), and it counts for each
-//! directory on the way. Links elsewhere (/dev/stdout, /dev/disk/by-id, one's own) are followed. Nor is anything written into a pipe that
-//! another user has made there, as with fs.protected_fifos.
+//! A symbolic link in a directory that others may write is never followed, whoever made it:
+//! what it leads to is theirs to choose. That is stricter than the kernel's
+//! fs.protected_symlinks, and holds for each directory on the way. Links elsewhere
+//! (/dev/stdout, /dev/disk/by-id) are followed. Nor is anything written into a pipe that
+//! another user made there, as with fs.protected_fifos.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, readlinkat, statat};
@@ -33,10 +34,10 @@ pub enum Planted {
 }
 
 impl Place {
-    /// Where `path` leads. A link in the last place is what is found there, unless it is to be followed.
+    /// Where `path` leads. A link in the last place is followed where that is wanted.
     ///
     /// # Errors
-    /// `PermissionDenied` with [`Planted`] at a link that is not followed; `NotFound` where a directory is not there.
+    /// `PermissionDenied` with [`Planted`] at a link not followed; `NotFound` without a directory.
     pub fn find(path: &Path, follow: bool) -> io::Result<Self> {
         let mut ahead = Vec::new();
         push(&mut ahead, path);
@@ -85,10 +86,10 @@ impl Place {
         }
     }
 
-    /// Opens the pipe or device that is there for writing. Of a process's descriptors (/dev/stdout) it opens what they stand for.
+    /// Opens the pipe or device for writing; of /dev/stdout and its kind what they stand for.
     ///
     /// # Errors
-    /// `PermissionDenied` with [`Planted`] at a pipe of another user's, as of all that opens what is there.
+    /// `PermissionDenied` with [`Planted`] at a pipe of another user's, or as the system says.
     pub fn open(&self) -> io::Result<File> {
         self.open_with(THERE.union(self.last()), 0)
     }

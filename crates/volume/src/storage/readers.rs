@@ -17,7 +17,8 @@ pub enum Readers {
 }
 
 impl Readers {
-    /// Who may read what is at `path` now: a file, or a device by its node. The owner alone where nobody can tell.
+    /// Who may read what is at `path` now: a file, or a device by its
+    /// node. The owner alone where nobody can tell.
     pub fn of(path: &Path) -> Self {
         match stat(path) {
             Ok(found) if !has_list(path) => Self::by_mode(&found),
@@ -36,7 +37,8 @@ impl Readers {
         }
     }
 
-    /// A class that is left out though a wider one is not (0604) is nobody's wish to be read by everybody.
+    /// A class that is left out though a wider one is not (0604) is
+    /// nobody's wish to be read by everybody.
     pub(super) fn by_mode(found: &Stat) -> Self {
         match found.st_mode & READABLE {
             READABLE => Self::Anybody,
@@ -45,7 +47,8 @@ impl Readers {
         }
     }
 
-    /// The permission bits of a file of theirs that belongs to `group`; the umask takes away what it always does.
+    /// The permission bits of a file of theirs that belongs to
+    /// `group`; the umask takes away what it always does.
     pub(super) fn mode(self, group: u32, umask: u32) -> u32 {
         let most = match self {
             Self::Anybody => 0o666,
@@ -71,7 +74,8 @@ fn is_there(asked: io::Result<usize>) -> bool {
     matches!(asked, Ok(_) | Err(Errno::RANGE))
 }
 
-/// This process's umask, which can only be asked for without changing it through /proc; without that the strictest.
+/// This process's umask, which can only be asked for without changing
+/// it through /proc; without that the strictest.
 pub(super) fn umask() -> u32 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     umask_in(&status).unwrap_or(STRICTEST)

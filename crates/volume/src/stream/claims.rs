@@ -66,8 +66,8 @@ enum Input<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// Chunks end at multiples of the options' chunk size plus `phase`, data at multiples of `unit` (or a
-    /// page) plus `phase`.
+    /// Chunks end at multiples of the options' chunk size plus `phase`, data at
+    /// multiples of `unit` (or a page) plus `phase`.
     pub(super) fn new(source: Source<'a>, unit: u64, phase: u64, pad: u64, options: &Options) -> Self {
         let mut extend_to = options.extend_to;
         let input = match source {
@@ -187,8 +187,8 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Holes are kept in this grain at least: a file system has no smaller ones, and what is neither data nor a hole of a
-/// copy would read as noise.
+/// Holes are kept in this grain at least: a file system has no smaller ones, and what is neither
+/// data nor a hole of a copy would read as noise.
 const PAGE: u64 = 4096;
 
 /// Where to cut.

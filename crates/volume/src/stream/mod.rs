@@ -1,13 +1,15 @@
-//! Whole volumes in one pass: every core claims the next chunk, reads it into its own buffer, and writes it.
+//! Whole volumes in one pass: every core claims the next chunk, reads
+//! it into its own buffer, and writes it.
 //!
 //! ```text
 //!   Source ── claim (in order) ──► worker: read ► decrypt ─ or ─ encrypt ► write ──► Sink
 //!             holes are stepped over      one cache-sized buffer a worker           at its offset, or in turn
 //! ```
 //!
-//! The work on the bytes is done by the storage at either end: a [`Volume`](crate::Volume) decrypts what is read from
-//! it and encrypts what is written to it, in the worker's buffer. Memory is the number of workers times
-//! [`Options::chunk`], whatever the length. A pipe at either end is served in order, without a copy in between.
+//! The work on the bytes is done by the storage at either end: a [`Volume`](crate::Volume)
+//! decrypts what is read from it and encrypts what is written to it, in the worker's buffer.
+//! Memory is the number of workers times [`Options::chunk`], whatever the length. A pipe at
+//! either end is served in order, without a copy in between.
 
 mod claims;
 mod turns;
@@ -57,7 +59,8 @@ pub struct Options {
     pub extend_to: u64,
     /// And so much more behind the source's end, in the same way.
     pub headroom: u64,
-    /// The sink is new: a sector that the source fills in part gets zeros, not what stood there before.
+    /// The sink is new: a sector that the source fills in part gets
+    /// zeros, not what stood there before.
     pub pad: bool,
     /// Bytes a worker handles at a time.
     pub chunk: usize,
@@ -114,7 +117,8 @@ impl Meter {
 /// What was moved, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moved {
-    /// From the first byte to the last, extension included, before the last one was rounded up to the sink's unit.
+    /// From the first byte to the last, extension included, before the
+    /// last one was rounded up to the sink's unit.
     pub length: u64,
     /// Of these: holes that were left unwritten.
     pub holes: u64,

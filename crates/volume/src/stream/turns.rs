@@ -21,7 +21,8 @@ impl<'a> Turns<'a> {
         Self { state: Mutex::new(State { turn: 0, pipe }), turned: Condvar::new() }
     }
 
-    /// Waits for the ticket's turn and writes. Gives up, with an error that nobody needs to see, once `broken`.
+    /// Waits for the ticket's turn and writes. Gives up, with an
+    /// error that nobody needs to see, once `broken`.
     pub(super) fn write(&self, ticket: u64, buf: &[u8], broken: &AtomicBool) -> io::Result<()> {
         let mut state = self.state();
         while state.turn != ticket {

@@ -42,7 +42,8 @@ fn luks2_candidates(metadata: &Metadata, options: &UnlockOptions) -> Vec<Result<
     order.into_iter().filter_map(|number| luks2_job(metadata, number, options)).collect()
 }
 
-/// `None` when the keyslot does not exist, is of a type that is not opened by passphrase, or serves no segment.
+/// `None` when the keyslot does not exist, is of a type that is not
+/// opened by passphrase, or serves no segment.
 fn luks2_job(metadata: &Metadata, number: u32, options: &UnlockOptions) -> Option<Result<Job>> {
     let slot = metadata.keyslots.get(&number)?;
     if !matches!(slot.kind, KeyslotKind::Luks2 { .. }) {
@@ -78,7 +79,8 @@ pub(super) fn serves_data(metadata: &Metadata, segments: &[u32]) -> bool {
     segments.iter().any(|number| metadata.segments.get(number).is_some_and(|segment| !segment.is_backup()))
 }
 
-/// Whether `key` is as long as the digest's keyslots say, or without any, as the segments' cipher takes it.
+/// Whether `key` is as long as the digest's keyslots say, or without
+/// any, as the segments' cipher takes it.
 pub(super) fn length_fits(metadata: &Metadata, keyslots: &[u32], key: &Secret) -> Result<bool> {
     let mut lengths = keyslots.iter().filter_map(|number| metadata.keyslots.get(number)).peekable();
     if lengths.peek().is_some() {

@@ -1,5 +1,5 @@
-//! The free blocks of an ext2, ext3 or ext4 file system (Linux, Documentation/filesystems/ext4: "Super Block",
-//! "Block Group Descriptors", "Block and Inode Bitmaps").
+//! The free blocks of an ext2, ext3 or ext4 file system (Linux, Documentation/filesystems/ext4:
+//! "Super Block", "Block Group Descriptors", "Block and Inode Bitmaps").
 //!
 //! ```text
 //!   1024        superblock: block count 0x04, log block size 0x18, blocks a group 0x20, magic 0x38, state 0x3a,
@@ -8,16 +8,16 @@
 //!   next block  group descriptors: bitmaps 0x00 0x04, inode table 0x08, flags 0x12, high halves from 0x20
 //! ```
 //!
-//! Whatever is unusual (a journal to be replayed, clusters, descriptors spread over the groups) gives no free space at
-//! all: then everything is stored.
+//! Whatever is unusual (a journal to be replayed, clusters, descriptors spread over the groups)
+//! gives no free space at all: then everything is stored.
 
 use crate::Storage;
 use crate::probe::EXT_MAGIC;
 use std::io;
 use std::ops::Range;
 
-/// The byte ranges, counted in `image`, that the file system in `part` leaves free; none when there is no such file
-/// system, or it is not clean.
+/// The byte ranges, counted in `image`, that the file system in `part` leaves free; none when
+/// there is no such file system, or it is not clean.
 pub(super) fn free_space(image: &dyn Storage, part: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let mut bytes = [0; 1024];
     if part.end - part.start < 2048 {
@@ -63,7 +63,8 @@ struct Group {
 }
 
 impl Superblock {
-    /// `None` when this is no clean ext file system of `len` bytes, or one with features that are not handled.
+    /// `None` when this is no clean ext file system of `len` bytes,
+    /// or one with features that are not handled.
     fn parse(bytes: &[u8; 1024], len: u64) -> Option<Self> {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let u32_at =
@@ -196,15 +197,16 @@ fn gaps(within: Range<u64>, used: impl IntoIterator<Item = Range<u64>>) -> Vec<R
     gaps
 }
 
-/// Bytes of group descriptors; more than a file system of 64 TiB has. What claims more is stored whole.
+/// Bytes of group descriptors; more than a file system of 64 TiB has.
+/// What claims more is stored whole.
 const MOST_DESCRIPTORS: u64 = 32 << 20;
 /// Cleanly unmounted, no errors.
 const STATE_CLEAN: u64 = 1;
 const COMPAT_RESIZE_INODE: u64 = 0x10;
 const COMPAT_SPARSE_SUPER2: u64 = 0x200;
 const INCOMPAT_64BIT: u64 = 0x80;
-/// filetype, extents, 64bit, mmp, flex_bg, ea_inode, csum_seed, largedir, inline_data, encrypt, casefold. Not:
-/// compression, recover, journal_dev, meta_bg, dirdata.
+/// filetype, extents, 64bit, mmp, flex_bg, ea_inode, csum_seed, largedir, inline_data, encrypt,
+/// casefold. Not: compression, recover, journal_dev, meta_bg, dirdata.
 const INCOMPAT_HANDLED: u64 =
     0x2 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x2000 | 0x4000 | 0x8000 | 0x10000 | 0x20000;
 const RO_COMPAT_SPARSE_SUPER: u64 = 0x1;

@@ -1,9 +1,10 @@
 //! Which bytes of an image nobody needs: the space that its own file system says is free.
 //!
-//! A hole in an image reads as zeros. A hole in an encrypted volume reads as noise, through the kernel and through
-//! Keyway alike: dm-crypt decrypts whatever is stored, and zeros are stored. So a hole may stay a hole only where the
-//! content does not matter; a hole that stands for zeros in use (a file's empty blocks, an inode table that `mke2fs`
-//! did not write because a sparse file is zero anyway) has to be encrypted.
+//! A hole in an image reads as zeros. A hole in an encrypted volume reads as noise, through the
+//! kernel and through Keyway alike: dm-crypt decrypts whatever is stored, and zeros are stored.
+//! So a hole may stay a hole only where the content does not matter; a hole that stands for
+//! zeros in use (a file's empty blocks, an inode table that `mke2fs` did not write because a
+//! sparse file is zero anyway) has to be encrypted.
 
 mod ext;
 mod partitions;
@@ -21,8 +22,8 @@ pub struct Unneeded<'a> {
 }
 
 impl<'a> Unneeded<'a> {
-    /// Looks for file systems (ext2, ext3, ext4; bare, or in MBR or GPT partitions) and for what they leave free. What is
-    /// not recognised counts as used.
+    /// Looks for file systems (ext2, ext3, ext4; bare, or in MBR or GPT partitions) and for what
+    /// they leave free. What is not recognised counts as used.
     pub fn of(image: &'a dyn Storage) -> io::Result<Self> {
         let whole = 0..image.len();
         let mut free = Vec::new();

@@ -1,4 +1,5 @@
-//! Where the partitions of an image lie: GPT (UEFI 2.10, 5.3) or the four primary entries of an MBR.
+//! Where the partitions of an image lie: GPT (UEFI 2.10, 5.3) or the
+//! four primary entries of an MBR.
 //!
 //! ```text
 //!   446   four MBR entries of 16 bytes; 0x55aa at 510
@@ -29,7 +30,8 @@ pub(super) fn of(image: &dyn Storage) -> io::Result<Option<Vec<Range<u64>>>> {
     Ok(Some(without_overlaps(found, image.len())))
 }
 
-/// The partitions that make sense; none at all when two overlap (a hybrid or forged table): who owns what is unclear.
+/// The partitions that make sense; none at all when two overlap (a
+/// hybrid or forged table): who owns what is unclear.
 fn without_overlaps(mut found: Vec<Range<u64>>, len: u64) -> Vec<Range<u64>> {
     found.retain(|range| range.start < range.end && range.end <= len);
     found.sort_unstable_by_key(|range| range.start);

@@ -1,4 +1,5 @@
-//! Holes and free ranges against each other; partition tables. Real file systems: the project's tests, with dumpe2fs.
+//! Holes and free ranges against each other; partition tables. Real
+//! file systems: the project's tests, with dumpe2fs.
 
 use super::*;
 use crate::storage::Memory;
@@ -22,7 +23,8 @@ fn unrecognised_content_keeps_no_hole() {
 
 #[test]
 fn only_holes_that_are_free_are_stepped_over() {
-    // Data in 16384..32768. Free: 8192..20480 (its end is data) and 65536..81920; the rest is in use.
+    // Data in 16384..32768. Free: 8192..20480 (its end is data) and
+    // 65536..81920; the rest is in use.
     let image = Memory::zeroed(131_072);
     image.write_at(&[1; 16384], 16384).unwrap();
     let view = Unneeded { image: &image, free: vec![8192..20480, 65536..81920] };

@@ -5,12 +5,12 @@ use crate::{Error, Result};
 use std::sync::Arc;
 
 impl Volume {
-    /// The volume with `length` bytes; `None`: all that its device has room for, as long as that is now. Nobody may be
-    /// writing to the old one when the new one is first written to.
+    /// The volume with `length` bytes; `None`: all that its device has room for, as long as that is
+    /// now. Nobody may be writing to the old one when the new one is first written to.
     ///
     /// # Errors
-    /// The length is not a number of whole sectors, the device has no room for it, or it ends before the last segment
-    /// starts.
+    /// The length is not a number of whole sectors, the device has no room for it,
+    /// or it ends before the last segment starts.
     pub fn resized(&self, length: Option<u64>) -> Result<Self> {
         let refused = |why: String| Err(Error::Refused(why));
         let mut segments = self.segments.clone();

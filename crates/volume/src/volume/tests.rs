@@ -193,8 +193,8 @@ fn writers_of_parts_of_one_sector_lose_nothing() {
     }
 }
 
-/// Random reads and writes on a [`Volume`] and on plaintext in memory; at the end both must be the same through
-/// [`reference`], too.
+/// Random reads and writes on a [`Volume`] and on plaintext in memory; at the end
+/// both must be the same through [`reference`], too.
 fn check_random_ranges(layout: &Layout, device_len: usize, rounds: usize) {
     let (volume, data) = volume(layout, noise(device_len, 6));
     let mut expected = reference(layout, &data.to_vec());

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Asserts that steps write a LUKS1 descriptor's parts in this order, each flushed, and nothing else.
+/// Asserts that steps write a LUKS1 descriptor's parts in this order,
+/// each flushed, and nothing else.
 fn descriptor(steps: &[Step], slot: u64, word_first: bool) {
     let start = 208 + 48 * slot;
     let (word, rest) = ((start, 4), (start + 4, 44));
@@ -16,7 +17,8 @@ fn descriptor(steps: &[Step], slot: u64, word_first: bool) {
     assert_eq!(parts, if word_first { [word, rest] } else { [rest, word] });
 }
 
-/// Where LUKS1's material is for keys of 64 bytes: 4000 stripes, from the eighth sector in steps of 504.
+/// Where LUKS1's material is for keys of 64 bytes: 4000 stripes, from
+/// the eighth sector in steps of 504.
 fn material(slot: u64) -> Range<u64> {
     let start = 512 * (8 + 504 * slot);
     start..start + 4000 * 64

@@ -16,7 +16,8 @@ fn keyslots(luks: &Luks) -> Vec<u32> {
     metadata.keyslots.keys().copied().collect()
 }
 
-/// Asserts that these steps write both copies of the metadata, the primary first, each flushed, and nothing else.
+/// Asserts that these steps write both copies of the metadata, the
+/// primary first, each flushed, and nothing else.
 fn committed(steps: &[Step]) {
     let places: Vec<(u64, usize)> = steps
         .chunks(2)

@@ -1,5 +1,6 @@
-//! What an edit writes, byte by byte and in which order: new key material before the header that names it, old material overwritten in all
-//! its length, each step flushed, and what storage gives back compared with what was written.
+//! What an edit writes, byte by byte and in which order: new key material before the header
+//! that names it, old material overwritten in all its length, each step flushed, and what
+//! storage gives back compared with what was written.
 
 mod luks1;
 mod luks2;
@@ -130,7 +131,8 @@ fn slot(storage: &Arc<Noted>, luks: &Luks, passphrase: &str) -> Option<u32> {
     slots[0]
 }
 
-/// Asserts that steps overwrite exactly this area: four patterns and twice random bytes, each flushed. What follows.
+/// Asserts that steps overwrite exactly this area: four patterns and
+/// twice random bytes, each flushed. What follows.
 fn wiped(steps: &[Step], area: Range<u64>) -> &[Step] {
     let (wipes, rest) = steps.split_at(12);
     let mut random = Vec::new();

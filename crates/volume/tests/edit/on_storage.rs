@@ -91,7 +91,8 @@ fn c24_headers_that_do_not_fit_their_storage() {
     let end = 32768 + (2 << 20);
     assert_eq!(cut(&image, end), None);
     assert_eq!(cut(&image, end - 1), Some(needs(end, end - 1)));
-    // With the primary lost, the other copy is all that is read, and no further than the storage goes.
+    // With the primary lost, the other copy is all that is read, and
+    // no further than the storage goes.
     let mut lost = image.clone();
     lost[..4096].fill(0);
     assert_eq!(cut(&lost, 32768), Some(needs(end, 32768)), "the secondary is there");

@@ -1,5 +1,5 @@
-//! Every field of a header, forged: it is refused by name, or what comes out is the owner's data or nothing that anybody
-//! could have wanted.
+//! Every field of a header, forged: it is refused by name, or what comes out is the owner's
+//! data or nothing that anybody could have wanted.
 
 use super::{Disk, block_number};
 use keyway_volume::{Storage, Terms};
@@ -51,7 +51,8 @@ fn a04_only_the_option_s_own_rules_are_lifted() {
             why.contains("segment 0 is under") && !why.contains("another key") || why.contains("is linear");
         match outcome {
             Ok(()) => assert!(lifted, "{to} is opened"),
-            // The cipher's own refusal of the key's length, and the keyslot's of its area, come later.
+            // The cipher's own refusal of the key's length, and the
+            // keyslot's of its area, come later.
             Err(said) => assert!(lifted || said.contains(why), "{to}: {said}"),
         }
     }

@@ -11,7 +11,8 @@ use keyway_volume::{
     Access, Error, Header, Locking, Luks, OsRandom, Random, Storage, Terms, UnlockOptions, unlock,
 };
 
-/// 31 keyslots under a cipher whose key has 256 values: each opens to the forger's key with every 256th passphrase.
+/// 31 keyslots under a cipher whose key has 256 values: each opens to
+/// the forger's key with every 256th passphrase.
 #[test]
 fn a14_keyslots_under_keys_of_eight_bits_open_nothing() {
     let disk = Disk::luks2();
@@ -35,14 +36,16 @@ fn a14_keyslots_under_keys_of_eight_bits_open_nothing() {
     assert_eq!(forged.iter().map(|(number, _)| *number).collect::<Vec<_>>(), (1..32).collect::<Vec<_>>());
     let unlocked = unlock(&luks, &secret("owner"), &UnlockOptions::default()).unwrap();
     assert!(unlocked.volume_key.ct_eq(disk.key.expose()));
-    // Nor does anybody who takes weak ciphers mean keyslots that the data's own cipher does not explain.
+    // Nor does anybody who takes weak ciphers mean keyslots that the
+    // data's own cipher does not explain.
     let weak_too = UnlockOptions { weak_ciphers_too: true, ..UnlockOptions::default() };
     for number in 0..20 {
         assert!(unlock(&luks, &secret(&format!("whatever {number}")), &weak_too).is_err());
     }
 }
 
-/// The same keyslots with the whole volume swapped for one of the forger's: all that a header says of itself fits.
+/// The same keyslots with the whole volume swapped for one of the
+/// forger's: all that a header says of itself fits.
 #[test]
 fn a14_nor_do_they_when_digest_and_segment_are_the_forgers_too() {
     for (cipher, key_bytes) in [("arc4-ecb", 1), ("serpent-cbc-plain64", 1), ("serpent-xts-plain64", 2)] {
@@ -59,7 +62,8 @@ fn a14_nor_do_they_when_digest_and_segment_are_the_forgers_too() {
     }
 }
 
-/// cipher_null in LUKS1 is the keyslots' too: the key lies there for everybody, and any passphrase opens.
+/// cipher_null in LUKS1 is the keyslots' too: the key lies there for
+/// everybody, and any passphrase opens.
 #[test]
 fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
     let disk = Disk::luks1();
@@ -82,7 +86,8 @@ fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
     assert_eq!(first[..], disk.storage.to_vec()[2 << 20..][..512]);
 }
 
-/// A second digest for the owner's segment: its keyslots would open to a key that the owner never had.
+/// A second digest for the owner's segment: its keyslots would open
+/// to a key that the owner never had.
 #[test]
 fn a14_a_second_volume_key_is_refused() {
     let disk = Disk::luks2();
@@ -95,7 +100,8 @@ fn a14_a_second_volume_key_is_refused() {
     }
 }
 
-/// Keyslots 1 to 31 under digest 1, each of which opens to the forger's key for one value of the first byte of its area's.
+/// Keyslots 1 to 31 under digest 1, each of which opens to the forger's key
+/// for one value of the first byte of its area's.
 fn forge_keyslots(disk: &Disk, cipher: &str, area_key_bytes: u32, segments: &[u32]) {
     let key = &Secret::copy_from(&[0xf0; 64]);
     edit(disk, |metadata| {

@@ -1,7 +1,7 @@
 //! Runs inside the test machine: what does dm-crypt make of each table line?
 //!
-//! `kernel-sectors JOBS` reads lines `NUMBER ACTION CIPHER KEY IV_OFFSET [OPTION…]` and answers each with one line on
-//! standard output, in any order:
+//! `kernel-sectors JOBS` reads lines `NUMBER ACTION CIPHER KEY IV_OFFSET [OPTION…]` and answers
+//! each with one line on standard output, in any order:
 //!
 //! ```text
 //! NUMBER refused ERRNO REASON          the kernel would not map it; the reason is the kernel's own message
@@ -11,8 +11,9 @@
 //! NUMBER failed REASON                 mapped, but writing or reading failed
 //! ```
 //!
-//! One worker a processor, each with a RAM disk and a mapped device of its own, whose table is exchanged from job to
-//! job. Reads and writes bypass the page cache, so that what is hashed is what dm-crypt wrote.
+//! One worker a processor, each with a RAM disk and a mapped device of its own,
+//! whose table is exchanged from job to job. Reads and writes bypass the page
+//! cache, so that what is hashed is what dm-crypt wrote.
 
 mod sys;
 
@@ -94,7 +95,8 @@ impl Worker {
         }
     }
 
-    /// Writes the plaintext through the mapping; the hash and first bytes of what then lies on the backing device.
+    /// Writes the plaintext through the mapping; the hash and first
+    /// bytes of what then lies on the backing device.
     fn through(&mut self, read_back: bool) -> io::Result<String> {
         self.mapping.resume()?;
         let mapped = direct(&format!("/dev/dm-{}", self.mapping.minor))?;

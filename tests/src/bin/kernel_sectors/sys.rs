@@ -1,4 +1,5 @@
-//! Device-mapper by its ioctls (include/uapi/linux/dm-ioctl.h, version 4): one device whose table is exchanged.
+//! Device-mapper by its ioctls (include/uapi/linux/dm-ioctl.h,
+//! version 4): one device whose table is exchanged.
 //!
 //! Every call passes one buffer in both directions:
 //!
@@ -35,7 +36,8 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Gives it one target of `sectors` 512-byte sectors, to be used from the next [`Mapping::resume`] on.
+    /// Gives it one target of `sectors` 512-byte sectors, to be used
+    /// from the next [`Mapping::resume`] on.
     pub(crate) fn load(&self, sectors: u64, target: &str, parameters: &str) -> Result<()> {
         self.call(TABLE_LOAD, 0, Some((sectors, target, parameters))).map(drop)
     }
@@ -56,7 +58,8 @@ impl Mapping {
         if let Some((sectors, target, parameters)) = table {
             buffer.target(sectors, target, parameters);
         }
-        // SAFETY: the buffer says its own length in `data_size`, and the kernel writes no more than that.
+        // SAFETY: the buffer says its own length in `data_size`, and
+        // the kernel writes no more than that.
         unsafe { ioctl(self.control.as_fd(), Call { command, buffer: &mut buffer }) }?;
         Ok(buffer)
     }
@@ -96,7 +99,8 @@ struct Call<'a> {
     buffer: &'a mut Buffer,
 }
 
-// SAFETY: the opcode is the one that dm-ioctl.h makes of the command; the pointer is valid for the buffer's length.
+// SAFETY: the opcode is the one that dm-ioctl.h makes of the command;
+// the pointer is valid for the buffer's length.
 unsafe impl Ioctl for Call<'_> {
     type Output = ();
     const IS_MUTATING: bool = true;

@@ -1,11 +1,13 @@
-//! Runs inside the test machine: what a program that opens a volume still remembers when it ends or hands over.
+//! Runs inside the test machine: what a program that opens a volume
+//! still remembers when it ends or hands over.
 //!
 //! ```text
 //! last-moment INPUT VOLUME-KEY FILE… -- PROGRAM ARGUMENT…
 //! ```
-//! The program reads the file INPUT. It is stopped (ptrace(2)) where it gives the volume key to the kernel's keyring (add_key(2)), and after
-//! that where it ends (exit_group(2)) or becomes another (execve(2)); all its memory is searched then for pieces of sixteen bytes of each file.
-//! Printed are the pieces found of each, how large the program has been (VmHWM), and its exit code:
+//! The program reads the file INPUT. It is stopped (ptrace(2)) where it gives the volume key to the
+//! kernel's keyring (add_key(2)), and after that where it ends (exit_group(2)) or becomes another
+//! (execve(2)); all its memory is searched then for pieces of sixteen bytes of each file. Printed
+//! are the pieces found of each, how large the program has been (VmHWM), and its exit code:
 //!
 //! ```text
 //! AT_WORK=4 1   AT_END=0 0   MOMENT=exit_group   READ=1234567   PEAK_KIB=9120   CODE=0
@@ -35,7 +37,8 @@ fn pieces(file: &str) -> Vec<Vec<u8>> {
     pieces.map(<[u8]>::to_vec).collect()
 }
 
-/// Stopped before its first instruction: a shell, which is traced already, becomes it when it has read a line.
+/// Stopped before its first instruction: a shell, which is traced
+/// already, becomes it when it has read a line.
 fn start(program: &[String], input: &[u8]) -> Child {
     let mut shell = Command::new("sh");
     shell.args(["-c", "read -r go; exec \"$@\"", "sh"]).args(program);

@@ -1,4 +1,5 @@
-//! Runs inside the test machine: Keyway's device-mapper layer by hand, beside `dmsetup`, `losetup` and `cryptsetup`.
+//! Runs inside the test machine: Keyway's device-mapper layer by
+//! hand, beside `dmsetup`, `losetup` and `cryptsetup`.
 //!
 //! ```text
 //! mapper create NAME UUID SECTORS KIND [PARAMETERS]     `read-only` or `private` before NAME

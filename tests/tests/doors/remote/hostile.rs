@@ -1,4 +1,5 @@
-//! Servers that change, stall, lie or send in circles: an end within the time given, exit code 4, and what it was.
+//! Servers that change, stall, lie or send in circles: an end within
+//! the time given, exit code 4, and what it was.
 
 use super::Volume;
 use super::server::{Manner, Server};
@@ -30,7 +31,8 @@ fn a12_what_changed_is_named_and_pinned() {
         assert!(pinned > 0, "{:?}", server.heads());
         assert!(!server.heads()[0].contains("if-match"));
     }
-    // A server that knows the condition only says that it does not hold: it is asked what is there now.
+    // A server that knows the condition only says that it does not
+    // hold: it is asked what is there now.
     let refuses = |n: usize| match n {
         0 | 1 => Manner::Proper,
         n if n % 2 == 0 => Manner::Status(412),
@@ -159,7 +161,8 @@ fn b19_who_waits_is_told_after_five_seconds() {
     assert_eq!(dump.errors().lines().count(), 1);
 }
 
-/// What a server announces takes no memory: only what it sends does, and of that no more than was asked for.
+/// What a server announces takes no memory: only what it sends does,
+/// and of that no more than was asked for.
 #[test]
 fn a09_a_body_without_an_end_takes_no_memory() {
     let volume = Volume::new(4);

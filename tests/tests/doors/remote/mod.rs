@@ -1,5 +1,5 @@
-//! Volumes behind HTTP and in S3: the same bytes, no more of them asked for than needed, and clear words when the server
-//! or the line fails.
+//! Volumes behind HTTP and in S3: the same bytes, no more of them asked for than needed, and
+//! clear words when the server or the line fails.
 
 mod credentials;
 mod hostile;
@@ -176,7 +176,8 @@ fn certificates_are_checked() {
     refused.says("the server's certificate is not accepted");
 }
 
-/// An authority in `ca.pem`, and a certificate by it for 127.0.0.1 in `certificate.pem` with `key.pem`.
+/// An authority in `ca.pem`, and a certificate by it for 127.0.0.1 in
+/// `certificate.pem` with `key.pem`.
 fn certificate(scratch: &Scratch) {
     let new_key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     let openssl = |line: &str| peer("openssl", line).directory(scratch.root()).ok();

@@ -1,4 +1,5 @@
-//! Names of hosts: found without the C library's modules, which would come from whatever system the program is on.
+//! Names of hosts: found without the C library's modules, which would
+//! come from whatever system the program is on.
 
 use super::Volume;
 use super::server::{Manner, Server};
@@ -6,7 +7,8 @@ use keyway_tests::{need, need_that, peer};
 use std::fs;
 use std::path::Path;
 
-/// A module that the system's table names, where the C library looks for modules first: it would leave a mark.
+/// A module that the system's table names, where the C library looks
+/// for modules first: it would leave a mark.
 #[test]
 fn a12_no_module_of_the_system_is_loaded() {
     need!("cc", "unshare", "bash");

@@ -1,4 +1,5 @@
-//! A web server (RFC 9110: ranges, entity tags) that notes what it is asked for and misbehaves as it is told.
+//! A web server (RFC 9110: ranges, entity tags) that notes what it is
+//! asked for and misbehaves as it is told.
 
 use keyway_tests::Scratch;
 use rustls::pki_types::pem::PemObject;

@@ -1,4 +1,5 @@
-//! Distant stores: requests of one client to different places are under way together from the first one on.
+//! Distant stores: requests of one client to different places are
+//! under way together from the first one on.
 
 use super::Volume;
 use super::s3::Service;
@@ -27,8 +28,8 @@ fn b21_the_first_requests_run_side_by_side() {
     assert!(most >= 12, "{most} of 16 at once");
 }
 
-/// What lies at `places`, 4 KiB each: all requests leave before the first answer is looked at. (NBD protocol, fixed
-/// newstyle, NBD_OPT_EXPORT_NAME, simple replies.)
+/// What lies at `places`, 4 KiB each: all requests leave before the first answer is looked at. (NBD
+/// protocol, fixed newstyle, NBD_OPT_EXPORT_NAME, simple replies.)
 fn pipelined(socket: &Path, places: &[u64]) -> io::Result<Vec<Vec<u8>>> {
     let mut stream = UnixStream::connect(socket)?;
     let mut greeting = [0; 18];

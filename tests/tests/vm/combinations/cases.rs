@@ -1,4 +1,5 @@
-//! What the kernel is asked: every point of Keyway's space, with a random key and an IV offset at which counters carry.
+//! What the kernel is asked: every point of Keyway's space, with a
+//! random key and an IV offset at which counters carry.
 
 use keyway_crypto::spec::{Combination, Existing, space};
 use keyway_crypto::{CipherSpec, SectorSize};
@@ -52,8 +53,8 @@ pub(super) fn all() -> Vec<Case> {
     cases
 }
 
-/// ESSIV is made before the mode sees it: every hash with CBC and XTS, one in eight with the other modes, until
-/// `KEYWAY_COMBINATIONS=all` asks for the rest.
+/// ESSIV is made before the mode sees it: every hash with CBC and XTS, one in eight with the other
+/// modes, until `KEYWAY_COMBINATIONS=all` asks for the rest.
 fn is_left_to_all(number: usize, combination: &Combination) -> bool {
     combination.iv.starts_with("essiv")
         && !["cbc", "xts"].contains(&combination.mode)
@@ -99,8 +100,8 @@ fn chosen_sizes(combination: &Combination, existing: &Existing, turn: usize) -> 
     sizes
 }
 
-/// Key sizes take turns from combination to combination; with plain64 and in ECB each cipher and mode shows its smallest,
-/// its largest and a third.
+/// Key sizes take turns from combination to combination; with plain64 and in ECB each cipher and
+/// mode shows its smallest, its largest and a third.
 fn chosen_keys(number: usize, combination: &Combination, existing: &Existing) -> Vec<usize> {
     let keys = &existing.key_bits;
     let turn = keys[number % keys.len()];
@@ -115,8 +116,8 @@ fn chosen_keys(number: usize, combination: &Combination, existing: &Existing) ->
     }
 }
 
-/// The kernel must refuse it whatever the key: with those that the cipher and mode take with another IV, and with those
-/// that the IV would add to.
+/// The kernel must refuse it whatever the key: with those that the cipher and mode take with
+/// another IV, and with those that the IV would add to.
 fn refused_cases(number: usize, combination: &Combination, keys: &[usize], why: &str) -> Vec<Case> {
     let keys = match keys {
         // The mode does not go with the cipher at all.
@@ -195,6 +196,6 @@ fn everything() -> bool {
     std::env::var("KEYWAY_COMBINATIONS").is_ok_and(|which| which == "all")
 }
 
-/// In 512-byte units, multiples of eight. A megabyte is 2048 of them: the first three carry out of 32 bits, out of the 56
-/// that loop-AES keeps, and out of 64 in its middle.
+/// In 512-byte units, multiples of eight. A megabyte is 2048 of them: the first three carry out of
+/// 32 bits, out of the 56 that loop-AES keeps, and out of 64 in its middle.
 const IV_OFFSETS: [u64; 5] = [(1 << 32) - 1024, (1 << 56) - 1024, u64::MAX - 1023, 0, 0x0123_4567_89ab_cde0];

@@ -39,7 +39,8 @@ pub(super) fn judge(cases: &[Case], answers: &Answers) -> Vec<Verdict> {
                 while let number = next.fetch_add(1, Ordering::Relaxed)
                     && let Some(case) = cases.get(number)
                 {
-                    // One case of each cipher, mode and sector size runs on all the code there is for this CPU.
+                    // One case of each cipher, mode and sector size runs on all the
+                    // code there is for this CPU.
                     let first = proved.lock().unwrap().insert((&case.row, &case.question.options));
                     let levels = if first { &levels[..] } else { &levels[..1] };
                     let verdict =

@@ -1,5 +1,5 @@
-//! The kernel's calls that have no safe interface elsewhere: device-mapper's and loop devices' ioctls, keyrings,
-//! semaphores.
+//! The kernel's calls that have no safe interface elsewhere: device-mapper's
+//! and loop devices' ioctls, keyrings, semaphores.
 
 mod keyctl;
 mod loop_device;
@@ -33,13 +33,14 @@ pub(super) enum Command {
     GetTargetVersion = 17,
 }
 
-/// Hands the buffer to device-mapper; its answer is in the same buffer afterwards. The buffer says at byte 12 how long it
-/// is, as `struct dm_ioctl` does.
+/// Hands the buffer to device-mapper; its answer is in the same buffer afterwards. The buffer says
+/// at byte 12 how long it is, as `struct dm_ioctl` does.
 pub(super) fn call(control: &OwnedFd, command: Command, buffer: &mut Secret) -> Result<()> {
     let bytes = buffer.expose_mut();
     let said = u32::from_ne_bytes(bytes[12..16].try_into().expect("four bytes"));
     assert!(bytes.len() >= HEADER && said as usize == bytes.len(), "the buffer says how long it is");
-    // SAFETY: the kernel reads and writes no more than the length that the buffer says, which is its own.
+    // SAFETY: the kernel reads and writes no more than the length
+    // that the buffer says, which is its own.
     unsafe { ioctl(control.as_fd(), Call { command, bytes }) }
 }
 
@@ -48,7 +49,8 @@ struct Call<'a> {
     bytes: &'a mut [u8],
 }
 
-// SAFETY: the opcode is the one that dm-ioctl.h makes of the command; the pointer is valid for the buffer's length.
+// SAFETY: the opcode is the one that dm-ioctl.h makes of the command;
+// the pointer is valid for the buffer's length.
 unsafe impl Ioctl for Call<'_> {
     type Output = ();
     const IS_MUTATING: bool = true;

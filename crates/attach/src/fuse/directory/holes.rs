@@ -1,12 +1,14 @@
 //! Holes in the file, and zeros: `fallocate`.
 //!
-//! `fallocate` with FALLOC_FL_PUNCH_HOLE promises zeros afterwards, and loop devices, mke2fs and QEMU build on
-//! it: Linux's loop driver makes one and the same call of a discard and of REQ_OP_WRITE_ZEROES that may unmap
-//! (drivers/block/loop.c, `do_req_filebacked`), by which ext4 clears its inode tables. The cipher makes noise of a
-//! discarded sector. So nobody can give room back here and keep the promise: where discards are allowed, a hole is
-//! written zeros; where they are not, it is refused, which makes those programs write the few zeros that they need
-//! themselves; and where somebody vouches for who uses the file ([`Holes::Discarded`]), it is discarded. For the same
-//! reason SEEK_HOLE (which also promises zeros) is left to the kernel: everything is data.
+//! `fallocate` with FALLOC_FL_PUNCH_HOLE promises zeros afterwards, and loop devices, mke2fs
+//! and QEMU build on it: Linux's loop driver makes one and the same call of a discard and of
+//! REQ_OP_WRITE_ZEROES that may unmap (drivers/block/loop.c, `do_req_filebacked`), by which
+//! ext4 clears its inode tables. The cipher makes noise of a discarded sector. So nobody can
+//! give room back here and keep the promise: where discards are allowed, a hole is written
+//! zeros; where they are not, it is refused, which makes those programs write the few zeros
+//! that they need themselves; and where somebody vouches for who uses the file
+//! ([`Holes::Discarded`]), it is discarded. For the same reason SEEK_HOLE (which also promises
+//! zeros) is left to the kernel: everything is data.
 
 use super::{Directory, Holes, errno};
 use fuser::Errno;

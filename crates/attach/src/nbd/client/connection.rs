@@ -1,8 +1,9 @@
 //! One connection, shared by many threads.
 //!
-//! A thread sends its request and waits for the reply. Of those that wait, one reads from the socket, for all: its own
-//! data goes into its buffer directly, that of the others into buffers that they copy. When its own reply is
-//! complete it wakes another to read on. So a single thread never changes hands, and nobody reads when nobody waits.
+//! A thread sends its request and waits for the reply. Of those that wait, one reads from the
+//! socket, for all: its own data goes into its buffer directly, that of the others into buffers
+//! that they copy. When its own reply is complete it wakes another to read on. So a single thread
+//! never changes hands, and nobody reads when nobody waits.
 
 use super::handshake::{Agreed, garbage};
 use super::patience::Patience;
@@ -101,8 +102,8 @@ impl Connection {
         self.state().broken.is_some()
     }
 
-    /// Sends a request with its payload and waits for the reply; the data of a read goes into `buf`, which is as long as
-    /// the request says. The cookie is chosen here.
+    /// Sends a request with its payload and waits for the reply; the data of a read goes into
+    /// `buf`, which is as long as the request says. The cookie is chosen here.
     pub(super) fn ask(&self, mut request: Request, payload: &[u8], buf: &mut [u8]) -> Result<Reply, Trouble> {
         request.cookie = self.register(request)?;
         if let Err(trouble) = self.send(&request, payload) {
@@ -132,7 +133,8 @@ impl Connection {
 
     fn register(&self, request: Request) -> Result<u64, Trouble> {
         let mut state = self.state();
-        // An idle connection is asked whether it is still there: a write that has left cannot be sent again.
+        // An idle connection is asked whether it is still there: a
+        // write that has left cannot be sent again.
         if state.broken.is_none() && state.waiting.is_empty() && self.transport.has_ended() {
             state.broken = Some((io::ErrorKind::UnexpectedEof, "the server hung up".to_owned()));
         }

@@ -27,7 +27,8 @@ impl Dialer {
         Ok(Self { uri: anchored(uri)?, tls, options, sign })
     }
 
-    /// Looks the host up, connects and goes through the handshake; `limit` is for everything together.
+    /// Looks the host up, connects and goes through the handshake;
+    /// `limit` is for everything together.
     pub(super) fn dial(&self, limit: Duration) -> io::Result<Connection> {
         let patience = Patience::new(Arc::clone(&self.sign));
         patience.begin(HANDSHAKE, 0, limit);

@@ -1,7 +1,8 @@
 //! The client's side of the handshake: fixed newstyle, with as much as the server offers.
 //!
-//! NetworkBlockDevice/nbd, doc/proto.md, "Fixed newstyle negotiation": STARTTLS where the URI asks for it, then extended
-//! headers or structured replies, the context "base:allocation", and GO with the block sizes.
+//! NetworkBlockDevice/nbd, doc/proto.md, "Fixed newstyle negotiation": STARTTLS where the
+//! URI asks for it, then extended headers or structured replies, the context
+//! "base:allocation", and GO with the block sizes.
 
 use super::transport::{Socket, Transport};
 use crate::nbd::protocol::handshake::{
@@ -82,7 +83,8 @@ fn greet(transport: &Transport) -> io::Result<()> {
     send(transport, &u32::from(answer).to_be_bytes(), &[])
 }
 
-/// STARTTLS. Nothing that was sent in the clear is believed afterwards: there is no buffer that could hold any.
+/// STARTTLS. Nothing that was sent in the clear is believed
+/// afterwards: there is no buffer that could hold any.
 fn encrypt(transport: Transport, tls: &tls::Client) -> io::Result<Transport> {
     let peer = Peer { transport: &transport };
     peer.ask(option::STARTTLS, &[])?;
@@ -235,7 +237,8 @@ impl Described {
         if size > i64::MAX as u64 {
             return Err(garbage("the export is longer than 2^63 bytes"));
         }
-        // "A client wanting maximum interoperability SHOULD constrain its requests to a minimum block size of 512".
+        // "A client wanting maximum interoperability SHOULD constrain its
+        // requests to a minimum block size of 512".
         let unsaid = if size.is_multiple_of(512) { 512 } else { 1 };
         let (block, longest) = self.blocks.unwrap_or((unsaid, MAX_PAYLOAD as u32));
         if !block.is_power_of_two() || block > LARGEST_BLOCK || longest < block {

@@ -1,9 +1,10 @@
-//! Whether it is still the same volume after a connection was lost: somebody may have put another one of the same size
-//! behind the address.
+//! Whether it is still the same volume after a connection was lost: somebody may have put
+//! another one of the same size behind the address.
 //!
-//! A volume with a LUKS header is known by it: LUKS1 by all that stands before the keyslots (specification 1.2.3, figure
-//! 1), LUKS2 by its UUID (specification 1.1, section 2.1); keyslots may be changed by others meanwhile. Without one it is
-//! some samples of the content that have to be the same. The client's own writes are followed.
+//! A volume with a LUKS header is known by it: LUKS1 by all that stands before the keyslots
+//! (specification 1.2.3, figure 1), LUKS2 by its UUID (specification 1.1, section 2.1); keyslots
+//! may be changed by others meanwhile. Without one it is some samples of the content that have to
+//! be the same. The client's own writes are followed.
 
 use super::connection::{Connection, Trouble};
 use super::handshake::Agreed;
@@ -24,7 +25,8 @@ struct Sample {
     bytes: Option<Vec<u8>>,
     /// How many of the client's own changes to it have not been answered.
     under_way: usize,
-    /// How many changes had been answered when the last one to this was: it may be lost until as many are flushed.
+    /// How many changes had been answered when the last one to this
+    /// was: it may be lost until as many are flushed.
     changed: u64,
 }
 

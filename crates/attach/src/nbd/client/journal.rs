@@ -1,7 +1,8 @@
 //! What a lost connection may have cost: writes that the server had acknowledged, but not flushed.
 //!
-//! A server that was restarted has forgotten what was in its memory, and would flush nothing without an error. So a flush
-//! succeeds only if every write since the one before went through connections that still stand.
+//! A server that was restarted has forgotten what was in its memory, and would flush
+//! nothing without an error. So a flush succeeds only if every write since the one
+//! before went through connections that still stand.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};

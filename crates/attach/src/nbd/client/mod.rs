@@ -1,22 +1,23 @@
 //! An NBD client: an export of any server as [`Storage`].
 //!
-//! NetworkBlockDevice/nbd, doc/proto.md. Many threads ask at the same time, over one connection or several
-//! ([`Options::connections`], where the server promises that they see each other's writes).
+//! NetworkBlockDevice/nbd, doc/proto.md. Many threads ask at the same time, over one connection or
+//! several ([`Options::connections`], where the server promises that they see each other's writes).
 //!
-//! **Blocks.** Requests are multiples of the server's smallest block, and no longer than its longest. A write of less
-//! reads, changes and writes back, alone on the export.
+//! **Blocks.** Requests are multiples of the server's smallest block, and no longer than its
+//! longest. A write of less reads, changes and writes back, alone on the export.
 //!
-//! **A connection that is lost** is made again for [`Options::reconnect`]. Reads are repeated. A write that was not
-//! acknowledged fails, and is not sent a second time: nobody knows whether the server has done it, and if it does so
-//! late, it overwrites what was written since. Another volume behind the same address is refused ([`identity`]). If there
-//! were writes that no flush had followed, every later write and flush fails, too: a server that was restarted has
-//! forgotten them, and would flush nothing without an error.
+//! **A connection that is lost** is made again for [`Options::reconnect`]. Reads are repeated. A
+//! write that was not acknowledged fails, and is not sent a second time: nobody knows whether the
+//! server has done it, and if it does so late, it overwrites what was written since. Another volume
+//! behind the same address is refused ([`identity`]). If there were writes that no flush had
+//! followed, every later write and flush fails, too: a server that was restarted has forgotten
+//! them, and would flush nothing without an error.
 //!
-//! **A server that is slow** is waited for as [`patience`] says. What was asked of one that fell silent is asked once more,
-//! over a new connection.
+//! **A server that is slow** is waited for as [`patience`] says. What was asked of one that fell
+//! silent is asked once more, over a new connection.
 //!
-//! **Nothing that a server says is believed** before it is held against the request ([`reply`]). A server that breaks the
-//! protocol's rules is one whose connection is lost.
+//! **Nothing that a server says is believed** before it is held against the request ([`reply`]). A
+//! server that breaks the protocol's rules is one whose connection is lost.
 
 mod connection;
 mod dial;
@@ -51,14 +52,15 @@ pub struct Options {
     pub handshake: Duration,
     /// How long the server may bring nothing, or next to nothing, while it has something to answer.
     pub timeout: Duration,
-    /// The same, if it is longer, while there are changes or a flush to answer: they may be much work, and cannot be asked
-    /// for again.
+    /// The same, if it is longer, while there are changes or a flush to answer: they may
+    /// be much work, and cannot be asked for again.
     pub changes: Duration,
     /// How long a lost connection is tried to be made again.
     pub reconnect: Duration,
     /// Whether a Unix socket must be listened on by this user, or root.
     pub own_user_only: bool,
-    /// Whether a connection that was made again has to lead to the same volume. A few reads at first tell which it is.
+    /// Whether a connection that was made again has to lead to the same
+    /// volume. A few reads at first tell which it is.
     pub recognise: bool,
     /// Told of a server that is waited for.
     pub tell: Tell,
@@ -98,8 +100,9 @@ impl Client {
     /// Connects to the export that `uri` names.
     ///
     /// # Errors
-    /// [`Error::NotFound`] without such a host, socket or export, [`Error::Permission`] where the server wants TLS or
-    /// refuses, [`Error::Refused`] for servers that break the protocol's rules, and what [`tls::Client`] says.
+    /// [`Error::NotFound`] without such a host, socket or export, [`Error::Permission`] where
+    /// the server wants TLS or refuses, [`Error::Refused`] for servers that break the
+    /// protocol's rules, and what [`tls::Client`] says.
     pub fn connect(uri: &Uri, options: Options) -> Result<Self> {
         let name = uri.tls_hostname.as_deref().or(match &uri.address {
             Address::Tcp { host, .. } => Some(host.as_str()),
@@ -360,7 +363,8 @@ fn first_data(extents: &[(u64, u64)], asked: &Range<u64>, from: u64) -> Option<R
     data
 }
 
-/// Where the extents end. A server describes at least a part of what was asked for, and may describe more.
+/// Where the extents end. A server describes at least a part of what
+/// was asked for, and may describe more.
 fn described(extents: &[(u64, u64)], asked: &Range<u64>) -> u64 {
     let lengths = extents.iter().map(|(length, _)| *length);
     lengths.fold(asked.start, u64::saturating_add).min(asked.end)
@@ -376,8 +380,8 @@ fn explain(uri: &Uri, error: io::Error) -> Error {
     }
 }
 
-/// TRIM, WRITE_ZEROES and BLOCK_STATUS about more take several requests: each has to end before the timeout, and
-/// compact headers hold 32 bits.
+/// TRIM, WRITE_ZEROES and BLOCK_STATUS about more take several requests: each has to end before
+/// the timeout, and compact headers hold 32 bits.
 const LONGEST_RANGE: u64 = 1 << 30;
 /// So many zeros are sent at once where the server cannot write them itself.
 const ZEROS: u64 = 1 << 20;

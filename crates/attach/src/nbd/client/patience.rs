@@ -1,13 +1,14 @@
 //! Until when a server is waited for.
 //!
-//! What is left of the time is computed before every receive and every send, from points in time: a byte now and then puts
-//! nothing off. There are two of them.
+//! What is left of the time is computed before every receive and every send, from points in time: a
+//! byte now and then puts nothing off. There are two of them.
 //!
-//! **The server has to get on**: a reply is complete, or [`PIECE`] bytes have come or gone. From one such moment to the next
-//! no more than a limit may pass.
+//! **The server has to get on**: a reply is complete, or [`PIECE`] bytes have come or gone. From
+//! one such moment to the next no more than a limit may pass.
 //!
-//! **Each request has to end**, after its limit and the time that everything under way takes on a line of [`SLOWEST`]: so
-//! a request that is passed over while others are answered is not waited for for ever. The handshake counts as one.
+//! **Each request has to end**, after its limit and the time that everything under way takes on
+//! a line of [`SLOWEST`]: so a request that is passed over while others are answered is not
+//! waited for for ever. The handshake counts as one.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,8 +70,8 @@ impl Patience {
         Arc::new(Self { sign, waits: Mutex::new(Waits::new(Instant::now())) })
     }
 
-    /// A request with so much data is sent; the server may be silent for `limit`. The longest limit of all requests
-    /// under way is that of each.
+    /// A request with so much data is sent; the server may be silent for `limit`. The longest limit
+    /// of all requests under way is that of each.
     pub(super) fn begin(&self, cookie: u64, payload: u64, limit: Duration) {
         self.waits().begin(Instant::now(), cookie, payload, limit);
     }
@@ -86,7 +87,8 @@ impl Patience {
         self.waits().note(Instant::now(), bytes);
     }
 
-    /// How long to wait before this is asked again. Tells the user when nothing has come for a while.
+    /// How long to wait before this is asked again. Tells the user
+    /// when nothing has come for a while.
     ///
     /// # Errors
     /// `TimedOut`: it has taken too long.
@@ -197,7 +199,8 @@ const SAYS_SO_AFTER: Duration = Duration::from_secs(5);
 /// The least that counts as getting on: 270 bytes a second of a minute. (A trickle is none.)
 const PIECE: usize = 16 << 10;
 
-/// Bytes a second of the slowest line that anybody has an export at: the longest read, of 32 MiB, may take half an hour.
+/// Bytes a second of the slowest line that anybody has an export at: the
+/// longest read, of 32 MiB, may take half an hour.
 const SLOWEST: u64 = 16 << 10;
 
 #[cfg(test)]

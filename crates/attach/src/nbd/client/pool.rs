@@ -1,5 +1,5 @@
-//! The connections of a client: as many as are busy, up to a limit, where the server can do with several; and a new one
-//! when one is lost.
+//! The connections of a client: as many as are busy, up to a limit, where the server can
+//! do with several; and a new one when one is lost.
 
 use super::Options;
 use super::connection::{Connection, Trouble};
@@ -61,9 +61,9 @@ impl Pool {
         &self.agreed
     }
 
-    /// Has a request answered. What only asks is asked again over a new connection when one is lost. What changes
-    /// something is sent again only if nothing of it had left: the server may do late what it was told first, and
-    /// would then overwrite what came after.
+    /// Has a request answered. What only asks is asked again over a new connection when one is
+    /// lost. What changes something is sent again only if nothing of it had left: the server may do
+    /// late what it was told first, and would then overwrite what came after.
     pub(super) fn ask(&self, request: Request, payload: &[u8], buf: &mut [u8]) -> io::Result<Reply> {
         let mut losses = 0;
         loop {

@@ -1,5 +1,6 @@
-//! What has arrived of a reply so far, and what may still come. Everything that a server sends is held against the request:
-//! no chunk lies outside it, none comes twice, and none is missing at the end.
+//! What has arrived of a reply so far, and what may still come. Everything
+//! that a server sends is held against the request: no chunk lies outside it,
+//! none comes twice, and none is missing at the end.
 
 use super::handshake::{garbage, words};
 use super::transport::Transport;

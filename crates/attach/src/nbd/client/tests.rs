@@ -158,8 +158,8 @@ fn silence_ends() {
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
-/// A server that is lost and made again with the same content is the same; with another it is refused, until the right
-/// one is back.
+/// A server that is lost and made again with the same content is the same; with
+/// another it is refused, until the right one is back.
 #[test]
 fn b22_another_volume_behind_the_address_is_refused() {
     let (content, hangs_up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(0)));
@@ -316,7 +316,8 @@ impl Fake {
     }
 }
 
-/// Runs `serve` for every connection to the URI. (A name in the abstract namespace leaves no file behind.)
+/// Runs `serve` for every connection to the URI. (A name in the
+/// abstract namespace leaves no file behind.)
 fn listen(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Uri {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! What carries a client's connection: a TCP or Unix socket, with TLS over it where that was agreed upon.
+//! What carries a client's connection: a TCP or Unix socket, with TLS
+//! over it where that was agreed upon.
 
 use super::patience::Patience;
 use crate::local::peer;
@@ -25,7 +26,8 @@ use std::time::Duration;
 pub(super) struct Socket {
     stream: Stream,
     patience: Arc<Patience>,
-    /// The timeout of receives that the kernel knows, in microseconds: it is told again only when that has changed.
+    /// The timeout of receives that the kernel knows, in microseconds:
+    /// it is told again only when that has changed.
     armed: AtomicU64,
 }
 
@@ -125,8 +127,9 @@ impl Write for &Socket {
         self.write_vectored(&[IoSlice::new(buf)])
     }
 
-    /// Without the signal that a broken connection would mean to programs that did not ask for none. (And without waiting
-    /// in the kernel, where a server that takes a little now and then could keep it.)
+    /// Without the signal that a broken connection would mean to programs that did
+    /// not ask for none. (And without waiting in the kernel, where a server that
+    /// takes a little now and then could keep it.)
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         loop {
@@ -190,7 +193,8 @@ impl Transport {
         Ok(())
     }
 
-    /// Sends `header` and `payload`. `sent` tells after a failure whether any byte may have arrived.
+    /// Sends `header` and `payload`. `sent` tells after a failure
+    /// whether any byte may have arrived.
     pub(super) fn send(&self, header: &[u8], payload: &[u8], sent: &mut bool) -> io::Result<()> {
         let mut pieces = [IoSlice::new(header), IoSlice::new(payload)];
         let mut pieces = &mut pieces[..];

@@ -1,4 +1,5 @@
-//! "Error values": how a server names a failure. The numbers are Linux's, and the protocol's own elsewhere.
+//! "Error values": how a server names a failure. The numbers are
+//! Linux's, and the protocol's own elsewhere.
 
 use std::fmt;
 use std::io;

@@ -192,8 +192,8 @@ impl OptionReply {
     }
 }
 
-/// Splits a string that stands behind its 32-bit length off the front of an option's data. `None` when the data ends
-/// before, or the string is too long or no UTF-8.
+/// Splits a string that stands behind its 32-bit length off the front of an option's data. `None`
+/// when the data ends before, or the string is too long or no UTF-8.
 pub fn take_string<'a>(data: &mut &'a [u8]) -> Option<&'a str> {
     let length = usize::try_from(take_u32(data)?).ok()?;
     if length > LONGEST_STRING {

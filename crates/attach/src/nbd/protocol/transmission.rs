@@ -145,7 +145,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads the header from the front of `bytes`; `None` when they are too few or the magic number is wrong.
+    /// Reads the header from the front of `bytes`; `None` when they
+    /// are too few or the magic number is wrong.
     pub fn parse(headers: Headers, mut bytes: &[u8]) -> Option<Self> {
         let bytes = &mut bytes;
         let extended = headers == Headers::Extended;
@@ -182,7 +183,8 @@ impl Request {
         self.flags & flag != 0
     }
 
-    /// How many bytes of payload follow the header: of a write, and with extended headers of whatever says so.
+    /// How many bytes of payload follow the header: of a write, and
+    /// with extended headers of whatever says so.
     pub fn payload(&self, headers: Headers) -> u64 {
         let says_so = headers == Headers::Extended && self.has(command_flags::PAYLOAD_LEN);
         if self.kind == command::WRITE || says_so { self.length } else { 0 }
@@ -219,7 +221,8 @@ pub struct Chunk {
 }
 
 impl Reply {
-    /// How many bytes [`Reply::parse`] wants, told from the first four; `None` when no reply may begin like this.
+    /// How many bytes [`Reply::parse`] wants, told from the first
+    /// four; `None` when no reply may begin like this.
     pub fn size(headers: Headers, magic: [u8; 4]) -> Option<usize> {
         match (u32::from_be_bytes(magic), headers) {
             (SIMPLE_REPLY_MAGIC, Headers::Simple | Headers::Structured) => Some(SIMPLE_REPLY_SIZE),
@@ -230,7 +233,8 @@ impl Reply {
         }
     }
 
-    /// Reads the header from the front of `bytes`; `None` when they are too few or no reply may begin like this.
+    /// Reads the header from the front of `bytes`; `None` when they
+    /// are too few or no reply may begin like this.
     pub fn parse(headers: Headers, mut bytes: &[u8]) -> Option<Self> {
         Self::size(headers, *bytes.first_chunk()?)?;
         let bytes = &mut bytes;

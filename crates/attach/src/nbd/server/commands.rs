@@ -9,7 +9,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 impl Connection<'_> {
-    /// Answers a request. What a storage says is the client's business; an error here ends the connection.
+    /// Answers a request. What a storage says is the client's
+    /// business; an error here ends the connection.
     pub(super) fn perform(
         &self,
         request: &Request,
@@ -108,8 +109,8 @@ impl Connection<'_> {
         if request.has(command_flags::FUA) { storage.flush() } else { Ok(()) }
     }
 
-    /// The lengths and states of what lies in the request's range, from its start on. A hole was never written; of an
-    /// encrypted volume it reads as noise, not as zeros.
+    /// The lengths and states of what lies in the request's range, from its start on. A hole was
+    /// never written; of an encrypted volume it reads as noise, not as zeros.
     fn block_status(&self, request: &Request) -> io::Result<Vec<(u64, u32)>> {
         let most = if request.has(command_flags::REQ_ONE) { 1 } else { MOST_EXTENTS };
         let end = request.offset + request.length;

@@ -1,10 +1,11 @@
 //! The transmission phase of one connection: leader and followers.
 //!
-//! One thread leads: it alone receives. Small requests it answers itself, a batch at a time, while what it has received
-//! lasts: no other thread is woken and a batch costs two system calls. When a request is worth a core of its own, or the
-//! storage keeps its callers waiting, the leader takes the request and its payload and leaves the lead to a follower. So
-//! the data of a request stays on one thread from the storage to the socket, and there are never more threads than ever
-//! had something to do.
+//! One thread leads: it alone receives. Small requests it answers itself, a batch at a time,
+//! while what it has received lasts: no other thread is woken and a batch costs two system
+//! calls. When a request is worth a core of its own, or the storage keeps its callers
+//! waiting, the leader takes the request and its payload and leaves the lead to a follower.
+//! So the data of a request stays on one thread from the storage to the socket, and there are
+//! never more threads than ever had something to do.
 
 use super::deadline::Limits;
 use super::handshake::Agreed;
@@ -101,7 +102,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers requests, until one is taken along while another thread gets the lead, or the client goes.
+    /// Answers requests, until one is taken along while another
+    /// thread gets the lead, or the client goes.
     fn lead<'s>(
         &'s self,
         mut requests: MutexGuard<'s, Requests<'a>>,
@@ -131,7 +133,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers `request`, and those that have come in with it, as long as they are small; returns the first that is not.
+    /// Answers `request`, and those that have come in with it, as long as
+    /// they are small; returns the first that is not.
     fn answer_small(
         &self,
         first: Request,

@@ -1,6 +1,7 @@
 //! Times by which a client has to be done: with the handshake, with a message, with doing nothing.
 //!
-//! They are points in time, and not limits on single receives: a byte now and then does not put them off.
+//! They are points in time, and not limits on single receives: a byte
+//! now and then does not put them off.
 
 use super::Socket;
 use std::io;

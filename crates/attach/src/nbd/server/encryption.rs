@@ -1,4 +1,5 @@
-//! Who has to begin TLS before it learns or gets anything, and whom a server in the clear would be open to.
+//! Who has to begin TLS before it learns or gets anything, and whom a
+//! server in the clear would be open to.
 
 use super::Socket;
 use std::io::{self, Read, Write};
@@ -33,7 +34,8 @@ pub trait StartTls: Send + Sync {
 }
 
 impl Encryption {
-    /// Whether a client that goes without gets nothing. To be asked for a certificate and not to answer is to go without.
+    /// Whether a client that goes without gets nothing. To be asked for a
+    /// certificate and not to answer is to go without.
     pub fn is_required(&self) -> bool {
         match self {
             Self::Off => false,

@@ -1,7 +1,9 @@
-//! The server's side of the handshake: doc/proto.md, "Fixed newstyle negotiation" and "Option types".
+//! The server's side of the handshake: doc/proto.md, "Fixed newstyle
+//! negotiation" and "Option types".
 //!
-//! A client that breaks a rule which the document lets a server answer gets the answer and may go on; others lose the
-//! connection. All of it has to end within a time limit, however slowly the bytes come.
+//! A client that breaks a rule which the document lets a server answer gets the
+//! answer and may go on; others lose the connection. All of it has to end
+//! within a time limit, however slowly the bytes come.
 
 use super::transport::{Incoming, Outgoing};
 use super::{Seat, Server, Socket};
@@ -166,8 +168,8 @@ impl<'a> Handshake<'a, '_> {
         }
     }
 
-    /// The data of an option; `None` when it is longer than any could be, and was thrown away. No memory is taken for
-    /// what is only announced.
+    /// The data of an option; `None` when it is longer than any could be, and was thrown away. No
+    /// memory is taken for what is only announced.
     fn data(&mut self, length: u32) -> io::Result<Option<Vec<u8>>> {
         let (mut data, mut piece) = (Vec::new(), [0; 4096]);
         let mut left = length as usize;
@@ -343,7 +345,8 @@ fn parse_contexts(mut data: &[u8]) -> Option<(&str, Vec<&str>)> {
     rest.is_empty().then_some((name, queries))
 }
 
-/// "Block size constraints": any byte may be asked for; whole encryption sectors, and pages of memory, are cheaper.
+/// "Block size constraints": any byte may be asked for; whole
+/// encryption sectors, and pages of memory, are cheaper.
 fn block_sizes(export: &Export) -> Vec<u8> {
     let preferred = export.storage.unit().clamp(4096, 64 << 10).next_power_of_two() as u32;
     [1, preferred, MAX_PAYLOAD as u32].into_iter().flat_map(u32::to_be_bytes).collect()

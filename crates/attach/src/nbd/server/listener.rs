@@ -58,7 +58,8 @@ impl Listening {
         let fd =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
                 .map_err(|e| at(e.into()))?;
-        // The node gets the socket's own mode (Linux, net/unix/af_unix.c): nobody else can ever connect.
+        // The node gets the socket's own mode (Linux,
+        // net/unix/af_unix.c): nobody else can ever connect.
         let private = Mode::RUSR | Mode::WUSR;
         rustix::fs::fchmod(&fd, private).map_err(|e| at(e.into()))?;
         let address = SocketAddrUnix::new(path).map_err(|e| at(e.into()))?;
@@ -134,8 +135,8 @@ impl Door for Listening {
         }
     }
 
-    /// Clients that do not take their answers are cut off after some seconds. A storage that does not answer is waited for
-    /// while something may be unwritten.
+    /// Clients that do not take their answers are cut off after some seconds. A storage that does
+    /// not answer is waited for while something may be unwritten.
     fn stop(&self) -> Result<()> {
         let shared = &*self.shared;
         if shared.stopping.swap(true, Ordering::SeqCst) {
@@ -166,7 +167,8 @@ impl Shared {
         }
     }
 
-    /// Gives a connection its thread. While strangers crowd in, each gets a moment, and the others wait to be accepted.
+    /// Gives a connection its thread. While strangers crowd in, each gets a
+    /// moment, and the others wait to be accepted.
     fn admit(self: &Arc<Self>, socket: Socket, origin: Origin) {
         if self.server.options.own_user_only && peer::check(&socket).is_err() {
             return;
@@ -210,8 +212,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Returns when all connections have ended: what has come in is answered. A storage that does not answer is waited
-    /// for only if something would be lost.
+    /// Returns when all connections have ended: what has come in is answered. A storage that does
+    /// not answer is waited for only if something would be lost.
     fn end_connections(&self) {
         let deadline = Instant::now() + GRACE;
         self.state().connections.values().for_each(Socket::end_input);

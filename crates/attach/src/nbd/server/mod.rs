@@ -1,8 +1,9 @@
 //! An NBD server: any number of exports to any number of clients.
 //!
-//! NetworkBlockDevice/nbd, doc/proto.md. Each connection has a thread of its own, and more when its requests are worth
-//! spreading over the cores: see [`connection`]. Clients are not trusted: what they send is bounded in size and time, and one
-//! that breaks the protocol loses its connection and nothing else.
+//! NetworkBlockDevice/nbd, doc/proto.md. Each connection has a thread of its own, and more
+//! when its requests are worth spreading over the cores: see [`connection`]. Clients are
+//! not trusted: what they send is bounded in size and time, and one that breaks the
+//! protocol loses its connection and nothing else.
 
 mod commands;
 mod connection;
@@ -50,8 +51,8 @@ pub struct Server {
 /// What a server allows.
 #[derive(Clone)]
 pub struct Options {
-    /// The most threads that work for one connection. More than there are cores are used only while the storage lets its
-    /// callers wait.
+    /// The most threads that work for one connection. More than there are cores are used
+    /// only while the storage lets its callers wait.
     pub threads: usize,
     /// The most clients at a time; further ones are told so.
     pub connections: usize,
@@ -59,8 +60,8 @@ pub struct Options {
     pub handshake: Duration,
     /// After how long without a request a network's client is dropped; `None` for never.
     pub idle: Option<Duration>,
-    /// How long a network's client may take to send the rest of a request, besides the time that its length takes on a
-    /// line of a megabit a second.
+    /// How long a network's client may take to send the rest of a request, besides the time that
+    /// its length takes on a line of a megabit a second.
     pub request: Duration,
     /// The same for taking a reply.
     pub reply: Duration,
@@ -97,13 +98,15 @@ impl Options {
 }
 
 impl Server {
-    /// Serves `exports`, whose names differ. A client that names none gets the one without a name, or the only one.
+    /// Serves `exports`, whose names differ. A client that names none
+    /// gets the one without a name, or the only one.
     pub fn new(exports: Vec<Export>, options: Options) -> Arc<Self> {
         let (seats, spaces) = (AtomicUsize::new(0), Spaces::default());
         Arc::new(Self { exports, options, seats, spaces, patience: Patience::new() })
     }
 
-    /// Listens on a Unix socket that only its owner may connect to. A socket that nobody listens on any more is replaced.
+    /// Listens on a Unix socket that only its owner may connect to. A socket
+    /// that nobody listens on any more is replaced.
     ///
     /// # Errors
     /// [`Error::Busy`](crate::Error::Busy) when somebody listens there, or something else is there;
@@ -112,11 +115,12 @@ impl Server {
         Listening::unix(Arc::clone(self), path)
     }
 
-    /// Listens on the first of these addresses that can be; port 0 takes a free one, which [`Door::place`](crate::Door::place) then tells.
+    /// Listens on the first of these addresses that can be; port 0 takes a free one, which
+    /// [`Door::place`](crate::Door::place) then tells.
     ///
     /// # Errors
-    /// The address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when strangers could connect in the
-    /// clear and [`Options::insecure_network`] does not allow it.
+    /// The address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when strangers
+    /// could connect in the clear and [`Options::insecure_network`] does not allow it.
     pub fn tcp(self: &Arc<Self>, addresses: &[SocketAddr]) -> Result<Listening> {
         Listening::tcp(Arc::clone(self), addresses)
     }
@@ -129,7 +133,8 @@ impl Server {
         self.serve_until(&socket.into(), &AtomicBool::new(false), || ())
     }
 
-    /// As [`Server::serve`]; once `stopping` is set, requests are refused. `agreed` runs when the handshake is over.
+    /// As [`Server::serve`]; once `stopping` is set, requests are
+    /// refused. `agreed` runs when the handshake is over.
     fn serve_until(&self, socket: &Socket, stopping: &AtomicBool, agreed: impl FnOnce()) -> io::Result<()> {
         socket.tune();
         let Some(chosen) = handshake::shake_hands(self, socket, stopping)? else { return Ok(()) };

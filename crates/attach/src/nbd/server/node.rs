@@ -1,5 +1,5 @@
-//! A socket's node in the file system: it is known by its device and inode in an open directory, so that whatever lies
-//! at its path later is not taken for it.
+//! A socket's node in the file system: it is known by its device and inode in an open directory, so
+//! that whatever lies at its path later is not taken for it.
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat, unlinkat};
 use std::ffi::OsString;
@@ -40,8 +40,8 @@ impl Node {
         same.then(|| Mode::from_raw_mode(stat.st_mode))
     }
 
-    /// Takes it away, unless something else lies there now. (A bound socket keeps its inode, so that no other gets its
-    /// number while somebody listens.)
+    /// Takes it away, unless something else lies there now. (A bound socket keeps its inode, so
+    /// that no other gets its number while somebody listens.)
     pub(super) fn remove(&self) -> io::Result<()> {
         if self.mode().is_none() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! Writes of the same bytes take effect in the order in which the client sent them, on whichever threads they run.
+//! Writes of the same bytes take effect in the order in which the
+//! client sent them, on whichever threads they run.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Takes a place in the order; called in the order in which requests came in. `number` differs from that of all others.
+    /// Takes a place in the order; called in the order in which requests came
+    /// in. `number` differs from that of all others.
     pub(super) fn enter(&self, number: u64, range: Range<u64>) -> Turn<'_> {
         self.under_way().push((number, range));
         Turn { order: self, number }

@@ -1,8 +1,9 @@
-//! Whether the storage answers at once, as a page cache does, or lets its callers wait, as disks do.
+//! Whether the storage answers at once, as a page cache does, or lets
+//! its callers wait, as disks do.
 //!
-//! Only then are there more threads than cores, and small requests are answered side by side instead of one after another.
-//! A thread that was late may have lost its core to somebody else; the kernel knows whether it slept (getrusage(2),
-//! `ru_nvcsw`), and is asked while there is doubt.
+//! Only then are there more threads than cores, and small requests are answered side by side
+//! instead of one after another. A thread that was late may have lost its core to somebody else;
+//! the kernel knows whether it slept (getrusage(2), `ru_nvcsw`), and is asked while there is doubt.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -95,11 +96,12 @@ fn times_slept() -> Option<i64> {
     getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.voluntary_context_switches())
 }
 
-/// What a request may take besides a nanosecond a byte. (A 4 KiB read out of the page cache takes 1 µs, the fastest
-/// disks 10 µs.)
+/// What a request may take besides a nanosecond a byte. (A 4 KiB read out of the
+/// page cache takes 1 µs, the fastest disks 10 µs.)
 const AT_ONCE: Duration = Duration::from_micros(20);
 
-/// A late answer weighs more than one in time: a few of them are enough, and a few in a hundred keep it so.
+/// A late answer weighs more than one in time: a few of them are
+/// enough, and a few in a hundred keep it so.
 const UP: u32 = 16;
 const DOWN: u32 = 1;
 const DOUBT: u32 = 8;

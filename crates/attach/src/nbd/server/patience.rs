@@ -1,9 +1,10 @@
 //! Waiting for a client without sleeping, for a moment.
 //!
-//! A client that sends its next request some microseconds after an answer is kept waiting for longer than that when a
-//! sleeping thread has to be woken for it, and pays for the waking. So a thread that was lately answered at once looks
-//! again and again for a while, as long as few do that at a time. Where other programs want the core meanwhile, it would
-//! lose it for longer than a waking takes: then threads sleep, and it is tried again later.
+//! A client that sends its next request some microseconds after an answer is kept waiting for
+//! longer than that when a sleeping thread has to be woken for it, and pays for the waking. So a
+//! thread that was lately answered at once looks again and again for a while, as long as few do
+//! that at a time. Where other programs want the core meanwhile, it would lose it for longer than a
+//! waking takes: then threads sleep, and it is tried again later.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -19,7 +20,8 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// For this machine: half of the cores are left to clients, and a single one to whoever has work.
+    /// For this machine: half of the cores are left to clients, and a
+    /// single one to whoever has work.
     pub(super) fn new() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self { awake: AtomicUsize::new(0), most: cores / 2, rest: AtomicU32::new(0) }
@@ -77,8 +79,9 @@ impl Eagerness {
     }
 }
 
-/// Longer gaps between requests are slept through. A client that was itself woken on an idle core of a virtual machine is
-/// back after 50 µs; the kernel's own idle loop waits as long there (guest_halt_poll_ns of Linux, 200 µs).
+/// Longer gaps between requests are slept through. A client that was itself woken on an
+/// idle core of a virtual machine is back after 50 µs; the kernel's own idle loop waits as
+/// long there (guest_halt_poll_ns of Linux, 200 µs).
 const MOMENT: Duration = Duration::from_micros(200);
 
 /// Who has looked for so long has lost its core meanwhile.

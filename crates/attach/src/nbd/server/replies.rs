@@ -1,6 +1,7 @@
-//! What a client gets in the transmission phase: replies are gathered and sent together, their data from where it was
-//! decrypted. Only complete replies, and complete chunks of one, can be gathered; a simple reply that is too long for
-//! that holds the [`Wire`] from its first byte to its last ([`reads`]).
+//! What a client gets in the transmission phase: replies are gathered and sent
+//! together, their data from where it was decrypted. Only complete replies, and
+//! complete chunks of one, can be gathered; a simple reply that is too long for that
+//! holds the [`Wire`] from its first byte to its last ([`reads`]).
 
 mod reads;
 mod space;
@@ -43,8 +44,8 @@ impl<'a> Replies<'a> {
         self.parts.len() >= MOST_PARTS || self.used >= BATCH
     }
 
-    /// Where a payload, or data, of at most [`MAX_PAYLOAD`](crate::nbd::protocol::MAX_PAYLOAD) bytes is prepared; what is
-    /// gathered goes first if there is no room.
+    /// Where a payload, or data, of at most [`MAX_PAYLOAD`](crate::nbd::protocol::MAX_PAYLOAD)
+    /// bytes is prepared; what is gathered goes first if there is no room.
     ///
     /// # Errors
     /// The connection broke.

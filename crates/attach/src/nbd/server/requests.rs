@@ -1,5 +1,6 @@
-//! What a client sends in the transmission phase, through a buffer: one receive fetches many small requests, whose
-//! payloads are worked on where they lie; large payloads go straight to where they are worked on.
+//! What a client sends in the transmission phase, through a buffer: one receive
+//! fetches many small requests, whose payloads are worked on where they lie; large
+//! payloads go straight to where they are worked on.
 
 use super::deadline::Limits;
 use super::patience::{Eagerness, Patience};

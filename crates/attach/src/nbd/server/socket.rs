@@ -124,8 +124,8 @@ impl Socket {
         &self.deadlines.stay
     }
 
-    /// Asks for what a busy connection wants: room for a few large messages; over TCP, answers that leave at once and an
-    /// end for peers that are gone. What the kernel refuses is done without.
+    /// Asks for what a busy connection wants: room for a few large messages; over TCP, answers that
+    /// leave at once and an end for peers that are gone. What the kernel refuses is done without.
     pub(super) fn tune(&self) {
         if self.is_tcp {
             let _ = sockopt::set_tcp_nodelay(&*self.fd, true);
@@ -192,8 +192,10 @@ impl Write for Socket {
 /// IOV_MAX of Linux (uapi/linux/uio.h).
 const MOST_BUFFERS: usize = 1024;
 
-/// After so much silence a network's client is asked whether it is still there, and six times as often from then on.
+/// After so much silence a network's client is asked whether it is
+/// still there, and six times as often from then on.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// What a Unix socket may hold of each direction, in bytes; the kernel takes less where net.core.wmem_max is less.
+/// What a Unix socket may hold of each direction, in bytes; the
+/// kernel takes less where net.core.wmem_max is less.
 const BUFFER: usize = 2 << 20;

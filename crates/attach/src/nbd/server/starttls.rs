@@ -1,4 +1,5 @@
-//! [`tls::Server`] for the connections of an NBD server: a half of the encrypted stream for each of its threads.
+//! [`tls::Server`] for the connections of an NBD server: a half of
+//! the encrypted stream for each of its threads.
 
 use super::{Halves, Socket, StartTls};
 use crate::tls;

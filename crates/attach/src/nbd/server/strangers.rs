@@ -1,11 +1,13 @@
-//! Connections whose clients have not chosen an export yet, and may be anybody: there are few of them, and few from one
-//! place. Who comes when there are too many takes the place of the one that has had the most time.
+//! Connections whose clients have not chosen an export yet, and may be anybody: there
+//! are few of them, and few from one place. Who comes when there are too many takes
+//! the place of the one that has had the most time.
 //!
-//! That one is told so where the protocol lets a server speak (doc/proto.md, "Termination of the session during option
-//! haggling": "error inbound options until the client gets the hint that it is unwelcome"): to each option that it has
-//! under way, or sends within [`LAST_WORD`], the answer is NBD_REP_ERR_SHUTDOWN, which asks it to leave. No other reply may
-//! be sent without an option to reply to, so one that says nothing, and one in the middle of TLS, is only disconnected; so
-//! is one that names its export by NBD_OPT_EXPORT_NAME, which has no reply for errors.
+//! That one is told so where the protocol lets a server speak (doc/proto.md, "Termination of the
+//! session during option haggling": "error inbound options until the client gets the hint that it
+//! is unwelcome"): to each option that it has under way, or sends within [`LAST_WORD`], the answer
+//! is NBD_REP_ERR_SHUTDOWN, which asks it to leave. No other reply may be sent without an option to
+//! reply to, so one that says nothing, and one in the middle of TLS, is only disconnected; so is
+//! one that names its export by NBD_OPT_EXPORT_NAME, which has no reply for errors.
 
 use super::deadline::Deadline;
 use std::io;
@@ -13,8 +15,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Where a connection comes from, as far as it counts together with others: an IPv4 address, an IPv6 network of 64
-/// bits (whoever has one address of it has all), or this machine's Unix sockets.
+/// Where a connection comes from, as far as it counts together with others: an IPv4 address, an
+/// IPv6 network of 64 bits (whoever has one address of it has all), or this machine's Unix sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Local,
@@ -95,7 +97,8 @@ impl Stay {
         self.is_stranger.store(is_stranger, Ordering::Relaxed);
     }
 
-    /// It has to make room. (If it chooses an export at this very moment, it is no stranger, and stays.)
+    /// It has to make room. (If it chooses an export at this very
+    /// moment, it is no stranger, and stays.)
     pub(super) fn cut_short(&self) {
         self.ends.set(Some(Instant::now() + LAST_WORD));
     }
@@ -104,7 +107,8 @@ impl Stay {
         !matches!(self.ends.left(), Ok(None))
     }
 
-    /// How long to wait before this is asked again: what is left until `deadline`, at most. `None` for ever.
+    /// How long to wait before this is asked again: what is left
+    /// until `deadline`, at most. `None` for ever.
     ///
     /// # Errors
     /// Nothing is left.
@@ -125,8 +129,8 @@ const MOST_OF_ONE: usize = 32;
 /// Nobody is sent away earlier: a handshake takes some round trips.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 
-/// What one that is sent away has left to be told so. Since so many come in no less than [`LEAST_TIME`], there are never
-/// more of these than of those.
+/// What one that is sent away has left to be told so. Since so many come in no less than
+/// [`LEAST_TIME`], there are never more of these than of those.
 const LAST_WORD: Duration = LEAST_TIME;
 
 /// How often a thread that waits for a stranger looks whether it has to make room.

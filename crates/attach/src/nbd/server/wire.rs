@@ -1,6 +1,7 @@
-//! The outgoing side of a connection that many threads answer on. A message goes whole or is the last thing that goes: no
-//! method here sends a part of one while others could send theirs, and after one that was left unfinished nothing
-//! follows, since a client would take it for the missing bytes.
+//! The outgoing side of a connection that many threads answer on. A message goes
+//! whole or is the last thing that goes: no method here sends a part of one while
+//! others could send theirs, and after one that was left unfinished nothing follows,
+//! since a client would take it for the missing bytes.
 
 use super::deadline::Limits;
 use super::transport::Outgoing;
@@ -32,7 +33,8 @@ impl Wire {
         line.send(messages)
     }
 
-    /// Sends the head of a message of which `left` bytes more are to come. Whoever else wants to send waits for them.
+    /// Sends the head of a message of which `left` bytes more are to come.
+    /// Whoever else wants to send waits for them.
     ///
     /// # Errors
     /// As [`Wire::send`].

@@ -1,4 +1,5 @@
-//! A cipher specification as GRUB reads it: modes and IVs by their beginnings (disk/cryptodisk.c, grub_cryptodisk_setcipher), keys
+//! A cipher specification as GRUB reads it: modes and IVs by their beginnings
+//! (disk/cryptodisk.c, grub_cryptodisk_setcipher), keys
 //! (grub_cryptodisk_setkey) and sectors (grub_cryptodisk_endecrypt).
 
 use super::{Version, names};

@@ -8,7 +8,8 @@ pub struct Disk<'a> {
 }
 
 impl<'a> Disk<'a> {
-    /// `read` gives so many bytes from an offset of the header on, or nothing when there are fewer; `len` is the data's device's.
+    /// `read` gives so many bytes from an offset of the header on, or nothing when
+    /// there are fewer; `len` is the data's device's.
     pub fn new(read: &'a dyn Fn(u64, usize) -> Option<Vec<u8>>, len: u64) -> Self {
         Self { read, len }
     }

@@ -1,12 +1,13 @@
-//! What an installed GRUB says of itself: its version in `grub-install --version`, the modules in core.img, the `cryptomount` line of the
-//! configuration that is embedded or beside it.
+//! What an installed GRUB says of itself: its version in `grub-install --version`, the modules in
+//! core.img, the `cryptomount` line of the configuration that is embedded or beside it.
 //!
-//! core.img: the modules follow each other as ELF files, plain in EFI images, packed on i386-pc; each ELF file names itself in its section
-//! `.modname`, a C string.
+//! core.img: the modules follow each other as ELF files, plain in EFI images, packed on i386-pc;
+//! each ELF file names itself in its section `.modname`, a C string.
 
 use std::io::Read;
 
-/// The modules in an image (EFI's grubx64.efi, i386-pc's core.img); empty when there are none to be seen.
+/// The modules in an image (EFI's grubx64.efi, i386-pc's core.img);
+/// empty when there are none to be seen.
 pub fn modules(image: &[u8]) -> Vec<String> {
     let unpacked = unpacked(image);
     let image = unpacked.as_deref().unwrap_or(image);
@@ -21,8 +22,9 @@ pub fn modules(image: &[u8]) -> Vec<String> {
     found
 }
 
-/// What i386-pc's core.img has packed. Behind its first sector stands the unpacker, which holds both lengths as little-endian numbers
-/// (startup_raw.S); the end of the image is raw LZMA of the parameters that util/mkimage.c writes. `None` for other images.
+/// What i386-pc's core.img has packed. Behind its first sector stands the unpacker, which holds
+/// both lengths as little-endian numbers (startup_raw.S); the end of the image is raw LZMA of the
+/// parameters that util/mkimage.c writes. `None` for other images.
 fn unpacked(core: &[u8]) -> Option<Vec<u8>> {
     let number = |at: usize| Some(u32::from_le_bytes(core.get(at..at + 4)?.try_into().ok()?));
     let (packed, len) = (number(SECTOR + 8)?, number(SECTOR + 12)?);

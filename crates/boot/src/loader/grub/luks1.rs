@@ -1,4 +1,5 @@
-//! LUKS1 as GRUB reads it: disk/luks.c. Hash and cipher are looked up before it asks; then every enabled keyslot is derived in turn.
+//! LUKS1 as GRUB reads it: disk/luks.c. Hash and cipher are looked up before it asks;
+//! then every enabled keyslot is derived in turn.
 //!
 //! Offsets are those of the LUKS1 specification 1.2.3, section 2.1.
 

@@ -1,5 +1,6 @@
-//! LUKS2 as GRUB reads it: disk/luks2.c. Both copies must have their magic, no checksum is looked at; keyslots are tried in the order of
-//! the JSON text; what fails in a keyslot sends GRUB to the next one, and at last it says "Invalid passphrase".
+//! LUKS2 as GRUB reads it: disk/luks2.c. Both copies must have their magic, no checksum is looked
+//! at; keyslots are tried in the order of the JSON text; what fails in a keyslot sends GRUB to the
+//! next one, and at last it says "Invalid passphrase".
 
 use super::cipher::{self, Reading};
 use super::disk::{Disk, number};

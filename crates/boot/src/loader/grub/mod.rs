@@ -1,4 +1,5 @@
-//! GRUB's cryptodisk: will it find a volume, which keyslots will it open, what does it do on the way, and what will it say.
+//! GRUB's cryptodisk: will it find a volume, which keyslots will it open,
+//! what does it do on the way, and what will it say.
 //!
 //! ```text
 //! version   the releases that differ
@@ -130,7 +131,8 @@ impl Judgement {
         }
     }
 
-    /// Everything that GRUB computes until this keyslot has opened: those before it are tried first.
+    /// Everything that GRUB computes until this keyslot has opened:
+    /// those before it are tried first.
     pub fn works_until(&self, number: u64) -> Vec<&Work> {
         let end =
             self.slots.iter().position(|slot| slot.number == number).map_or(self.slots.len(), |at| at + 1);

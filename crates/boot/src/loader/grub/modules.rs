@@ -1,5 +1,6 @@
-//! Modules that GRUB needs before it can read this volume: grub-install embeds by the device mapper's table, in which no hash of a keyslot
-//! stands; what is missing then is looked for on the volume that they should open.
+//! Modules that GRUB needs before it can read this volume: grub-install embeds by the
+//! device mapper's table, in which no hash of a keyslot stands; what is missing then is
+//! looked for on the volume that they should open.
 
 use super::{Version, cipher, names};
 

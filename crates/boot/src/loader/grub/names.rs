@@ -1,7 +1,8 @@
 //! Hashes and ciphers by the names that GRUB looks them up by, and the modules that hold them.
 //!
-//! grub-core/lib/libgcrypt-grub/cipher/crypto.lst of each release; names are compared without regard to case
-//! (lib/crypto.c, grub_crypto_lookup_md_by_name and grub_crypto_lookup_cipher_by_name).
+//! grub-core/lib/libgcrypt-grub/cipher/crypto.lst of each release; names are
+//! compared without regard to case (lib/crypto.c,
+//! grub_crypto_lookup_md_by_name and grub_crypto_lookup_cipher_by_name).
 
 use super::Version;
 

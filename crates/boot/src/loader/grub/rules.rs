@@ -1,5 +1,5 @@
-//! Every rule by which the oracle judges, each with the place in GRUB's sources that it was read from. `./dev test oracle` confronts
-//! them with the real GRUB; each names who shows it.
+//! Every rule by which the oracle judges, each with the place in GRUB's sources that it was read
+//! from. `./dev test oracle` confronts them with the real GRUB; each names who shows it.
 
 use super::Version;
 use std::fmt;
@@ -22,7 +22,8 @@ pub struct Rule {
 pub enum Witness {
     /// In `grub-fstest`, which reads volumes with GRUB's own code.
     Fstest,
-    /// In GRUB on a machine: its prompt, keyboard, options and memory are not those of `grub-fstest`.
+    /// In GRUB on a machine: its prompt, keyboard, options and memory
+    /// are not those of `grub-fstest`.
     Machine,
     /// In `grub-install`, or nowhere but in its source.
     Source,

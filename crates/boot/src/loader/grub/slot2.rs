@@ -1,4 +1,5 @@
-//! A LUKS2 keyslot with its digest and segment, as disk/luks2.c's luks2_get_keyslot gathers them: in the order of the text, and any digest or
+//! A LUKS2 keyslot with its digest and segment, as disk/luks2.c's
+//! luks2_get_keyslot gathers them: in the order of the text, and any digest or
 //! segment on the way that cannot be read spoils the keyslot.
 
 use crate::unlock_time::Work;

@@ -1,4 +1,5 @@
-//! A passphrase on its way into GRUB: the keyboard that GRUB thinks it has, the prompt's letters and length, and key files.
+//! A passphrase on its way into GRUB: the keyboard that GRUB thinks it has,
+//! the prompt's letters and length, and key files.
 
 use super::rules::{self, Finding};
 use super::{Loader, Version};
@@ -24,7 +25,8 @@ impl Layout {
     }
 }
 
-/// What a passphrase that is typed at the prompt suffers; how many bytes it has and whether each letter stays, never the letters.
+/// What a passphrase that is typed at the prompt suffers; how many bytes it has
+/// and whether each letter stays, never the letters.
 pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec<Finding> {
     let mut findings = Vec::new();
     if passphrase.is_empty() && loader.version >= Version::V2_12 {
@@ -55,7 +57,8 @@ pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec
     findings
 }
 
-/// What a key file suffers of which so many bytes are named (`--keyfile-size`), or all of it: that may have any length.
+/// What a key file suffers of which so many bytes are named
+/// (`--keyfile-size`), or all of it: that may have any length.
 pub fn key_file(part: Option<u64>, loader: &Loader) -> Vec<Finding> {
     if loader.version < Version::V2_12 {
         return vec![rules::KEY_FILE_NONE.says("key files came with GRUB 2.12")];
@@ -86,8 +89,8 @@ const MOST: usize = 254;
 /// GRUB_CRYPTODISK_MAX_KEYFILE_SIZE.
 const MOST_KEYFILE_SIZE: u64 = 8192;
 
-/// From xkeyboard-config 2.35 (`xkbcli compile-keymap --layout …`): ASCII that no key types under both layouts, dead keys left out; the key
-/// beside the left shift types a backslash in GRUB.
+/// From xkeyboard-config 2.35 (`xkbcli compile-keymap --layout …`): ASCII that no key types under
+/// both layouts, dead keys left out; the key beside the left shift types a backslash in GRUB.
 #[rustfmt::skip]
 const LAYOUTS: &[Layout] = &[
     Layout { name: "us", differing: "" },

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A release of GRUB whose behaviour is known here. A distribution's own build may differ: Fedora's refuses Argon2.
+/// A release of GRUB whose behaviour is known here. A distribution's
+/// own build may differ: Fedora's refuses Argon2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Version {
@@ -15,8 +16,8 @@ impl Version {
     /// Those that are known, oldest first.
     pub const ALL: [Self; 3] = [Self::V2_06, Self::V2_12, Self::V2_14];
 
-    /// From "2.06", "grub-install (GRUB) 2.12-9+deb13u2" or a package's version: the newest known one that is not newer.
-    /// `None` before 2.06, and for what is no version.
+    /// From "2.06", "grub-install (GRUB) 2.12-9+deb13u2" or a package's version: the newest known
+    /// one that is not newer. `None` before 2.06, and for what is no version.
     pub fn parse(text: &str) -> Option<Self> {
         let start = text.find("2.")?;
         let digits: String = text[start + 2..].chars().take_while(char::is_ascii_digit).collect();

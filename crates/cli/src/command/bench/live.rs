@@ -1,4 +1,5 @@
-//! A run as it goes: rows into the results file, progress on the terminal, and whether somebody wants it to stop.
+//! A run as it goes: rows into the results file, progress on the
+//! terminal, and whether somebody wants it to stop.
 
 use crate::args::Args;
 use keyway_measure::results::{Growing, Machine};

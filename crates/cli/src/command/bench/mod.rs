@@ -1,7 +1,9 @@
-//! `bench`: measures ciphers and key derivation in memory, storage plain and encrypted, and compares what was measured.
+//! `bench`: measures ciphers and key derivation in memory, storage plain
+//! and encrypted, and compares what was measured.
 //!
-//! `options` is the table's options, `asked` makes a list of cases of them, `run` measures it while `live` watches, `disk` measures storage,
-//! `outputs` writes reports, `files` reads results and compares them.
+//! `options` is the table's options, `asked` makes a list of cases of them, `run`
+//! measures it while `live` watches, `disk` measures storage, `outputs` writes
+//! reports, `files` reads results and compares them.
 
 mod asked;
 mod disk;

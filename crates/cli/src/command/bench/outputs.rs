@@ -1,5 +1,5 @@
-//! Reports, to files or standard output. Files are made before anything is measured: a name that cannot be written shall not cost an
-//! hour.
+//! Reports, to files or standard output. Files are made before anything is measured: a name
+//! that cannot be written shall not cost an hour.
 
 use super::options;
 use crate::args::{Args, Opt, shared};

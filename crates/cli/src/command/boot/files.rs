@@ -13,7 +13,8 @@ use keyway_volume::storage::Readers;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// What goes into an image: read through here, so that nobody may read the image who may not read all of it.
+/// What goes into an image: read through here, so that nobody may
+/// read the image who may not read all of it.
 pub(super) struct Ingredients(Readers);
 
 impl Ingredients {
@@ -50,7 +51,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// The time for images, so that the same input gives the same bytes (<https://reproducible-builds.org/specs/source-date-epoch/>).
+/// The time for images, so that the same input gives the same bytes
+/// (<https://reproducible-builds.org/specs/source-date-epoch/>).
 pub(super) fn source_date() -> Result<u32> {
     let Some(text) = std::env::var_os("SOURCE_DATE_EPOCH") else { return Ok(0) };
     let seconds = text.to_str().and_then(|text| text.parse().ok());
@@ -77,7 +79,8 @@ impl Output {
         }
     }
 
-    /// Writes the image's beginning before the rest of it is known. The file has no name yet, so that nothing is there should the rest never come.
+    /// Writes the image's beginning before the rest of it is known. The file has no name yet, so
+    /// that nothing is there should the rest never come.
     pub(super) fn ahead(&mut self, beginning: &[u8]) -> Result<()> {
         let Self::File(file, written) = self else { return Ok(()) };
         let stored = file.file().write_at(beginning, 0).and_then(|()| file.file().flush());

@@ -1,4 +1,5 @@
-//! `boot uki`: a unified kernel image of a stub, a kernel, an initramfs and a command line; what is in one.
+//! `boot uki`: a unified kernel image of a stub, a kernel, an
+//! initramfs and a command line; what is in one.
 
 use super::files::{self, Ingredients, Output};
 use super::options::{DTB, KERNEL, LIST, RAMDISK, file, text};

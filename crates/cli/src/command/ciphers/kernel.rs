@@ -1,4 +1,5 @@
-//! What the running kernel has: dm-crypt, and the crypto API's algorithms, as `xray` finds them. Nothing is loaded by looking.
+//! What the running kernel has: dm-crypt, and the crypto API's algorithms, as
+//! `xray` finds them. Nothing is loaded by looking.
 
 use keyway_crypto::CipherSpec;
 use keyway_measure::kernel::modules::{Found, Inventory};
@@ -73,7 +74,8 @@ impl Kernel {
         self.find(name, false)
     }
 
-    /// What dm-crypt asks for of a specification, or all that has to come together for it. The driver, if one is in use.
+    /// What dm-crypt asks for of a specification, or all that has to come
+    /// together for it. The driver, if one is in use.
     pub(super) fn algorithm(&self, spec: &CipherSpec) -> (Presence, Option<&str>) {
         let drivers = self.registry.candidates(&Algorithm::of_spec(spec));
         if let Some(driver) = drivers.first() {

@@ -1,4 +1,5 @@
-//! `ciphers`: every cipher, mode and IV of dm-crypt, what goes together, why the rest cannot, and what runs it.
+//! `ciphers`: every cipher, mode and IV of dm-crypt, what goes
+//! together, why the rest cannot, and what runs it.
 //!
 //! `survey` gathers, `kernel` looks at the running kernel, `matrix`, `rows` and `json` show.
 

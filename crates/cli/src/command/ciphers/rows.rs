@@ -1,4 +1,5 @@
-//! Combinations one a line, the impossible ones by the rule that forbids them; and one combination in full.
+//! Combinations one a line, the impossible ones by the rule that
+//! forbids them; and one combination in full.
 
 use super::kernel::Presence;
 use super::survey::{Entry, Survey};

@@ -25,7 +25,8 @@ pub(super) struct Entry {
 }
 
 impl Survey {
-    /// Combinations that have all parts of `filter`; ESSIV with one hash for all, unless `all` or the filter names it.
+    /// Combinations that have all parts of `filter`; ESSIV with one hash
+    /// for all, unless `all` or the filter names it.
     pub(super) fn take(filter: Option<&str>, all: bool, kernel: Kernel) -> Result<Self> {
         let mut chosen: Vec<Combination> =
             space().filter(|it| filter.is_none_or(|f| has_parts(&it.text, f))).collect();
@@ -82,14 +83,15 @@ fn hashes() -> Vec<String> {
     hashes
 }
 
-/// Whether `filter`'s parts stand in `text` side by side: "xts", "aes-xts" and "essiv" do in "aes-xts-essiv:sha256".
+/// Whether `filter`'s parts stand in `text` side by side: "xts",
+/// "aes-xts" and "essiv" do in "aes-xts-essiv:sha256".
 fn has_parts(text: &str, filter: &str) -> bool {
     let parts = |text: &str| format!("-{}-", text.replace([',', ':'], "-"));
     !filter.is_empty() && (parts(text).contains(&parts(filter)) || filter == text)
 }
 
-/// A specification that is no point of the space: a capi: one, or one with another number of keys. What is unknown or
-/// cannot exist fails with its reason.
+/// A specification that is no point of the space: a capi: one, or one with another number of keys.
+/// What is unknown or cannot exist fails with its reason.
 fn written(text: &str) -> Result<Combination> {
     let spec = CipherSpec::parse(text).map_err(keyway_volume::Error::from)?;
     let one_key = spec.to_string().replacen(&format!(":{}-", spec.key_count()), "-", 1);

@@ -1,6 +1,7 @@
-//! A LUKS2 header as cryptsetup prints it. The text follows the JSON, not our typed view of it: what Keyway does not
-//! understand is shown too. The words are cryptsetup 2.6's; later versions say of segments without a cipher that they have
-//! none, which is done here for the self-encrypting drives that they brought only.
+//! A LUKS2 header as cryptsetup prints it. The text follows the JSON, not our typed view of it:
+//! what Keyway does not understand is shown too. The words are cryptsetup 2.6's; later versions
+//! say of segments without a cipher that they have none, which is done here for the
+//! self-encrypting drives that they brought only.
 
 use super::hex_lines;
 use crate::paint::printable;
@@ -196,7 +197,8 @@ fn field<'a>(object: &'a Value, name: &str) -> &'a Value {
     member(object, name).unwrap_or(&Value::Null)
 }
 
-/// A string without quotes, or a number as written; nothing in it reaches the terminal as a command.
+/// A string without quotes, or a number as written; nothing in it
+/// reaches the terminal as a command.
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) | Value::Number(text) => printable(text),

@@ -223,7 +223,8 @@ fn cipher_and_payload(luks: &Luks) -> (String, u64) {
     }
 }
 
-/// Bytes in hexadecimal, sixteen a line, a space behind each; `indent` starts every line but the first.
+/// Bytes in hexadecimal, sixteen a line, a space behind each;
+/// `indent` starts every line but the first.
 fn hex_lines(bytes: &[u8], indent: &str) -> String {
     let mut text = String::new();
     for (i, byte) in bytes.iter().enumerate() {

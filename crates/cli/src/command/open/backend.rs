@@ -19,8 +19,8 @@ pub(super) enum Backend {
 }
 
 impl Backend {
-    /// What `--backend` says; else the kernel's for root where it has dm-crypt and can reach the volume, else FUSE where it
-    /// can be mounted, else NBD.
+    /// What `--backend` says; else the kernel's for root where it has dm-crypt and can reach the
+    /// volume, else FUSE where it can be mounted, else NBD.
     pub(super) fn choose(args: &Args) -> Self {
         match args.text(&BACKEND) {
             Some("kernel") => Self::Kernel,

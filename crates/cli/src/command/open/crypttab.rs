@@ -11,8 +11,9 @@ use keyway_boot::crypttab::{self, Entry};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Completes `open NAME` from the table: device, key file and options, where the command line does not say otherwise.
-/// Anything else stays as it is; a name that the table gives to another device is warned about.
+/// Completes `open NAME` from the table: device, key file and options, where the
+/// command line does not say otherwise. Anything else stays as it is; a name that the
+/// table gives to another device is warned about.
 pub(super) fn complete(args: &Args) -> Result<Option<Args>> {
     let entries = crypttab::parse(&fs::read(FILE).unwrap_or_default());
     match args.operands() {
@@ -79,13 +80,14 @@ fn path(entry: &Entry) -> PathBuf {
 }
 
 const FILE: &str = "/etc/crypttab";
-/// A policy that the volume must meet. Named as crypttab's options are that other programs pass over.
+/// A policy that the volume must meet. Named as crypttab's options
+/// are that other programs pass over.
 pub(crate) const REQUIRE: &str = "x-keyway.require";
 
 const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk", "fvault2", "loopaes"];
 
-/// Options of the table that are ours too. Those that are about booting (`noauto`, `nofail`, `initramfs`, `_netdev`,
-/// `x-systemd.…`) are of no concern here.
+/// Options of the table that are ours too. Those that are about booting (`noauto`, `nofail`,
+/// `initramfs`, `_netdev`, `x-systemd.…`) are of no concern here.
 static KNOWN: &[(&str, &Opt)] = &[
     ("cipher", &shared::CIPHER),
     ("size", &shared::KEY_SIZE),

@@ -159,7 +159,8 @@ fn refuse_taken(name: &str) -> Result<()> {
     }
 }
 
-/// `--persistent`, after the volume was opened; as with cryptsetup, failing at it is said and fails nothing.
+/// `--persistent`, after the volume was opened; as with cryptsetup,
+/// failing at it is said and fails nothing.
 fn keep_flags(args: &Args, unlocked: &Unlocked) {
     let Format::Luks { luks, .. } = &unlocked.format else { return };
     if args.given(&PERSISTENT) && write_flags(args, luks, &unlocked.volume_key).is_err() {

@@ -56,8 +56,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Its process has the key: no passphrase is needed. Flags that are about the kernel's work queues say nothing to it, but
-/// can be kept.
+/// Its process has the key: no passphrase is needed. Flags that are about the kernel's
+/// work queues say nothing to it, but can be kept.
 fn refresh_session(args: &Args, session: &Session) -> Result<()> {
     let facts = session.facts();
     if session.status()?.suspended {

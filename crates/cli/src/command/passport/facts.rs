@@ -136,7 +136,8 @@ impl Passport {
                     && (judgement.is_none() || !slot.works(judgement).is_empty() || slot.kdf_is_why()),
             })
             .collect();
-        // LUKS1 has one hash for all; SHA-512 makes a key of 64 bytes in one block, and graphics cards like it least.
+        // LUKS1 has one hash for all; SHA-512 makes a key of 64 bytes in one
+        // block, and graphics cards like it least.
         let hash = match (&self.slots.first().map(|slot| &slot.digest), self.format) {
             (Some(Work::Pbkdf2 { hash, .. }), 1) => hash.as_str(),
             _ => "sha512",

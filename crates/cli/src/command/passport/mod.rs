@@ -1,6 +1,8 @@
-//! `passport`: each keyslot's cost, here, on the machine that boots it, and to whoever searches its passphrase; and what to change.
+//! `passport`: each keyslot's cost, here, on the machine that boots it, and to
+//! whoever searches its passphrase; and what to change.
 //!
-//! `target` knows how fast others are, `facts` gathers, `text`, `json` and `page` show, `apply` changes.
+//! `target` knows how fast others are, `facts` gathers, `text`,
+//! `json` and `page` show, `apply` changes.
 
 mod apply;
 mod facts;

@@ -71,7 +71,8 @@ impl Target {
     }
 }
 
-/// This machine's rates, of the hashes that occur; for GRUB one lane of Argon2, and SHA-512 in any case.
+/// This machine's rates, of the hashes that occur; for GRUB one lane
+/// of Argon2, and SHA-512 in any case.
 fn here(works: &[&Work], times: &mut UnlockTimes, one_lane: bool) -> Rates {
     let mut rates = Rates { each_slot: 0.01, ..Rates::default() };
     let hashes = works.iter().filter_map(|work| match work {
@@ -118,7 +119,8 @@ fn from_file(path: &Path) -> Result<Rates> {
                 let Some(known) = Hash::find(hash) else { continue };
                 let blocks = (case.key_bits / 8).div_ceil(known.output_len() as u32).max(1);
                 let rate = summary.median * f64::from(blocks);
-                // Several blocks are derived side by side: the row with the fewest tells what one takes.
+                // Several blocks are derived side by side: the row with
+                // the fewest tells what one takes.
                 match rates.pbkdf2.iter().position(|(name, _)| name == known.name()) {
                     Some(at) if blocks < blocks_of[at] => {
                         rates.pbkdf2[at].1 = rate;

@@ -6,7 +6,8 @@
 //! keyway.device=DEVICE  keyway.name=NAME  keyway.key=PATH[:DEVICE]  keyway.header=PATH  keyway.options=OPTION,…
 //! keyway.wait=SECONDS  keyway.shell  keyway.require=POLICY
 //! ```
-//! (systemd-cryptsetup-generator(8), also without `rd.`; mkinitcpio's hook `encrypt`, and what dracut has in common with them.)
+//! (systemd-cryptsetup-generator(8), also without `rd.`; mkinitcpio's hook
+//! `encrypt`, and what dracut has in common with them.)
 
 use keyway_boot::crypttab::{Entry, options_of};
 use std::ffi::OsString;

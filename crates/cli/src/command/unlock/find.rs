@@ -1,7 +1,8 @@
-//! Where a device is when there is no udev to ask: by the kernel's list of block devices and the first bytes of each.
+//! Where a device is when there is no udev to ask: by the kernel's
+//! list of block devices and the first bytes of each.
 //!
-//! A volume's or file system's UUID and label are where `keyway_volume::probe` knows. A partition's UUID is its entry's in
-//! the GPT, or the disk's signature and its number.
+//! A volume's or file system's UUID and label are where `keyway_volume::probe` knows. A partition's
+//! UUID is its entry's in the GPT, or the disk's signature and its number.
 
 use crate::device;
 use keyway_volume::probe::{Identity, identity};

@@ -1,4 +1,5 @@
-//! The first process of an initramfs: opens what is to be opened and hands over, leaving nothing behind.
+//! The first process of an initramfs: opens what is to be opened and
+//! hands over, leaving nothing behind.
 
 use super::cmdline::parameter;
 use super::key_file::{c_string, mount_any};
@@ -24,7 +25,8 @@ pub(crate) fn is_first_process() -> bool {
         && Path::new(&name).file_name().is_some_and(|name| name.to_string_lossy().ends_with("init"))
 }
 
-/// Does not return when all went well. Whatever changes something takes the proof that this is an initramfs.
+/// Does not return when all went well. Whatever changes something
+/// takes the proof that this is an initramfs.
 pub(super) fn run(args: &Args) -> Result<()> {
     let image = Initramfs::prove().map_err(|why| failed(&format!("unlock --init: {why}")))?;
     let mounts = Mounts::missing(&image);

@@ -1,4 +1,5 @@
-//! Key files: in the image, or on another device (`PATH:DEVICE`), which is mounted read-only meanwhile.
+//! Key files: in the image, or on another device (`PATH:DEVICE`),
+//! which is mounted read-only meanwhile.
 
 use super::find;
 use crate::failure::{Exit, Failure, Result};
@@ -106,5 +107,6 @@ pub(super) fn c_string(text: &str) -> Option<CString> {
     CString::new(OsStr::new(text).as_bytes()).ok()
 }
 
-/// Tried next: some are modules that the kernel loads only when they are asked for by name, and others would have it complain on the console.
+/// Tried next: some are modules that the kernel loads only when they are asked for by name,
+/// and others would have it complain on the console.
 const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];

@@ -1,5 +1,6 @@
-//! `unlock`: opens the volumes that the kernel's command line, /etc/crypttab or the image itself names. In an initramfs the kernel runs it as
-//! process 1; elsewhere it is a command of an /init or of an administrator.
+//! `unlock`: opens the volumes that the kernel's command line, /etc/crypttab or the
+//! image itself names. In an initramfs the kernel runs it as process 1; elsewhere it
+//! is a command of an /init or of an administrator.
 
 mod cmdline;
 mod find;

@@ -4,7 +4,8 @@ use keyway_attach::initramfs::Initramfs;
 use rustix::io::Errno;
 use std::fs::{self, File};
 
-/// Loads them. What is there already is passed over; what fails is said, since something may work without it.
+/// Loads them. What is there already is passed over; what fails is
+/// said, since something may work without it.
 pub(super) fn load(_proof: &Initramfs) {
     for path in list().lines() {
         let loaded = File::open(path).map_err(|error| error.to_string()).and_then(|file| {

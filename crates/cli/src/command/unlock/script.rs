@@ -1,8 +1,8 @@
 //! `keyscript=`: a program whose output is the key, as Debian's crypttab(5) has it.
 //!
-//! It gets the third field as its argument, and what is known in its environment: `CRYPTTAB_NAME`, `_SOURCE`, `_KEY`, `_TRIED` (how often
-//! its key was wrong), `_OPTIONS` (their names) and a `CRYPTTAB_OPTION_…` each ("yes" for a flag). Its standard input and error are the
-//! console's.
+//! It gets the third field as its argument, and what is known in its environment: `CRYPTTAB_NAME`,
+//! `_SOURCE`, `_KEY`, `_TRIED` (how often its key was wrong), `_OPTIONS` (their names) and a
+//! `CRYPTTAB_OPTION_…` each ("yes" for a flag). Its standard input and error are the console's.
 
 use super::volume::open_as;
 use crate::args::{Args, shared};
@@ -14,7 +14,8 @@ use rustix::stdio::{dup2_stdin, stdin};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 
-/// Opens the volume by what the program prints; it is run again after a wrong key, as often as somebody would be asked.
+/// Opens the volume by what the program prints; it is run again after a
+/// wrong key, as often as somebody would be asked.
 pub(super) fn open(args: &Args, program: &str, entry: &Entry, there: &Entry) -> Result<()> {
     let by_entry = || entry.option("tries").and_then(|tries| tries.parse().ok());
     let tries = args.number(&shared::TRIES).or_else(by_entry).unwrap_or(TRIES);

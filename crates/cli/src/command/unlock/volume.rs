@@ -1,4 +1,5 @@
-//! A volume at boot: waited for, opened by what its entry names, then by whoever sits at the console.
+//! A volume at boot: waited for, opened by what its entry names, then
+//! by whoever sits at the console.
 
 use super::key_file::KeyFile;
 use super::{find, script};
@@ -30,7 +31,8 @@ pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> 
     };
     let Err(failure) = opened else { return Ok(()) };
     if failure.exit() == Exit::Unmet {
-        // The key is not the trouble, and nobody is asked for another one on a volume that may be forged.
+        // The key is not the trouble, and nobody is asked for another
+        // one on a volume that may be forged.
         return Err(failure);
     }
     failure.report();
@@ -42,7 +44,8 @@ pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> 
     }
 }
 
-/// The entry with what it names found and there, and without what `open` leaves to others: keys from elsewhere.
+/// The entry with what it names found and there, and without what
+/// `open` leaves to others: keys from elsewhere.
 fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
     let name = entry.name.to_string_lossy();
     let wait = |spec: &OsStr| {

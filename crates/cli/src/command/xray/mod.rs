@@ -1,6 +1,7 @@
 //! `xray`: which code the kernel will run for a volume, how fast it is, and whether it is right.
 //!
-//! `subject` finds what to look at, `kernel` looks at the running one, `place` at a directory or an image; `text` and `json` show.
+//! `subject` finds what to look at, `kernel` looks at the running one, `place` at a
+//! directory or an image; `text` and `json` show.
 
 mod json;
 mod kernel;

@@ -64,7 +64,8 @@ fn a_closing_door_gets_its_waiting_requests_back() {
     assert!(gate.has_turned_away());
 }
 
-/// What was acknowledged before the key went is flushed: a suspended volume closes without a complaint.
+/// What was acknowledged before the key went is flushed: a suspended
+/// volume closes without a complaint.
 #[test]
 fn b18_a_suspended_volume_is_flushed() {
     let gate = gate();

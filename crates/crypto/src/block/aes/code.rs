@@ -1,4 +1,5 @@
-//! The AES functions of one instruction set, as a table: chosen once at key set-up, called once a run of sectors.
+//! The AES functions of one instruction set, as a table: chosen once
+//! at key set-up, called once a run of sectors.
 
 use super::schedule::Schedule;
 use crate::block::Block;
@@ -19,5 +20,6 @@ pub(super) struct Code {
 /// Works on each block on its own.
 type Blocks = fn(&Schedule, &mut [Block]);
 
-/// Works on sectors: the key, one IV, encrypted tweak or start a sector, the sector's size in bytes, the sectors.
+/// Works on sectors: the key, one IV, encrypted tweak or start a
+/// sector, the sector's size in bytes, the sectors.
 type Sectors = fn(&Schedule, &[Block], usize, &mut [u8]);

@@ -1,7 +1,8 @@
 //! A vector of AES blocks, whatever its width: what the bodies in [`super::wide`] are written in.
 //!
-//! A value exists only where the CPU has the instructions, because every way to make one takes the width's proof;
-//! that is why the methods are safe. They are always inlined, into functions compiled for those instructions.
+//! A value exists only where the CPU has the instructions, because every way to make one
+//! takes the width's proof; that is why the methods are safe. They are always inlined,
+//! into functions compiled for those instructions.
 
 use crate::block::Block;
 
@@ -39,7 +40,8 @@ pub(super) trait Lanes: Copy {
     /// Its last round.
     fn decrypt_last(self, key: Self) -> Self;
 
-    /// Lane i of register j becomes lane j of register i, among the first [`Lanes::BLOCKS`] registers.
+    /// Lane i of register j becomes lane j of register i, among the
+    /// first [`Lanes::BLOCKS`] registers.
     fn transpose(registers: [Self; WIDEST]) -> [Self; WIDEST];
 
     /// An XTS tweak T as the masks of the first blocks: T, T·x, T·x^2, …

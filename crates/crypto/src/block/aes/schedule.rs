@@ -1,11 +1,14 @@
-//! AES key expansion (FIPS 197, section 5.2) without tables: no memory access and no branch depends on the key.
+//! AES key expansion (FIPS 197, section 5.2) without tables: no
+//! memory access and no branch depends on the key.
 //!
-//! The S-box is computed, not looked up: inversion in GF(2^8) as the power 254, four bytes of a word side by side.
+//! The S-box is computed, not looked up: inversion in GF(2^8) as the
+//! power 254, four bytes of a word side by side.
 
 use crate::block::Block;
 use crate::secret::{Plain, SecretBox};
 
-/// Round keys in the order of use, for encryption and for the equivalent inverse cipher (FIPS 197, 5.3.5).
+/// Round keys in the order of use, for encryption and for the
+/// equivalent inverse cipher (FIPS 197, 5.3.5).
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Schedule {
@@ -126,14 +129,16 @@ mod tests {
         u128::from_str_radix(hex, 16).unwrap().to_be_bytes()
     }
 
-    /// FIPS 197, appendix A: the last round key of each example, and C: the first of the inverse cipher.
+    /// FIPS 197, appendix A: the last round key of each example, and
+    /// C: the first of the inverse cipher.
     #[test]
     fn fips_197_examples() {
         let key: Vec<u8> = (0..32).collect();
         let schedule = Schedule::expand(&block("2b7e151628aed2a6abf7158809cf4f3c"));
         assert_eq!(schedule.rounds, 10);
         assert_eq!(schedule.encrypt[10], block("d014f9a8c9ee2589e13f0cc8b6630ca6"));
-        // C.1, inverse cipher, round 1: ik_sch, and the decryption key schedule of the equivalent inverse cipher.
+        // C.1, inverse cipher, round 1: ik_sch, and the decryption key
+        // schedule of the equivalent inverse cipher.
         let schedule = Schedule::expand(&key[..16]);
         assert_eq!(schedule.decrypt[0], block("13111d7fe3944a17f307a78b4d2b30c5"));
         assert_eq!(schedule.decrypt[1], block("13aa29be9c8faff6f770f58000f7bf03"));

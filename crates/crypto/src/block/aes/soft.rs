@@ -1,4 +1,5 @@
-//! Portable AES: bit slices of integers. No memory access and no branch depends on the key or the data.
+//! Portable AES: bit slices of integers. No memory access and no
+//! branch depends on the key or the data.
 
 use super::code::Code;
 use super::schedule::Schedule;

@@ -1,4 +1,5 @@
-//! Sixteen blocks side by side: NEON, which every aarch64 CPU has. An S-box is a table in sixteen registers.
+//! Sixteen blocks side by side: NEON, which every aarch64 CPU has. An
+//! S-box is a table in sixteen registers.
 
 use super::boxes::SBOX1;
 use super::bytes::Bytes;
@@ -102,7 +103,8 @@ impl Bytes for Quad {
     }
 }
 
-/// SBOX1 of each byte: a lookup in each quarter of the table, of which the others leave the byte alone.
+/// SBOX1 of each byte: a lookup in each quarter of the table, of
+/// which the others leave the byte alone.
 #[inline]
 #[target_feature(enable = "neon")]
 fn look_up(bytes: uint8x16_t) -> uint8x16_t {

@@ -34,6 +34,7 @@ pub(super) const fn substitute(number: usize, byte: u8) -> u8 {
     }
 }
 
-/// For each byte of F's input, which bytes of the output it goes to: bit 7 is the first byte (P, section 2.4.1).
+/// For each byte of F's input, which bytes of the output it goes to:
+/// bit 7 is the first byte (P, section 2.4.1).
 pub(super) const TARGETS: [u8; 8] =
     [0b1110_1001, 0b0111_1100, 0b1011_0110, 0b1101_0011, 0b0111_0111, 0b1011_1011, 0b1101_1101, 0b1110_1110];

@@ -1,7 +1,8 @@
 //! A vector of bytes, one of each block: what [`super::rounds`] is written in.
 //!
-//! A value exists only where the CPU has the instructions, because every way to make one takes the width's proof;
-//! that is why the methods are safe. They are always inlined, into functions compiled for those instructions.
+//! A value exists only where the CPU has the instructions, because every way to make one
+//! takes the width's proof; that is why the methods are safe. They are always inlined,
+//! into functions compiled for those instructions.
 
 use crate::block::Block;
 use core::ops::{BitAnd, BitOr, BitXor};
@@ -31,6 +32,7 @@ pub(super) trait Bytes:
     /// Each byte shifted left by a bit, with the highest bit of the other's coming in.
     fn shift_in(self, next: Self) -> Self;
 
-    /// The bytes of each 128-bit lane in turns: of the lanes' lower halves, and of their upper halves.
+    /// The bytes of each 128-bit lane in turns: of the lanes' lower
+    /// halves, and of their upper halves.
     fn interleave(self, other: Self) -> (Self, Self);
 }

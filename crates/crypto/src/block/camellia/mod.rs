@@ -1,7 +1,8 @@
 //! Camellia (RFC 3713; Aoki and others: "Specification of Camellia, a 128-bit Block Cipher", 2000).
 //!
-//! The vector code works on bytes of many blocks side by side and runs in constant time. The portable code looks the
-//! S-boxes up in memory, **at places that depend on the data and the key**; so does key set-up at every level.
+//! The vector code works on bytes of many blocks side by side and runs in constant time.
+//! The portable code looks the S-boxes up in memory, **at places that depend on the data
+//! and the key**; so does key set-up at every level.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;

@@ -7,7 +7,8 @@ use crate::block::Block;
 /// Half a block: eight bytes, the first one first.
 type Half<V> = [V; 8];
 
-/// Encrypts blocks, or decrypts them under reversed subkeys; the last ones as part of a batch filled up with zeros.
+/// Encrypts blocks, or decrypts them under reversed subkeys; the last
+/// ones as part of a batch filled up with zeros.
 #[inline(always)]
 pub(super) fn blocks<V: Bytes>(proof: V::Proof, keys: &Subkeys, blocks: &mut [Block]) {
     let mut batches = blocks.chunks_exact_mut(V::BLOCKS);
@@ -89,7 +90,8 @@ fn round<V: Bytes>(proof: V::Proof, half: Half<V>, other: Half<V>, key: &SpreadK
         keyed[6].substitute::<4>(),
         keyed[7].substitute::<1>(),
     );
-    // The function P in four layers (the specification, section 4.3, figure 4): each sum serves two outputs.
+    // The function P in four layers (the specification, section 4.3,
+    // figure 4): each sum serves two outputs.
     let (a, b, c, d) = (a ^ f, b ^ g, c ^ h, d ^ e);
     let (e, f, g, h) = (e ^ c, f ^ d, g ^ a, h ^ b);
     let (a, b, c, d) = (a ^ h, b ^ e, c ^ f, d ^ g);
@@ -125,9 +127,11 @@ fn fl_left<V: Bytes>(proof: V::Proof, [a, b, c, d, e, f, g, h]: Half<V>, key: &S
     [a ^ i, b ^ j, c ^ k, d ^ l, e, f, g, h]
 }
 
-/// Transposes the 16×16 bytes that the registers have in each 128-bit lane: blocks to bytes of one place, and back.
+/// Transposes the 16×16 bytes that the registers have in each 128-bit
+/// lane: blocks to bytes of one place, and back.
 ///
-/// A byte's address is its register's number and its place, eight bits; each step rotates the addresses by one bit.
+/// A byte's address is its register's number and its place, eight
+/// bits; each step rotates the addresses by one bit.
 #[inline(always)]
 fn transpose<V: Bytes>(low: Half<V>, high: Half<V>) -> (Half<V>, Half<V>) {
     let (low, high) = interleave(low, high);

@@ -30,7 +30,8 @@ pub(super) struct Subkeys {
 /// Each byte of a subkey four times over, the first byte first.
 pub(super) type SpreadKey = [u32; 8];
 
-/// Subkeys as vectors of bytes take them: a byte four times over can be broadcast by the load itself.
+/// Subkeys as vectors of bytes take them: a byte four times over can
+/// be broadcast by the load itself.
 #[derive(Clone, Copy)]
 pub(super) struct Spread {
     pub(super) whitening: [SpreadKey; 4],

@@ -1,4 +1,5 @@
-//! Camellia's published vectors at every level of the CPU, and random keys against another implementation.
+//! Camellia's published vectors at every level of the CPU, and random
+//! keys against another implementation.
 
 use super::*;
 use crate::block::bulk::tests::{every_level_equals_the_reference, known_answers};
@@ -28,7 +29,8 @@ fn rfc_3713() {
     );
 }
 
-/// NTT's t_camellia.txt: 128 bits, K No.001, P No.001 and 002. NESSIE's set 1 and 2, vector 0 (128 bits).
+/// NTT's t_camellia.txt: 128 bits, K No.001, P No.001 and 002.
+/// NESSIE's set 1 and 2, vector 0 (128 bits).
 #[test]
 fn ntt_and_nessie() {
     known_answers(

@@ -1,10 +1,12 @@
-//! Serpent (Anderson, Biham, Knudsen: "Serpent: A Proposal for the Advanced Encryption Standard", 1998), bit-sliced as
-//! its authors meant it: words of many blocks side by side, S-boxes as circuits.
+//! Serpent (Anderson, Biham, Knudsen: "Serpent: A Proposal for the Advanced
+//! Encryption Standard", 1998), bit-sliced as its authors meant it: words of
+//! many blocks side by side, S-boxes as circuits.
 //!
 //! Everything here runs in constant time, the portable code too: no table, no branch on a secret.
 //!
-//! Bytes are in the order of the NESSIE submission, which is the Linux kernel's `serpent`. The AES submission wrote
-//! blocks and keys the other way round; the kernel called that `tnepres` (until 5.11).
+//! Bytes are in the order of the NESSIE submission, which is the Linux
+//! kernel's `serpent`. The AES submission wrote blocks and keys the other way
+//! round; the kernel called that `tnepres` (until 5.11).
 
 #[cfg(target_arch = "aarch64")]
 mod arm;

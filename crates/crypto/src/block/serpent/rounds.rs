@@ -4,7 +4,8 @@ use super::schedule::Schedule;
 use super::words::Words;
 use crate::block::Block;
 
-/// Encrypts or decrypts blocks, `V::BLOCKS` at a time; the last ones as part of a batch filled up with zeros.
+/// Encrypts or decrypts blocks, `V::BLOCKS` at a time; the last ones
+/// as part of a batch filled up with zeros.
 #[inline(always)]
 pub(super) fn blocks<V: Words, const ENCRYPT: bool>(
     proof: V::Proof,
@@ -31,7 +32,8 @@ fn run<V: Words, const ENCRYPT: bool>(proof: V::Proof, schedule: &Schedule, batc
     V::store(state, batch);
 }
 
-/// A round: round key, S-box, linear transformation. The last one has a second key in the transformation's place.
+/// A round: round key, S-box, linear transformation. The last one has
+/// a second key in the transformation's place.
 #[inline(always)]
 fn encrypt<V: Words>(proof: V::Proof, schedule: &Schedule, mut state: [V; 4]) -> [V; 4] {
     let (eights, last) = schedule.0.as_chunks::<8>();

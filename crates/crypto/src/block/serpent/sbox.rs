@@ -1,8 +1,9 @@
-//! Serpent's eight S-boxes and their inverses as circuits over whole words: constant time, one bit of every word's
-//! nibbles in each of the four words.
+//! Serpent's eight S-boxes and their inverses as circuits over whole words: constant time, one bit
+//! of every word's nibbles in each of the four words.
 //!
-//! The circuits are Dag Arne Osvik's ("Speeding up Serpent", third AES candidate conference, 2000), unrolled into single
-//! assignments so that a compiler may merge what an instruction set can merge (AVX-512's ternary logic).
+//! The circuits are Dag Arne Osvik's ("Speeding up Serpent", third AES candidate
+//! conference, 2000), unrolled into single assignments so that a compiler may merge what an
+//! instruction set can merge (AVX-512's ternary logic).
 
 mod inverse;
 
@@ -220,8 +221,8 @@ fn s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 mod tests {
     use super::*;
 
-    /// The tables of the Serpent paper (Anderson, Biham, Knudsen: "Serpent: A Proposal for the Advanced Encryption
-    /// Standard", appendix A.5).
+    /// The tables of the Serpent paper (Anderson, Biham, Knudsen: "Serpent: A Proposal for the
+    /// Advanced Encryption Standard", appendix A.5).
     const TABLES: [[u32; 16]; 8] = [
         [3, 8, 15, 1, 10, 6, 5, 11, 14, 13, 4, 2, 7, 0, 9, 12],
         [15, 12, 2, 7, 9, 0, 5, 10, 1, 11, 14, 8, 6, 13, 3, 4],

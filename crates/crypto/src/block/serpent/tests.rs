@@ -1,11 +1,13 @@
-//! Serpent's published vectors at every level of the CPU, and random keys against another implementation.
+//! Serpent's published vectors at every level of the CPU, and random
+//! keys against another implementation.
 
 use super::*;
 use crate::block::bulk::tests::{every_level_equals_the_reference, known_answers};
 use ::serpent::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use alloc::boxed::Box;
 
-/// NESSIE's Serpent-{128,192,256}-128.verified.test-vectors: set 1, vector 0; set 4, vector 0 (128 bits).
+/// NESSIE's Serpent-{128,192,256}-128.verified.test-vectors: set 1,
+/// vector 0; set 4, vector 0 (128 bits).
 #[test]
 fn nessie() {
     known_answers(
@@ -45,7 +47,8 @@ fn nessie_iterated() {
     }
 }
 
-/// Serpent's AES submission: ecb_vk.txt (I=1 of each key size; 128 bits: I=1 to 5) and ecb_vt.txt (I=1).
+/// Serpent's AES submission: ecb_vk.txt (I=1 of each key size; 128
+/// bits: I=1 to 5) and ecb_vt.txt (I=1).
 #[test]
 fn aes_submission() {
     known_answers(

@@ -1,7 +1,9 @@
-//! A vector of 32-bit words, one of each block: what [`super::rounds`] and [`super::sbox`] are written in.
+//! A vector of 32-bit words, one of each block: what
+//! [`super::rounds`] and [`super::sbox`] are written in.
 //!
-//! A value exists only where the CPU has the instructions, because every way to make one takes the width's proof;
-//! that is why the methods are safe. They are always inlined, into functions compiled for those instructions.
+//! A value exists only where the CPU has the instructions, because every way to make one
+//! takes the width's proof; that is why the methods are safe. They are always inlined,
+//! into functions compiled for those instructions.
 
 use super::sbox;
 use crate::block::Block;
@@ -17,7 +19,8 @@ pub(super) trait Words:
     /// Blocks side by side.
     const BLOCKS: usize;
 
-    /// The four little-endian words of the first [`Words::BLOCKS`] blocks; lanes may be in any order.
+    /// The four little-endian words of the first [`Words::BLOCKS`]
+    /// blocks; lanes may be in any order.
     fn load(proof: Self::Proof, blocks: &[Block]) -> [Self; 4];
 
     /// The inverse of [`Words::load`].

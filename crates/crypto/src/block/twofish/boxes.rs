@@ -1,4 +1,5 @@
-//! What Twofish is made of (the paper, section 4.3): the permutations q0 and q1, the MDS matrix and the RS matrix.
+//! What Twofish is made of (the paper, section 4.3): the permutations
+//! q0 and q1, the MDS matrix and the RS matrix.
 
 /// The fixed permutations of bytes, q0 and q1.
 pub(super) const Q: [[u8; 256]; 2] = [permutation(&NIBBLES[0]), permutation(&NIBBLES[1])];

@@ -1,7 +1,9 @@
-//! Twofish (Schneier, Kelsey, Whiting, Wagner, Hall, Ferguson: "Twofish: A 128-Bit Block Cipher", 1998).
+//! Twofish (Schneier, Kelsey, Whiting, Wagner, Hall, Ferguson:
+//! "Twofish: A 128-Bit Block Cipher", 1998).
 //!
-//! The vector code takes its key-dependent S-boxes from registers and runs in constant time. The portable code looks
-//! them up in memory, **at places that depend on the data and the key**; so does key set-up at every level.
+//! The vector code takes its key-dependent S-boxes from registers and runs in constant
+//! time. The portable code looks them up in memory, **at places that depend on the data
+//! and the key**; so does key set-up at every level.
 
 mod boxes;
 mod rounds;

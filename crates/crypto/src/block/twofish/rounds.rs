@@ -1,5 +1,5 @@
-//! Twofish's sixteen rounds over tables of 4 KiB, which lie in the first-level cache: two blocks side by side, so that
-//! the lookups of one hide the latency of the other's.
+//! Twofish's sixteen rounds over tables of 4 KiB, which lie in the first-level cache: two blocks
+//! side by side, so that the lookups of one hide the latency of the other's.
 
 use super::schedule::Schedule;
 use crate::block::Block;

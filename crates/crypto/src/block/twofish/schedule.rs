@@ -78,7 +78,8 @@ fn column(byte: u8, place: usize) -> u32 {
     u32::from_le_bytes(MDS.map(|row| multiply(row[place], byte, MDS_FIELD)))
 }
 
-/// Which permutation comes before the list's words 0 to 3, for each byte of a word (the paper, figure 2).
+/// Which permutation comes before the list's words 0 to 3, for each
+/// byte of a word (the paper, figure 2).
 const ORDER: [[usize; 4]; 4] = [[0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 0, 0], [1, 1, 0, 1]];
 
 /// Which permutation comes last.

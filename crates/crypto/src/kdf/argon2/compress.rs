@@ -1,6 +1,8 @@
-//! The compression function G (RFC 9106, section 3.5) and its permutation P (3.6), in portable code.
+//! The compression function G (RFC 9106, section 3.5) and its
+//! permutation P (3.6), in portable code.
 //!
-//! A block is 128 words of 64 bits, seen as 8 rows of 16. P runs on each row, then on each column of word pairs.
+//! A block is 128 words of 64 bits, seen as 8 rows of 16. P runs on
+//! each row, then on each column of word pairs.
 
 /// Bytes a block.
 pub(super) const BLOCK_BYTES: usize = 1024;
@@ -33,8 +35,9 @@ impl Block {
 
 /// A way to compute G. A value is evidence that the CPU can.
 pub(super) trait Compress: Copy {
-    /// Writes G(`previous`, `reference`) to `out`, or adds it to `out` when `add` is set (every pass but the first).
-    /// `early` gets the new first word, which decides the next reference, as soon as it is known.
+    /// Writes G(`previous`, `reference`) to `out`, or adds it to `out` when `add` is
+    /// set (every pass but the first). `early` gets the new first word, which decides
+    /// the next reference, as soon as it is known.
     fn compress(
         self,
         previous: &Block,

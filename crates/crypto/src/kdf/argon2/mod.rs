@@ -1,8 +1,10 @@
-//! Argon2i and Argon2id, version 0x13 (RFC 9106), as LUKS2 uses them: no secret, no associated data.
+//! Argon2i and Argon2id, version 0x13 (RFC 9106), as LUKS2 uses them:
+//! no secret, no associated data.
 //!
-//! Memory is a matrix of 1 KiB blocks, one row a lane, four slices of columns. Within a slice lanes are independent:
-//! they are filled on threads that meet after each slice ([`slices`]). A thread with several lanes fills them in turn,
-//! block by block, so that one lane's memory latency hides behind another's rounds.
+//! Memory is a matrix of 1 KiB blocks, one row a lane, four slices of columns. Within a
+//! slice lanes are independent: they are filled on threads that meet after each slice
+//! ([`slices`]). A thread with several lanes fills them in turn, block by block, so that
+//! one lane's memory latency hides behind another's rounds.
 
 mod address;
 mod compress;
@@ -23,11 +25,12 @@ use compress::Block;
 use sys::Matrix;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`, which takes 4 bytes or more.
-/// Lanes run on up to `threads` threads of their own.
+/// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`, which takes 4 bytes
+/// or more. Lanes run on up to `threads` threads of their own.
 ///
-/// Fails with [`Error::Cost`], [`Error::Lanes`] or [`Error::LaneMemory`] when a cost is outside the RFC's bounds,
-/// [`Error::NoMemory`] when the system refuses the memory, [`Error::Stopped`] when `stop` is raised.
+/// Fails with [`Error::Cost`], [`Error::Lanes`] or [`Error::LaneMemory`] when a cost
+/// is outside the RFC's bounds, [`Error::NoMemory`] when the system refuses the
+/// memory, [`Error::Stopped`] when `stop` is raised.
 #[cfg(feature = "alloc")]
 pub fn argon2(
     variant: Argon2Variant,
@@ -64,8 +67,9 @@ pub fn argon2_on(
     derive_from(cpu, matrix, &seed, out, threads, stop)
 }
 
-/// [`argon2`](fn@argon2) in memory that the caller lends, on this thread alone: it needs no allocator. `memory` is as many
-/// blocks as the cost has KiB, or more; what it held is lost, what it holds afterwards is as secret as `out`: wipe it.
+/// [`argon2`](fn@argon2) in memory that the caller lends, on this thread alone: it needs no
+/// allocator. `memory` is as many blocks as the cost has KiB, or more; what it held is lost, what
+/// it holds afterwards is as secret as `out`: wipe it.
 ///
 /// # Errors
 /// As [`argon2`](fn@argon2); [`Error::NoMemory`] when `memory` is too short.
@@ -134,7 +138,8 @@ impl Shape {
         self.lane_len as usize * self.lanes as usize
     }
 
-    /// Whether references of this slice come from a counter rather than from the data (RFC 9106, 3.4.1.3).
+    /// Whether references of this slice come from a counter rather
+    /// than from the data (RFC 9106, 3.4.1.3).
     fn is_data_independent(&self, pass: u32, slice: u32) -> bool {
         self.variant == Argon2Variant::Argon2i || (pass == 0 && slice < SLICES / 2)
     }

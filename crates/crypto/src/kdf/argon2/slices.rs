@@ -39,8 +39,8 @@ fn steps(matrix: &Matrix) -> impl Iterator<Item = (u32, u32)> + use<> {
     (0..matrix.shape().passes).flat_map(|pass| (0..SLICES).map(move |slice| (pass, slice)))
 }
 
-/// Runs `work` for each thread and step; between steps all threads wait for each other, and one of them decides for all
-/// whether to go on.
+/// Runs `work` for each thread and step; between steps all threads wait for each other,
+/// and one of them decides for all whether to go on.
 #[cfg(feature = "std")]
 fn on_threads(
     matrix: &Matrix,
@@ -70,7 +70,8 @@ fn on_threads(
         let run = &run;
         let mut gates = Vec::new();
         for thread in 1..threads {
-            // Nobody goes to the first meeting before all are there; a gate that is dropped sends its thread home.
+            // Nobody goes to the first meeting before all are there; a gate
+            // that is dropped sends its thread home.
             let (open, gate) = std::sync::mpsc::channel::<()>();
             let wait_and_run = move || {
                 if gate.recv().is_ok() {

@@ -1,8 +1,9 @@
 //! The matrix of blocks, which threads share, and the filling of segments in it.
 //!
-//! Safety rests on the RFC's rule: while a slice is filled, each of its segments is written by one thread, and a
-//! segment reads its own blocks and blocks of finished slices only, never another lane's segment in the making
-//! ([`super::slices`] keeps the threads in step, [`Segment::reference`] chooses the blocks).
+//! Safety rests on the RFC's rule: while a slice is filled, each of its segments is
+//! written by one thread, and a segment reads its own blocks and blocks of finished
+//! slices only, never another lane's segment in the making ([`super::slices`] keeps the
+//! threads in step, [`Segment::reference`] chooses the blocks).
 
 use super::address::{Counter, Place, Segment};
 use super::compress::{Block, Compress, Portable};
@@ -22,7 +23,8 @@ pub(super) struct Matrix<'m> {
     lent: PhantomData<&'m mut [Block]>,
 }
 
-// SAFETY: the pointer goes into memory that the matrix owns or borrows mutably; `fill` orders the threads' accesses.
+// SAFETY: the pointer goes into memory that the matrix owns or
+// borrows mutably; `fill` orders the threads' accesses.
 unsafe impl Sync for Matrix<'_> {}
 
 impl<'m> Matrix<'m> {
@@ -88,8 +90,8 @@ impl<'m> Matrix<'m> {
 }
 
 impl Drop for Matrix<'_> {
-    /// The last column makes the key: it is wiped. The rest goes back to the system, which clears pages before it
-    /// hands them on.
+    /// The last column makes the key: it is wiped. The rest goes back to the system,
+    /// which clears pages before it hands them on.
     fn drop(&mut self) {
         for lane in 0..self.shape.lanes {
             self.set(lane, self.shape.lane_len - 1, &Block::ZERO);
@@ -112,8 +114,8 @@ pub(super) struct Fill(unsafe fn(&Matrix, &[Segment], &Stop) -> bool);
 
 impl Fill {
     pub(super) fn run(self, matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
-        // SAFETY: `choose` picked a function for this CPU; `slices` calls it for each segment of a slice once, and for
-        // the next slice after all segments are filled.
+        // SAFETY: `choose` picked a function for this CPU; `slices` calls it for each segment of a
+        // slice once, and for the next slice after all segments are filled.
         unsafe { self.0(matrix, segments, stop) }
     }
 }
@@ -152,8 +154,9 @@ struct Cursor {
 /// Fills segments of one slice, one block each in turn. Returns false when stopped.
 ///
 /// # Safety
-/// The segments belong to one pass and slice and are distinct; every slice before is complete; until this returns
-/// nobody writes to finished slices or to these segments, and nobody reads these segments.
+/// The segments belong to one pass and slice and are distinct; every slice
+/// before is complete; until this returns nobody writes to finished slices or
+/// to these segments, and nobody reads these segments.
 #[inline(always)]
 pub(super) unsafe fn fill(
     compress: impl Compress,
@@ -189,8 +192,8 @@ pub(super) unsafe fn fill(
         let column = start + index;
         for Cursor { segment, counter, reference } in cursors.iter_mut().flatten() {
             let lane = segment.lane;
-            // SAFETY: a finished block of the own lane, and one of a finished slice or of the own segment; neither is
-            // the block being written.
+            // SAFETY: a finished block of the own lane, and one of a finished slice or of the own
+            // segment; neither is the block being written.
             let (previous, refers_to) =
                 unsafe { (&*matrix.at(Place { lane, column: before(column) }), &*matrix.at(*reference)) };
             // SAFETY: this segment is written by this call alone.
@@ -229,7 +232,8 @@ fn prefetch(block: *const Block) {
     let _ = block;
 }
 
-/// Segments that one call fills in turn: two are enough for one's loads to hide behind the other's rounds.
+/// Segments that one call fills in turn: two are enough for one's
+/// loads to hide behind the other's rounds.
 pub(super) const LANES_IN_TURN: usize = 2;
 
 /// Blocks between two looks at [`Stop`]: some tens of microseconds.

@@ -68,8 +68,8 @@ fn reference_vectors() {
     }
 }
 
-/// RFC 9106, sections 5.2 and 5.3, take a secret and associated data, which LUKS2 has no place for: their H_0 is built
-/// here, and everything after it is the code under test.
+/// RFC 9106, sections 5.2 and 5.3, take a secret and associated data, which LUKS2 has no place for:
+/// their H_0 is built here, and everything after it is the code under test.
 #[test]
 fn rfc_9106_vectors() {
     for (variant, expected) in [

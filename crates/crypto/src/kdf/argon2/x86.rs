@@ -1,8 +1,8 @@
 //! G on x86-64's vectors: AVX2 (four words) and AVX-512 (eight words).
 //!
-//! Columns need no shuffling: 128-bit lanes hold the word pair of a column each, and only the diagonals move words
-//! between the two registers of a state row. Rows take one state row of four words in 256 bits; AVX-512 puts two rows
-//! of the block side by side.
+//! Columns need no shuffling: 128-bit lanes hold the word pair of a column each, and only the
+//! diagonals move words between the two registers of a state row. Rows take one state row of four
+//! words in 256 bits; AVX-512 puts two rows of the block side by side.
 
 use super::Stop;
 use super::address::Segment;
@@ -278,7 +278,8 @@ fn compress_avx512(previous: &Block, reference: &Block, out: &mut Block, add: bo
     let new: *mut __m512i = out.0.as_mut_ptr().cast();
     let mut state = [_mm512_setzero_si512(); 16];
     for (index, words) in state.iter_mut().enumerate() {
-        // SAFETY: a block is sixteen registers long and aligned to one; the function has the features.
+        // SAFETY: a block is sixteen registers long and aligned to
+        // one; the function has the features.
         unsafe {
             *words = _mm512_xor_si512(_mm512_load_si512(old.add(index)), _mm512_load_si512(other.add(index)));
             let sum = if add { _mm512_xor_si512(*words, _mm512_load_si512(new.add(index))) } else { *words };
@@ -316,7 +317,8 @@ fn compress_avx512(previous: &Block, reference: &Block, out: &mut Block, add: bo
         // SAFETY: the function has the features.
         let pairs = unsafe { permute_pairs(pairs) };
         for (row, pair) in pairs.into_iter().enumerate() {
-            // SAFETY: a block is sixteen registers long and aligned to one; the function has the features.
+            // SAFETY: a block is sixteen registers long and aligned to
+            // one; the function has the features.
             unsafe {
                 let place = new.add(2 * row + half);
                 let sum = _mm512_xor_si512(_mm512_load_si512(place), pair);
@@ -342,7 +344,8 @@ fn compress_avx2(previous: &Block, reference: &Block, out: &mut Block, add: bool
         let mut words = [_mm256_setzero_si256(); 4];
         for (part, word) in words.iter_mut().enumerate() {
             let index = 4 * row + part;
-            // SAFETY: a block is 32 registers long and aligned to one; the function has the feature.
+            // SAFETY: a block is 32 registers long and aligned to
+            // one; the function has the feature.
             unsafe {
                 *word =
                     _mm256_xor_si256(_mm256_load_si256(old.add(index)), _mm256_load_si256(other.add(index)));
@@ -364,7 +367,8 @@ fn compress_avx2(previous: &Block, reference: &Block, out: &mut Block, add: bool
         // SAFETY: the function has the feature.
         let pairs = unsafe { permute_pairs(pairs) };
         for (row, pair) in pairs.into_iter().enumerate() {
-            // SAFETY: a block is 32 registers long and aligned to one; the function has the feature.
+            // SAFETY: a block is 32 registers long and aligned to
+            // one; the function has the feature.
             unsafe {
                 let place = new.add(4 * row + quarter);
                 let sum = _mm256_xor_si256(_mm256_load_si256(place), pair);

@@ -1,9 +1,10 @@
 //! Chains of HMACs on compression functions.
 //!
-//! In PBKDF2 each HMAC is of one digest, so its two hashes are a compression each (two for Whirlpool, whose padding
-//! takes a block of its own): the states after the key's inner and outer block are computed once, and the message block
-//! is a digest with padding that never changes. Each output block of each password is a chain of its own, and chains go
-//! side by side where that is faster.
+//! In PBKDF2 each HMAC is of one digest, so its two hashes are a compression each (two
+//! for Whirlpool, whose padding takes a block of its own): the states after the key's
+//! inner and outer block are computed once, and the message block is a digest with
+//! padding that never changes. Each output block of each password is a chain of its own,
+//! and chains go side by side where that is faster.
 
 use super::super::Stop;
 use super::super::hmac::{Hmac, LONGEST_DIGEST};
@@ -22,8 +23,8 @@ pub(super) trait Chained {
     /// The state after a key's block.
     fn keyed(cpu: Cpu, block: &[u8]) -> Self::State;
 
-    /// Runs `rounds` iterations of each chain: a link becomes its HMAC and is added to its sum. With the fastest code
-    /// that `cpu` has for so many chains.
+    /// Runs `rounds` iterations of each chain: a link becomes its HMAC and is added to its sum.
+    /// With the fastest code that `cpu` has for so many chains.
     fn iterate(cpu: Cpu, chains: &mut [Chain<Self::State>], rounds: u32);
 }
 

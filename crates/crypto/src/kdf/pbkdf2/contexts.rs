@@ -1,4 +1,5 @@
-//! PBKDF2 of the hashes without code of their own here: whole hash contexts, cloned after the key's block.
+//! PBKDF2 of the hashes without code of their own here: whole hash
+//! contexts, cloned after the key's block.
 
 use super::super::Stop;
 use super::super::hmac::{Hmac, LONGEST_DIGEST};

@@ -1,7 +1,7 @@
 //! PBKDF2-HMAC (RFC 8018, section 5.2).
 //!
-//! SHA-1, SHA-2 and Whirlpool run on their compression functions ([`chains`]); other hashes clone a context after the
-//! key's block ([`contexts`]).
+//! SHA-1, SHA-2 and Whirlpool run on their compression functions ([`chains`]); other hashes clone
+//! a context after the key's block ([`contexts`]).
 
 mod chains;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -26,7 +26,8 @@ pub use slots::{Derivation, pbkdf2_side_by_side};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use x86 as machine;
 
-/// Runs the first expression with `$chained` standing for the hash's [`chains::Chained`], where it is one.
+/// Runs the first expression with `$chained` standing for the hash's
+/// [`chains::Chained`], where it is one.
 macro_rules! with_chained {
     ($hash:expr, $chained:ident => $run:expr, else $other:expr) => {{
         use $crate::kdf::pbkdf2::{sha, whirlpool};
@@ -62,8 +63,8 @@ macro_rules! with_chained {
 #[cfg(feature = "std")]
 use with_chained;
 
-/// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails when `iterations` is zero, `out` is longer than 2^32 - 1 digests, or
-/// `stop` is raised.
+/// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails when `iterations` is zero, `out` is
+/// longer than 2^32 - 1 digests, or `stop` is raised.
 pub fn pbkdf2(
     hash: Hash,
     password: &[u8],
@@ -154,8 +155,8 @@ mod tests {
         );
     }
 
-    /// Every hash at every level against the definition, written out with HMAC alone; 640 bytes are up to forty
-    /// output blocks.
+    /// Every hash at every level against the definition, written out with HMAC
+    /// alone; 640 bytes are up to forty output blocks.
     #[test]
     fn every_hash_equals_the_definition() {
         for hash in Hash::ALL.into_iter().filter(|hash| *hash != Hash::WhirlpoolGcryptBug) {

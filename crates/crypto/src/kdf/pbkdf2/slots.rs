@@ -1,8 +1,10 @@
-//! Several derivations side by side: the keyslots of a volume, each with a password, a salt and iterations of its own.
+//! Several derivations side by side: the keyslots of a volume, each
+//! with a password, a salt and iterations of its own.
 //!
-//! Every output block of every derivation is a chain. Workers hold as many chains as go side by side on this CPU, run them
-//! some iterations on, hand in those that are through or stopped, and take new ones: lanes never wait for the longest
-//! derivation. Chains that one worker has too many of go back for another that has none.
+//! Every output block of every derivation is a chain. Workers hold as many chains as go side by
+//! side on this CPU, run them some iterations on, hand in those that are through or stopped,
+//! and take new ones: lanes never wait for the longest derivation. Chains that one worker has
+//! too many of go back for another that has none.
 
 use super::super::Stop;
 use super::super::hmac::Hmac;
@@ -25,15 +27,17 @@ pub struct Derivation<'a> {
 }
 
 impl<'a> Derivation<'a> {
-    /// Whether PBKDF2 with these costs can run so: its hash is SHA-1, SHA-2 or Whirlpool, there are iterations, and the key
-    /// is at least one byte and at most 2^32 - 1 digests long. The rest is for [`pbkdf2`](super::pbkdf2).
+    /// Whether PBKDF2 with these costs can run so: its hash is SHA-1, SHA-2 or Whirlpool,
+    /// there are iterations, and the key is at least one byte and at most 2^32 - 1 digests
+    /// long. The rest is for [`pbkdf2`](super::pbkdf2).
     pub fn fits(hash: Hash, iterations: u32, len: usize) -> bool {
         let chained = hash == Hash::WhirlpoolGcryptBug
             || with_chained!(hash, C => <C as Chained>::DIGEST > 0, else { false });
         chained && iterations > 0 && len > 0 && u32::try_from(len.div_ceil(hash.output_len())).is_ok()
     }
 
-    /// PBKDF2 to a key of `len` bytes, which ends early when `stop` is raised; `None` for what [`Derivation::fits`] not.
+    /// PBKDF2 to a key of `len` bytes, which ends early when `stop` is
+    /// raised; `None` for what [`Derivation::fits`] not.
     pub fn new(
         hash: Hash,
         password: &[u8],
@@ -68,8 +72,9 @@ impl<'a> Derivation<'a> {
     }
 }
 
-/// Runs derivations on up to `threads` threads. Each result goes to `done` with the derivation's number at once, on the
-/// thread that came to it; what `done` returns is run too, under the same number. Returns when nothing is left.
+/// Runs derivations on up to `threads` threads. Each result goes to `done` with the
+/// derivation's number at once, on the thread that came to it; what `done` returns is run too,
+/// under the same number. Returns when nothing is left.
 pub fn pbkdf2_side_by_side<'a>(
     derivations: Vec<Derivation<'a>>,
     threads: usize,
@@ -103,7 +108,8 @@ fn on<'a>(
     std::thread::scope(|scope| {
         for _ in 1..threads {
             if std::thread::Builder::new().spawn_scoped(scope, || board.work(cpu)).is_err() {
-                // No other thread to be had (RLIMIT_NPROC): the lanes of those there are have to do.
+                // No other thread to be had (RLIMIT_NPROC): the lanes
+                // of those there are have to do.
                 board.lock().workers -= 1;
             }
         }
@@ -141,7 +147,8 @@ impl Parked {
     }
 }
 
-/// Some iterations of chains of one hash: until the first is through, or it is time for a look at the others.
+/// Some iterations of chains of one hash: until the first is through,
+/// or it is time for a look at the others.
 fn advance<C: Chained>(cpu: Cpu, held: &mut [Place]) {
     let rounds = held.iter().map(|place| place.rounds).min().unwrap_or(0).min(ROUNDS_A_LOOK);
     let mut chains = Zeroizing::new([Chain::<C::State>::BLANK; MOST_SIDE_BY_SIDE]);
@@ -216,8 +223,8 @@ impl<'a> Board<'a, '_> {
         }
     }
 
-    /// Takes chains up to this worker's share. Waits while there are none but others may bring some; false when there
-    /// will be none.
+    /// Takes chains up to this worker's share. Waits while there are none but others may
+    /// bring some; false when there will be none.
     fn refill(&self, held: &mut Vec<Place>) -> bool {
         let mut places = self.lock();
         loop {
@@ -242,7 +249,8 @@ impl<'a> Board<'a, '_> {
         }
     }
 
-    /// Gives up the chains that are through or stopped. The last of a derivation brings its key to `done`.
+    /// Gives up the chains that are through or stopped. The last of a
+    /// derivation brings its key to `done`.
     fn hand_in(&self, held: &mut Vec<Place>) {
         let mut results = Vec::new();
         let before = held.len();
@@ -308,7 +316,8 @@ mod tests {
         prop::collection::vec((bytes(), bytes(), 1u32..1300, 1usize..150), 1..9)
     }
 
-    /// The keys that `inputs` lead to, in their order; some of them twice, the second time entered by `done`.
+    /// The keys that `inputs` lead to, in their order; some of them
+    /// twice, the second time entered by `done`.
     fn derive(cpu: Cpu, hash: Hash, inputs: &[Input], threads: usize) -> Vec<Vec<Vec<u8>>> {
         let stop = Stop::new();
         let derivation = |(password, salt, iterations, len): &Input| {

@@ -1,6 +1,8 @@
-//! Whirlpool's chain. Each hash is of a digest after the key's block: a compression of the digest and one of padding.
+//! Whirlpool's chain. Each hash is of a digest after the key's block:
+//! a compression of the digest and one of padding.
 //!
-//! The first of the two starts from a keyed state that stays the same: W's round keys for it are computed once.
+//! The first of the two starts from a keyed state that stays the
+//! same: W's round keys for it are computed once.
 
 use super::chains::{Chain, Chained, Words};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

@@ -1,19 +1,21 @@
-//! XChaCha (draft-irtf-cfrg-xchacha, section 2; ChaCha as in RFC 8439, section 2.3, with a 64-bit block counter) over
-//! [`Words`]: every lane is a state of its own, so that no round waits for another lane.
+//! XChaCha (draft-irtf-cfrg-xchacha, section 2; ChaCha as in RFC 8439, section
+//! 2.3, with a 64-bit block counter) over [`Words`]: every lane is a state of
+//! its own, so that no round waits for another lane.
 //!
 //! ```text
 //! state    constants (4 words)  key (8 words)  counter (2 words)  end of the nonce (2 words)
 //! HChaCha  constants            key            first 16 bytes of the nonce
 //! ```
 //!
-//! HChaCha's lanes are sectors: each has its own nonce. ChaCha's lanes are blocks of one sector, or of two where a
-//! register holds more states than a sector has blocks.
+//! HChaCha's lanes are sectors: each has its own nonce. ChaCha's lanes are blocks of one sector, or
+//! of two where a register holds more states than a sector has blocks.
 
 use super::code::StreamKey;
 use super::words::{MOST_LANES, Words};
 use crate::block::Block;
 
-/// Adds to each sector the key stream of its nonce: `nonces` hold the first 16 of 24 bytes, one a sector.
+/// Adds to each sector the key stream of its nonce: `nonces` hold the
+/// first 16 of 24 bytes, one a sector.
 #[inline(always)]
 pub(super) fn xor_stream<V: Words>(
     proof: V::Proof,

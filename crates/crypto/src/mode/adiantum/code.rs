@@ -1,4 +1,5 @@
-//! Adiantum's two parts for one instruction set, as a table: chosen once at key set-up, called once a batch of sectors.
+//! Adiantum's two parts for one instruction set, as a table: chosen once
+//! at key set-up, called once a batch of sectors.
 
 use super::nh::HashKey;
 use super::portable::Four;
@@ -10,7 +11,8 @@ use crate::block::Block;
 pub(super) struct Code {
     /// "avx512", "avx2", "neon", "portable".
     pub(super) name: &'static str,
-    /// The hash of the bulk of each sector: the key, a sector's bytes, the sectors, one result a sector.
+    /// The hash of the bulk of each sector: the key, a sector's
+    /// bytes, the sectors, one result a sector.
     pub(super) hash: fn(&HashKey, usize, &[u8], &mut [u128]),
     /// Adds XChaCha's key stream to each sector.
     pub(super) stream: fn(&StreamKey, &[Block], usize, &mut [u8]),

@@ -1,5 +1,6 @@
-//! Adiantum (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level processors", section 2; Linux
-//! crypto/adiantum.c): a wide mode of XChaCha, NH, Poly1305 and one block of a cipher with 256-bit keys a sector.
+//! Adiantum (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level
+//! processors", section 2; Linux crypto/adiantum.c): a wide mode of XChaCha, NH, Poly1305 and
+//! one block of a cipher with 256-bit keys a sector.
 //!
 //! ```text
 //! sector = bulk (all but the last 16 bytes) || right (16 bytes)      sums are modulo 2^128, little endian
@@ -8,8 +9,8 @@
 //! K_E (32) || K_header (16) || K_bulk (16) || K_NH (1072) = XChaCha(nonce = 1 || 0^191)
 //! ```
 //!
-//! Sectors go through each step together: the hashes of all, their blocks in one call of the cipher, their ChaCha keys in
-//! one register's lanes.
+//! Sectors go through each step together: the hashes of all, their blocks in one call of the
+//! cipher, their ChaCha keys in one register's lanes.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -61,7 +62,8 @@ impl Plain for Keys {
 }
 
 impl Adiantum {
-    /// Expands a key of 32 bytes; XChaCha has `rounds` rounds (12 or 20), `cipher` makes a cipher from a 256-bit key.
+    /// Expands a key of 32 bytes; XChaCha has `rounds` rounds (12 or 20),
+    /// `cipher` makes a cipher from a 256-bit key.
     ///
     /// # Panics
     /// On a key of another length: callers have checked it.
@@ -99,8 +101,8 @@ impl Adiantum {
         }
     }
 
-    /// One batch. `cipher` turns the middle blocks into what the right-hand parts are made from, and hands over the
-    /// encrypted ones of both, which are nonces.
+    /// One batch. `cipher` turns the middle blocks into what the right-hand parts are made from,
+    /// and hands over the encrypted ones of both, which are nonces.
     fn batch(
         &self,
         ivs: &[[u8; 32]],

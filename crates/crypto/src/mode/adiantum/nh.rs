@@ -1,5 +1,5 @@
-//! NHPoly1305, the hash of a sector's bulk (Adiantum paper, section 2 and appendix A): NH over messages of 1024 bytes,
-//! Poly1305 over NH's sums.
+//! NHPoly1305, the hash of a sector's bulk (Adiantum paper, section 2 and appendix A): NH over
+//! messages of 1024 bytes, Poly1305 over NH's sums.
 //!
 //! ```text
 //! unit u of a message: 16 bytes, the little-endian words m0 m1 m2 m3; key unit u: the words k0 k1 k2 k3
@@ -7,9 +7,10 @@
 //!   (m0 + k0 mod 2^32) · (m2 + k2 mod 2^32) + (m1 + k1 mod 2^32) · (m3 + k3 mod 2^32)
 //! ```
 //!
-//! First and second halves of units, and of the key's units, are kept apart: then both factors lie in the same lanes, and
-//! a pass finds its key two words further on. The bulk ends one unit before the sector does; NH runs over the whole
-//! sector and takes the last unit's products away again, which leaves no tails for any width.
+//! First and second halves of units, and of the key's units, are kept apart: then both factors
+//! lie in the same lanes, and a pass finds its key two words further on. The bulk ends one unit
+//! before the sector does; NH runs over the whole sector and takes the last unit's products
+//! away again, which leaves no tails for any width.
 
 use super::poly1305::{Point, Poly1305};
 use super::words::Words;
@@ -116,8 +117,8 @@ const UNIT: usize = 16;
 /// Bytes a message at most.
 const MESSAGE: usize = 1024;
 
-/// Bytes that a turn of NH's loop takes: one register of the widest vectors for each half of the units. Sectors are
-/// whole turns.
+/// Bytes that a turn of NH's loop takes: one register of the widest vectors for
+/// each half of the units. Sectors are whole turns.
 const TURN: usize = 128;
 
 /// Words of each half of the key that a turn's first pass takes.

@@ -1,5 +1,6 @@
-//! Poly1305's polynomial (RFC 8439, section 2.5) without the final addition, on 64-bit limbs, in constant time: the
-//! outer hash of Adiantum takes few blocks, so one chain of scalar code runs beside the vector code of NH.
+//! Poly1305's polynomial (RFC 8439, section 2.5) without the final addition, on 64-bit
+//! limbs, in constant time: the outer hash of Adiantum takes few blocks, so one chain of
+//! scalar code runs beside the vector code of NH.
 
 /// The clamped point at which the polynomial is evaluated.
 #[derive(Clone, Copy)]
@@ -27,7 +28,8 @@ impl Poly1305 {
         Self([0; 3])
     }
 
-    /// Takes a block of 16 bytes, given as two little-endian words: (value + block + 2^128) · point mod 2^130 - 5.
+    /// Takes a block of 16 bytes, given as two little-endian words:
+    /// (value + block + 2^128) · point mod 2^130 - 5.
     #[inline(always)]
     pub(super) fn block(&mut self, point: &Point, [low, high]: [u64; 2]) {
         let [h0, h1, h2] = self.0;
@@ -36,7 +38,8 @@ impl Poly1305 {
         let (h1, second) = h1.overflowing_add(u64::from(carry));
         let h2 = h2 + 1 + u64::from(first) + u64::from(second);
 
-        // The point's upper limb is a multiple of 4, so that times 2^128 = 2^130 / 4 is times 5 / 4.
+        // The point's upper limb is a multiple of 4, so that times
+        // 2^128 = 2^130 / 4 is times 5 / 4.
         let folded = point.high + (point.high >> 2);
         let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
         let d0 = product(h0, point.low) + product(h1, folded);
@@ -66,8 +69,8 @@ impl Poly1305 {
 mod tests {
     use super::*;
 
-    /// RFC 8439, section 2.5.2: the value before `s` is added, after the text's two whole blocks ("Cryptographic Forum
-    /// Research Group" without its last two bytes).
+    /// RFC 8439, section 2.5.2: the value before `s` is added, after the text's two whole blocks
+    /// ("Cryptographic Forum Research Group" without its last two bytes).
     #[test]
     fn rfc_8439_section_2_5_2() {
         let key = 0xa806_d542_fe52_447f_336d_5557_78be_d685_u128;
@@ -81,7 +84,8 @@ mod tests {
         assert_eq!(poly.finish(), 0xd8ad_af23_b033_7fa7_cccf_b4ea_344b_30de);
     }
 
-    /// RFC 8439, appendix A.3, test vectors 7, 9, 10 and 11: values at the edge of the modulus, with `s` = 0.
+    /// RFC 8439, appendix A.3, test vectors 7, 9, 10 and 11: values
+    /// at the edge of the modulus, with `s` = 0.
     #[test]
     fn rfc_8439_appendix_a_3() {
         let ones = u128::MAX.to_le_bytes();

@@ -1,4 +1,5 @@
-//! Four words in an array: the portable reference, which compilers turn into whatever registers there are.
+//! Four words in an array: the portable reference, which compilers
+//! turn into whatever registers there are.
 
 use super::words::Words;
 

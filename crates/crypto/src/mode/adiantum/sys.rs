@@ -1,7 +1,8 @@
-//! The step from a table of functions into functions compiled for one instruction set: the only unsafe code around
-//! Adiantum's vector code.
+//! The step from a table of functions into functions compiled for one instruction set: the
+//! only unsafe code around Adiantum's vector code.
 
-/// Defines `CODE`, the [`Code`](super::code::Code) of the instruction set named by `$features`, over [`Words`] of the type `$words`.
+/// Defines `CODE`, the [`Code`](super::code::Code) of the instruction set named by
+/// `$features`, over [`Words`] of the type `$words`.
 ///
 /// The module that calls this keeps `CODE` behind a check of [`Cpu`](crate::Cpu).
 ///

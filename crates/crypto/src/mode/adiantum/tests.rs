@@ -1,5 +1,5 @@
-//! Adiantum against the authors' vectors, and every level of the CPU against Adiantum written a second time, from the
-//! paper, over single words and blocks.
+//! Adiantum against the authors' vectors, and every level of the CPU against Adiantum written a
+//! second time, from the paper, over single words and blocks.
 
 use super::Adiantum;
 use crate::block::aes::Aes;
@@ -69,7 +69,8 @@ fn the_authors_vectors() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Runs of any length, at any alignment, at every level: the second implementation's bytes, and back.
+    /// Runs of any length, at any alignment, at every level: the
+    /// second implementation's bytes, and back.
     #[test]
     fn every_level_follows_the_paper(
         key in any::<[u8; 32]>(),
@@ -101,7 +102,8 @@ proptest! {
     }
 }
 
-/// A specification's IVs are 32 bytes: the number, then zeros; the cipher's rounds come from its name.
+/// A specification's IVs are 32 bytes: the number, then zeros; the
+/// cipher's rounds come from its name.
 #[test]
 fn a_specification_chooses_ivs_and_rounds() {
     let key = [0x42; 32];
@@ -183,7 +185,8 @@ mod second {
         poly1305(&derived[32..48], &header).wrapping_add(poly1305(&derived[48..64], &sums))
     }
 
-    /// RFC 8439, 2.5, without the final addition: Horner's rule modulo 2^130 - 5, multiplying bit by bit.
+    /// RFC 8439, 2.5, without the final addition: Horner's rule
+    /// modulo 2^130 - 5, multiplying bit by bit.
     fn poly1305(key: &[u8], message: &[u8]) -> u128 {
         let point = number(key) & 0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff;
         let mut value = (0, 0);

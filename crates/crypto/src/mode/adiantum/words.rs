@@ -1,7 +1,8 @@
 //! A vector of 32-bit words, whatever its width: what ChaCha and NH are written in.
 //!
-//! A value exists only where the CPU has the instructions, because every way to make one takes the width's proof;
-//! that is why the methods are safe. They are always inlined, into functions compiled for those instructions.
+//! A value exists only where the CPU has the instructions, because every way to make one
+//! takes the width's proof; that is why the methods are safe. They are always inlined,
+//! into functions compiled for those instructions.
 
 /// [`Words::LANES`] words in one register.
 pub(super) trait Words: Copy {
@@ -48,10 +49,12 @@ pub(super) trait Words: Copy {
     /// Each lane rotated left by 7 bits.
     fn rotate_7(self) -> Self;
 
-    /// Adds key stream to `64 * LANES` bytes: lane `n` of the sixteen registers is the n-th block of 64 bytes.
+    /// Adds key stream to `64 * LANES` bytes: lane `n` of the sixteen
+    /// registers is the n-th block of 64 bytes.
     fn xor_blocks(stream: [Self; 16], data: &mut [u8]);
 
-    /// The first and the second halves (two words each) of `LANES / 2` units of 16 bytes, each in the units' order.
+    /// The first and the second halves (two words each) of `LANES / 2`
+    /// units of 16 bytes, each in the units' order.
     fn load_units(proof: Self::Proof, units: &[u8]) -> (Self, Self);
 
     /// No products yet.

@@ -1,7 +1,7 @@
 //! One element a register: PMULL, the ARMv8 cryptography extension's carry-less multiplication.
 
-// `Lanes` cannot name features. Its methods are inlined into functions that have them, and then so are the intrinsics
-// in them; only newer compilers know this lint.
+// `Lanes` cannot name features. Its methods are inlined into functions that have them, and then so
+// are the intrinsics in them; only newer compilers know this lint.
 #![allow(unknown_lints, inline_always_mismatching_target_features)]
 
 use super::lanes::{Lanes, Product};
@@ -72,7 +72,8 @@ impl Lanes for Quad {
             let zero = vdupq_n_u64(0);
             let low = veorq_u64(low.0, vextq_u64::<1>(zero, middle.0));
             let high = veorq_u64(high.0, vextq_u64::<1>(middle.0, zero));
-            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64): times a word, it cancels that word.
+            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64):
+            // times a word, it cancels that word.
             let modulus = vdupq_n_u64(0xc2 << 56);
             let once = veorq_u64(vextq_u64::<1>(low, low), low_product(Self(low), modulus).0);
             let twice = veorq_u64(vextq_u64::<1>(once, once), low_product(Self(once), modulus).0);

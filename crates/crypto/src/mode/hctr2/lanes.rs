@@ -1,7 +1,8 @@
 //! A vector of elements of POLYVAL's field, whatever its width: what the hash is written in.
 //!
-//! A value exists only where the CPU has the instructions, because every way to make one takes the width's proof;
-//! that is why the methods are safe. They are always inlined, into functions compiled for those instructions.
+//! A value exists only where the CPU has the instructions, because every way to make one
+//! takes the width's proof; that is why the methods are safe. They are always inlined,
+//! into functions compiled for those instructions.
 
 use crate::block::Block;
 

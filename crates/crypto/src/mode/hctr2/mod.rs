@@ -1,5 +1,6 @@
-//! HCTR2 (Crowley, Huckleberry and Biggers, "Length-preserving encryption with HCTR2", section 2; Linux crypto/hctr2.c): a
-//! wide mode of a cipher of 128-bit blocks, for CPUs with instructions for AES and carry-less multiplication.
+//! HCTR2 (Crowley, Huckleberry and Biggers, "Length-preserving encryption with HCTR2", section
+//! 2; Linux crypto/hctr2.c): a wide mode of a cipher of 128-bit blocks, for CPUs with
+//! instructions for AES and carry-less multiplication.
 //!
 //! ```text
 //! sector = first (one block) || rest            H = E(0), L = E(1)
@@ -9,9 +10,10 @@
 //! first  = encrypted + hash (of the new rest)
 //! ```
 //!
-//! Numbers are little endian, sums are exclusive ors. Decryption differs in D(middle) alone. Sectors are whole blocks, so
-//! that the paper's case of a partial last block does not occur. Both passes run over whole sectors: POLYVAL puts the
-//! hash of what comes before in the place of the first block, and XCTR's block 0 is overwritten.
+//! Numbers are little endian, sums are exclusive ors. Decryption differs in D(middle) alone.
+//! Sectors are whole blocks, so that the paper's case of a partial last block does not occur. Both
+//! passes run over whole sectors: POLYVAL puts the hash of what comes before in the place of the
+//! first block, and XCTR's block 0 is overwritten.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -106,8 +108,8 @@ impl Hctr2 {
         }
     }
 
-    /// The hash of all that comes before the IV's last block, and this block added: what stands for a sector's first
-    /// block in the hash of a sector.
+    /// The hash of all that comes before the IV's last block, and this block added: what stands for
+    /// a sector's first block in the hash of a sector.
     fn heads(&self, ivs: &[[u8; 32]], heads: &mut [Block]) {
         for (head, iv) in heads.iter_mut().zip(ivs) {
             *head = *iv.first_chunk().expect("half of the IV");

@@ -4,9 +4,9 @@
 //! S_0 = 0, S_j = dot(S_{j-1} + X_j, H), dot(a, b) = a · b · x^-128 in GF(2^128) modulo x^128 + x^127 + x^126 + x^121 + 1
 //! ```
 //!
-//! With the key's powers H^32 … H (by dot), a stride of 32 blocks costs 32 products and one reduction. Sectors are whole
-//! strides: the message that HCTR2 hashes has as many blocks as the sector, once what comes before the last block of the
-//! tweak is added to it.
+//! With the key's powers H^32 … H (by dot), a stride of 32 blocks costs 32 products and one
+//! reduction. Sectors are whole strides: the message that HCTR2 hashes has as many blocks as the
+//! sector, once what comes before the last block of the tweak is added to it.
 
 use super::lanes::Lanes;
 use crate::block::Block;
@@ -32,7 +32,8 @@ pub(super) fn raise<V: Lanes>(proof: V::Proof, key: Block, powers: &mut Powers) 
     }
 }
 
-/// The hash of each sector with its first block replaced by the sector's element of `heads`, into that element.
+/// The hash of each sector with its first block replaced by the
+/// sector's element of `heads`, into that element.
 #[inline(always)]
 pub(super) fn hash<V: Lanes>(
     proof: V::Proof,

@@ -1,7 +1,9 @@
-//! One element in two words: the portable reference, constant time wherever integer multiplication is.
+//! One element in two words: the portable reference, constant time
+//! wherever integer multiplication is.
 //!
-//! A product without carries is made of products with carries: factors are cut into five, each with four zeros after
-//! every bit, so that at most 13 bits meet in a place and their carries end before the next place.
+//! A product without carries is made of products with carries: factors are cut into
+//! five, each with four zeros after every bit, so that at most 13 bits meet in a
+//! place and their carries end before the next place.
 
 use super::lanes::{Lanes, Product};
 use crate::block::Block;
@@ -46,7 +48,8 @@ impl Lanes for Pair {
     fn reduce(product: Product<Self>) -> Self {
         let ([x0, low], [m0, m1], [high, x3]) = (product.low.0, product.middle.0, product.high.0);
         let (x1, x2) = (low ^ m0, high ^ m1);
-        // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64): times a word, it cancels that word.
+        // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64):
+        // times a word, it cancels that word.
         let cancel = |word: u64| {
             let lower = (word << 57) ^ (word << 62) ^ (word << 63);
             let upper = (word >> 7) ^ (word >> 2) ^ (word >> 1) ^ word;

@@ -1,5 +1,5 @@
-//! HCTR2 against published vectors, and every level of the CPU against HCTR2 written a second time, from the paper, bit by
-//! bit.
+//! HCTR2 against published vectors, and every level of the CPU against HCTR2
+//! written a second time, from the paper, bit by bit.
 
 use super::code;
 use super::polyval::Powers;
@@ -38,8 +38,9 @@ fn rfc_8452_appendix_a() {
     }
 }
 
-/// google/hctr2, test_vectors/ours/HCTR2/HCTR2_AES256.json: 16 and 17 bytes without a tweak, 512 bytes under a tweak of 47
-/// bytes (the file's last). They are not sectors of dm-crypt: they prove the second implementation.
+/// google/hctr2, test_vectors/ours/HCTR2/HCTR2_AES256.json: 16 and 17 bytes without a
+/// tweak, 512 bytes under a tweak of 47 bytes (the file's last). They are not sectors of
+/// dm-crypt: they prove the second implementation.
 #[test]
 fn the_authors_vectors() {
     for (key, tweak, plaintext, ciphertext) in [
@@ -71,7 +72,8 @@ fn the_authors_vectors() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Runs of any length, at any alignment, at every level: the second implementation's bytes, and back.
+    /// Runs of any length, at any alignment, at every level: the
+    /// second implementation's bytes, and back.
     #[test]
     fn every_level_follows_the_paper(
         key in any::<[u8; 32]>(),
@@ -164,7 +166,8 @@ mod second {
         *first = (encrypted ^ hash(hash_key, tweak, rest)).to_le_bytes();
     }
 
-    /// The tweak is padded with zeros, the message with a one and zeros where it is not whole blocks.
+    /// The tweak is padded with zeros, the message with a one and
+    /// zeros where it is not whole blocks.
     fn hash(key: u128, tweak: &[u8], message: &[u8]) -> u128 {
         let whole = message.len().is_multiple_of(16);
         let length = 2 * 8 * tweak.len() as u128 + if whole { 2 } else { 3 };
@@ -178,11 +181,13 @@ mod second {
         blocks.as_chunks().0.iter().fold(0, |state, block| dot(state ^ u128::from_le_bytes(*block), key))
     }
 
-    /// RFC 8452, section 3: the product times x^-128, one division by x for each of 128 coefficients.
+    /// RFC 8452, section 3: the product times x^-128, one division by
+    /// x for each of 128 coefficients.
     fn dot(a: u128, b: u128) -> u128 {
         (0..128).fold(0, |sum, bit| {
             let sum = if a >> bit & 1 == 1 { sum ^ b } else { sum };
-            // Of an odd polynomial, the sum with the modulus can be divided; x^128 + … + 1 over x is this.
+            // Of an odd polynomial, the sum with the modulus can be
+            // divided; x^128 + … + 1 over x is this.
             (sum >> 1) ^ if sum & 1 == 1 { 1 << 127 | 1 << 126 | 1 << 125 | 1 << 120 } else { 0 }
         })
     }

@@ -1,4 +1,5 @@
-//! The lists that depmod and the kernel's build leave beside the modules (modules.dep(5), kmod's depmod.c).
+//! The lists that depmod and the kernel's build leave beside the
+//! modules (modules.dep(5), kmod's depmod.c).
 //!
 //! ```text
 //! modules.alias            alias crypto-xts xts

@@ -1,7 +1,9 @@
-//! The modules that a system, a directory or an initramfs holds, and what they offer the crypto API.
+//! The modules that a system, a directory or an initramfs holds, and
+//! what they offer the crypto API.
 //!
-//! A module says by aliases what it implements ("crypto-xts"); depmod gathers them in `modules.alias`, the kernel's build those
-//! of built-in code in `modules.builtin.modinfo`. Where such a list is missing, the modules' own `.modinfo` is read.
+//! A module says by aliases what it implements ("crypto-xts"); depmod gathers them in
+//! `modules.alias`, the kernel's build those of built-in code in `modules.builtin.modinfo`. Where
+//! such a list is missing, the modules' own `.modinfo` is read.
 
 mod lists;
 mod object;
@@ -219,9 +221,11 @@ fn module_of(path: &str) -> Option<String> {
     (matches!(packed, "" | ".gz" | ".xz" | ".zst") && !name.is_empty()).then(|| normal(name))
 }
 
-/// Names of files; the kernel's own are shorter: 55 bytes of modules, 127 of algorithms. What is longer is not read.
+/// Names of files; the kernel's own are shorter: 55 bytes of modules,
+/// 127 of algorithms. What is longer is not read.
 const LONGEST_NAME: usize = 256;
-/// The largest distributions' kernels have some fifty thousand. Each takes up to 400 bytes; what is more is not read.
+/// The largest distributions' kernels have some fifty thousand. Each
+/// takes up to 400 bytes; what is more is not read.
 const MOST_FACTS: usize = 1 << 18;
 
 #[cfg(test)]

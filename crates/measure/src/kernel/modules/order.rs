@@ -4,8 +4,8 @@ use super::{Inventory, normal};
 use std::collections::{BTreeSet, btree_set};
 
 impl Inventory {
-    /// These modules with all that they depend on, each behind what it depends on: name and file. What has no file is left out:
-    /// it is built in, or not there.
+    /// These modules with all that they depend on, each behind what it depends on: name and file.
+    /// What has no file is left out: it is built in, or not there.
     pub fn in_order<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<(&str, &str)> {
         let (mut ordered, mut seen) = (Vec::new(), BTreeSet::new());
         for name in names {
@@ -14,7 +14,8 @@ impl Inventory {
         ordered
     }
 
-    /// Without recursion: who depends on whom stands in a file, and a chain may be as long as it likes.
+    /// Without recursion: who depends on whom stands in a file, and a
+    /// chain may be as long as it likes.
     fn add_in_order<'a>(
         &'a self,
         name: &str,

@@ -62,7 +62,8 @@ xts(aes)  xts(stm32-ecb-aes) 200 skcipher async";
 fn fscrypt_refuses_more_with_each_version() {
     for (version, driver) in [
         ("6.1.100", "xts(stm32-ecb-aes)"),
-        // The stable series look at the instance's flags only, and it has not inherited KERN_DRIVER_ONLY.
+        // The stable series look at the instance's flags only, and it
+        // has not inherited KERN_DRIVER_ONLY.
         ("6.1.149", "xts(stm32-ecb-aes)"),
         ("6.12.44", "xts(stm32-ecb-aes)"),
         ("6.17.0", "xts-aes-neonbs"),

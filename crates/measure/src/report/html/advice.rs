@@ -1,5 +1,5 @@
-//! Which of the fastest nobody should use for a disk. The benchmark measures everything that dm-crypt runs; a ranking without a word
-//! about that would recommend what hides nothing.
+//! Which of the fastest nobody should use for a disk. The benchmark measures everything that
+//! dm-crypt runs; a ranking without a word about that would recommend what hides nothing.
 
 /// Why a specification does not protect a disk; `None` for what does, or is not known not to.
 pub(super) fn against(spec: &str) -> Option<&'static str> {

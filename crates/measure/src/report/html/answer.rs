@@ -159,7 +159,8 @@ fn of_all_cores(run: &Run<'_>, group: &Group<'_>) -> Option<Markup> {
     })
 }
 
-/// Plain and encrypted storage under the same load: the most data in order first, reading before writing.
+/// Plain and encrypted storage under the same load: the most data in
+/// order first, reading before writing.
 pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<'a>)> {
     let mut pairs: Vec<(disk::Figured<'a>, disk::Figured<'a>)> = Vec::new();
     for comparison in disk::comparisons(run) {

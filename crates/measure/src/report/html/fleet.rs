@@ -13,7 +13,8 @@ use crate::results::{By, Case, CipherCase, Unit};
 use crate::stats::Summary;
 use maud::{Markup, html};
 
-/// Each machine's answer in a sentence, the default on each, then everything that several of them measured.
+/// Each machine's answer in a sentence, the default on each, then
+/// everything that several of them measured.
 pub(super) fn overview(runs: &[Run<'_>]) -> Markup {
     html! {
         ul.answer { @for run in runs { li { b { (run.name) } ": " (sentence(run)) } } }

@@ -1,4 +1,5 @@
-//! Key derivation: how much work an attacker has with each guess, and the machine with one passphrase.
+//! Key derivation: how much work an attacker has with each guess, and
+//! the machine with one passphrase.
 
 use super::super::label;
 use super::chart::{Bar, BarRow, Bars};

@@ -1,9 +1,10 @@
-//! The page: one file that needs nothing else, for a desk, a phone and paper, in the light and in the dark, for eyes, screen readers and
-//! keyboards.
+//! The page: one file that needs nothing else, for a desk, a phone and paper, in the light and in
+//! the dark, for eyes, screen readers and keyboards.
 //!
-//! It has no script and may load nothing: its own policy (Content-Security-Policy) forbids both, also to whatever a results file from
-//! elsewhere tries to bring in. Such a file's texts are escaped where they are written ([`maud`] and [`plotters`] do that), and characters
-//! that turn lines around or are none are replaced at the end.
+//! It has no script and may load nothing: its own policy (Content-Security-Policy) forbids both,
+//! also to whatever a results file from elsewhere tries to bring in. Such a file's texts are
+//! escaped where they are written ([`maud`] and [`plotters`] do that), and characters that turn
+//! lines around or are none are replaced at the end.
 
 mod advice;
 mod answer;
@@ -127,7 +128,8 @@ fn switch() -> Markup {
     }
 }
 
-/// Control characters and those that turn the direction of text around are shown as what they are: nothing to be read.
+/// Control characters and those that turn the direction of text around
+/// are shown as what they are: nothing to be read.
 fn shown(letter: char) -> char {
     match letter {
         '\n' => letter,

@@ -1,8 +1,10 @@
-//! Colours, by what they are for. A drawing is made in the light ones; each is an attribute in the drawing and stands in it for one
-//! purpose only, so that the style sheet can put another in its place in the dark.
+//! Colours, by what they are for. A drawing is made in the light ones; each is an
+//! attribute in the drawing and stands in it for one purpose only, so that the style
+//! sheet can put another in its place in the dark.
 //!
-//! The colours of series stay apart under the common kinds of colour blindness (after Okabe and Ito's set, darkened or lightened until
-//! text in them can be read), and no chart tells things apart by colour alone. The heat map's are one hue from pale to full.
+//! The colours of series stay apart under the common kinds of colour blindness (after Okabe and
+//! Ito's set, darkened or lightened until text in them can be read), and no chart tells things
+//! apart by colour alone. The heat map's are one hue from pale to full.
 
 use plotters::style::RGBColor;
 use std::fmt::Write;
@@ -120,8 +122,8 @@ const OF_THE_PAGE: [(&str, Pair); 7] = [
     ("--bad-page", (0xfd_e8e8, 0x36_1718)),
 ];
 
-/// The part of the style sheet that gives every colour its value, by the reader's wish: what the system prefers, unless the page's
-/// switch says otherwise; on paper, always light.
+/// The part of the style sheet that gives every colour its value, by the reader's wish: what the
+/// system prefers, unless the page's switch says otherwise; on paper, always light.
 pub(super) fn style_sheet() -> String {
     let values = |dark: bool| {
         let mut text = format!("color-scheme:{};", if dark { "dark" } else { "light" });

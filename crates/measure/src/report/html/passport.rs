@@ -1,5 +1,5 @@
-//! A volume's keyslots on one page, for their owner: when each opens, and what it costs to search its passphrase. Whoever calls has the
-//! figures and the words; here they are set.
+//! A volume's keyslots on one page, for their owner: when each opens, and what it costs to search
+//! its passphrase. Whoever calls has the figures and the words; here they are set.
 
 use super::chart::{Bar, BarRow, Bars};
 use super::figure::{Figure, Table};

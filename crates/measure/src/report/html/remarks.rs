@@ -1,4 +1,5 @@
-//! What a reader must know: warnings above the figures, what could not be measured below them, and how everything was measured.
+//! What a reader must know: warnings above the figures, what could not be
+//! measured below them, and how everything was measured.
 
 use super::super::{reasons, wrong};
 use super::run::Run;

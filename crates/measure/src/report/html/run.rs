@@ -1,4 +1,5 @@
-//! A run as the page speaks of it: under a name that no other has, with its cipher figures sorted by circumstances.
+//! A run as the page speaks of it: under a name that no other has,
+//! with its cipher figures sorted by circumstances.
 
 use super::super::ranking::{Entry, Group, groups};
 use super::words;
@@ -31,7 +32,8 @@ pub(super) fn runs(results: &[Results]) -> Vec<Run<'_>> {
 const LONGEST_NAME: usize = 40;
 
 impl<'a> Run<'a> {
-    /// The circumstances that the page begins with: most ciphers, then one thread, then long requests, then short sectors.
+    /// The circumstances that the page begins with: most ciphers, then one
+    /// thread, then long requests, then short sectors.
     pub(super) fn main_group(&self) -> Option<&Group<'a>> {
         let better = |group: &&Group<'_>| {
             let like = group.like;

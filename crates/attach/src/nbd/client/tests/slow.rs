@@ -25,8 +25,8 @@ fn trickle(stream: &mut UnixStream, bytes: impl IntoIterator<Item = u8>) {
     }
 }
 
-/// What it comes to, which must be that it took too long; twice a second is waited for at most, and a machine with more
-/// to do may need much longer.
+/// What it comes to, which must be that it took too long; twice a second is waited for at most, and
+/// a machine with more to do may need much longer.
 fn gives_up<T>(work: impl FnOnce() -> T, error: impl FnOnce(T) -> String) {
     let started = Instant::now();
     let error = error(work());

@@ -1,5 +1,5 @@
-//! The replies to reads: one message, several chunks, or, where headers are simple and the data long, one message that
-//! is sent piece by piece while nobody else can send.
+//! The replies to reads: one message, several chunks, or, where headers are simple and the data
+//! long, one message that is sent piece by piece while nobody else can send.
 
 use super::{Replies, SPACE};
 use crate::nbd::protocol::transmission::{chunk, chunk_flags, command_flags};
@@ -8,7 +8,8 @@ use keyway_volume::Storage;
 use std::io;
 
 impl Replies<'_> {
-    /// Answers a read whose range lies in `storage`. What the storage says is the client's business.
+    /// Answers a read whose range lies in `storage`. What the storage
+    /// says is the client's business.
     ///
     /// # Errors
     /// The connection broke, or has to end: the storage failed after it had promised.
@@ -32,8 +33,8 @@ impl Replies<'_> {
         Ok(())
     }
 
-    /// One chunk after another: each is sent out of the cache that it was decrypted in, and memory stays small. Other
-    /// replies may go between them.
+    /// One chunk after another: each is sent out of the cache that it was decrypted in, and memory
+    /// stays small. Other replies may go between them.
     fn read_chunks(&mut self, request: &Request, storage: &dyn Storage) -> io::Result<()> {
         for (offset, len, last) in pieces(request) {
             match storage.read_at(self.room(len)?, offset) {
@@ -48,8 +49,8 @@ impl Replies<'_> {
         Ok(())
     }
 
-    /// A long simple reply: its header promises success, so that all of it has to be read before; and read again, as
-    /// it shall not be in memory at once.
+    /// A long simple reply: its header promises success, so that all of it has to be read before;
+    /// and read again, as it shall not be in memory at once.
     fn read_twice(&mut self, request: &Request, storage: &dyn Storage) -> io::Result<()> {
         for (offset, len, _) in pieces(request) {
             if let Err(e) = storage.read_at(self.room(len)?, offset) {

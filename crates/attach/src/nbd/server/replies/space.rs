@@ -1,11 +1,13 @@
-//! Room for payloads and data. All connections share what there is of it: whoever needs more than is left waits, for
-//! those who have some. Nobody has one room while waiting for another, so that none waits for ever as long as clients
-//! are not waited for longer than their time ([`Limits`](super::super::deadline::Limits)).
+//! Room for payloads and data. All connections share what there is of it: whoever needs more
+//! than is left waits, for those who have some. Nobody has one room while waiting for
+//! another, so that none waits for ever as long as clients are not waited for longer than
+//! their time ([`Limits`](super::super::deadline::Limits)).
 
 use crate::nbd::protocol::MAX_PAYLOAD;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Buffers for data, shared by all connections: those used last are used next, while they are in some cache.
+/// Buffers for data, shared by all connections: those used last are
+/// used next, while they are in some cache.
 #[derive(Default)]
 pub(in super::super) struct Spaces {
     shelf: Mutex<Shelf>,
@@ -15,7 +17,8 @@ pub(in super::super) struct Spaces {
 #[derive(Default)]
 struct Shelf {
     free: Vec<Vec<u8>>,
-    /// Bytes that are in use, or free: of the usual buffers, and of those for messages longer than [`SPACE`].
+    /// Bytes that are in use, or free: of the usual buffers, and of
+    /// those for messages longer than [`SPACE`].
     usual: usize,
     long: usize,
     /// Threads that wait for some.
@@ -79,8 +82,8 @@ impl Shelf {
     }
 }
 
-/// A buffer of up to [`MAX_PAYLOAD`] bytes, until dropped. It is as long as was ever needed: memory is not cleared for
-/// nothing.
+/// A buffer of up to [`MAX_PAYLOAD`] bytes, until dropped. It is as long as was
+/// ever needed: memory is not cleared for nothing.
 pub(super) struct Space<'a> {
     spaces: &'a Spaces,
     bytes: Vec<u8>,
@@ -125,8 +128,8 @@ impl Drop for Space<'_> {
 /// The largest usual [`Space`]: as much as a kernel asks for in one request.
 pub(in super::super) const SPACE: usize = 2 << 20;
 
-/// Bytes that the usual buffers of all connections have together, and those for longer messages. The latter cannot keep
-/// the former from their share.
+/// Bytes that the usual buffers of all connections have together, and those for longer messages.
+/// The latter cannot keep the former from their share.
 const CEILING: usize = 64 * LARGEST_USUAL;
 
 /// The smallest: a batch with one more small reply.

@@ -1,5 +1,5 @@
-//! What a run over storage was asked for, as the results file keeps it: a run that was stopped goes on with the same encryption, on the
-//! same bytes of the same target, with the same requests.
+//! What a run over storage was asked for, as the results file keeps it: a run that was stopped goes
+//! on with the same encryption, on the same bytes of the same target, with the same requests.
 
 use super::super::{files, options, run};
 use crate::args::Args;

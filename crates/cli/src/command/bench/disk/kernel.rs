@@ -1,7 +1,7 @@
 //! dm-crypt's mappings over the storage, and the loop device that a file needs for them.
 //!
-//! They are marked for removal as soon as they are there: the kernel takes a mapping away when its last user closes it, and a loop device
-//! likewise. That is when this process ends, by whatever.
+//! They are marked for removal as soon as they are there: the kernel takes a mapping away when its
+//! last user closes it, and a loop device likewise. That is when this process ends, by whatever.
 
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{Key, Line, Options};

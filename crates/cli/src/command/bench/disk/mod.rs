@@ -1,8 +1,10 @@
 //! `bench disk TARGET`: storage plain and encrypted, in turn, in one run.
 //!
-//! `asked` is what the options ask for, or what a run that goes on was asked for; `target` says what TARGET is and refuses what must not be
-//! written over, `kernel` makes dm-crypt's mappings, `paths` lists the ways to the storage. Whatever is made here goes by itself when this process ends, however it ends: the scratch file has no name, the loop
-//! device and the mappings are removed by the kernel when nobody has them open.
+//! `asked` is what the options ask for, or what a run that goes on was asked for; `target` says
+//! what TARGET is and refuses what must not be written over, `kernel` makes dm-crypt's mappings,
+//! `paths` lists the ways to the storage. Whatever is made here goes by itself when this process
+//! ends, however it ends: the scratch file has no name, the loop device and the mappings are
+//! removed by the kernel when nobody has them open.
 #![allow(clippy::result_large_err, reason = "what keeps a path from being measured is passed up once a path")]
 
 mod asked;
@@ -102,7 +104,8 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// The names of all rows that there should be, in their order; none when it was stopped before that was known.
+    /// The names of all rows that there should be, in their order; none
+    /// when it was stopped before that was known.
     fn measure(&self, target: &mut Target, region: u64, live: &mut Live) -> io::Result<Vec<String>> {
         let scratch = target.scratch(region)?;
         let resumed = self.asked.region.is_some();
@@ -158,8 +161,8 @@ impl Whole<'_> {
         Ok(ciphers.into_iter().chain(workloads.iter().flat_map(of_workload)).collect())
     }
 
-    /// The ways to the storage; and fio, where it makes requests, with the seconds that it takes to start. Where those would be most of
-    /// the time it makes none.
+    /// The ways to the storage; and fio, where it makes requests, with the seconds that it takes to
+    /// start. Where those would be most of the time it makes none.
     fn paths(
         &self,
         scratch: &Scratch,
@@ -196,8 +199,8 @@ impl Whole<'_> {
         Ok((paths, None))
     }
 
-    /// The cipher alone, in memory: what the model needs, of dm-crypt the kernel's own. The names of these rows; those that there are
-    /// already are not measured again.
+    /// The cipher alone, in memory: what the model needs, of dm-crypt the kernel's own. The names
+    /// of these rows; those that there are already are not measured again.
     fn ciphers(&self, paths: &Paths, live: &mut Live) -> Vec<String> {
         let mut cases = disk::ciphers(&self.asked.encryptions);
         if paths.all.iter().any(|path| path.by == By::DmCrypt && path.access.is_ok()) {
@@ -212,7 +215,8 @@ impl Whole<'_> {
         cases.retain(|it| live.results.row(&it.case.id()).is_none());
         let time = (self.time * CIPHER_PART).max(0.5);
         let settings = rounds::settings(Some(time), cases.len(), self.clock.cost().as_secs_f64());
-        // The model needs a median. Where looking at the output takes long, more than that would take the disk's time.
+        // The model needs a median. Where looking at the output takes long,
+        // more than that would take the disk's time.
         let settings = Settings { least_samples: LEAST_OF_CIPHER, ..settings };
         let mut quiet = Quiet(live, FILL_PART);
         rounds::run(&cases, &settings, self.clock, &prepare, &mut quiet);

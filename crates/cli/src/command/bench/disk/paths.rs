@@ -1,7 +1,7 @@
 //! The ways to the storage that are measured in turn.
 //!
-//! Plain and Keyway's own path are measured by one engine, the built-in one, on one storage. What is the kernel's is measured by fio where there
-//! is one, plain device and dm-crypt alike.
+//! Plain and Keyway's own path are measured by one engine, the built-in one, on one storage. What
+//! is the kernel's is measured by fio where there is one, plain device and dm-crypt alike.
 
 use super::kernel::{self, Below, Mapping, Queues};
 use super::target::{self, Target};
@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 /// All paths, and what is open for them.
 pub(super) struct Paths {
-    /// In the order of the report. Dropped before the mappings: a mapping goes when nobody has it open.
+    /// In the order of the report. Dropped before the mappings: a
+    /// mapping goes when nobody has it open.
     pub(super) all: Vec<Path>,
     /// What readers must know of the whole run.
     pub(super) warnings: Vec<String>,

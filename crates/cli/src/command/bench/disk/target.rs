@@ -120,8 +120,8 @@ impl Target {
         })
     }
 
-    /// Asks before anything is lost. Without a terminal only --batch-mode is a yes: who names the wrong device in a script shall not
-    /// lose it.
+    /// Asks before anything is lost. Without a terminal only --batch-mode is a yes: who names the
+    /// wrong device in a script shall not lose it.
     pub(super) fn confirm(&self, args: &Args) -> Result<()> {
         let (Kind::File(..) | Kind::Device(..)) = self.kind else { return Ok(()) };
         let path = self.path.display();

@@ -1,4 +1,5 @@
-//! An initramfs image beside a header: modules that the header needs, and a program that can unlock.
+//! An initramfs image beside a header: modules that the header needs,
+//! and a program that can unlock.
 
 use super::super::files;
 use super::super::options::KERNEL;

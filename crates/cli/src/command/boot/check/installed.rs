@@ -70,7 +70,8 @@ fn ask(root: &Path) -> Option<(Version, String)> {
     })
 }
 
-/// The installer finds an opened volume by the start of its mapping's UUID, which stands in its programs.
+/// The installer finds an opened volume by the start of its mapping's
+/// UUID, which stands in its programs.
 fn installs_luks2(root: &Path) -> bool {
     let programs =
         ["usr/sbin/grub-probe", "usr/bin/grub-probe", "usr/sbin/grub2-probe", "usr/bin/grub2-probe"];

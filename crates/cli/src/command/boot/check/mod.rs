@@ -1,6 +1,7 @@
 //! `boot check`: will this loader find, read and open this volume, with this passphrase, and when.
 //!
-//! `grub` asks the oracle of keyway-boot, `installed` looks which GRUB is there, `show` says it, `initramfs` looks into an image.
+//! `grub` asks the oracle of keyway-boot, `installed` looks which GRUB is there,
+//! `show` says it, `initramfs` looks into an image.
 
 mod grub;
 mod initramfs;

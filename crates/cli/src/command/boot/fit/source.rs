@@ -1,8 +1,9 @@
 //! `boot fit IMAGE.its`: the source and the files that it names.
 //!
-//! A source says which files' content goes into an image (`/incbin/`), and a source may come from anywhere. What it takes therefore
-//! has to be below its own folder, wherever names and links lead, or below a folder that the command line names; an ordinary file;
-//! and no more in all than a FIT image can hold.
+//! A source says which files' content goes into an image (`/incbin/`), and a source may
+//! come from anywhere. What it takes therefore has to be below its own folder, wherever
+//! names and links lead, or below a folder that the command line names; an ordinary
+//! file; and no more in all than a FIT image can hold.
 
 use super::super::files::Ingredients;
 use super::super::options::{DTB, KERNEL, RAMDISK};
@@ -62,7 +63,8 @@ impl Allowed {
         Ok(Self { folder: folder.to_owned(), folders, taken: 0 })
     }
 
-    /// The file that the source means by `name`, without links. Where there is no room for it, it is not read.
+    /// The file that the source means by `name`, without links. Where
+    /// there is no room for it, it is not read.
     fn file(&self, name: &str) -> std::result::Result<PathBuf, String> {
         let named = self.folder.join(name);
         let file = fs::canonicalize(&named).map_err(|why| format!("{}: {why}", named.display()))?;

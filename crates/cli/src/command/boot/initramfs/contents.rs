@@ -59,7 +59,8 @@ fn policy(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A program that runs where there are no libraries: the one that is named, else the small one beside this one, else this one.
+/// A program that runs where there are no libraries: the one that is named,
+/// else the small one beside this one, else this one.
 fn program(args: &Args, from: &mut Ingredients) -> Result<Vec<u8>> {
     let small = std::env::current_exe().map(|own| own.with_file_name(SMALL_PROGRAM));
     let small = small.ok().filter(|small| small.exists());

@@ -1,4 +1,5 @@
-//! That everything in an image is for one machine: a program of another one does not start there, and then nothing does.
+//! That everything in an image is for one machine: a program of another
+//! one does not start there, and then nothing does.
 
 use super::unreadable;
 use crate::failure::{Exit, Failure, Result};
@@ -21,7 +22,8 @@ pub(super) fn check_modules(contents: &Contents) -> Result<()> {
     }
 }
 
-/// The program and the modules beside the image that they go into; `seen` is what is known of it already.
+/// The program and the modules beside the image that they go into;
+/// `seen` is what is known of it already.
 pub(super) fn check(contents: &Contents, path: &Path, image: &[u8], seen: &Contained) -> Result<()> {
     let Some(program) = architecture(contents) else { return Ok(()) };
     if seen.takes(program) {
@@ -52,7 +54,8 @@ mod tests {
     use super::*;
     use keyway_boot::initramfs::writer::{Node, Tree};
 
-    /// The beginning of an ELF file of 64 bits for this machine (183 is AArch64, 62 x86-64): a program, or a module.
+    /// The beginning of an ELF file of 64 bits for this machine (183 is
+    /// AArch64, 62 x86-64): a program, or a module.
     fn elf(machine: u8, kind: u8) -> Vec<u8> {
         let mut head = vec![0; 64];
         head[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -1,5 +1,6 @@
-//! Which kernel modules go into the image: those that the volume's ciphers need, those that reach its disk and the keyboard, for a whole
-//! image also those of its file system; all of them unpacked, in the order of loading.
+//! Which kernel modules go into the image: those that the volume's ciphers need, those
+//! that reach its disk and the keyboard, for a whole image also those of its file system;
+//! all of them unpacked, in the order of loading.
 
 use super::super::files::Ingredients;
 use super::options::*;
@@ -36,7 +37,8 @@ pub(super) fn gather(
             }
             match need.is_module {
                 true => names.push(need.name),
-                // The machine's CPU is not this one: all that may be faster there, and the portable code.
+                // The machine's CPU is not this one: all that may be
+                // faster there, and the portable code.
                 false => {
                     names.extend(inventory.implementations(&need.name).into_iter().map(str::to_owned));
                     if let Found::Module(module) = found {
@@ -91,7 +93,8 @@ fn inventory(args: &Args, root: &Path) -> Result<Inventory> {
     found.pop().ok_or_else(|| unusable(&"it has no kernel modules"))
 }
 
-/// What is to be decrypted: by the options, by the volume's header where it can be read here, or the default.
+/// What is to be decrypted: by the options, by the volume's header
+/// where it can be read here, or the default.
 fn specs(args: &Args) -> Result<(Vec<CipherSpec>, bool)> {
     let mut texts: Vec<String> = args.texts(&CIPHER).into_iter().map(str::to_owned).collect();
     let mut with_tags = false;

@@ -1,11 +1,11 @@
 //! One block a register: the AES instructions of ARMv8's cryptography extension.
 //!
-//! AESE adds its key before SubBytes and ShiftRows, where x86's AESENC adds it after MixColumns. A round in
-//! [`Lanes`]'s order is therefore AESE with a zero key, AESMC, and an addition, which the compiler folds into the next
-//! AESE.
+//! AESE adds its key before SubBytes and ShiftRows, where x86's AESENC adds it after
+//! MixColumns. A round in [`Lanes`]'s order is therefore AESE with a zero key, AESMC, and an
+//! addition, which the compiler folds into the next AESE.
 
-// `Lanes` cannot name features. Its methods are inlined into functions that have them, and then so are the intrinsics
-// in them; only newer compilers know this lint.
+// `Lanes` cannot name features. Its methods are inlined into functions that have them, and then so
+// are the intrinsics in them; only newer compilers know this lint.
 #![allow(unknown_lints, inline_always_mismatching_target_features)]
 
 use crate::block::Block;

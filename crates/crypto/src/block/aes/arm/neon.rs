@@ -1,4 +1,5 @@
-//! AES in bit slices on NEON: eight blocks in eight registers, bytes moved by table lookups in a register.
+//! AES in bit slices on NEON: eight blocks in eight registers, bytes
+//! moved by table lookups in a register.
 
 use crate::block::aes::code::Code;
 use crate::block::aes::schedule::Schedule;

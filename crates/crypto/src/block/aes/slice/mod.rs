@@ -1,8 +1,10 @@
-//! AES in bit slices: constant time without special instructions, on any vector that has and, xor and byte moves.
+//! AES in bit slices: constant time without special instructions, on
+//! any vector that has and, xor and byte moves.
 //!
-//! Eight blocks become eight [`Plane`]s: plane k holds bit k of all 128 bytes, the byte at a position of the state in the
-//! byte at that position of the plane, one block a bit. SubBytes is then a circuit (`sbox`), ShiftRows moves bytes, and
-//! MixColumns turns columns. A round key is the same for all blocks, so its planes are bytes of all ones or all zeros.
+//! Eight blocks become eight [`Plane`]s: plane k holds bit k of all 128 bytes, the byte at a
+//! position of the state in the byte at that position of the plane, one block a bit. SubBytes is
+//! then a circuit (`sbox`), ShiftRows moves bytes, and MixColumns turns columns. A round key is the
+//! same for all blocks, so its planes are bytes of all ones or all zeros.
 
 mod plane;
 mod sbox;
@@ -128,7 +130,8 @@ fn add_key<P: Plane>(proof: P::Proof, state: [P; 8], key: &Block) -> [P; 8] {
     sum
 }
 
-/// MixColumns (FIPS 197, 5.1.3): 2·(a + a') + a' + (a + a')'' where ' is the column turned by one byte.
+/// MixColumns (FIPS 197, 5.1.3): 2·(a + a') + a' + (a + a')'' where '
+/// is the column turned by one byte.
 #[inline(always)]
 fn mix_columns<P: Plane>(a: [P; 8]) -> [P; 8] {
     let next = a.map(P::turn_columns);

@@ -1,6 +1,7 @@
 //! A vector of 16 bytes as the bodies of [`super`] need it, and the portable one.
 //!
-//! A value exists only where the CPU has the instructions, because every way to make one takes the vector's proof.
+//! A value exists only where the CPU has the instructions, because
+//! every way to make one takes the vector's proof.
 
 use crate::block::Block;
 
@@ -22,7 +23,8 @@ pub(in crate::block::aes) trait Plane: Copy {
     /// Each byte and `mask`.
     fn masked(self, mask: u8) -> Self;
 
-    /// Each byte shifted right, then masked with `mask`, which drops what came from the byte beside it.
+    /// Each byte shifted right, then masked with `mask`, which drops
+    /// what came from the byte beside it.
     fn bits_right<const SHIFT: i32>(self, mask: u8) -> Self;
 
     /// Each byte shifted left; no bit that is set leaves its byte.

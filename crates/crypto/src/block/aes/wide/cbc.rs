@@ -1,9 +1,10 @@
 //! CBC over [`Lanes`].
 //!
-//! Encryption is serial inside a sector, but sectors are independent: each lane of a register takes a sector of its own,
-//! and as many registers are in flight as there are sectors for. Blocks of `Lanes::BLOCKS` sectors are read in whole
-//! registers and transposed, so that register j holds block j of each sector; the ciphertext goes back the same way.
-//! That is two exchanges of lanes a register each way, beside one instruction a round.
+//! Encryption is serial inside a sector, but sectors are independent: each lane of a register takes
+//! a sector of its own, and as many registers are in flight as there are sectors for. Blocks of
+//! `Lanes::BLOCKS` sectors are read in whole registers and transposed, so that register j holds
+//! block j of each sector; the ciphertext goes back the same way. That is two exchanges of lanes a
+//! register each way, beside one instruction a round.
 
 use super::{IN_FLIGHT, cipher};
 use crate::block::Block;
@@ -22,7 +23,8 @@ pub(in crate::block::aes) fn cbc_decrypt<V: Lanes>(
     for (iv, sector) in ivs.iter().zip(data.chunks_exact_mut(sector)) {
         let mut previous = *iv;
         for batch in sector.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
-            // Masks are the ciphertext one block earlier; all are read before the first block is written.
+            // Masks are the ciphertext one block earlier; all are
+            // read before the first block is written.
             let mut first = [previous; WIDEST];
             first[1..V::BLOCKS].copy_from_slice(&batch[..V::BLOCKS - 1]);
             previous = batch[IN_FLIGHT * V::BLOCKS - 1];
@@ -82,7 +84,8 @@ impl Sectors<'_> {
     }
 }
 
-/// Encrypts `REGISTERS * V::BLOCKS` sectors of `length` blocks, which lie one after the other in `blocks`.
+/// Encrypts `REGISTERS * V::BLOCKS` sectors of `length` blocks, which
+/// lie one after the other in `blocks`.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // Registers and lanes by their numbers: that is what is transposed.
 fn side_by_side<V: Lanes, const REGISTERS: usize>(

@@ -1,10 +1,12 @@
 //! AES modes over [`Lanes`]: one body for every vector width.
 //!
-//! Eight registers are in flight, which covers the latency of a round on every CPU with AES instructions. Sectors are
-//! multiples of 512 bytes, so of eight registers of any width up to 512 bits: there are no tails inside a sector.
+//! Eight registers are in flight, which covers the latency of a round on every CPU with AES
+//! instructions. Sectors are multiples of 512 bytes, so of eight registers of any width up
+//! to 512 bits: there are no tails inside a sector.
 //!
-//! XTS is compiled for each number of rounds, so that AVX-512 keeps all round keys in registers (15 keys, 8 blocks,
-//! 8 masks, 1 constant: all 32). The other modes read each round key once for eight registers.
+//! XTS is compiled for each number of rounds, so that AVX-512 keeps all round
+//! keys in registers (15 keys, 8 blocks, 8 masks, 1 constant: all 32). The other
+//! modes read each round key once for eight registers.
 
 mod cbc;
 
@@ -53,7 +55,8 @@ pub(super) fn xts<V: Lanes, const ROUNDS: usize, const ENCRYPT: bool>(
     let mut left = batches_a_sector;
     let mut masks = masks_of::<V>(proof, first);
     for batch in data.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
-        // The next batch's masks come before this batch's rounds, so that their latency hides behind the rounds.
+        // The next batch's masks come before this batch's rounds, so
+        // that their latency hides behind the rounds.
         left -= 1;
         let mut next = masks;
         if left > 0 {
@@ -67,7 +70,8 @@ pub(super) fn xts<V: Lanes, const ROUNDS: usize, const ENCRYPT: bool>(
             state = eight!(I => round::<V, ENCRYPT>(state[I], *key));
         }
         for index in 0..IN_FLIGHT {
-            // The last round's key and the mask are both added: adding them to each other is off the chain.
+            // The last round's key and the mask are both added: adding
+            // them to each other is off the chain.
             let key = keys[ROUNDS].xor(masks[index]);
             last_round::<V, ENCRYPT>(state[index], key).store(&mut batch[index * V::BLOCKS..]);
         }
@@ -82,7 +86,8 @@ fn masks_of<V: Lanes>(proof: V::Proof, tweak: &Block) -> [V; IN_FLIGHT] {
     let mut masks = [first; IN_FLIGHT];
     let registers_a_byte = 8 / V::BLOCKS;
     for index in 1..IN_FLIGHT {
-        // Byte shifts leave the unit that runs AES rounds alone, bit shifts do not (Intel, 512 bits).
+        // Byte shifts leave the unit that runs AES rounds alone, bit
+        // shifts do not (Intel, 512 bits).
         masks[index] = match index.checked_sub(registers_a_byte) {
             None => first.times_x(index * V::BLOCKS),
             Some(before) => masks[before].times_x8(),
@@ -114,7 +119,8 @@ pub(super) fn xctr<V: Lanes, const ROUNDS: usize>(
                 state = eight!(I => state[I].encrypt_round(*key));
             }
             for index in 0..IN_FLIGHT {
-                // The last round's key and the data are both added: adding them to each other is off the chain.
+                // The last round's key and the data are both added: adding them
+                // to each other is off the chain.
                 let data = V::load(proof, &batch[index * V::BLOCKS..]).xor(keys[ROUNDS]);
                 state[index].encrypt_last(data).store(&mut batch[index * V::BLOCKS..]);
             }

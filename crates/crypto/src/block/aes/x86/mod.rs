@@ -4,7 +4,8 @@ use super::code::Code;
 use crate::Cpu;
 use crate::cpu::Feature;
 
-/// Defines `CODE`, the [`Code`] of the instruction set named by `$features`, over wide and narrow [`Lanes`].
+/// Defines `CODE`, the [`Code`] of the instruction set named by
+/// `$features`, over wide and narrow [`Lanes`].
 ///
 /// The module that calls this keeps `CODE` behind a check of [`crate::Cpu`].
 ///

@@ -89,7 +89,8 @@ impl Lanes for Zmm {
         let [a, b, c, d] = registers.map(|register| register.0);
         // SAFETY: values show the features.
         unsafe {
-            // Lanes 0 and 1 of two registers, then lanes 2 and 3; then the even ones of both, then the odd ones.
+            // Lanes 0 and 1 of two registers, then lanes 2 and 3; then the
+            // even ones of both, then the odd ones.
             let (ab_low, cd_low) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0x44>(c, d));
             let (ab_high, cd_high) = (_mm512_shuffle_i64x2::<0xee>(a, b), _mm512_shuffle_i64x2::<0xee>(c, d));
             [
@@ -126,8 +127,9 @@ impl Lanes for Zmm {
     }
 }
 
-/// Each lane times the polynomial in the lower half of its lane of `factors`, of degree below 64. Carry-less products
-/// run beside AES rounds, bit shifts of this width would take their place (Intel).
+/// Each lane times the polynomial in the lower half of its lane of
+/// `factors`, of degree below 64. Carry-less products run beside AES
+/// rounds, bit shifts of this width would take their place (Intel).
 #[inline(always)]
 fn multiply(lanes: Zmm, factors: __m512i) -> Zmm {
     // SAFETY: a value shows the features.

@@ -1,5 +1,5 @@
-//! Thirty-two blocks side by side: AVX2 with AES-NI. AESENCLAST inverts in GF(2^8); the maps around it are lookups of
-//! nibbles in registers.
+//! Thirty-two blocks side by side: AVX2 with AES-NI. AESENCLAST inverts in GF(2^8); the maps
+//! around it are lookups of nibbles in registers.
 
 use super::linear::{AFTER, BEFORE, INPUT, Linear, OUTPUT, apply, rotate_then, then_rotate};
 use crate::block::Block;
@@ -108,7 +108,8 @@ impl Bytes for Ymm {
     }
 }
 
-/// SubBytes of each byte (FIPS 197): AESENCLAST with the bytes in the order that its ShiftRows puts right.
+/// SubBytes of each byte (FIPS 197): AESENCLAST with the bytes in the
+/// order that its ShiftRows puts right.
 #[inline(always)]
 fn invert_with_aes(bytes: Ymm) -> Ymm {
     // SAFETY: a value shows the features.
@@ -166,7 +167,8 @@ const fn compose(outer: &Linear, inner: &Linear) -> Linear {
     map
 }
 
-/// The inverse of the linear map in AES's S-box (FIPS 197, section 5.3.2): bits 2, 5 and 7 on of each, modulo 8.
+/// The inverse of the linear map in AES's S-box (FIPS 197, section
+/// 5.3.2): bits 2, 5 and 7 on of each, modulo 8.
 const FROM_AES: Linear = {
     let mut map = [0; 8];
     let mut bit = 0;

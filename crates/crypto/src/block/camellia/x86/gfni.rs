@@ -1,7 +1,9 @@
-//! Sixty-four blocks side by side: AVX-512 with GFNI, whose inversion with affine maps is an S-box in two instructions.
+//! Sixty-four blocks side by side: AVX-512 with GFNI, whose inversion
+//! with affine maps is an S-box in two instructions.
 //!
-//! Counted by instructions, a round takes 22 cycles of the two 512-bit units (8 additions of keys, 16 maps, 20 of the
-//! linear layer): 24 rounds, three layers of FL and two transpositions make 1.5 bytes a cycle.
+//! Counted by instructions, a round takes 22 cycles of the two 512-bit units (8
+//! additions of keys, 16 maps, 20 of the linear layer): 24 rounds, three layers of FL
+//! and two transpositions make 1.5 bytes a cycle.
 
 use super::linear::{AFTER, BEFORE, INPUT, Linear, OUTPUT, apply, rotate_then, then_rotate};
 use crate::block::Block;

@@ -1,8 +1,10 @@
-//! SBOX1 as AES sees it: Camellia's S-boxes are inversions in GF(2^8) between maps that are linear over bits.
+//! SBOX1 as AES sees it: Camellia's S-boxes are inversions in GF(2^8)
+//! between maps that are linear over bits.
 //!
-//! SBOX1(x) = OUTPUT · (INPUT · (x ^ 0xc5))⁻¹ ^ 0x6e, with the inversion in AES's field, zero for zero. Camellia's
-//! specification (section 4.4) inverts in another representation of the field; the change of basis is in the two maps.
-//! They are one of eight such pairs, found by matching the table.
+//! SBOX1(x) = OUTPUT · (INPUT · (x ^ 0xc5))⁻¹ ^ 0x6e, with the inversion in AES's field,
+//! zero for zero. Camellia's specification (section 4.4) inverts in another
+//! representation of the field; the change of basis is in the two maps. They are one of
+//! eight such pairs, found by matching the table.
 
 /// A map of bytes that is linear over bits: the images of the bits, the lowest bit's first.
 pub(super) type Linear = [u8; 8];

@@ -1,7 +1,7 @@
 //! Sixteen blocks a register set, two sets side by side: AVX-512 F.
 //!
-//! Counted by instructions, a round of sixteen blocks takes 12 cycles of the two 512-bit units: four additions of keys,
-//! seven or eight gates, six rotations, two shifts, four sums of three.
+//! Counted by instructions, a round of sixteen blocks takes 12 cycles of the two 512-bit units:
+//! four additions of keys, seven or eight gates, six rotations, two shifts, four sums of three.
 
 use super::ternary;
 use crate::block::Block;

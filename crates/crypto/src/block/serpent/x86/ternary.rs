@@ -1,8 +1,9 @@
-//! Serpent's S-boxes and their inverses as circuits of AVX-512's ternary logic: seven or eight gates each, where
-//! circuits of two inputs that a compiler merges take eleven.
+//! Serpent's S-boxes and their inverses as circuits of AVX-512's ternary logic: seven or eight
+//! gates each, where circuits of two inputs that a compiler merges take eleven.
 //!
-//! Found by search: of the functions of three signals at hand, gates that are outputs first, then those that bring an
-//! output within reach. A gate's number is its truth table, as VPTERNLOG takes it.
+//! Found by search: of the functions of three signals at hand, gates that are
+//! outputs first, then those that bring an output within reach. A gate's
+//! number is its truth table, as VPTERNLOG takes it.
 
 use super::avx512::{Zmm, gate};
 

@@ -1,6 +1,7 @@
 //! Twofish with the vector instructions of x86-64: AVX-512 with VBMI and GFNI.
 //!
-//! Without VBMI there is nothing better than tables: AVX2's gathers are no faster than scalar loads.
+//! Without VBMI there is nothing better than tables: AVX2's gathers
+//! are no faster than scalar loads.
 
 mod vbmi;
 

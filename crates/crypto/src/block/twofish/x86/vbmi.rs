@@ -1,13 +1,16 @@
-//! Sixty-four blocks side by side with AVX-512, VBMI and GFNI: no access to memory depends on a secret.
+//! Sixty-four blocks side by side with AVX-512, VBMI and GFNI: no
+//! access to memory depends on a secret.
 //!
-//! A word of 64 blocks is four registers. For g they are transposed to registers of bytes of one place each:
+//! A word of 64 blocks is four registers. For g they are transposed
+//! to registers of bytes of one place each:
 //!
-//! - S-boxes: a table of 256 bytes is four registers; `vpermb` looks up in each and masks choose by the upper bits.
+//! - S-boxes: a table of 256 bytes is four registers; `vpermb` looks
+//!   up in each and masks choose by the upper bits.
 //! - MDS: a product with a constant is linear over bits, so one `gf2p8affineqb`.
 //! - The rotation of g's second input by a byte is a choice of registers.
 //!
-//! The transposition back gives words again for the additions modulo 2^32. Counted by instructions, a round of 64 blocks
-//! takes 80 cycles of the two 512-bit units: 0.8 bytes a cycle.
+//! The transposition back gives words again for the additions modulo 2^32. Counted by instructions,
+//! a round of 64 blocks takes 80 cycles of the two 512-bit units: 0.8 bytes a cycle.
 
 use crate::block::Block;
 use crate::block::bulk::Code;
@@ -157,7 +160,8 @@ fn times_ef(bytes: __m512i) -> __m512i {
     _mm512_gf2p8affine_epi64_epi8::<0>(bytes, _mm512_set1_epi64(MATRIX))
 }
 
-/// The product with a constant in the MDS matrix's field as a matrix of bits: the row of output bit i is byte 7 - i.
+/// The product with a constant in the MDS matrix's field as a matrix
+/// of bits: the row of output bit i is byte 7 - i.
 const fn product_with(constant: u8) -> i64 {
     let mut matrix = 0;
     let mut input = 0;
@@ -186,8 +190,8 @@ impl Shuffles {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn new() -> Self {
-        // A compiler that knew the constants would make each masked shuffle a permutation of two registers, which is
-        // three instructions inside the CPU.
+        // A compiler that knew the constants would make each masked shuffle a permutation of two
+        // registers, which is three instructions inside the CPU.
         let [one_up, one_down, two_up, two_down] = core::hint::black_box([
             0x0e00_0c00_0a00_0800_0600_0400_0200_0000_u128,
             0x000f_000d_000b_0009_0007_0005_0003_0001,
@@ -201,7 +205,8 @@ impl Shuffles {
         Self { one_up, one_down, two_up, two_down }
     }
 
-    /// Transposes the 4×4 bytes that the four registers have in each 32-bit lane: words to bytes of one place, and back.
+    /// Transposes the 4×4 bytes that the four registers have in each 32-bit
+    /// lane: words to bytes of one place, and back.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn transpose(&self, [a, b, c, d]: Word) -> Word {

@@ -1,9 +1,12 @@
-//! Chains in the lanes of vectors: SHA-1 and SHA-2 as safe code over a vector of words, whatever its width.
+//! Chains in the lanes of vectors: SHA-1 and SHA-2 as safe code over
+//! a vector of words, whatever its width.
 //!
-//! A value exists only where the CPU has the instructions, because every way to make one takes the width's proof; that
-//! is why the methods are safe. They are always inlined, into functions compiled for those instructions.
+//! A value exists only where the CPU has the instructions, because every way to make one
+//! takes the width's proof; that is why the methods are safe. They are always inlined,
+//! into functions compiled for those instructions.
 //!
-//! Message words after the digest are padding that never changes: they enter the schedule as constants.
+//! Message words after the digest are padding that never changes:
+//! they enter the schedule as constants.
 
 mod sha1;
 mod sha256;
@@ -50,7 +53,8 @@ pub(super) trait Lanes: Copy {
 /// Words of the widest register.
 pub(super) const MOST_LANES: usize = 16;
 
-/// A hash's compression in lanes. (No closure: only what is always inlined gets the caller's instructions.)
+/// A hash's compression in lanes. (No closure: only what is always
+/// inlined gets the caller's instructions.)
 trait Compress<V: Lanes, const N: usize> {
     /// The states after a block of a digest, padding, and the length of a key's block and a digest.
     fn compress(proof: V::Proof, start: &[V; N], digest: &[V; N]) -> [V; N];

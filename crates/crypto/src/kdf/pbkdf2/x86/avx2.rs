@@ -1,4 +1,5 @@
-//! Lanes on AVX2: registers of 256 bits; rotations are two shifts, choices and majorities two or three steps.
+//! Lanes on AVX2: registers of 256 bits; rotations are two shifts,
+//! choices and majorities two or three steps.
 
 use super::define_lanes;
 use crate::Cpu;

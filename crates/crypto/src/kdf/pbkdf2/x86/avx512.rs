@@ -1,4 +1,5 @@
-//! Lanes on AVX-512: registers of 512 bits, and with its instructions for rotations and three-way logic also 256 and 128.
+//! Lanes on AVX-512: registers of 512 bits, and with its instructions for
+//! rotations and three-way logic also 256 and 128.
 
 use super::define_lanes;
 use crate::Cpu;
@@ -30,8 +31,8 @@ impl Proof {
     }
 }
 
-/// A vector: its register and words, and the instructions for loading, storing, broadcasting, adding, exclusive or,
-/// three-way logic, rotating and shifting.
+/// A vector: its register and words, and the instructions for loading, storing, broadcasting,
+/// adding, exclusive or, three-way logic, rotating and shifting.
 macro_rules! lanes {
     ($name:ident, $register:ty, $word:ty, $lanes:literal, $load:ident, $store:ident, $splat:ident, $signed:ty, $add:ident,
      $xor:ident, $logic:ident, $rotate:ident, $shift:ident) => {

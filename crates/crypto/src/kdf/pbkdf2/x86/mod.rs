@@ -1,8 +1,9 @@
-//! PBKDF2's chains with the instructions of x86-64: SHA-1 and SHA-256 on the SHA extensions or in vector lanes, SHA-512
-//! with its message schedule on vectors and its rounds on BMI2 or in lanes, Whirlpool on AVX-512 with GFNI.
+//! PBKDF2's chains with the instructions of x86-64: SHA-1 and SHA-256 on the SHA
+//! extensions or in vector lanes, SHA-512 with its message schedule on vectors and its
+//! rounds on BMI2 or in lanes, Whirlpool on AVX-512 with GFNI.
 //!
-//! Which is faster depends on how many chains there are: cycles a compression of Golden Cove, by instruction and port counts,
-//! borne out by measurement.
+//! Which is faster depends on how many chains there are: cycles a compression of Golden Cove, by
+//! instruction and port counts, borne out by measurement.
 //!
 //! | hash    | alone          | lanes, 128 or 256 bits | lanes, 512 bits |
 //! |---------|----------------|------------------------|-----------------|
@@ -10,9 +11,9 @@
 //! | SHA-256 | 95 (SHA-NI)    | 560 for 8              | 840 for 16      |
 //! | SHA-512 | 560 (BMI2)     | 690 for 4              | 1030 for 8      |
 //!
-//! SHA-NI is at its floor: 32 SHA256RNDS2 every 2.9 cycles are 93, 20 SHA1RNDS4 every three and 16 SHA1MSG2 every 3.8
-//! share their port in part. Lanes are at theirs: about 750, 1680 and 2060 instructions over three vector ports (two with
-//! 512 bits).
+//! SHA-NI is at its floor: 32 SHA256RNDS2 every 2.9 cycles are 93, 20 SHA1RNDS4 every three and 16
+//! SHA1MSG2 every 3.8 share their port in part. Lanes are at theirs: about 750, 1680 and 2060
+//! instructions over three vector ports (two with 512 bits).
 
 mod avx2;
 mod avx512;
@@ -25,7 +26,8 @@ use crate::Cpu;
 use crate::cpu::Feature;
 pub(super) use whirlpool::whirlpool;
 
-/// Iterates the first chains of SHA-1 and returns how many it took: none when portable code is as good.
+/// Iterates the first chains of SHA-1 and returns how many it took:
+/// none when portable code is as good.
 pub(super) fn sha1(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usize {
     let (avx512, sha_ni) = (cpu.has(Feature::Avx512), cpu.has(Feature::ShaNi));
     match chains.len() {
@@ -40,7 +42,8 @@ pub(super) fn sha1(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usi
     }
 }
 
-/// Iterates the first chains of the SHA-256 whose digest has `DIGEST` words and returns how many it took.
+/// Iterates the first chains of the SHA-256 whose digest has `DIGEST`
+/// words and returns how many it took.
 pub(super) fn sha256<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u32; 8]>], rounds: u32) -> usize {
     let avx512 = cpu.has(Feature::Avx512);
     // The instructions' code is written for whole digests.
@@ -55,7 +58,8 @@ pub(super) fn sha256<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u32; 8]
     }
 }
 
-/// Iterates the first chains of the SHA-512 whose digest has `DIGEST` words and returns how many it took.
+/// Iterates the first chains of the SHA-512 whose digest has `DIGEST`
+/// words and returns how many it took.
 pub(super) fn sha512<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u64; 8]>], rounds: u32) -> usize {
     let (avx512, avx2) = (cpu.has(Feature::Avx512), cpu.has(Feature::Avx2));
     match chains.len() {

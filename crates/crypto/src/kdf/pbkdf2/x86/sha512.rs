@@ -1,7 +1,8 @@
-//! SHA-512's chain: rounds on general registers (rorx and andn), the message schedule four words at a time on vectors
-//! beside them.
+//! SHA-512's chain: rounds on general registers (rorx and andn), the message
+//! schedule four words at a time on vectors beside them.
 //!
-//! One body, compiled twice: with AVX-512VL the compiler makes single instructions of the vector rotations.
+//! One body, compiled twice: with AVX-512VL the compiler makes single
+//! instructions of the vector rotations.
 
 use super::super::chains::Chain;
 use super::super::constants::K512;
@@ -9,7 +10,8 @@ use crate::Cpu;
 use crate::cpu::Feature;
 use core::arch::x86_64::*;
 
-/// One chain of the SHA-512 whose digest has `DIGEST` words, six or eight. The CPU has AVX2 and BMI2.
+/// One chain of the SHA-512 whose digest has `DIGEST` words, six or
+/// eight. The CPU has AVX2 and BMI2.
 pub(super) fn sha512<const DIGEST: usize>(cpu: Cpu, chain: &mut Chain<[u64; 8]>, rounds: u32) -> usize {
     assert!(cpu.has(Feature::Avx2) && cpu.has(Feature::Bmi2));
     if cpu.has(Feature::Avx512) {
@@ -47,7 +49,8 @@ unsafe fn iterate<const DIGEST: usize>(chain: &mut Chain<[u64; 8]>, rounds: u32)
     }
 }
 
-/// One compression from `start`: the message is a digest, padding, and the length of a block and a digest.
+/// One compression from `start`: the message is a digest, padding,
+/// and the length of a block and a digest.
 #[inline(always)]
 unsafe fn compress<const DIGEST: usize>(start: &[u64; 8], digest: &[u64; 8]) -> [u64; 8] {
     // SAFETY: by the caller, the CPU has AVX2; loads and stores stay inside their arrays.

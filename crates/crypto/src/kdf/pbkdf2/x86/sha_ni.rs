@@ -1,5 +1,5 @@
-//! SHA-1 and SHA-256 on the SHA extensions, two chains side by side: one alone is bound by the latency of the round
-//! instructions, which take a new pair every cycle or two.
+//! SHA-1 and SHA-256 on the SHA extensions, two chains side by side: one alone is bound by the
+//! latency of the round instructions, which take a new pair every cycle or two.
 //!
 //! Digests stay in registers: the state after the outer hash is the message of the next inner one.
 
@@ -212,15 +212,17 @@ unsafe fn sha1_load(state: &[u32; 5]) -> (__m128i, __m128i) {
 
 #[inline(always)]
 unsafe fn sha1_store(state: &mut [u32; 5], (dcba, e): (__m128i, __m128i)) {
-    // SAFETY: four words are a register long; stores need no alignment; by the caller, the CPU has SSE4.1.
+    // SAFETY: four words are a register long; stores need no
+    // alignment; by the caller, the CPU has SSE4.1.
     unsafe {
         _mm_storeu_si128(state.as_mut_ptr().cast(), _mm_shuffle_epi32::<0x1b>(dcba));
         state[4] = _mm_extract_epi32::<3>(e) as u32;
     }
 }
 
-/// One compression a lane from `start`: the message is a digest, padding, and a length of 84 bytes. Message words are
-/// in the instructions' order, the first in the highest lane, which is the order of the state.
+/// One compression a lane from `start`: the message is a digest, padding, and a
+/// length of 84 bytes. Message words are in the instructions' order, the first in the
+/// highest lane, which is the order of the state.
 #[inline(always)]
 unsafe fn sha1_compress<const N: usize>(
     start: &[(__m128i, __m128i); N],
@@ -256,7 +258,8 @@ unsafe fn sha1_compress<const N: usize>(
     }
 }
 
-/// A compression under way. `e` is the state four rounds ago, from which the instructions take e (but for the first).
+/// A compression under way. `e` is the state four rounds ago, from
+/// which the instructions take e (but for the first).
 #[derive(Clone, Copy)]
 struct Sha1Lane {
     abcd: __m128i,

@@ -1,10 +1,12 @@
-//! Whirlpool's chain (ISO/IEC 10118-3, dedicated hash-function 7) without tables in memory: the 64-byte state is one
-//! register.
+//! Whirlpool's chain (ISO/IEC 10118-3, dedicated hash-function 7) without
+//! tables in memory: the 64-byte state is one register.
 //!
-//! The S-box is three 4-bit boxes, which are byte shuffles; the columns shift by a byte permutation; the rows multiply
-//! by constants of GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1, which are GFNI's affine maps.
+//! The S-box is three 4-bit boxes, which are byte shuffles; the columns shift by
+//! a byte permutation; the rows multiply by constants of GF(2^8) modulo x^8 +
+//! x^4 + x^3 + x^2 + 1, which are GFNI's affine maps.
 //!
-//! In PBKDF2 each hash is of a digest after the key's block: one compression of the digest and one of padding.
+//! In PBKDF2 each hash is of a digest after the key's block: one
+//! compression of the digest and one of padding.
 
 use super::super::chains::{Chain, Words};
 use crate::Cpu;

@@ -91,7 +91,8 @@ impl Words for Zmm {
 
     #[inline(always)]
     fn xor_blocks(stream: [Self; 16], data: &mut [u8]) {
-        // Rows of four words become quarters of blocks: lane `n` of row `r`'s register `j` is words 4r.. of block 4n + j.
+        // Rows of four words become quarters of blocks: lane `n` of row `r`'s
+        // register `j` is words 4r.. of block 4n + j.
         let mut rows = [[stream[0]; 4]; 4];
         for (row, words) in rows.iter_mut().zip(stream.as_chunks().0) {
             *row = transpose_words(*words);

@@ -64,7 +64,8 @@ impl Lanes for Xmm {
         unsafe {
             let low = _mm_xor_si128(low.0, _mm_slli_si128::<8>(middle.0));
             let high = _mm_xor_si128(high.0, _mm_srli_si128::<8>(middle.0));
-            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64): times a word, it cancels that word.
+            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64):
+            // times a word, it cancels that word.
             let modulus = _mm_set1_epi64x(0xc2 << 56);
             let swapped = _mm_shuffle_epi32::<0b01_00_11_10>(low);
             let once = _mm_xor_si128(swapped, _mm_clmulepi64_si128::<0x00>(low, modulus));

@@ -64,7 +64,8 @@ impl Lanes for Ymm {
         unsafe {
             let low = _mm256_xor_si256(low.0, _mm256_bslli_epi128::<8>(middle.0));
             let high = _mm256_xor_si256(high.0, _mm256_bsrli_epi128::<8>(middle.0));
-            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64): times a word, it cancels that word.
+            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64):
+            // times a word, it cancels that word.
             let modulus = _mm256_set1_epi64x(0xc2 << 56);
             let swapped = _mm256_shuffle_epi32::<0b01_00_11_10>(low);
             let once = _mm256_xor_si256(swapped, _mm256_clmulepi64_epi128::<0x00>(low, modulus));

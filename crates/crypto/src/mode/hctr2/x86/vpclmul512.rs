@@ -64,7 +64,8 @@ impl Lanes for Zmm {
         unsafe {
             let low = _mm512_xor_si512(low.0, _mm512_bslli_epi128::<8>(middle.0));
             let high = _mm512_xor_si512(high.0, _mm512_bsrli_epi128::<8>(middle.0));
-            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64): times a word, it cancels that word.
+            // The modulus is 1 + x^64 · (x^57 + x^62 + x^63 + x^64):
+            // times a word, it cancels that word.
             let modulus = _mm512_set1_epi64(0xc2 << 56);
             let swapped = _mm512_shuffle_epi32::<0b01_00_11_10>(low);
             let once = _mm512_xor_si512(swapped, _mm512_clmulepi64_epi128::<0x00>(low, modulus));

@@ -1,4 +1,5 @@
-//! Bars from nought, with whiskers where the median lies in 95 of 100 runs, and the figure at the end of each.
+//! Bars from nought, with whiskers where the median lies in 95 of 100
+//! runs, and the figure at the end of each.
 
 use super::super::palette::{Ink, SERIES};
 use super::pen::{self, Pen, Side, fit, width_of};

@@ -1,5 +1,5 @@
-//! A matrix of figures, each on a colour that says how high it is. Steps are equal ratios: a cipher twice as fast is as many steps away,
-//! wherever it stands.
+//! A matrix of figures, each on a colour that says how high it is. Steps are equal ratios: a cipher
+//! twice as fast is as many steps away, wherever it stands.
 
 use super::super::palette::{Ink, STEPS};
 use super::super::words;

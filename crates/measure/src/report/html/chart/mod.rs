@@ -1,4 +1,5 @@
-//! Charts as SVG. Each is drawn twice, for a wide page and for a phone, since letters that shrink with the page cannot be read.
+//! Charts as SVG. Each is drawn twice, for a wide page and for a phone, since
+//! letters that shrink with the page cannot be read.
 
 mod bars;
 mod heat;
@@ -72,8 +73,8 @@ fn drawing(chart: &dyn Chart, width: Width, title: &str, text: &str) -> Markup {
     }
 }
 
-/// What stands between the crate's `<svg …>` and `</svg>`, without attributes that say what holds anyway. In texts there are no bare quotes:
-/// the crate escapes them.
+/// What stands between the crate's `<svg …>` and `</svg>`, without attributes that say what holds
+/// anyway. In texts there are no bare quotes: the crate escapes them.
 fn content(svg: &str) -> String {
     let inside = svg.split_once('\n').map_or("", |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
     let mut inside = inside.to_owned();

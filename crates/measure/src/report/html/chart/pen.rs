@@ -8,7 +8,8 @@ use plotters::prelude::{
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, IntoFont, RGBColor, ShapeStyle, TextStyle};
 
-/// A drawing under way. A drawing that is text cannot fail; what the crate returns for those that can is let go.
+/// A drawing under way. A drawing that is text cannot fail; what the
+/// crate returns for those that can is let go.
 pub(in super::super) struct Pen<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
 }

@@ -1,4 +1,5 @@
-//! What may stand beside each other: one way to encrypt and the plain storage below it, asked by the same program.
+//! What may stand beside each other: one way to encrypt and the plain
+//! storage below it, asked by the same program.
 
 use super::super::run::Run;
 use super::{PATTERNS, is_sustained};

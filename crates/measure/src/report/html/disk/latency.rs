@@ -8,7 +8,8 @@ use super::super::words;
 use super::{Figured, is_in_order, way};
 use maud::{Markup, html};
 
-/// A chart for each way of asking here and there; in order only where nothing else was asked. `of` tells its titles from another's.
+/// A chart for each way of asking here and there; in order only where nothing else
+/// was asked. `of` tells its titles from another's.
 pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
     let mut ways: Vec<(String, Vec<&Figured<'_>>)> = Vec::new();
     let in_order = |it: &Figured<'_>| is_in_order(it.case);
@@ -73,8 +74,8 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Owned<Lines> {
     Owned::new(way, "", chart, table)
 }
 
-/// As far from the middle as it has nines: 90 % stands one to the right, 99 % two, 1 % two to the left; the slowest of all stands
-/// beyond.
+/// As far from the middle as it has nines: 90 % stands one to the right, 99 % two, 1 % two
+/// to the left; the slowest of all stands beyond.
 fn place(percent: f64) -> f64 {
     let part = (percent / 100.0).clamp(0.0, 1.0);
     if part >= 1.0 { SLOWEST } else { (part / (1.0 - part)).log10().clamp(-SLOWEST, SLOWEST) }

@@ -1,5 +1,6 @@
-//! What keeps encrypted storage from being faster: how long the disk alone and the cipher alone would take for the same bytes, both one
-//! after the other (the model c·d/(c+d)), and how long it took.
+//! What keeps encrypted storage from being faster: how long the disk alone
+//! and the cipher alone would take for the same bytes, both one after the
+//! other (the model c·d/(c+d)), and how long it took.
 
 use super::super::chart::{Bar, Bars};
 use super::super::ciphers::Owned;

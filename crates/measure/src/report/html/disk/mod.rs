@@ -1,5 +1,5 @@
-//! Storage: encrypted beside plain, over the amount of data, for requests here and there, how long single requests wait, what keeps it from
-//! being faster, and what processor time it takes.
+//! Storage: encrypted beside plain, over the amount of data, for requests here and there, how long
+//! single requests wait, what keeps it from being faster, and what processor time it takes.
 
 mod compare;
 mod latency;

@@ -8,8 +8,8 @@ use super::sizes::Grouped;
 use super::{Figured, is_in_order, largest, way};
 use maud::{Markup, html};
 
-/// Bars for each way of asking; nothing where the machine did not tell. In order and at random have a chart each: small requests take so
-/// much more that nothing would be seen of the others.
+/// Bars for each way of asking; nothing where the machine did not tell. In order and at random have
+/// a chart each: small requests take so much more that nothing would be seen of the others.
 pub(super) fn processor(items: &[Figured<'_>], of: &str) -> Markup {
     let (ordered, random): (Vec<_>, Vec<_>) = items.iter().cloned().partition(|it| is_in_order(it.case));
     html! {

@@ -9,7 +9,8 @@ use super::{Figured, capital, load, pattern_name, way};
 use crate::results::{Pattern, Unit};
 use maud::Markup;
 
-/// Throughput over the amount of data, or bars where there is one amount only. `of` tells its title from another's.
+/// Throughput over the amount of data, or bars where there is one
+/// amount only. `of` tells its title from another's.
 pub(super) fn over_sizes(all: &[&Figured<'_>], pattern: Pattern, of: &str) -> Markup {
     let mut totals: Vec<u64> = all.iter().filter_map(|it| it.case.total).collect();
     totals.sort_unstable();
