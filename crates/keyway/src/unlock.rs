@@ -1,7 +1,7 @@
 //! On which terms a volume is opened, and the step between a device and its plaintext.
 
 use crate::error::At;
-use crate::{Error, Key, Limits, Location, Result, Volume};
+use crate::{Error, ErrorKind, Key, Limits, Location, Result, Volume};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::admission::Required;
 use keyway_volume::policy::Policy;
@@ -164,6 +164,8 @@ pub struct Admitted {
     place: Location,
     options: Unlock,
     read_only: bool,
+    /// Known again by its address.
+    mark: Arc<()>,
 }
 
 impl Admitted {
@@ -174,7 +176,7 @@ impl Admitted {
         options: Unlock,
         read_only: bool,
     ) -> Self {
-        Self { judged, data, place, options, read_only }
+        Self { judged, data, place, options, read_only, mark: Arc::default() }
     }
 
     /// What is against the volume and was taken on the caller's terms, one line each. See
@@ -191,17 +193,23 @@ impl Admitted {
     /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey);
     /// keyslots beyond the [`Limits`].
     pub fn try_key(&self, key: &Key) -> Result<VolumeKey> {
-        find_key(self.judged.luks(), key, &self.options.options()).at(&self.place)
+        let found = find_key(self.judged.luks(), key, &self.options.options()).at(&self.place)?;
+        Ok(VolumeKey { of: Some(Arc::clone(&self.mark)), ..found })
     }
 
-    /// Goes on with the volume key. The seal's MAC, and what policies demand of the key, are judged
-    /// now. See [`Device::admit`](crate::Device::admit) for an example.
+    /// Goes on with the volume key that [`Admitted::try_key`] found here: that of another volume
+    /// would turn this one into noise, and is refused. The seal's MAC, and what policies demand of
+    /// the key, are judged now. See [`Device::admit`](crate::Device::admit) for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy);
+    /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey) with a key that was found
+    /// elsewhere; [`ErrorKind::Policy`](crate::ErrorKind::Policy);
     /// [`ErrorKind::TooShort`](crate::ErrorKind::TooShort) where the device ends before the data.
     pub fn open(self, key: VolumeKey) -> Result<Volume> {
-        let Self { judged, data, place, options, read_only } = self;
+        let Self { judged, data, place, options, read_only, mark } = self;
+        if !key.of.is_some_and(|of| Arc::ptr_eq(&of, &mark)) {
+            return Err(Error::new(ErrorKind::WrongVolumeKey).at(&place));
+        }
         let opened = judged.open(key.secret, key.digest).at(&place)?;
         let plaintext = keyway_volume::Volume::new(data, opened.layout(), opened.volume_key(), Cpu::detect());
         let discards = options.passes_discards();
@@ -230,6 +238,8 @@ pub struct VolumeKey {
     pub(crate) secret: Secret,
     pub(crate) digest: u32,
     pub(crate) keyslot: Option<u32>,
+    /// The [`Admitted`] that found it.
+    of: Option<Arc<()>>,
 }
 
 impl VolumeKey {
@@ -256,7 +266,7 @@ impl fmt::Debug for VolumeKey {
 pub(crate) fn find_key(luks: &keyway_volume::Luks, key: &Key, options: &UnlockOptions) -> Result<VolumeKey> {
     if let Some(given) = key.read_volume_key(luks.header().volume_key_len())? {
         let digest = verify_volume_key(luks, &given)?;
-        return Ok(VolumeKey { secret: Secret::copy_from(given.expose()), digest, keyslot: None });
+        return Ok(VolumeKey { secret: Secret::copy_from(given.expose()), digest, keyslot: None, of: None });
     }
     let unlocked = match key {
         #[cfg(feature = "keyring")]
@@ -266,5 +276,6 @@ pub(crate) fn find_key(luks: &keyway_volume::Luks, key: &Key, options: &UnlockOp
             keyway_volume::unlock(luks, &passphrase, options)?
         }
     };
-    Ok(VolumeKey { secret: unlocked.volume_key, digest: unlocked.digest, keyslot: Some(unlocked.keyslot) })
+    let (secret, digest) = (unlocked.volume_key, unlocked.digest);
+    Ok(VolumeKey { secret, digest, keyslot: Some(unlocked.keyslot), of: None })
 }

@@ -131,6 +131,18 @@ fn keys_come_from_where_they_are() {
 }
 
 #[test]
+fn a_key_opens_the_volume_that_it_was_found_for() {
+    let scratch = Scratch::new("mixed");
+    let admit = |path: &Path| Device::open_rw(path).unwrap().admit(&Unlock::new()).unwrap();
+    let [one, two] = ["one", "two"].map(|name| admit(&scratch.volume(name)));
+    let key_of_one = one.try_key(&key()).unwrap();
+    assert_eq!(kind(two.open(key_of_one)), ErrorKind::WrongVolumeKey);
+    let key_of_one = one.try_key(&key()).unwrap();
+    assert_eq!(key_of_one.keyslot(), Some(0));
+    one.open(key_of_one).unwrap();
+}
+
+#[test]
 fn a_volume_in_use_is_refused_to_writers_until_it_is_dropped() {
     let scratch = Scratch::new("claims");
     let path = scratch.volume("disk");

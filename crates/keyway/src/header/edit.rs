@@ -91,7 +91,7 @@ impl Header {
     /// Those of [`Header::add_key`]; there is no room for the new key beside the old one.
     pub fn change_key(&mut self, old: &Key, new: &Key, options: &NewKeyslot) -> Result<u32> {
         let new = new.read_passphrase().at(&self.place)?;
-        let VolumeKey { secret, digest, keyslot } = self.find_key(old)?;
+        let VolumeKey { secret, digest, keyslot, .. } = self.find_key(old)?;
         let keyslot = keyslot.ok_or_else(|| {
             Error::refused("name the passphrase that is to change: a volume key belongs to no keyslot")
                 .at(&self.place)
