@@ -3,11 +3,11 @@
 use crate::error::At;
 use crate::{Admitted, Error, Header, Key, Location, Probe, Result, Unlock, Volume, probe};
 use keyway_volume::backup::Restore as Prepared;
-use keyway_volume::storage::File;
+use keyway_volume::storage::{File, Memory};
 use keyway_volume::{Access, DataDevice, Locking, Luks, Storage, in_use};
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A file, block device or export that is open: for reading ([`Device::open`]) or for writing too
 /// ([`Device::open_rw`]).
@@ -40,6 +40,8 @@ pub struct Device {
     header_place: Option<Location>,
     locking: Locking,
     write: bool,
+    /// The data as a writer of this process has claimed it: of storage that no other process can see, only this tells.
+    writer: Mutex<Weak<dyn Storage>>,
 }
 
 /// How a device is opened: see [`Device::options`].
@@ -86,7 +88,8 @@ impl DeviceOptions {
         };
         let locking = if self.unlocked_header { Locking::Disabled } else { Locking::default() };
         let header_place = self.header.clone();
-        Ok(Device { place, data, header, header_place, locking, write: self.write })
+        let write = self.write;
+        Ok(Device { place, data, header, header_place, locking, write, writer: nobody() })
     }
 }
 
@@ -140,6 +143,7 @@ impl Device {
             header_place: None,
             locking: Locking::default(),
             write,
+            writer: nobody(),
         }
     }
 
@@ -243,7 +247,7 @@ impl Device {
     pub fn admit(&self, options: &Unlock) -> Result<Admitted> {
         let write = self.write && !options.is_read_only();
         let access = if write { in_use::Access::Write } else { in_use::Access::ReadOnly };
-        let data = options.claim(Arc::clone(&self.data), access).at(&self.place)?;
+        let data = self.claim(options, access)?;
         // A header on the device itself is read, and mended, under that claim.
         let is_one = Arc::ptr_eq(&self.data, &self.header);
         let header = Arc::clone(if is_one { &data } else { &self.header });
@@ -274,6 +278,19 @@ impl Device {
         }
     }
 
+    fn claim(&self, options: &Unlock, access: in_use::Access) -> Result<Arc<dyn Storage>> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.strong_count() > 0 && !options.is_shared() {
+            let by = "unlocked by this program".to_owned();
+            return Err(Error::new(crate::ErrorKind::InUse { by }).at(&self.place));
+        }
+        let data = options.claim(Arc::clone(&self.data), access).at(&self.place)?;
+        if access == in_use::Access::Write {
+            *writer = Arc::downgrade(&data);
+        }
+        Ok(data)
+    }
+
     fn header_place(&self) -> &Location {
         self.header_place.as_ref().unwrap_or(&self.place)
     }
@@ -291,6 +308,11 @@ impl fmt::Debug for Device {
         shown.field("place", &self.place).field("header", &self.header_place).field("write", &self.write);
         shown.finish_non_exhaustive()
     }
+}
+
+/// Nobody writes.
+fn nobody() -> Mutex<Weak<dyn Storage>> {
+    Mutex::new(Weak::<Memory>::new())
 }
 
 /// A header's backup that fits its device, not yet written: from [`Device::restore_header`].

@@ -128,6 +128,10 @@ impl Unlock {
         self.read_only
     }
 
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
     pub(crate) fn passes_discards(&self) -> bool {
         self.discards
     }

@@ -173,6 +173,22 @@ fn a_volume_in_use_is_refused_to_writers_until_it_is_dropped() {
 }
 
 #[test]
+fn storage_that_nobody_else_sees_has_one_writer_too() {
+    let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(4096, &key()).unwrap();
+    let volume = device.unlock(&key()).unwrap();
+    for options in [Unlock::new(), Unlock::new().read_only()] {
+        assert!(matches!(kind(device.admit(&options)), ErrorKind::InUse { .. }));
+    }
+    let storage = volume.storage();
+    drop(volume);
+    assert!(matches!(kind(device.admit(&Unlock::new())), ErrorKind::InUse { .. }));
+    device.unlock_with(&key(), &Unlock::new().shared()).unwrap();
+    drop(storage);
+    let readers = [(); 2].map(|()| device.unlock_with(&key(), &Unlock::new().read_only()).unwrap());
+    assert_eq!(readers[0].len(), readers[1].len());
+}
+
+#[test]
 fn who_opened_for_reading_writes_nothing() {
     let scratch = Scratch::new("reading");
     let path = scratch.volume("disk");
