@@ -40,7 +40,8 @@ pub struct Device {
     header_place: Option<Location>,
     locking: Locking,
     write: bool,
-    /// The data as a writer of this process has claimed it: of storage that no other process can see, only this tells.
+    /// The data as a writer of this process has claimed it: of storage that
+    /// no other process can see, only this tells.
     writer: Mutex<Weak<dyn Storage>>,
 }
 

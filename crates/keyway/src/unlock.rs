@@ -193,8 +193,8 @@ impl Admitted {
     /// [`Device::admit`](crate::Device::admit) for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongPassphrase`](crate::ErrorKind::WrongPassphrase),
-    /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey);
+    /// [`ErrorKind::WrongPassphrase`],
+    /// [`ErrorKind::WrongVolumeKey`];
     /// keyslots beyond the [`Limits`].
     pub fn try_key(&self, key: &Key) -> Result<VolumeKey> {
         let found = find_key(self.judged.luks(), key, &self.options.options()).at(&self.place)?;
@@ -206,9 +206,9 @@ impl Admitted {
     /// the key, are judged now. See [`Device::admit`](crate::Device::admit) for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey) with a key that was found
-    /// elsewhere; [`ErrorKind::Policy`](crate::ErrorKind::Policy);
-    /// [`ErrorKind::TooShort`](crate::ErrorKind::TooShort) where the device ends before the data.
+    /// [`ErrorKind::WrongVolumeKey`] with a key that was found
+    /// elsewhere; [`ErrorKind::Policy`];
+    /// [`ErrorKind::TooShort`] where the device ends before the data.
     pub fn open(self, key: VolumeKey) -> Result<Volume> {
         let Self { judged, data, place, options, read_only, mark } = self;
         if !key.of.is_some_and(|of| Arc::ptr_eq(&of, &mark)) {
