@@ -67,6 +67,17 @@ fn c24_a_slot_is_killed_with_a_passphrase_that_stays() {
     assert_eq!(opening(&scratch), [""; 0]);
 }
 
+/// An empty standard input is a word of its own, as in cryptsetup; a key file that is not there is none.
+#[test]
+fn c24_a_key_that_cannot_be_read_kills_nothing() {
+    let scratch = two_keys();
+    for line in ["luksKillSlot volume 7 -d missing", "luksKillSlot -q volume 7 -d missing"] {
+        refuses(&scratch, run(&scratch, line), 1, "Failed to open key file missing");
+    }
+    run(&scratch, "luksKillSlot -q volume 7").stdin("").ok();
+    assert_eq!(opening(&scratch), ["first"]);
+}
+
 #[test]
 fn c24_a_slot_is_killed_on_a_terminal() {
     need!("setsid");
