@@ -2,9 +2,8 @@
 //!
 //! A symbolic link in a directory that others may write is never followed, whoever made it:
 //! what it leads to is theirs to choose. That is stricter than the kernel's
-//! fs.protected_symlinks, and holds for each directory on the way. Links elsewhere
-//! (/dev/stdout, /dev/disk/by-id) are followed. Nor is anything written into a pipe that
-//! another user made there, as with fs.protected_fifos.
+//! fs.protected_symlinks, and holds for each directory on the way. Links elsewhere are
+//! followed. Nor is anything written into another user's pipe, as with fs.protected_fifos.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, readlinkat, statat};
