@@ -82,13 +82,8 @@ pub(crate) fn check_header(args: &Args, luks: &Luks, device: &Path) -> Result<()
     admission::check_header(luks, &terms(args)?).map_err(|e| hint::on_volume(device, &e))
 }
 
-/// Judges the header with a key that is only tried or kept.
-pub(crate) fn check_key(args: &Args, luks: &Luks, device: &Path, key: &Secret, digest: u32) -> Result<()> {
-    check_key_with(args, luks, device, None, key, digest)
-}
-
-/// As [`check_key`], where the length of the data device is known.
-pub(crate) fn check_key_with(
+/// Judges the header with a key that is only tried or kept; `data` where the device is to be judged too.
+pub(crate) fn check_key(
     args: &Args,
     luks: &Luks,
     device: &Path,

@@ -5,9 +5,9 @@ use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::{self, Pending};
 use crate::plaintext::cannot_write;
-use crate::{hint, sources};
+use crate::{device, hint, sources};
 use keyway_volume::in_use::{Access, InUse};
-use keyway_volume::storage::{File, NewFile, Place, Planted, Readers};
+use keyway_volume::storage::{Exclusive, File, NewFile, Place, Planted, Readers};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -64,6 +64,13 @@ impl Creation {
     pub(crate) fn complete(self, readers: Readers) -> Result<()> {
         self.file.complete(readers).map_err(|e| cannot_write(&self.path.display(), None, &e))
     }
+}
+
+/// The device or export that an output goes over, claimed: none that the command reads its keys
+/// from.
+pub(crate) fn overwrite(args: &Args, path: &Path) -> Result<Exclusive> {
+    sources::refuse_options(args, path)?;
+    device::exclusive(path)
 }
 
 /// The device or pipe that an output goes to, after no link that others could have put in its way.

@@ -3,7 +3,7 @@
 
 use crate::args::{Args, Kind, Opt, shared};
 use crate::command::seal::{SEAL, seal_new};
-use crate::creation::Creation;
+use crate::creation::{self, Creation};
 use crate::failure::{Exit, Failure, Result};
 use crate::header_params::HeaderParams;
 use crate::plaintext::{self, cannot_write};
@@ -219,7 +219,7 @@ impl Destination {
         if !device::is_given(&path) {
             return Ok(Self::New(Creation::start(args, &path)?, device::readers(source)));
         }
-        let storage = device::exclusive(&path)?;
+        let storage = creation::overwrite(args, &path)?;
         refuse_itself(source, &path)?;
         let warning = format!("This will overwrite data on {} irrevocably.", path.display());
         question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;

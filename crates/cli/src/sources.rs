@@ -1,20 +1,18 @@
-//! What a command reads, and must not replace: a key file, a header, a seed.
+//! What a command reads, and must not replace: a key file, a header. (The seed of `build` is its own affair.)
 
 use crate::args::{Args, Opt, shared};
-use crate::command::build;
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use std::path::Path;
 
 /// Options that name a file which is read while an output is made. Without it
 /// what is made, or what it was made from, is lost.
-static READ: [&Opt; 6] = [
+static READ: [&Opt; 5] = [
     &shared::HEADER,
     &shared::KEY_FILE,
     &shared::NEW_KEYFILE,
     &shared::VOLUME_KEY_FILE,
     &shared::MASTER_KEY_FILE,
-    &build::REPRODUCIBLE,
 ];
 
 /// Refuses an output that is one of the options' files.

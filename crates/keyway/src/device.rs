@@ -1,13 +1,14 @@
 //! A device that is open, and what can be asked of it before it is unlocked.
 
 use crate::error::At;
+use crate::users::Users;
 use crate::{Admitted, Error, Header, Key, Location, Probe, Result, Unlock, Volume, probe};
 use keyway_volume::backup::Restore as Prepared;
-use keyway_volume::storage::{File, Memory};
+use keyway_volume::storage::File;
 use keyway_volume::{Access, DataDevice, Locking, Luks, Storage, in_use};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 /// A file, block device or export that is open: for reading ([`Device::open`]) or for writing too
 /// ([`Device::open_rw`]).
@@ -40,9 +41,9 @@ pub struct Device {
     header_place: Option<Location>,
     locking: Locking,
     write: bool,
-    /// The data as a writer of this process has claimed it: of storage that
-    /// no other process can see, only this tells.
-    writer: Mutex<Weak<dyn Storage>>,
+    /// Who in this process has the data: of storage that no other process can see, only this
+    /// tells.
+    users: Users,
 }
 
 /// How a device is opened: see [`Device::options`].
@@ -90,7 +91,7 @@ impl DeviceOptions {
         let locking = if self.unlocked_header { Locking::Disabled } else { Locking::default() };
         let header_place = self.header.clone();
         let write = self.write;
-        Ok(Device { place, data, header, header_place, locking, write, writer: nobody() })
+        Ok(Device { place, data, header, header_place, locking, write, users: Users::default() })
     }
 }
 
@@ -144,7 +145,7 @@ impl Device {
             header_place: None,
             locking: Locking::default(),
             write,
-            writer: nobody(),
+            users: Users::default(),
         }
     }
 
@@ -280,16 +281,11 @@ impl Device {
     }
 
     fn claim(&self, options: &Unlock, access: in_use::Access) -> Result<Arc<dyn Storage>> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if writer.strong_count() > 0 && !options.is_shared() {
-            let by = "unlocked by this program".to_owned();
-            return Err(Error::new(crate::ErrorKind::InUse { by }).at(&self.place));
-        }
-        let data = options.claim(Arc::clone(&self.data), access).at(&self.place)?;
-        if access == in_use::Access::Write {
-            *writer = Arc::downgrade(&data);
-        }
-        Ok(data)
+        let writes = access == in_use::Access::Write;
+        let claimed = self.users.admit(writes, options.is_shared(), || {
+            options.claim(Arc::clone(&self.data), access).map_err(Error::from)
+        });
+        claimed.at(&self.place)
     }
 
     fn header_place(&self) -> &Location {
@@ -309,11 +305,6 @@ impl fmt::Debug for Device {
         shown.field("place", &self.place).field("header", &self.header_place).field("write", &self.write);
         shown.finish_non_exhaustive()
     }
-}
-
-/// Nobody writes.
-fn nobody() -> Mutex<Weak<dyn Storage>> {
-    Mutex::new(Weak::<Memory>::new())
 }
 
 /// A header's backup that fits its device, not yet written: from [`Device::restore_header`].

@@ -80,6 +80,7 @@ mod probe;
 #[cfg(feature = "keyring")]
 mod token;
 mod unlock;
+mod users;
 mod volume;
 
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]

@@ -20,6 +20,7 @@ use std::sync::Arc;
 /// let options = Unlock::new().keyslot(0).read_only().policy("fleet", "formats = [\"luks2\"]\nmin-key-bits = 512")?;
 /// let volume = device.unlock_with(&key, &options)?;
 /// assert!(volume.is_read_only());
+/// drop(volume);
 ///
 /// let strict = Unlock::new().policy("fleet", "sealed = true")?;
 /// let error = device.unlock_with(&key, &strict).unwrap_err();

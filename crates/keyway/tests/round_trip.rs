@@ -186,6 +186,12 @@ fn storage_that_nobody_else_sees_has_one_writer_too() {
     drop(storage);
     let readers = [(); 2].map(|()| device.unlock_with(&key(), &Unlock::new().read_only()).unwrap());
     assert_eq!(readers[0].len(), readers[1].len());
+    // A reader keeps writers away, until the last is gone.
+    for reader in readers {
+        assert!(matches!(kind(device.admit(&Unlock::new())), ErrorKind::InUse { .. }));
+        drop(reader);
+    }
+    device.unlock(&key()).unwrap();
 }
 
 #[test]
@@ -287,10 +293,14 @@ fn another_thread_ends_a_derivation() {
     let cancel = Cancel::new();
     let limits = Limits::new().time(Duration::MAX).cancel(&cancel);
     thread::scope(|scope| {
+        let again = limits.clone();
         let waiting = scope.spawn(|| kind(device.unlock_with(&key(), &Unlock::new().limits(limits))));
         thread::sleep(Duration::from_millis(50));
         cancel.cancel();
         assert_eq!(waiting.join().unwrap(), ErrorKind::Cancelled);
+        // Nor does std start it again.
+        let error = device.unlock_with(&key(), &Unlock::new().limits(again)).unwrap_err();
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::Other);
     });
     let brief = Unlock::new().limits(Limits::new().time(Duration::from_secs(1)));
     assert!(matches!(kind(device.unlock_with(&key(), &brief)), ErrorKind::TimeLimit { keyslot: 0, .. }));

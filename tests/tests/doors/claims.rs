@@ -188,6 +188,29 @@ fn a15_read_asks_before_a_device_gets_plaintext() {
     assert!(fs::read(&device.0).unwrap()[..1 << 20] == random(4, 1 << 20));
 }
 
+/// A key may stand on a device, or in the file behind one.
+#[test]
+fn a15_a_device_that_the_key_is_read_from_is_not_overwritten() {
+    need!("losetup");
+    let scratch = Scratch::new();
+    let raw = scratch.file("raw", random(7, 1 << 20));
+    let key = scratch.file("key", random(8, 4 << 20));
+    let volume = scratch.path("volume");
+    keyway("build --type luks1").args(CHEAP_PBKDF2).arg("-d").arg(&key).arg(&raw).arg(&volume).ok();
+    let device = Loop::over(&key);
+    need_that!(device.is_some(), "loop devices cannot be had here");
+    let device = device.unwrap();
+    let tries = [
+        keyway("build -q --type luks1 -d").arg(&key).args(CHEAP_PBKDF2).arg(&raw).arg(&device.0),
+        keyway("copy -q --to raw -d").arg(&key).arg(&volume).arg(&device.0),
+        keyway("read -q -d").arg(&key).arg(&volume).arg("-o").arg(&device.0),
+    ];
+    for run in tries {
+        run.fails(1).says("key is what is read; name another file.");
+        assert!(fs::read(&key).unwrap() == random(8, 4 << 20));
+    }
+}
+
 #[test]
 fn a11_a_file_is_not_copied_onto_a_device_that_it_is_behind() {
     need!("losetup");

@@ -8,9 +8,8 @@ use crate::device::Versions;
 use crate::failure::{Exit, Failure, Result};
 use crate::input::Input;
 use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
-use crate::output;
 use crate::passphrase::Request;
-use crate::unlocking;
+use crate::{output, sources, unlocking};
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
 use keyway_volume::stream::{Holes, Moved, Source};
@@ -106,7 +105,7 @@ static HEADROOM: Opt = Opt {
     man: "",
 };
 
-pub(crate) static REPRODUCIBLE: Opt = Opt {
+static REPRODUCIBLE: Opt = Opt {
     long: "reproducible",
     short: None,
     value: "SEED-FILE",
@@ -126,6 +125,7 @@ fn run(args: &Args) -> Result<()> {
     let (Some(from), Some(out)) = (args.operand(0), args.operand(1)) else {
         return Err(Failure::silent(Exit::Parameters));
     };
+    args.path(&REPRODUCIBLE).map_or(Ok(()), |seed| sources::refuse(seed, out))?;
     let destination = Destination::open(args, out, from)?;
 
     let request = Request::first(args, unlocking::prompt_for(out), None)?;

@@ -1,6 +1,6 @@
 //! `config`: what a LUKS2 header remembers beside its keys: priorities and labels.
 
-use super::new_keyslot::{self, State};
+use super::new_keyslot;
 use crate::admission;
 use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
@@ -47,9 +47,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let mut luks = device::load(args, 0, Access::Write, Versions::Two)?;
     if let (Some(word), Some(keyslot)) = (args.text(&PRIORITY), keyslot) {
-        if new_keyslot::state(&luks, keyslot) == State::Free {
-            return Err(Failure::new(Exit::Parameters, format!("Keyslot {keyslot} is not active.")));
-        }
+        new_keyslot::check_active(&luks, keyslot)?;
         set_priority(&mut luks, keyslot, priority(word), &mut OsRandom)?;
     }
     if label.is_some() || subsystem.is_some() {

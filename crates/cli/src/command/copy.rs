@@ -1,7 +1,7 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
-use crate::creation::Creation;
+use crate::creation::{self, Creation};
 use crate::device;
 use crate::failure::{Exit, Failure, Result};
 use crate::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
@@ -126,7 +126,7 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
 
 /// A device has no holes to leave: everything is written.
 fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
-    let device = device::exclusive(to)?;
+    let device = creation::overwrite(args, to)?;
     refuse_itself(&plain.device, to)?;
     if plain.volume.len() > device.len() {
         let (has, needs) = (device.len(), plain.volume.len());

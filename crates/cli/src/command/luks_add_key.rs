@@ -133,7 +133,7 @@ fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> 
     let new_key_file = new_key_file(args);
     let new = Request::replacement(args, "Enter new passphrase for key slot: ", new_key_file)?;
     if let Some((key, digest)) = unlocking::given_volume_key(args, luks)? {
-        admission::check_key(args, luks, device, &key, digest)?;
+        admission::check_key(args, luks, device, None, &key, digest)?;
         return Ok((key, new.read()?));
     }
     let existing = Request::existing(args, "Enter any existing passphrase: ")?;
@@ -141,7 +141,7 @@ fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> 
     output::debug(args, &format!("Unlocking {} to add a key.", device.display()))?;
     luks.check_requirements()?;
     let unlocked = keyway_volume::unlock(luks, &existing.read()?, &options)?;
-    admission::check_key(args, luks, device, &unlocked.volume_key, unlocked.digest)?;
+    admission::check_key(args, luks, device, None, &unlocked.volume_key, unlocked.digest)?;
     // With a key file nobody waits for news between the two
     // passphrases, and cryptsetup says nothing.
     if args.path(&shared::KEY_FILE).is_none_or(|path| path == Path::new("-")) {

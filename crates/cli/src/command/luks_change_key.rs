@@ -69,7 +69,7 @@ fn run(args: &Args) -> Result<()> {
     luks.check_requirements()?;
     let existing = Request::existing(args, "Enter passphrase to be changed: ")?;
     let unlocked = keyway_volume::unlock(&luks, &existing.read()?, &unlock_options)?;
-    admission::check_key(args, &luks, &device, &unlocked.volume_key, unlocked.digest)?;
+    admission::check_key(args, &luks, &device, None, &unlocked.volume_key, unlocked.digest)?;
     unlocking::note_unlocked(args, unlocked.keyslot)?;
     let new = Request::replacement(args, "Enter new passphrase: ", args.operand(1))?.read()?;
     let slot = change_key(&mut luks, &unlocked, &new, &options, &mut OsRandom)?;

@@ -1,9 +1,9 @@
 //! `luksConvertKey`: another key derivation for the same passphrase (LUKS2).
 
-use super::new_keyslot::{self, State};
+use super::new_keyslot;
 use crate::args::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::device::{self, Versions};
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::Result;
 use crate::passphrase::Request;
 use crate::{output, unlocking};
 use keyway_volume::edit::convert_key;
@@ -47,10 +47,8 @@ pub(crate) static COMMAND: Command = Command {
 fn run(args: &Args) -> Result<()> {
     let mut luks = device::load(args, 0, Access::Write, Versions::Two)?;
     let keyslot = args.number32(&shared::KEY_SLOT);
-    if let Some(number) = keyslot
-        && new_keyslot::state(&luks, number) == State::Free
-    {
-        return Err(Failure::new(Exit::Parameters, format!("Keyslot {number} is not active.")));
+    if let Some(number) = keyslot {
+        new_keyslot::check_active(&luks, number)?;
     }
     let options = new_keyslot::options(args, &luks)?;
     luks.check_requirements()?;

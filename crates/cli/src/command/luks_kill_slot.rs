@@ -1,6 +1,6 @@
 //! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots overwritten and removed.
 
-use super::new_keyslot::{self, State};
+use super::new_keyslot;
 use crate::args::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
 use crate::device::{self, Versions};
 use crate::failure::{Exit, Failure, Result};
@@ -100,9 +100,7 @@ fn run_kill_slot(args: &Args) -> Result<()> {
         .parse()
         .map_err(|_| Failure::new(Exit::Parameters, format!("Key slot is invalid: {typed} is no number.")))?;
     let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
-    if keyslot > new_keyslot::last_slot(&luks) || new_keyslot::state(&luks, keyslot) == State::Free {
-        return Err(Failure::new(Exit::Parameters, format!("Keyslot {keyslot} is not active.")));
-    }
+    new_keyslot::check_active(&luks, keyslot)?;
     output::verbose(args, &format!("Keyslot {keyslot} is selected for deletion."))?;
     luks.check_requirements()?;
     let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
@@ -114,7 +112,7 @@ fn run_kill_slot(args: &Args) -> Result<()> {
 
 /// Demands a passphrase that will still work afterwards; for the last keyslot, its own.
 fn ask_for_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
-    let is_last = new_keyslot::bound(luks) == [keyslot];
+    let is_last = luks.bound_keyslots() == [keyslot];
     if is_last && !args.given(&shared::KEY_FILE) {
         question::confirm(args, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
     }
@@ -142,7 +140,7 @@ fn run_remove_key(args: &Args) -> Result<()> {
     let unlocked = keyway_volume::unlock(&luks, &request.read()?, &unlocking::options(args))?;
     unlocking::note_unlocked(args, unlocked.keyslot)?;
     output::verbose(args, &format!("Keyslot {} is selected for deletion.", unlocked.keyslot))?;
-    if new_keyslot::bound(&luks) == [unlocked.keyslot] {
+    if luks.bound_keyslots() == [unlocked.keyslot] {
         question::confirm(args, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
     }
     remove(args, &mut luks, unlocked.keyslot)
@@ -162,7 +160,7 @@ fn run_erase(args: &Args) -> Result<()> {
     );
     question::confirm(args, &warning, "Operation aborted, keyslots were NOT wiped.", Exit::Permission)?;
     luks.check_requirements()?;
-    for keyslot in new_keyslot::bound(&luks) {
+    for keyslot in luks.bound_keyslots() {
         remove(args, &mut luks, keyslot)?;
     }
     Ok(())

@@ -7,7 +7,7 @@ mod bench;
 mod benchmark;
 #[cfg(feature = "desk")]
 mod boot;
-pub(crate) mod build;
+mod build;
 #[cfg(feature = "desk")]
 mod ciphers;
 mod close;

@@ -6,7 +6,7 @@ use crate::args::{Args, shared};
 use crate::failure::{Exit, Failure, Result};
 use crate::{header_params, kdf};
 use keyway_volume::edit::AddKey;
-use keyway_volume::{Header, KeyslotState, Luks};
+use keyway_volume::{Header, Luks};
 
 /// KDF, hash and encryption of a new keyslot in `luks`; no number.
 pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
@@ -33,49 +33,22 @@ pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
 /// Refuses a number that is out of range or taken, before anybody types a passphrase.
 pub(super) fn check_free(luks: &Luks, keyslot: Option<u32>) -> Result<()> {
     let Some(number) = keyslot else { return Ok(()) };
-    let last = last_slot(luks);
+    let last = luks.last_keyslot();
     if number > last {
         let message = format!("Key slot {number} is invalid, please select between 0 and {last}.");
         return Err(Failure::new(Exit::Parameters, message));
     }
-    if state(luks, number) != State::Free {
+    if luks.keyslot_state(number).is_active() {
         let message = format!("Key slot {number} is full, please select another one.");
         return Err(Failure::new(Exit::Parameters, message));
     }
     Ok(())
 }
 
-/// What a keyslot number stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// Nothing.
-    Free,
-    /// A key to the data.
-    Bound,
-    /// A key to nothing (LUKS2).
-    Unbound,
-}
-
-/// The state of keyslot `number`. One of LUKS1 that is damaged opens nothing.
-pub(super) fn state(luks: &Luks, number: u32) -> State {
-    match luks.keyslot_state(number) {
-        KeyslotState::Free | KeyslotState::Damaged => State::Free,
-        KeyslotState::Bound => State::Bound,
-        KeyslotState::Unbound => State::Unbound,
+/// Refuses a number that no passphrase opens anything by.
+pub(super) fn check_active(luks: &Luks, keyslot: u32) -> Result<()> {
+    match luks.keyslot_state(keyslot).is_active() {
+        true => Ok(()),
+        false => Err(Failure::new(Exit::Parameters, format!("Keyslot {keyslot} is not active."))),
     }
-}
-
-/// The numbers of all keyslots that open the data.
-pub(super) fn bound(luks: &Luks) -> Vec<u32> {
-    luks.bound_keyslots()
-}
-
-/// The numbers of all keyslots, those that open nothing too.
-pub(super) fn all(luks: &Luks) -> Vec<u32> {
-    luks.active_keyslots()
-}
-
-/// 7 or 31.
-pub(super) fn last_slot(luks: &Luks) -> u32 {
-    luks.last_keyslot()
 }

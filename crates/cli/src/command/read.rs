@@ -103,15 +103,15 @@ impl Output {
         let Some(path) = args.path(&OUTPUT).filter(|p| *p != Path::new("-")) else {
             return Self::stdout();
         };
-        sources::refuse_options(args, path)?;
         args.operand(0).map_or(Ok(()), |volume| sources::refuse(volume, path))?;
         if device::is_given(path) {
-            let device = device::exclusive(path)?;
+            let device = creation::overwrite(args, path)?;
             let warning =
                 format!("This will overwrite data on {} irrevocably, with plaintext.", path.display());
             question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
             return Ok(Self::Device(device));
         }
+        sources::refuse_options(args, path)?;
         let place = creation::existing(path)?;
         match fs::metadata(path) {
             Ok(found) if !found.is_file() || place.is_descriptor() => {

@@ -112,7 +112,7 @@ fn add(args: &Args, luks: &mut Luks, token: Option<u32>) -> Result<()> {
     let keyslots = match args.number32(&shared::KEY_SLOT) {
         Some(keyslot) => vec![active(luks, keyslot)?],
         None if args.given(&shared::UNBOUND) => Vec::new(),
-        None => new_keyslot::all(luks),
+        None => luks.active_keyslots(),
     };
     let number = token_add_keyring(luks, token, description, &keyslots, replace, &mut OsRandom)?;
     output::verbose(args, &format!("Token {number} created."))
@@ -174,12 +174,7 @@ fn exists(luks: &Luks, token: u32) -> bool {
 }
 
 fn active(luks: &Luks, keyslot: u32) -> Result<u32> {
-    match new_keyslot::state(luks, keyslot) {
-        new_keyslot::State::Free => {
-            Err(Failure::new(Exit::Parameters, format!("Keyslot {keyslot} is not active.")))
-        }
-        _ => Ok(keyslot),
-    }
+    new_keyslot::check_active(luks, keyslot).map(|()| keyslot)
 }
 
 /// The token's JSON from `--json-file` or standard input.

@@ -18,7 +18,6 @@ impl From<Error> for io::Error {
             ErrorKind::Busy { .. } | ErrorKind::InUse { .. } => io::ErrorKind::ResourceBusy,
             ErrorKind::ReadOnly => io::ErrorKind::ReadOnlyFilesystem,
             ErrorKind::OutOfMemory => io::ErrorKind::OutOfMemory,
-            ErrorKind::Cancelled => io::ErrorKind::Interrupted,
             ErrorKind::TimeLimit { .. } => io::ErrorKind::TimedOut,
             ErrorKind::Unsupported { .. } => io::ErrorKind::Unsupported,
             ErrorKind::NotLuks | ErrorKind::Damaged { .. } => io::ErrorKind::InvalidData,
@@ -32,6 +31,8 @@ impl From<Error> for io::Error {
             | ErrorKind::KeyFile
             | ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
             ErrorKind::MemoryLimit { .. } => io::ErrorKind::QuotaExceeded,
+            // Not `Interrupted`: `read_exact` and `copy` would try again, for ever.
+            ErrorKind::Cancelled => io::ErrorKind::Other,
             ErrorKind::Io => lower.unwrap_or(io::ErrorKind::Other),
         };
         Self::new(kind, error)

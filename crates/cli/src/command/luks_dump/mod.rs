@@ -4,7 +4,6 @@ mod luks1;
 mod luks2;
 mod summary;
 
-use super::new_keyslot::{self, State};
 use crate::admission;
 use crate::args::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
 use crate::device::{self, Versions};
@@ -14,7 +13,7 @@ use crate::passphrase::Request;
 use crate::{output, question, unlocking};
 use keyway_crypto::Secret;
 use keyway_volume::storage::Place;
-use keyway_volume::{Access, Header, Luks, UnlockOptions};
+use keyway_volume::{Access, Header, KeyslotState, Luks, UnlockOptions};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -145,7 +144,7 @@ fn dump_volume_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
 
 fn dump_unbound_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
     let keyslot = args.number32(&shared::KEY_SLOT).unwrap_or_default();
-    if new_keyslot::state(luks, keyslot) != State::Unbound {
+    if luks.keyslot_state(keyslot) != KeyslotState::Unbound {
         let message = format!("Keyslot {keyslot} does not contain unbound key.");
         return Err(Failure::new(Exit::Parameters, message));
     }
@@ -169,7 +168,7 @@ fn ask_for_key(args: &Args, luks: &Luks, path: &Path, options: &UnlockOptions) -
     admission::check_header(args, luks, path)?;
     let passphrase = Request::existing(args, unlocking::prompt_for(path))?.read()?;
     let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
-    admission::check_key(args, luks, path, &unlocked.volume_key, unlocked.digest)?;
+    admission::check_key(args, luks, path, None, &unlocked.volume_key, unlocked.digest)?;
     unlocking::note_unlocked(args, unlocked.keyslot)?;
     Ok(unlocked.volume_key)
 }

@@ -15,7 +15,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let data = demanded_device(args)?;
     admission::check(args, &luks, &device, data)?;
     if let Some((key, digest)) = unlocking::given_volume_key(args, &luks)? {
-        return admission::check_key_with(args, &luks, &device, data, &key, digest);
+        return admission::check_key(args, &luks, &device, data, &key, digest);
     }
     let options = UnlockOptions {
         keyslot: args.number32(&shared::KEY_SLOT),
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     };
     let request = Request::existing(args, unlocking::prompt_for(&device))?;
     let unlocked = unlocking::unlock_by_token_or(args, &luks, &request, &options)?;
-    admission::check_key_with(args, &luks, &device, data, &unlocked.volume_key, unlocked.digest)
+    admission::check_key(args, &luks, &device, data, &unlocked.volume_key, unlocked.digest)
 }
 
 /// The data device, where something is demanded of the volume.

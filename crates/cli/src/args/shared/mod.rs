@@ -1,0 +1,168 @@
+//! Options that more than one command takes, named once.
+//!
+//! Names and letters are cryptsetup's; the words are ours. Options of one command only stand in its
+//! own file.
+
+mod keys;
+mod making;
+mod opening;
+
+pub(crate) use keys::*;
+pub(crate) use making::*;
+pub(crate) use opening::*;
+
+use super::table::{Group, Kind, Opt};
+
+const U32: Kind = Kind::Number(u32::MAX as u64);
+const U64: Kind = Kind::Number(u64::MAX);
+
+const fn flag(long: &'static str, short: Option<char>, help: &'static str, man: &'static str) -> Opt {
+    Opt { long, short, value: "", kind: Kind::Flag, help, man }
+}
+
+const fn option(
+    long: &'static str,
+    short: Option<char>,
+    value: &'static str,
+    kind: Kind,
+    help: &'static str,
+    man: &'static str,
+) -> Opt {
+    Opt { long, short, value, kind, help, man }
+}
+
+// ---- every command ----
+
+pub(crate) static HELP: Opt = flag("help", Some('?'), "Show this help.", "");
+pub(crate) static USAGE: Opt = flag("usage", None, "Show the command's synopsis.", "");
+pub(crate) static VERSION: Opt = flag("version", Some('V'), "Show the version.", "");
+pub(crate) static VERBOSE: Opt = flag("verbose", Some('v'), "Say more, and name the exit code.", "");
+pub(crate) static DEBUG: Opt = flag("debug", None, "Show what is done and why; never secrets.", "");
+pub(crate) static DEBUG_JSON: Opt = flag("debug-json", None, "Like --debug, with the LUKS2 metadata.", "");
+pub(crate) static BATCH_MODE: Opt = flag(
+    "batch-mode",
+    Some('q'),
+    "Ask no questions.",
+    "Takes every confirmation as given. Dangerous in a typed command, meant for scripts.",
+);
+pub(crate) static TEST_ARGS: Opt = flag("test-args", None, "Check the command line and do nothing.", "");
+pub(crate) static JSON: Opt = flag("json", None, "Print JSON instead of text.", "");
+pub(crate) static MEMORY_BUDGET: Opt = option(
+    "memory-budget",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Most memory that key derivation may take.",
+    "A keyslot with Argon2 names the memory that opening it takes, and a hostile header may name all there is. A keyslot \
+     over the budget is refused with the figure. Keyslots that fit together are derived side by side. \
+     The default is half of the memory that is available.",
+);
+
+pub(crate) static TIME_LIMIT: Opt = option(
+    "time-limit",
+    None,
+    "SECONDS",
+    U64,
+    "Longest a key derivation may take (3600).",
+    "A hostile header may name a cost that takes years. A keyslot over the limit is refused with the figure.",
+);
+
+/// Taken by every command.
+pub(crate) static EVERYWHERE: &[&Opt] =
+    &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &USAGE, &VERSION];
+
+// ---- the volume ----
+
+pub(crate) static HEADER: Opt = option(
+    "header",
+    None,
+    "FILE",
+    Kind::Path,
+    "The file that holds the LUKS header.",
+    "A detached header: DEVICE then holds the encrypted data alone.",
+);
+pub(crate) static TYPE: Opt = option(
+    "type",
+    Some('M'),
+    "TYPE",
+    Kind::Text,
+    "The format: luks, luks1, luks2 or plain.",
+    "luks means either version; a new volume is LUKS2. Plain volumes have no header: everything about them is said by \
+     options, and a wrong passphrase shows as noise.",
+);
+pub(crate) static DISABLE_LOCKS: Opt = flag(
+    "disable-locks",
+    None,
+    "Do not lock the LUKS2 header.",
+    "Without the lock, another process may change the header at the same time. A damaged copy is not recovered.",
+);
+pub(crate) static UUID: Opt = option("uuid", None, "UUID", Kind::Text, "Give the volume this UUID.", "");
+pub(crate) static LABEL: Opt =
+    option("label", None, "TEXT", Kind::Text, "Label, at most 47 bytes (LUKS2).", "");
+pub(crate) static SUBSYSTEM: Opt =
+    option("subsystem", None, "TEXT", Kind::Text, "Subsystem label, at most 47 bytes (LUKS2).", "");
+
+// ---- for cryptsetup's scripts: without effect where a command has no use for them ----
+
+pub(crate) static JSON_FILE: Opt =
+    option("json-file", None, "FILE", Kind::Path, "Where a token's JSON is read or written.", "");
+pub(crate) static HEADER_BACKUP_FILE: Opt =
+    option("header-backup-file", None, "FILE", Kind::Path, "The file that keeps the header's copy.", "");
+pub(crate) static DISABLE_EXTERNAL_TOKENS: Opt =
+    flag("disable-external-tokens", None, "Accepted; token plugins are never loaded.", "");
+pub(crate) static EXTERNAL_TOKENS_PATH: Opt =
+    option("external-tokens-path", None, "DIR", Kind::Path, "Accepted; token plugins are never loaded.", "");
+pub(crate) static VOLUME_KEY_KEYRING: Opt =
+    option("volume-key-keyring", None, "KEY", Kind::Text, "Refused: no kernel keyring is used.", "");
+pub(crate) static DISABLE_BLKID: Opt =
+    flag("disable-blkid", None, "Accepted; signatures are found without blkid.", "");
+pub(crate) static DISABLE_KEYRING: Opt = flag(
+    "disable-keyring",
+    None,
+    "Hand the volume key to dm-crypt itself.",
+    "A LUKS2 volume's key otherwise goes through the kernel's keyring, so that the mapping's table does not show it. \
+     Doors of Keyway's own use no keyring.",
+);
+
+/// cryptsetup takes these with every command, used or not.
+pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
+    &KEY_FILE,
+    &KEYFILE_OFFSET,
+    &KEYFILE_SIZE,
+    &NEW_KEYFILE_OFFSET,
+    &NEW_KEYFILE_SIZE,
+    &VOLUME_KEY_FILE,
+    &MASTER_KEY_FILE,
+    &VERIFY_PASSPHRASE,
+    &TIMEOUT,
+    &TRIES,
+    &FORCE_PASSWORD,
+    &HEADER,
+    &TYPE,
+    &CIPHER,
+    &HASH,
+    &PBKDF_MEMORY,
+    &PBKDF_PARALLEL,
+    &MEMORY_BUDGET,
+    &TIME_LIMIT,
+    &TOKEN_ID,
+    &TOKEN_ONLY,
+    &TOKEN_TYPE,
+    &JSON_FILE,
+    &HEADER_BACKUP_FILE,
+    &DISABLE_LOCKS,
+    &DISABLE_KEYRING,
+    &DISABLE_EXTERNAL_TOKENS,
+    &READONLY,
+    &VERACRYPT,
+    &PROGRESS_FREQUENCY,
+    &ACTIVE_NAME,
+];
+
+/// What commands of a group take beside their own options and [`EVERYWHERE`].
+pub(crate) fn accepted_by(group: Group) -> &'static [&'static Opt] {
+    match group {
+        Group::Cryptsetup(_) | Group::Absent => CRYPTSETUP_EVERYWHERE,
+        Group::Rootless | Group::Hidden => &[],
+    }
+}
