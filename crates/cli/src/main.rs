@@ -8,43 +8,17 @@
 
 // First: its macro is for all.
 #[macro_use]
-mod output;
+mod say;
 
-mod address;
-mod admission;
-mod args;
-mod command;
-mod creation;
-mod destructive;
 mod device;
-mod existing_content;
-mod failure;
-mod harden;
-mod header_params;
-mod hint;
-mod input;
-mod interrupt;
-mod kdf;
+mod door;
+mod make;
 mod mapping;
-mod memory_hard;
-mod nbd;
-mod new_volume;
-mod paint;
-mod passphrase;
-mod plain;
-mod plaintext;
-mod policy;
-mod progress;
-mod question;
-mod remote;
+mod process;
 mod session;
-mod sources;
-#[allow(unsafe_code)]
-mod sys;
-mod tls;
-mod tokens;
-mod unlocking;
-mod whole_file;
+mod unlock;
+mod verb;
+mod volume;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -53,11 +27,11 @@ fn main() -> ExitCode {
     // Before anything else: until then lists of processes show it as it was typed.
     let command_line = command_line();
     session::name_process();
-    harden::process();
-    interrupt::survive_file_limit();
+    process::harden::process();
+    process::interrupt::survive_file_limit();
     // A panic has had its line; its code is one of cryptsetup's.
     let code = std::panic::catch_unwind(|| run(command_line))
-        .unwrap_or_else(|_| ExitCode::from(failure::Exit::Parameters as u8));
+        .unwrap_or_else(|_| ExitCode::from(say::failure::Exit::Parameters as u8));
     // Threads that still run may hold keys.
     keyway_crypto::secret::wipe_all();
     code
@@ -67,17 +41,17 @@ fn main() -> ExitCode {
 /// itself, which is no command of ours.
 fn command_line() -> &'static [OsString] {
     session::learn_secrets();
-    let argv: Vec<OsString> = match command::unlock::is_first_process() {
+    let argv: Vec<OsString> = match verb::boot::unlock::is_first_process() {
         true => ["keyway", "unlock", "--init"].map(Into::into).into(),
         false => std::env::args_os().collect(),
     };
-    address::take_secrets(&argv)
+    door::address::take_secrets(&argv)
 }
 
 fn run(command_line: &[OsString]) -> ExitCode {
-    match args::parse(command_line.iter().cloned()) {
-        Ok(args::Invocation::Run(args)) => failure::run(&args),
-        Ok(args::Invocation::Print(text)) => match output::print(&text) {
+    match door::parse(command_line.iter().cloned()) {
+        Ok(door::Invocation::Run(args)) => say::failure::run(&args),
+        Ok(door::Invocation::Print(text)) => match say::output::print(&text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => failure.report(),
         },

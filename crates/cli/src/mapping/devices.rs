@@ -2,8 +2,8 @@
 //! cryptsetup names it, kept for one user.
 
 use crate::device;
-use crate::failure::{Exit, Failure, Result};
-use crate::hint;
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::dm::loopback::{self, Loop};
 use keyway_attach::dm::{DeviceNumber, Mapper};
 use keyway_volume::storage::LockTarget;
@@ -44,8 +44,8 @@ impl Data {
         };
         let block_size = if sector_size > 512 { sector_size } else { 0 };
         let options = loopback::Options { read_only, autoclear: true, block_size, direct_io: false };
-        let attached = Loop::attach_open(file, path, options).map_err(|e| hint::door(&e))?;
-        let number = attached.number().map_err(|e| hint::door(&e))?;
+        let attached = Loop::attach_open(file, path, options).map_err(|e| explain::door(&e))?;
+        let number = attached.number().map_err(|e| explain::door(&e))?;
         Ok(Self { number, read_only, _loop: Some(attached) })
     }
 }

@@ -1,12 +1,13 @@
 //! The header of a volume that is mapped: at the start of its device, or where `--header` says.
 
 use super::{Mapping, device_path};
-use crate::admission;
-use crate::args::{Args, shared};
-use crate::device;
-use crate::failure::{Exit, Failure, Result};
+use crate::door::{Args, shared};
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
 use crate::session::Facts;
-use crate::{hint, plain, unlocking};
+use crate::unlock::admission;
+use crate::volume::plain_dmcrypt;
+use crate::{device, unlock};
 use keyway_attach::dm::crypt;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::{Access, Layout, Luks, Mapping as Stored, Opened};
@@ -32,7 +33,7 @@ pub(crate) fn luks(
     let luks = match Luks::open_with(storage, access, device::locking(args)) {
         Ok(luks) => luks,
         Err(keyway_volume::Error::Format(_)) => return Ok(None),
-        Err(error) => return Err(hint::on_device(&path, &error)),
+        Err(error) => return Err(explain::on_device(&path, &error)),
     };
     let is_same = format!("LUKS{}", luks.version()) == kind && uuid.is_some_and(|uuid| uuid == luks.uuid());
     Ok(is_same.then_some(luks))
@@ -66,7 +67,7 @@ fn is_mapped(layout: &Layout, line: &crypt::Line) -> bool {
 
 fn open_header(args: &Args, luks: Luks, shown: &Path) -> Result<Opened> {
     let admitted = admission::judge(args, luks, shown, None)?;
-    let (volume_key, digest) = unlocking::volume_key(args, admitted.luks(), shown)?;
+    let (volume_key, digest) = unlock::volume_key(args, admitted.luks(), shown)?;
     admission::open(admitted, shown, volume_key, digest)
 }
 
@@ -74,7 +75,7 @@ fn open_header(args: &Args, luks: Luks, shown: &Path) -> Result<Opened> {
 pub(crate) fn take_session_key(args: &Args, facts: &Facts) -> Result<Secret> {
     match session_header(args, facts, Access::Read)? {
         Some((luks, path)) => open_header(args, luks, &path).map(|opened| opened.into_parts().2),
-        None => plain::key_again(args, Path::new(&facts.device), facts.key_bits, &facts.hash),
+        None => plain_dmcrypt::key_again(args, Path::new(&facts.device), facts.key_bits, &facts.hash),
     }
 }
 
@@ -86,7 +87,7 @@ pub(crate) fn session_header(args: &Args, facts: &Facts, access: Access) -> Resu
     let path = if facts.header.is_empty() { &facts.device } else { &facts.header };
     let path = args.path(&shared::HEADER).map_or_else(|| PathBuf::from(path), device::resolve);
     let luks = Luks::open_with(device::storage(&path, access)?, access, device::locking(args));
-    let luks = luks.map_err(|e| hint::on_device(&path, &e))?;
+    let luks = luks.map_err(|e| explain::on_device(&path, &e))?;
     if luks.uuid() != facts.uuid {
         return Err(no_header(&facts.name));
     }

@@ -1,20 +1,21 @@
 //! Mappings of the kernel's that are open, whoever made them: found by name, their
 //! table read, cryptsetup's words where there is none.
 
-mod activation;
 mod devices;
+mod flags;
 mod header;
 mod keyring;
 
-pub(crate) use activation::{apply_given, apply_kept, drop_unknown, keep, shown};
 pub(crate) use devices::{Data, device_path, is_read_only, refuse_if_attached, refuse_if_mapped};
+pub(crate) use flags::{apply_given, apply_kept, drop_unknown, keep, shown};
 pub(crate) use header::{header_path, luks, no_header, open_again, session_header, take_session_key};
 pub(crate) use keyring::{KeyPlace, hold_key, place_key};
 
-use crate::args::Args;
-use crate::failure::{Exit, Failure, Result};
-use crate::hint;
-use crate::session::{self, Session};
+use crate::door::Args;
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::session;
+use crate::session::Session;
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{self, Features};
 use keyway_attach::dm::{self, DeviceNumber, Mapper, Target};
@@ -66,7 +67,7 @@ impl Mapping {
 
     /// Its table; keys in it are zeros unless asked for.
     pub(crate) fn table(&self, with_keys: bool) -> Result<Vec<Target>> {
-        self.mapper.table(self.name(), with_keys).map_err(|e| hint::door(&e))
+        self.mapper.table(self.name(), with_keys).map_err(|e| explain::door(&e))
     }
 
     /// dm-crypt's line, when it is the whole table.
@@ -87,7 +88,7 @@ impl Mapping {
     pub(crate) fn replace_table(&self, table: &[Target], flags: dm::Flags) -> Result<()> {
         let (mapper, name) = (&self.mapper, self.name());
         let failed = |what: &str, error: &Error| {
-            Failure::new(hint::door(error).exit(), format!("Failed to {what} device {name}: {error}."))
+            Failure::new(explain::door(error).exit(), format!("Failed to {what} device {name}: {error}."))
         };
         self.refuse_suspended()?;
         mapper.reload(name, table, flags).map_err(|e| failed("reload", &e))?;
@@ -125,7 +126,7 @@ pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
     match found {
         Ok(info) => Ok(Some(Mapping { mapper, info })),
         Err(Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(hint::door(&error)),
+        Err(error) => Err(explain::door(&error)),
     }
 }
 
@@ -136,7 +137,7 @@ pub(crate) fn mapper() -> Result<Mapper> {
 
 /// What this kernel's dm-crypt can do; its module is loaded when a table first needs it.
 pub(crate) fn features(mapper: &Mapper) -> Result<Features> {
-    mapper.target_version("crypt").map(Features::of).map_err(|e| hint::door(&e))
+    mapper.target_version("crypt").map(Features::of).map_err(|e| explain::door(&e))
 }
 
 /// Whether this user can have the kernel map volumes.

@@ -7,8 +7,10 @@
 //! which no command line may hold. Just before the zero byte the process gets a session
 //! (setsid(2)) of its own, and so no signal of the terminal's.
 
-use crate::failure::{Exit, Failure, Result};
-use crate::{address, args, sys};
+use crate::door;
+use crate::door::address;
+use crate::process::sys;
+use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use rustix::fs::{FileType, fstat};
 use rustix::io::{read, retry_on_intr};
@@ -29,7 +31,7 @@ pub(super) fn is_inside() -> bool {
 
 /// Starts the second process and returns when its door is open.
 pub(super) fn start() -> Result<()> {
-    let name = match args::program_name(&env::args_os().next().unwrap_or_default()) {
+    let name = match door::program_name(&env::args_os().next().unwrap_or_default()) {
         "cryptsetup" => OF_CRYPTSETUP,
         _ => NAME,
     };

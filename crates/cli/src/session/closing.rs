@@ -2,7 +2,7 @@
 //! everything, as fuse2fs after its file system was unmounted.
 
 use super::{Close, Session, registry};
-use crate::failure::{Exit, Failure, Result};
+use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::fuse;
 use std::path::Path;
 use std::thread;

@@ -10,9 +10,9 @@
 //! ```
 
 use super::facts::{Facts, Status};
-use super::life::Life;
+use super::holder::Life;
 use super::{Rights, Session};
-use crate::failure::{Exit, Failure, Result};
+use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::local::{Directory, peer};
 use keyway_crypto::Secret;
 use std::fmt::Display;

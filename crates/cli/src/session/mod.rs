@@ -10,11 +10,11 @@
 //! |--------------|--------------------------------------------------------------------|
 //! | `background` | starting the second process, and its leaving the terminal          |
 //! | `registry`   | who is there: a directory a session, a lock that dies with it      |
-//! | `runtime`    | where such directories may be                                      |
+//! | `directory`  | where such directories may be                                      |
 //! | `facts`      | what may be known about a session; no keys                         |
 //! | `control`    | the socket through which others ask for status and close           |
 //! | `closing`    | waiting for those who use it, and saying who they are              |
-//! | `life`       | serving until told to stop; then waiting, flushing, wiping         |
+//! | `holder`     | serving until told to stop; then waiting, flushing, wiping         |
 //! | `gate`       | the volume behind the door, which can be taken away and put back   |
 //! | `source`     | what the volume is made of again, and which key is the right one    |
 //! | `volume`     | from an unlocked volume to its gate and its facts                  |
@@ -22,11 +22,11 @@
 mod background;
 pub(crate) mod closing;
 mod control;
+pub(crate) mod directory;
 mod facts;
 mod gate;
-mod life;
+mod holder;
 mod registry;
-pub(crate) mod runtime;
 mod source;
 mod volume;
 
@@ -34,11 +34,11 @@ pub(crate) use background::{OF_CRYPTSETUP, learn_secrets};
 pub(crate) use control::Close;
 pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;
-pub(crate) use life::serve_until_stopped;
+pub(crate) use holder::serve_until_stopped;
 pub(crate) use registry::{Name, find, is_inside, list, using};
 pub(crate) use volume::{Rights, behind_gate};
 
-use crate::failure::Result;
+use crate::say::failure::Result;
 use keyway_attach::local::Directory;
 use keyway_attach::{Door, fuse};
 use registry::Claim;
@@ -77,7 +77,7 @@ pub(crate) fn run(name: &Name, open: impl FnOnce(&Directory) -> Result<Opened>) 
     let control = control::listen(claim.directory())?;
     claim.publish(&opened.facts)?;
     background::leave_terminal(&opened.message)?;
-    let ended = life::live(opened, control);
+    let ended = holder::live(opened, control);
     // The key went with the life: when the name is free, it is gone.
     drop(claim);
     ended

@@ -9,9 +9,10 @@
 //! block device's number: they go when somebody finds it.
 
 use super::facts::Facts;
-use super::{Session, runtime};
-use crate::failure::{Exit, Failure, Result};
-use crate::{device, hint};
+use super::{Session, directory};
+use crate::device;
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::local::Directory;
 use keyway_attach::{fuse, ublk};
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -53,7 +54,7 @@ pub(crate) fn using(device: &Path) -> Option<Session> {
 /// All sessions of this user that are alive, by name. What is left of dead ones is cleared away.
 pub(crate) fn list() -> Vec<Session> {
     let mut found = Vec::new();
-    for root in runtime::directories(REGISTRY) {
+    for root in directory::directories(REGISTRY) {
         let names = root.names().unwrap_or_default();
         found.extend(names.iter().filter_map(|name| look(&root, name)));
     }
@@ -63,12 +64,12 @@ pub(crate) fn list() -> Vec<Session> {
 
 /// Whether there is a place for sessions of this user's; says which were passed over, and why.
 pub(super) fn check_place() -> Result<()> {
-    runtime::directory(REGISTRY).map(drop)
+    directory::directory(REGISTRY).map(drop)
 }
 
 /// Whether a socket's path is one of a session of this user's, or looks like one.
 pub(crate) fn is_inside(path: &Path) -> bool {
-    runtime::is_inside(REGISTRY, path)
+    directory::is_inside(REGISTRY, path)
 }
 
 /// A name that is taken, for as long as this lives.
@@ -82,7 +83,7 @@ pub(crate) struct Claim {
 impl Claim {
     /// Takes the name, or the first free one like it.
     pub(super) fn take(name: &Name) -> Result<Self> {
-        let root = || runtime::directory(REGISTRY);
+        let root = || directory::directory(REGISTRY);
         match name {
             Name::Exactly(name) => Self::of(root()?, name),
             Name::Like(base) => {
@@ -110,7 +111,7 @@ impl Claim {
         }
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let directory = root.enter_or_make(name).map_err(|e| hint::door(&e))?;
+            let directory = root.enter_or_make(name).map_err(|e| explain::door(&e))?;
             match lock(&directory, FlockOperation::NonBlockingLockExclusive) {
                 Ok(Some(lock)) => {
                     clear(&directory);

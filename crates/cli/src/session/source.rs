@@ -1,7 +1,7 @@
 //! What a volume is made of again after its key was away, and how the right key is recognised.
 
-use crate::failure::{Exit, Failure, Result};
-use crate::hint;
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::kdf::pbkdf2;
 use keyway_crypto::{Cpu, Hash, Secret, Stop};
 use keyway_volume::{Layout, Luks, OsRandom, Random, Storage, Volume};
@@ -23,9 +23,9 @@ pub(crate) struct Source {
 impl Source {
     /// The volume, with its key.
     pub(crate) fn build(&self, key: &Secret) -> Result<Volume> {
-        self.check.verify(key).map_err(|e| hint::on_volume(&self.device, &e))?;
+        self.check.verify(key).map_err(|e| explain::on_volume(&self.device, &e))?;
         let volume = Volume::new(Arc::clone(&self.storage), &self.layout, key, Cpu::detect());
-        volume.map_err(|e| hint::on_volume(&self.device, &e))
+        volume.map_err(|e| explain::on_volume(&self.device, &e))
     }
 
     /// `volume` with `size` bytes; `None`: as many as its header says, or its device
@@ -51,7 +51,7 @@ impl Source {
             Some(size) if !size.is_multiple_of(volume.unit()) => {
                 Err(refused("Device size is not aligned to requested sector size.".into()))
             }
-            size => volume.resized(size.or(by_header)).map_err(|e| hint::on_volume(&self.device, &e)),
+            size => volume.resized(size.or(by_header)).map_err(|e| explain::on_volume(&self.device, &e)),
         }
     }
 }

@@ -4,8 +4,8 @@
 use super::Facts;
 use super::gate::Gate;
 use super::source::{Check, Source};
-use crate::failure::Result;
-use crate::plaintext::{Format, Unlocked};
+use crate::say::failure::Result;
+use crate::volume::{Format, Unlocked};
 use keyway_volume::{Layout, Mapping, Storage};
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,85 @@
+//! Devices that are exports of NBD servers: `nbd://`, `nbds://`,
+//! `nbd+unix://` and `nbds+unix://` operands.
+//!
+//! An export is connected to once in a process, whatever opens it: servers may take one client at a
+//! time only, and end when it has gone (`qemu-nbd` does both).
+
+use crate::device::remote;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::session;
+use keyway_attach::Error;
+use keyway_attach::nbd::Uri;
+use keyway_attach::nbd::client::{Client, Options};
+use keyway_attach::nbd::uri::Address;
+use keyway_volume::{Access, Storage};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Whether an operand names an export.
+pub(crate) fn is_url(spec: &str) -> bool {
+    Uri::recognises(spec)
+}
+
+/// Opens the export at `url`.
+pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
+    let client = connect(url)?;
+    match access {
+        Access::Write if client.is_read_only() => {
+            let message = format!("Cannot write to device {url}: its server exports it read-only.");
+            Err(Failure::new(Exit::Parameters, message))
+        }
+        Access::Write | Access::Read => Ok(Arc::new(client)),
+        Access::Probe => Ok(Arc::new(client.read_only())),
+    }
+}
+
+/// Says goodbye to all servers.
+pub(crate) fn disconnect() {
+    connected().clear();
+}
+
+fn connect(url: &str) -> Result<Client> {
+    let mut connected = connected();
+    if let Some((_, client)) = connected.iter().find(|(known, _)| known == url) {
+        return Ok(client.clone());
+    }
+    let uri = Uri::parse(url).map_err(|error| cannot_open(url, &error, Exit::Parameters))?;
+    // A session's socket is a user's own: who else listened there
+    // would read and answer in its place.
+    let own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
+    let options = Options { own_user_only, tell, ..patience() };
+    let client = Client::connect(&uri, options);
+    let client = client.map_err(|error| cannot_open(url, &error, Exit::Device))?;
+    connected.push((url.to_owned(), client.clone()));
+    Ok(client)
+}
+
+/// With `--timeout` everything takes that long at most; what changes
+/// a volume may take its time even so.
+fn patience() -> Options {
+    let unsaid = Options::default();
+    let Some(timeout) = remote::wanted_timeout() else { return unsaid };
+    Options { handshake: timeout, timeout, reconnect: unsaid.reconnect.min(timeout), ..unsaid }
+}
+
+/// A line for the user who waits. A standard error that nobody reads is no reason to stop.
+fn tell(place: &str, waited: Duration, limit: Duration) {
+    let line = format!(
+        "Waiting for {place}: nothing came for {} s; after {} s (--timeout) it is given up.",
+        waited.as_secs(),
+        limit.as_secs()
+    );
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn cannot_open(url: &str, error: &Error, exit: Exit) -> Failure {
+    let text = error.to_string();
+    let text = text.strip_prefix(url).map_or(text.as_str(), |text| text.trim_start_matches(": "));
+    Failure::new(exit, format!("Cannot open device {url}: {text}."))
+}
+
+fn connected() -> MutexGuard<'static, Vec<(String, Client)>> {
+    static CONNECTED: Mutex<Vec<(String, Client)>> = Mutex::new(Vec::new());
+    CONNECTED.lock().unwrap_or_else(PoisonError::into_inner)
+}

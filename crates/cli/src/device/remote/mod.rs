@@ -1,0 +1,84 @@
+//! Devices that are objects behind HTTP: `http://`, `https://` and `s3://`
+//! operands, which can be read and never written.
+
+#[cfg(feature = "remote")]
+mod object;
+
+use crate::door::{Args, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_volume::{Access, Storage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Whether an operand names an object.
+pub(crate) fn is_url(spec: &str) -> bool {
+    let scheme = spec.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "s3"))
+}
+
+/// How long servers may bring nothing, for the whole process.
+pub(crate) fn set_timeout(args: &Args) {
+    if let Some(seconds) = args.number(&shared::TIMEOUT).filter(|seconds| *seconds > 0) {
+        TIMEOUT.store(seconds, Ordering::Relaxed);
+    }
+}
+
+/// What [`set_timeout`] was told.
+pub(crate) fn wanted_timeout() -> Option<Duration> {
+    let seconds = TIMEOUT.load(Ordering::Relaxed);
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+/// What [`set_timeout`] was told, or a minute.
+pub(crate) fn timeout() -> Duration {
+    wanted_timeout().unwrap_or(Duration::from_secs(60))
+}
+
+/// In seconds; 0 when nobody has said any.
+static TIMEOUT: AtomicU64 = AtomicU64::new(0);
+
+/// Opens the object at `url`; refuses whoever means to write before anything else is asked.
+pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
+    match access {
+        Access::Write => {
+            let message = format!(
+                "Cannot write to {url}: objects behind HTTP are read-only; change the file itself, or reach it by NBD."
+            );
+            Err(Failure::new(Exit::Parameters, message))
+        }
+        Access::Read | Access::Probe => open(url),
+    }
+}
+
+#[cfg(feature = "remote")]
+pub(crate) use object::is_failure;
+#[cfg(feature = "remote")]
+use object::open;
+
+/// Whether an object could not be read; the error then names it.
+#[cfg(not(feature = "remote"))]
+pub(crate) fn is_failure(_: &std::io::Error) -> bool {
+    false
+}
+
+#[cfg(not(feature = "remote"))]
+fn open(url: &str) -> Result<Arc<dyn Storage>> {
+    let message = format!("Cannot open {url}: this keyway was built without the feature \"remote\".");
+    Err(Failure::new(Exit::Device, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_from_paths() {
+        for spec in ["http://h/d", "https://h/d", "s3://b/k", "HTTPS://h/d"] {
+            assert!(is_url(spec), "{spec}");
+        }
+        for spec in ["disk.img", "/dev/sda", "nbd://h/d", "./http:/x", "HTTP", "://"] {
+            assert!(!is_url(spec), "{spec}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Objects as storage: opened once in a process; their errors become a line that says what to do.
+
+use crate::door::address;
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_remote::{Cause, Error, Notice, Object, Options};
+use keyway_volume::Storage;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Opens the object at `url`. A header and the data behind it are one
+/// object, of one version and with one cache.
+pub(crate) fn open(url: &str) -> Result<Arc<dyn Storage>> {
+    static OPENED: Mutex<Option<HashMap<String, Weak<Object>>>> = Mutex::new(None);
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let opened = opened.get_or_insert_default();
+    if let Some(object) = opened.get(url).and_then(Weak::upgrade) {
+        return Ok(object);
+    }
+    let address = address::find(url).ok_or_else(|| no_url(url))?;
+    let options = Options { timeout: super::timeout(), tell, ..Options::default() };
+    let object = Arc::new(Object::open(&address, &options).map_err(|e| failure(&e))?);
+    opened.insert(url.to_owned(), Arc::downgrade(&object));
+    Ok(object)
+}
+
+/// Whether an object could not be read; the error then names it.
+pub(crate) fn is_failure(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Error>())
+}
+
+fn no_url(text: &str) -> Failure {
+    Failure::new(Exit::Device, format!("Cannot open {text}: this is not a URL."))
+}
+
+/// A line for the user who waits, or who should know. A standard
+/// error that nobody reads is no reason to stop.
+fn tell(place: &str, notice: &Notice) {
+    let line = match notice {
+        Notice::Waiting(waited) => format!(
+            "Waiting for {place}: nothing came for {} s; after {} s (--timeout) it is given up.",
+            waited.as_secs(),
+            super::timeout().as_secs()
+        ),
+        _ => format!(
+            "{place}: its server sends neither ETag nor Last-Modified: if another object of the same length replaces it \
+             while it is read, nobody will notice."
+        ),
+    };
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn failure(error: &Error) -> Failure {
+    let what_to_do = match &error.cause {
+        Cause::Address(_) => "write http://HOST/PATH, https://HOST/PATH or s3://BUCKET/KEY",
+        Cause::NotFound(_) => "check the URL",
+        Cause::Denied(..) if error.is_s3() => {
+            "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION"
+        }
+        Cause::Denied(..) => "put user and password into ~/.netrc (or $NETRC), or use a signed URL",
+        Cause::NoCredentials => {
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE for one in ~/.aws/credentials, or \
+             AWS_SKIP_SIGNATURE=true for a public bucket"
+        }
+        Cause::Credentials(_) if error.is_s3() => {
+            "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (\"aws configure export-credentials \
+             --format env\" shows them)"
+        }
+        Cause::Credentials(_) => "check NETRC",
+        Cause::NoRanges => "download the object, or use a server that supports Range",
+        Cause::Changed(_) => "try again",
+        Cause::Certificate(_) => {
+            "install ca-certificates, or name the file with the server's certificate authority in SSL_CERT_FILE"
+        }
+        Cause::Unreachable(_) if error.is_s3() => "check AWS_ENDPOINT_URL and the network",
+        Cause::Unreachable(_) => "check host, port and network",
+        Cause::Status(refusal) if error.is_s3() && matches!(refusal.status, 301 | 307 | 400) => {
+            "check AWS_REGION and AWS_ENDPOINT_URL"
+        }
+        Cause::TooShort(_) => "check the URL: this is no volume",
+        Cause::WrongRange(_) => "download the object, or ask who runs the server",
+        Cause::Redirected(_) => "check the URL, or ask who runs the server",
+        Cause::TimedOut(_) => "try again later, or with a longer --timeout",
+        _ => "try again later",
+    };
+    Failure::new(Exit::Device, format!("Cannot open {error}; {what_to_do}."))
+}

@@ -1,0 +1,82 @@
+//! The options by which a server encrypts its connections, in nbdkit's words.
+
+use crate::door::{Args, Kind, Opt};
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_attach::nbd::server::Encryption;
+use keyway_attach::tls::Server;
+use std::sync::Arc;
+
+/// What `--tls` and its companions ask for.
+pub(crate) fn from_args(args: &Args) -> Result<Encryption> {
+    let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
+    if args.given(&TLS_PSK) {
+        return refuse(
+            "--tls-psk: keys shared beforehand are not possible with this TLS library; use certificates \
+             (--tls-certificates).",
+        );
+    }
+    let (mode, verify) = (args.text(&TLS), args.given(&TLS_VERIFY_PEER));
+    match (mode, args.given(&TLS_CERTIFICATES)) {
+        (Some("off"), _) if verify => {
+            return refuse(
+                "--tls off and --tls-verify-peer contradict each other: without TLS nobody is verified.",
+            );
+        }
+        (None, false) if verify => {
+            return refuse("--tls-verify-peer needs --tls-certificates: whom should it believe?");
+        }
+        (Some("off"), _) | (None, false) => return Ok(Encryption::Off),
+        _ => {}
+    }
+    let Some(directory) = args.path(&TLS_CERTIFICATES) else {
+        return refuse(
+            "--tls needs --tls-certificates, the directory with server-cert.pem and server-key.pem.",
+        );
+    };
+    let server = Arc::new(Server::from_directory(directory, verify).map_err(|e| explain::door(&e))?);
+    Ok(if mode == Some("on") { Encryption::Offered(server) } else { Encryption::Required(server) })
+}
+
+/// `--tls`.
+pub(crate) static TLS: Opt = Opt {
+    long: "tls",
+    short: None,
+    value: "MODE",
+    kind: Kind::Choice(&["off", "on", "require"]),
+    help: "Encrypt connections: off, on or require.",
+    man: "With \"on\" clients may go without; whoever stands between them and the server can make them. \"require\" is what \
+          --tls-certificates alone means, and what --tls-verify-peer makes of \"on\".",
+};
+
+/// `--tls-certificates`.
+pub(crate) static TLS_CERTIFICATES: Opt = Opt {
+    long: "tls-certificates",
+    short: None,
+    value: "DIR",
+    kind: Kind::Path,
+    help: "Certificates, laid out as for nbdkit and QEMU.",
+    man: "server-cert.pem and server-key.pem are the server's own; ca-cert.pem, and ca-crl.pem where it exists, tell with \
+          --tls-verify-peer which clients are believed. certtool(1) and openssl(1) make such files. Clients check the \
+          server's name among the certificate's alternative names (dns_name and ip_address in certtool's templates).",
+};
+
+/// `--tls-verify-peer`.
+pub(crate) static TLS_VERIFY_PEER: Opt = Opt {
+    long: "tls-verify-peer",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Refuse clients without a certificate.",
+    man: "Clients have to show a certificate that ca-cert.pem has signed; those that go without TLS are refused, too.",
+};
+
+/// `--tls-psk`.
+pub(crate) static TLS_PSK: Opt = Opt {
+    long: "tls-psk",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "Refused: use certificates.",
+    man: "",
+};

@@ -1,0 +1,233 @@
+//! Addresses on the command line: what gives access is taken out before anything else sees them.
+//!
+//! Everywhere in the program an address is what may be shown of it, in paths,
+//! messages, facts, descriptions of exports, sources of mounts. Passwords and
+//! signatures are kept here, and only who connects asks for them.
+
+use crate::door::{Kind, Opt, any_option};
+use crate::process::sys;
+use keyway_crypto::Secret;
+use keyway_volume::Address;
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What was taken out of one address.
+struct Kept {
+    /// By which the program knows it.
+    name: String,
+    address: Arc<Address>,
+}
+
+/// The command line without passwords and signatures, which are kept. Where the system
+/// allows it, lists of processes do not show them either from now on. The values of
+/// options that are texts (`--label`) stay as they are.
+pub(crate) fn take_secrets(argv: &[OsString]) -> &'static [OsString] {
+    COMMAND_LINE.get_or_init(|| {
+        let taken = strip(argv);
+        sys::retitle(argv, &taken);
+        taken
+    })
+}
+
+fn strip(argv: &[OsString]) -> Vec<OsString> {
+    let mut taken = Vec::with_capacity(argv.len());
+    // Whether the next argument is a value, and whether of an option that names a file or a device.
+    let mut value = None;
+    let mut options = true;
+    for argument in argv {
+        let Some(text) = argument.to_str() else {
+            value = None;
+            taken.push(argument.clone());
+            continue;
+        };
+        taken.push(
+            match value.take() {
+                Some(names_storage) => {
+                    if names_storage {
+                        known_as(text)
+                    } else {
+                        text.to_owned()
+                    }
+                }
+                None if options && text == "--" => {
+                    options = false;
+                    text.to_owned()
+                }
+                None if options && text.starts_with('-') => match value_of(text) {
+                    Some((names_storage, "")) => {
+                        value = Some(names_storage);
+                        text.to_owned()
+                    }
+                    Some((true, attached)) => {
+                        text[..text.len() - attached.len()].to_owned() + &known_as(attached)
+                    }
+                    _ => text.to_owned(),
+                },
+                None => known_as(text),
+            }
+            .into(),
+        );
+    }
+    taken
+}
+
+/// What [`take_secrets`] left.
+pub(crate) fn command_line() -> &'static [OsString] {
+    COMMAND_LINE.get().map_or(&[], Vec::as_slice)
+}
+
+/// What the program knows an operand by that it found elsewhere, in `/etc/crypttab`.
+pub(crate) fn without_secrets(operand: OsString) -> OsString {
+    operand.to_str().map(known_as).map_or(operand, OsString::from)
+}
+
+/// The address that is known as `name`, with all that gives access.
+pub(crate) fn find(name: &str) -> Option<Arc<Address>> {
+    let found = kept().iter().find(|kept| kept.name == name).map(|kept| Arc::clone(&kept.address));
+    found.or_else(|| Address::new(name).map(Arc::new))
+}
+
+/// What the second process has to be told: it starts with a command line that holds none of it.
+pub(crate) fn secrets() -> Secret {
+    let kept = kept();
+    let texts = || kept.iter().flat_map(|kept| [kept.name.as_str(), kept.address.expose()]);
+    let mut told = Secret::zeroed(texts().map(|text| 4 + text.len()).sum());
+    let mut rest = told.expose_mut();
+    for text in texts() {
+        let (now, behind) = rest.split_at_mut(4 + text.len());
+        now[..4].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        now[4..].copy_from_slice(text.as_bytes());
+        rest = behind;
+    }
+    told
+}
+
+/// Takes what [`secrets`] gave in the first process; what is damaged is left.
+pub(crate) fn learn(told: &[u8]) {
+    let mut rest = told;
+    let mut text = || {
+        let (len, behind) = rest.split_first_chunk::<4>()?;
+        let (text, behind) = behind.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+        rest = behind;
+        std::str::from_utf8(text).ok()
+    };
+    while let (Some(name), Some(whole)) = (text(), text()) {
+        if let Some(address) = Address::new(whole).map(Arc::new) {
+            kept().push(Kept { name: name.to_owned(), address });
+        }
+    }
+}
+
+/// Two addresses that differ in their secrets only get different
+/// names: they may be different objects.
+fn known_as(text: &str) -> String {
+    let Some(address) = Address::new(text).filter(Address::holds_secrets) else { return text.to_owned() };
+    let mut kept = kept();
+    if kept.iter().any(|kept| kept.name == text) {
+        return text.to_owned();
+    }
+    if let Some(known) = kept.iter().find(|kept| kept.address.expose() == text) {
+        return known.name.clone();
+    }
+    let shown = address.shown();
+    let same = kept.iter().filter(|kept| kept.address.shown() == shown).count();
+    let name = if same == 0 { shown.to_owned() } else { format!("{shown}#{}", same + 1) };
+    kept.push(Kept { name: name.clone(), address: Arc::new(address) });
+    name
+}
+
+/// Of an option that takes one: whether its value names a file or a
+/// device, and the value where it is attached.
+fn value_of(argument: &str) -> Option<(bool, &str)> {
+    if let Some(long) = argument.strip_prefix("--") {
+        let (name, value) = long.split_once('=').unwrap_or((long, ""));
+        let named = |option: &Opt| option.long == name && option.takes_value();
+        any_option(named)?;
+        return Some((any_option(|option| named(option) && option.kind == Kind::Path).is_some(), value));
+    }
+    let (at, letter) = argument.char_indices().skip(1).find(|(_, letter)| {
+        any_option(|option| option.short == Some(*letter) && option.takes_value()).is_some()
+    })?;
+    let named = |option: &Opt| option.short == Some(letter) && option.kind == Kind::Path;
+    Some((any_option(named).is_some(), &argument[at + letter.len_utf8()..]))
+}
+
+static COMMAND_LINE: OnceLock<Vec<OsString>> = OnceLock::new();
+
+fn kept() -> MutexGuard<'static, Vec<Kept>> {
+    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(line: &[&str]) -> Vec<String> {
+        let line: Vec<OsString> = line.iter().map(OsString::from).collect();
+        strip(&line).iter().map(|word| word.to_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a06_the_command_line_loses_its_secrets() {
+        let url = "https://user:secret@h/one?sig=secret";
+        for (line, expected) in [
+            (vec!["open", url, "name"], vec!["open", "https://h/one", "name"]),
+            (vec!["open", "--", url, "-x"], vec!["open", "--", "https://h/one", "-x"]),
+            (vec!["open", "--header", url, "-q"], vec!["open", "--header", "https://h/one", "-q"]),
+            (vec!["open", &format!("--header={url}")], vec!["open", "--header=https://h/one"]),
+            (vec!["open", "-d", url, url], vec!["open", "-d", "https://h/one", "https://h/one"]),
+            (vec!["open", &format!("-qd{url}")], vec!["open", "-qdhttps://h/one"]),
+            (vec!["open", "-q", url], vec!["open", "-q", "https://h/one"]),
+            // Texts are not storage.
+            (vec!["config", "--label", url, url], vec!["config", "--label", url, "https://h/one"]),
+            (vec!["open", "-c", url, url], vec!["open", "-c", url, "https://h/one"]),
+            (vec!["config", &format!("--label={url}")], vec!["config", &format!("--label={url}")]),
+            (vec!["open", "--", "--header", url], vec!["open", "--", "--header", "https://h/one"]),
+            (vec!["open", "--", "--label", url], vec!["open", "--", "--label", "https://h/one"]),
+            (vec!["open", "--unknown", url], vec!["open", "--unknown", "https://h/one"]),
+        ] {
+            assert_eq!(taken(&line), expected);
+        }
+        assert_eq!(find("https://h/one").unwrap().expose(), url);
+    }
+
+    /// Of which each process has one: no other test may ask for it.
+    #[test]
+    fn a06_the_command_line_is_what_was_left() {
+        let line = ["open", "https://user:secret@h/four"].map(OsString::from);
+        assert_eq!(take_secrets(&line), ["open", "https://h/four"]);
+        assert_eq!(command_line(), ["open", "https://h/four"]);
+        let found = OsString::from("https://user:secret@h/five");
+        assert_eq!(without_secrets(found), "https://h/five");
+        assert_eq!(find("https://h/five").unwrap().expose(), "https://user:secret@h/five");
+        assert_eq!(without_secrets("disk.img".into()), "disk.img");
+    }
+
+    #[test]
+    fn a06_addresses_that_differ_in_secrets_only_stay_apart() {
+        let (one, two) = ("https://h/two?version=1", "https://h/two?version=2");
+        assert_eq!(taken(&[one, two, one]), ["https://h/two", "https://h/two#2", "https://h/two"]);
+        assert_eq!(find("https://h/two#2").unwrap().expose(), two);
+        // As the second process sees them again.
+        assert_eq!(taken(&["https://h/two#2"]), ["https://h/two#2"]);
+        assert_eq!(find("https://h/unknown").unwrap().expose(), "https://h/unknown");
+        assert!(find("disk.img").is_none());
+    }
+
+    #[test]
+    fn a06_the_second_process_learns_what_the_first_took() {
+        taken(&["https://user:secret@h/three"]);
+        let told = secrets();
+        let told = told.expose();
+        assert!(told.last() != Some(&0), "nothing but what was taken");
+        kept().retain(|kept| kept.name != "https://h/three");
+        assert_eq!(find("https://h/three").unwrap().expose(), "https://h/three");
+        learn(told);
+        assert_eq!(find("https://h/three").unwrap().expose(), "https://user:secret@h/three");
+        for end in 0..told.len() {
+            learn(&told[..end]);
+        }
+        learn(&[0xff; 9]);
+    }
+}

@@ -1,0 +1,156 @@
+//! `--help`: the overview of all commands, and one command's page.
+
+use super::table::{Command, Group, Opt, Topic};
+use crate::verb::COMMANDS;
+use std::fmt::Write;
+
+/// Where descriptions start in a list of options.
+const COLUMN: usize = 34;
+/// A terminal's usual width.
+const WIDTH: usize = 80;
+
+/// `keyway --help`: all commands by group, on one screen.
+pub(super) fn overview(program: &str) -> String {
+    let mut text = format!(
+        "{}Linux disk encryption without root: LUKS volumes in files and on devices.\n\n\
+         Usage: {program} [OPTION...] COMMAND [OPERAND...]\n",
+        version(program)
+    );
+    text.push_str("\nWithout root\n");
+    for command in COMMANDS.iter().filter(|c| c.group == Group::Rootless) {
+        let _ = writeln!(text, "  {:<14}{}", command.name, command.about);
+    }
+    text.push_str("\ncryptsetup's commands, with its options\n");
+    for topic in Topic::ALL {
+        let _ = writeln!(
+            text,
+            "  {:<14}{}",
+            format!("{topic:?}"),
+            wrapped(&names_in(Group::Cryptsetup(topic)), 16)
+        );
+    }
+    let _ = writeln!(text, "  {:<14}{}", "Not built yet", wrapped(&names_in(Group::Absent), 16));
+    text.push_str(
+        "\nExample: keyway luksFormat disk.img && keyway open disk.img home\n\
+         \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",
+    );
+    text
+}
+
+fn names_in(group: Group) -> String {
+    let names: Vec<&str> = COMMANDS.iter().filter(|c| c.group == group).map(|c| c.name).collect();
+    names.join(", ")
+}
+
+/// Breaks a list at spaces so that lines of `indent` and text stay within [`WIDTH`].
+fn wrapped(list: &str, indent: usize) -> String {
+    let mut text = String::new();
+    let mut used = indent;
+    for word in list.split(' ') {
+        if used + 1 + word.len() > WIDTH {
+            let _ = write!(text, "\n{:indent$}", "");
+            used = indent;
+        } else if !text.is_empty() {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(word);
+        used += word.len();
+    }
+    text
+}
+
+/// The version line; scripts read cryptsetup's second word.
+pub(super) fn version(program: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match program {
+        "cryptsetup" => format!("cryptsetup 2.8.0 (keyway {version})\n"),
+        _ => format!("keyway {version} (cryptsetup 2.8's command line)\n"),
+    }
+}
+
+/// "keyway luksAddKey [OPTION...] DEVICE [NEW-KEY-FILE]".
+pub(super) fn synopsis(program: &str, command: &Command) -> String {
+    let mut text = format!("{program} {} [OPTION...]", command.name);
+    for operand in command.operands {
+        let _ = if operand.required {
+            write!(text, " {}", operand.name)
+        } else {
+            write!(text, " [{}]", operand.name)
+        };
+    }
+    text
+}
+
+/// One command's page.
+pub(super) fn command(program: &str, command: &Command) -> String {
+    let mut text = format!("{}\n\nUsage: {}\n", command.about, synopsis(program, command));
+    if !command.aliases.is_empty() {
+        let names: Vec<&str> = command.aliases.iter().map(|a| a.name).collect();
+        let _ = writeln!(text, "Also: {}", names.join(", "));
+    }
+    if !command.operands.is_empty() {
+        text.push('\n');
+        for operand in command.operands {
+            row(&mut text, operand.name, operand.help);
+        }
+    }
+    text.push_str("\nOptions\n");
+    for option in command.own_options() {
+        row(&mut text, &names(option), option.help);
+    }
+    for option in super::shared::EVERYWHERE {
+        row(&mut text, &names(option), option.help);
+    }
+    if !command.examples.is_empty() {
+        text.push_str("\nExamples\n");
+        for example in command.examples {
+            let _ = writeln!(text, "  {}\n      {}", example.line, example.does);
+        }
+    }
+    let _ = writeln!(text, "\nThe whole story: man keyway-{}", command.name);
+    text
+}
+
+fn row(text: &mut String, names: &str, help: &str) {
+    if names.len() + 4 > COLUMN {
+        let _ = writeln!(text, "  {names}\n{:COLUMN$}{help}", "");
+    } else {
+        let _ = writeln!(text, "  {names:<width$}{help}", width = COLUMN - 2);
+    }
+}
+
+/// "-c, --cipher SPEC".
+pub(super) fn names(option: &Opt) -> String {
+    let short = option.short.map_or_else(|| "    ".to_owned(), |c| format!("-{c}, "));
+    let value = if option.takes_value() { format!(" {}", option.value) } else { String::new() };
+    format!("{short}--{}{value}", option.long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overview_fits_a_screen() {
+        let text = overview("keyway");
+        assert!(text.lines().count() <= 34, "{} lines", text.lines().count());
+        for line in text.lines().skip(1) {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+        for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+            assert!(text.contains(command.name), "{} is missing", command.name);
+        }
+    }
+
+    #[test]
+    fn every_line_of_options_fits() {
+        for table in COMMANDS {
+            for line in
+                command("keyway", table).lines().filter(|l| l.starts_with("  -") || l.starts_with("      -"))
+            {
+                assert!(line.chars().count() <= WIDTH, "{}: {line}", table.name);
+            }
+        }
+    }
+}

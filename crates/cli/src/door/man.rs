@@ -1,0 +1,168 @@
+//! Man pages (section 8, roff with the man macros) from the tables.
+
+use super::table::{Command, Group, Opt, Topic};
+use super::{help, shared};
+use crate::verb::COMMANDS;
+use std::fmt::Write;
+
+/// All pages: file name and text.
+pub(crate) fn pages() -> Vec<(String, String)> {
+    let mut pages = vec![("keyway.8".to_owned(), overview())];
+    for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+        pages.push((format!("keyway-{}.8", command.name), page(command)));
+    }
+    pages
+}
+
+fn overview() -> String {
+    let mut text = title("KEYWAY");
+    text.push_str(".SH NAME\nkeyway \\- Linux disk encryption without root\n");
+    text.push_str(".SH SYNOPSIS\n.B keyway\n[\\fIOPTION\\fR...] \\fICOMMAND\\fR [\\fIOPERAND\\fR...]\n");
+    text.push_str(".SH DESCRIPTION\n");
+    paragraphs(&mut text, OVERVIEW);
+    for (heading, group) in [
+        ("COMMANDS WITHOUT ROOT", Group::Rootless),
+        ("CRYPTSETUP'S COMMANDS: VOLUMES", Group::Cryptsetup(Topic::Volumes)),
+        ("CRYPTSETUP'S COMMANDS: PASSPHRASES", Group::Cryptsetup(Topic::Passphrases)),
+        ("CRYPTSETUP'S COMMANDS: HEADERS", Group::Cryptsetup(Topic::Headers)),
+        ("CRYPTSETUP'S COMMANDS: QUESTIONS", Group::Cryptsetup(Topic::Questions)),
+        ("NOT BUILT YET", Group::Absent),
+    ] {
+        let _ = writeln!(text, ".SH \"{}\"", escape(heading));
+        for command in COMMANDS.iter().filter(|c| c.group == group) {
+            let _ =
+                writeln!(text, ".TP\n.BR keyway\\-{} (8)\n{}", escape(command.name), escape(command.about));
+        }
+    }
+    options(&mut text, "OPTIONS OF EVERY COMMAND", shared::EVERYWHERE.iter().copied());
+    options(&mut text, "OPTIONS OF CRYPTSETUP'S COMMANDS", shared::CRYPTSETUP_EVERYWHERE.iter().copied());
+    text.push_str(".SH \"DEVICES BEHIND URLS\"\n");
+    paragraphs(&mut text, URLS);
+    text.push_str(".SH PASSPHRASES\n");
+    paragraphs(&mut text, PASSPHRASES);
+    text.push_str(".SH EXIT STATUS\n");
+    paragraphs(&mut text, EXIT_STATUS);
+    text
+}
+
+fn page(command: &'static Command) -> String {
+    let name = format!("keyway-{}", command.name);
+    let mut text = title(&name.to_uppercase());
+    let _ = writeln!(text, ".SH NAME\n{} \\- {}", escape(&name), escape(command.about.trim_end_matches('.')));
+    let _ = writeln!(text, ".SH SYNOPSIS\n.B {}", escape(&help::synopsis("keyway", command)));
+    text.push_str(".SH DESCRIPTION\n");
+    paragraphs(&mut text, if command.man.is_empty() { command.about } else { command.man });
+    if !command.aliases.is_empty() {
+        let names: Vec<&str> = command.aliases.iter().map(|a| a.name).collect();
+        let _ = writeln!(text, ".PP\nOther names: {}.", escape(&names.join(", ")));
+    }
+    if !command.operands.is_empty() {
+        text.push_str(".SH OPERANDS\n");
+        for operand in command.operands {
+            let _ = writeln!(text, ".TP\n.I {}\n{}", escape(operand.name), escape(operand.help));
+        }
+    }
+    options(&mut text, "OPTIONS", command.own_options());
+    let unlisted = |o: &&Opt| !command.own_options().any(|own| own.long == o.long);
+    options(&mut text, "COMMON OPTIONS", shared::EVERYWHERE.iter().copied().filter(|o| unlisted(o)));
+    let accepted =
+        shared::accepted_by(command.group).iter().filter(|o| unlisted(o)).map(|o| format!("--{}", o.long));
+    let accepted: Vec<String> = accepted.collect();
+    if !accepted.is_empty() {
+        let names = escape(&accepted.join(", "));
+        let _ = writeln!(
+            text,
+            ".PP\nAlso accepted, as by cryptsetup, whether of use here or not (see keyway): {names}."
+        );
+    }
+    if !command.examples.is_empty() {
+        text.push_str(".SH EXAMPLES\n");
+        for example in command.examples {
+            let _ = writeln!(text, ".TP\n.B {}\n{}", escape(example.line), escape(example.does));
+        }
+    }
+    text.push_str(".SH EXIT STATUS\n");
+    paragraphs(&mut text, EXIT_STATUS);
+    text.push_str(".SH SEE ALSO\n.BR keyway (8)\n");
+    text
+}
+
+fn title(name: &str) -> String {
+    format!(".TH \"{}\" 8 \"\" \"keyway {}\"\n", escape(name), env!("CARGO_PKG_VERSION"))
+}
+
+fn options(text: &mut String, heading: &str, options: impl Iterator<Item = &'static Opt>) {
+    let mut options = options.peekable();
+    if options.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(text, ".SH \"{}\"", escape(heading));
+    for option in options {
+        let _ =
+            writeln!(text, ".TP\n.B {}\n{}", escape(help::names(option).trim_start()), escape(option.help));
+        if !option.man.is_empty() {
+            let _ = writeln!(text, "{}", escape(option.man));
+        }
+    }
+}
+
+fn paragraphs(text: &mut String, body: &str) {
+    for paragraph in body.split("\n\n") {
+        let _ = writeln!(text, ".PP\n{}", escape(paragraph));
+    }
+}
+
+/// Protects roff's special characters: backslashes, dashes, and a dot or quote that starts a line.
+fn escape(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    let protect =
+        |line: &str| if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line.to_owned() };
+    text.lines().map(protect).collect::<Vec<_>>().join("\n")
+}
+
+const OVERVIEW: &str = "Keyway makes, opens, edits, reads and writes LUKS1 and LUKS2 volumes in user space: in files \
+and on block devices, without root, without loop devices and without the kernel's device mapper.\n\nIt takes \
+cryptsetup's commands and options as they are and behaves as cryptsetup when it is called by that name. Options may \
+stand anywhere on the line; -- ends them.";
+
+const URLS: &str = "Where a device, volume or image is asked for, --header included, a URL may stand. \
+nbd://HOST:PORT/EXPORT and nbd+unix:///EXPORT?socket=PATH are exports of NBD servers: nbdkit, qemu-nbd (with qcow2 images \
+and Ceph's rbd behind it), or keyway serve. nbds:// and nbds+unix:// are the same through TLS, with the certificates in \
+the directory of ?tls-certificates=DIR, or of libnbd (~/.pki/libnbd, ~/.config/pki/libnbd, /etc/pki/libnbd); \
+tls-hostname=NAME and tls-verify-peer=0 say whom to believe. https://, http:// and s3:// are files on web servers and in \
+object stores; they can only be read.\n\nNothing locks an export: two programs that write to one destroy what it holds, \
+and only its server can tell. A connection that is lost is made again for ten seconds. Reads then go on; a write that was not \
+acknowledged fails, and so does every later one when the server may have forgotten writes that no flush had \
+followed.\n\nA file whose name looks like a URL is ./nbd://NAME.";
+
+const PASSPHRASES: &str = "On a terminal a passphrase is asked for without echo and has at most 512 bytes.\n\nWhen \
+standard input is no terminal, the passphrase is read from it up to the first newline, which is left out. With \
+--key-file - everything up to the end is the passphrase, newlines included.\n\nA key file is taken whole, newlines \
+included, up to 8 MiB, unless --keyfile-offset and --keyfile-size choose a part of it.";
+
+const EXIT_STATUS: &str = "0: success. 1: wrong parameters, and all that has no code of its own. 2: no permission, or a \
+wrong passphrase. 3: out of memory. 4: wrong device or file. 5: the device exists already or is in use. 6: the volume is \
+not what its seal or a policy (--require) says.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_characters_do_not_reach_roff() {
+        assert_eq!(escape("a\\b --x"), "a\\eb \\-\\-x");
+        assert_eq!(escape(".start\n'quote"), "\\&.start\n\\&'quote");
+    }
+
+    #[test]
+    fn every_command_has_a_page_with_its_options() {
+        let pages = pages();
+        for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+            let (_, page) = pages.iter().find(|(n, _)| *n == format!("keyway-{}.8", command.name)).unwrap();
+            for option in command.all_options() {
+                let name = escape(&format!("--{}", option.long));
+                assert!(page.contains(&name), "{} lacks {name}", command.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The command line as tables: one a command, from which come the
+//! parser, `--help`, the man pages and completions.
+//!
+//! `table` holds the types, `shared` the options that several commands take,
+//! `parser` turns an argument vector into [`Args`], `help`, `man` and
+//! `completion` print the same tables for people and shells.
+
+pub(crate) mod address;
+pub(crate) mod completion;
+pub(crate) mod groups;
+mod help;
+pub(crate) mod man;
+mod parser;
+pub(crate) mod shared;
+pub(crate) mod size;
+mod suggest;
+mod table;
+mod values;
+
+pub(crate) use parser::{Invocation, any_option, parse, program_name};
+pub(crate) use suggest::nearest;
+pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Topic};
+pub(crate) use values::{Args, Preset};
+
+/// What a test types; the first word is the program's name.
+#[cfg(test)]
+pub(crate) fn typed(line: &str) -> Args {
+    match parse(line.split(' ').map(Into::into)) {
+        Ok(Invocation::Run(args)) => *args,
+        Ok(Invocation::Print(text)) => panic!("{line}: {text}"),
+        Err(failure) => panic!("{line}: {}", failure.message()),
+    }
+}

@@ -1,0 +1,305 @@
+//! From an argument vector to [`Args`], with popt's habits: options stand before, between and
+//! after the command and its operands, `--name=value` and `--name value` are the same,
+//! letters can be bundled, `--` ends the options.
+
+use super::suggest::nearest;
+use super::table::{Alias, Command, Opt};
+use super::values::Args;
+use super::{help, shared, table};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::session;
+use crate::verb::{COMMANDS, LEFT_OUT};
+use clap::builder::ValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// What the command line asks for.
+pub(crate) enum Invocation {
+    /// To run a command.
+    Run(Box<Args>),
+    /// To print a text, such as help.
+    Print(String),
+}
+
+/// Parses an argument vector; the first entry is the program's name.
+pub(crate) fn parse(mut argv: impl Iterator<Item = OsString>) -> Result<Invocation> {
+    let program = program_name(&argv.next().unwrap_or_default());
+    let argv: Vec<OsString> = argv.collect();
+    // -h is --hash, as in cryptsetup. Alone it can only be a plea for help.
+    if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
+        let text = help::overview(program);
+        return if argv.is_empty() {
+            Err(Failure::new(Exit::Parameters, text.trim_end()))
+        } else {
+            Ok(Invocation::Print(text))
+        };
+    }
+    if let [help, name] = &argv[..]
+        && help == "help"
+    {
+        let (command, _) = look_up(program, &name.to_string_lossy())?;
+        return Ok(Invocation::Print(help::command(program, command)));
+    }
+    let Some(position) = find_command(program, &argv)? else {
+        return without_command(program, &argv);
+    };
+    let name = argv[position].to_string_lossy().into_owned();
+    let (command, alias) = look_up(program, &name)?;
+    let rest: Vec<OsString> = argv[..position].iter().chain(&argv[position + 1..]).cloned().collect();
+    run_command(program, command, alias, rest)
+}
+
+/// "cryptsetup" when called by that name (or started in the
+/// background by a process that was), else "keyway".
+pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
+    match Path::new(argv0).file_name() {
+        Some(name) if name == "cryptsetup" || name == session::OF_CRYPTSETUP => "cryptsetup",
+        _ => "keyway",
+    }
+}
+
+/// The index of the first argument that is neither an option nor an option's value.
+fn find_command(program: &str, argv: &[OsString]) -> Result<Option<usize>> {
+    let mut index = 0;
+    while let Some(argument) = argv.get(index) {
+        let bytes = argument.as_encoded_bytes();
+        if bytes == b"--" {
+            return Ok((index + 1 < argv.len()).then_some(index + 1));
+        }
+        if !bytes.starts_with(b"-") || bytes == b"-" {
+            return Ok(Some(index));
+        }
+        index += if takes_next(program, &argument.to_string_lossy())? { 2 } else { 1 };
+    }
+    Ok(None)
+}
+
+/// Whether an option argument (`--name`, `-abc`) has its value in the next argument.
+fn takes_next(program: &str, argument: &str) -> Result<bool> {
+    if let Some(long) = argument.strip_prefix("--") {
+        let name = long.split('=').next().unwrap_or(long);
+        let option = any_option(|o| o.long == name).ok_or_else(|| unknown_option(program, argument))?;
+        return Ok(option.takes_value() && !long.contains('='));
+    }
+    let letters: Vec<char> = argument.chars().skip(1).collect();
+    for (i, letter) in letters.iter().enumerate() {
+        let option = any_option(|o| o.short == Some(*letter))
+            .ok_or_else(|| unknown_option(program, &format!("-{letter}")))?;
+        if option.takes_value() {
+            return Ok(i + 1 == letters.len());
+        }
+    }
+    Ok(false)
+}
+
+/// The first row of any table that fits.
+pub(crate) fn any_option(fits: impl Fn(&Opt) -> bool) -> Option<&'static Opt> {
+    COMMANDS.iter().flat_map(|c| c.all_options()).find(|o| fits(o))
+}
+
+/// Only options were given.
+fn without_command(program: &'static str, argv: &[OsString]) -> Result<Invocation> {
+    let asks = |option: &Opt| {
+        let letter = option.short.map(|c| format!("-{c}"));
+        argv.iter().any(|a| {
+            a.to_str()
+                .is_some_and(|a| a.strip_prefix("--") == Some(option.long) || Some(a) == letter.as_deref())
+        })
+    };
+    if asks(&shared::VERSION) {
+        Ok(Invocation::Print(help::version(program)))
+    } else if asks(&shared::HELP) || asks(&shared::USAGE) {
+        Ok(Invocation::Print(help::overview(program)))
+    } else {
+        Err(usage(program, "a command is missing; \"--help\" lists them".to_owned()))
+    }
+}
+
+fn look_up(program: &str, name: &str) -> Result<(&'static Command, Option<&'static Alias>)> {
+    if let Some(command) = COMMANDS.iter().find(|c| c.answers_to(name)) {
+        return Ok((command, command.aliases.iter().find(|a| a.name == name)));
+    }
+    if LEFT_OUT.contains(&name) {
+        return Err(usage(
+            program,
+            format!("{name} is not in this program, which was built small for ramdisks"),
+        ));
+    }
+    let names = COMMANDS.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().map(|a| a.name)));
+    let hint = match nearest(name, names) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "\"--help\" lists the commands.".to_owned(),
+    };
+    Err(usage(program, format!("unknown command \"{name}\"; {hint}")))
+}
+
+fn run_command(
+    program: &'static str,
+    command: &'static Command,
+    alias: Option<&'static Alias>,
+    rest: Vec<OsString>,
+) -> Result<Invocation> {
+    let mut matches =
+        clap_command(command).try_get_matches_from(rest).map_err(|e| explain(program, command, &e))?;
+    let operands: Vec<OsString> = matches.remove_many("operands").into_iter().flatten().collect();
+    if matches.get_flag(shared::HELP.long) {
+        return Ok(Invocation::Print(help::command(program, command)));
+    }
+    if matches.get_flag(shared::USAGE.long) {
+        return Ok(Invocation::Print(format!("Usage: {}\n", help::synopsis(program, command))));
+    }
+    if matches.get_flag(shared::VERSION.long) {
+        return Ok(Invocation::Print(help::version(program)));
+    }
+    check_operands(program, command, &operands)?;
+    let test_only = matches.get_flag(shared::TEST_ARGS.long);
+    let args = Args::new(program, command, matches, operands, alias.and_then(|a| a.device_type))?;
+    if test_only {
+        return Ok(Invocation::Print("No action taken. Invoked with --test-args option.\n".to_owned()));
+    }
+    Ok(Invocation::Run(Box::new(args)))
+}
+
+/// The clap parser of one command's table.
+pub(super) fn clap_command(command: &'static Command) -> clap::Command {
+    let mut parser = clap::Command::new(command.name)
+        .about(command.about)
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .args_override_self(true);
+    for option in command.all_options() {
+        parser = parser.arg(clap_arg(option));
+    }
+    let operands = Arg::new("operands").num_args(0..).value_parser(ValueParser::os_string());
+    parser.arg(operands.value_hint(clap::ValueHint::FilePath))
+}
+
+fn clap_arg(option: &'static Opt) -> Arg {
+    let mut arg = Arg::new(option.long).long(option.long).help(option.help);
+    if let Some(letter) = option.short {
+        arg = arg.short(letter);
+    }
+    if !option.takes_value() {
+        return arg.action(ArgAction::SetTrue);
+    }
+    // popt takes whatever follows as the value, dashes or not.
+    arg = arg.action(ArgAction::Append).allow_hyphen_values(true).value_name(option.value);
+    match option.kind {
+        table::Kind::Path => arg.value_hint(clap::ValueHint::FilePath).value_parser(ValueParser::os_string()),
+        _ => arg.value_parser(ValueParser::os_string()),
+    }
+}
+
+fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Result<()> {
+    let required = command.operands.iter().filter(|o| o.required).count();
+    if operands.len() >= required {
+        return Ok(());
+    }
+    let missing = command.operands[operands.len()].name;
+    Err(usage(
+        program,
+        format!("{}: {missing} is missing; usage: {}", command.name, help::synopsis(program, command)),
+    ))
+}
+
+/// clap's error as one line of ours.
+fn explain(program: &str, command: &Command, error: &clap::Error) -> Failure {
+    let argument = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(s)) => s.clone(),
+        _ => String::new(),
+    };
+    let name = argument.split([' ', '=']).next().unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => refuse_option(program, command, name),
+        ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            usage(program, format!("{name} needs a value"))
+        }
+        ErrorKind::TooManyValues => usage(program, format!("{name} takes no value")),
+        _ => usage(program, format!("{}: the command line makes no sense near \"{argument}\"", command.name)),
+    }
+}
+
+/// An option that this command does not take: another's, or nobody's.
+fn refuse_option(program: &str, command: &Command, name: &str) -> Failure {
+    let fits = |o: &Opt| match name.strip_prefix("--") {
+        Some(long) => o.long == long,
+        None => o.short.is_some_and(|c| name == format!("-{c}")),
+    };
+    let Some(option) = any_option(fits) else { return unknown_option(program, name) };
+    let takers: Vec<&str> =
+        COMMANDS.iter().filter(|c| c.all_options().any(|o| o.long == option.long)).map(|c| c.name).collect();
+    usage(
+        program,
+        format!(
+            "Option --{} is not allowed with {} action; {} take it.",
+            option.long,
+            command.name,
+            takers.join(", ")
+        ),
+    )
+}
+
+fn unknown_option(program: &str, argument: &str) -> Failure {
+    let name = argument.split('=').next().unwrap_or(argument);
+    let options = COMMANDS.iter().flat_map(|c| c.all_options()).map(|o| o.long);
+    let hint = match nearest(name.trim_start_matches('-'), options) {
+        Some(near) if name.starts_with("--") => format!("did you mean --{near}?"),
+        _ => "\"--help\" after a command lists its options.".to_owned(),
+    };
+    usage(program, format!("unknown option {name}; {hint}"))
+}
+
+fn usage(program: &str, message: String) -> Failure {
+    Failure::new(Exit::Parameters, format!("{program}: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words that command lines are made of, sound and unsound.
+    fn vocabulary() -> Vec<OsString> {
+        use std::os::unix::ffi::OsStringExt;
+        let mut words: Vec<OsString> =
+            ["", "-", "--", "---", "-=", "--=", "=", "x", "-1", "7", "0x", "1K", "YES", "-q=", "-\u{e9}"]
+                .map(OsString::from)
+                .to_vec();
+        words.push(OsString::from_vec(vec![b'-', 0xff]));
+        words.push(OsString::from_vec(vec![b'-', b'-', 0xff, b'=']));
+        words.push(OsString::from_vec(vec![0xff]));
+        for command in COMMANDS {
+            words.push(command.name.into());
+            for option in command.all_options() {
+                words.push(format!("--{}", option.long).into());
+                words.push(format!("--{}=3", option.long).into());
+                words.extend(option.short.map(|c| OsString::from(format!("-{c}"))));
+                words.extend(option.short.map(|c| OsString::from(format!("-v{c}7"))));
+            }
+        }
+        words
+    }
+
+    /// Whatever is typed: an invocation or one line, never a panic.
+    #[test]
+    fn no_command_line_panics() {
+        let words = vocabulary();
+        let mut state = 1_u64;
+        let mut below = |n: usize| {
+            // Knuth's MMIX generator; the high bits are the good ones.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        for _ in 0..5_000 {
+            let length = below(6);
+            let line: Vec<OsString> = (0..length).map(|_| words[below(words.len())].clone()).collect();
+            let argv = std::iter::once(OsString::from("keyway")).chain(line.clone());
+            if let Err(failure) = parse(argv) {
+                let one_line = failure.message().lines().count() == 1 || line.is_empty();
+                assert!(one_line, "{line:?}: {}", failure.message());
+            }
+        }
+    }
+}

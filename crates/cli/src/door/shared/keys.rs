@@ -1,0 +1,77 @@
+//! Options that say which passphrase, key file, keyslot or token opens a volume.
+
+use super::{U32, U64, flag, option};
+use crate::door::table::{Kind, Opt};
+
+pub(crate) static KEY_FILE: Opt = option(
+    "key-file",
+    Some('d'),
+    "FILE",
+    Kind::Path,
+    "Passphrase from a file; - is standard input.",
+    "The whole file is the passphrase, newlines included, up to 8 MiB. With - the same holds for standard input. Without \
+     this option a passphrase is asked for on the terminal, or read from standard input up to the first newline when that \
+     is no terminal.",
+);
+pub(crate) static KEYFILE_OFFSET: Opt =
+    option("keyfile-offset", None, "BYTES", U64, "Skip this much of the key file.", "");
+pub(crate) static KEYFILE_SIZE: Opt = option(
+    "keyfile-size",
+    Some('l'),
+    "BYTES",
+    U32,
+    "Read this much of the key file.",
+    "A file that ends earlier is an error: a truncated key would never open anything.",
+);
+pub(crate) static NEW_KEYFILE: Opt =
+    option("new-keyfile", None, "FILE", Kind::Path, "Take the new passphrase from a file.", "");
+pub(crate) static NEW_KEYFILE_OFFSET: Opt =
+    option("new-keyfile-offset", None, "BYTES", U64, "Skip this much of the new key file.", "");
+pub(crate) static NEW_KEYFILE_SIZE: Opt =
+    option("new-keyfile-size", None, "BYTES", U32, "Read this much of the new key file.", "");
+pub(crate) static VOLUME_KEY_FILE: Opt = option(
+    "volume-key-file",
+    None,
+    "FILE",
+    Kind::Path,
+    "The volume key itself, in a file.",
+    "Used instead of a passphrase, or as the key of a new volume. With luksDump --dump-volume-key the key is written to \
+     this file, which must not exist yet.",
+);
+pub(crate) static MASTER_KEY_FILE: Opt =
+    option("master-key-file", None, "FILE", Kind::Path, "Old name of --volume-key-file.", "");
+pub(crate) static VERIFY_PASSPHRASE: Opt =
+    flag("verify-passphrase", Some('y'), "Ask twice for a passphrase on a terminal.", "");
+pub(crate) static TIMEOUT: Opt =
+    option("timeout", Some('t'), "SECONDS", U32, "Give up waiting for a prompt or a server.", SERVER_TIMEOUT);
+
+/// One word for both: whoever runs this without a person in front of
+/// it wants an end to all waiting.
+const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server is given up when it has brought nothing, or next to \
+     nothing, for so long: http, https and s3 after 60 seconds, repetitions included; nbd after 15 seconds of connecting, \
+     or 120 without an answer, where a read is asked once more over a new connection. With this option it is as many \
+     seconds as it says, but never fewer than 120 while an nbd server has changes to write. After 5 seconds a line on \
+     standard error says what is waited for.";
+pub(crate) static TRIES: Opt =
+    option("tries", Some('T'), "N", U32, "How often to ask for a passphrase (3).", "");
+pub(crate) static FORCE_PASSWORD: Opt =
+    flag("force-password", None, "Accepted; there is no password quality check.", "");
+pub(crate) static KEY_SLOT: Opt = option(
+    "key-slot",
+    Some('S'),
+    "N",
+    Kind::Number(i32::MAX as u64),
+    "Use this keyslot only.",
+    "LUKS1 has keyslots 0 to 7, LUKS2 0 to 31. For a new key the default is the first free one.",
+);
+pub(crate) static UNBOUND: Opt = flag(
+    "unbound",
+    None,
+    "A keyslot whose key opens no data (LUKS2).",
+    "An unbound keyslot stores any key under a passphrase and opens no data.",
+);
+pub(crate) static TOKEN_ID: Opt =
+    option("token-id", None, "N", Kind::Number(i32::MAX as u64), "Use this token.", "");
+pub(crate) static TOKEN_ONLY: Opt = flag("token-only", None, "Ask for no passphrase when tokens fail.", "");
+pub(crate) static TOKEN_TYPE: Opt =
+    option("token-type", None, "TYPE", Kind::Text, "Use tokens of this type only.", "");

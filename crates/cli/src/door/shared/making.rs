@@ -1,0 +1,116 @@
+//! Options that say what a new keyslot or volume shall be.
+
+use super::{U32, U64, flag, option};
+use crate::door::table::{Kind, Opt};
+
+pub(crate) static CIPHER: Opt = option(
+    "cipher",
+    Some('c'),
+    "SPEC",
+    Kind::Text,
+    "Cipher, mode and IV (aes-xts-plain64).",
+    "Written as dm-crypt writes it: cipher-mode-iv. A combination that cannot exist is refused by name.",
+);
+pub(crate) static KEY_SIZE: Opt = option(
+    "key-size",
+    Some('s'),
+    "BITS",
+    U32,
+    "Size of the volume key.",
+    "XTS uses two keys and this counts both: 512 bits with aes-xts is AES-256.",
+);
+pub(crate) static HASH: Opt = option(
+    "hash",
+    Some('h'),
+    "NAME",
+    Kind::Text,
+    "Hash of the header's key derivation (sha256).",
+    "Used for PBKDF2, the volume key's digest and the anti-forensic splitter.",
+);
+pub(crate) static ITER_TIME: Opt = option(
+    "iter-time",
+    Some('i'),
+    "MS",
+    U32,
+    "Time that one guess shall take here (2000).",
+    "The cost of the key derivation is measured on this machine so that opening takes about this many milliseconds.",
+);
+pub(crate) static PBKDF: Opt =
+    option("pbkdf", None, "NAME", Kind::Text, "Key derivation: argon2id, argon2i or pbkdf2.", "");
+pub(crate) static PBKDF_FORCE_ITERATIONS: Opt = option(
+    "pbkdf-force-iterations",
+    None,
+    "N",
+    U32,
+    "Take this cost, do not measure.",
+    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then taken as given.",
+);
+pub(crate) static PBKDF_MEMORY: Opt =
+    option("pbkdf-memory", None, "KIB", U32, "Memory of Argon2 (1048576).", "");
+pub(crate) static PBKDF_PARALLEL: Opt = option("pbkdf-parallel", None, "N", U32, "Lanes of Argon2 (4).", "");
+pub(crate) static KEYSLOT_CIPHER: Opt =
+    option("keyslot-cipher", None, "SPEC", Kind::Text, "Cipher of the keyslot's area (LUKS2).", "");
+pub(crate) static KEYSLOT_KEY_SIZE: Opt =
+    option("keyslot-key-size", None, "BITS", U32, "Key size of the keyslot's area (LUKS2).", "");
+pub(crate) static SECTOR_SIZE: Opt =
+    option("sector-size", None, "BYTES", U32, "Encryption sector: 512, 1024, 2048 or 4096.", "");
+pub(crate) static OFFSET: Opt =
+    option("offset", Some('o'), "SECTORS", U64, "Where the data starts, in 512-byte sectors.", "");
+pub(crate) static SKIP: Opt = option(
+    "skip",
+    Some('p'),
+    "SECTORS",
+    U64,
+    "IV of the first sector (plain).",
+    "In 512-byte sectors. A part of a larger plain volume opens by its offset as both --offset and --skip.",
+);
+pub(crate) static SIZE: Opt = option(
+    "size",
+    Some('b'),
+    "SECTORS",
+    U64,
+    "Size of the mapping, in 512-byte sectors.",
+    "Without it a mapping reaches to the end of the device.",
+);
+pub(crate) static DEVICE_SIZE: Opt = option(
+    "device-size",
+    None,
+    "SIZE",
+    Kind::Size,
+    "The same in bytes, or with a unit.",
+    "A multiple of 512. Cannot be combined with --size.",
+);
+pub(crate) static DEVICE_OFFSET: Opt = option(
+    "device-offset",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Where the data starts on the device (plain).",
+    "What --offset is to open; here --offset counts in the plaintext.",
+);
+pub(crate) static IV_LARGE_SECTORS: Opt =
+    flag("iv-large-sectors", None, "IVs count sectors, not 512-byte units (plain).", "");
+pub(crate) static ALIGN_PAYLOAD: Opt =
+    option("align-payload", None, "SECTORS", U32, "Align the data, in 512-byte sectors.", "");
+pub(crate) static LUKS2_METADATA_SIZE: Opt = option(
+    "luks2-metadata-size",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Size of one header copy: 16K to 4M.",
+    "A power of two. Two copies stand at the start of the volume.",
+);
+pub(crate) static LUKS2_KEYSLOTS_SIZE: Opt = option(
+    "luks2-keyslots-size",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Size of the keyslots area, at most 128M.",
+    "A multiple of 4096 bytes.",
+);
+pub(crate) static USE_RANDOM: Opt = flag("use-random", None, "Keys from /dev/random.", "");
+pub(crate) static USE_URANDOM: Opt = flag("use-urandom", None, "Keys from /dev/urandom (the default).", "");
+pub(crate) static FORCE: Opt = flag("force", None, "Replace an existing file.", "");
+pub(crate) static PROGRESS_FREQUENCY: Opt =
+    option("progress-frequency", None, "SECONDS", U32, "Seconds between progress lines.", "");
+pub(crate) static PROGRESS_JSON: Opt = flag("progress-json", None, "Progress as JSON lines.", "");

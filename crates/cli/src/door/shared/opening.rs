@@ -1,0 +1,71 @@
+//! Options that say what is accepted of a volume, and how it is used.
+
+use super::{flag, option};
+use crate::door::table::{Kind, Opt};
+
+pub(crate) static SHARED: Opt = flag(
+    "shared",
+    None,
+    "Use it although others do.",
+    "A volume that QEMU or another Keyway writes to is refused, and so is one that is mounted or mapped: two writers that \
+     do not know of each other destroy what is on it. With this option they are taken to know.",
+);
+pub(crate) static WEAK_CIPHER: Opt = flag(
+    "weak-cipher-is-fine",
+    None,
+    "Take a cipher that protects little.",
+    "No encryption at all (cipher_null), ECB, ciphers and modes that make a key stream (arc4, ctr, xctr, cfb, ofb: each version \
+     of a sector gives the others away), the IV null, and keys of less than 128 bits (of XTS: each half) are refused otherwise: \
+     whoever can write the header can put them there, and reads what is then written. Called by the name cryptsetup, they are \
+     taken with a warning.",
+);
+pub(crate) static LINEAR_SEGMENTS: Opt = flag(
+    "linear-segments-are-fine",
+    None,
+    "Read segments that are not encrypted.",
+    "A LUKS2 header may describe data that is not encrypted. No volume is like that outside of a reencryption, but whoever can \
+     write the header can make it so. With this option what stands there is read, for whoever examines such a header.",
+);
+pub(crate) static REQUIRE: Opt = option(
+    "require",
+    None,
+    "FILE",
+    Kind::Path,
+    "Open it only if it meets this policy.",
+    "A text (TOML) with demands, one a line: formats, ciphers, modes, min-key-bits, sector-sizes, linear-segments = false, \
+     allowed-flags, allowed-tokens, uuid, label, subsystem, size, min-size, max-size, max-keyslots, kdfs, min-pbkdf2-iterations, \
+     min-argon2-memory, min-argon2-passes, sealed = true, seal-context; keyway-inspect(8) says what each one means. What is not \
+     demanded is not looked at; a demand that is not known is refused with its line. The header is judged before a passphrase is \
+     asked for, and again with the volume key; a volume that does not meet a demand is refused with exit code 6. \
+     --require sealed demands a seal and needs no file (a file of that name is ./sealed). May be given several times: all must be \
+     met. In crypttab: x-keyway.require=FILE; at boot: keyway.require=FILE.",
+);
+pub(crate) static SEAL_CONTEXT: Opt = option(
+    "seal-context",
+    None,
+    "STRING",
+    Kind::Text,
+    "The string that the seal is bound to.",
+    "A volume that is not sealed, or was sealed with another string, is refused. The string stands nowhere in the header: it \
+     tells apart volumes that have been sealed with one key, such as a machine's from another's, or today's from last year's.",
+);
+pub(crate) static IGNORE_SEAL: Opt = flag(
+    "ignore-seal",
+    None,
+    "Open it although its seal does not hold.",
+    "A volume whose header is not what was sealed is refused otherwise. For repair, and for who has changed the header; a \
+     policy that demands a seal refuses it all the same.",
+);
+pub(crate) static DIRECT_IO: Opt = flag(
+    "direct-io",
+    None,
+    "Go past the page cache.",
+    "The volume's file or device is read and written without the page cache (O_DIRECT). That is for volumes whose plaintext is \
+     cached already by whoever uses it, a virtual machine or a file system: the ciphertext then takes no memory beside it, \
+     and a large copy pushes nothing else out. What is not cached is slower.",
+);
+pub(crate) static READONLY: Opt =
+    flag("readonly", Some('r'), "Open it read-only: every write is refused.", "");
+pub(crate) static VERACRYPT: Opt = flag("veracrypt", None, "Try VeraCrypt's formats too.", "");
+pub(crate) static ACTIVE_NAME: Opt =
+    option("active-name", None, "NAME", Kind::Text, "The device's mapping.", "");

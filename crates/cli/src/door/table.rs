@@ -1,0 +1,204 @@
+//! The rows that tables are made of.
+
+use super::Args;
+use crate::say::failure::Result;
+
+/// One option.
+#[derive(Debug)]
+pub(crate) struct Opt {
+    /// Without the dashes.
+    pub(crate) long: &'static str,
+    /// The letter after a single dash.
+    pub(crate) short: Option<char>,
+    /// What stands for the value in help (`BITS`); empty for a flag.
+    pub(crate) value: &'static str,
+    /// What the value must be.
+    pub(crate) kind: Kind,
+    /// One line for `--help`.
+    pub(crate) help: &'static str,
+    /// A paragraph for the man page; empty when the line says it all.
+    pub(crate) man: &'static str,
+}
+
+/// What an option's value must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// No value.
+    Flag,
+    /// Any text in UTF-8.
+    Text,
+    /// A file name.
+    Path,
+    /// A whole number up to the given one; hexadecimal with 0x and
+    /// octal with 0, as cryptsetup takes them.
+    Number(u64),
+    /// A number of bytes, with an optional unit: s (512), K, M, G, T or KiB … (1024), KB … (1000).
+    Size,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+impl Opt {
+    /// Whether the option is followed by a value.
+    pub(crate) const fn takes_value(&self) -> bool {
+        !matches!(self.kind, Kind::Flag)
+    }
+}
+
+/// One operand (an argument that is no option).
+#[derive(Debug)]
+pub(crate) struct Operand {
+    /// As shown in help: `DEVICE`.
+    pub(crate) name: &'static str,
+    /// Whether the command refuses to run without it.
+    pub(crate) required: bool,
+    /// One line for the man page.
+    pub(crate) help: &'static str,
+}
+
+/// Another name for a command; cryptsetup's old names also fix the
+/// type ("luksOpen" is `open --type luks`).
+#[derive(Debug)]
+pub(crate) struct Alias {
+    /// The name.
+    pub(crate) name: &'static str,
+    /// The value of `--type` that it stands for.
+    pub(crate) device_type: Option<&'static str>,
+}
+
+/// Where a command stands in `keyway --help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Keyway's own verbs, which need no root.
+    Rootless,
+    /// cryptsetup's commands.
+    Cryptsetup(Topic),
+    /// cryptsetup's commands that this build lacks.
+    Absent,
+    /// For packagers; left out of `--help`.
+    Hidden,
+}
+
+/// What a command of cryptsetup is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// Volumes made, opened, turned into something else.
+    Volumes,
+    /// Passphrases and the keyslots behind them.
+    Passphrases,
+    /// The header as a whole.
+    Headers,
+    /// What can be asked without changing anything.
+    Questions,
+}
+
+impl Topic {
+    /// All, in the order of help.
+    pub(crate) const ALL: [Self; 4] = [Self::Volumes, Self::Passphrases, Self::Headers, Self::Questions];
+}
+
+/// An example in help and man page.
+#[derive(Debug)]
+pub(crate) struct Example {
+    /// The line to type.
+    pub(crate) line: &'static str,
+    /// What it does.
+    pub(crate) does: &'static str,
+}
+
+/// One command.
+pub(crate) struct Command {
+    /// Its name, in cryptsetup's spelling.
+    pub(crate) name: &'static str,
+    /// Other names.
+    pub(crate) aliases: &'static [Alias],
+    /// Where it stands in help.
+    pub(crate) group: Group,
+    /// Its operands in order.
+    pub(crate) operands: &'static [Operand],
+    /// One line, for the list of commands.
+    pub(crate) about: &'static str,
+    /// Paragraphs for the man page, separated by empty lines.
+    pub(crate) man: &'static str,
+    /// Its options in the order of help, in one list or several. Those that every command
+    /// takes (`shared::EVERYWHERE`) are not repeated.
+    pub(crate) options: &'static [&'static [&'static Opt]],
+    /// Examples, at most a few.
+    pub(crate) examples: &'static [Example],
+    /// What it does.
+    pub(crate) run: fn(&Args) -> Result<()>,
+}
+
+impl Command {
+    /// Whether `name` is this command's name or one of its aliases.
+    pub(crate) fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|a| a.name == name)
+    }
+
+    /// The options of its table.
+    pub(crate) fn own_options(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
+        self.options.iter().copied().flatten().copied()
+    }
+
+    /// Its own options and those that every command of its kind takes.
+    pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
+        let own = self.own_options();
+        let shared = super::shared::accepted_by(self.group).iter().chain(super::shared::EVERYWHERE).copied();
+        let listed = own.clone();
+        own.chain(shared.filter(move |o| !listed.clone().any(|mine| mine.long == o.long)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::verb::COMMANDS;
+    use std::collections::BTreeMap;
+
+    /// The parser looks for the command before it knows which table applies: an option must take a
+    /// value in all tables or in none, and a letter must stand for options of one kind.
+    #[test]
+    fn tables_agree_on_what_takes_a_value() {
+        let (mut longs, mut letters) = (BTreeMap::new(), BTreeMap::new());
+        for option in COMMANDS.iter().flat_map(|c| c.all_options()) {
+            let takes = option.takes_value();
+            assert_eq!(*longs.entry(option.long).or_insert(takes), takes, "--{}", option.long);
+            assert_eq!(option.value.is_empty(), !takes, "--{}", option.long);
+            if let Some(letter) = option.short {
+                assert_eq!(*letters.entry(letter).or_insert(takes), takes, "-{letter} (--{})", option.long);
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_lines_are_sentences() {
+        let mut names: Vec<&str> = COMMANDS.iter().map(|c| c.name).collect();
+        names.extend(COMMANDS.iter().flat_map(|c| c.aliases).map(|a| a.name));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for command in COMMANDS {
+            assert!(command.about.ends_with(['.', '?', '1']), "{}", command.name);
+            let mut seen: Vec<&str> = command.all_options().map(|o| o.long).collect();
+            let all = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), all, "{} has an option twice", command.name);
+            for option in command.all_options() {
+                assert!(
+                    option.help.ends_with('.') || option.help.ends_with(')'),
+                    "--{}: {}",
+                    option.long,
+                    option.help
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_table_makes_a_sound_parser() {
+        for command in COMMANDS {
+            crate::door::parser::clap_command(command).debug_assert();
+        }
+    }
+}

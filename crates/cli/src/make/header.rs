@@ -1,0 +1,193 @@
+//! What a new header should be, from the command line: `luksFormat`, `build` and `copy` ask here.
+//!
+//! Whatever cannot be is refused when this is made: before anything is asked, read or written.
+
+use crate::door::{Args, Opt, shared};
+use crate::make::kdf;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::unlock::{admission, passphrase};
+use crate::{device, unlock};
+use keyway_crypto::{CipherSpec, Secret, SectorSize, Weakness};
+use keyway_volume::create::{Luks1Params, Luks2Params};
+use keyway_volume::{KdfChoice, Random};
+
+/// Version, cipher, key size, hash and KDF of a new header.
+pub(crate) struct HeaderParams {
+    version: u8,
+    cipher: String,
+    key_bits: u32,
+    hash: String,
+    /// Replaced where the cost must not be measured.
+    pub(crate) kdf: KdfChoice,
+}
+
+impl HeaderParams {
+    /// From the format options.
+    pub(crate) fn from_args(args: &Args, version: u8) -> Result<Self> {
+        check_options(args, version)?;
+        let cipher = args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned();
+        let key_bits = key_bits(args, version, &cipher)?;
+        let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned();
+        let kdf = kdf::choice(args, version, &hash)?;
+        Ok(Self { version, cipher, key_bits, hash, kdf })
+    }
+
+    /// 1 or 2.
+    pub(crate) fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// In words, for `--debug`.
+    pub(crate) fn describe(&self) -> String {
+        format!(
+            "LUKS{}, {}, {} bits, {}, {:?}",
+            self.version, self.cipher, self.key_bits, self.hash, self.kdf
+        )
+    }
+
+    /// For a LUKS1 header.
+    pub(crate) fn luks1(&self, args: &Args) -> Luks1Params {
+        Luks1Params {
+            cipher: self.cipher.clone(),
+            key_bits: self.key_bits,
+            hash: self.hash.clone(),
+            kdf: self.kdf.clone(),
+            align_payload: args.number(&shared::ALIGN_PAYLOAD),
+            payload_offset: args.number(&shared::OFFSET),
+            uuid: args.text(&shared::UUID).map(str::to_owned),
+            detached: args.given(&shared::HEADER),
+            keyslot: args.number32(&shared::KEY_SLOT),
+            locking: device::locking(args),
+        }
+    }
+
+    /// For a LUKS2 header. `data_len` is the length of the data
+    /// device when the header stands elsewhere.
+    pub(crate) fn luks2(&self, args: &Args, data_len: Option<u64>) -> Luks2Params {
+        Luks2Params {
+            cipher: self.cipher.clone(),
+            key_bits: self.key_bits,
+            hash: self.hash.clone(),
+            kdf: self.kdf.clone(),
+            sector_size: args.number32(&shared::SECTOR_SIZE),
+            keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
+            keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
+            align_payload: args.number(&shared::ALIGN_PAYLOAD),
+            data_offset: args.number(&shared::OFFSET),
+            metadata_size: args.number(&shared::LUKS2_METADATA_SIZE),
+            keyslots_size: args.number(&shared::LUKS2_KEYSLOTS_SIZE),
+            label: args.text(&shared::LABEL).map(str::to_owned),
+            subsystem: args.text(&shared::SUBSYSTEM).map(str::to_owned),
+            uuid: args.text(&shared::UUID).map(str::to_owned),
+            detached: args.given(&shared::HEADER),
+            data_len,
+            keyslot: args.number32(&shared::KEY_SLOT),
+            locking: device::locking(args),
+        }
+    }
+
+    /// Refuses a cipher under which two volumes with one key give each other away.
+    pub(crate) fn check_reproducible(&self) -> Result<()> {
+        let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
+        if spec.weakness() != Some(Weakness::KeyStream) {
+            return Ok(());
+        }
+        Err(refusal(&format!(
+            "--reproducible gives the same key for the same seed, and {spec} then uses the same key stream: whoever has two \
+             such volumes has what they differ in. Take a block cipher's mode, such as {DEFAULT_CIPHER}."
+        )))
+    }
+
+    /// The volume key: the one in `--volume-key-file`, else a random one.
+    pub(crate) fn volume_key(&self, args: &Args, rng: &mut dyn Random) -> Result<Secret> {
+        let len = self.key_bits as usize / 8;
+        if let Some(file) = unlock::volume_key_file(args) {
+            return passphrase::volume_key(file, len);
+        }
+        let mut key = Secret::zeroed(len);
+        rng.fill(key.expose_mut())?;
+        Ok(key)
+    }
+}
+
+/// `--keyslot-cipher` and `--keyslot-key-size` make sense together only.
+pub(crate) fn check_keyslot_encryption(args: &Args) -> Result<()> {
+    if args.given(&shared::KEYSLOT_CIPHER) != args.given(&shared::KEYSLOT_KEY_SIZE) {
+        return Err(refusal("Options --keyslot-cipher and --keyslot-key-size must be used together."));
+    }
+    Ok(())
+}
+
+/// Refuses options that exclude each other, and those that the format does not have.
+fn check_options(args: &Args, version: u8) -> Result<()> {
+    if args.given(&shared::ALIGN_PAYLOAD) && args.given(&shared::OFFSET) {
+        return Err(refusal("Options --align-payload and --offset cannot be combined."));
+    }
+    if args.given(&shared::USE_RANDOM) && args.given(&shared::USE_URANDOM) {
+        return Err(refusal("Only one of --use-[u]random options is allowed."));
+    }
+    let sector_size = args.number(&shared::SECTOR_SIZE);
+    if sector_size.is_some_and(|n| !matches!(n, 512 | 1024 | 2048 | 4096)) {
+        return Err(refusal("Unsupported encryption sector size: 512, 1024, 2048 or 4096."));
+    }
+    if version == 1 && sector_size.is_some_and(|n| n != 512) {
+        return Err(refusal("Unsupported encryption sector size: LUKS1 has 512 bytes only."));
+    }
+    if let Some(option) = LUKS2_ONLY.iter().find(|o| version == 1 && args.given(o)) {
+        return Err(refusal(&format!("--{} needs LUKS2; leave it out or use --type luks2.", option.long)));
+    }
+    check_keyslot_encryption(args)
+}
+
+/// `--key-size`, or cryptsetup's default for the mode, or where the cipher does not take that, the
+/// largest key that it does; checked against the cipher.
+fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
+    let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
+    if let Some(size) = args.number32(&shared::SECTOR_SIZE) {
+        let size = SectorSize::new(size).map_err(keyway_volume::Error::from)?;
+        spec.check_sector_size(size).map_err(keyway_volume::Error::from)?;
+    }
+    let bits = match args.number32(&shared::KEY_SIZE) {
+        Some(bits) if !bits.is_multiple_of(8) => {
+            return Err(refusal("Key size must be a multiple of 8 bits."));
+        }
+        Some(bits) => bits,
+        None => {
+            let usual =
+                if cipher.split('-').nth(1) == Some("xts") { 2 * DEFAULT_KEY_BITS } else { DEFAULT_KEY_BITS };
+            let largest = || spec.key_bits().last().map_or(usual, |bits| *bits as u32);
+            if spec.check_key_bits(usual as usize).is_ok() { usual } else { largest() }
+        }
+    };
+    spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
+    match bits {
+        0 => Err(refusal(&format!(
+            "LUKS needs a volume key, and {spec} would have none; name a cipher with a key, or its size with --key-size."
+        ))),
+        _ if version == 1 && bits > LUKS1_MOST_KEY_BITS => Err(refusal(&format!(
+            "LUKS1 takes keys of up to {LUKS1_MOST_KEY_BITS} bits, {spec} needs {bits} bits; use --type luks2."
+        ))),
+        _ => admission::check_new(args, &spec, bits as usize / 8).map(|()| bits),
+    }
+}
+
+fn refusal(message: &str) -> Failure {
+    Failure::new(Exit::Parameters, message)
+}
+
+/// What LUKS1 has no place for.
+static LUKS2_ONLY: &[&Opt] = &[
+    &shared::LUKS2_METADATA_SIZE,
+    &shared::LUKS2_KEYSLOTS_SIZE,
+    &shared::KEYSLOT_CIPHER,
+    &shared::KEYSLOT_KEY_SIZE,
+    &shared::LABEL,
+    &shared::SUBSYSTEM,
+];
+
+/// cryptsetup's default.
+const DEFAULT_CIPHER: &str = "aes-xts-plain64";
+/// The longest volume key that LUKS1's header may name: 512 bytes.
+const LUKS1_MOST_KEY_BITS: u32 = 4096;
+/// cryptsetup's default volume key: 256 bits, doubled for XTS.
+const DEFAULT_KEY_BITS: u32 = 256;

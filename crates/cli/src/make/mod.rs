@@ -1,0 +1,7 @@
+//! New volumes and files: what their headers say, where they go, and what they must not replace.
+
+pub(crate) mod header;
+pub(crate) mod kdf;
+pub(crate) mod new_volume;
+pub(crate) mod output_file;
+pub(crate) mod sources;

@@ -1,0 +1,145 @@
+//! Files that a command makes: complete or not there, never over an existing one unless that was
+//! asked for, and read by nobody who may not read what went into them.
+
+use crate::device;
+use crate::door::{Args, shared};
+use crate::make::sources;
+use crate::process::interrupt;
+use crate::process::interrupt::Pending;
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::volume::cannot_write;
+use keyway_volume::in_use::{Access, InUse};
+use keyway_volume::storage::{Exclusive, File, NewFile, Place, Planted, Readers};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file in the making. A signal leaves nothing of it behind.
+pub(crate) struct Creation {
+    file: NewFile,
+    path: PathBuf,
+    /// What is replaced: nobody uses it.
+    _replaced: Option<InUse>,
+    _pending: Option<Pending>,
+}
+
+impl Creation {
+    /// Starts `path`. An existing file needs `--force`, and is none
+    /// that the command reads its keys from.
+    pub(crate) fn start(args: &Args, path: &Path) -> Result<Self> {
+        sources::refuse_options(args, path)?;
+        Self::start_over(path, args.given(&shared::FORCE))
+    }
+
+    /// Starts `path`, in the place of an existing file where that is wanted.
+    pub(crate) fn start_over(path: &Path, replace: bool) -> Result<Self> {
+        // Renaming over it would turn /dev/null, a pipe or a terminal into a file.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let message =
+                format!("{} is no regular file: a new file or a block device is needed.", path.display());
+            return Err(Failure::new(Exit::Device, message));
+        }
+        let replaced = if replace { claim_replaced(path)? } else { None };
+        let file = NewFile::create(path, replace).map_err(|e| refused(path, &e))?;
+        let pending = file.temporary().map(|name| interrupt::clean_up(move || name.remove()));
+        Ok(Self { file, path: path.to_owned(), _replaced: replaced, _pending: pending })
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> &Arc<File> {
+        self.file.file()
+    }
+
+    /// The file in the making.
+    pub(crate) fn new_file(&self) -> &NewFile {
+        &self.file
+    }
+
+    /// Its name to be.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Brings it to stable storage and gives it its name; `readers`
+    /// are those who may read all that went into it.
+    pub(crate) fn complete(self, readers: Readers) -> Result<()> {
+        self.file.complete(readers).map_err(|e| cannot_write(&self.path.display(), None, &e))
+    }
+}
+
+/// The device or export that an output goes over, claimed: none that the command reads its keys
+/// from.
+pub(crate) fn overwrite(args: &Args, path: &Path) -> Result<Exclusive> {
+    sources::refuse_options(args, path)?;
+    device::exclusive(path)
+}
+
+/// The device or pipe that an output goes to, after no link that others could have put in its way.
+pub(crate) fn existing(path: &Path) -> Result<Place> {
+    Place::find(path, true).map_err(|e| refused(path, &e))
+}
+
+/// Claims a file that is to be replaced: somebody may have it open, or
+/// mounted through a loop device, and would lose it.
+fn claim_replaced(path: &Path) -> Result<Option<InUse>> {
+    // Who may not read a file may still replace it.
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    InUse::acquire(&file, Access::Write, false).map(Some).map_err(|e| explain::on_device(path, &e))
+}
+
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    if let Some(planted) = error.get_ref().and_then(|it| it.downcast_ref::<Planted>()) {
+        return Failure::new(Exit::Device, format!("Cannot write {path}: {planted}."));
+    }
+    match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::new(Exit::Busy, format!("{path} exists already; --force replaces it."))
+        }
+        ErrorKind::NotFound => Failure::new(Exit::Device, format!("The directory of {path} does not exist.")),
+        _ => cannot_write(&path, None, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_volume::Storage;
+
+    #[test]
+    fn a07_a_file_is_replaced_when_asked_and_unused() {
+        let scratch = std::env::temp_dir().join(format!("keyway-creation-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let path = scratch.join("made");
+        let write = |path: &Path, text: &[u8], replace: bool| {
+            let creation = Creation::start_over(path, replace)?;
+            creation.file().write_at(text, 0).unwrap();
+            creation.complete(Readers::Owner)
+        };
+        let refused = |path: &Path, replace: bool| {
+            let why = write(path, b"never", replace).unwrap_err();
+            (why.exit(), why.message().to_owned())
+        };
+        let shown = path.display();
+
+        assert!(write(&path, b"one", false).is_ok());
+        let exists = format!("{shown} exists already; --force replaces it.");
+        assert_eq!(refused(&path, false), (Exit::Busy, exists));
+        let none = scratch.join("none/made");
+        let missing = format!("The directory of {} does not exist.", none.display());
+        assert_eq!(refused(&none, false), (Exit::Device, missing));
+        let (exit, why) = refused(Path::new("/dev/null"), true);
+        assert!(exit == Exit::Device && why.starts_with("/dev/null is no regular file: "), "{why}");
+
+        // Somebody uses it: then nobody.
+        let user = InUse::acquire(&File::open(&path).unwrap(), Access::Write, false).unwrap();
+        assert_eq!(refused(&path, true).0, Exit::Busy);
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        drop(user);
+        assert!(write(&path, b"two", true).is_ok());
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+}

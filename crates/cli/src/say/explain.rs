@@ -1,0 +1,233 @@
+//! The libraries say what and where; here it becomes one line with what to do, and an exit code.
+
+use crate::device::remote;
+use crate::door::shared;
+use crate::say::failure::{Exit, Failure};
+use crate::session;
+use keyway_format::text::Shown;
+use keyway_volume::Error;
+use keyway_volume::admission::{Exemption, Finding, Rule, Unmet};
+use keyway_volume::in_use::Holder;
+use keyway_volume::seal::Broken;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// An error of an operation on `device`.
+pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
+    let (path, device) = (device, device.display());
+    match error {
+        Error::Format(keyway_format::Error::NotLuks) => {
+            Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device."))
+        }
+        Error::Format(keyway_format::Error::Requirement(name)) => Failure::new(
+            Exit::Parameters,
+            format!(
+                "Device {device} requires \"{}\", which this build does not know: it can be dumped, but not opened \
+                 or changed.",
+                Shown(name)
+            ),
+        ),
+        Error::Format(why) => {
+            Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device: {why}."))
+        }
+        Error::Busy(_) => {
+            Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."))
+        }
+        Error::InUse(holder) => device_in_use(path, holder),
+        Error::NoLock(why) => Failure::new(
+            Exit::Parameters,
+            format!(
+                "Device {device} cannot be locked against cryptsetup: {why}; nothing was changed. --disable-locks goes \
+                 without the lock."
+            ),
+        ),
+        Error::TooShort { needs, has } => Failure::new(
+            Exit::Device,
+            format!("{device} ends at byte {has}, but its header describes data up to byte {needs}."),
+        ),
+        // Who brings bytes from elsewhere names the place.
+        Error::Io { source, .. } if remote::is_failure(source) => plain(error),
+        Error::NotAdmitted(Finding { rule: Rule::NoRoom { .. }, .. }) => {
+            let what = if path.is_file() { "LUKS file container" } else { "Device" };
+            let line =
+                format!("{what} {device} is too small for activation, there is no remaining space for data.");
+            Failure::new(Exit::Parameters, line)
+        }
+        Error::Io { .. } | Error::NotAdmitted(_) | Error::Unmet(_) => {
+            plain(error).about(&format!("Device {device}"))
+        }
+        _ => plain(error),
+    }
+}
+
+/// The line for a device that somebody else uses, after cryptsetup's.
+fn device_in_use(device: &Path, holder: &Holder) -> Failure {
+    let (shown, holder) = (device.display(), named(device, holder));
+    Failure::new(Exit::Busy, format!("Cannot use device {shown} which is in use ({holder})."))
+}
+
+/// Who has it; a session of this user's by its name. (What a process that keeps keys has open
+/// nobody but root sees: such a session is known by what it says of itself.)
+fn named(device: &Path, holder: &Holder) -> String {
+    let session = match holder {
+        Holder::Process { pid, .. } => session::list().into_iter().find(|it| it.facts().pid == *pid),
+        Holder::Unseen => session::using(device),
+        Holder::Through(device, holder) => {
+            return format!("as {}, {}", device.display(), named(device, holder));
+        }
+        _ => None,
+    };
+    session.map_or_else(|| holder.to_string(), |session| session.in_words())
+}
+
+/// An error of mapping the volume on `device`: a cipher is the
+/// header's then, not the command line's.
+pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
+    match error {
+        Error::Crypto(why) => {
+            let device = device.display();
+            let message = format!("Device {device} cannot be decrypted: {why}; luksDump shows its cipher.");
+            Failure::new(exit_code(error), message)
+        }
+        _ => on_device(device, error),
+    }
+}
+
+/// An error that needs no device in its line.
+pub(crate) fn plain(error: &Error) -> Failure {
+    let exit = exit_code(error);
+    match error {
+        Error::MemoryBudget { slot, needs_kib, budget_kib } => Failure::new(
+            exit,
+            format!(
+                "Keyslot {slot} needs {needs_kib} KiB of memory and the budget is {budget_kib} KiB; \
+                 --memory-budget {needs_kib}K allows it."
+            ),
+        ),
+        Error::NoMemory { has_kib, .. } => {
+            Failure::new(exit, format!("{error}; --pbkdf-memory {} would do.", (has_kib / 2).max(LEAST_KIB)))
+        }
+        Error::TimeLimit { slot, needs_seconds, limit_seconds } => Failure::new(
+            exit,
+            format!(
+                "Keyslot {slot} needs about {needs_seconds} s here and the limit is {limit_seconds} s; \
+                 --time-limit {} allows it.",
+                needs_seconds.saturating_mul(2)
+            ),
+        ),
+        Error::Unmet(unmet) => Failure::new(exit, format!("{}.", self::unmet(unmet))),
+        Error::NotAdmitted(finding) => Failure::new(exit, sentence(&not_admitted(finding))),
+        Error::Crypto(keyway_crypto::Error::Unknown { what, .. }) if *what != "hash" => {
+            Failure::new(exit, sentence(&format!("{error}; \"keyway ciphers\" lists what there is")))
+        }
+        Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
+            Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
+        }
+        _ => Failure::new(exit, sentence(&error.to_string())),
+    }
+}
+
+/// What is against opening the volume, and the option that opens it all the same.
+fn not_admitted(finding: &Finding) -> String {
+    match finding.rule.exemption() {
+        Some(Exemption::WeakCiphers) => {
+            format!("{finding}; --{} opens it all the same", shared::WEAK_CIPHER.long)
+        }
+        Some(Exemption::LinearSegments) => format!(
+            "{finding}: its header may be forged; \"keyway read --{}\" reads it all the same",
+            shared::LINEAR_SEGMENTS.long
+        ),
+        None => finding.to_string(),
+    }
+}
+
+/// What the volume is not, and what to do if that is nothing to worry about.
+fn unmet(unmet: &Unmet) -> String {
+    match unmet {
+        Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
+        Unmet::Policy { .. } => unmet.to_string(),
+        Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
+        Unmet::Seal(_) => format!(
+            "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it anew; --{} opens it all the \
+             same",
+            shared::IGNORE_SEAL.long
+        ),
+    }
+}
+
+/// An error of a door.
+pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
+    use keyway_attach::Error as Door;
+    let exit = match error {
+        Door::Permission(_) => Exit::Permission,
+        Door::Busy(_) => Exit::Busy,
+        Door::Io { .. } | Door::NotFound(_) => Exit::Device,
+        _ => Exit::Parameters,
+    };
+    Failure::new(exit, sentence(&error.to_string()))
+}
+
+fn exit_code(error: &Error) -> Exit {
+    match error {
+        Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,
+        Error::NoMemory { .. }
+        | Error::MemoryBudget { .. }
+        | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
+        Error::Busy(_) | Error::InUse(_) => Exit::Busy,
+        Error::Unmet(_) => Exit::Unmet,
+        Error::NotAdmitted(Finding { rule: Rule::BeyondDevice { .. }, .. }) | Error::TooShort { .. } => {
+            Exit::Device
+        }
+        Error::Io { source, .. } if remote::is_failure(source) => Exit::Device,
+        _ => Exit::Parameters,
+    }
+}
+
+/// Starts with a capital letter unless the first word is a name, and ends with a full stop.
+fn sentence(text: &str) -> String {
+    let mut text = text.trim_end().to_owned();
+    let first_word = text.split(' ').next().unwrap_or_default().trim_end_matches(':');
+    let is_name = NAMES.contains(&first_word) || !first_word.chars().all(|c| c.is_ascii_lowercase());
+    if !is_name && let Some(first) = text.get(..1) {
+        let capital = first.to_ascii_uppercase();
+        text.replace_range(..1, &capital);
+    }
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
+}
+
+/// Ciphers and modes: they stay as dm-crypt spells them at the start of a sentence too.
+const NAMES: &[&str] = &[
+    "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
+    "ofb", "xctr", "essiv", "plain", "capi",
+];
+
+/// Argon2's least memory that cryptsetup takes.
+const LEAST_KIB: u64 = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn library_errors_become_sentences() {
+        assert_eq!(sentence("unknown hash \"x\""), "Unknown hash \"x\".");
+        assert_eq!(sentence("aes-xts-plain64 takes 512 bits."), "aes-xts-plain64 takes 512 bits.");
+        assert_eq!(sentence("xts needs a cipher"), "xts needs a cipher.");
+        assert_eq!(sentence("json: no"), "Json: no.");
+        for specification in ["capi:gcm(aes)-random", "khazad:64-cbc-lmk", "capi:"] {
+            assert_eq!(sentence(&format!("{specification}: no")), format!("{specification}: no."));
+        }
+    }
+
+    #[test]
+    fn a_cost_over_the_budget_names_the_way_out() {
+        let failure = plain(&Error::MemoryBudget { slot: 3, needs_kib: 4096, budget_kib: 1024 });
+        assert_eq!(failure.exit(), Exit::Memory);
+        assert!(failure.message().contains("--memory-budget 4096K"), "{}", failure.message());
+        let failure = plain(&Error::TimeLimit { slot: 3, needs_seconds: 5000, limit_seconds: 3600 });
+        assert!(failure.message().contains("--time-limit 10000"), "{}", failure.message());
+    }
+}

@@ -1,0 +1,153 @@
+//! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
+
+use crate::device;
+use crate::device::{nbd, remote};
+use crate::door::Args;
+use crate::say::{explain, output};
+use keyway_volume::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Shorthand for commands.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// cryptsetup's exit codes, which scripts depend on, and one that it does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Wrong parameters, and everything that has no code of its own.
+    Parameters = 1,
+    /// No permission, or a wrong passphrase.
+    Permission = 2,
+    /// Out of memory.
+    Memory = 3,
+    /// Wrong device or file.
+    Device = 4,
+    /// The device exists already or is in use.
+    Busy = 5,
+    /// The volume is not what its seal or a policy says: Keyway's own code.
+    Unmet = 6,
+}
+
+impl Exit {
+    /// The code of another Keyway process.
+    pub(crate) fn from_code(code: i32) -> Self {
+        let all = [Self::Permission, Self::Memory, Self::Device, Self::Busy, Self::Unmet];
+        all.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Self::Parameters)
+    }
+
+    /// What `-v` prints beside the code, as cryptsetup does.
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Parameters => "wrong or missing parameters",
+            Self::Permission => "no permission or bad passphrase",
+            Self::Memory => "out of memory",
+            Self::Device => "wrong device or file specified",
+            Self::Busy => "device already exists or device is busy",
+            Self::Unmet => "not what its seal or a policy says",
+        }
+    }
+}
+
+/// Why a command did not succeed: its exit code and, unless everything was said already, its line.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    message: Option<String>,
+    /// The library's error, until it is known which device it is about.
+    unplaced: Option<Error>,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { unplaced: Some(error), ..Self::silent(Exit::Parameters) }
+    }
+}
+
+impl Failure {
+    /// A failure with its line (a full sentence; no newline).
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: Some(message.into()), unplaced: None }
+    }
+
+    /// A failure that needs no words, such as `isLuks` saying no.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Self { exit, message: None, unplaced: None }
+    }
+
+    /// Says what the library's error means, on `device` where there is one.
+    pub(crate) fn placed(mut self, device: Option<&Path>) -> Self {
+        match (self.unplaced.take(), device) {
+            (Some(error), Some(device)) => explain::on_device(device, &error),
+            (Some(error), None) => explain::plain(&error),
+            (None, _) => self,
+        }
+    }
+
+    /// Puts the thing that it is about in front of its line.
+    pub(crate) fn about(mut self, what: &str) -> Self {
+        self.message = self.message.map(|message| format!("{what}: {message}"));
+        self
+    }
+
+    /// Puts one more sentence behind its line.
+    pub(crate) fn adding(mut self, sentence: &str) -> Self {
+        self.message = self.message.map(|message| format!("{message} {sentence}"));
+        self
+    }
+
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Whether this is its line.
+    pub(crate) fn says(&self, line: &str) -> bool {
+        self.message.as_deref() == Some(line)
+    }
+
+    /// The line, empty when there is none.
+    pub(crate) fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
+    }
+
+    /// Prints the line and gives the code to leave with.
+    pub(crate) fn report(&self) -> ExitCode {
+        if let Some(message) = &self.message {
+            say!("{message}");
+        }
+        ExitCode::from(self.exit as u8)
+    }
+}
+
+/// Runs a command; with `--debug` it is announced.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let name = args.command().name;
+    remote::set_timeout(args);
+    let announced = output::debug(args, &format!("keyway {} runs {name}.", env!("CARGO_PKG_VERSION")));
+    let result = announced.and_then(|()| (args.command().run)(args));
+    nbd::disconnect();
+    let device = device_operand(args).and_then(|index| device::header_path(args, index).ok());
+    conclude(args, result.map_err(|failure| failure.placed(device.as_deref())))
+}
+
+/// Which operand is the device that errors are about.
+fn device_operand(args: &Args) -> Option<usize> {
+    args.command().operands.iter().position(|operand| operand.name == "DEVICE")
+}
+
+/// Ends a command: its line on failure and, with `-v`, cryptsetup's
+/// closing line on standard output.
+fn conclude(args: &Args, result: Result<()>) -> ExitCode {
+    let (code, closing) = match &result {
+        Ok(()) => (ExitCode::SUCCESS, "Command successful.".to_owned()),
+        Err(failure) => {
+            let exit = failure.exit();
+            let closing = format!("Command failed with code -{} ({}).", exit as u8, exit.meaning());
+            (failure.report(), closing)
+        }
+    };
+    if args.verbose() {
+        let _ = output::print(&format!("{closing}\n"));
+    }
+    code
+}

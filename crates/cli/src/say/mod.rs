@@ -1,0 +1,10 @@
+//! What the program says: lines, tables' colours, progress, questions, and how a command fails.
+
+#[macro_use]
+pub(crate) mod output;
+
+pub(crate) mod explain;
+pub(crate) mod failure;
+pub(crate) mod paint;
+pub(crate) mod progress;
+pub(crate) mod question;

@@ -1,0 +1,204 @@
+//! Progress of long work, on standard error: one line that is redrawn on a terminal, lines or JSON
+//! in cryptsetup's form when asked for, nothing otherwise.
+//!
+//! Own code instead of a progress-bar crate: one line, drawn by one
+//! thread that only reads a counter.
+
+use crate::door::size::human;
+use crate::door::{Args, shared};
+use keyway_volume::stream::Meter;
+use std::io::{IsTerminal, Write, stderr};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Does `work` while its meter is watched. `total` is what the meter
+/// will reach, where that is known.
+pub(crate) fn watch<T>(args: &Args, device: &Path, total: Option<u64>, work: impl FnOnce(&Meter) -> T) -> T {
+    let meter = Meter::new();
+    let Some(style) = Style::from_args(args) else { return work(&meter) };
+    let view = View { style, device: device.display().to_string(), total, start: Instant::now() };
+    thread::scope(|scope| {
+        let (done, wait) = mpsc::channel::<()>();
+        let meter = &meter;
+        scope.spawn(move || {
+            while wait.recv_timeout(view.style.every()) == Err(RecvTimeoutError::Timeout) {
+                view.draw(meter.done());
+            }
+            view.finish(meter.done());
+        });
+        let result = work(meter);
+        drop(done);
+        result
+    })
+}
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// One line on a terminal.
+    Line,
+    /// cryptsetup's lines, this often.
+    Lines(Duration),
+    /// cryptsetup's JSON objects, this often.
+    Json(Duration),
+}
+
+impl Style {
+    fn from_args(args: &Args) -> Option<Self> {
+        let every = args.number(&shared::PROGRESS_FREQUENCY).filter(|s| *s > 0).map(Duration::from_secs);
+        if args.given(&shared::PROGRESS_JSON) {
+            return Some(Self::Json(every.unwrap_or(HALF_A_SECOND)));
+        }
+        if args.batch_mode() {
+            return None;
+        }
+        every.map(Self::Lines).or_else(|| stderr().is_terminal().then_some(Self::Line))
+    }
+
+    fn every(self) -> Duration {
+        match self {
+            Self::Line => Duration::from_millis(200),
+            Self::Lines(every) | Self::Json(every) => every,
+        }
+    }
+}
+
+struct View {
+    style: Style,
+    device: String,
+    total: Option<u64>,
+    start: Instant,
+}
+
+impl View {
+    fn draw(&self, done: u64) {
+        let line = match self.style {
+            Style::Line => format!("\r\x1b[K{}", self.line(done)),
+            Style::Lines(_) => format!("{}\n", self.cryptsetups_line(done)),
+            Style::Json(_) => format!("{}\n", self.json(done)),
+        };
+        let _ = stderr().write_all(line.as_bytes());
+    }
+
+    /// The terminal is left clean; logs get a closing line.
+    fn finish(&self, done: u64) {
+        let elapsed = self.start.elapsed();
+        let line = match self.style {
+            Style::Line => "\r\x1b[K".to_owned(),
+            Style::Lines(_) => format!(
+                "Finished, time {}, {} written, speed {}/s\n",
+                minutes(elapsed),
+                human(done),
+                human(self.speed(done) as u64),
+            ),
+            Style::Json(_) => format!("{}\n", self.json(done)),
+        };
+        let _ = stderr().write_all(line.as_bytes());
+    }
+
+    /// "  45.2%  927.3 MiB of 2.0 GiB  1.3 GiB/s  00m01s left".
+    fn line(&self, done: u64) -> String {
+        let speed = human(self.speed(done) as u64);
+        match self.total.filter(|t| *t > 0) {
+            Some(total) => format!(
+                "{:5.1}%  {} of {}  {speed}/s  {} left",
+                self.percent(done, total),
+                human(done),
+                human(total),
+                minutes(self.left(done, total)),
+            ),
+            None => format!("{}  {speed}/s  {}", human(done), minutes(self.start.elapsed())),
+        }
+    }
+
+    fn cryptsetups_line(&self, done: u64) -> String {
+        let total = self.total.unwrap_or(done).max(1);
+        format!(
+            "Progress: {:5.1}%, ETA {}, {} written, speed {}/s",
+            self.percent(done, total),
+            minutes(self.left(done, total)),
+            human(done),
+            human(self.speed(done) as u64),
+        )
+    }
+
+    fn json(&self, done: u64) -> String {
+        let total = self.total.unwrap_or(done);
+        format!(
+            "{{\"device\":\"{}\",\"device_bytes\":\"{done}\",\"device_size\":\"{total}\",\"speed\":\"{}\",\
+             \"eta_ms\":\"{}\",\"time_ms\":\"{}\"}}",
+            escaped(&self.device),
+            self.speed(done) as u64,
+            self.left(done, total).as_millis(),
+            self.start.elapsed().as_millis(),
+        )
+    }
+
+    fn percent(&self, done: u64, total: u64) -> f64 {
+        done as f64 / total as f64 * 100.0
+    }
+
+    /// Bytes a second since the start.
+    fn speed(&self, done: u64) -> f64 {
+        done as f64 / self.start.elapsed().as_secs_f64().max(1e-6)
+    }
+
+    fn left(&self, done: u64, total: u64) -> Duration {
+        let seconds = total.saturating_sub(done) as f64 / self.speed(done).max(1.0);
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+/// "12m44s", and hours before that from 90 minutes on.
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 90 * 60 {
+        format!("{:02}m{:02}s", seconds / 60, seconds % 60)
+    } else {
+        format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60)
+    }
+}
+
+/// A file name between JSON's quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+const HALF_A_SECOND: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_say_how_far_how_fast_and_how_long() {
+        let start = Instant::now() - Duration::from_secs(2);
+        let view = View { style: Style::Line, device: "a\"b".into(), total: Some(4 << 30), start };
+        let line = view.line(1 << 30);
+        assert!(line.starts_with(" 25.0%  1.0 GiB of 4.0 GiB  51"), "{line}");
+        assert!(line.ends_with("MiB/s  00m06s left"), "{line}");
+        let json = view.json(1 << 30);
+        assert!(json.starts_with("{\"device\":\"a\\\"b\",\"device_bytes\":\"1073741824\""), "{json}");
+        assert!(json.contains("\"device_size\":\"4294967296\",\"speed\":\"53"), "{json}");
+        assert!(view.cryptsetups_line(1 << 30).starts_with("Progress:  25.0%, ETA 00m06s, 1.0 GiB written,"));
+        let unknown = View { total: None, ..view };
+        assert!(unknown.line(1 << 30).starts_with("1.0 GiB  51"));
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(minutes(Duration::from_secs(764)), "12m44s");
+        assert_eq!(minutes(Duration::from_secs(5400)), "1h30m");
+        assert_eq!(minutes(Duration::MAX).len(), "5124095576030431h00m".len());
+    }
+}

@@ -1,0 +1,40 @@
+//! Questions that only the word YES answers.
+
+use crate::door::Args;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use rustix::io::Errno;
+
+/// Asks for confirmation on a terminal. Without a terminal, or with `--batch-mode`, the answer is
+/// yes, as in cryptsetup. On no, fails with `refusal` and the exit code.
+pub(crate) fn confirm(args: &Args, warning: &str, refusal: &str, exit: Exit) -> Result<()> {
+    if args.batch_mode() || !rustix::termios::isatty(rustix::stdio::stdin()) {
+        return Ok(());
+    }
+    output::print(&format!(
+        "\nWARNING!\n========\n{warning}\n\nAre you sure? (Type 'yes' in capital letters): "
+    ))?;
+    match read_answer() {
+        Some(answer) if answer == "YES" => Ok(()),
+        Some(_) if refusal.is_empty() => Err(Failure::silent(exit)),
+        Some(_) => Err(Failure::new(exit, refusal)),
+        None => Err(Failure::new(exit, "Error reading response from terminal.")),
+    }
+}
+
+/// One line from standard input, bytewise: the passphrase may follow.
+fn read_answer() -> Option<String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    loop {
+        match rustix::io::read(rustix::stdio::stdin(), &mut byte) {
+            Ok(0) | Err(_) if line.is_empty() => return None,
+            Ok(0) => break,
+            Ok(_) if byte[0] == b'\n' => break,
+            Ok(_) => line.push(byte[0]),
+            Err(Errno::INTR) => continue,
+            Err(_) => return None,
+        }
+    }
+    String::from_utf8(line).ok()
+}

@@ -1,0 +1,254 @@
+//! The volume behind a door, which can be taken away (its key is wiped then) and put back, and
+//! which can get another length, other rights. Requests wait meanwhile.
+
+use super::source::Source;
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_crypto::Secret;
+use keyway_volume::{Storage, Volume};
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A volume that may be away for a while.
+pub(crate) struct Gate {
+    volume: RwLock<Option<Volume>>,
+    source: Source,
+    len: AtomicU64,
+    unit: u64,
+    read_only: AtomicBool,
+    discards: AtomicBool,
+    /// Whether a write was refused because the door was being closed.
+    turned_away: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Suspended,
+    /// Requests fail: the door is being closed while the key is away.
+    /// What was written before it went is flushed.
+    Shut,
+    /// Nothing comes back.
+    Wiped,
+}
+
+impl Gate {
+    /// A gate before the volume of `source`, which `key` opens.
+    pub(crate) fn open(source: Source, key: &Secret) -> Result<Self> {
+        let volume = source.build(key)?;
+        Ok(Self {
+            source,
+            len: AtomicU64::new(volume.len()),
+            unit: volume.unit(),
+            read_only: AtomicBool::new(volume.is_read_only()),
+            discards: AtomicBool::new(false),
+            turned_away: AtomicBool::new(false),
+            volume: RwLock::new(Some(volume)),
+            state: Mutex::new(State::Open),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Whether the key is away.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.lock().is_none()
+    }
+
+    /// Waits for requests under way, flushes, and drops the volume
+    /// with its key. Requests wait from now on.
+    pub(crate) fn suspend(&self) -> Result<()> {
+        let mut volume = self.lock_alone();
+        let Some(open) = &*volume else {
+            return Err(Failure::new(Exit::Parameters, "It is suspended already."));
+        };
+        open.flush().map_err(|e| Failure::new(Exit::Device, format!("It could not be flushed: {e}.")))?;
+        *self.state() = State::Suspended;
+        *volume = None;
+        Ok(())
+    }
+
+    /// Puts the volume back; requests that waited go on.
+    pub(crate) fn resume(&self, key: &Secret) -> Result<()> {
+        if !self.is_suspended() {
+            return Err(Failure::new(Exit::Parameters, "It is not suspended."));
+        }
+        let fresh = self.source.build(key)?;
+        // What was resized keeps its size.
+        let fresh =
+            if fresh.len() == self.len() { fresh } else { self.source.resized(&fresh, Some(self.len()))? };
+        *self.lock_alone() = Some(fresh);
+        *self.state() = State::Open;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Gives the volume `size` bytes, or without it all that there are. Whoever
+    /// reads or writes beyond its end is told so.
+    pub(crate) fn resize(&self, size: Option<u64>) -> Result<()> {
+        let mut volume = self.lock_alone();
+        let Some(open) = &*volume else {
+            return Err(Failure::new(Exit::Parameters, "It is suspended; luksResume lets it go on."));
+        };
+        let fresh = self.source.resized(open, size)?;
+        self.len.store(fresh.len(), Ordering::Relaxed);
+        *volume = Some(fresh);
+        Ok(())
+    }
+
+    /// Refuses writes from now on.
+    pub(crate) fn make_read_only(&self) {
+        // Those under way have ended when this returns.
+        let _alone = self.lock_alone();
+        self.read_only.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether discards go through; otherwise they are accepted, and nothing happens.
+    pub(crate) fn passes_discards(&self) -> bool {
+        self.discards.load(Ordering::Relaxed)
+    }
+
+    /// Lets discards through, or no longer.
+    pub(crate) fn pass_discards(&self, pass: bool) {
+        self.discards.store(pass, Ordering::Relaxed);
+    }
+
+    /// Lets requests that wait for a suspended volume fail, so that its door can be closed.
+    pub(crate) fn shut(&self) {
+        self.pass(State::Suspended, State::Shut);
+    }
+
+    /// Lets requests wait again: the door could not be closed.
+    pub(crate) fn stay(&self) {
+        self.pass(State::Shut, State::Suspended);
+    }
+
+    /// Whether writes that waited for the key were refused, and are lost.
+    pub(crate) fn has_turned_away(&self) -> bool {
+        self.turned_away.load(Ordering::Relaxed)
+    }
+
+    fn pass(&self, from: State, to: State) {
+        let mut state = self.state();
+        if *state == from {
+            *state = to;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Drops the volume with its key for good.
+    pub(crate) fn wipe(&self) {
+        *self.state() = State::Wiped;
+        *self.lock_alone() = None;
+        self.changed.notify_all();
+    }
+
+    /// The volume, waiting while it is away; `refused` is called when it does not come back.
+    fn with_or<T>(
+        &self,
+        work: impl FnOnce(&Volume) -> io::Result<T>,
+        refused: impl FnOnce(),
+    ) -> io::Result<T> {
+        loop {
+            if let Some(volume) = &*self.lock() {
+                return work(volume);
+            }
+            let mut state = self.state();
+            while *state == State::Suspended {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            if matches!(*state, State::Shut | State::Wiped) {
+                refused();
+                return Err(io::Error::other("the volume is suspended and being closed"));
+            }
+        }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
+        self.with_or(work, || ())
+    }
+
+    /// [`Gate::with`] for what changes the volume.
+    fn writing<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
+        let work = |volume: &Volume| match self.is_read_only() {
+            true => Err(ErrorKind::ReadOnlyFilesystem.into()),
+            false => work(volume),
+        };
+        self.with_or(work, || self.turned_away.store(true, Ordering::Relaxed))
+    }
+
+    fn lock(&self) -> RwLockReadGuard<'_, Option<Volume>> {
+        self.volume.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_alone(&self) -> RwLockWriteGuard<'_, Option<Volume>> {
+        self.volume.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Storage for Gate {
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.with(|volume| volume.read_at(buf, offset))
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.writing(|volume| volume.write_at(buf, offset))
+    }
+
+    fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.writing(|volume| volume.write_from(buf, offset))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        if let Some(volume) = &*self.lock() {
+            return volume.flush();
+        }
+        // Whatever was acknowledged was flushed before the key went, and nothing was
+        // since. (The kernel flushes a file for each process that closes it, by the
+        // way of others too: they must not hang.)
+        match *self.state() {
+            State::Wiped => Err(io::Error::other("the volume was closed")),
+            State::Open | State::Suspended | State::Shut => Ok(()),
+        }
+    }
+
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        if !self.passes_discards() {
+            return Ok(());
+        }
+        self.writing(|volume| volume.discard(range))
+    }
+
+    fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
+        self.writing(|volume| volume.write_zeroes(range, may_discard && self.passes_discards()))
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Relaxed)
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
+        self.with(|volume| volume.next_data(offset))
+    }
+
+    fn is_distant(&self) -> bool {
+        self.source.storage.is_distant()
+    }
+
+    fn unit(&self) -> u64 {
+        self.unit
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Serving until told to stop, by a signal, by `keyway close` or from outside (`umount`); then what
+//! was acknowledged is flushed, and the volume goes with its key.
+
+use super::control::{Close, Control};
+use super::facts::Status;
+use super::{Gate, Opened, Rights};
+use crate::process::interrupt;
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_attach::Door;
+use keyway_crypto::Secret;
+use keyway_volume::Storage;
+use signal_hook::consts::SIGHUP;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door or it is closed from
+/// outside. From the moment on that `announce` runs, a signal does so.
+pub(crate) fn serve_until_stopped(
+    door: &Arc<dyn Door>,
+    volumes: &[Arc<dyn Storage>],
+    announce: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let (stopping, behind) = (Arc::clone(door), volumes.to_vec());
+    let _watch = interrupt::stop_by(move |_| {
+        if let Err(why) = stopping.stop() {
+            // It stays open; what was written so far is safe at least.
+            behind.iter().for_each(|volume| drop(volume.flush()));
+            explain::door(&why).report();
+        }
+    });
+    if let Err(failure) = announce() {
+        // Nobody would know where it is.
+        let _ = door.stop();
+        return Err(failure);
+    }
+    let ended = door.wait().map_err(|e| explain::door(&e));
+    volumes.iter().map(|volume| flush(&**volume)).fold(ended, Result::and)
+}
+
+/// The background process's life behind its open door.
+pub(super) fn live(opened: Opened, control: Control) -> Result<()> {
+    let life = Arc::new(Life::new(opened));
+    let told = Arc::clone(&life);
+    // The terminal that it was started on is none of its business any more.
+    let _watch = interrupt::stop_by(move |signal| {
+        if signal != SIGHUP && told.stop().is_err() {
+            let _ = flush(&*told.opened.gate);
+        }
+    });
+    let asked = Arc::clone(&life);
+    thread::spawn(move || control.answer(&asked));
+    let ended = life.opened.door.wait().map_err(|e| explain::door(&e));
+    // Whoever stopped it is still flushing and answering.
+    let _stopped = life.stopping.lock().unwrap_or_else(PoisonError::into_inner);
+    // A client's `umount` ends a door as well: while the key is away there
+    // is nothing to flush, and nobody to wait for.
+    life.opened.gate.shut();
+    let flushed = flush(&*life.opened.gate);
+    life.opened.gate.wipe();
+    ended.and(flushed)
+}
+
+/// A session that is open.
+pub(super) struct Life {
+    opened: Opened,
+    closing: AtomicBool,
+    /// Held while the door is being closed.
+    stopping: Mutex<()>,
+}
+
+impl Life {
+    fn new(opened: Opened) -> Self {
+        Self { opened, closing: AtomicBool::new(false), stopping: Mutex::new(()) }
+    }
+
+    /// What others may know.
+    pub(super) fn status(&self) -> Status {
+        let mut facts = self.opened.facts.clone();
+        facts.size = self.gate().len();
+        facts.read_only = self.gate().is_read_only();
+        facts.discards = self.gate().passes_discards();
+        Status {
+            facts,
+            clients: self.opened.door.clients() as u64,
+            suspended: self.gate().is_suspended(),
+            closing: self.closing.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Closes now, or when the last client has gone. `done` runs before the process ends.
+    pub(super) fn close(self: &Arc<Self>, when: Close, done: impl FnOnce(Result<String>)) {
+        match when {
+            Close::Now => self.stop_then(done),
+            Close::Deferred if self.opened.door.clients() == 0 => self.stop_then(done),
+            Close::Deferred => {
+                if !self.closing.swap(true, Ordering::Relaxed) {
+                    let life = Arc::clone(self);
+                    thread::spawn(move || life.close_when_unused());
+                }
+                done(Ok(String::new()));
+            }
+            Close::CancelDeferred => {
+                self.closing.store(false, Ordering::Relaxed);
+                done(Ok(String::new()));
+            }
+        }
+    }
+
+    /// Wipes the key; requests wait.
+    pub(super) fn suspend(&self) -> Result<()> {
+        self.gate().suspend()
+    }
+
+    /// Takes the key back.
+    pub(super) fn resume(&self, key: &Secret) -> Result<()> {
+        self.gate().resume(key)
+    }
+
+    /// Takes `size` bytes of the device, or all that it has now.
+    pub(super) fn resize(&self, size: Option<u64>) -> Result<()> {
+        let door = &self.opened.door;
+        door.check_resizable().map_err(|e| explain::door(&e))?;
+        self.gate().resize(size)?;
+        door.refresh();
+        Ok(())
+    }
+
+    /// Takes other rights. What is read-only stays so.
+    pub(super) fn set_rights(&self, rights: Rights) -> Result<()> {
+        let door = &self.opened.door;
+        door.pass_discards(rights.discards).map_err(|e| explain::door(&e))?;
+        self.gate().pass_discards(rights.discards);
+        if rights.read_only {
+            self.gate().make_read_only();
+        }
+        door.refresh();
+        Ok(())
+    }
+
+    fn gate(&self) -> &Gate {
+        &self.opened.gate
+    }
+
+    fn stop(&self) -> Result<()> {
+        let mut result = Ok(());
+        self.stop_then(|stopped| result = stopped.map(drop));
+        result
+    }
+
+    /// `done` gets what there is to say about it.
+    fn stop_then(&self, done: impl FnOnce(Result<String>)) {
+        let _held = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
+        done(self.stop_door().map_err(|e| explain::door(&e)).and_then(|()| {
+            flush(self.gate())?;
+            let lost = self.gate().has_turned_away();
+            Ok(if lost { "Writes that waited for its key were refused.\n".into() } else { String::new() })
+        }));
+    }
+
+    fn stop_door(&self) -> keyway_attach::Result<()> {
+        let door = &self.opened.door;
+        if self.gate().is_suspended() {
+            // Before requests that wait for the key are refused for nothing.
+            door.check_stoppable()?;
+        }
+        self.gate().shut();
+        door.stop().inspect_err(|_| self.gate().stay())
+    }
+
+    fn close_when_unused(&self) {
+        while self.closing.load(Ordering::Relaxed) {
+            if self.opened.door.clients() == 0 && self.stop().is_ok() {
+                return;
+            }
+            thread::sleep(POLL);
+        }
+    }
+}
+
+fn flush(volume: &dyn Storage) -> Result<()> {
+    // A storage that does not answer any more has nothing to lose then.
+    if volume.is_settled() {
+        return Ok(());
+    }
+    let lost =
+        |e| Failure::new(Exit::Device, format!("What was written last may not be on the device: {e}."));
+    volume.flush().map_err(lost)
+}
+
+/// How often a session that is to close looks whether it is unused.
+const POLL: Duration = Duration::from_millis(50);

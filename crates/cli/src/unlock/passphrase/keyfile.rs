@@ -1,0 +1,49 @@
+//! Passphrases from files and from standard input that is no
+//! terminal, by the rules of [`keyway_volume::key_file`].
+
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_crypto::Secret;
+use keyway_volume::key_file::{self, End, Error, Part};
+use rustix::stdio::stdin;
+use std::path::Path;
+
+/// The line for standard input that ended before anything came.
+pub(super) const NOTHING: &str = "Nothing to read on input.";
+
+/// Reads standard input, not one byte further than the end says.
+pub(super) fn read_stdin(part: Part, end: End) -> Result<Secret> {
+    let input = key_file::read_stream(stdin(), part, end).map_err(failed)?;
+    if input.secret.is_empty() && !input.ended_by_newline {
+        return Err(wrong(NOTHING));
+    }
+    Ok(input.secret)
+}
+
+/// Whether `path` is standard input, by whatever name (-, /dev/stdin,
+/// /dev/fd/0, the redirected file itself).
+pub(super) fn is_stdin(path: &Path) -> bool {
+    let same = |(a, b): (rustix::fs::Stat, rustix::fs::Stat)| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
+    path == Path::new("-")
+        || rustix::fs::stat(path).ok().zip(rustix::fs::fstat(stdin()).ok()).is_some_and(same)
+}
+
+/// Reads a key file.
+pub(super) fn read_file(path: &Path, part: Part) -> Result<Secret> {
+    key_file::read(path, part).map_err(failed)
+}
+
+/// Reads exactly `len` bytes: a volume key.
+pub(super) fn read_exact(path: &Path, len: usize) -> Result<Secret> {
+    key_file::read_volume_key(path, len).map_err(|error| match error {
+        Error::Open { path, source } => wrong(format!("Cannot read keyfile {}: {source}.", path.display())),
+        other => failed(other),
+    })
+}
+
+fn failed(error: Error) -> Failure {
+    wrong(error.to_string())
+}
+
+fn wrong(message: impl Into<String>) -> Failure {
+    Failure::new(Exit::Parameters, message)
+}

@@ -1,0 +1,76 @@
+//! `--require`: the policies that a volume must meet, read once, before anything is asked for.
+
+use crate::door::{Args, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_volume::admission::Required;
+use keyway_volume::policy::{MAX_LEN, Policy};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// Every policy that the command line, crypttab or the kernel's
+/// command line names; all of them hold.
+pub(crate) fn required(args: &Args) -> Result<Vec<Required>> {
+    args.all(&shared::REQUIRE).into_iter().map(read).collect()
+}
+
+fn read(file: &OsStr) -> Result<Required> {
+    let name = file.to_string_lossy().into_owned();
+    if file == SEALED {
+        return Ok(Required {
+            name: format!("--{} {SEALED}", shared::REQUIRE.long),
+            policy: Policy::sealed(),
+        });
+    }
+    let text = bytes(file).map_err(|e| {
+        Failure::new(Exit::Device, format!("The policy {name} cannot be read: {e}; nothing is opened."))
+    })?;
+    let policy = Policy::parse(&text)
+        .map_err(|e| Failure::new(Exit::Parameters, format!("Policy {name}:{e}; nothing is opened.")))?;
+    Ok(Required { name, policy })
+}
+
+/// One byte more than a policy may have is enough to refuse it.
+fn bytes(file: &OsStr) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(file)?.take(MAX_LEN as u64 + 1).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// A policy without a file.
+const SEALED: &str = "sealed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::typed;
+    use std::fs;
+
+    #[test]
+    fn a04_all_policies_are_demanded() {
+        let file = std::env::temp_dir().join(format!("keyway-policy-{}", std::process::id()));
+        let name = file.display().to_string();
+        let demanded =
+            |line: &str| required(&typed(line)).map_err(|why| (why.exit(), why.message().to_owned()));
+        assert!(demanded("keyway read volume").unwrap().is_empty());
+        let both = format!("keyway read --require sealed --require {name} volume");
+        let (exit, why) = demanded(&both).unwrap_err();
+        assert!(
+            exit == Exit::Device && why.starts_with(&format!("The policy {name} cannot be read: ")),
+            "{why}"
+        );
+
+        // The longest one, whose last letter counts, and one that is longer.
+        let comment = |length: usize| format!("#{}\n", "x".repeat(length - 2));
+        let demand = "label = \"root\"";
+        fs::write(&file, comment(MAX_LEN - demand.len()) + demand).unwrap();
+        let demands = demanded(&both).unwrap();
+        let names: Vec<_> = demands.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["--require sealed", &name]);
+        assert!(format!("{:?}", demands[1].policy).contains("root"));
+        fs::write(&file, format!("{demand}\n{}", comment(MAX_LEN - demand.len()))).unwrap();
+        let (exit, why) = demanded(&both).unwrap_err();
+        assert!(exit == Exit::Parameters && why.ends_with("; nothing is opened."), "{why}");
+        fs::remove_file(&file).unwrap();
+    }
+}

@@ -1,0 +1,24 @@
+//! `effects`: what each command can destroy and what it proves first, for tests
+//! and for who wants to know. Left out of `--help`.
+
+use crate::door::{Args, Command, Group};
+use crate::say::failure::Result;
+use crate::say::output;
+use crate::verb::about::destructive;
+
+/// `keyway effects`.
+pub(crate) static COMMAND: Command = Command {
+    name: "effects",
+    aliases: &[],
+    group: Group::Hidden,
+    operands: &[],
+    about: "Print what each command can destroy, and what it proves first.",
+    man: "",
+    options: &[],
+    examples: &[],
+    run,
+};
+
+fn run(_: &Args) -> Result<()> {
+    output::print(&destructive::text())
+}

@@ -1,0 +1,6 @@
+//! Keyway itself: what its commands can destroy, what it lacks, what packagers need.
+
+pub(crate) mod absent;
+pub(crate) mod destructive;
+pub(crate) mod effects;
+pub(crate) mod packaging;

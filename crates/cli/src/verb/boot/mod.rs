@@ -1,0 +1,3 @@
+//! What runs while a machine boots.
+
+pub(crate) mod unlock;

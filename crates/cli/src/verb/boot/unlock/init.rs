@@ -1,0 +1,218 @@
+//! The first process of an initramfs: opens what is to be opened and
+//! hands over, leaving nothing behind.
+
+use super::cmdline::parameter;
+use super::key_file::{c_string, mount_any};
+use super::{Plan, find, modules, unlock_or_pass};
+use crate::door::Args;
+use crate::mapping;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use keyway_attach::initramfs::Initramfs;
+use keyway_boot::initramfs::layout;
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Whether the kernel started this program as /init.
+pub(crate) fn is_first_process() -> bool {
+    let name = std::env::args_os().next().unwrap_or_default();
+    std::process::id() == 1
+        && Path::new(&name).file_name().is_some_and(|name| name.to_string_lossy().ends_with("init"))
+}
+
+/// Does not return when all went well. Whatever changes something
+/// takes the proof that this is an initramfs.
+pub(super) fn run(args: &Args) -> Result<()> {
+    let image = Initramfs::prove().map_err(|why| failed(&format!("unlock --init: {why}")))?;
+    let mounts = Mounts::missing(&image);
+    use_console(&image);
+    modules::load(&image);
+    let plan = Plan::made(args);
+    for entry in &plan.entries {
+        until_open(args, &plan, || unlock_or_pass(args, entry, plan.wait))?;
+    }
+    keyway_crypto::secret::wipe_all();
+    if has_original() {
+        mounts.take_back();
+        hand_over(&image)
+    } else {
+        switch_root(image, &plan)
+    }
+}
+
+/// `--init --dry-run`: what would be done, in order; nothing is.
+pub(super) fn show(args: &Args) -> Result<()> {
+    let mut text = String::new();
+    if let Err(why) = Initramfs::prove() {
+        text += &format!("# Here it would do nothing. {why}.\n");
+    }
+    for (place, kind, _) in NEEDED.iter().filter(|(_, _, proof)| !Path::new(proof).exists()) {
+        text += &format!("# mounts {kind} on {place}\n");
+    }
+    for path in modules::list().lines() {
+        text += &format!("# loads {path}\n");
+    }
+    let plan = Plan::made(args);
+    for entry in &plan.entries {
+        text += &format!("{entry}\n");
+    }
+    text += &match (has_original(), root(&plan)) {
+        (true, _) => format!("# puts {ORIGINAL} back as /init, removes /keyway, starts /init\n"),
+        (false, Some(root)) => {
+            format!("# mounts {root} on {SYSROOT}, makes it the root, empties the image, starts its init\n")
+        }
+        (false, None) => format!("# then stops: {NOTHING_TO_START}\n"),
+    };
+    output::print(&text)
+}
+
+fn has_original() -> bool {
+    Path::new(ORIGINAL).symlink_metadata().is_ok()
+}
+
+/// Asks again and again, with growing pauses; a shell only for those who may have one.
+fn until_open(args: &Args, plan: &Plan, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Err(failure) = attempt() else { return Ok(()) };
+        let wrong = failure.exit() == Exit::Permission;
+        if plan.shell {
+            failure.report();
+            say!(
+                "A shell, because the kernel's command line says keyway.shell; it asks again when that ends."
+            );
+            let _ = Command::new("/bin/sh").status();
+        } else if wrong && !args.batch_mode() {
+            failure.report();
+            say!("The next try is possible in {} s.", pause.as_secs());
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        } else {
+            return Err(failure);
+        }
+    }
+}
+
+/// What was not mounted before.
+struct Mounts(Vec<&'static str>);
+
+impl Mounts {
+    fn missing(_proof: &Initramfs) -> Self {
+        let mut own = Vec::new();
+        for (place, kind, proof) in NEEDED {
+            if Path::new(proof).exists() {
+                continue;
+            }
+            let _ = fs::create_dir_all(place);
+            let flags = MountFlags::NOSUID
+                | if *kind == "devtmpfs" { MountFlags::empty() } else { MountFlags::NODEV };
+            // Nobody but root may make anything in /run.
+            let options = (*kind == "tmpfs").then_some(c"mode=0755");
+            match mount(*kind, *place, *kind, flags, options) {
+                Ok(()) => own.push(*place),
+                Err(error) => say!("keyway: {place} cannot be mounted: {error}."),
+            }
+        }
+        Self(own)
+    }
+
+    /// The image's own /init mounts them itself.
+    fn take_back(self) {
+        for place in self.0.into_iter().rev() {
+            let _ = unmount(place, UnmountFlags::DETACH);
+        }
+    }
+}
+
+/// The kernel opens /dev/console for the first process only where the image has that node.
+fn use_console(_proof: &Initramfs) {
+    if rustix::termios::isatty(rustix::stdio::stdin()) {
+        return;
+    }
+    if let Ok(console) = rustix::fs::open("/dev/console", OFlags::RDWR, Mode::empty()) {
+        let _ = rustix::stdio::dup2_stdin(&console);
+        let _ = rustix::stdio::dup2_stdout(&console);
+        let _ = rustix::stdio::dup2_stderr(&console);
+    }
+}
+
+/// The image's own /init takes its place again, with the kernel's arguments.
+fn hand_over(image: &Initramfs) -> Result<()> {
+    // Its keys and this program's memory are of no more use; the directory is ours.
+    let inside = |path: &'static str| path.trim_start_matches('/');
+    image.restore_init(inside(ORIGINAL), layout::DIRECTORY).map_err(|why| failed(&why.to_string()))?;
+    let error = Command::new("/init").args(std::env::args_os().skip(1)).exec();
+    Err(failed(&format!("the image's own /init cannot be started: {error}")))
+}
+
+/// What the kernel's command line or else the first volume says that the root is.
+fn root(plan: &Plan) -> Option<String> {
+    let named = parameter(&plan.command_line, "root").filter(|root| !root.is_empty());
+    named
+        .or_else(|| Some(mapping::place(&plan.entries.first()?.name.to_string_lossy()).display().to_string()))
+}
+
+/// Without one: mounts the root file system, starts what is in there and frees the image's memory.
+fn switch_root(image: Initramfs, plan: &Plan) -> Result<()> {
+    let line = &plan.command_line;
+    let Some(spec) = root(plan) else { return Err(failed(NOTHING_TO_START)) };
+    let Some(root) = find::wait(OsStr::new(&spec), plan.wait) else {
+        return Err(failed(&format!("root={spec} did not appear within {} s", plan.wait.as_secs())));
+    };
+    let _ = fs::create_dir_all(SYSROOT);
+    let access = if parameter(line, "rw").is_some() { MountFlags::empty() } else { MountFlags::RDONLY };
+    let options = parameter(line, "rootflags").and_then(|flags| c_string(&flags));
+    let mounted = match parameter(line, "rootfstype") {
+        Some(kind) => {
+            mount(&root, SYSROOT, kind, access, options.as_deref()).map_err(|error| error.to_string())
+        }
+        None => mount_any(&root, Path::new(SYSROOT), access, options.as_ref()),
+    };
+    mounted.map_err(|why| failed(&format!("{} cannot be mounted: {why}", root.display())))?;
+    let init = first_program(line)?;
+    let change = image.replaceable_by(Path::new(SYSROOT)).map_err(|why| failed(&why.to_string()))?;
+    for (place, ..) in NEEDED {
+        let below = format!("{SYSROOT}{place}");
+        if !Path::new(&below).is_dir() || mount_move(*place, &below).is_err() {
+            let _ = unmount(*place, UnmountFlags::DETACH);
+        }
+    }
+    change.complete().map_err(|why| failed(&why.to_string()))?;
+    let error = Command::new(&init).args(std::env::args_os().skip(1)).exec();
+    Err(failed(&format!("{} cannot be started: {error}", init.display())))
+}
+
+/// What the root file system is to start.
+fn first_program(line: &str) -> Result<PathBuf> {
+    let asked = parameter(line, "init");
+    let mut programs = asked.iter().map(String::as_str).chain(INITS.iter().copied());
+    let there = |path: &&str| Path::new(&format!("{SYSROOT}{path}")).symlink_metadata().is_ok();
+    let found = programs.find(there).map(PathBuf::from);
+    found.ok_or_else(|| failed(&format!("the root file system has none of {}", INITS.join(", "))))
+}
+
+fn failed(what: &str) -> Failure {
+    Failure::new(Exit::Parameters, format!("keyway: {what}."))
+}
+
+/// Where the maker of the image put its /init.
+const ORIGINAL: &str = "/keyway/original-init";
+const SYSROOT: &str = "/sysroot";
+const NOTHING_TO_START: &str =
+    "there is nothing to start: no /init in the image, no root= on the kernel's command line";
+const INITS: &[&str] = &["/sbin/init", "/etc/init", "/bin/init", "/bin/sh"];
+/// Place, file system, and what is there when it is mounted.
+const NEEDED: &[(&str, &str, &str)] = &[
+    ("/proc", "proc", "/proc/self"),
+    ("/sys", "sysfs", "/sys/class"),
+    ("/dev", "devtmpfs", "/dev/null"),
+    ("/run", "tmpfs", "/run/.mounted-by-nobody"),
+];
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);

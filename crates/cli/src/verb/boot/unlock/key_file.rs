@@ -1,0 +1,112 @@
+//! Key files: in the image, or on another device (`PATH:DEVICE`),
+//! which is mounted read-only meanwhile.
+
+use super::find;
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_volume::probe::{Reach, file_system};
+use keyway_volume::storage::File;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::ffi::{CString, OsStr};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A key file that can be read while this lives.
+pub(super) struct KeyFile {
+    path: PathBuf,
+    mounted: Option<PathBuf>,
+}
+
+impl KeyFile {
+    /// Makes it reachable; waits for its device no longer than `limit`.
+    pub(super) fn reach(named: &OsStr, limit: Duration) -> Result<Self> {
+        let text = named.to_string_lossy();
+        let Some((path, device)) = text.rsplit_once(':').filter(|(_, device)| is_device(device)) else {
+            return Ok(Self { path: named.into(), mounted: None });
+        };
+        let Some(node) = find::wait(device.as_ref(), limit) else {
+            let message =
+                format!("The key file's device {device} did not appear within {} s.", limit.as_secs());
+            return Err(Failure::new(Exit::Device, message));
+        };
+        let place = mount_read_only(&node)?;
+        Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        if let Some(place) = &self.mounted {
+            let _ = unmount(place, UnmountFlags::DETACH);
+            let _ = fs::remove_dir(place);
+        }
+    }
+}
+
+fn is_device(text: &str) -> bool {
+    ["/dev/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL="].iter().any(|start| text.starts_with(start))
+}
+
+/// Tries the kernel's file systems one after the other; nobody else sees the place.
+fn mount_read_only(node: &Path) -> Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt;
+    let place = PathBuf::from(format!("/run/keyway-key-{}", std::process::id()));
+    let cannot = |why: String| {
+        Failure::new(Exit::Device, format!("Cannot mount {} for the key file: {why}.", node.display()))
+    };
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .recursive(true)
+        .create(&place)
+        .map_err(|error| cannot(error.to_string()))?;
+    let flags = MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::NOSUID | MountFlags::NODEV;
+    match mount_any(node, &place, flags, None) {
+        Ok(()) => Ok(place),
+        Err(why) => {
+            let _ = fs::remove_dir(&place);
+            Err(cannot(why))
+        }
+    }
+}
+
+/// Mounts with the file system that is there, or else the first that fits.
+pub(super) fn mount_any(
+    node: &Path,
+    place: &Path,
+    flags: MountFlags,
+    options: Option<&CString>,
+) -> std::result::Result<(), String> {
+    let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let known = known.lines().filter_map(|line| line.strip_prefix('\t')).filter(|name| !USUAL.contains(name));
+    let found = File::open(node).and_then(|device| file_system(&device, Reach::Start));
+    let found = found.ok().flatten().map(|signature| driver(signature.blkid));
+    let mut first = None;
+    for kind in found.into_iter().chain(USUAL.iter().copied()).chain(known) {
+        match mount(node, place, kind, flags, options.map(CString::as_c_str)) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::NODEV) => {}
+            // The usual one tells more than the last one that does not fit either.
+            Err(error) => drop(first.get_or_insert_with(|| format!("as {kind}: {error}"))),
+        }
+    }
+    Err(first.unwrap_or_else(|| "the kernel knows no file system".to_owned()))
+}
+
+/// What the kernel calls the file system that blkid calls `name`.
+fn driver(name: &'static str) -> &'static str {
+    if name == "ntfs" { "ntfs3" } else { name }
+}
+
+/// A path as the kernel takes it in options of a mount.
+pub(super) fn c_string(text: &str) -> Option<CString> {
+    CString::new(OsStr::new(text).as_bytes()).ok()
+}
+
+/// Tried next: some are modules that the kernel loads only when they are asked for by name,
+/// and others would have it complain on the console.
+const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];

@@ -1,0 +1,242 @@
+//! `unlock`: opens the volumes that the kernel's command line, /etc/crypttab or the
+//! image itself names. In an initramfs the kernel runs it as process 1; elsewhere it
+//! is a command of an /init or of an administrator.
+
+mod cmdline;
+mod find;
+mod init;
+mod key_file;
+mod modules;
+mod script;
+mod volume;
+
+pub(crate) use init::is_first_process;
+
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::say::paint::printable;
+use crate::verb::session::open::crypttab::REQUIRE;
+use cmdline::CommandLine;
+use keyway_boot::crypttab::{self, Entry};
+use std::ffi::OsString;
+use std::fs;
+use std::time::Duration;
+use volume::unlock;
+
+static CMDLINE: Opt = Opt {
+    long: "cmdline",
+    short: None,
+    value: "TEXT",
+    kind: Kind::Text,
+    help: "Instead of the kernel's command line.",
+    man: "",
+};
+static WAIT: Opt = Opt {
+    long: "wait",
+    short: None,
+    value: "SECONDS",
+    kind: Kind::Number(86_400),
+    help: "How long to wait for a device (30).",
+    man: "Disks behind USB or a network appear late. keyway.wait= on the kernel's command line says the same.",
+};
+static DRY_RUN: Opt = Opt {
+    long: "dry-run",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Only say what would be opened, and how.",
+    man: "A line a volume, as crypttab(5) writes it; with --init also, behind #, what else would be done. Nothing is mounted, loaded or \
+          changed.",
+};
+static INIT: Opt = Opt {
+    long: "init",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "As the first process of an initramfs.",
+    man: "Mounts /proc, /sys, /dev and /run where they are missing, loads the modules that /keyway/modules lists, opens the \
+          volumes, takes its mounts back and hands over to the image's own /init; where there is none it mounts the root \
+          file system that root= names (else the first volume) and starts its init, and the image is removed from memory. A \
+          program whose name ends in \"init\" and that is process 1 does this without being told.\n\n\
+          It refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init is there; and \
+          nothing of / is removed unless another file system is mounted on /sysroot and the kernel unpacked the image itself or \
+          runs this program as its /init.",
+};
+
+/// `keyway unlock`.
+pub(crate) static COMMAND: Command = Command {
+    name: "unlock",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand { name: "NAME...", required: false, help: "Only these volumes." }],
+    about: "Open what the kernel's command line or crypttab names: at boot.",
+    man: "The volumes are those of the kernel's command line (rd.luks.uuid=, rd.luks.name=, rd.luks.key=, rd.luks.options=, \
+          cryptdevice=, cryptkey=, keyway.device=, keyway.name=, keyway.key=, keyway.header=, keyway.options=); where it \
+          names none, those of /etc/crypttab (in Debian's images /cryptroot/crypttab); else those of /keyway/unlock.conf, \
+          which \"keyway boot initramfs\" embeds. rd.luks=0 opens none.\n\n\
+          Devices are found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, and waited for. A key file may be \
+          on another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. A LUKS2 token \
+          that names a key in the kernel's keyring goes before both. When nothing opens a volume somebody is asked: tries= \
+          times (3). As process 1 it then pauses, longer each time, and asks \
+          again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. A volume with the \
+          option nofail is passed over when it cannot be opened.\n\n\
+          Every volume must meet the policies of keyway.require= on the kernel's command line (FILE, or the word sealed), of \
+          x-keyway.require= in crypttab, and /keyway/policy.toml, which boot initramfs --require puts into the image: \
+          keyway-inspect(8) says what they can demand.\n\n\
+          The exit code is open's: 2 for a wrong passphrase, 4 for a device that never came.",
+    options: &[
+        &[
+            &CMDLINE,
+            &WAIT,
+            &DRY_RUN,
+            &INIT,
+            &shared::TRIES,
+            &shared::TIMEOUT,
+            &shared::MEMORY_BUDGET,
+            &shared::TIME_LIMIT,
+        ],
+        groups::ADMISSION,
+    ],
+    examples: &[
+        Example { line: "keyway unlock", does: "Everything that this boot names." },
+        Example { line: "keyway unlock --dry-run", does: "What would that be?" },
+    ],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    if args.given(&INIT) || is_first_process() {
+        return if args.given(&DRY_RUN) { init::show(args) } else { init::run(args) };
+    }
+    let plan = Plan::made(args);
+    let wanted = plan.named(args.operands())?;
+    if args.given(&DRY_RUN) {
+        return wanted
+            .iter()
+            .try_for_each(|entry| output::print(&format!("{}\n", printable(&entry.to_string()))));
+    }
+    wanted.into_iter().try_for_each(|entry| unlock_or_pass(args, entry, plan.wait))
+}
+
+/// Opens a volume; without one that says nofail, life goes on.
+fn unlock_or_pass(args: &Args, entry: &Entry, limit: Duration) -> Result<()> {
+    match unlock(args, entry, limit) {
+        Err(failure) if entry.option("nofail").is_some() => {
+            failure.report();
+            say!("{}: passed over, as nofail says.", entry.name.to_string_lossy());
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// What is to be opened, and where that was said.
+struct Plan {
+    command_line: String,
+    entries: Vec<Entry>,
+    wait: Duration,
+    shell: bool,
+}
+
+impl Plan {
+    fn made(args: &Args) -> Self {
+        let told = args.text(&CMDLINE).map(str::to_owned);
+        let command_line = told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default());
+        let CommandLine { mut entries, off, wait, shell, mut require } = CommandLine::parse(&command_line);
+        let tables = TABLES.iter().map(|file| crypttab::parse(&fs::read(file).unwrap_or_default()));
+        let tables: Vec<Vec<Entry>> = tables.collect();
+        for entry in &mut entries {
+            complete(entry, tables.iter().flatten());
+        }
+        if entries.is_empty() {
+            entries = tables.into_iter().find(|table| !table.is_empty()).unwrap_or_default();
+            entries.retain(|entry| entry.option("noauto").is_none());
+        }
+        require.extend(fs::symlink_metadata(POLICY).is_ok().then(|| POLICY.to_owned()));
+        for entry in &mut entries {
+            entry.options.extend(require.iter().map(|file| (REQUIRE.to_owned(), file.clone())));
+        }
+        if off {
+            entries.clear();
+        }
+        let wait = args.number(&WAIT).map(Duration::from_secs).or(wait).unwrap_or(USUAL_WAIT);
+        Self { command_line, entries, wait, shell }
+    }
+
+    fn named(&self, names: &[OsString]) -> Result<Vec<&Entry>> {
+        let entry = |name: &OsString| {
+            let found = self.entries.iter().find(|entry| entry.name == *name);
+            found.ok_or_else(|| {
+                let message = format!(
+                    "{}: neither the kernel's command line nor {} names it.",
+                    name.to_string_lossy(),
+                    TABLES.join(", ")
+                );
+                Failure::new(Exit::Parameters, message)
+            })
+        };
+        match names {
+            [] if self.entries.is_empty() => Err(Failure::new(
+                Exit::Parameters,
+                format!(
+                    "Nothing to open: neither the kernel's command line nor {} names a volume.",
+                    TABLES.join(", ")
+                ),
+            )),
+            [] => Ok(self.entries.iter().collect()),
+            names => names.iter().map(entry).collect(),
+        }
+    }
+}
+
+/// A volume that the command line names gets from the tables what that does not say.
+fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
+    let device = entry.device.to_ascii_lowercase();
+    let Some(same) =
+        known.find(|other| other.device.to_ascii_lowercase() == device || other.name == entry.name)
+    else {
+        return;
+    };
+    entry.key_file = entry.key_file.take().or_else(|| same.key_file.clone());
+    for (name, value) in &same.options {
+        // Policies add up: what one place demands, another does not take back.
+        if name == REQUIRE || entry.option(name).is_none() {
+            entry.options.push((name.clone(), value.clone()));
+        }
+    }
+}
+
+/// In this order; the first that names a volume.
+const TABLES: &[&str] = &["/etc/crypttab", "/cryptroot/crypttab", "/keyway/unlock.conf"];
+/// A policy in the image: every volume must meet it, whatever the kernel's command line says.
+const POLICY: &str = "/keyway/policy.toml";
+const USUAL_WAIT: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_say_what_the_command_line_does_not() {
+        let table = crypttab::parse(b"root UUID=AB /k discard,tries=1\n");
+        let mut entry = Entry {
+            name: "luks-ab".into(),
+            device: "UUID=ab".into(),
+            options: vec![("tries".into(), "9".into())],
+            ..Entry::default()
+        };
+        complete(&mut entry, table.iter());
+        assert_eq!(entry.to_string(), "luks-ab UUID=ab /k tries=9,discard");
+        // Policies add up: who names a volume elsewhere does not get round the table's.
+        let table = crypttab::parse(b"root UUID=AB none x-keyway.require=sealed\n");
+        let options = vec![(REQUIRE.to_owned(), "/p".to_owned())];
+        let mut entry =
+            Entry { name: "luks-ab".into(), device: "UUID=ab".into(), options, ..Entry::default() };
+        complete(&mut entry, table.iter());
+        assert_eq!(entry.to_string(), "luks-ab UUID=ab none x-keyway.require=/p,x-keyway.require=sealed");
+        let mut other = Entry { name: "x".into(), device: "UUID=cd".into(), ..Entry::default() };
+        complete(&mut other, table.iter());
+        assert_eq!(other.to_string(), "x UUID=cd none");
+    }
+}

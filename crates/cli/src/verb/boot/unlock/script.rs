@@ -1,0 +1,94 @@
+//! `keyscript=`: a program whose output is the key, as Debian's crypttab(5) has it.
+//!
+//! It gets the third field as its argument, and what is known in its environment: `CRYPTTAB_NAME`,
+//! `_SOURCE`, `_KEY`, `_TRIED` (how often its key was wrong), `_OPTIONS` (their names) and a
+//! `CRYPTTAB_OPTION_…` each ("yes" for a flag). Its standard input and error are the console's.
+
+use super::volume::open_as;
+use crate::door::{Args, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_boot::crypttab::Entry;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::stdio::{dup2_stdin, stdin};
+use std::path::Path;
+use std::process::{ChildStdout, Command, Stdio};
+
+/// Opens the volume by what the program prints; it is run again after a
+/// wrong key, as often as somebody would be asked.
+pub(super) fn open(args: &Args, program: &str, entry: &Entry, there: &Entry) -> Result<()> {
+    let by_entry = || entry.option("tries").and_then(|tries| tries.parse().ok());
+    let tries = args.number(&shared::TRIES).or_else(by_entry).unwrap_or(TRIES);
+    let mut tried = 0;
+    loop {
+        let opened = attempt(args, program, entry, there, tried);
+        tried += 1;
+        match opened {
+            Err(wrong) if wrong.exit() == Exit::Permission && tried < tries => {
+                wrong.report();
+            }
+            done => return done,
+        }
+    }
+}
+
+fn attempt(args: &Args, program: &str, entry: &Entry, there: &Entry, tried: u64) -> Result<()> {
+    let cannot = |why: String| Failure::new(Exit::Parameters, format!("keyscript {program}: {why}."));
+    let mut running = command(program, entry, there, tried)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| cannot(error.to_string()))?;
+    let opened = match running.stdout.take() {
+        Some(output) => {
+            let input = Input::instead(&output).map_err(|error| cannot(error.to_string()));
+            input.and_then(|_input| open_as(args, &Entry { key_file: Some("-".into()), ..there.clone() }))
+        }
+        None => Err(cannot("it has no output".to_owned())),
+    };
+    let ended = running.wait().map_err(|error| cannot(error.to_string()))?;
+    match opened {
+        Err(_) if !ended.success() => Err(cannot(format!("it ended with {ended}"))),
+        opened => opened,
+    }
+}
+
+fn command(program: &str, entry: &Entry, there: &Entry, tried: u64) -> Command {
+    let key = entry.key_file.clone().unwrap_or_else(|| "none".into());
+    let names: Vec<&str> = entry.options.iter().map(|(name, _)| name.as_str()).collect();
+    let mut command = Command::new(Path::new(SCRIPTS).join(program));
+    command
+        .arg(&key)
+        .env("CRYPTTAB_NAME", &entry.name)
+        .env("CRYPTTAB_SOURCE", &there.device)
+        .env("CRYPTTAB_KEY", &key)
+        .env("CRYPTTAB_TRIED", tried.to_string())
+        .env("CRYPTTAB_OPTIONS", names.join(" "));
+    for (name, value) in &entry.options {
+        let value = if value.is_empty() { "yes" } else { value };
+        command.env(format!("CRYPTTAB_OPTION_{}", name.replace(['-', '.'], "_")), value);
+    }
+    command
+}
+
+/// The program's output in the place of standard input, while this lives.
+struct Input(OwnedFd);
+
+impl Input {
+    fn instead(output: &ChildStdout) -> rustix::io::Result<Self> {
+        let before = fcntl_dupfd_cloexec(stdin(), FIRST_OF_OURS)?;
+        dup2_stdin(output.as_fd())?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        let _ = dup2_stdin(&self.0);
+    }
+}
+
+/// Where Debian keeps those that are named without a path.
+const SCRIPTS: &str = "/lib/cryptsetup/scripts";
+/// As often as `open` asks.
+const TRIES: u64 = 3;
+const FIRST_OF_OURS: i32 = 3;

@@ -1,0 +1,97 @@
+//! A volume at boot: waited for, opened by what its entry names, then
+//! by whoever sits at the console.
+
+use super::key_file::KeyFile;
+use super::{find, script};
+use crate::door::{Args, groups, shared};
+use crate::mapping;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::unlock::passphrase;
+use crate::verb::session::open;
+use crate::verb::session::open::crypttab;
+use keyway_boot::crypttab::Entry;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+/// Opens it, unless it is open already; `limit` is how long its devices are waited for.
+pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> {
+    let name = entry.name.to_string_lossy();
+    if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
+        return output::verbose(args, &format!("{name} is open already."));
+    }
+    let there = reached(entry, limit)?;
+    if !mapping::has_dm_crypt() {
+        let message = "This kernel has no dm-crypt: the module dm-crypt (dm_crypt.ko) is neither built in nor loaded; \
+                       \"keyway xray --initramfs IMAGE VOLUME\" tells what an image lacks.";
+        return Err(Failure::new(Exit::Device, message));
+    }
+    let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
+        (Some(program), _) => ("keyscript", script::open(args, program, entry, &there)),
+        (None, Some(file)) => ("key file", by_file(args, file, &there, limit)),
+        (None, None) => return open_as(args, &there),
+    };
+    let Err(failure) = opened else { return Ok(()) };
+    if failure.exit() == Exit::Unmet {
+        // The key is not the trouble, and nobody is asked for another
+        // one on a volume that may be forged.
+        return Err(failure);
+    }
+    failure.report();
+    say!("{name}: the {what} did not open it.");
+    match open_as(args, &there) {
+        // Nobody could be asked: the reason is the one before.
+        Err(nobody) if passphrase::is_nothing(&nobody) => Err(Failure::silent(failure.exit())),
+        asked => asked,
+    }
+}
+
+/// The entry with what it names found and there, and without what
+/// `open` leaves to others: keys from elsewhere.
+fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
+    let name = entry.name.to_string_lossy();
+    let wait = |spec: &OsStr| {
+        find::wait(spec, limit).map(|path| path.into_os_string()).ok_or_else(|| {
+            let (spec, seconds) = (spec.to_string_lossy(), limit.as_secs());
+            Failure::new(Exit::Device, format!("{name}: {spec} did not appear within {seconds} s."))
+        })
+    };
+    let mut there = Entry { device: wait(&entry.device)?, key_file: None, ..entry.clone() };
+    there.options.retain(|(option, _)| {
+        if TOKENS.contains(&option.as_str()) {
+            say!("{name}: {option}= is passed over: it is not built yet.");
+        }
+        option != "keyscript" && !TOKENS.contains(&option.as_str())
+    });
+    if let Some((_, header)) = there.options.iter_mut().find(|(option, _)| option == "header") {
+        *header = wait(header.as_ref())?.to_string_lossy().into_owned();
+    }
+    Ok(there)
+}
+
+fn by_file(args: &Args, file: &OsStr, there: &Entry, limit: Duration) -> Result<()> {
+    let key = KeyFile::reach(file, limit)?;
+    open_as(args, &Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() })
+}
+
+/// `open`, with the entry's options and those of this command.
+pub(super) fn open_as(args: &Args, entry: &Entry) -> Result<()> {
+    let mut given = args.handed_on(groups::ADMISSION);
+    given.extend(args.handed_on(&[
+        &shared::TRIES,
+        &shared::TIMEOUT,
+        &shared::MEMORY_BUDGET,
+        &shared::TIME_LIMIT,
+        &shared::VERBOSE,
+        &shared::DEBUG,
+        &shared::DEBUG_JSON,
+    ]));
+    given.push((&open::options::BACKEND, "kernel".into()));
+    let plain = Args::untyped(&open::COMMAND, given);
+    let opened = open::open(&crypttab::completed(&plain, entry)?);
+    opened.map_err(|failure| failure.placed(Some(Path::new(&entry.device))))
+}
+
+/// Options that name hardware which gives the key; somebody is asked instead.
+const TOKENS: &[&str] = &["tpm2-device", "fido2-device", "pkcs11-uri"];

@@ -1,0 +1,110 @@
+//! The GRUB that is installed: asked by its own program, and looked for where distributions put it.
+
+use super::{GRUB_ROOT, GRUB_VERSION};
+use crate::device::whole_file;
+use crate::door::Args;
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_boot::loader::grub::{Version, installed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What was found.
+pub(super) struct Installed {
+    pub(super) version: Version,
+    /// Where the version comes from: "--grub-version", "grub-install --version".
+    pub(super) from: String,
+    /// The image with its modules, as far as they can be seen.
+    pub(super) image: Option<(PathBuf, Vec<String>)>,
+    /// UUIDs that its configuration mounts, each with its file.
+    pub(super) mounts: Vec<(PathBuf, String)>,
+    /// Whether its installer knows LUKS2: some distributions taught it before its version says so.
+    pub(super) installs_luks2: bool,
+}
+
+impl Installed {
+    pub(super) fn find(args: &Args) -> Result<Self> {
+        let root = args.path(&GRUB_ROOT).unwrap_or(Path::new("/"));
+        let (version, from) = match args.text(&GRUB_VERSION) {
+            Some(text) => match Version::parse(text) {
+                Some(version) => (version, "--grub-version".to_owned()),
+                None => {
+                    let message = format!(
+                        "--grub-version {text}: 2.06, 2.12 and 2.14 are known, and versions between."
+                    );
+                    return Err(Failure::new(Exit::Parameters, message));
+                }
+            },
+            None => ask(root).ok_or_else(|| {
+                Failure::new(
+                    Exit::Parameters,
+                    "No installed GRUB was found; name the version with --grub-version.",
+                )
+            })?,
+        };
+        let named = args.given(&GRUB_VERSION);
+        let installs_luks2 = if named { version >= Version::V2_12 } else { installs_luks2(root) };
+        Ok(Self { version, from, image: image(root), mounts: mounts(root), installs_luks2 })
+    }
+}
+
+/// The package's version below a root, or what grub-install says of itself.
+fn ask(root: &Path) -> Option<(Version, String)> {
+    let status = whole_file::read_text(&root.join("var/lib/dpkg/status"), LARGEST).unwrap_or_default();
+    let packaged = ["grub-efi-amd64-bin", "grub-pc-bin", "grub-efi-arm64-bin", "grub2-common"]
+        .into_iter()
+        .find_map(|name| {
+            let start = status.find(&format!("Package: {name}\n"))?;
+            let entry = status[start..].split("\n\n").next()?;
+            entry.contains("\nStatus: install ok installed").then_some(())?;
+            let version = entry.lines().find_map(|line| line.strip_prefix("Version: "))?;
+            Some((Version::parse(version)?, format!("package {name} {version}")))
+        });
+    if packaged.is_some() || root != Path::new("/") {
+        return packaged;
+    }
+    ["grub-install", "grub2-install", "/usr/sbin/grub-install"].into_iter().find_map(|program| {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Some((Version::parse(&text)?, format!("{program} --version")))
+    })
+}
+
+/// The installer finds an opened volume by the start of its mapping's
+/// UUID, which stands in its programs.
+fn installs_luks2(root: &Path) -> bool {
+    let programs =
+        ["usr/sbin/grub-probe", "usr/bin/grub-probe", "usr/sbin/grub2-probe", "usr/bin/grub2-probe"];
+    let found = programs.iter().find_map(|program| whole_file::read(&root.join(program), LARGEST).ok());
+    found.is_some_and(|program| program.windows(LUKS2.len()).any(|part| part == LUKS2))
+}
+
+fn image(root: &Path) -> Option<(PathBuf, Vec<String>)> {
+    let mut places: Vec<PathBuf> = ["x86_64-efi/core.efi", "arm64-efi/core.efi", "i386-pc/core.img"]
+        .iter()
+        .flat_map(|name| ["boot/grub", "boot/grub2"].map(|directory| root.join(directory).join(name)))
+        .collect();
+    let vendors = fs::read_dir(root.join("boot/efi/EFI")).into_iter().flatten().flatten();
+    places.extend(vendors.flat_map(|dir| ["grubx64.efi", "grubaa64.efi"].map(|name| dir.path().join(name))));
+    places.into_iter().find_map(|path| {
+        let modules = installed::modules(&whole_file::read(&path, LARGEST).ok()?);
+        (!modules.is_empty()).then_some((path, modules))
+    })
+}
+
+fn mounts(root: &Path) -> Vec<(PathBuf, String)> {
+    let names = ["x86_64-efi/load.cfg", "i386-pc/load.cfg", "arm64-efi/load.cfg", "grub.cfg"];
+    let mut found = Vec::new();
+    for path in ["boot/grub", "boot/grub2"].iter().flat_map(|dir| names.map(|name| root.join(dir).join(name)))
+    {
+        let Ok(text) = whole_file::read_text(&path, LARGEST) else { continue };
+        found.extend(
+            installed::cryptomount_uuids(&text).into_iter().map(|uuid| (path.clone(), uuid.to_owned())),
+        );
+    }
+    found
+}
+
+/// Of what an installation holds of GRUB, and of dpkg's list of packages.
+const LARGEST: u64 = 64 << 20;
+const LUKS2: &[u8] = b"CRYPT-LUKS2-";

@@ -1,0 +1,117 @@
+//! Files that images are made of, and the image that comes out.
+
+use super::options::OUTPUT;
+use crate::device;
+use crate::device::whole_file;
+use crate::device::whole_file::BOOT_IMAGE;
+use crate::door::Args;
+use crate::door::size::human;
+use crate::make::output_file::Creation;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::say::paint::printable_lines;
+use keyway_volume::Storage;
+use keyway_volume::storage::Readers;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+/// What goes into an image: read through here, so that nobody may
+/// read the image who may not read all of it.
+pub(super) struct Ingredients(Readers);
+
+impl Ingredients {
+    /// Nothing yet.
+    pub(super) fn none() -> Self {
+        Self(Readers::Anybody)
+    }
+
+    /// The whole content of a file that goes in.
+    pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>> {
+        self.0 = self.0.and(device::readers(path));
+        read(path)
+    }
+
+    /// A key went in.
+    pub(super) fn hold_a_key(&mut self) {
+        self.0 = Readers::Owner;
+    }
+
+    /// Who may read what they make.
+    pub(super) fn readers(&self) -> Readers {
+        self.0
+    }
+}
+
+/// The whole content of a file that is only looked at.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    whole_file::read(path, BOOT_IMAGE).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => Failure::new(Exit::Device, format!("{}: {error}.", path.display())),
+        ErrorKind::PermissionDenied => {
+            Failure::new(Exit::Permission, format!("Cannot read {}: permission denied.", path.display()))
+        }
+        _ => Failure::new(Exit::Device, format!("Cannot read {}: {error}.", path.display())),
+    })
+}
+
+/// The time for images, so that the same input gives the same bytes
+/// (<https://reproducible-builds.org/specs/source-date-epoch/>).
+pub(super) fn source_date() -> Result<u32> {
+    let Some(text) = std::env::var_os("SOURCE_DATE_EPOCH") else { return Ok(0) };
+    let seconds = text.to_str().and_then(|text| text.parse().ok());
+    seconds.ok_or_else(|| {
+        let text = text.to_string_lossy();
+        Failure::new(Exit::Parameters, format!("SOURCE_DATE_EPOCH={text}: seconds since 1970 are needed."))
+    })
+}
+
+/// Where an image goes.
+pub(super) enum Output {
+    /// A file, and how many of its bytes are written already.
+    File(Creation, usize),
+    Standard,
+}
+
+impl Output {
+    /// From `--output`, before anything is read.
+    pub(super) fn open(args: &Args) -> Result<Self> {
+        match args.path(&OUTPUT) {
+            None => Err(Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.")),
+            Some(path) if path == Path::new("-") => Ok(Self::Standard),
+            Some(path) => Creation::start(args, path).map(|file| Self::File(file, 0)),
+        }
+    }
+
+    /// Writes the image's beginning before the rest of it is known. The file has no name yet, so
+    /// that nothing is there should the rest never come.
+    pub(super) fn ahead(&mut self, beginning: &[u8]) -> Result<()> {
+        let Self::File(file, written) = self else { return Ok(()) };
+        let stored = file.file().write_at(beginning, 0).and_then(|()| file.file().flush());
+        stored.map_err(|error| cannot_write(file, &error))?;
+        *written = beginning.len();
+        Ok(())
+    }
+
+    /// Writes the image, and then says what it is.
+    pub(super) fn write(self, image: &[u8], from: &Ingredients, facts: &str) -> Result<()> {
+        match self {
+            Self::Standard => {
+                let mut stdout = io::stdout().lock();
+                let written = stdout.write_all(image).and_then(|()| stdout.flush());
+                written.map_err(|error| {
+                    Failure::new(Exit::Parameters, format!("Cannot write to standard output: {error}."))
+                })
+            }
+            Self::File(file, written) => {
+                let rest = image.get(written..).unwrap_or_default();
+                file.file().write_at(rest, written as u64).map_err(|error| cannot_write(&file, &error))?;
+                let line = format!("{}: {}{facts}.\n", file.path().display(), human(image.len() as u64));
+                file.complete(from.readers())?;
+                output::print(&printable_lines(&line))
+            }
+        }
+    }
+}
+
+fn cannot_write(file: &Creation, error: &io::Error) -> Failure {
+    Failure::new(Exit::Device, format!("Cannot write {}: {error}.", file.path().display()))
+}

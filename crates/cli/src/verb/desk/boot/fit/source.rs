@@ -1,0 +1,173 @@
+//! `boot fit IMAGE.its`: the source and the files that it names.
+//!
+//! A source says which files' content goes into an image (`/incbin/`), and a source may
+//! come from anywhere. What it takes therefore has to be below its own folder, wherever
+//! names and links lead, or below a folder that the command line names; an ordinary
+//! file; and no more in all than a FIT image can hold.
+
+use super::{HASH, INCLUDE, LOAD, wrong};
+use crate::device::whole_file::BOOT_IMAGE;
+use crate::door::size::human;
+use crate::door::{Args, Opt};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::verb::desk::boot::files::Ingredients;
+use crate::verb::desk::boot::options::{DTB, KERNEL, RAMDISK};
+use keyway_boot::fit::{self, Layout};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The image of a source.
+pub(super) fn image(args: &Args, path: &Path, from: &mut Ingredients, layout: Layout) -> Result<Vec<u8>> {
+    let pieces: [&Opt; 5] = [&KERNEL, &RAMDISK, &DTB, &LOAD, &HASH];
+    if let Some(option) = pieces.into_iter().find(|option| args.given(option)) {
+        return Err(wrong(&format!(
+            "{} says all of it: --{} is not for sources",
+            path.display(),
+            option.long
+        )));
+    }
+    let source = String::from_utf8(from.read(path)?);
+    let source =
+        source.map_err(|_| Failure::new(Exit::Device, format!("{}: it is no text.", path.display())))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut allowed = Allowed::new(folder, &args.texts(&INCLUDE))?;
+    let mut include = |name: &str| {
+        let file = allowed.file(name)?;
+        let content =
+            from.read(&file).map_err(|failure| failure.message().trim_end_matches('.').to_owned())?;
+        allowed.count(content.len() as u64)?;
+        Ok(content)
+    };
+    fit::from_source(&source, &mut include, layout)
+        .map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))
+}
+
+/// The folders that a source may take files from.
+struct Allowed {
+    /// The source's own, by which names are looked up.
+    folder: PathBuf,
+    /// As the kernel knows them: without links.
+    folders: Vec<PathBuf>,
+    /// Bytes that were taken.
+    taken: u64,
+}
+
+impl Allowed {
+    fn new(folder: &Path, others: &[&str]) -> Result<Self> {
+        let known = |folder: &Path| {
+            let why = |why| Failure::new(Exit::Device, format!("{}: {why}.", folder.display()));
+            fs::canonicalize(folder).map_err(why)
+        };
+        let all = std::iter::once(folder).chain(others.iter().map(Path::new));
+        let folders = all.map(known).collect::<Result<_>>()?;
+        Ok(Self { folder: folder.to_owned(), folders, taken: 0 })
+    }
+
+    /// The file that the source means by `name`, without links. Where
+    /// there is no room for it, it is not read.
+    fn file(&self, name: &str) -> std::result::Result<PathBuf, String> {
+        let named = self.folder.join(name);
+        let file = fs::canonicalize(&named).map_err(|why| format!("{}: {why}", named.display()))?;
+        if !self.folders.iter().any(|folder| file.starts_with(folder)) {
+            return Err(format!(
+                "{} is not below the source's folder; --include DIR allows another",
+                named.display()
+            ));
+        }
+        match fs::metadata(&file) {
+            Ok(found) if found.is_file() => self.with(found.len()).map(|_| file),
+            _ => Err(format!("{} is no regular file", named.display())),
+        }
+    }
+
+    /// Counts what was read: files of the kernel's have no length before.
+    fn count(&mut self, length: u64) -> std::result::Result<(), String> {
+        self.taken = self.with(length)?;
+        Ok(())
+    }
+
+    /// The bytes that are taken with `length` more.
+    fn with(&self, length: u64) -> std::result::Result<u64, String> {
+        match self.taken.saturating_add(length) {
+            all if all > BOOT_IMAGE => {
+                Err(format!("the files that it takes are larger than {} in all", human(BOOT_IMAGE)))
+            }
+            all => Ok(all),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::typed;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a17_a_source_takes_what_is_beside_it() {
+        let scratch = std::env::temp_dir().join(format!("keyway-image-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let source = scratch.join("image.its");
+        let text = r#"/dts-v1/; / { images { a { type = "firmware"; data = /incbin/("part"); }; }; };"#;
+        fs::write(&source, text).unwrap();
+        fs::write(scratch.join("part"), "all that it takes").unwrap();
+        let made = |line: &str| {
+            let layout = Layout { time: 0, external: None };
+            image(&typed(line), &source, &mut Ingredients::none(), layout)
+        };
+        let image = made("keyway boot fit").unwrap();
+        assert!(image.windows(17).any(|bytes| bytes == b"all that it takes"));
+        let refused = made("keyway boot fit --kernel vmlinuz").unwrap_err();
+        let why = refused.message();
+        assert!(why.ends_with("image.its says all of it: --kernel is not for sources."), "{why}");
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn a17_files_of_a_source() {
+        let scratch = std::env::temp_dir().join(format!("keyway-source-{}", std::process::id()));
+        let (folder, other) = (scratch.join("source"), scratch.join("source-other"));
+        fs::create_dir_all(folder.join("below")).unwrap();
+        fs::create_dir_all(&other).unwrap();
+        fs::write(folder.join("below/file"), "x").unwrap();
+        fs::write(other.join("file"), "x").unwrap();
+        symlink("../source-other", folder.join("way")).unwrap();
+        symlink("below/file", folder.join("link")).unwrap();
+        let shown = other.display().to_string();
+        let allowed = Allowed::new(&folder, &[]).unwrap();
+        for name in ["below/file", "./below/../below/file", "link"] {
+            assert!(allowed.file(name).unwrap().ends_with("source/below/file"), "{name}");
+        }
+        for name in ["../source-other/file", "way/file", "/etc/passwd", &format!("{shown}/file")] {
+            let why = allowed.file(name).unwrap_err();
+            assert!(why.ends_with("is not below the source's folder; --include DIR allows another"), "{why}");
+        }
+        assert!(allowed.file("none").unwrap_err().contains("No such file"));
+        assert!(allowed.file("below").unwrap_err().ends_with("is no regular file"));
+        let allowed = Allowed::new(&folder, &[&shown]).unwrap();
+        assert!(allowed.file("way/file").is_ok() && allowed.file("/etc/passwd").is_err());
+        let allowed = Allowed::new(&folder, &["/dev"]).unwrap();
+        assert!(allowed.file("/dev/zero").unwrap_err().ends_with("is no regular file"));
+        assert!(Allowed::new(&folder, &["/none"]).is_err());
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn a17_there_is_a_ceiling() {
+        let scratch = std::env::temp_dir().join(format!("keyway-ceiling-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        for (name, length) in [("most", BOOT_IMAGE), ("more", BOOT_IMAGE + 1)] {
+            fs::File::create(scratch.join(name)).unwrap().set_len(length).unwrap();
+        }
+        let mut allowed = Allowed::new(&scratch, &[]).unwrap();
+        // Only what is read counts, and that once.
+        assert!(allowed.file("most").is_ok() && allowed.file("most").is_ok());
+        assert!(allowed.file("more").unwrap_err().contains("larger than"));
+        allowed.count(1).unwrap();
+        assert!(allowed.file("most").unwrap_err().contains("larger than"));
+        allowed.count(BOOT_IMAGE - 1).unwrap();
+        assert!(allowed.count(1).unwrap_err().contains("larger than"));
+        assert!(allowed.count(u64::MAX).unwrap_err().contains("larger than"));
+        fs::remove_dir_all(scratch).unwrap();
+    }
+}

@@ -1,0 +1,97 @@
+//! `boot`: the images that a machine boots from, and what a boot loader will do with a volume.
+//! One folder or file a verb, each with its options.
+
+mod check;
+mod files;
+mod fit;
+mod initramfs;
+mod options;
+mod script;
+mod uki;
+
+pub(super) use check::judge;
+
+use crate::door::{Args, Command, Example, Group, Operand, nearest};
+use crate::say::failure::{Exit, Failure, Result};
+
+/// `keyway boot`.
+pub(crate) static COMMAND: Command = Command {
+    name: "boot",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[
+        Operand { name: "VERB", required: true, help: "initramfs, fit, script, uki or check." },
+        Operand { name: "FILE...", required: false, help: "What the verb works on." },
+    ],
+    about: "Make initramfs, FIT, boot.scr, UKI; check what a loader will do.",
+    man: MAN,
+    options: &[options::ALL, initramfs::OPTIONS, fit::OPTIONS, script::OPTIONS, uki::OPTIONS, check::OPTIONS],
+    examples: EXAMPLES,
+    run,
+};
+
+/// What a verb does.
+type Run = fn(&Args) -> Result<()>;
+
+static VERBS: &[(&str, Run)] = &[
+    ("initramfs", initramfs::run),
+    ("fit", fit::run),
+    ("script", script::run),
+    ("uki", uki::run),
+    ("check", check::run),
+];
+
+/// The names of all verbs.
+#[cfg(test)]
+pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
+    VERBS.iter().map(|(name, _)| *name)
+}
+
+fn run(args: &Args) -> Result<()> {
+    let verb = args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).unwrap_or_default();
+    if let Some((_, run)) = VERBS.iter().find(|(name, _)| *name == verb) {
+        return run(args);
+    }
+    let names = VERBS.iter().map(|(name, _)| *name);
+    let hint = match nearest(&verb, names.clone()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("there are {}.", names.collect::<Vec<_>>().join(", ")),
+    };
+    Err(Failure::new(Exit::Parameters, format!("boot: unknown verb \"{verb}\"; {hint}")))
+}
+
+const MAN: &str = "keyway boot initramfs [IMAGE] makes an initramfs that unlocks a volume with keyway and then goes on as IMAGE would: of \
+     initramfs-tools, dracut, mkinitcpio, Buildroot, Yocto, whatever packs cpio archives by gzip, zstd, xz, lzma, lz4, bzip2 or not \
+     at all. IMAGE stays as it is, byte for byte; an archive behind it holds the static program, /init as a link to it, the \
+     /init that was there (as /keyway/original-init), and what to unlock. It holds no secret, unless --embed-key-file puts one \
+     in. Without IMAGE it makes a whole initramfs of modules from DIR. --header puts a detached header into the image.\n\n\
+     keyway boot fit makes a FIT image for U-Boot: of --kernel, --ramdisk and --dtb, or of an image source (keyway boot fit \
+     image.its), whose files are looked for beside it. Hashes are computed as the source asks, or by --hash.\n\n\
+     keyway boot script FILE makes a script for U-Boot (boot.scr) of a text; keyway boot script --list IMAGE shows the text.\n\n\
+     keyway boot uki makes a unified kernel image, which firmware starts by itself: systemd's stub with --kernel, --ramdisk and \
+     --cmdline as its sections. With it the firmware reads kernel and initramfs, and no boot loader has to open an encrypted /boot.\n\n\
+     The same input gives the same bytes. Times in images are SOURCE_DATE_EPOCH's, or 0. Images are not signed: mkimage -F -k signs FIT \
+     images, sbsign and ukify sign unified kernel images.\n\n\
+     keyway boot check VOLUME tells beforehand what GRUB will do with a volume at power-on: whether it finds it, and for each \
+     keyslot whether its passphrase opens it and in how many seconds, cannot, or is called invalid though it is right, each with the \
+     reason. The rules were read from GRUB's sources and are tried on GRUB's own grub-fstest; --json names them. The installed \
+     GRUB is found by itself: its version, the modules in its image and the cryptomount line of its configuration. Modules that must be \
+     embedded are named with the command for it. With --key-file, it is that passphrase that is judged: its keyslot, its length, and \
+     the letters that --keyboard moves. With --loader initramfs --image FILE it tells what modules and programs the header needs and \
+     the image lacks. The exit code is 0 when the volume (with --key-file: the passphrase) opens, else 1.";
+const EXAMPLES: &[Example] = &[
+    Example {
+        line: "keyway boot initramfs initrd.img -o initrd.keyway --volume UUID=...",
+        does: "Unlock in this initramfs before all else.",
+    },
+    Example {
+        line: "keyway boot initramfs -o initrd --modules / --volume /dev/sda2",
+        does: "Make one from the modules of this system.",
+    },
+    Example { line: "keyway boot fit image.its -o image.ub", does: "What mkimage -f does." },
+    Example {
+        line: "keyway boot check --grub-version 2.12 /dev/sda2",
+        does: "Which keyslots will GRUB open, and when?",
+    },
+    Example { line: "keyway boot script boot.scr.txt -o boot.scr", does: "What mkimage -T script does." },
+];

@@ -1,0 +1,158 @@
+//! What a run over storage was asked for, as the results file keeps it: a run that was stopped goes
+//! on with the same encryption, on the same bytes of the same target, with the same requests.
+
+use crate::door::Args;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::verb::desk::measure::bench::{files, options, run};
+use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_measure::Results;
+use keyway_measure::disk::{Encryption, Fio};
+use keyway_measure::suite::DEFAULT;
+use std::path::{self, Path, PathBuf};
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// One cipher, at each sector size.
+    pub(super) encryptions: Vec<Encryption>,
+    /// As the user named it.
+    pub(super) target: PathBuf,
+    /// The bytes that were filled; none before anything was measured.
+    pub(super) region: Option<u64>,
+}
+
+impl Asked {
+    /// By the command line.
+    ///
+    /// # Errors
+    /// There is no such encryption, or no TARGET.
+    pub(super) fn of(args: &Args) -> Result<Self> {
+        let encryptions = encryptions(args)?;
+        let [_, target] = args.operands() else {
+            let usage = "bench disk takes one TARGET: a directory, a file or a block device.";
+            return Err(Failure::new(Exit::Parameters, usage));
+        };
+        Ok(Self { encryptions, target: PathBuf::from(target), region: None })
+    }
+
+    /// By a results file, which must have been begun here and so.
+    ///
+    /// # Errors
+    /// The file's, and what is not as it was.
+    pub(super) fn resumed(args: &Args, path: &Path) -> Result<(Results, Self)> {
+        let results = files::read(path)?;
+        let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
+        if results.settings.suite != SUITE {
+            let shown = path.display();
+            return refuse(format!(
+                "this run was not over storage; \"keyway bench --resume {shown}\" goes on."
+            ));
+        }
+        run::begun_here(&results, path)?;
+        let Some(asked) = Self::from_filters(&results.settings.filters) else {
+            return refuse("its options are none of bench disk's: it cannot be gone on with.".to_owned());
+        };
+        let chosen = [&options::CIPHER, &options::KEY_SIZE, &options::SECTOR_SIZE];
+        if chosen.iter().any(|option| args.given(option)) && encryptions(args)? != asked.encryptions {
+            let options = asked.filters().join(" ");
+            return refuse(format!("the run began with other options ({options}); leave them out to go on."));
+        }
+        if let [_, target] = args.operands()
+            && absolute(Path::new(target)) != asked.target
+        {
+            let began = asked.target.display();
+            return refuse(format!("the run began on {began}; leave TARGET out to go on there."));
+        }
+        let there = results.versions.get("fio");
+        let here = there.and_then(|_| Fio::find()).map(|fio| fio.version);
+        if there != here.as_ref() {
+            let (there, here) = (there.map_or("none", |it| it), here.as_deref().unwrap_or("none"));
+            return refuse(format!("the run began with another fio ({there}); here it is {here}."));
+        }
+        Ok((results, asked))
+    }
+
+    /// As texts of the form "--name=value".
+    pub(super) fn filters(&self) -> Vec<String> {
+        let mut filters = Vec::new();
+        if let Some(it) = self.encryptions.first() {
+            filters.extend([format!("--cipher={}", it.spec), format!("--key-size={}", it.key_bits)]);
+        }
+        filters.extend(self.encryptions.iter().map(|it| format!("--sector-size={}", it.sector_size)));
+        filters.push(format!("--target={}", absolute(&self.target).display()));
+        filters.extend(self.region.map(|bytes| format!("--region={bytes}")));
+        filters
+    }
+
+    fn from_filters(filters: &[String]) -> Option<Self> {
+        let of = |wanted: &'static str| {
+            let parted = filters.iter().filter_map(|filter| filter.strip_prefix("--")?.split_once('='));
+            parted.filter(move |(name, _)| *name == wanted).map(|(_, value)| value)
+        };
+        let (spec, key_bits) = (of("cipher").next()?, of("key-size").next()?.parse().ok()?);
+        let encryption = |size: &str| {
+            Some(Encryption { spec: spec.to_owned(), key_bits, sector_size: size.parse().ok()? })
+        };
+        Some(Self {
+            encryptions: of("sector-size").map(encryption).collect::<Option<Vec<_>>>()?,
+            target: PathBuf::from(of("target").next()?),
+            region: of("region").next().map(str::parse).transpose().ok()?,
+        })
+    }
+}
+
+/// The name of runs over storage.
+pub(super) const SUITE: &str = "disk";
+
+fn absolute(path: &Path) -> PathBuf {
+    path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What is encrypted with: one cipher, at each sector size that it takes.
+fn encryptions(args: &Args) -> Result<Vec<Encryption>> {
+    let spec = args.text(&options::CIPHER).unwrap_or(DEFAULT.0);
+    let wrong =
+        |error: keyway_crypto::Error| Failure::new(Exit::Parameters, format!("Cipher {spec}: {error}."));
+    let parsed = CipherSpec::parse(spec).map_err(wrong)?;
+    let key_bits = match args.number32(&options::KEY_SIZE) {
+        Some(bits) => bits,
+        None if spec == DEFAULT.0 => DEFAULT.1,
+        None => 256,
+    };
+    parsed.check_key_bits(key_bits as usize).map_err(wrong)?;
+    let asked: Vec<u32> =
+        args.texts(&options::SECTOR_SIZE).iter().filter_map(|text| text.parse().ok()).collect();
+    let sizes = if asked.is_empty() { vec![512, 4096] } else { asked.clone() };
+    let mut all = Vec::new();
+    for sector_size in sizes {
+        match SectorSize::new(sector_size).and_then(|size| parsed.check_sector_size(size)) {
+            Ok(()) => all.push(Encryption { spec: spec.to_owned(), key_bits, sector_size }),
+            // Of the usual ones those that the cipher takes.
+            Err(_) if asked.is_empty() => {}
+            Err(error) => return Err(wrong(error)),
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_comes_back() {
+        let encryption =
+            |sector_size| Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size };
+        for region in [None, Some(12 << 20)] {
+            let asked = Asked {
+                encryptions: vec![encryption(512), encryption(4096)],
+                target: "/mnt/a=b".into(),
+                region,
+            };
+            assert_eq!(Asked::from_filters(&asked.filters()), Some(asked));
+        }
+        for wrong in ["--cipher=aes", "--suite=quick", "--region=much"] {
+            assert_eq!(Asked::from_filters(&[wrong.to_owned()]), None);
+        }
+    }
+}

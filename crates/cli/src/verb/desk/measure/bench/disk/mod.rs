@@ -1,0 +1,290 @@
+//! `bench disk TARGET`: storage plain and encrypted, in turn, in one run.
+//!
+//! `asked` is what the options ask for, or what a run that goes on was asked for; `target` says
+//! what TARGET is and refuses what must not be written over, `kernel` makes dm-crypt's mappings,
+//! `paths` lists the ways to the storage. Whatever is made here goes by itself when this process
+//! ends, however it ends: the scratch file has no name, the loop device and the mappings are
+//! removed by the kernel when nobody has them open.
+#![allow(clippy::result_large_err, reason = "what keeps a path from being measured is passed up once a path")]
+
+mod asked;
+mod kernel;
+mod paths;
+mod target;
+
+use super::live::Live;
+use super::options;
+use super::outputs::{Outputs, cannot_write};
+use crate::door::{Args, shared};
+use crate::process::interrupt;
+use crate::say::failure::{Exit, Failure, Result};
+use asked::Asked;
+use keyway_measure::clock::{Clock, Machine as MachineClock};
+use keyway_measure::disk::{self, Engine, Fio, Scratch, Turns, fill, turns, workload};
+use keyway_measure::results::{By, Growing, SCHEMA, Settings};
+use keyway_measure::rounds::Watcher;
+use keyway_measure::{Results, machine, prepare, report, rounds};
+use paths::Paths;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use target::Target;
+
+/// `keyway bench disk TARGET`.
+pub(super) fn run(args: &Args) -> Result<()> {
+    let clock = MachineClock::start();
+    let resumed = args.path(&options::RESUME);
+    let (results, asked) = match resumed {
+        Some(path) => Asked::resumed(args, path)?,
+        None => {
+            let asked = Asked::of(args)?;
+            (begun(args, &clock, &asked), asked)
+        }
+    };
+    let mut target = Target::of(&asked.target)?;
+    let region = target.region(asked.region)?;
+    let time = results.settings.time_seconds.unwrap_or(TIME);
+    let outputs = Outputs::open(args, |all| all.iter().map(report::terminal).collect())?;
+    let path = resumed.or_else(|| args.path(&options::SAVE));
+    let file = match path {
+        Some(path) => {
+            let file = Growing::create(path, &results, resumed.is_some() || args.given(&shared::FORCE));
+            Some(file.map_err(|error| cannot_write(path, &error))?)
+        }
+        None => None,
+    };
+    target.confirm(args)?;
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked_to = Arc::clone(&stop);
+    let stopping = interrupt::stop_by(move |_| asked_to.store(true, Ordering::Relaxed));
+    let mut live = Live::new(args, results, file, Arc::clone(&stop));
+    let whole = Whole { clock: &clock, time, stop: &stop, asked: &asked };
+    let measured = whole.measure(&mut target, region, &mut live);
+    live.finish();
+    drop(stopping);
+    let listed = measured.map_err(|error| target.failed(&error))?;
+
+    let mut results = live.results;
+    results.rows.sort_by_cached_key(|row| listed.iter().position(|id| *id == row.id));
+    let all = listed.len();
+    let all_there = listed.iter().all(|id| results.row(id).is_some());
+    results.complete = !stop.load(Ordering::Relaxed) && all > 0 && all_there;
+    if let (Some(file), Some(path)) = (&mut live.file, path) {
+        let written = live.error.take().map_or_else(|| file.rewrite(&results), Err);
+        written.map_err(|error| cannot_write(path, &error))?;
+    }
+    let (complete, done) = (results.complete, results.rows.len());
+    outputs.write(&[results])?;
+    if complete { Ok(()) } else { Err(stopped(path, done, all)) }
+}
+
+fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
+    let hint = path.map_or_else(
+        || "with --save it could be gone on with.".to_owned(),
+        |path| format!("\"keyway bench disk --resume {}\" goes on.", path.display()),
+    );
+    let what = match (done, all) {
+        (0, _) => "before anything was measured".to_owned(),
+        (done, 0) => format!("with the {done} cases that there were"),
+        (done, all) => format!("with {done} of {all} cases"),
+    };
+    Failure::new(Exit::Parameters, format!("Stopped {what}; {hint}"))
+}
+
+/// The run between its preparations and its reports.
+struct Whole<'a> {
+    clock: &'a MachineClock,
+    time: f64,
+    stop: &'a AtomicBool,
+    asked: &'a Asked,
+}
+
+impl Whole<'_> {
+    /// The names of all rows that there should be, in their order; none
+    /// when it was stopped before that was known.
+    fn measure(&self, target: &mut Target, region: u64, live: &mut Live) -> io::Result<Vec<String>> {
+        let scratch = target.scratch(region)?;
+        let resumed = self.asked.region.is_some();
+        // A run that goes on needs all the bytes that it began with.
+        let seconds = if resumed { f64::INFINITY } else { self.time * FILL_PART };
+        let mut progress = |bytes: u64| {
+            let part = FILL_PART * bytes as f64 / region as f64;
+            live.progress(part, "filling with random data");
+        };
+        let below = scratch.storage();
+        let filled = fill::fill(&*below, region, seconds, self.clock, self.stop, &mut progress);
+        let filled = match filled {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Vec::new()),
+            other => other?,
+        };
+        let _ = scratch.drop_caches();
+        let asked = Asked { region: Some(filled.bytes), ..self.asked.clone() };
+        live.results.settings.filters = asked.filters();
+        live.rewrite();
+
+        let began = if resumed { self.clock.now() } else { Duration::ZERO };
+        let deadline = began + Duration::from_secs_f64(self.time);
+        let workloads = workload::all();
+        let fio = Fio::find().filter(|_| !resumed || live.results.versions.contains_key("fio"));
+        let (paths, fio) = self.paths(&scratch, target, filled.bytes, fio, deadline)?;
+        if let Some((fio, _)) = &fio {
+            live.results.versions.insert("fio".into(), fio.version.clone());
+        }
+        for warning in &paths.warnings {
+            live.warn(warning.clone());
+        }
+        live.rewrite();
+        let ciphers = self.ciphers(&paths, live);
+        let turns = Turns {
+            paths: &paths.all,
+            scratch: &scratch,
+            region: filled.bytes,
+            region_because: because(target, region, filled.bytes),
+            keeps_data: paths.keeps_data,
+            fill_speed: filled.speed,
+            fio: fio.as_ref().map(|(fio, _)| fio),
+            fio_start: fio.as_ref().map_or(0.0, |(_, start)| *start),
+            cpus: live.results.machine.cpus,
+            clock: self.clock,
+            began,
+            deadline,
+            stop: self.stop,
+        };
+        let settings = live.results.settings.clone();
+        let before = live.results.rows.clone();
+        turns.run(&workloads, &settings, before, live);
+        let of_workload = |workload| paths.all.iter().map(move |path| path.case(workload).id());
+        Ok(ciphers.into_iter().chain(workloads.iter().flat_map(of_workload)).collect())
+    }
+
+    /// The ways to the storage; and fio, where it makes requests, with the seconds that it takes to
+    /// start. Where those would be most of the time it makes none.
+    fn paths(
+        &self,
+        scratch: &Scratch,
+        target: &mut Target,
+        region: u64,
+        fio: Option<Fio>,
+        deadline: Duration,
+    ) -> io::Result<(Paths, Option<(Fio, f64)>)> {
+        let encryptions = &self.asked.encryptions;
+        let paths = Paths::over(scratch, target, region, encryptions, fio.is_some())?;
+        let node = paths.all.iter().find_map(|path| match &path.engine {
+            Engine::Fio(node) => Some(node.clone()),
+            Engine::BuiltIn => None,
+        });
+        let (Some(fio), Some(node)) = (fio, node) else { return Ok((paths, None)) };
+        let why = match fio.start_up(&node, self.clock, self.stop) {
+            Ok(start) => {
+                let left = deadline.saturating_sub(self.clock.now()).as_secs_f64();
+                let least = turns::least_seconds(&paths.all, &workload::all(), region, start);
+                if self.asked.region.is_some() || least <= left * MOST_STARTING {
+                    return Ok((paths, Some((fio, start))));
+                }
+                format!(
+                    "it takes {start:.2} s to start, and one sample of everything {least:.0} s of the {left:.0} s that \
+                     there are"
+                )
+            }
+            Err(error) => error.to_string(),
+        };
+        // Mappings have names: the old ones go first.
+        drop(paths);
+        let mut paths = Paths::over(scratch, target, region, encryptions, false)?;
+        paths.warnings.push(format!("fio was left out, the built-in engine made all requests: {why}."));
+        Ok((paths, None))
+    }
+
+    /// The cipher alone, in memory: what the model needs, of dm-crypt the kernel's own. The names
+    /// of these rows; those that there are already are not measured again.
+    fn ciphers(&self, paths: &Paths, live: &mut Live) -> Vec<String> {
+        let mut cases = disk::ciphers(&self.asked.encryptions);
+        if paths.all.iter().any(|path| path.by == By::DmCrypt && path.access.is_ok()) {
+            match disk::drivers(&self.asked.encryptions) {
+                Ok(drivers) => cases.extend(drivers),
+                Err(why) => live.warn(format!(
+                    "the kernel's cipher could not be measured, so that dm-crypt is held against Keyway's: {why}"
+                )),
+            }
+        }
+        let all = cases.iter().map(|it| it.case.id()).collect();
+        cases.retain(|it| live.results.row(&it.case.id()).is_none());
+        let time = (self.time * CIPHER_PART).max(0.5);
+        let settings = rounds::settings(Some(time), cases.len(), self.clock.cost().as_secs_f64());
+        // The model needs a median. Where looking at the output takes long,
+        // more than that would take the disk's time.
+        let settings = Settings { least_samples: LEAST_OF_CIPHER, ..settings };
+        let mut quiet = Quiet(live, FILL_PART);
+        rounds::run(&cases, &settings, self.clock, &prepare, &mut quiet);
+        all
+    }
+}
+
+/// Passes rows on; the whole run's progress is another's.
+struct Quiet<'a>(&'a mut Live, f64);
+
+impl Watcher for Quiet<'_> {
+    fn row(&mut self, row: &keyway_measure::Row) {
+        self.0.row(row);
+    }
+
+    fn progress(&mut self, part: f64, case: &str) {
+        self.0.progress(self.1 + part * CIPHER_PART, case);
+    }
+
+    fn stopped(&self) -> bool {
+        self.0.stopped()
+    }
+}
+
+/// Why larger sizes have no figures.
+fn because(target: &Target, region: u64, filled: u64) -> String {
+    let mib = filled >> 20;
+    match filled < region {
+        true => format!("filling more than {mib} MiB would have taken too much of --time"),
+        false => format!("{} has room for {mib} MiB", target.name()),
+    }
+}
+
+fn begun(args: &Args, clock: &MachineClock, asked: &Asked) -> Results {
+    let mut here = machine::look(Path::new("/"));
+    if let Some(name) = args.text(&options::NAME) {
+        name.clone_into(&mut here.name);
+    }
+    let time = args.number(&options::TIME).filter(|seconds| *seconds > 0).map_or(TIME, |time| time as f64);
+    let settings = Settings {
+        suite: asked::SUITE.into(),
+        filters: asked.filters(),
+        time_seconds: Some(time),
+        precision: 0.01,
+        least_samples: 1,
+        most_samples: 101,
+        sample_seconds: 0.0,
+        clock_seconds: clock.cost().as_secs_f64(),
+    };
+    Results {
+        schema: SCHEMA.to_owned(),
+        started: clock.date(),
+        versions: BTreeMap::from([("keyway".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
+        warnings: machine::warnings(&here),
+        machine: here,
+        settings,
+        rows: Vec::new(),
+        complete: false,
+    }
+}
+
+/// Seconds of a run, when --time does not say.
+const TIME: f64 = 300.0;
+/// The part of them in which the target is filled, at most.
+const FILL_PART: f64 = 0.15;
+/// The part in which the cipher is measured in memory.
+const CIPHER_PART: f64 = 0.03;
+/// Fewest samples of it.
+const LEAST_OF_CIPHER: u32 = 3;
+/// Of what is left one sample of everything by fio may take this part.
+const MOST_STARTING: f64 = 0.7;

@@ -1,0 +1,224 @@
+//! What TARGET is, and whether it may be written over.
+
+use crate::device::content;
+use crate::door::Args;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{explain, question};
+use keyway_measure::disk::{Scratch, scratch};
+use keyway_volume::Storage;
+use keyway_volume::in_use::{Access, InUse};
+use keyway_volume::storage::File;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A target that may be used.
+pub(super) struct Target {
+    path: PathBuf,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A scratch file without a name is made in it.
+    Directory,
+    /// It is made, and loses its name at once.
+    NewFile,
+    /// What it holds is lost.
+    File(Claimed),
+    /// What it holds is lost.
+    Device(Claimed),
+}
+
+/// A file or device that nobody else uses as long as the run lasts.
+struct Claimed {
+    file: File,
+    mark: InUse,
+}
+
+impl Claimed {
+    fn of(file: File, path: &Path) -> Result<Self> {
+        let mark = InUse::acquire(&file, Access::Write, false);
+        Ok(Self { mark: mark.map_err(|e| explain::on_device(path, &e))?, file })
+    }
+
+    /// The same file once more, whatever has its name by now.
+    fn again(&self) -> io::Result<File> {
+        let link = format!("/proc/self/fd/{}", self.file.as_file().as_raw_fd());
+        File::from_file(fs::File::options().read(true).write(true).open(link)?, self.file.path())
+    }
+}
+
+impl Target {
+    /// The target of that name.
+    ///
+    /// # Errors
+    /// It cannot be used, or must not be.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let path = path.to_owned();
+        let kind = match fs::metadata(&path) {
+            Ok(found) => Self::existing(&path, &found)?,
+            Err(error) if error.kind() == ErrorKind::NotFound && Self::may_be_made(&path) => Kind::NewFile,
+            Err(error) => return Err(cannot_use(&path, &error)),
+        };
+        Ok(Self { path, kind })
+    }
+
+    /// A name in a directory that is there; not below `/dev`, where it is a device's name mistyped.
+    fn may_be_made(path: &Path) -> bool {
+        !path.starts_with("/dev") && directory_of(path).is_dir()
+    }
+
+    fn existing(path: &Path, found: &Metadata) -> Result<Kind> {
+        let kind = found.file_type();
+        if kind.is_dir() {
+            return Ok(Kind::Directory);
+        }
+        if !kind.is_file() && !kind.is_block_device() {
+            let why = "a directory, a regular file or a block device is needed";
+            return Err(Failure::new(Exit::Device, format!("{}: {why}.", path.display())));
+        }
+        let file = File::open_rw(path).map_err(|error| cannot_use(path, &error))?;
+        if file.is_read_only() {
+            return Err(cannot_use(path, &ErrorKind::PermissionDenied.into()));
+        }
+        let claimed = Claimed::of(file, path)?;
+        refuse_known(&claimed.file, path)?;
+        let kind = if kind.is_block_device() { Kind::Device } else { Kind::File };
+        Ok(kind(claimed))
+    }
+
+    /// As the user named it.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// How many bytes of it are used: as many as a run had that goes on.
+    ///
+    /// # Errors
+    /// It is too small.
+    pub(super) fn region(&self, began_with: Option<u64>) -> Result<u64> {
+        let has = match &self.kind {
+            Kind::Directory => scratch::room(&self.path),
+            Kind::NewFile => scratch::room(&directory_of(&self.path)),
+            Kind::File(claimed) | Kind::Device(claimed) => Ok(claimed.file.len()),
+        };
+        let has = has.map_err(|error| cannot_use(&self.path, &error))?;
+        let region =
+            scratch::region(has, began_with).filter(|region| began_with.is_none_or(|all| *region == all));
+        region.ok_or_else(|| {
+            let (path, mib) = (self.path.display(), has >> 20);
+            let what = match &self.kind {
+                Kind::Directory | Kind::NewFile => "has room for",
+                Kind::File(..) | Kind::Device(..) => "has",
+            };
+            let message = match began_with {
+                Some(all) => format!("{path} {what} {mib} MiB; the run began with {}.", all >> 20),
+                None => format!("{path} {what} {mib} MiB; 10 are needed, and 2000 for all sizes."),
+            };
+            Failure::new(Exit::Device, message)
+        })
+    }
+
+    /// Asks before anything is lost. Without a terminal only --batch-mode is a yes: who names the
+    /// wrong device in a script shall not lose it.
+    pub(super) fn confirm(&self, args: &Args) -> Result<()> {
+        let (Kind::File(..) | Kind::Device(..)) = self.kind else { return Ok(()) };
+        let path = self.path.display();
+        if !args.batch_mode() && !rustix::termios::isatty(rustix::stdio::stdin()) {
+            let message = format!("{path} would be written over; --batch-mode says that this is meant.");
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let warning = format!("This will overwrite data on {path} irrevocably.");
+        question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
+    }
+
+    /// The storage that is measured.
+    pub(super) fn scratch(&self, region: u64) -> io::Result<Scratch> {
+        match &self.kind {
+            Kind::Directory => Scratch::in_directory(&self.path, region),
+            Kind::NewFile => Scratch::of_new(scratch::unlinked(&self.path)?, &self.path, region),
+            Kind::File(claimed) | Kind::Device(claimed) => Scratch::of(claimed.again()?),
+        }
+    }
+
+    /// The block device; `None` when it is a file.
+    pub(super) fn device(&self) -> Option<&Path> {
+        matches!(self.kind, Kind::Device(..)).then_some(self.path.as_path())
+    }
+
+    /// Leaves a block device to the kernel, which claims it for its mappings.
+    pub(super) fn release(&mut self) {
+        if let Kind::Device(claimed) = &mut self.kind {
+            claimed.mark.leave_to_the_kernel();
+        }
+    }
+
+    /// Takes it back when there are no mappings.
+    ///
+    /// # Errors
+    /// Somebody else was faster; nothing more may be written to it.
+    pub(super) fn hold(&mut self) -> io::Result<()> {
+        if let Kind::Device(claimed) = &mut self.kind {
+            claimed.mark = InUse::default();
+            let mark = InUse::acquire(&claimed.file, Access::Write, false);
+            claimed.mark =
+                mark.map_err(|error| io::Error::new(ErrorKind::ResourceBusy, error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Why nothing could be measured.
+    pub(super) fn failed(&self, error: &io::Error) -> Failure {
+        cannot_use(&self.path, error)
+    }
+}
+
+/// What somebody may still want is not written over.
+fn refuse_known(file: &File, path: &Path) -> Result<()> {
+    let known = content::warnings(file, path)?;
+    known.first().map_or(Ok(()), |warning| {
+        let (what, name) = (warning.trim_start_matches("WARNING: "), path.display());
+        let way_out = format!("Nothing was written; \"wipefs -a {name}\" if nobody needs it any more.");
+        Err(Failure::new(Exit::Device, format!("{what} {way_out}")))
+    })
+}
+
+fn cannot_use(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    match error.kind() {
+        ErrorKind::NotFound => Failure::new(
+            Exit::Device,
+            format!("{path} does not exist: name a directory, a file or a block device."),
+        ),
+        ErrorKind::PermissionDenied => Failure::new(
+            Exit::Permission,
+            format!("Cannot write to {path}: permission denied, or it is write-protected."),
+        ),
+        ErrorKind::ReadOnlyFilesystem => {
+            Failure::new(Exit::Device, format!("Cannot write to {path}: the file system is read-only."))
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Failure::new(Exit::Device, format!("{path} became full while it was being filled: {error}."))
+        }
+        _ => Failure::new(Exit::Device, format!("{path} cannot be measured: {error}.")),
+    }
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// What the kernel calls a block device's driver: "brd", "loop" …; "block device" for hardware.
+pub(super) fn medium(device: &Path) -> String {
+    let number = fs::metadata(device).map(|found| found.rdev()).unwrap_or(0);
+    let name = keyway_attach::dm::DeviceNumber::from_dev(number).kernel_name().unwrap_or_default();
+    let drivers =
+        [("ram", "brd"), ("nullb", "null_blk"), ("loop", "loop"), ("zram", "zram"), ("dm-", "device-mapper")];
+    let known = drivers.iter().find(|(prefix, _)| name.starts_with(prefix));
+    known.map_or("block device", |(_, driver)| driver).to_owned()
+}

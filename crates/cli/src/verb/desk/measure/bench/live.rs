@@ -1,0 +1,116 @@
+//! A run as it goes: rows into the results file, progress on the
+//! terminal, and whether somebody wants it to stop.
+
+use crate::door::Args;
+use keyway_measure::results::{Growing, Machine};
+use keyway_measure::rounds::Watcher;
+use keyway_measure::{Results, Row, machine};
+use std::io::{IsTerminal, Write, stderr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Watches a run and keeps its results.
+pub(super) struct Live {
+    pub(super) results: Results,
+    /// The file that grows, and the first error that it had.
+    pub(super) file: Option<Growing>,
+    pub(super) error: Option<std::io::Error>,
+    stop: Arc<AtomicBool>,
+    line: Option<Line>,
+}
+
+/// The line that is redrawn.
+struct Line {
+    start: Instant,
+    drawn: Instant,
+}
+
+impl Live {
+    /// Watches until `stop` is set.
+    pub(super) fn new(args: &Args, results: Results, file: Option<Growing>, stop: Arc<AtomicBool>) -> Self {
+        let shown = !args.batch_mode() && stderr().is_terminal();
+        let now = Instant::now();
+        let line = shown.then_some(Line { start: now, drawn: now });
+        Self { results, file, error: None, stop, line }
+    }
+
+    /// Leaves the terminal clean.
+    pub(super) fn finish(&mut self) {
+        if self.line.take().is_some() {
+            let _ = stderr().write_all(b"\r\x1b[K");
+        }
+    }
+
+    /// Writes the file anew: what stands before its rows is known better now.
+    pub(super) fn rewrite(&mut self) {
+        let written = self.file.as_mut().map_or(Ok(()), |file| file.rewrite(&self.results));
+        self.note(written);
+    }
+
+    /// Says it once, however often a run goes on.
+    pub(super) fn warn(&mut self, warning: String) {
+        if !self.results.warnings.contains(&warning) {
+            self.results.warnings.push(warning);
+        }
+    }
+
+    /// There is no point in measuring what cannot be kept.
+    fn note(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.error.get_or_insert(error);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn look_at_the_clock_rate(machine: &mut Machine) {
+        machine.frequency = machine::widest(machine.frequency, machine::frequency(Path::new("/")));
+    }
+}
+
+impl Watcher for Live {
+    fn row(&mut self, row: &Row) {
+        Self::look_at_the_clock_rate(&mut self.results.machine);
+        self.results.rows.push(row.clone());
+        let written = self.file.as_mut().map_or(Ok(()), |file| file.append(row, &self.results));
+        self.note(written);
+    }
+
+    fn progress(&mut self, part: f64, case: &str) {
+        let Some(line) = &mut self.line else { return };
+        if line.drawn.elapsed() < EVERY {
+            return;
+        }
+        line.drawn = Instant::now();
+        let left = line.start.elapsed().as_secs_f64() * (1.0 - part) / part.max(1e-6);
+        let case: String = case.chars().take(46).collect();
+        let text = format!("\r\x1b[K{:5.1} %  {} left  {case}", 100.0 * part, minutes(left));
+        let _ = stderr().write_all(text.as_bytes());
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// "01m12s", and hours before that from 90 minutes on.
+fn minutes(seconds: f64) -> String {
+    let seconds = seconds as u64;
+    match seconds < 90 * 60 {
+        true => format!("{:02}m{:02}s", seconds / 60, seconds % 60),
+        false => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+const EVERY: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!((minutes(72.9), minutes(5400.0)), ("01m12s".into(), "1h30m".into()));
+    }
+}

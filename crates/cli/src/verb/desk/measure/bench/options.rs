@@ -1,0 +1,139 @@
+//! The options of `bench`.
+
+use crate::door::{Kind, Opt, shared};
+
+const fn text(long: &'static str, value: &'static str, help: &'static str, man: &'static str) -> Opt {
+    Opt { long, short: None, value, kind: Kind::Text, help, man }
+}
+
+const fn file(long: &'static str, help: &'static str, man: &'static str) -> Opt {
+    Opt { long, short: None, value: "FILE", kind: Kind::Path, help, man }
+}
+
+pub(super) static SUITE: Opt = text("suite", "NAME", "quick, default, article or all.", "");
+pub(super) static CIPHER: Opt = Opt {
+    long: "cipher",
+    short: Some('c'),
+    value: "SPEC",
+    kind: Kind::Text,
+    help: "Only these: a spec, or a pattern with * and ?.",
+    man: "May be given several times. With --suite it chooses from the suite, otherwise from everything there is. A pattern takes essiv \
+          with sha256 for all hashes, unless it says \"essiv:\".",
+};
+pub(super) static KEY_SIZE: Opt = Opt {
+    long: "key-size",
+    short: Some('s'),
+    value: "BITS",
+    kind: Kind::Number(u32::MAX as u64),
+    help: "Only these sizes of the volume key.",
+    man: "May be given several times. A size that a cipher does not take is a row with the reason.",
+};
+pub(super) static SECTOR_SIZE: Opt = Opt {
+    long: "sector-size",
+    short: None,
+    value: "BYTES",
+    kind: Kind::Number(4096),
+    help: "Only these sectors (512 and 4096).",
+    man: "May be given several times.",
+};
+pub(super) static MESSAGE: Opt = Opt {
+    long: "message",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Bytes that one call is given (a sector).",
+    man: "A whole number of sectors, at most 16 MiB. May be given several times.",
+};
+pub(super) static DIRECTION: Opt = Opt {
+    long: "direction",
+    short: None,
+    value: "WAY",
+    kind: Kind::Choice(&["encrypt", "decrypt"]),
+    help: "Only one way: encrypt or decrypt.",
+    man: "",
+};
+pub(super) static THREADS: Opt =
+    text("threads", "N", "Threads at once: numbers, or all (1,all).", "Parted by commas.");
+pub(super) static HASH: Opt = Opt {
+    long: "hash",
+    short: Some('h'),
+    value: "NAME",
+    kind: Kind::Text,
+    help: "PBKDF2 with this hash only.",
+    man: "May be given several times.",
+};
+pub(super) static PBKDF: Opt =
+    text("pbkdf", "NAME", "Only argon2id, argon2i or pbkdf2.", "May be given several times.");
+pub(super) static ITER_TIME: Opt = Opt {
+    long: "iter-time",
+    short: Some('i'),
+    value: "MS",
+    kind: Kind::Number(3_600_000),
+    help: "Also find the costs that take so long.",
+    man: "Iterations of PBKDF2 or passes of Argon2 that take this many milliseconds here, as luksFormat would choose them.",
+};
+pub(super) static COMPARE: Opt = text(
+    "compare",
+    "WHO",
+    "Others too: kernel, openssl, cryptsetup.",
+    "Parted by commas. Who is not there has rows that say what is missing.",
+);
+pub(super) static TIME: Opt = Opt {
+    long: "time",
+    short: None,
+    value: "SECONDS",
+    kind: Kind::Number(10_000_000),
+    help: "About how long the run may take.",
+    man: "Shared among the cases; short times mean short samples and wide intervals. A derivation that takes longer than its share is \
+          still repeated six times. Without it a case takes at most half a second.",
+};
+pub(super) static SAVE: Opt =
+    file("save", "Keep the results: raw samples as JSON.", "The file grows as rows come.");
+pub(super) static RESUME: Opt =
+    file("resume", "Go on with a run that was stopped.", "Cases that have their rows are left alone.");
+pub(super) static CSV: Opt = file("csv", "Write a row a line; - is standard output.", "");
+pub(super) static MARKDOWN: Opt = file("markdown", "Write tables for a README; - likewise.", "");
+pub(super) static HTML: Opt =
+    file("html", "Write one page with charts; - likewise.", "It holds everything and loads nothing.");
+pub(super) static JSON_LINES: Opt = file(
+    "json-lines",
+    "Write an object a line; - likewise.",
+    "One schema for many machines: docs/METHOD.md.",
+);
+pub(super) static NAME: Opt = text("name", "NAME", "What the machine is called (its hostname).", "");
+pub(super) static THRESHOLD: Opt = Opt {
+    long: "threshold",
+    short: None,
+    value: "PERCENT",
+    kind: Kind::Number(100),
+    help: "diff: leave smaller changes alone (0).",
+    man: "",
+};
+
+/// In the order of help.
+pub(super) static ALL: &[&Opt] = &[
+    &SUITE,
+    &CIPHER,
+    &KEY_SIZE,
+    &SECTOR_SIZE,
+    &MESSAGE,
+    &DIRECTION,
+    &THREADS,
+    &HASH,
+    &PBKDF,
+    &shared::PBKDF_MEMORY,
+    &shared::PBKDF_PARALLEL,
+    &ITER_TIME,
+    &COMPARE,
+    &TIME,
+    &SAVE,
+    &RESUME,
+    &shared::JSON,
+    &JSON_LINES,
+    &CSV,
+    &MARKDOWN,
+    &HTML,
+    &shared::FORCE,
+    &NAME,
+    &THRESHOLD,
+];

@@ -1,0 +1,87 @@
+//! Reports, to files or standard output. Files are made before anything is measured: a name
+//! that cannot be written shall not cost an hour.
+
+use super::options;
+use crate::door::{Args, Opt, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use keyway_measure::Results;
+use keyway_measure::report;
+use keyway_volume::storage::{Place, Planted};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Makes a report of one run or several.
+type Report = fn(&[Results]) -> String;
+
+/// The reports that were asked for.
+pub(super) struct Outputs {
+    files: Vec<(PathBuf, File, Report)>,
+    /// What standard output gets.
+    shown: Report,
+}
+
+impl Outputs {
+    /// Makes the files. Standard output gets `table`, unless the options give it something else.
+    pub(super) fn open(args: &Args, table: Report) -> Result<Self> {
+        let asked: [(&'static Opt, Report); 4] = [
+            (&options::JSON_LINES, report::json_lines),
+            (&options::CSV, report::csv),
+            (&options::HTML, report::html),
+            (&options::MARKDOWN, |all| all.iter().map(report::markdown).collect()),
+        ];
+        let mut shown = args.given(&shared::JSON).then_some(json as Report);
+        let mut files = Vec::new();
+        for (option, report) in asked {
+            let Some(path) = args.path(option) else { continue };
+            if path != Path::new("-") {
+                files.push((path.to_owned(), create(args, path)?, report));
+            } else if shown.replace(report).is_some() {
+                let why = "Standard output can take one report: give the others a file.";
+                return Err(Failure::new(Exit::Parameters, why));
+            }
+        }
+        Ok(Self { files, shown: shown.unwrap_or(table) })
+    }
+
+    /// Writes all of them.
+    pub(super) fn write(self, all: &[Results]) -> Result<()> {
+        for (path, mut file, report) in self.files {
+            file.write_all(report(all).as_bytes()).map_err(|error| cannot_write(&path, &error))?;
+        }
+        output::print(&(self.shown)(all))
+    }
+}
+
+/// One run is a document; several are an array of them.
+fn json(all: &[Results]) -> String {
+    match all {
+        [one] => one.to_json(),
+        several => format!("[{}]\n", several.iter().map(Results::to_json).collect::<Vec<_>>().join(",")),
+    }
+}
+
+fn create(args: &Args, path: &Path) -> Result<File> {
+    let force = args.given(&shared::FORCE);
+    let place = Place::find(path, force);
+    let made = place.and_then(|place| if force { place.make_or_empty(0o666) } else { place.make(0o666) });
+    made.map_err(|error| cannot_write(path, &error))
+}
+
+/// Why a file cannot be written.
+pub(super) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    let path = path.display();
+    match error.kind() {
+        _ if error.get_ref().is_some_and(|it| it.is::<Planted>()) => {
+            Failure::new(Exit::Permission, format!("Cannot write {path}: {error}."))
+        }
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::new(Exit::Parameters, format!("{path} exists already; --force replaces it."))
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            Failure::new(Exit::Permission, format!("Cannot write {path}: permission denied."))
+        }
+        _ => Failure::new(Exit::Parameters, format!("Cannot write {path}: {error}.")),
+    }
+}

@@ -1,0 +1,336 @@
+//! `benchmark`: what key derivation and ciphers do on this machine, in this
+//! process, in cryptsetup's layout; beside it, in columns of their own, what the
+//! kernel's ciphers do where AF_ALG reaches them.
+
+use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::make::kdf;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use keyway_crypto::kdf::Argon2Variant;
+use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize};
+use keyway_format::json::{Object, Value};
+use keyway_measure::kernel::af_alg::{self, Direction};
+use keyway_measure::kernel::{self, Missing};
+use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, argon2_cost, pbkdf2_rate};
+use std::cell::OnceCell;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// `keyway benchmark`.
+pub(crate) static COMMAND: Command = Command {
+    name: "benchmark",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Questions),
+    operands: &[] as &[Operand],
+    about: "Measure key derivation and ciphers.",
+    man: "Everything runs in this process on one thread (Argon2 on as many as it has lanes), in memory, on the largest \
+          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw): no storage. Alone, the usual hashes \
+          and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with --key-size one cipher.\n\n\
+          Where the kernel offers AF_ALG, two more columns have its ciphers, with requests of 64 KiB under one IV, as cryptsetup's \
+          benchmark measures them; N/A is what it has not. Elsewhere the layout is cryptsetup's. Asking makes the kernel load modules. \
+          Nobody looks at output here: keyway bench and keyway xray do.\n\n\
+          JSON is an array of objects. Ciphers have \"encrypt_bytes_per_second\" and \"decrypt_bytes_per_second\"; then \
+          \"kernel_encrypt_bytes_per_second\" and \"kernel_decrypt_bytes_per_second\", or \"kernel_unavailable\" with what is \
+          missing.",
+    options: &[&[
+        &shared::CIPHER,
+        &shared::KEY_SIZE,
+        &shared::HASH,
+        &shared::PBKDF,
+        &shared::ITER_TIME,
+        &shared::PBKDF_MEMORY,
+        &shared::PBKDF_PARALLEL,
+        &shared::JSON,
+    ]],
+    examples: &[
+        Example { line: "keyway benchmark", does: "The usual hashes and ciphers." },
+        Example { line: "keyway benchmark -c aes-xts-plain64 -s 512", does: "One cipher." },
+    ],
+    run,
+};
+
+/// cryptsetup's list of ciphers with their key sizes in bits.
+const CIPHERS: &[(&str, u32)] = &[
+    ("aes-cbc", 128),
+    ("serpent-cbc", 128),
+    ("twofish-cbc", 128),
+    ("aes-cbc", 256),
+    ("serpent-cbc", 256),
+    ("twofish-cbc", 256),
+    ("aes-xts", 256),
+    ("serpent-xts", 256),
+    ("twofish-xts", 256),
+    ("aes-xts", 512),
+    ("serpent-xts", 512),
+    ("twofish-xts", 512),
+];
+/// cryptsetup's list of hashes.
+const HASHES: &[&str] = &["sha1", "sha256", "sha512", "ripemd160", "whirlpool"];
+/// Length of the run that is encrypted in one call: fits the second-level cache.
+const RUN: usize = 1 << 20;
+/// How long each direction of a cipher is measured.
+const CIPHER_TIME: Duration = Duration::from_millis(250);
+/// cryptsetup's key size when none is given, in bits.
+const DEFAULT_KEY_BITS: u32 = 256;
+
+fn run(args: &Args) -> Result<()> {
+    let json = args.given(&shared::JSON);
+    let mut report = Report { json, cipher_header: false, kernel: OnceCell::new(), rows: Vec::new() };
+    let key_bits = args.number32(&shared::KEY_SIZE).unwrap_or(DEFAULT_KEY_BITS);
+    report.line("# Tests are approximate using memory only (no storage IO).")?;
+    let outcome = match (args.text(&shared::PBKDF), args.text(&shared::HASH), args.text(&shared::CIPHER)) {
+        (None | Some("pbkdf2"), Some(hash), _) => report.pbkdf2(hash, key_bits),
+        (Some("pbkdf2"), None, _) => report.pbkdf2(kdf::DEFAULT_HASH, key_bits),
+        (Some(name), _, _) => report.argon2(args, name, key_bits),
+        (None, None, Some(cipher)) => report.cipher(cipher, key_bits),
+        (None, None, None) => report.everything(args, key_bits),
+    };
+    if report.json {
+        output::print(&format!("{}\n", Value::Array(std::mem::take(&mut report.rows)).to_pretty()))?;
+    }
+    outcome
+}
+
+/// Prints a row as soon as it is measured, or collects rows for JSON.
+struct Report {
+    json: bool,
+    cipher_header: bool,
+    /// Whether the kernel's ciphers can be had; asked only when ciphers are measured.
+    kernel: OnceCell<std::result::Result<(), Missing>>,
+    rows: Vec<Value>,
+}
+
+impl Report {
+    fn everything(&mut self, args: &Args, key_bits: u32) -> Result<()> {
+        for hash in HASHES {
+            // A row that cannot be measured says N/A; the others go on.
+            let _ = self.pbkdf2(hash, key_bits);
+        }
+        for name in ["argon2i", "argon2id"] {
+            self.argon2(args, name, key_bits)?;
+        }
+        for (cipher, bits) in CIPHERS {
+            self.usual_cipher(cipher, *bits)?;
+        }
+        Ok(())
+    }
+
+    fn pbkdf2(&mut self, hash: &str, key_bits: u32) -> Result<()> {
+        let rate = Hash::parse(hash)
+            .map_err(keyway_volume::Error::from)
+            .and_then(|h| pbkdf2_rate(h, key_bits as usize / 8));
+        match rate {
+            Ok(rate) => {
+                let row = Object::new().with("kdf", "pbkdf2").with("hash", hash).with("key_bits", key_bits);
+                self.row(row.with("iterations_per_second", number(rate)));
+                self.line(&format!("PBKDF2-{hash:<9} {rate:>7} iterations per second for {key_bits}-bit key"))
+            }
+            Err(why) => {
+                self.row(
+                    Object::new()
+                        .with("kdf", "pbkdf2")
+                        .with("hash", hash)
+                        .with("unavailable", why.to_string()),
+                );
+                self.line(&format!("PBKDF2-{hash:<9}     N/A"))?;
+                Err(why.into())
+            }
+        }
+    }
+
+    fn argon2(&mut self, args: &Args, name: &str, key_bits: u32) -> Result<()> {
+        let variant = match name {
+            "argon2i" => Argon2Variant::Argon2i,
+            "argon2id" => Argon2Variant::Argon2id,
+            other => return Err(kdf::unknown(other)),
+        };
+        let memory = args.number32(&shared::PBKDF_MEMORY).unwrap_or(DEFAULT_MEMORY_KIB);
+        let lanes = args.number32(&shared::PBKDF_PARALLEL).unwrap_or(DEFAULT_LANES);
+        let time =
+            args.number(&shared::ITER_TIME).filter(|ms| *ms > 0).map_or(DEFAULT_TIME, Duration::from_millis);
+        let (cost, took) = argon2_cost(variant, memory, lanes, key_bits as usize / 8, time)?;
+        let row = Object::new().with("kdf", name).with("key_bits", key_bits).with("passes", cost.time);
+        let row = row.with("memory_kib", cost.memory_kib).with("lanes", cost.lanes);
+        let row = row.with("milliseconds", number(took.as_millis() as u64));
+        self.row(row.with("requested_milliseconds", number(time.as_millis() as u64)));
+        self.line(&format!(
+            "{name:<10} {:>4} iterations, {:>5} memory, {} parallel threads (CPUs) for {key_bits}-bit key (requested {} ms time)",
+            cost.time,
+            cost.memory_kib,
+            cost.lanes,
+            time.as_millis()
+        ))
+    }
+
+    /// `--cipher`: the whole specification as given.
+    fn cipher(&mut self, cipher: &str, key_bits: u32) -> Result<()> {
+        match measure(&full_spec(cipher), key_bits) {
+            Ok(speed) => {
+                let name: Vec<&str> = cipher.split('-').take(2).collect();
+                let name = name.join("-");
+                let width = name.len().max(11);
+                let kernel = self.kernel(cipher, key_bits);
+                self.row(kernel.row(speed.row(cipher, key_bits)));
+                self.header(&format!("#{:1$} Algorithm", "", width - 11))?;
+                self.line(&format!("{name:>width$}  {key_bits:>9}b  {speed}{kernel}"))
+            }
+            Err(why) => Err(Failure::new(
+                Exit::Parameters,
+                format!("Cipher {cipher} (with {key_bits} bits key) is not available: {why}."),
+            )),
+        }
+    }
+
+    /// A row of the usual list.
+    fn usual_cipher(&mut self, cipher: &str, key_bits: u32) -> Result<()> {
+        if !std::mem::replace(&mut self.cipher_header, true) {
+            self.header("#     Algorithm")?;
+        }
+        match measure(&full_spec(cipher), key_bits) {
+            Ok(speed) => {
+                let kernel = self.kernel(cipher, key_bits);
+                self.row(kernel.row(speed.row(cipher, key_bits)));
+                self.line(&format!("{cipher:>15}  {key_bits:>9}b  {speed}{kernel}"))
+            }
+            Err(why) => {
+                let row = Object::new().with("cipher", cipher).with("key_bits", key_bits);
+                self.row(row.with("unavailable", why.to_string()));
+                self.line(&format!("{cipher:>15}  {key_bits:>9}b {:>17} {:>17}", "N/A", "N/A"))
+            }
+        }
+    }
+
+    /// The line above ciphers, with the kernel's columns where it has any.
+    fn header(&self, first: &str) -> Result<()> {
+        let kernel = match self.reachable() {
+            Ok(()) => {
+                self.line(
+                    "# Kernel: through AF_ALG, 64 KiB a request; the other columns are Keyway's code.",
+                )?;
+                " |  Kernel encrypt |  Kernel decrypt"
+            }
+            Err(_) => "",
+        };
+        self.line(&format!("{first} |       Key |      Encryption |      Decryption{kernel}"))
+    }
+
+    fn reachable(&self) -> std::result::Result<(), Missing> {
+        self.kernel.get_or_init(af_alg::reachable).clone()
+    }
+
+    fn kernel(&self, cipher: &str, key_bits: u32) -> InKernel {
+        if let Err(missing) = self.reachable() {
+            return InKernel { speed: Err(missing), has_columns: false };
+        }
+        let both = CipherSpec::parse(&full_spec(cipher)).map(|spec| {
+            let speed = |direction| kernel::speed(&spec, key_bits as usize, direction);
+            Ok(Speed { encrypt: speed(Direction::Encrypt)?, decrypt: speed(Direction::Decrypt)? })
+        });
+        InKernel { speed: both.unwrap_or_else(|why| Err(Missing::new(why.to_string()))), has_columns: true }
+    }
+
+    fn row(&mut self, row: Object) {
+        self.rows.push(row.into());
+    }
+
+    fn line(&self, text: &str) -> Result<()> {
+        if self.json { Ok(()) } else { output::print(&format!("{text}\n")) }
+    }
+}
+
+fn number(number: u64) -> Value {
+    Value::Number(number.to_string())
+}
+
+/// "aes-xts" alone means its usual IV. The crypto API's names have
+/// dashes of their own and stay as they are.
+fn full_spec(cipher: &str) -> String {
+    let named_by_parts = !cipher.starts_with("capi:") && cipher.split('-').count() == 2;
+    if named_by_parts && !cipher.ends_with("-ecb") { format!("{cipher}-plain64") } else { cipher.to_owned() }
+}
+
+/// Bytes a second in both directions.
+struct Speed {
+    encrypt: f64,
+    decrypt: f64,
+}
+
+impl Speed {
+    fn row(&self, cipher: &str, key_bits: u32) -> Object {
+        Object::new()
+            .with("cipher", cipher)
+            .with("key_bits", key_bits)
+            .with("encrypt_bytes_per_second", number(self.encrypt as u64))
+            .with("decrypt_bytes_per_second", number(self.decrypt as u64))
+    }
+}
+
+impl std::fmt::Display for Speed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |speed: f64| speed / f64::from(1 << 20);
+        write!(f, "{:>10.1} MiB/s  {:>10.1} MiB/s", mib(self.encrypt), mib(self.decrypt))
+    }
+}
+
+/// The kernel's speed, or why there is none.
+struct InKernel {
+    speed: std::result::Result<Speed, Missing>,
+    /// Whether any cipher of the kernel's can be had.
+    has_columns: bool,
+}
+
+impl InKernel {
+    fn row(&self, row: Object) -> Object {
+        match &self.speed {
+            Ok(speed) => row
+                .with("kernel_encrypt_bytes_per_second", number(speed.encrypt as u64))
+                .with("kernel_decrypt_bytes_per_second", number(speed.decrypt as u64)),
+            Err(missing) => row.with("kernel_unavailable", missing.to_string()),
+        }
+    }
+}
+
+/// The kernel's columns.
+impl std::fmt::Display for InKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.speed {
+            Ok(speed) => write!(f, "  {speed}"),
+            Err(_) if self.has_columns => write!(f, " {:>17} {:>17}", "N/A", "N/A"),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn measure(spec: &str, key_bits: u32) -> std::result::Result<Speed, keyway_crypto::Error> {
+    let spec = CipherSpec::parse(spec)?;
+    spec.check_key_bits(key_bits as usize)?;
+    // XTS refuses equal halves in strict implementations: the key is no constant.
+    let mut key = Secret::zeroed(key_bits as usize / 8);
+    for (i, byte) in key.expose_mut().iter_mut().enumerate() {
+        *byte = (i as u8).wrapping_mul(37).wrapping_add(11);
+    }
+    let sector_size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
+    let cipher = SectorCipher::new(&spec, &key, sector_size, Cpu::detect())?;
+    let mut data = vec![0x5a; RUN];
+    let encrypt = rate(&mut data, |data| cipher.encrypt(0, data));
+    let decrypt = rate(&mut data, |data| cipher.decrypt(0, data));
+    Ok(Speed { encrypt, decrypt })
+}
+
+/// Bytes a second of `work`: the best of five slices, so that a
+/// neighbour on the machine does not spoil the figure.
+fn rate(data: &mut [u8], mut work: impl FnMut(&mut [u8])) -> f64 {
+    work(data);
+    let slice = CIPHER_TIME / 5;
+    let mut best = 0.0_f64;
+    for _ in 0..5 {
+        let start = Instant::now();
+        let mut bytes = 0;
+        while start.elapsed() < slice {
+            work(black_box(data));
+            bytes += data.len();
+        }
+        best = best.max(bytes as f64 / start.elapsed().as_secs_f64());
+    }
+    best
+}

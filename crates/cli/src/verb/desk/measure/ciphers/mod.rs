@@ -1,0 +1,78 @@
+//! `ciphers`: every cipher, mode and IV of dm-crypt, what goes
+//! together, why the rest cannot, and what runs it.
+//!
+//! `survey` gathers, `kernel` looks at the running kernel, `matrix`, `rows` and `json` show.
+
+mod json;
+mod kernel;
+mod matrix;
+mod rows;
+mod survey;
+
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::say::failure::Result;
+use crate::say::output;
+use kernel::Kernel;
+use std::path::Path;
+use survey::Survey;
+
+/// `keyway ciphers`.
+pub(crate) static COMMAND: Command = Command {
+    name: "ciphers",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand { name: "FILTER", required: false, help: "What --cipher is, without the option." }],
+    about: "List ciphers, modes and IVs: what exists, and what runs it.",
+    man: "The whole space of dm-crypt's ciphers, modes, IVs, key sizes and sector sizes: which combinations exist, which \
+          rule forbids the others, which code runs them on this CPU, and whether the running kernel has them (from \
+          /proc/crypto and /lib/modules; nothing is loaded).\n\n\
+          Alone it prints two tables, ciphers by modes and IVs by modes. With a filter it prints the combinations that \
+          have all of its parts, one a line, and then what cannot exist with the rule that says so. A complete \
+          specification, also one that starts with capi:, is described in full.\n\n\
+          ESSIV stands with sha256 for all hashes, unless --all is given.\n\n\
+          JSON is one object. \"kernel\": \"release\", \"dm_crypt\" (loaded, built-in, loadable, absent or unknown). \
+          \"combinations\": an array, each with \"spec\", \"cipher\", \"mode\", \"iv\" (null where there is none) and \
+          \"exists\". Those that exist have \"block_bits\", \"iv_bytes\", \"key_bits\" and \"sector_sizes\" (arrays of \
+          numbers), \"code\" (what runs it here; null when this build does not) and \"kernel\" (as above); those that \
+          do not have \"reason\".",
+    options: &[&[&CIPHER, &ALL, &shared::JSON]],
+    examples: &[
+        Example { line: "keyway ciphers", does: "What there is, as two tables." },
+        Example { line: "keyway ciphers serpent-xts", does: "All combinations of a cipher and a mode." },
+        Example { line: "keyway ciphers blowfish-xts-plain64", does: "Why there is no such thing." },
+        Example { line: "keyway ciphers --json --all", does: "Everything, for programs." },
+    ],
+    run,
+};
+
+static CIPHER: Opt = Opt {
+    long: "cipher",
+    short: Some('c'),
+    value: "FILTER",
+    kind: Kind::Text,
+    help: "Only these: serpent, aes-xts, essiv, a spec.",
+    man: "",
+};
+
+static ALL: Opt = Opt {
+    long: "all",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Every combination, and every hash of essiv.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let all = args.given(&ALL);
+    let operand = args.operand(0).map(|operand| operand.to_string_lossy().into_owned());
+    let filter = args.text(&CIPHER).map(str::to_owned).or(operand);
+    let survey = Survey::take(filter.as_deref(), all, Kernel::look(Path::new("/")))?;
+    let text = match (args.given(&shared::JSON), filter) {
+        (true, _) => format!("{}\n", json::show(&survey)),
+        (false, None) if !all => matrix::show(&survey),
+        (false, Some(filter)) if survey.entries.len() == 1 => rows::one(&survey, &filter),
+        (false, _) => rows::many(&survey),
+    };
+    output::print(&text)
+}

@@ -1,0 +1,64 @@
+//! `--apply`: header backup, question, passphrase, edit, and a look whether it opens.
+
+use super::facts::{Passport, backup_name};
+use super::text;
+use crate::door::{Args, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::paint::Paint;
+use crate::say::{output, question};
+use crate::unlock;
+use crate::unlock::passphrase::Request;
+use keyway_boot::advice::Advice;
+use keyway_format::luks2::Priority;
+use keyway_volume::backup::backup;
+use keyway_volume::edit::{AddKey, change_key, convert_key, set_priority};
+use keyway_volume::{Cost, KdfChoice, Luks, OsRandom, UnlockOptions};
+use std::path::Path;
+
+pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<()> {
+    if args.given(&shared::JSON) {
+        return Err(Failure::new(Exit::Parameters, "--apply asks and tells; --json shows: one of them."));
+    }
+    output::print(&text::show(passport, Paint::for_stdout()))?;
+    let Some(advised) = &passport.advice else { return Ok(()) };
+    let (slot, hash, iterations, skip) = match &advised.advice {
+        Advice::Nothing { .. } => return Ok(()),
+        Advice::Impossible { .. } => return Err(Failure::silent(Exit::Parameters)),
+        Advice::Recost { slot, hash, iterations, skip, .. } => (*slot as u32, hash, *iterations as u32, skip),
+    };
+    let name = backup_name(args, &passport.device);
+    let file = Path::new(&name);
+    if file.exists() {
+        let message =
+            format!("Header backup file {name} exists already; name another with --header-backup-file.");
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    let warning = format!(
+        "This will give keyslot {slot} of {} another cost; {name} keeps the header as it is now.",
+        passport.device
+    );
+    question::confirm(args, &warning, "Nothing was changed.", Exit::Parameters)?;
+    let passphrase = Request::existing(args, format!("Enter passphrase of keyslot {slot}: "))?.read()?;
+    let unlock_options = UnlockOptions { keyslot: Some(slot), ..unlock::options(args) };
+    let unlocked = keyway_volume::unlock(luks, &passphrase, &unlock_options)?;
+    backup(luks, file)?;
+    output::print(&format!("\n  The header as it was is in {name}.\n"))?;
+    let options = AddKey {
+        keyslot: None,
+        kdf: KdfChoice::Pbkdf2 { hash: hash.clone(), cost: Cost::Forced(iterations) },
+        hash: (luks.version() == 2).then(|| hash.clone()),
+        keyslot_cipher: None,
+        keyslot_key_bits: None,
+        weak_cipher_too: unlock_options.weak_ciphers_too,
+    };
+    let slot = match luks.version() {
+        1 => change_key(luks, &unlocked, &passphrase, &options, &mut OsRandom)?,
+        _ => convert_key(luks, &unlocked, &passphrase, &options, &mut OsRandom)?,
+    };
+    for number in skip {
+        set_priority(luks, *number as u32, Priority::Ignore, &mut OsRandom)?;
+    }
+    let again = UnlockOptions { keyslot: Some(slot), ..unlock::options(args) };
+    keyway_volume::unlock(luks, &passphrase, &again)?;
+    output::print(&format!("  Keyslot {slot} has {iterations} iterations of pbkdf2 {hash} now, and opens.\n"))
+}

@@ -1,0 +1,69 @@
+//! `passport`: each keyslot's cost, here, on the machine that boots it, and to
+//! whoever searches its passphrase; and what to change.
+//!
+//! `target` knows how fast others are, `facts` gathers, `text`,
+//! `json` and `page` show, `apply` changes.
+
+mod apply;
+mod facts;
+mod json;
+mod options;
+mod page;
+mod target;
+mod text;
+mod words;
+
+use crate::device;
+use crate::device::Versions;
+use crate::door::{Args, Command, Example, Group, Operand, shared};
+use crate::say::failure::Result;
+use crate::say::output;
+use crate::say::paint::Paint;
+use facts::Passport;
+use keyway_volume::Access;
+
+/// `keyway passport`.
+pub(crate) static COMMAND: Command = Command {
+    name: "passport",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
+    about: "Tell what each keyslot costs you, and a thief.",
+    man: "For every keyslot: its key derivation, the seconds that it takes here (this machine's rate, measured, times the cost; with \
+          --key-file also a real derivation), the seconds until it opens on --target with all that is tried before it, and what it \
+          costs to search a passphrase of --entropy bits on --hardware: guesses a second, and years and dollars until half of all \
+          passphrases are tried. The weakest keyslot is named. docs/COST.md in the source traces every figure and says what the \
+          models leave out.\n\n\
+          Targets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), linux (an initramfs here), pi4 (published \
+          figures), pi3 (estimated from those); with --rate-file the target's CPU is the one where \"keyway bench kdf --json >FILE\" was run. \
+          GRUB tries keyslots one after the other, and each wrong one costs its derivation and its digest.\n\n\
+          --within says how long opening may take, and what to change for that is advised: the keyslot, its new cost, the commands, and how \
+          much cheaper that makes the search. --apply does it, after a header backup (--header-backup-file, by default beside the \
+          current directory's other files as VOLUME.header-backup) and a question; it needs the keyslot's passphrase.",
+    options: &[options::ALL],
+    examples: &[
+        Example { line: "keyway passport disk.luks", does: "What does each keyslot cost?" },
+        Example {
+            line: "keyway passport --target grub-2.12 --within 4s /dev/sda2",
+            does: "Which keyslot to change, to what, for GRUB in four seconds?",
+        },
+    ],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    let access = if args.given(&options::APPLY) { Access::Write } else { Access::Probe };
+    let request = options::Request::from_args(args)?;
+    let mut luks = device::load(args, 0, access, Versions::from_args(args)?)?;
+    let passport = Passport::gather(args, &luks, &request)?;
+    if args.given(&options::APPLY) {
+        return apply::run(args, &mut luks, &passport);
+    }
+    if let Some(path) = args.path(&options::HTML) {
+        page::write(&passport, path)?;
+    }
+    match args.given(&shared::JSON) {
+        true => output::print(&format!("{}\n", json::show(&passport))),
+        false => output::print(&text::show(&passport, Paint::for_stdout())),
+    }
+}

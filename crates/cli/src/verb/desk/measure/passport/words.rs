@@ -1,0 +1,111 @@
+//! Seconds, years and dollars for people: as many digits as mean something.
+
+use keyway_boot::unlock_time::Work;
+
+/// "0.12 s", "45 s", "10 min".
+pub(super) fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.01 => "under 0.01 s".to_owned(),
+        s if s < 1.0 => format!("{s:.2} s"),
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86400.0),
+    }
+}
+
+/// "3 hours", "120 years", "4.5 million years".
+pub(super) fn years(years: f64) -> String {
+    let hours = years * 8766.0;
+    match years {
+        _ if hours < 1.0 => "under an hour".to_owned(),
+        _ if hours < 48.0 => format!("{hours:.0} hours"),
+        y if y < 2.0 => format!("{:.0} days", y * 365.25),
+        y => format!("{} years", large(y)),
+    }
+}
+
+/// "$0.03", "$12", "$1.2 million".
+pub(super) fn dollars(dollars: f64) -> String {
+    match dollars {
+        d if d < 0.005 => "under a cent".to_owned(),
+        d if d < 10.0 => format!("${d:.2}"),
+        d => format!("${}", large(d)),
+    }
+}
+
+/// "950", "12,000", "1.2 million", "3e21".
+pub(super) fn large(number: f64) -> String {
+    match number {
+        n if n < 10.0 => format!("{n:.1}"),
+        n if n < 1000.0 => format!("{n:.0}"),
+        n if n < 1e6 => {
+            let thousands = format!("{n:.0}");
+            format!("{},{}", &thousands[..thousands.len() - 3], &thousands[thousands.len() - 3..])
+        }
+        n if n < 1e9 => scaled(n / 1e6, "million"),
+        n if n < 1e12 => scaled(n / 1e9, "billion"),
+        n if n < 1e15 => scaled(n / 1e12, "trillion"),
+        n => format!("{n:.0e}"),
+    }
+}
+
+fn scaled(number: f64, word: &str) -> String {
+    if number < 10.0 { format!("{number:.1} {word}") } else { format!("{number:.0} {word}") }
+}
+
+/// "pbkdf2 sha512, 2,612,730 iterations"
+pub(super) fn derivation(work: &Work, variant: &str) -> String {
+    match work {
+        Work::Pbkdf2 { hash, iterations, blocks: 1 } => {
+            format!("{variant} {hash}, {} iterations", grouped(*iterations))
+        }
+        Work::Pbkdf2 { hash, iterations, blocks } => {
+            format!("{variant} {hash}, {} iterations × {blocks} blocks", grouped(*iterations))
+        }
+        Work::Argon2 { time, memory_kib, lanes } => {
+            let memory = crate::door::size::human(memory_kib * 1024);
+            format!(
+                "{variant}, {time} passes over {memory}, {lanes} {}",
+                if *lanes == 1 { "lane" } else { "lanes" }
+            )
+        }
+    }
+}
+
+/// "1,234,567".
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_for_people() {
+        assert_eq!(
+            [0.001, 0.5, 4.04, 45.3, 600.0].map(seconds),
+            ["under 0.01 s", "0.50 s", "4.0 s", "45 s", "10 min"]
+        );
+        assert_eq!(seconds(1e5), "28 h");
+        assert_eq!(
+            [1e-5, 1e-3, 0.5, 3.0, 4.5e6].map(years),
+            ["under an hour", "9 hours", "183 days", "3.0 years", "4.5 million years"]
+        );
+        assert_eq!(
+            [0.001, 0.03, 12.0, 12_345.0, 1.2e7, 3e21].map(dollars),
+            ["under a cent", "$0.03", "$12", "$12,345", "$12 million", "$3e21"]
+        );
+        assert_eq!(grouped(2_612_730), "2,612,730");
+    }
+}

@@ -1,0 +1,134 @@
+//! `xray`: which code the kernel will run for a volume, how fast it is, and whether it is right.
+//!
+//! `subject` finds what to look at, `kernel` looks at the running one, `place` at a
+//! directory or an image; `text` and `json` show.
+
+mod json;
+mod kernel;
+mod place;
+pub(in crate::verb::desk) mod subject;
+mod text;
+
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::say::paint::Paint;
+use subject::Subject;
+
+/// `keyway xray`.
+pub(crate) static COMMAND: Command = Command {
+    name: "xray",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand {
+        name: "SPEC|VOLUME",
+        required: false,
+        help: "A cipher (aes-xts-plain64), or a volume.",
+    }],
+    about: "Show which code the kernel runs for a cipher, and check it.",
+    man: "Lists the kernel's drivers of a cipher in the order of their priority, the one that dm-crypt and fscrypt get (they \
+          refuse some, by the kernel's version), and which of them are engines off the CPU: those are usually slower for \
+          disk encryption, and some have encrypted wrongly. Each driver is tried by its name through AF_ALG: its output is compared \
+          with Keyway's on random data, in pieces of odd sizes and with continued IVs, and its speed is measured with one \
+          request of 512 or 4096 bytes at a time (system calls included). Asking makes the kernel load the modules it needs. No \
+          rights are needed; what cannot be seen or measured says which module or right is missing.\n\n\
+          With a volume (a file named like a cipher is ./NAME), its header says which cipher; no passphrase is needed, and what the kernel lacks for it is \
+          listed. --root and --initramfs look for that in a directory or in an initramfs image (cpio, also packed with gzip, \
+          zstd, xz, lzma, lz4 or bzip2) and measure nothing.\n\n\
+          It exits with 1 when a driver's output is wrong or something that is needed is missing.\n\n\
+          JSON is one object: \"kernel\" (\"release\", \"version\", \"flags\": kernel or table, \"self_tests\"), \"cpu\", \"ciphers\" (each \
+          with \"spec\", \"algorithm\", \"dm_crypt\", \"fscrypt\", \"drivers\", \"keyway\", \"verdict\") and \"places\" (each with \
+          \"place\", \"release\" and \"needs\"); speeds are bytes a second, what is unknown is null.",
+    options: &[&[
+        &ALL,
+        &ROOT,
+        &INITRAMFS,
+        &PROC_CRYPTO,
+        &KERNEL_VERSION,
+        &NO_MEASURE,
+        &shared::JSON,
+        &shared::HEADER,
+        &shared::TYPE,
+        &shared::TIMEOUT,
+    ]],
+    examples: &[
+        Example { line: "keyway xray", does: "What aes-xts-plain64 runs on here." },
+        Example {
+            line: "keyway xray /dev/sda2",
+            does: "What the volume's cipher runs on, and what is missing for it.",
+        },
+        Example {
+            line: "keyway xray disk.luks --initramfs /boot/initrd.img",
+            does: "Does the image hold all modules that the volume needs?",
+        },
+        Example { line: "keyway xray --all", does: "Check the output of every driver that this kernel has." },
+    ],
+    run,
+};
+
+static ALL: Opt = Opt {
+    long: "all",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Check every sector cipher that is in use.",
+    man: "Nothing is loaded for it, and no speeds are measured.",
+};
+static ROOT: Opt = Opt {
+    long: "root",
+    short: None,
+    value: "DIR",
+    kind: Kind::Path,
+    help: "Look for the modules in this root file system.",
+    man: "Every kernel in its lib/modules is looked at.",
+};
+static INITRAMFS: Opt = Opt {
+    long: "initramfs",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "Look for the modules in this initramfs image.",
+    man: "What the kernel has built in is taken from the image's lists or, for the same release, from /lib/modules here or below \
+          --root.",
+};
+static PROC_CRYPTO: Opt = Opt {
+    long: "proc-crypto",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "Read another machine's /proc/crypto.",
+    man: "Nothing is measured then; --kernel-version says which rules that kernel has.",
+};
+static KERNEL_VERSION: Opt = Opt {
+    long: "kernel-version",
+    short: None,
+    value: "VERSION",
+    kind: Kind::Text,
+    help: "With --proc-crypto: which Linux it is from.",
+    man: "",
+};
+static NO_MEASURE: Opt = Opt {
+    long: "no-measure",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Look only: try no driver, load nothing.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let subject = Subject::find(args)?;
+    let mut findings = kernel::Findings::default();
+    if args.given(&ROOT) || args.given(&INITRAMFS) {
+        findings.places = place::look(args.path(&ROOT), args.path(&INITRAMFS), &subject)?;
+    } else {
+        findings.look(args, &subject)?;
+    }
+    let text = match args.given(&shared::JSON) {
+        true => format!("{}\n", json::show(&subject, &findings)),
+        false => text::show(&subject, &findings, Paint::for_stdout()),
+    };
+    output::print(&text)?;
+    // Everything was said already.
+    if findings.is_bad() { Err(Failure::silent(Exit::Parameters)) } else { Ok(()) }
+}

@@ -1,0 +1,9 @@
+//! Keyslots and tokens: who may open a volume.
+
+pub(crate) mod add;
+pub(crate) mod change;
+pub(crate) mod config;
+pub(crate) mod convert;
+mod keyslot;
+pub(crate) mod kill;
+pub(crate) mod token;

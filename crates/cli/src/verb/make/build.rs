@@ -1,0 +1,224 @@
+//! `build`: an image, a disk or standard input becomes a LUKS volume
+//! of exactly the needed size, in one pass.
+
+use crate::device::Versions;
+use crate::device::input::Input;
+use crate::door::size::human;
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
+use crate::make::sources;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::unlock;
+use crate::unlock::passphrase::Request;
+use crate::verb::volume::seal;
+use keyway_crypto::Secret;
+use keyway_volume::Storage;
+use keyway_volume::stream::{Holes, Moved, Source};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// `keyway build`.
+pub(crate) static COMMAND: Command = Command {
+    name: "build",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[
+        Operand {
+            name: "SOURCE",
+            required: true,
+            help: "The plaintext: a file, a device, - for standard input.",
+        },
+        Operand {
+            name: "OUT",
+            required: true,
+            help: "The volume to be made: a new file, or a block device.",
+        },
+    ],
+    about: "Turn an image or standard input into a LUKS volume in one pass.",
+    man: "The volume is as long as header and plaintext need, the plaintext rounded up to whole sectors with zeros. It \
+          appears under its name when it is complete, so that neither a full disk nor a kill leaves half a volume. An \
+          existing file is replaced with --force alone. On a block device the header is written last, and what is not \
+          written keeps what was there before: --fill leaves nothing of it. Sectors of LUKS2 are of 4096 bytes, or smaller where the length \
+          or the file system in the source is no multiple of that (a pipe is not looked into: --sector-size says it).\n\n\
+          Holes of the source stay holes of the volume where that is harmless. A mapping decrypts whatever is stored, so \
+          that a hole reads as noise, not as zeros. The free space of ext2, ext3 and ext4 file systems, bare or in \
+          partitions, may read as anything and stays a hole, as does the room that --size and --headroom add; all other \
+          holes are zeros that somebody may rely on, and are encrypted. --fill encrypts the free space too; --keep-holes \
+          leaves every hole alone.\n\n\
+          With --reproducible, volume key, salts, UUID and all else that is random come from the seed file: the same \
+          seed, passphrase, options and input give the same bytes with the same keyway. That has a price. Whoever has \
+          the seed has the volume key, without any passphrase. And two volumes from one seed have one volume key: under XTS \
+          whoever sees both sees which blocks of 16 bytes are the same at the same place, and so which files changed from \
+          one build to the next and where; whoever can write them can put blocks of one into the other. Ciphers and modes \
+          that make a key stream (ctr, xctr, cfb, ofb, arc4) are refused: there the difference of two volumes is the \
+          difference of their contents. The cost of the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
+          iterations of PBKDF2, unless --pbkdf-force-iterations names another.",
+    options: &[
+        &[
+            &SIZE,
+            &HEADROOM,
+            &FILL,
+            &KEEP_HOLES,
+            &REPRODUCIBLE,
+            &shared::FORCE,
+            &shared::KEY_FILE,
+            &shared::KEYFILE_OFFSET,
+            &shared::KEYFILE_SIZE,
+            &shared::KEY_SLOT,
+            &shared::VOLUME_KEY_FILE,
+            &shared::WEAK_CIPHER,
+            &seal::SEAL,
+            &shared::SEAL_CONTEXT,
+        ],
+        groups::NEW_VOLUME,
+        groups::PROGRESS,
+    ],
+    examples: &[
+        Example { line: "keyway build rootfs.ext4 rootfs.luks", does: "encrypt a file-system image" },
+        Example {
+            line: "zcat disk.img.gz | keyway build - disk.luks -d key --headroom 1G",
+            does: "encrypt a stream, and leave room behind it",
+        },
+        Example {
+            line: "keyway build rootfs.ext4 rootfs.luks -d key --reproducible seed",
+            does: "the same input gives the same bytes",
+        },
+    ],
+    run,
+};
+
+static SIZE: Opt = Opt {
+    long: "size",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Make the plaintext this long.",
+    man: "",
+};
+
+static HEADROOM: Opt = Opt {
+    long: "headroom",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Leave this much room behind the source.",
+    man: "",
+};
+
+static REPRODUCIBLE: Opt = Opt {
+    long: "reproducible",
+    short: None,
+    value: "SEED-FILE",
+    kind: Kind::Path,
+    help: "Take all that is random from a seed.",
+    man: "At least 32 bytes, as secret as the data.",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+    let seed = args.path(&REPRODUCIBLE).map(read_seed).transpose()?;
+    seal::check_new(args, version)?;
+    let new = NewVolume::from_args(args, version, seed)?;
+    let holes = ImageHoles::from_args(args)?;
+    let mut input = Input::open(args.operand(0))?;
+    let (name, len) = (input.to_string(), plaintext_len(args, &input)?);
+    let (Some(from), Some(out)) = (args.operand(0), args.operand(1)) else {
+        return Err(Failure::silent(Exit::Parameters));
+    };
+    args.path(&REPRODUCIBLE).map_or(Ok(()), |seed| sources::refuse(seed, out))?;
+    let destination = Destination::open(args, out, from)?;
+
+    let request = Request::first(args, unlock::prompt_for(out), None)?;
+    let request = if input.is_stdin() { request.stdin_holds_data() } else { request };
+    let passphrase = request.read()?;
+    let unneeded = input.storage().map(|image| holes.view(image, &input.to_string())).transpose()?.flatten();
+    let recognised = unneeded.is_some();
+    let source = match &unneeded {
+        Some(view) => Source::Storage(view, 0..view.len()),
+        None => input.source(),
+    };
+    // A file that standard input stands in the middle of: nobody can
+    // say which of its holes are free.
+    let middle = !recognised && holes == ImageHoles::Unneeded && matches!(source, Source::Storage(..));
+    let in_transfer = if middle { Holes::Fill } else { holes.in_transfer() };
+    let content = Content {
+        source,
+        name,
+        len,
+        holes: in_transfer,
+        extend_to: args.number(&SIZE).unwrap_or(0),
+        headroom: args.number(&HEADROOM).unwrap_or(0),
+        limit: args.number(&SIZE),
+    };
+    let moved = new.make(args, destination, content, &passphrase)?;
+    warn(args, holes, &moved);
+    let (size, kept) = (human(moved.length), human(moved.holes));
+    output::verbose(args, &format!("{}: LUKS{version}, {size}, of that {kept} in holes.", out.display()))
+}
+
+/// Length of the plaintext with `--size` and `--headroom`; `None` for a pipe of unknown length.
+fn plaintext_len(args: &Args, input: &Input) -> Result<Option<u64>> {
+    let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
+    for option in [&SIZE, &HEADROOM] {
+        if let Some(bytes) = args.number(option).filter(|bytes| *bytes > MOST) {
+            return refuse(format!(
+                "--{} {bytes}: no file and no device is longer than {MOST} bytes.",
+                option.long
+            ));
+        }
+    }
+    match (args.number(&SIZE), args.number(&HEADROOM), input.len()) {
+        (Some(_), Some(_), _) => refuse("Options --size and --headroom cannot be combined.".to_owned()),
+        (Some(size), _, Some(len)) if size < len => {
+            refuse(format!("{input} has {len} bytes and does not fit into --size {size}."))
+        }
+        (None, headroom, Some(0)) if headroom.unwrap_or(0) == 0 => {
+            refuse(format!("{input} is empty: --size or --headroom gives the volume room."))
+        }
+        (Some(size), ..) => Ok(Some(size)),
+        (None, headroom, len) => Ok(len.map(|len| len.saturating_add(headroom.unwrap_or(0)))),
+    }
+}
+
+fn read_seed(path: &Path) -> Result<Secret> {
+    let wrong = |why: String| Failure::new(Exit::Parameters, format!("Seed file {}: {why}.", path.display()));
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(wrong("a regular file is needed, whose length shows".to_owned()));
+    }
+    let mut file = File::open(path).map_err(|e| wrong(e.to_string()))?;
+    let len = file.metadata().map_err(|e| wrong(e.to_string()))?.len();
+    if !(SEED_LEN).contains(&len) {
+        return Err(wrong(format!(
+            "{len} bytes; at least {} random ones are needed, and at most {}",
+            SEED_LEN.start(),
+            SEED_LEN.end()
+        )));
+    }
+    let mut seed = Secret::zeroed(len as usize);
+    file.read_exact(seed.expose_mut()).map_err(|e| wrong(e.to_string()))?;
+    Ok(seed)
+}
+
+/// What a person should know about the volume that was made; scripts say `--batch-mode`.
+fn warn(args: &Args, holes: ImageHoles, moved: &Moved) {
+    if args.batch_mode() {
+        return;
+    }
+    if holes == ImageHoles::All && moved.holes > 0 {
+        say!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));
+    }
+    if let Some(seed) = args.path(&REPRODUCIBLE) {
+        say!(
+            "Reproducible: whoever has {} has the volume key, whatever the passphrase, and volumes made from it show \
+             which of their sectors are equal. Keep it as secret as the data.",
+            seed.display()
+        );
+    }
+}
+
+/// Longest plaintext: with header and rounding it stays below the 2^63 bytes that offsets can name.
+const MOST: u64 = 1 << 62;
+/// Bytes of a seed.
+const SEED_LEN: std::ops::RangeInclusive<u64> = 32..=8 << 20;

@@ -1,0 +1,237 @@
+//! `luksFormat`: makes a LUKS volume on an existing file or device.
+
+use crate::device::{Versions, content};
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
+use crate::make::header::HeaderParams;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{explain, output, question};
+use crate::unlock::passphrase::Request;
+use crate::verb::volume::seal;
+use crate::{device, unlock};
+use keyway_volume::create::{create_luks1, create_luks2};
+use keyway_volume::storage::{Exclusive, File};
+use keyway_volume::{Access, Header, Luks, OsRandom, Storage};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `keyway luksFormat`.
+pub(crate) static COMMAND: Command = Command {
+    name: "luksFormat",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[
+        Operand {
+            name: "DEVICE",
+            required: true,
+            help: "The file or device that becomes the volume. It must exist.",
+        },
+        Operand { name: "KEY-FILE", required: false, help: "The first passphrase, in a file." },
+    ],
+    about: "Make a LUKS volume on a file or device.",
+    man: "Writes a new LUKS header and one keyslot. All that the device held is lost: the question before it takes the \
+          word YES only. What is mounted, mapped or open in another program is refused. The volume key is random, unless --volume-key-file gives it.\n\n\
+          The default is LUKS2 with aes-xts-plain64, a key of 512 bits and Argon2id. Numbers of sectors are in 512 bytes.",
+    options: &[
+        &[
+            &shared::KEY_FILE,
+            &shared::KEYFILE_OFFSET,
+            &shared::KEYFILE_SIZE,
+            &shared::KEY_SLOT,
+            &shared::VOLUME_KEY_FILE,
+            &shared::WEAK_CIPHER,
+            &shared::HEADER,
+            &shared::USE_RANDOM,
+            &shared::USE_URANDOM,
+            &INTEGRITY,
+            &INTEGRITY_NO_WIPE,
+            &INTEGRITY_NO_JOURNAL,
+            &INTEGRITY_LEGACY_PADDING,
+            &INTEGRITY_KEY_SIZE,
+            &INTEGRITY_INLINE,
+            &HW_OPAL,
+            &HW_OPAL_ONLY,
+            &shared::VOLUME_KEY_KEYRING,
+            &shared::DISABLE_BLKID,
+            &shared::PROGRESS_JSON,
+            &seal::SEAL,
+            &shared::SEAL_CONTEXT,
+        ],
+        groups::NEW_VOLUME,
+    ],
+    examples: &[
+        Example {
+            line: "truncate -s 1G disk.img && keyway luksFormat disk.img",
+            does: "A LUKS2 volume in a file; asks for the passphrase twice.",
+        },
+        Example {
+            line: "keyway luksFormat --type luks1 --hash sha512 --iter-time 500 disk.img",
+            does: "LUKS1, quick to open for old boot loaders.",
+        },
+    ],
+    run,
+};
+
+const fn refused(long: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Opt {
+    let kind = if value.is_empty() { Kind::Flag } else { Kind::Text };
+    Opt { long, short, value, kind, help, man: "" }
+}
+
+static INTEGRITY: Opt = refused("integrity", Some('I'), "SPEC", "Refused: integrity is not built yet.");
+static INTEGRITY_NO_WIPE: Opt = refused("integrity-no-wipe", None, "", "Refused: see --integrity.");
+static INTEGRITY_NO_JOURNAL: Opt = refused("integrity-no-journal", None, "", "Refused: see --integrity.");
+static INTEGRITY_LEGACY_PADDING: Opt =
+    refused("integrity-legacy-padding", None, "", "Refused: see --integrity.");
+static INTEGRITY_KEY_SIZE: Opt = refused("integrity-key-size", None, "BITS", "Refused: see --integrity.");
+static INTEGRITY_INLINE: Opt = refused("integrity-inline", None, "", "Refused: see --integrity.");
+static HW_OPAL: Opt = refused("hw-opal", None, "", "Refused: no self-encrypting drives.");
+static HW_OPAL_ONLY: Opt = refused("hw-opal-only", None, "", "Refused: see --hw-opal.");
+
+/// What is refused by name instead of being done halfway.
+static REFUSED: &[&Opt] = &[
+    &INTEGRITY,
+    &INTEGRITY_NO_WIPE,
+    &INTEGRITY_NO_JOURNAL,
+    &INTEGRITY_LEGACY_PADDING,
+    &INTEGRITY_KEY_SIZE,
+    &INTEGRITY_INLINE,
+    &HW_OPAL,
+    &HW_OPAL_ONLY,
+    &shared::VOLUME_KEY_KEYRING,
+];
+
+/// Below this (4 MiB less the two smallest header copies) cryptsetup warns.
+const SMALL_KEYSLOTS_AREA: u64 = (4 << 20) - 2 * (16 << 10);
+
+fn run(args: &Args) -> Result<()> {
+    check_options(args)?;
+    let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+    seal::check_new(args, version)?;
+    let params = HeaderParams::from_args(args, version)?;
+    output::debug(args, &params.describe())?;
+    let target = Target::open(args)?;
+    target.confirm(args)?;
+    let passphrase =
+        Request::first(args, unlock::prompt_for(target.header_path()), args.operand(1))?.read()?;
+    let mut rng = OsRandom;
+    let volume_key = params.volume_key(args, &mut rng)?;
+
+    let header = target.prepare_header(args)?;
+    let len_before = target.data.len();
+    let luks = if version == 1 {
+        create_luks1(header, &params.luks1(args), &volume_key, &passphrase, &mut rng)
+    } else {
+        let data_len = target.header.is_some().then(|| target.data.len());
+        create_luks2(header, &params.luks2(args, data_len), &volume_key, &passphrase, &mut rng)
+    };
+    let mut luks = luks.map_err(|e| explain::on_device(target.header_path(), &e))?;
+    seal::seal_new(args, &mut luks, &volume_key, target.data.len(), &mut rng)
+        .map_err(|e| explain::on_device(target.header_path(), &e))?;
+    target.warn_of_no_room(&luks, len_before)?;
+    warn_of_few_keyslots(&luks)?;
+    output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))
+}
+
+/// cryptsetup's warning for a keyslots area that cannot hold 32 keyslots of the usual size.
+fn warn_of_few_keyslots(luks: &Luks) -> Result<()> {
+    match luks.header() {
+        Header::Luks2 { metadata, .. } if metadata.config.keyslots_size.0 < SMALL_KEYSLOTS_AREA => {
+            let bytes = metadata.config.keyslots_size.0;
+            output::print(&format!(
+                "WARNING: keyslots area ({bytes} bytes) is very small, available LUKS2 keyslot count is very limited.\n"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_options(args: &Args) -> Result<()> {
+    if let Some(option) = REFUSED.iter().find(|o| args.given(o)) {
+        let message = format!("--{} is not built yet; nothing was written.", option.long);
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    if args.operand(1).is_some() && args.given(&shared::KEY_FILE) {
+        say!("Option --key-file takes precedence over specified key file argument.");
+    }
+    Ok(())
+}
+
+/// The device and, when detached, the file that takes the header.
+struct Target {
+    device: PathBuf,
+    data: Exclusive,
+    header: Option<PathBuf>,
+    /// A header's place that is there already.
+    claimed_header: Option<Exclusive>,
+}
+
+impl Target {
+    fn open(args: &Args) -> Result<Self> {
+        let Some(device) = args.operand(0).map(device::resolve) else {
+            return Err(Failure::silent(Exit::Parameters));
+        };
+        if !device::exists(&device) {
+            let path = device.display();
+            let way_out = format!("\"truncate -s 1G {path}\" makes a file for a volume");
+            let message = format!("Device {path} does not exist or access denied; {way_out}.");
+            return Err(Failure::new(Exit::Device, message));
+        }
+        let header = args.path(&shared::HEADER).map(Path::to_owned);
+        let is_apart = header.as_deref().is_some_and(|header| !device::is_same(header, &device));
+        let data = device::claimed(&device, if is_apart { Access::Probe } else { Access::Write })?;
+        let claimed_header = match header.as_deref().filter(|header| device::exists(header)) {
+            Some(existing) if is_apart => Some(device::exclusive(existing)?),
+            existing => existing.map(|_| data.clone()),
+        };
+        Ok(Self { device, data, header, claimed_header })
+    }
+
+    fn header_path(&self) -> &Path {
+        self.header.as_deref().unwrap_or(&self.device)
+    }
+
+    fn confirm(&self, args: &Args) -> Result<()> {
+        if self.header.as_ref().is_some_and(|h| !device::exists(h)) {
+            let question = "Header file does not exist, do you want to create it?";
+            return question::confirm(args, question, "Operation aborted.", Exit::Permission);
+        }
+        if !args.batch_mode() {
+            self.show_signatures()?;
+        }
+        let warning = format!("This will overwrite data on {} irrevocably.", self.header_path().display());
+        question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
+    }
+
+    /// Says what the header's place holds now.
+    fn show_signatures(&self) -> Result<()> {
+        let found = match &self.header {
+            Some(path) => content::warnings(&*device::storage(path, Access::Probe)?, path)?,
+            None => content::warnings(&**self.data, &self.device)?,
+        };
+        found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
+    }
+
+    /// cryptsetup's words for a file that grew to take the header, and has no room for data yet.
+    fn warn_of_no_room(&self, luks: &Luks, len_before: u64) -> Result<()> {
+        let data_start = luks.data_offset()?;
+        if self.header.is_some() || len_before > data_start {
+            return Ok(());
+        }
+        let device = self.device.display();
+        output::print(&format!(
+            "Device {device} is too small for activation, there is no remaining space for data.\n"
+        ))
+    }
+
+    /// The storage for the header; a header file is made when it does not exist.
+    fn prepare_header(&self, args: &Args) -> Result<Arc<dyn Storage>> {
+        let Some(path) = &self.header else { return Ok(Arc::clone(&self.data)) };
+        if let Some(claimed) = &self.claimed_header {
+            return Ok(Arc::clone(claimed));
+        }
+        output::debug(args, &format!("Creating header file {}.", path.display()))?;
+        let file = File::create_new(path).map_err(|e| {
+            Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
+        })?;
+        Ok(Arc::new(file))
+    }
+}

@@ -1,0 +1,5 @@
+//! New volumes: on devices, in files, from images and streams.
+
+pub(crate) mod build;
+pub(crate) mod copy;
+pub(crate) mod format;

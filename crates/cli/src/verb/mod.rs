@@ -1,0 +1,79 @@
+//! The commands, one file a verb: its table and what it does.
+
+mod about;
+pub(crate) mod boot;
+#[cfg(feature = "desk")]
+mod desk;
+mod key;
+mod make;
+pub(crate) mod session;
+pub(crate) mod volume;
+
+use crate::door::Command;
+
+#[cfg(all(test, feature = "desk"))]
+pub(crate) use desk::boot::verbs as boot_verbs;
+
+/// Every command, in the order of `keyway --help`.
+pub(crate) static COMMANDS: &[&Command] = &[
+    &volume::inspect::COMMAND,
+    &volume::read::COMMAND,
+    &volume::write::COMMAND,
+    &session::mount::COMMAND,
+    &session::umount::COMMAND,
+    &make::build::COMMAND,
+    &make::copy::COMMAND,
+    &volume::seal::COMMAND,
+    &session::serve::COMMAND,
+    &session::list::COMMAND,
+    &boot::unlock::COMMAND,
+    #[cfg(feature = "desk")]
+    &desk::measure::ciphers::COMMAND,
+    #[cfg(feature = "desk")]
+    &desk::measure::bench::COMMAND,
+    #[cfg(feature = "desk")]
+    &desk::measure::xray::COMMAND,
+    #[cfg(feature = "desk")]
+    &desk::measure::passport::COMMAND,
+    #[cfg(feature = "desk")]
+    &desk::boot::COMMAND,
+    &make::format::COMMAND,
+    &session::open::COMMAND,
+    &session::close::COMMAND,
+    &session::status::COMMAND,
+    &session::resize::COMMAND,
+    &session::open::REFRESH_COMMAND,
+    &session::suspend::COMMAND,
+    &session::resume::COMMAND,
+    &volume::dump::COMMAND,
+    &key::add::COMMAND,
+    &key::change::COMMAND,
+    &key::kill::REMOVE_KEY,
+    &key::kill::KILL_SLOT,
+    &key::convert::COMMAND,
+    &key::kill::ERASE,
+    &volume::uuid::UUID,
+    &volume::uuid::IS_LUKS,
+    &volume::backup::BACKUP,
+    &volume::backup::RESTORE,
+    &key::config::COMMAND,
+    &key::token::COMMAND,
+    &volume::convert::CONVERT,
+    &volume::convert::REPAIR,
+    #[cfg(feature = "desk")]
+    &desk::measure::benchmark::COMMAND,
+    &about::absent::REENCRYPT,
+    &about::absent::TCRYPT_DUMP,
+    &about::absent::BITLK_DUMP,
+    &about::absent::FVAULT2_DUMP,
+    &about::packaging::MAN,
+    &about::packaging::COMPLETIONS,
+    &about::effects::COMMAND,
+];
+
+/// What a program without the feature "desk" says of these: not that nobody knows them.
+#[cfg(not(feature = "desk"))]
+pub(crate) static LEFT_OUT: &[&str] = &["bench", "benchmark", "boot", "ciphers", "passport", "xray"];
+/// None.
+#[cfg(feature = "desk")]
+pub(crate) static LEFT_OUT: &[&str] = &[];

@@ -1,0 +1,149 @@
+//! `close` and its old names: a mapping or a session ends.
+
+use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic};
+use crate::mapping;
+use crate::mapping::{Mapping, Open};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{explain, output};
+use crate::session::{Close, Session};
+use keyway_attach::{Error, dm};
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+const fn old_name(name: &'static str) -> Alias {
+    Alias { name, device_type: None }
+}
+
+/// `keyway close`.
+pub(crate) static COMMAND: Command = Command {
+    name: "close",
+    aliases: &[
+        old_name("luksClose"),
+        old_name("remove"),
+        old_name("plainClose"),
+        old_name("loopaesClose"),
+        old_name("tcryptClose"),
+        old_name("bitlkClose"),
+        old_name("fvault2Close"),
+    ],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
+    about: "Close a volume; its key is wiped.",
+    man: "Works on what \"keyway open\" or cryptsetup opened, and on no other mapping. Everything written reaches the device first. A volume that is in \
+          use stays open (exit status 5), unless --deferred lets it go with its last user; programs that are ending get \
+          five seconds, and \"keyway umount\" waits longer. NAME may be where a volume is mounted (./mnt). A loop device that was made for \
+          the volume goes with it.",
+    options: &[&[&DEFERRED, &CANCEL_DEFERRED]],
+    examples: &[Example {
+        line: "keyway close --deferred home",
+        does: "Close it as soon as nobody uses it.",
+    }],
+    run,
+};
+
+static DEFERRED: Opt = Opt {
+    long: "deferred",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Close it when its last user is done.",
+    man: "",
+};
+static CANCEL_DEFERRED: Opt = Opt {
+    long: "cancel-deferred",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Take --deferred back.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let when = match (args.given(&DEFERRED), args.given(&CANCEL_DEFERRED)) {
+        (true, true) => {
+            let message = "Options --cancel-deferred and --deferred cannot be used at the same time.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        (true, false) => Close::Deferred,
+        (false, true) => Close::CancelDeferred,
+        (false, false) => Close::Now,
+    };
+    match mapping::find_active(mapping::name_operand(args, 0)?)? {
+        Open::Kernel(found) => close_mapping(&found, when),
+        Open::Session(session) => close_session(&session, when),
+    }
+}
+
+fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
+    let (mapper, name) = (&found.mapper, found.name());
+    refuse_others(found)?;
+    let in_use = || Failure::new(Exit::Busy, format!("Device {name} is still in use."));
+    match when {
+        Close::CancelDeferred => mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name)),
+        // Another mapping on top of it does not go away by waiting.
+        Close::Now if has_holders(found) => Err(in_use()),
+        Close::Now | Close::Deferred => {
+            mapper.remove(name, when == Close::Deferred).map_err(|error| match error {
+                Error::Busy(_) => in_use(),
+                error => explain::door(&error),
+            })?;
+            match mapper.status(name) {
+                Ok(_) if when == Close::Deferred => say_scheduled(name),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// A logical volume, a path of multipath, a snapshot: whoever made it takes it away.
+fn refuse_others(found: &Mapping) -> Result<()> {
+    let uuid = &found.info.uuid;
+    if dm::uuid::is_crypt(uuid) {
+        return Ok(());
+    }
+    let table = found.table(false).unwrap_or_default();
+    let kinds: BTreeSet<String> = table.into_iter().map(|target| target.kind).collect();
+    let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+    let whose =
+        if uuid.is_empty() { "no UUID".to_owned() } else { format!("the UUID {}", uuid.escape_debug()) };
+    let message = format!(
+        "Device {} is no mapping of Keyway's or cryptsetup's (it has {whose}, its table is {}): dmsetup removes it.",
+        found.name(),
+        if kinds.is_empty() { "empty" } else { &kinds }
+    );
+    Err(Failure::new(Exit::Parameters, message))
+}
+
+fn close_session(session: &Session, when: Close) -> Result<()> {
+    let name = session.facts().name.clone();
+    let said = match when {
+        Close::Now => session.close_when_unused(PATIENCE)?,
+        when => session.close(when)?,
+    };
+    if !said.is_empty() {
+        say!("{name}: {}", said.trim_end());
+    }
+    match session.status() {
+        Ok(status) if when == Close::Deferred && status.closing => say_scheduled(&name),
+        _ => Ok(()),
+    }
+}
+
+fn say_scheduled(name: &str) -> Result<()> {
+    output::print(&format!("Device {name} is still active and scheduled for deferred removal.\n"))
+}
+
+fn cannot_cancel(name: &str) -> Failure {
+    Failure::new(Exit::Parameters, format!("Could not cancel deferred remove from device {name}."))
+}
+
+/// Whether another block device stands on it.
+fn has_holders(found: &Mapping) -> bool {
+    let holders = fs::read_dir(format!("/sys/dev/block/{}/holders", found.info.device));
+    holders.is_ok_and(|mut holders| holders.next().is_some())
+}
+
+/// As long as cryptsetup tries again to remove a mapping that is busy
+/// (lib/libdevmapper.c, RETRY: 25 times 0.2 s).
+const PATIENCE: Duration = Duration::from_secs(5);

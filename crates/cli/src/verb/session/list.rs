@@ -1,0 +1,138 @@
+//! `list`: what is open, whichever door it is open through.
+
+use crate::door::{Args, Command, Example, Group, shared};
+use crate::mapping::Mapping;
+use crate::say::failure::Result;
+use crate::say::output;
+use crate::say::paint::printable;
+use crate::session::{Facts, Status};
+use crate::{mapping, session};
+use keyway_attach::dm::{Mapper, loopback};
+use keyway_format::json::{Object, Value};
+use std::fmt::Write;
+
+/// `keyway list`.
+pub(crate) static COMMAND: Command = Command {
+    name: "list",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[],
+    about: "Show what is open, and where.",
+    man: "A line for each volume that this user has opened: its name, the door (nbd, fuse, ublk, kernel), whether it is \
+          writable, its size, where it is to be found, and the file or device that holds it. A session whose \
+          process was killed is not open: what it left behind is cleared away. Root sees the kernel's mappings too.\n\n\
+          With --json an array of objects: name, door, place, device, format, cipher, key_bits, size (bytes), \
+          read_only, suspended, closing, clients, pid; null where a door cannot tell.",
+    options: &[&[&shared::JSON]],
+    examples: &[
+        Example { line: "keyway list", does: "what have I left open?" },
+        Example { line: "keyway list --json | jq -r '.[].place'", does: "the places, for a script" },
+    ],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    let rows = rows();
+    output::print(&if args.given(&shared::JSON) { json(&rows) } else { table(&rows) })
+}
+
+/// Sessions of this user, then mappings of the kernel's where this user may ask for them.
+fn rows() -> Vec<Status> {
+    // One that closes at this moment answers no more.
+    let sessions = session::list().into_iter().filter_map(|session| session.status().ok());
+    sessions.chain(mappings()).collect()
+}
+
+/// dm-crypt's mappings, whoever made them.
+fn mappings() -> Vec<Status> {
+    let names = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
+    let found = names.iter().filter_map(|(name, _)| mapping::find_mapping(name).ok().flatten());
+    found.filter_map(|mapping| of_mapping(&mapping)).collect()
+}
+
+fn of_mapping(mapping: &Mapping) -> Option<Status> {
+    let (target, line) = mapping.line(false).ok().flatten()?;
+    let (format, uuid) = mapping.kind().unwrap_or_default();
+    let device = mapping::device_path(&mapping.mapper, line.device).unwrap_or_default();
+    let facts = Facts {
+        name: mapping.name().to_owned(),
+        door: "kernel".to_owned(),
+        place: mapping::place(mapping.name()).display().to_string(),
+        device: loopback::backing_file(line.device).unwrap_or(device).display().to_string(),
+        format: format.to_owned(),
+        uuid: uuid.unwrap_or_default(),
+        cipher: line.cipher.to_string(),
+        key_bits: 8 * line.key.len() as u64,
+        sector_size: u64::from(line.options.sector_size.unwrap_or(SECTOR as u32)),
+        offset: line.offset * SECTOR,
+        size: target.length * SECTOR,
+        read_only: mapping.info.read_only,
+        ..Facts::default()
+    };
+    let (suspended, closing) = (mapping.info.suspended, mapping.info.removed_on_close);
+    Some(Status { facts, clients: u64::from(mapping.info.open_count), suspended, closing })
+}
+
+fn table(rows: &[Status]) -> String {
+    let mut cells = vec![["NAME", "DOOR", "MODE", "SIZE", "PLACE", "VOLUME"].map(str::to_owned)];
+    cells.extend(rows.iter().map(|row| {
+        let facts = &row.facts;
+        let mode = if facts.read_only { "read-only" } else { "read/write" };
+        let mode = if row.suspended { "suspended" } else { mode };
+        [&facts.name, &facts.door, mode, &facts.size.to_string(), &facts.place, &facts.device].map(printable)
+    }));
+    if rows.is_empty() {
+        return String::new();
+    }
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..COLUMNS - 1).map(width).collect();
+    let mut text = String::new();
+    for row in &cells {
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(text, "{cell:<width$}  ");
+        }
+        let _ = writeln!(text, "{}", row[COLUMNS - 1]);
+    }
+    text
+}
+
+fn json(rows: &[Status]) -> String {
+    let objects = rows.iter().map(|status| {
+        let facts = &status.facts;
+        let object = Object::new()
+            .with("name", facts.name.as_str())
+            .with("door", facts.door.as_str())
+            .with("place", facts.place.as_str())
+            .with("device", facts.device.as_str())
+            .with("header", optional(&facts.header))
+            .with("format", optional(&facts.format))
+            .with("uuid", optional(&facts.uuid))
+            .with("cipher", optional(&facts.cipher))
+            .with("key_bits", number(facts.key_bits))
+            .with("sector_size", number(facts.sector_size))
+            .with("size", number(facts.size))
+            .with("read_only", Value::Bool(facts.read_only))
+            .with("suspended", Value::Bool(status.suspended))
+            .with("closing", Value::Bool(status.closing))
+            .with("clients", number(status.clients))
+            .with(
+                "pid",
+                Some(facts.pid).filter(|pid| *pid != 0).map_or(Value::Null, |pid| number(pid.into())),
+            );
+        Value::from(object)
+    });
+    Value::Array(objects.collect()).to_pretty()
+}
+
+fn number(number: u64) -> Value {
+    Value::Number(number.to_string())
+}
+
+fn optional(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { Value::from(text) }
+}
+
+const COLUMNS: usize = 6;
+
+/// The device mapper's unit, in bytes.
+const SECTOR: u64 = 512;

@@ -1,0 +1,166 @@
+//! `mount`: a volume as a file in a directory, through FUSE.
+
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{explain, output};
+use crate::session::{Facts, Name, Opened, Rights};
+use crate::volume::Data;
+use crate::{device, session, volume};
+use keyway_attach::fuse::{self, Mount};
+use keyway_attach::{Door, Export};
+use keyway_volume::Storage;
+use std::path::Path;
+use std::sync::Arc;
+
+/// `keyway mount`.
+pub(crate) static COMMAND: Command = Command {
+    name: "mount",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[
+        Operand { name: "VOLUME", required: true, help: "The file or device with the volume." },
+        Operand { name: "DIR", required: true, help: "An empty directory of the user's." },
+    ],
+    about: "Show a volume as a file in a directory (FUSE).",
+    man: "DIR then holds one file, plain: the volume's plaintext, of the right size, for loop mounts, fuse2fs, QEMU, backup \
+          tools. It cannot grow or shrink; programs that would cut it first (cp, a shell's >) are refused: write into it \
+          with dd conv=notrunc.\n\n\
+          The command returns when DIR is mounted; a background process serves it. \"keyway umount DIR\" waits \
+          until nobody uses the file any longer, and ends it: what was written reaches the device, and the key is wiped. So \
+          do \"keyway close\", \"fusermount3 -u DIR\" and (as root) \"umount DIR\", but for as long as a program such as \
+          fuse2fs is still writing they are refused. \"keyway list\" shows it.\n\n\
+          Holes: a file's hole reads as zeros, and what is discarded from an encrypted volume does not. Punching holes is \
+          therefore refused, or with --allow-discards done by writing zeros, which take room; an fstrim through a loop device \
+          then fills the image. A volume gives room back through the doors that tell a discard from zeros: \"keyway serve\" \
+          and \"keyway open\" with --backend nbd, ublk or kernel. Or see --discard-holes.\n\n\
+          A process that was killed leaves a directory that says \"Transport endpoint is not connected\": fusermount3 -u DIR \
+          clears it.",
+    options: &[
+        &[
+            &shared::READONLY,
+            &FOREGROUND,
+            &ALLOW_OTHER,
+            &ALLOW_DISCARDS,
+            &DISCARD_HOLES,
+            &WRITEBACK,
+            &DIRECT,
+            &shared::SHARED,
+            &shared::DIRECT_IO,
+        ],
+        groups::UNLOCKING,
+        groups::ADMISSION,
+        groups::PLAIN,
+    ],
+    examples: &[
+        Example { line: "keyway mount disk.luks ~/disk", does: "the plaintext is ~/disk/plain" },
+        Example {
+            line: "fuse2fs -o fakeroot ~/disk/plain ~/files",
+            does: "then the files in it, without root",
+        },
+        Example { line: "keyway umount ~/files ~/disk", does: "put everything away" },
+    ],
+    run,
+};
+
+static FOREGROUND: Opt =
+    flag("foreground", "Stay in the foreground.", "SIGINT and SIGTERM unmount, as umount does.");
+
+static ALLOW_OTHER: Opt = flag(
+    "allow-other",
+    "Let other users in, root too.",
+    "The file is then readable and writable by everybody who reaches DIR. Without it nobody but the user who mounts can \
+     use it, root neither, where the user is an ordinary one. An ordinary user may say so only where /etc/fuse.conf has \
+     a line \"user_allow_other\".",
+);
+
+static ALLOW_DISCARDS: Opt = flag("allow-discards", "Punch holes by writing zeros.", "");
+
+static DISCARD_HOLES: Opt = flag(
+    "discard-holes",
+    "Punched holes give room back and are noise.",
+    "With --allow-discards. Only for users of the file that punch holes where they will not read again: QEMU with \
+     discard=unmap and a virtio-blk device that has write-zeroes=off, or fstrim on a file system that was made elsewhere \
+     and writes its zeros itself. Never make a file system in such a file, nor mount ext4 without noinit_itable: a loop \
+     device, mke2fs and fuse2fs punch holes where they want zeros, and get noise.",
+);
+
+static WRITEBACK: Opt = flag(
+    "writeback",
+    "Let the kernel collect what is written.",
+    "Many small writes get faster. The kernel then takes whatever is written beyond the end, and tells of the error when \
+     the file is closed: dd from /dev/zero would go on for ever.",
+);
+
+static DIRECT: Opt =
+    flag("direct", "Let the kernel keep no copy of the plaintext.", "Loop mounts get slower.");
+
+const fn flag(long: &'static str, help: &'static str, man: &'static str) -> Opt {
+    Opt { long, short: None, value: "", kind: Kind::Flag, help, man }
+}
+
+fn run(args: &Args) -> Result<()> {
+    let dir = args.operand(1).unwrap_or(Path::new("."));
+    if args.given(&DISCARD_HOLES) && !args.given(&ALLOW_DISCARDS) {
+        let message = "Option --discard-holes needs --allow-discards: the device shows what is unused.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    if !args.given(&FOREGROUND) {
+        return session::run(&Name::Like(name(args)), |_| open(args, dir));
+    }
+    let Opened { door, gate, message, .. } = open(args, dir)?;
+    let volumes: [Arc<dyn Storage>; 1] = [gate];
+    session::serve_until_stopped(&door, &volumes, || output::print(&message))
+}
+
+fn open(args: &Args, dir: &Path) -> Result<Opened> {
+    // Before a passphrase is asked for.
+    fuse::check(dir).map_err(|e| explain::door(&e))?;
+    let read_only = args.given(&shared::READONLY) || args.operand(0).is_some_and(device::is_read_only);
+    let data = if read_only { Data::Show } else { Data::Write };
+    let unlocked = volume::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
+    let rights = Rights { read_only, discards: args.given(&ALLOW_DISCARDS) };
+    let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
+    facts.door = "fuse".to_owned();
+    let export = Export {
+        name: String::new(),
+        description: facts.device.clone(),
+        storage: Arc::clone(&gate) as _,
+        read_only: facts.read_only,
+        discards: facts.discards,
+    };
+    let door: Arc<dyn Door> =
+        Arc::new(Mount::new(export, dir, options(args, &facts)).map_err(|e| explain::door(&e))?);
+    let message = usage(&door.place(), dir, &facts);
+    Ok(Opened { door, gate, facts, message })
+}
+
+fn options(args: &Args, facts: &Facts) -> fuse::Options {
+    let mut options = fuse::Options::default();
+    options.source = facts.device.clone();
+    options.allow_other = args.given(&ALLOW_OTHER);
+    options.writeback = args.given(&WRITEBACK);
+    options.direct = args.given(&DIRECT);
+    if args.given(&DISCARD_HOLES) {
+        options.holes = fuse::Holes::Discarded;
+    }
+    options
+}
+
+/// Where the plaintext is, and the command lines that use it.
+fn usage(place: &str, dir: &Path, facts: &Facts) -> String {
+    let (mode, qemu) = if facts.read_only { ("read-only", ",readonly=on") } else { ("read/write", "") };
+    let (device, size, dir) = (&facts.device, facts.size, dir.display());
+    format!(
+        "{device} is mounted ({mode}, {size} bytes): {place}\n  \
+         fuse2fs -o fakeroot '{place}' DIR    (an ext file system, without root)\n  \
+         mount -o loop '{place}' DIR    (as root)\n  \
+         qemu-system-x86_64 -drive 'file={place},format=raw,if=virtio{qemu}'\n  \
+         keyway umount '{dir}'    (waits for its users, flushes, and wipes the key)\n"
+    )
+}
+
+/// What the session is called: as the volume's file is.
+fn name(args: &Args) -> String {
+    let device = args.operand(0).map(device::resolve).unwrap_or_default();
+    device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy().into_owned()
+}

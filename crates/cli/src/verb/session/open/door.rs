@@ -1,0 +1,124 @@
+//! Keyway's own doors: a background process of the user's holds the key and serves the plaintext.
+
+use super::backend::Backend;
+use super::options::{ALLOW_DISCARDS, LINK_VK};
+use crate::door::{Args, shared};
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::session::{Facts, Name, Opened, Rights};
+use crate::volume::{Data, Format};
+use crate::{device, mapping, session, volume};
+use keyway_attach::dm::crypt;
+use keyway_attach::local::Directory;
+use keyway_attach::nbd::server::Server;
+use keyway_attach::{Door, Export, fuse, nbd, ublk};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens the volume as the session `name`.
+pub(super) fn run(args: &Args, backend: Backend, name: &str) -> Result<()> {
+    if args.given(&LINK_VK) {
+        let message = "--link-vk-to-keyring is for the kernel's door: --backend kernel.";
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    super::refuse_taken(name)?;
+    session::run(&Name::Exactly(name.to_owned()), |directory| open(args, backend, name, directory))
+}
+
+fn open(args: &Args, backend: Backend, name: &str, directory: &Directory) -> Result<Opened> {
+    let device = args.operand(0).map(device::resolve).unwrap_or_default();
+    let cannot_write = !device::is_url(&device) && mapping::is_read_only(&device);
+    let read_only = args.given(&shared::READONLY) || cannot_write || device::is_read_only(&device);
+    let data = if read_only { Data::Show } else { Data::Write };
+    let unlocked = volume::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
+    super::keep_flags(args, &unlocked);
+    let discards = passes_discards(args, &unlocked.format);
+    let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
+    facts.header = args.path(&shared::HEADER).map(absolute).unwrap_or_default();
+    let export = Export {
+        name: String::new(),
+        description: device.display().to_string(),
+        storage: Arc::clone(&gate) as _,
+        read_only: facts.read_only,
+        // To NBD clients the gate alone says what goes through, as `refresh` may allow it later.
+        discards: discards || backend == Backend::Nbd,
+    };
+    let (door, kind) = open_door(export, backend, directory)?;
+    facts.door = kind.to_owned();
+    let message = usage(name, &door.place(), &facts);
+    Ok(Opened { door, gate, facts, message })
+}
+
+/// From the command line, or kept in the header.
+fn passes_discards(args: &Args, format: &Format) -> bool {
+    let mut options = crypt::Options::default();
+    if let Format::Luks { luks, .. } = format {
+        mapping::apply_kept(luks, &mut options);
+    }
+    args.given(&ALLOW_DISCARDS) || options.allow_discards
+}
+
+fn open_door(
+    export: Export,
+    backend: Backend,
+    directory: &Directory,
+) -> Result<(Arc<dyn Door>, &'static str)> {
+    let failed = |e| explain::door(&e);
+    match backend {
+        Backend::Nbd => {
+            let options = nbd::server::Options { own_user_only: true, ..Default::default() };
+            let server = Server::new(vec![export], options);
+            Ok((Arc::new(server.unix(&directory.path().join("nbd")).map_err(failed)?), "nbd"))
+        }
+        Backend::Fuse => {
+            let place = directory.enter_or_make("fuse").map_err(failed)?;
+            let mut options = fuse::Options::default();
+            options.source = export.description.clone();
+            Ok((Arc::new(fuse::Mount::new(export, place.path(), options).map_err(failed)?), "fuse"))
+        }
+        Backend::Ublk => {
+            let device = ublk::Device::add(export, ublk::Options::default()).map_err(failed)?;
+            Ok((Arc::new(device), "ublk"))
+        }
+        Backend::Kernel => {
+            Err(Failure::new(Exit::Parameters, "The kernel's door needs no process of the user's."))
+        }
+    }
+}
+
+/// Which door it is, and the command lines that use it.
+fn usage(name: &str, place: &str, facts: &Facts) -> String {
+    let mode = if facts.read_only { "read-only" } else { "read/write" };
+    let mut text =
+        format!("{name} is open through {} ({mode}, {} bytes) at {place}\n", facts.door, facts.size);
+    let read_only = if facts.read_only { ",readonly=on" } else { "" };
+    let qemu = format!("qemu-system-x86_64 -drive 'file={place},format=raw,if=virtio{read_only}'");
+    let lines = match facts.door.as_str() {
+        "fuse" => vec![
+            format!("mount -o loop '{place}' /mnt    (as root)"),
+            format!("fuse2fs -o fakeroot '{place}' DIR    (an ext file system, without root)"),
+            qemu,
+        ],
+        "nbd" => vec![
+            format!("nbdinfo '{place}'"),
+            qemu,
+            format!("nbd-client -unix '{}' /dev/nbd0    (as root)", socket_of(place)),
+        ],
+        _ => vec![format!("mount {place} /mnt")],
+    };
+    for line in lines.iter().chain([&format!("keyway close {name}")]) {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}
+
+/// The path in "nbd+unix:///?socket=PATH".
+fn socket_of(place: &str) -> &str {
+    place.split_once("socket=").map_or(place, |(_, path)| path)
+}
+
+fn absolute(path: &Path) -> String {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}

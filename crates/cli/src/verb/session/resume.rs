@@ -1,0 +1,63 @@
+//! `luksResume`: a suspended volume gets its key back, and whoever waits goes on.
+
+use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared};
+use crate::mapping;
+use crate::mapping::{Mapping, Open};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_attach::dm;
+use keyway_attach::dm::crypt::{self, Key};
+use keyway_volume::Access;
+
+/// `keyway luksResume`.
+pub(crate) static COMMAND: Command = Command {
+    name: "luksResume",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
+    about: "Let a suspended volume go on.",
+    man: "Asks for a passphrase as opening does. A plain volume has no header that would tell a wrong one: what is compared is \
+          a digest of the key that it was opened with, which its process keeps. Hash and key size are those that it was \
+          opened with.",
+    options: &[&[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN, groups::ADMISSION],
+    examples: &[Example { line: "keyway luksResume home", does: "After the lid has opened." }],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    let name = mapping::name_operand(args, 0)?;
+    match mapping::find_active(name)? {
+        Open::Kernel(found) => resume(args, &found),
+        Open::Session(session) => {
+            if !session.status()?.suspended {
+                return Err(not_suspended(name));
+            }
+            session.resume(&mapping::take_session_key(args, session.facts())?)
+        }
+    }
+}
+
+fn resume(args: &Args, found: &Mapping) -> Result<()> {
+    let name = found.name();
+    let Some((_, line)) = found.line(false)? else { return Err(mapping::no_header(name)) };
+    let luks = mapping::luks(args, found, &line, Access::Read)?.ok_or_else(|| mapping::no_header(name))?;
+    if !found.info.suspended {
+        return Err(not_suspended(name));
+    }
+    let shown = mapping::header_path(args, found, &line).unwrap_or_default();
+    let opened = mapping::open_again(args, luks, &line, &shown)?;
+    let features = mapping::features(&found.mapper)?;
+    let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
+    let place = mapping::place_key(args, opened.volume_key(), luks2, &features)?;
+    let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
+    let failed =
+        |error| Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."));
+    found.mapper.message(name, &crypt::message::set_key(&key)).map_err(failed)?;
+    found.mapper.resume(name, dm::Flags::default()).map_err(|error| {
+        let _ = found.mapper.message(name, &crypt::message::wipe_key());
+        failed(error)
+    })
+}
+
+fn not_suspended(name: &str) -> Failure {
+    Failure::new(Exit::Parameters, format!("Volume {name} is not suspended."))
+}

@@ -1,0 +1,137 @@
+//! `status`: what is open under a name, in cryptsetup's words.
+//!
+//! The text is that of cryptsetup 2.6, which scripts parse; 2.8 has longer units in some lines.
+
+use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::mapping;
+use crate::mapping::{Mapping, Open};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::say::paint::printable;
+use crate::session::Session;
+use keyway_attach::dm::crypt::{Key, Line};
+use keyway_attach::dm::{Target, loopback};
+use keyway_volume::Access;
+use std::fmt::Write;
+
+/// `keyway status`.
+pub(crate) static COMMAND: Command = Command {
+    name: "status",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Questions),
+    operands: &[Operand {
+        name: "NAME",
+        required: true,
+        help: "What the volume is called, or its block device.",
+    }],
+    about: "Show what is open under a name.",
+    man: "Exit status 4 says that nothing is open under this name. For a volume behind a door of Keyway's own two lines more \
+          tell the door and where it is. A mapping whose header is detached is of type n/a unless --header names the header.",
+    options: &[&[&shared::HEADER]],
+    examples: &[Example { line: "keyway status home", does: "Is it open, from where, with what?" }],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    let name = mapping::name_operand(args, 0)?;
+    // cryptsetup shows a path as it was given.
+    let shown = if name.contains('/') { name.to_owned() } else { format!("/dev/mapper/{name}") };
+    match mapping::find(name)? {
+        Some(Open::Kernel(found)) => output::print(&of_mapping(args, &shown, &found)?),
+        Some(Open::Session(session)) => output::print(&of_session(&session)?),
+        None => {
+            output::print(&format!("{shown} is inactive.\n"))?;
+            Err(Failure::silent(Exit::Device))
+        }
+    }
+}
+
+fn of_mapping(args: &Args, shown: &str, found: &Mapping) -> Result<String> {
+    let mut text = first_line(shown, found.info.open_count > 0);
+    match found.line(false)? {
+        Some((target, line)) => text += &of_crypt(args, found, &target, &line)?,
+        None => text += "  type:    n/a\n",
+    }
+    Ok(text)
+}
+
+fn of_crypt(args: &Args, found: &Mapping, target: &Target, line: &Line) -> Result<String> {
+    let kind = kind(args, found, line)?;
+    let mut text = String::new();
+    let mut row = |name: &str, value: &dyn std::fmt::Display| {
+        let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
+    };
+    row("type:    ", &kind.as_deref().unwrap_or("n/a"));
+    row("cipher:  ", &line.cipher);
+    row("keysize: ", &format_args!("{} bits", line.key.len() * 8));
+    let place = if matches!(line.key, Key::InKeyring(_)) { "keyring" } else { "dm-crypt" };
+    row("key location: ", &place);
+    if let Some((_, integrity)) = line.options.integrity.as_deref().and_then(|tag| tag.split_once(':')) {
+        row("integrity: ", &integrity);
+    }
+    let device = mapping::device_path(&found.mapper, line.device);
+    row("device:  ", &device.unwrap_or_default().display());
+    if let Some(file) = loopback::backing_file(line.device) {
+        row("loop:    ", &file.display());
+    }
+    row("sector size:  ", &line.options.sector_size.unwrap_or(512));
+    row("offset:  ", &format_args!("{} sectors", line.offset));
+    row("size:    ", &format_args!("{} sectors", target.length));
+    if line.iv_offset > 0 {
+        row("skipped: ", &format_args!("{} sectors", line.iv_offset));
+    }
+    row("mode:    ", &mode(found.info.read_only, found.info.suspended));
+    let flags = mapping::shown(&line.options);
+    if !flags.is_empty() {
+        row("flags:   ", &flags);
+    }
+    Ok(text)
+}
+
+/// The type, as far as its UUID and the header bear it out.
+fn kind(args: &Args, found: &Mapping, line: &Line) -> Result<Option<String>> {
+    match found.kind() {
+        Some((kind @ ("LUKS1" | "LUKS2"), _)) => {
+            let luks = mapping::luks(args, found, line, Access::Probe)?;
+            Ok(luks.map(|_| kind.to_owned()))
+        }
+        Some((kind, _)) => Ok(Some(kind.to_owned())),
+        None => Ok(None),
+    }
+}
+
+fn of_session(session: &Session) -> Result<String> {
+    let status = session.status()?;
+    let facts = &status.facts;
+    let mut text = first_line(&facts.name, status.clients > 0);
+    let mut row = |name: &str, value: &dyn std::fmt::Display| {
+        let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
+    };
+    row("type:    ", &facts.format);
+    row("cipher:  ", &facts.cipher);
+    row("keysize: ", &format_args!("{} bits", facts.key_bits));
+    row("key location: ", &format_args!("process {}", facts.pid));
+    row("device:  ", &facts.device);
+    row("sector size:  ", &facts.sector_size);
+    row("offset:  ", &format_args!("{} sectors", facts.offset / SECTOR));
+    row("size:    ", &format_args!("{} sectors", facts.size / SECTOR));
+    row("mode:    ", &mode(facts.read_only, status.suspended));
+    if facts.discards {
+        row("flags:   ", &"discards ");
+    }
+    row("door:    ", &facts.door);
+    row("place:   ", &facts.place);
+    Ok(text)
+}
+
+fn first_line(shown: &str, in_use: bool) -> String {
+    format!("{} is active{}.\n", printable(shown), if in_use { " and is in use" } else { "" })
+}
+
+fn mode(read_only: bool, suspended: bool) -> String {
+    let mode = if read_only { "readonly" } else { "read/write" };
+    format!("{mode}{}", if suspended { " (suspended)" } else { "" })
+}
+
+/// The unit of offsets and sizes, in bytes.
+const SECTOR: u64 = 512;

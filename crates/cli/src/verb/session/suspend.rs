@@ -1,0 +1,60 @@
+//! `luksSuspend`: whoever uses the volume waits, and the key is wiped from memory.
+
+use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::mapping;
+use crate::mapping::{Mapping, Open};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_attach::dm::{self, crypt};
+
+/// `keyway luksSuspend`.
+pub(crate) static COMMAND: Command = Command {
+    name: "luksSuspend",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
+    about: "Freeze an open volume and wipe its key.",
+    man: "What was written reaches the device first; from then on reads and writes wait for luksResume, which asks for a \
+          passphrase. Never suspend the volume that this program or its libraries are on.\n\n\
+          A plain volume can be suspended behind a door of Keyway's own; the kernel's mappings of plain volumes cannot, as \
+          with cryptsetup.",
+    options: &[&[&shared::HEADER]],
+    examples: &[Example { line: "keyway luksSuspend home", does: "Before the lid closes." }],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    let name = mapping::name_operand(args, 0)?;
+    match mapping::find_active(name)? {
+        Open::Kernel(found) => suspend(&found),
+        Open::Session(session) => match session.status()?.suspended {
+            true => Err(already(name)),
+            false => session.suspend(),
+        },
+    }
+}
+
+fn suspend(found: &Mapping) -> Result<()> {
+    let name = found.name();
+    if !matches!(found.kind(), Some(("LUKS1" | "LUKS2", _))) {
+        return Err(only_luks());
+    }
+    if found.info.suspended {
+        return Err(already(name));
+    }
+    let failed =
+        |error| Failure::new(Exit::Parameters, format!("Error during suspending device {name}: {error}."));
+    found.mapper.suspend(name, dm::Suspend::default()).map_err(failed)?;
+    found.mapper.message(name, &crypt::message::wipe_key()).map_err(|error| {
+        // With its key it need not stand still.
+        let _ = found.mapper.resume(name, dm::Flags::default());
+        failed(error)
+    })
+}
+
+fn already(name: &str) -> Failure {
+    Failure::new(Exit::Parameters, format!("Volume {name} is already suspended."))
+}
+
+fn only_luks() -> Failure {
+    Failure::new(Exit::Parameters, "This operation is supported only for LUKS device.")
+}

@@ -1,0 +1,142 @@
+//! `umount`: a volume's directory, or a file system in its file, is
+//! put away when everything is written.
+
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt};
+use crate::say::explain;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::session;
+use crate::session::{Session, closing};
+use keyway_attach::dm::loopback;
+use keyway_attach::fuse;
+use keyway_volume::mounts::{self, Mount};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// `keyway umount`.
+pub(crate) static COMMAND: Command = Command {
+    name: "umount",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand {
+        name: "PLACE...",
+        required: true,
+        help: "Where \"keyway mount\" has mounted a volume, or a file system in one.",
+    }],
+    about: "Unmount a volume, and wait until everything is written.",
+    man: "PLACE is the directory of \"keyway mount\" (or \"keyway open --backend fuse\"): it waits until nobody uses the \
+          plaintext any longer, flushes it, wipes the key, and returns when the background process has ended. Or PLACE is \
+          where a file system in the plaintext is mounted, by fuse2fs or through a loop device: that is unmounted, and \
+          waited for until its program has written everything and let the plaintext go.\n\n\
+          Several places are put away in their order, the file system before the volume. Programs such as fuse2fs go on \
+          writing after their mount is gone, so that \"fusermount3 -u\" of the volume would be refused: this waits for \
+          them. After three seconds it says who is waited for; after --wait seconds it gives up (exit status 5) and leaves \
+          everything open.\n\n\
+          Nothing else is unmounted: neither what is mounted on top of a volume's directory, nor what has nothing to do \
+          with Keyway.",
+    options: &[&[&WAIT]],
+    examples: &[
+        Example { line: "keyway umount ~/files ~/disk", does: "a file system in a volume, then the volume" },
+        Example { line: "keyway umount --wait 0 ~/disk", does: "only if nobody uses it" },
+    ],
+    run,
+};
+
+static WAIT: Opt = Opt {
+    long: "wait",
+    short: None,
+    value: "SECONDS",
+    kind: Kind::Number(LONGEST_WAIT),
+    help: "How long to wait for those who use it (60).",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let limit = Duration::from_secs(args.number(&WAIT).unwrap_or(WAITS));
+    (0..args.operands().len())
+        .filter_map(|index| args.operand(index))
+        .try_for_each(|place| put_away(place, limit))
+}
+
+fn put_away(place: &Path, limit: Duration) -> Result<()> {
+    let place = &canonical(place);
+    let before = mounts::topmost(&mounts::all(), place);
+    // What killed sessions have left goes with this.
+    let sessions = session::list();
+    if let Some(session) = sessions.iter().find(|session| session.is_at(place)) {
+        let said = session.close_when_unused(limit)?;
+        return if said.is_empty() { Ok(()) } else { say_of(session, &said) };
+    }
+    match mounts::topmost(&mounts::all(), place) {
+        Some(top) if top.kind == OWN_KIND => unmount(&top, limit),
+        Some(top) => match below(&top, &sessions) {
+            Some(session) => put_away_above(session, &top, limit),
+            None => Err(not_ours(place, &format!("on it is {} of {}", top.kind, top.source.display()))),
+        },
+        None if before.is_some_and(|mount| mount.kind == OWN_KIND) => Ok(()),
+        None => Err(Failure::new(Exit::Device, format!("Nothing is mounted on {}.", place.display()))),
+    }
+}
+
+/// A file system in a session's file.
+fn put_away_above(session: &Session, mount: &Mount, limit: Duration) -> Result<()> {
+    let clients = || session.status().map(|status| status.clients);
+    let before = clients()?;
+    unmount(mount, limit)?;
+    // Its program has the file open until it has written everything.
+    // A session that has ended has no users.
+    let below = session.mount_point().unwrap_or(&mount.point);
+    closing::wait_until(below, limit, || clients().map_or(true, |now| now == 0 || now < before))
+}
+
+fn unmount(mount: &Mount, limit: Duration) -> Result<()> {
+    closing::patiently(&mount.point, limit, || fuse::unmount(mount).map_err(|e| explain::door(&e)))
+}
+
+/// The session whose file the mounted file system is in.
+fn below<'a>(top: &Mount, sessions: &'a [Session]) -> Option<&'a Session> {
+    let source = loopback::backing_file_of(&top.source).unwrap_or_else(|| top.source.clone());
+    let found = canonical(&source);
+    let file =
+        |session: &&Session| session.mount_point().is_some() && Path::new(&session.facts().place) == found;
+    // A program that was told a relative name tells no other, wherever it was.
+    let like = |session: &&Session| {
+        session.mount_point().is_some() && Path::new(&session.facts().place).ends_with(&source)
+    };
+    let mut alike = sessions.iter().filter(like);
+    sessions
+        .iter()
+        .find(file)
+        .or_else(|| alike.next().filter(|_| source.is_relative() && alike.next().is_none()))
+}
+
+/// The path from the root, with links followed up to its last part:
+/// that may be a mount that nobody serves any longer.
+fn canonical(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    fs::canonicalize(&path).unwrap_or_else(|_| {
+        match (path.parent().map(fs::canonicalize), path.file_name()) {
+            (Some(Ok(parent)), Some(name)) => parent.join(name),
+            _ => path,
+        }
+    })
+}
+
+fn say_of(session: &Session, said: &str) -> Result<()> {
+    say!("{}: {}", session.facts().name, said.trim_end());
+    Ok(())
+}
+
+fn not_ours(place: &Path, what: &str) -> Failure {
+    let message = format!(
+        "{} is left alone: {what}, neither a volume that \"keyway mount\" shows nor a file system in one.",
+        place.display()
+    );
+    Failure::new(Exit::Device, message)
+}
+
+/// The type of our mounts.
+const OWN_KIND: &str = "fuse.keyway";
+
+const WAITS: u64 = 60;
+const LONGEST_WAIT: u64 = 86400;

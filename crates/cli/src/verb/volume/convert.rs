@@ -1,0 +1,82 @@
+//! `convert` and `repair`: a header in another format, or back in order.
+
+use crate::device;
+use crate::device::Versions;
+use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{explain, output, question};
+use keyway_volume::convert::{to_luks1, to_luks2};
+use keyway_volume::repair::Repair;
+use keyway_volume::{Access, Luks, OsRandom};
+use std::sync::Arc;
+
+/// `keyway convert`.
+pub(crate) static CONVERT: Command = Command {
+    name: "convert",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    about: "Turn LUKS1 into LUKS2 or back.",
+    man: "The data stays where it is. LUKS1 becomes LUKS2 when there is room before the data for the second header. LUKS2 \
+          becomes LUKS1 only when LUKS1 can say the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no tokens. A volume \
+          that is in use is refused. Make a header backup first.",
+    options: &[&[&shared::TYPE, &shared::HEADER]],
+    examples: &[Example {
+        line: "keyway convert --type luks2 disk.img",
+        does: "Asks for the word YES first.",
+    }],
+    run: run_convert,
+};
+
+/// `keyway repair`.
+pub(crate) static REPAIR: Command = Command {
+    name: "repair",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Headers),
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    about: "Mend a damaged header.",
+    man: "LUKS2 keeps its header twice: a damaged copy is written again from the good one. Of LUKS1, only damage with one \
+          right answer is mended. What would be changed is shown before the word YES is asked for.",
+    options: &[&[&shared::TYPE, &shared::HEADER]],
+    examples: &[Example { line: "keyway repair disk.img", does: "Says so when nothing is wrong." }],
+    run: run_repair,
+};
+
+fn run_convert(args: &Args) -> Result<()> {
+    let to = match args.device_type() {
+        Some("luks1") => 1,
+        Some("luks2") => 2,
+        _ => {
+            let message = "Invalid LUKS type, only luks1 and luks2 are supported: name one with --type.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+    };
+    let path = device::header_path(args, 0)?;
+    let alone = device::exclusive(&path)?;
+    let luks = Luks::open_with(Arc::clone(&alone), Access::Write, device::locking(args));
+    let mut luks = luks.map_err(|e| explain::on_device(&path, &e))?;
+    if luks.version() == to {
+        return Err(Failure::new(Exit::Parameters, format!("Device is already LUKS{to} type.")));
+    }
+    let warning = format!("This operation will convert {} to LUKS{to} format.\n", path.display());
+    question::confirm(args, &warning, "Operation aborted, device was NOT converted.", Exit::Permission)?;
+    let result =
+        if to == 1 { to_luks1(&mut luks, &mut OsRandom) } else { to_luks2(&mut luks, &mut OsRandom) };
+    result.map_err(|e| explain::on_device(&path, &e))
+}
+
+fn run_repair(args: &Args) -> Result<()> {
+    Versions::from_args(args)?;
+    let path = device::header_path(args, 0)?;
+    let repair = Repair::prepare(device::storage(&path, Access::Write)?, device::locking(args))
+        .map_err(|e| explain::on_device(&path, &e))?;
+    if repair.changes().is_empty() {
+        return output::verbose(args, "No known problems detected for LUKS header.");
+    }
+    for change in repair.changes() {
+        say!("{change}");
+    }
+    let warning = "Really try to repair LUKS device header?";
+    question::confirm(args, warning, "Operation aborted.", Exit::Parameters)?;
+    repair.run().map_err(|e| explain::on_device(&path, &e))
+}

@@ -1,0 +1,102 @@
+//! `inspect`: what a volume is, at a glance: `facts` gathers, `text` and `json` show.
+
+mod audit;
+mod facts;
+mod json;
+mod text;
+mod warnings;
+
+use crate::device::Versions;
+use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::say::failure::Result;
+use crate::say::output;
+use crate::say::paint::Paint;
+use crate::unlock::admission;
+use crate::{device, unlock};
+use audit::Audit;
+use facts::{Facts, SealState};
+use keyway_crypto::Secret;
+use keyway_volume::policy::Subject;
+use keyway_volume::{Access, Luks};
+use std::path::Path;
+
+/// `keyway inspect`.
+pub(crate) static COMMAND: Command = Command {
+    name: "inspect",
+    aliases: &[Alias { name: "status-of", device_type: None }],
+    group: Group::Rootless,
+    operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
+    about: "Show what a volume is, at a glance.",
+    man: "Format, cipher, place and size of the data, whether both header copies are sound, and every keyslot with its \
+          key derivation, its cost and the time that unlocking takes on this machine: a short sample of each kind of \
+          key derivation is measured and multiplied by the cost. What deserves attention is listed at the end.\n\n\
+          Nothing is written and no lock is taken. No passphrase is needed, unless --verify asks for one to verify the seal \
+          (keyway-seal(8)); a key file does the same. Colours are used on a terminal, unless NO_COLOR is set.\n\n\
+          With --require, each demand of the policy is shown with what the volume has, and what is never opened without being \
+          asked for by name as well; the exit code is 6 when one of them is not met, or only the key could tell. The demands:\n\n\
+          formats = [\"luks1\", \"luks2\"]\n\n\
+          ciphers = [\"aes\"], or whole specifications: [\"aes-xts-plain64\"]\n\n\
+          modes = [\"xts-plain64\"], or with any IV: [\"xts\"]\n\n\
+          min-key-bits = 512: of the volume key. XTS has two keys, and both count.\n\n\
+          sector-sizes = [512, 4096]\n\n\
+          linear-segments = false: every segment is encrypted.\n\n\
+          allowed-flags = [\"allow-discards\"]: the activation flags that the header may set; [] for none.\n\n\
+          allowed-tokens = [\"systemd-tpm2\"]: the types of its tokens; [] for none. A seal is always allowed.\n\n\
+          uuid, label, subsystem = \"TEXT\"\n\n\
+          size, min-size, max-size = \"10GiB\": of the plaintext; a number is in bytes.\n\n\
+          max-keyslots = 4\n\n\
+          kdfs = [\"argon2id\"]: what every keyslot uses; min-pbkdf2-iterations = 1000000, min-argon2-memory = \"1GiB\" and \
+          min-argon2-passes = 4 are for the keyslots that use it.\n\n\
+          sealed = true: the header bears a seal by the volume's key and is what was sealed; seal-context = \"TEXT\": with this.",
+    options: &[&[&shared::JSON, &shared::REQUIRE, &VERIFY, &shared::SEAL_CONTEXT], groups::UNLOCKING],
+    examples: &[
+        Example { line: "keyway inspect disk.luks", does: "see what it is" },
+        Example { line: "keyway inspect --json disk.luks | jq .keyslots", does: "the same for a script" },
+        Example {
+            line: "keyway inspect --require fleet.toml disk.luks",
+            does: "is it as we want it? exit code 6 if not",
+        },
+    ],
+    run,
+};
+
+static VERIFY: Opt = Opt {
+    long: "verify",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Ask for the passphrase, to verify the seal.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let luks = device::load(args, 0, Access::Probe, Versions::from_args(args)?)?;
+    let device = args.operand(0).map(device::resolve).unwrap_or_default();
+    let data = device::storage(&device, Access::Probe)?;
+    let key = key(args, &luks, &device)?;
+    let subject = Subject { header: luks.header(), data_len: Some(data.len()), volume_key: key.as_ref() };
+    let on = admission::data_device(args, &device, &*data);
+    let audit = Audit::of(args, &luks, on, subject)?;
+    if !args.given(&shared::JSON)
+        && let Some(audit) = &audit
+    {
+        audit.print()?;
+        return audit.conclude(&device);
+    }
+    let mut facts = Facts::gather(&device, &luks, &*data, on)?;
+    facts.seal = SealState::of(subject, args.text(&shared::SEAL_CONTEXT));
+    if !args.given(&shared::JSON) {
+        return output::print(&text::show(&facts, Paint::for_stdout()));
+    }
+    output::print(&format!("{}\n", json::show(&facts, audit.as_ref().map(Audit::json))))?;
+    audit.map_or(Ok(()), |audit| audit.conclude(&device))
+}
+
+/// The volume key, where it was asked for or given.
+fn key(args: &Args, luks: &Luks, device: &Path) -> Result<Option<Secret>> {
+    let giving = [&VERIFY, &shared::KEY_FILE, &shared::VOLUME_KEY_FILE];
+    if !giving.into_iter().any(|option| args.given(option)) {
+        return Ok(None);
+    }
+    unlock::volume_key(args, luks, device).map(|(key, _)| Some(key))
+}

@@ -1,0 +1,193 @@
+//! The facts for people: aligned, short, in colour where that is wanted.
+
+use super::facts::{Facts, HeaderState, Keyslot, SealState};
+use crate::door::size::human;
+use crate::say::paint::{Paint, printable};
+use keyway_format::luks2::{Copy, Kdf, Priority};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The whole page.
+pub(super) fn show(facts: &Facts, paint: Paint) -> String {
+    let mut page = String::new();
+    let kind = format!("LUKS{}", facts.version);
+    let _ = writeln!(page, "{}  {}", paint.strong(&printable(&facts.device)), paint.strong(&kind));
+    for (name, value) in rows(facts, paint) {
+        let _ = writeln!(page, "  {}{value}", paint.faint(&format!("{name:<11}")));
+    }
+    let keyslots = facts.keyslots.iter().map(keyslot_row).collect();
+    table(&mut page, ["Keyslot", "Priority", "Key derivation", "Time here"], keyslots, paint);
+    let tokens = facts
+        .tokens
+        .iter()
+        .map(|t| [t.number.to_string(), printable(&t.kind), numbers(&t.keyslots), String::new()])
+        .collect();
+    table(&mut page, ["Token", "Type", "Keyslots", ""], tokens, paint);
+    if !facts.warnings.is_empty() {
+        page.push('\n');
+    }
+    for warning in &facts.warnings {
+        let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(warning));
+    }
+    page
+}
+
+fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    for segment in &facts.segments {
+        let words = facts.cipher_in_words().filter(|_| segment.encrypted);
+        rows.push((
+            "Cipher",
+            match words {
+                Some(words) => format!("{words}  {}", paint.faint(&printable(&segment.cipher))),
+                None => printable(&segment.cipher),
+            },
+        ));
+        rows.push((
+            "Data",
+            format!(
+                "{} in sectors of {} bytes, from {} on",
+                human(segment.length),
+                segment.sector_size,
+                human(segment.offset)
+            ),
+        ));
+    }
+    rows.push(("UUID", printable(&facts.uuid)));
+    rows.extend(facts.label.iter().map(|label| ("Label", printable(label))));
+    rows.extend(facts.subsystem.iter().map(|subsystem| ("Subsystem", printable(subsystem))));
+    if !facts.flags.is_empty() {
+        rows.push(("Flags", printable(&facts.flags.join(", "))));
+    }
+    match &facts.header {
+        HeaderState::Single => {}
+        HeaderState::Both { sequence_id } => {
+            let times = if *sequence_id == 1 { "once".to_owned() } else { format!("{sequence_id} times") };
+            rows.push(("Header", format!("{}, written {times}", paint.good("both copies good"))));
+        }
+        HeaderState::Damaged { copy: Copy::Primary, .. } => {
+            rows.push(("Header", paint.bad("primary copy damaged, secondary good")));
+        }
+        HeaderState::Damaged { copy: Copy::Secondary, .. } => {
+            rows.push(("Header", paint.bad("secondary copy damaged, primary good")));
+        }
+    }
+    match &facts.seal {
+        SealState::None => {}
+        SealState::Verified => rows.push(("Seal", paint.good("holds, verified with the volume key"))),
+        SealState::Unverified => {
+            rows.push(("Seal", "sealed, not verified: that needs the key (--verify)".to_owned()));
+        }
+        SealState::Broken(broken) => rows.push(("Seal", paint.bad(&printable(&broken.to_string())))),
+    }
+    rows
+}
+
+fn keyslot_row(keyslot: &Keyslot) -> [String; 4] {
+    let priority = match keyslot.priority {
+        Priority::Prefer => "first",
+        Priority::Normal => "normal",
+        Priority::Ignore => "if named",
+    };
+    let derivation = match &keyslot.kdf {
+        Ok(kdf) => derivation(kdf),
+        Err(kind) => format!("type {}, unknown here", printable(kind)),
+    };
+    let unbound = if keyslot.unbound { " (holds another key)" } else { "" };
+    let time = keyslot.time.map_or("?".to_owned(), in_seconds);
+    [keyslot.number.to_string(), priority.to_owned(), format!("{derivation}{unbound}"), time]
+}
+
+/// "argon2id, 4 passes over 1.0 GiB in 4 lanes".
+fn derivation(kdf: &Kdf) -> String {
+    let name = kdf.type_name();
+    match kdf {
+        Kdf::Pbkdf2 { hash, iterations, .. } => {
+            format!("{name} {}, {} iterations", printable(hash), grouped(*iterations))
+        }
+        Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
+            let lanes = if *lanes == 1 { "1 lane".to_owned() } else { format!("{lanes} lanes") };
+            format!("{name}, {time} passes over {} in {lanes}", human(u64::from(*memory_kib) * 1024))
+        }
+    }
+}
+
+/// "1,234,567".
+fn grouped(number: u32) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Two digits that mean something.
+fn in_seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s < 0.01 => "under 0.01 s".to_owned(),
+        s if s < 1.0 => format!("{s:.2} s"),
+        s if s < 100.0 => format!("{s:.1} s"),
+        s if s < 2.0 * 86400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} days", s / 86400.0),
+    }
+}
+
+fn numbers(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Columns as wide as their widest entry; nothing when there are no rows.
+fn table(page: &mut String, head: [&str; 4], rows: Vec<[String; 4]>, paint: Paint) {
+    if rows.is_empty() {
+        return;
+    }
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).max(head[column].len())
+    };
+    let widths = [width(0), width(1), width(2), width(3)];
+    let line = |cells: [&str; 4]| {
+        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let _ = writeln!(page, "\n  {}", paint.faint(&line(head)));
+    for row in &rows {
+        let _ = writeln!(page, "  {}", line([&row[0], &row[1], &row[2], &row[3]]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(1234567), "1,234,567");
+        let seconds = |s: f64| in_seconds(Duration::from_secs_f64(s));
+        assert_eq!(seconds(0.0001), "under 0.01 s");
+        assert_eq!(seconds(0.123), "0.12 s");
+        assert_eq!(seconds(1.96), "2.0 s");
+        assert_eq!(seconds(600.0), "10 min");
+        assert_eq!(seconds(864000.0), "10 days");
+    }
+
+    #[test]
+    fn tables_align_and_colours_can_be_left_out() {
+        let mut page = String::new();
+        let rows = vec![
+            ["0".to_owned(), "a long entry".to_owned(), "x".to_owned(), "1 s".to_owned()],
+            ["11".to_owned(), "b".to_owned(), "y".to_owned(), String::new()],
+        ];
+        table(&mut page, ["No", "Name", "C", "Time"], rows, Paint(false));
+        assert_eq!(
+            page,
+            "\n  No  Name          C  Time\n  0   a long entry  x  1 s\n  11  b             y\n"
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! A volume's header and its plaintext: shown, checked, copied out and in.
+
+pub(crate) mod backup;
+pub(crate) mod convert;
+pub(crate) mod dump;
+pub(crate) mod inspect;
+pub(crate) mod read;
+pub(crate) mod seal;
+pub(crate) mod uuid;
+pub(crate) mod write;

@@ -1,0 +1,161 @@
+//! `read`: a volume's plaintext to a file or standard output, any range of it.
+
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::make::output_file::Creation;
+use crate::make::{output_file, sources};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{progress, question};
+use crate::volume::{Data, Plaintext, cannot_write};
+use crate::{device, volume};
+use keyway_volume::Storage;
+use keyway_volume::storage::{Exclusive, Readers};
+use keyway_volume::stream::{self, Options, Sink, Source};
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// `keyway read`.
+pub(crate) static COMMAND: Command = Command {
+    name: "read",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
+    about: "Write a volume's plaintext to a file or standard output.",
+    man: "The bytes are those that a mapping of the volume would show, from the first sector to the last: a file system, \
+          a partition table, whatever was put in. Offset and length need not be whole sectors.\n\n\
+          A file that --output names appears when it is complete, readable by its owner only. An existing one is \
+          replaced with --force alone. A symbolic link in a directory that others may write is not followed. On a block \
+          device, which must not be in use, the plaintext replaces what was there: the word YES is asked for.\n\n\
+          VOLUME may be a URL. https:// and http:// are web servers that serve ranges; user and password come from \
+          ~/.netrc, or the file that NETRC names. s3://BUCKET/KEY is an object in S3 or a store like it; its keys come \
+          from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or from the profile AWS_PROFILE in \
+          ~/.aws/credentials and ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name others), its place \
+          from AWS_REGION and AWS_ENDPOINT_URL. A password or signature in the URL works, too, and is taken out before \
+          anything shows the URL; but other users may see it in a list of processes for a moment, and the shell's history \
+          keeps it.\n\n\
+          Parts of the volume that were never written (holes of its file) read as noise here as through the kernel; \
+          \"copy --to raw\" leaves them out.",
+    options: &[
+        &[&OFFSET, &LENGTH, &OUTPUT, &shared::FORCE, &shared::DIRECT_IO],
+        groups::UNLOCKING,
+        groups::ADMISSION_TO_READ,
+        groups::PLAIN,
+        groups::PROGRESS,
+    ],
+    examples: &[
+        Example { line: "keyway read disk.luks -o disk.img", does: "decrypt a whole volume" },
+        Example {
+            line: "keyway read disk.luks --length 1M | file -",
+            does: "see what kind of file system is inside",
+        },
+    ],
+    run,
+};
+
+static OFFSET: Opt = Opt {
+    long: "offset",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Start at this byte of the plaintext.",
+    man: "",
+};
+
+static LENGTH: Opt = Opt {
+    long: "length",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Read this many bytes (to the end).",
+    man: "",
+};
+
+static OUTPUT: Opt = Opt {
+    long: "output",
+    short: Some('o'),
+    value: "FILE",
+    kind: Kind::Path,
+    help: "Write to this file, not to standard output.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let output = Output::open(args)?;
+    let plain = volume::open(args, 0, Data::Read, false)?;
+    let offset = args.number(&OFFSET).unwrap_or(0);
+    let len = args.number(&LENGTH).unwrap_or(plain.volume.len().saturating_sub(offset));
+    volume::check_range(&plain.device, &plain.volume, offset, len)?;
+    output.receive(args, &plain, offset, len)
+}
+
+/// Where the plaintext goes.
+enum Output {
+    /// Standard output, a device, a pipe: in order.
+    Pipe(fs::File),
+    /// A block device or an export: from its start on.
+    Device(Exclusive),
+    /// A regular file, complete or not at all.
+    New(Creation),
+}
+
+impl Output {
+    fn open(args: &Args) -> Result<Self> {
+        let Some(path) = args.path(&OUTPUT).filter(|p| *p != Path::new("-")) else {
+            return Self::stdout();
+        };
+        args.operand(0).map_or(Ok(()), |volume| sources::refuse(volume, path))?;
+        if device::is_given(path) {
+            let device = output_file::overwrite(args, path)?;
+            let warning =
+                format!("This will overwrite data on {} irrevocably, with plaintext.", path.display());
+            question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
+            return Ok(Self::Device(device));
+        }
+        sources::refuse_options(args, path)?;
+        let place = output_file::existing(path)?;
+        match fs::metadata(path) {
+            Ok(found) if !found.is_file() || place.is_descriptor() => {
+                place.open().map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
+            }
+            _ => Creation::start(args, path).map(Self::New),
+        }
+    }
+
+    fn stdout() -> Result<Self> {
+        if io::stdout().is_terminal() {
+            let message = "Standard output is a terminal: name a file with -o, or redirect it.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let fd = io::stdout().as_fd().try_clone_to_owned();
+        let fd = fd.map_err(|e| cannot_write(&"standard output", None, &e))?;
+        Ok(Self::Pipe(fs::File::from(fd)))
+    }
+
+    fn receive(self, args: &Args, plain: &Plaintext, offset: u64, len: u64) -> Result<()> {
+        let source = Source::Storage(&plain.volume, offset..offset + len);
+        let name = match args.path(&OUTPUT) {
+            Some(path) => path.display().to_string(),
+            None => "standard output".to_owned(),
+        };
+        let moved = progress::watch(args, &plain.device, Some(len), |meter| {
+            let mut pipe;
+            let sink = match &self {
+                Self::Pipe(file) => {
+                    pipe = file;
+                    Sink::Pipe(&mut pipe)
+                }
+                Self::Device(device) => Sink::Storage(&***device, 0),
+                Self::New(file) => Sink::Storage(&**file.file(), 0),
+            };
+            stream::transfer(source, sink, &Options::default(), meter)
+        });
+        moved.map_err(|e| volume::failed(e, &plain.device.display(), &name))?;
+        match self {
+            Self::Pipe(_) => Ok(()),
+            Self::Device(device) => device.flush().map_err(|e| cannot_write(&name, None, &e)),
+            // Plaintext of an encrypted volume is nobody else's business.
+            Self::New(file) => file.complete(Readers::Owner),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `write`: plaintext from a file or standard input into a volume, at any offset.
+
+use crate::device::input::Input;
+use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::say::failure::Result;
+use crate::say::progress;
+use crate::volume;
+use crate::volume::{Data, cannot_write};
+use keyway_volume::Storage;
+use keyway_volume::stream::{self, Options, Sink};
+
+/// `keyway write`.
+pub(crate) static COMMAND: Command = Command {
+    name: "write",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[
+        Operand { name: "VOLUME", required: true, help: "The file or device with the volume." },
+        Operand { name: "FILE", required: false, help: "The plaintext; standard input when absent." },
+    ],
+    about: "Write a file or standard input into a volume.",
+    man: "What the file holds replaces what the volume held from --offset on; everything else stays. Offset and length \
+          need not be whole sectors. When the command returns, the data is on stable storage.\n\n\
+          A file that does not fit is refused before anything is written. A pipe's length shows at its end: what fits \
+          has been written then, and what does not is an error.\n\n\
+          A volume that is mapped or mounted must not be written to: the kernel's cache would know nothing of it.",
+    options: &[
+        &[&OFFSET, &shared::SHARED, &shared::DIRECT_IO],
+        groups::UNLOCKING,
+        groups::ADMISSION,
+        groups::PLAIN,
+        groups::PROGRESS,
+    ],
+    examples: &[
+        Example { line: "keyway write disk.luks rootfs.ext4", does: "put a file system into a volume" },
+        Example {
+            line: "echo hello | keyway write disk.luks --offset 1M -d key",
+            does: "change a few bytes in the middle",
+        },
+    ],
+    run,
+};
+
+static OFFSET: Opt = Opt {
+    long: "offset",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Start at this byte of the plaintext.",
+    man: "",
+};
+
+fn run(args: &Args) -> Result<()> {
+    let mut input = Input::open(args.operand(1))?;
+    let plain = volume::open(args, 0, Data::Write, input.is_stdin())?;
+    let offset = args.number(&OFFSET).unwrap_or(0);
+    let len = input.len();
+    volume::check_range(&plain.device, &plain.volume, offset, len.unwrap_or(0))?;
+    let (from, to) = (input.to_string(), plain.device.display());
+    let options = Options { limit: Some(plain.volume.len() - offset), ..Options::default() };
+    progress::watch(args, &plain.device, len, |meter| {
+        stream::transfer(input.source(), Sink::Storage(&plain.volume, offset), &options, meter)
+    })
+    .map_err(|e| volume::failed(e, &from, &to))?;
+    plain.volume.flush().map_err(|e| cannot_write(&to, None, &e))
+}
