@@ -233,9 +233,12 @@ pub(crate) fn load(args: &Args, operand: usize, access: Access, versions: Versio
     if !versions.admits(luks.version()) {
         return Err(not_luks(&path));
     }
-    output::debug(args, &format!("LUKS{} header on {}, {access:?} access.", luks.version(), path.display()))?;
+    output::debug(
+        args.manner(),
+        &format!("LUKS{} header on {}, {access:?} access.", luks.version(), path.display()),
+    )?;
     if let (true, Header::Luks2 { metadata, .. }) = (args.given(&shared::DEBUG_JSON), luks.header()) {
-        output::debug(args, &metadata.to_pretty_json().replace('\n', "\n# "))?;
+        output::debug(args.manner(), &metadata.to_pretty_json().replace('\n', "\n# "))?;
     }
     Ok(luks)
 }

@@ -1,6 +1,6 @@
 //! Small files that are read whole: at most so much of them, whatever their length is said to be.
 
-use crate::door::size::human;
+use crate::say::size::human;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;

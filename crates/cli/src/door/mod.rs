@@ -12,14 +12,13 @@ mod help;
 pub(crate) mod man;
 mod parser;
 pub(crate) mod shared;
-pub(crate) mod size;
 mod suggest;
 mod table;
 mod values;
 
 pub(crate) use parser::{Invocation, any_option, parse, program_name};
 pub(crate) use suggest::nearest;
-pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Topic};
+pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Request, Topic, run};
 pub(crate) use values::{Args, Preset};
 
 /// What a test types; the first word is the program's name.

@@ -125,8 +125,23 @@ pub(crate) struct Command {
     pub(crate) options: &'static [&'static [&'static Opt]],
     /// Examples, at most a few.
     pub(crate) examples: &'static [Example],
-    /// What it does.
+    /// What it does: [`run`] of its [`Request`].
     pub(crate) run: fn(&Args) -> Result<()>,
+}
+
+/// All that a command was asked for, typed: what the program itself, or another command, may ask for
+/// too. The arguments go no further.
+pub(crate) trait Request: Sized {
+    /// Reads the arguments; refuses those that contradict each other.
+    fn from_args(args: &Args) -> Result<Self>;
+
+    /// Does it.
+    fn run(self) -> Result<()>;
+}
+
+/// Does what the arguments ask for: what stands in a [`Command`]'s table.
+pub(crate) fn run<R: Request>(args: &Args) -> Result<()> {
+    R::from_args(args)?.run()
 }
 
 impl Command {

@@ -1,12 +1,16 @@
 //! What the user typed, looked up by the same table row that defined it.
 
+use super::shared;
 use super::table::{Command, Kind, Opt};
-use super::{shared, size};
 use crate::door::address;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
+use crate::say::progress::Progress;
+use crate::say::size;
 use clap::ArgMatches;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::time::Duration;
 
 /// The invoked command with its options and operands; every value has been checked against its row.
 pub(crate) struct Args {
@@ -152,19 +156,18 @@ impl Args {
         self.device_type.or_else(|| self.text(&shared::TYPE))
     }
 
-    /// Whether to say more (`-v` or `--debug`).
-    pub(crate) fn verbose(&self) -> bool {
-        self.given(&shared::VERBOSE) || self.debug()
+    /// How much is said, and whether anybody is asked.
+    pub(crate) fn manner(&self) -> Manner {
+        let debug_json = self.given(&shared::DEBUG_JSON);
+        let debug = debug_json || self.given(&shared::DEBUG);
+        let verbose = debug || self.given(&shared::VERBOSE);
+        Manner { verbose, debug, debug_json, batch_mode: self.given(&shared::BATCH_MODE) }
     }
 
-    /// Whether to show what is done and why.
-    pub(crate) fn debug(&self) -> bool {
-        self.given(&shared::DEBUG) || self.given(&shared::DEBUG_JSON)
-    }
-
-    /// Whether questions are taken as answered.
-    pub(crate) fn batch_mode(&self) -> bool {
-        self.given(&shared::BATCH_MODE)
+    /// How the progress of long work is shown.
+    pub(crate) fn progress(&self) -> Progress {
+        let every = self.number(&shared::PROGRESS_FREQUENCY).filter(|s| *s > 0).map(Duration::from_secs);
+        Progress { every, json: self.given(&shared::PROGRESS_JSON), quiet: self.given(&shared::BATCH_MODE) }
     }
 
     fn raw(&self, option: &Opt) -> Option<&OsStr> {

@@ -4,4 +4,4 @@ pub(crate) mod header;
 pub(crate) mod kdf;
 pub(crate) mod new_volume;
 pub(crate) mod output_file;
-pub(crate) mod sources;
+pub(crate) mod replacing;

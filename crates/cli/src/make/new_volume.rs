@@ -5,7 +5,9 @@ use crate::door::{Args, Kind, Opt, shared};
 use crate::make::header::HeaderParams;
 use crate::make::output_file;
 use crate::make::output_file::Creation;
+use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::{explain, progress, question};
 use crate::verb::volume::seal::{SEAL, seal_new};
 use crate::volume::cannot_write;
@@ -128,9 +130,10 @@ impl Content<'_> {
             ..Options::default()
         };
         let (source, sink) = (self.source, Sink::Storage(volume, 0));
-        let moved =
-            progress::watch(args, path, self.len, |meter| stream::transfer(source, sink, &options, meter))
-                .map_err(|e| volume::failed(e, &self.name, &path.display()))?;
+        let moved = progress::watch(args.progress(), path, self.len, |meter| {
+            stream::transfer(source, sink, &options, meter)
+        })
+        .map_err(|e| volume::failed(e, &self.name, &path.display()))?;
         if moved.length == 0 {
             let message = format!("{} is empty; a volume needs something to hold.", self.name);
             return Err(Failure::new(Exit::Parameters, message));
@@ -216,15 +219,15 @@ pub(crate) enum Destination {
 impl Destination {
     /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device or
     /// export, after a question. `source` is what will be read meanwhile.
-    pub(crate) fn open(args: &Args, path: &Path, source: &Path) -> Result<Self> {
+    pub(crate) fn open(manner: Manner, replacing: &Replacing, path: &Path, source: &Path) -> Result<Self> {
         let path = device::resolve(path);
         if !device::is_given(&path) {
-            return Ok(Self::New(Creation::start(args, &path)?, device::readers(source)));
+            return Ok(Self::New(Creation::start(replacing, &path)?, device::readers(source)));
         }
-        let storage = output_file::overwrite(args, &path)?;
+        let storage = output_file::overwrite(replacing, &path)?;
         refuse_itself(source, &path)?;
         let warning = format!("This will overwrite data on {} irrevocably.", path.display());
-        question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
+        question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)?;
         Ok(Self::Device { storage, path })
     }
 

@@ -2,8 +2,7 @@
 //! asked for, and read by nobody who may not read what went into them.
 
 use crate::device;
-use crate::door::{Args, shared};
-use crate::make::sources;
+use crate::make::replacing::Replacing;
 use crate::process::interrupt;
 use crate::process::interrupt::Pending;
 use crate::say::explain;
@@ -28,9 +27,9 @@ pub(crate) struct Creation {
 impl Creation {
     /// Starts `path`. An existing file needs `--force`, and is none
     /// that the command reads its keys from.
-    pub(crate) fn start(args: &Args, path: &Path) -> Result<Self> {
-        sources::refuse_options(args, path)?;
-        Self::start_over(path, args.given(&shared::FORCE))
+    pub(crate) fn start(replacing: &Replacing, path: &Path) -> Result<Self> {
+        replacing.check(path)?;
+        Self::start_over(path, replacing.force)
     }
 
     /// Starts `path`, in the place of an existing file where that is wanted.
@@ -71,8 +70,8 @@ impl Creation {
 
 /// The device or export that an output goes over, claimed: none that the command reads its keys
 /// from.
-pub(crate) fn overwrite(args: &Args, path: &Path) -> Result<Exclusive> {
-    sources::refuse_options(args, path)?;
+pub(crate) fn overwrite(replacing: &Replacing, path: &Path) -> Result<Exclusive> {
+    replacing.check(path)?;
     device::exclusive(path)
 }
 

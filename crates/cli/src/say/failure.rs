@@ -123,7 +123,8 @@ impl Failure {
 pub(crate) fn run(args: &Args) -> ExitCode {
     let name = args.command().name;
     remote::set_timeout(args);
-    let announced = output::debug(args, &format!("keyway {} runs {name}.", env!("CARGO_PKG_VERSION")));
+    let announced =
+        output::debug(args.manner(), &format!("keyway {} runs {name}.", env!("CARGO_PKG_VERSION")));
     let result = announced.and_then(|()| (args.command().run)(args));
     nbd::disconnect();
     let device = device_operand(args).and_then(|index| device::header_path(args, index).ok());
@@ -146,7 +147,7 @@ fn conclude(args: &Args, result: Result<()>) -> ExitCode {
             (failure.report(), closing)
         }
     };
-    if args.verbose() {
+    if args.manner().verbose {
         let _ = output::print(&format!("{closing}\n"));
     }
     code

@@ -5,6 +5,8 @@ pub(crate) mod output;
 
 pub(crate) mod explain;
 pub(crate) mod failure;
+pub(crate) mod manner;
 pub(crate) mod paint;
 pub(crate) mod progress;
 pub(crate) mod question;
+pub(crate) mod size;

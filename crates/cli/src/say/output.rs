@@ -1,8 +1,8 @@
 //! Text on standard output, with write errors reported instead of a panic; and on standard
 //! error, where nobody is left to be told of one.
 
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::paint::printable_lines;
 use std::fmt;
 use std::io::{self, Write};
@@ -33,11 +33,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// Writes a line with `-v` only. It goes to standard output, where
 /// cryptsetup's scripts look for it.
-pub(crate) fn verbose(args: &Args, line: &str) -> Result<()> {
-    if args.verbose() { print(&format!("{}\n", printable_lines(line))) } else { Ok(()) }
+pub(crate) fn verbose(manner: Manner, line: &str) -> Result<()> {
+    if manner.verbose { print(&format!("{}\n", printable_lines(line))) } else { Ok(()) }
 }
 
 /// Writes a line with `--debug` only, marked as cryptsetup marks them.
-pub(crate) fn debug(args: &Args, line: &str) -> Result<()> {
-    if args.debug() { print(&format!("# {}\n", printable_lines(line))) } else { Ok(()) }
+pub(crate) fn debug(manner: Manner, line: &str) -> Result<()> {
+    if manner.debug { print(&format!("# {}\n", printable_lines(line))) } else { Ok(()) }
 }

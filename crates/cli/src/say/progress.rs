@@ -4,8 +4,7 @@
 //! Own code instead of a progress-bar crate: one line, drawn by one
 //! thread that only reads a counter.
 
-use crate::door::size::human;
-use crate::door::{Args, shared};
+use crate::say::size::human;
 use keyway_volume::stream::Meter;
 use std::io::{IsTerminal, Write, stderr};
 use std::path::Path;
@@ -13,11 +12,27 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// What `--progress-frequency`, `--progress-json` and `--batch-mode` ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress {
+    /// How often there is a line.
+    pub(crate) every: Option<Duration>,
+    /// The lines are JSON.
+    pub(crate) json: bool,
+    /// A terminal is left alone.
+    pub(crate) quiet: bool,
+}
+
 /// Does `work` while its meter is watched. `total` is what the meter
 /// will reach, where that is known.
-pub(crate) fn watch<T>(args: &Args, device: &Path, total: Option<u64>, work: impl FnOnce(&Meter) -> T) -> T {
+pub(crate) fn watch<T>(
+    progress: Progress,
+    device: &Path,
+    total: Option<u64>,
+    work: impl FnOnce(&Meter) -> T,
+) -> T {
     let meter = Meter::new();
-    let Some(style) = Style::from_args(args) else { return work(&meter) };
+    let Some(style) = Style::of(progress) else { return work(&meter) };
     let view = View { style, device: device.display().to_string(), total, start: Instant::now() };
     thread::scope(|scope| {
         let (done, wait) = mpsc::channel::<()>();
@@ -46,12 +61,11 @@ enum Style {
 }
 
 impl Style {
-    fn from_args(args: &Args) -> Option<Self> {
-        let every = args.number(&shared::PROGRESS_FREQUENCY).filter(|s| *s > 0).map(Duration::from_secs);
-        if args.given(&shared::PROGRESS_JSON) {
+    fn of(Progress { every, json, quiet }: Progress) -> Option<Self> {
+        if json {
             return Some(Self::Json(every.unwrap_or(HALF_A_SECOND)));
         }
-        if args.batch_mode() {
+        if quiet {
             return None;
         }
         every.map(Self::Lines).or_else(|| stderr().is_terminal().then_some(Self::Line))

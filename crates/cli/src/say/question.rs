@@ -1,14 +1,14 @@
 //! Questions that only the word YES answers.
 
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::output;
 use rustix::io::Errno;
 
 /// Asks for confirmation on a terminal. Without a terminal, or with `--batch-mode`, the answer is
 /// yes, as in cryptsetup. On no, fails with `refusal` and the exit code.
-pub(crate) fn confirm(args: &Args, warning: &str, refusal: &str, exit: Exit) -> Result<()> {
-    if args.batch_mode() || !rustix::termios::isatty(rustix::stdio::stdin()) {
+pub(crate) fn confirm(manner: Manner, warning: &str, refusal: &str, exit: Exit) -> Result<()> {
+    if manner.batch_mode || !rustix::termios::isatty(rustix::stdio::stdin()) {
         return Ok(());
     }
     output::print(&format!(

@@ -22,7 +22,7 @@ pub(crate) fn turn(args: &Args) -> Result<Option<OwnedFd>> {
         Ok(file)
     });
     if let Err(error) = &file {
-        output::debug(args, &format!("{LOCK} cannot be locked: {error}."))?;
+        output::debug(args.manner(), &format!("{LOCK} cannot be locked: {error}."))?;
     }
     Ok(file.ok())
 }

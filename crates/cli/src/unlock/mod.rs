@@ -10,7 +10,7 @@ pub(crate) mod tokens;
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output};
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use keyway_crypto::Secret;
 use keyway_volume::{Error, Luks, UnlockOptions, Unlocked};
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn options(args: &Args) -> UnlockOptions {
 pub(crate) fn unlock_by_token_or(
     args: &Args,
     luks: &Luks,
-    request: &Request,
+    request: &PassphraseSource,
     options: &UnlockOptions,
 ) -> Result<Unlocked> {
     match tokens::unlock(args, luks, options)? {
@@ -53,7 +53,7 @@ pub(crate) fn unlock_by_token_or(
 pub(crate) fn unlock(
     args: &Args,
     luks: &Luks,
-    request: &Request,
+    request: &PassphraseSource,
     options: &UnlockOptions,
 ) -> Result<Unlocked> {
     unlock_keeping_passphrase(args, luks, request, options).map(|(unlocked, _)| unlocked)
@@ -63,13 +63,13 @@ pub(crate) fn unlock(
 pub(crate) fn unlock_keeping_passphrase(
     args: &Args,
     luks: &Luks,
-    request: &Request,
+    request: &PassphraseSource,
     options: &UnlockOptions,
 ) -> Result<(Unlocked, Secret)> {
     luks.check_requirements()?;
     let mut tries = if request.is_interactive() { args.number(&shared::TRIES).unwrap_or(TRIES) } else { 1 };
     output::debug(
-        args,
+        args.manner(),
         &format!(
             "Memory for key derivation: {} KiB, on {} threads.",
             options.memory_budget_kib, options.threads
@@ -83,7 +83,10 @@ pub(crate) fn unlock_keeping_passphrase(
         drop(turn);
         match result {
             Ok(unlocked) => {
-                output::debug(args, &format!("Unlocking took {:.3} s.", started.elapsed().as_secs_f64()))?;
+                output::debug(
+                    args.manner(),
+                    &format!("Unlocking took {:.3} s.", started.elapsed().as_secs_f64()),
+                )?;
                 note_unlocked(args, unlocked.keyslot)?;
                 return Ok((unlocked, passphrase));
             }
@@ -102,7 +105,7 @@ pub(crate) fn volume_key(args: &Args, luks: &Luks, device: &Path) -> Result<(Sec
     if let Some(given) = given_volume_key(args, luks)? {
         return Ok(given);
     }
-    let request = Request::existing(args, prompt_for(device))?;
+    let request = PassphraseSource::existing(args, prompt_for(device))?;
     let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..options(args) };
     let unlocked = unlock_by_token_or(args, luks, &request, &options)?;
     Ok((unlocked.volume_key, unlocked.digest))
@@ -142,5 +145,5 @@ pub(crate) fn prompt_for(device: &Path) -> String {
 
 /// "Key slot 0 unlocked." with `-v`.
 pub(crate) fn note_unlocked(args: &Args, keyslot: u32) -> Result<()> {
-    output::verbose(args, &format!("Key slot {keyslot} unlocked."))
+    output::verbose(args.manner(), &format!("Key slot {keyslot} unlocked."))
 }

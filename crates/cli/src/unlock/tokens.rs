@@ -40,7 +40,7 @@ pub(crate) fn unlock(args: &Args, luks: &Luks, options: &UnlockOptions) -> Resul
 
 /// With `-v`, by the commands that can be told about tokens.
 fn say(args: &Args, line: &str) -> Result<()> {
-    if args.takes(&shared::TOKEN_ID) { output::verbose(args, line) } else { Ok(()) }
+    if args.takes(&shared::TOKEN_ID) { output::verbose(args.manner(), line) } else { Ok(()) }
 }
 
 /// Why no token opened anything; what comes later is worth more to know.
@@ -114,7 +114,7 @@ impl Search<'_> {
         }
         let tokens: Vec<u32> = keys.keys().copied().collect();
         for (number, keyslot) in choice.attempts(self.metadata, &tokens) {
-            output::debug(self.args, &format!("Token {number} is tried on keyslot {keyslot}."))?;
+            output::debug(self.args.manner(), &format!("Token {number} is tried on keyslot {keyslot}."))?;
             match self.open(keyslot, &keys[&number])? {
                 Ok(unlocked) => return Ok(Ok(unlocked)),
                 Err(why) => miss = miss.worse(why),
@@ -135,13 +135,13 @@ impl Search<'_> {
     fn passphrase(&self, number: u32, token: &Token) -> Result<std::result::Result<Secret, Miss>> {
         if token.kind != Token::KEYRING {
             // Beside cryptsetup's words on standard output, which scripts read.
-            if self.args.verbose() {
+            if self.args.manner().verbose {
                 say!("Token {number} is passed over: type {} is not known here.", printable(&token.kind));
             }
             return Ok(Err(Miss::Unusable));
         }
         let Some(description) = token.key_description.as_deref().filter(|text| !text.is_empty()) else {
-            output::debug(self.args, &format!("Token {number} names no key."))?;
+            output::debug(self.args.manner(), &format!("Token {number} names no key."))?;
             return Ok(Err(Miss::Unusable));
         };
         // cryptsetup 2.6 would open another keyslot than the one that is asked for.
@@ -152,7 +152,7 @@ impl Search<'_> {
             Ok(passphrase) => return Ok(Ok(passphrase)),
             Err(error) => error,
         };
-        output::debug(self.args, &format!("Token {number}: {error}."))?;
+        output::debug(self.args.manner(), &format!("Token {number}: {error}."))?;
         Ok(Err(match error {
             keyway_attach::Error::Unavailable(_) => Miss::Unusable,
             _ => Miss::Wrong,
@@ -167,7 +167,7 @@ impl Search<'_> {
             Err(Error::WrongPassphrase) => Ok(Err(Miss::Wrong)),
             Err(Error::NoUsableKeyslot) => Ok(Err(Miss::Unusable)),
             Err(error) => {
-                output::debug(self.args, &format!("Keyslot {keyslot}: {error}."))?;
+                output::debug(self.args.manner(), &format!("Keyslot {keyslot}: {error}."))?;
                 Ok(Err(Miss::Trouble(error)))
             }
         }

@@ -8,7 +8,7 @@ use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output};
 use crate::unlock::admission;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::{device, mapping, unlock};
 use keyway_crypto::{Cpu, Secret};
 use keyway_format::text::Shown;
@@ -95,7 +95,7 @@ pub(crate) struct Plaintext {
 /// [`unlock()`] for those who want the bytes only.
 pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Plaintext> {
     let unlocked = unlock(args, operand, data, stdin_holds_data)?.mark_in_use(args, data)?;
-    output::debug(args, &format!("{} holds {}.", unlocked.device.display(), unlocked.format))?;
+    output::debug(args.manner(), &format!("{} holds {}.", unlocked.device.display(), unlocked.format))?;
     unlocked.into_plaintext()
 }
 
@@ -181,7 +181,7 @@ fn luks_key(
     if let Some((key, digest)) = unlock::given_volume_key(args, luks)? {
         return Ok((key, None, digest));
     }
-    let mut request = Request::existing(args, unlock::prompt_for(device))?;
+    let mut request = PassphraseSource::existing(args, unlock::prompt_for(device))?;
     if stdin_holds_data {
         request = request.stdin_holds_data();
     }

@@ -10,7 +10,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, question};
 use crate::unlock;
 use crate::unlock::passphrase;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::volume::Data;
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::plain::PassphraseHash;
@@ -133,7 +133,7 @@ fn key(args: &Args, device: &Path, len: usize, spec: Option<&str>, stdin_holds_d
     if let Some(file) = unlock::volume_key_file(args) {
         return passphrase::volume_key(file, len);
     }
-    let mut request = Request::existing(args, unlock::prompt_for(device))?;
+    let mut request = PassphraseSource::existing(args, unlock::prompt_for(device))?;
     if stdin_holds_data {
         request = request.stdin_holds_data();
     }
@@ -154,7 +154,7 @@ fn key(args: &Args, device: &Path, len: usize, spec: Option<&str>, stdin_holds_d
 
 /// cryptsetup's warnings about options that a key file makes idle.
 fn note_ignored(args: &Args) {
-    if args.batch_mode() {
+    if args.manner().batch_mode {
         return;
     }
     if args.given(&shared::HASH) {
@@ -191,7 +191,7 @@ fn warn_about_defaults(args: &Args, key_len: usize) {
 /// destroys that: cryptsetup asks first.
 fn confirm_signatures(args: &Args, device: &Path, storage: &dyn Storage) -> Result<()> {
     let found = content::warnings(storage, device)?;
-    if found.is_empty() || args.batch_mode() {
+    if found.is_empty() || args.manner().batch_mode {
         return Ok(());
     }
     found.iter().for_each(|line| say!("{line}"));
@@ -199,7 +199,7 @@ fn confirm_signatures(args: &Args, device: &Path, storage: &dyn Storage) -> Resu
         "Detected device signature(s) on {}. Proceeding further may damage existing data.",
         device.display()
     );
-    question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
+    question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)
 }
 
 fn refusal(message: impl Into<String>) -> Failure {

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// One passphrase to be had.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct PassphraseSource {
     prompt: String,
     key_file: Option<PathBuf>,
     offset: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Request {
     stdin_holds_data: bool,
 }
 
-impl Request {
+impl PassphraseSource {
     /// An existing passphrase: `--key-file`, `--keyfile-offset`, `--keyfile-size`; asked for once.
     pub(crate) fn existing(args: &Args, prompt: impl Into<String>) -> Result<Self> {
         let key_file = args.path(&shared::KEY_FILE).map(Path::to_owned);
@@ -131,7 +131,7 @@ impl Request {
             key_file,
             offset: offset.unwrap_or(0),
             size: size.filter(|n| *n > 0),
-            verify: asked || (verify_by_default && !args.batch_mode()),
+            verify: asked || (verify_by_default && !args.manner().batch_mode),
             asked_to_verify: asked,
             timeout,
             stdin_holds_data: false,

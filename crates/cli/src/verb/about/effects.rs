@@ -1,7 +1,7 @@
 //! `effects`: what each command can destroy and what it proves first, for tests
 //! and for who wants to know. Left out of `--help`.
 
-use crate::door::{Args, Command, Group};
+use crate::door::{self, Args, Command, Group};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::verb::about::destructive;
@@ -16,9 +16,17 @@ pub(crate) static COMMAND: Command = Command {
     man: "",
     options: &[],
     examples: &[],
-    run,
+    run: door::run::<Effects>,
 };
 
-fn run(_: &Args) -> Result<()> {
-    output::print(&destructive::text())
+struct Effects;
+
+impl door::Request for Effects {
+    fn from_args(_: &Args) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn run(self) -> Result<()> {
+        output::print(&destructive::text())
+    }
 }

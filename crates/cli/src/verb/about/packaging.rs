@@ -1,12 +1,12 @@
 //! `man` and `completions`: what a package is made with. Left out of `--help`.
 
-use crate::door::{Args, Command, Group, Operand, completion, man};
+use crate::door::{self, Args, Command, Group, Operand, Request, completion, man};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use keyway_volume::storage::Place;
 use std::io;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `keyway man DIR`.
 pub(crate) static MAN: Command = Command {
@@ -18,7 +18,7 @@ pub(crate) static MAN: Command = Command {
     man: "",
     options: &[],
     examples: &[],
-    run: write_man_pages,
+    run: door::run::<ManPages>,
 };
 
 /// `keyway completions SHELL`.
@@ -31,31 +31,48 @@ pub(crate) static COMPLETIONS: Command = Command {
     man: "",
     options: &[],
     examples: &[],
-    run: print_completions,
+    run: door::run::<Completions>,
 };
 
-fn write_man_pages(args: &Args) -> Result<()> {
-    let Some(directory) = args.operand(0) else { return Err(Failure::silent(Exit::Parameters)) };
-    let directory = Path::new(directory);
-    std::fs::create_dir_all(directory).map_err(|e| cannot_write(directory, &e))?;
-    for (name, text) in man::pages() {
-        let path = directory.join(name);
-        let file = Place::find(&path, true).and_then(|place| place.make_or_empty(0o666));
-        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| cannot_write(&path, &e))?;
+struct ManPages {
+    directory: PathBuf,
+}
+
+impl Request for ManPages {
+    fn from_args(args: &Args) -> Result<Self> {
+        let directory = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?.to_owned();
+        Ok(Self { directory })
     }
-    Ok(())
+
+    fn run(self) -> Result<()> {
+        std::fs::create_dir_all(&self.directory).map_err(|e| cannot_write(&self.directory, &e))?;
+        for (name, text) in man::pages() {
+            let path = self.directory.join(name);
+            let file = Place::find(&path, true).and_then(|place| place.make_or_empty(0o666));
+            file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| cannot_write(&path, &e))?;
+        }
+        Ok(())
+    }
 }
 
 fn cannot_write(path: &Path, why: &io::Error) -> Failure {
     Failure::new(Exit::Device, format!("Cannot write {}: {why}.", path.display()))
 }
 
-fn print_completions(args: &Args) -> Result<()> {
-    let shell = args.operand(0).map(|s| s.to_string_lossy()).unwrap_or_default();
-    match completion::script(&shell) {
-        Some(script) => output::print(&script),
-        None => {
-            Err(Failure::new(Exit::Parameters, format!("No completions for {shell}: bash, zsh or fish.")))
-        }
+struct Completions {
+    shell: String,
+}
+
+impl Request for Completions {
+    fn from_args(args: &Args) -> Result<Self> {
+        let shell = args.operand(0).map(|shell| shell.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { shell })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { shell } = self;
+        let unknown = || format!("No completions for {shell}: bash, zsh or fish.");
+        let script = completion::script(&shell);
+        output::print(&script.ok_or_else(|| Failure::new(Exit::Parameters, unknown()))?)
     }
 }

@@ -4,7 +4,7 @@ use crate::device::Versions;
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::unlock::{admission, passphrase};
 use crate::verb::key::keyslot;
 use crate::{device, unlock};
@@ -114,14 +114,14 @@ fn run(args: &Args) -> Result<()> {
     keyslot::check_free(&luks, options.keyslot)?;
     let (volume_key, new) = keys(args, &luks, &device, existing_slot)?;
     let slot = add_key(&mut luks, &volume_key, &new, &options, &mut OsRandom)?;
-    output::verbose(args, &format!("Key slot {slot} created."))
+    output::verbose(args.manner(), &format!("Key slot {slot} created."))
 }
 
 /// Which keyslot is opened and which is written. Alone, `--key-slot` names the new one.
 fn slots(args: &Args) -> Result<(Option<u32>, Option<u32>)> {
     let (old, new) = (args.number32(&shared::KEY_SLOT), args.number32(&NEW_KEY_SLOT));
     if old.is_some() && new.is_none() {
-        if !args.batch_mode() {
+        if !args.manner().batch_mode {
             output::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
         }
         return Ok((None, old));
@@ -132,14 +132,14 @@ fn slots(args: &Args) -> Result<(Option<u32>, Option<u32>)> {
 /// The volume key, then the new passphrase.
 fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> Result<(Secret, Secret)> {
     let new_key_file = new_key_file(args);
-    let new = Request::replacement(args, "Enter new passphrase for key slot: ", new_key_file)?;
+    let new = PassphraseSource::replacement(args, "Enter new passphrase for key slot: ", new_key_file)?;
     if let Some((key, digest)) = unlock::given_volume_key(args, luks)? {
         admission::check_key(args, luks, device, None, &key, digest)?;
         return Ok((key, new.read()?));
     }
-    let existing = Request::existing(args, "Enter any existing passphrase: ")?;
+    let existing = PassphraseSource::existing(args, "Enter any existing passphrase: ")?;
     let options = UnlockOptions { keyslot: existing_slot, ..unlock::options(args) };
-    output::debug(args, &format!("Unlocking {} to add a key.", device.display()))?;
+    output::debug(args.manner(), &format!("Unlocking {} to add a key.", device.display()))?;
     luks.check_requirements()?;
     let unlocked = keyway_volume::unlock(luks, &existing.read()?, &options)?;
     admission::check_key(args, luks, device, None, &unlocked.volume_key, unlocked.digest)?;
@@ -174,9 +174,10 @@ fn run_unbound(args: &Args) -> Result<()> {
             key
         }
     };
-    let request = Request::replacement(args, "Enter new passphrase for key slot: ", new_key_file(args))?;
+    let request =
+        PassphraseSource::replacement(args, "Enter new passphrase for key slot: ", new_key_file(args))?;
     let slot = add_unbound_key(&mut luks, &key, &request.read()?, &options, &mut OsRandom)?;
-    output::verbose(args, &format!("Key slot {slot} created."))
+    output::verbose(args.manner(), &format!("Key slot {slot} created."))
 }
 
 /// The second operand, or `--new-keyfile`.

@@ -5,7 +5,7 @@ use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared}
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::unlock::admission;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::verb::key::keyslot;
 use crate::{device, unlock};
 use keyway_volume::edit::change_key;
@@ -68,11 +68,11 @@ fn run(args: &Args) -> Result<()> {
         ..unlock::options(args)
     };
     luks.check_requirements()?;
-    let existing = Request::existing(args, "Enter passphrase to be changed: ")?;
+    let existing = PassphraseSource::existing(args, "Enter passphrase to be changed: ")?;
     let unlocked = keyway_volume::unlock(&luks, &existing.read()?, &unlock_options)?;
     admission::check_key(args, &luks, &device, None, &unlocked.volume_key, unlocked.digest)?;
     unlock::note_unlocked(args, unlocked.keyslot)?;
-    let new = Request::replacement(args, "Enter new passphrase: ", args.operand(1))?.read()?;
+    let new = PassphraseSource::replacement(args, "Enter new passphrase: ", args.operand(1))?.read()?;
     let slot = change_key(&mut luks, &unlocked, &new, &options, &mut OsRandom)?;
-    output::verbose(args, &format!("Key slot {slot} created."))
+    output::verbose(args.manner(), &format!("Key slot {slot} created."))
 }

@@ -4,7 +4,7 @@ use crate::device::Versions;
 use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
 use crate::say::failure::Result;
 use crate::say::output;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::verb::key::keyslot;
 use crate::{device, unlock};
 use keyway_volume::edit::convert_key;
@@ -53,9 +53,10 @@ fn run(args: &Args) -> Result<()> {
     }
     let options = keyslot::options(args, &luks)?;
     luks.check_requirements()?;
-    let passphrase = Request::existing(args, "Enter passphrase for keyslot to be converted: ")?.read()?;
+    let passphrase =
+        PassphraseSource::existing(args, "Enter passphrase for keyslot to be converted: ")?.read()?;
     let unlock_options = UnlockOptions { keyslot, unbound_too: true, ..unlock::options(args) };
     let unlocked = keyway_volume::unlock(&luks, &passphrase, &unlock_options)?;
     let slot = convert_key(&mut luks, &unlocked, &passphrase, &options, &mut OsRandom)?;
-    output::verbose(args, &format!("Key slot {slot} created."))
+    output::verbose(args.manner(), &format!("Key slot {slot} created."))
 }

@@ -5,7 +5,7 @@ use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topi
 use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, question};
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::verb::key::keyslot;
 use crate::{device, unlock};
 use keyway_volume::edit::{kill_slot, prove_another_key};
@@ -103,10 +103,10 @@ fn run_kill_slot(args: &Args) -> Result<()> {
         .map_err(|_| Failure::new(Exit::Parameters, format!("Key slot is invalid: {typed} is no number.")))?;
     let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
     keyslot::check_active(&luks, keyslot)?;
-    output::verbose(args, &format!("Keyslot {keyslot} is selected for deletion."))?;
+    output::verbose(args.manner(), &format!("Keyslot {keyslot} is selected for deletion."))?;
     luks.check_requirements()?;
     let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
-    if !args.batch_mode() || args.given(&shared::KEY_FILE) || !on_terminal {
+    if !args.manner().batch_mode || args.given(&shared::KEY_FILE) || !on_terminal {
         ask_for_another_key(args, &luks, keyslot)?;
     }
     remove(args, &mut luks, keyslot)
@@ -116,9 +116,9 @@ fn run_kill_slot(args: &Args) -> Result<()> {
 fn ask_for_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
     let is_last = luks.bound_keyslots() == [keyslot];
     if is_last && !args.given(&shared::KEY_FILE) {
-        question::confirm(args, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
+        question::confirm(args.manner(), LAST_SLOT, NOT_WIPED, Exit::Permission)?;
     }
-    let request = Request::existing(args, "Enter any remaining passphrase: ")?;
+    let request = PassphraseSource::existing(args, "Enter any remaining passphrase: ")?;
     if request.uses_stdin() && sys::stdin_was_closed() {
         return Err(Failure::new(Exit::Permission, format!("Standard input is closed. {NOT_WIPED}")));
     }
@@ -138,12 +138,13 @@ fn run_remove_key(args: &Args) -> Result<()> {
     }
     let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
     luks.check_requirements()?;
-    let request = Request::existing(args, "Enter passphrase to be deleted: ")?.or_key_file(args.operand(1));
+    let request =
+        PassphraseSource::existing(args, "Enter passphrase to be deleted: ")?.or_key_file(args.operand(1));
     let unlocked = keyway_volume::unlock(&luks, &request.read()?, &unlock::options(args))?;
     unlock::note_unlocked(args, unlocked.keyslot)?;
-    output::verbose(args, &format!("Keyslot {} is selected for deletion.", unlocked.keyslot))?;
+    output::verbose(args.manner(), &format!("Keyslot {} is selected for deletion.", unlocked.keyslot))?;
     if luks.bound_keyslots() == [unlocked.keyslot] {
-        question::confirm(args, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
+        question::confirm(args.manner(), LAST_SLOT, NOT_WIPED, Exit::Permission)?;
     }
     remove(args, &mut luks, unlocked.keyslot)
 }
@@ -160,7 +161,12 @@ fn run_erase(args: &Args) -> Result<()> {
         "This operation will erase all keyslots on device {}.\nDevice will become unusable after this operation.",
         device.display()
     );
-    question::confirm(args, &warning, "Operation aborted, keyslots were NOT wiped.", Exit::Permission)?;
+    question::confirm(
+        args.manner(),
+        &warning,
+        "Operation aborted, keyslots were NOT wiped.",
+        Exit::Permission,
+    )?;
     luks.check_requirements()?;
     for keyslot in luks.bound_keyslots() {
         remove(args, &mut luks, keyslot)?;
@@ -170,5 +176,5 @@ fn run_erase(args: &Args) -> Result<()> {
 
 fn remove(args: &Args, luks: &mut Luks, keyslot: u32) -> Result<()> {
     kill_slot(luks, keyslot, &mut OsRandom)?;
-    output::verbose(args, &format!("Key slot {keyslot} removed."))
+    output::verbose(args.manner(), &format!("Key slot {keyslot} removed."))
 }

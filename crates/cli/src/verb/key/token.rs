@@ -116,7 +116,7 @@ fn add(args: &Args, luks: &mut Luks, token: Option<u32>) -> Result<()> {
         None => luks.active_keyslots(),
     };
     let number = token_add_keyring(luks, token, description, &keyslots, replace, &mut OsRandom)?;
-    output::verbose(args, &format!("Token {number} created."))
+    output::verbose(args.manner(), &format!("Token {number} created."))
 }
 
 fn import(args: &Args, luks: &mut Luks, token: Option<u32>) -> Result<()> {
@@ -124,7 +124,7 @@ fn import(args: &Args, luks: &mut Luks, token: Option<u32>) -> Result<()> {
     let keyslot = args.number32(&shared::KEY_SLOT).map(|k| active(luks, k)).transpose()?;
     let json = read_json(args)?;
     let number = token_import(luks, token, &json, keyslot, replace, &mut OsRandom)?;
-    output::verbose(args, &format!("Token {number} created."))
+    output::verbose(args.manner(), &format!("Token {number} created."))
 }
 
 fn remove(args: &Args, luks: &mut Luks, token: u32) -> Result<()> {
@@ -132,7 +132,7 @@ fn remove(args: &Args, luks: &mut Luks, token: u32) -> Result<()> {
         return Err(Failure::new(Exit::Parameters, format!("Token {token} is not in use.")));
     }
     token_remove(luks, token, &mut OsRandom)?;
-    output::verbose(args, &format!("Token {token} removed."))
+    output::verbose(args.manner(), &format!("Token {token} removed."))
 }
 
 fn export(args: &Args, luks: &Luks, token: u32) -> Result<()> {

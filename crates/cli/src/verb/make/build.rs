@@ -3,14 +3,14 @@
 
 use crate::device::Versions;
 use crate::device::input::Input;
-use crate::door::size::human;
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
-use crate::make::sources;
+use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
+use crate::say::size::human;
 use crate::unlock;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::verb::volume::seal;
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
@@ -127,10 +127,13 @@ fn run(args: &Args) -> Result<()> {
     let (Some(from), Some(out)) = (args.operand(0), args.operand(1)) else {
         return Err(Failure::silent(Exit::Parameters));
     };
-    args.path(&REPRODUCIBLE).map_or(Ok(()), |seed| sources::refuse(seed, out))?;
-    let destination = Destination::open(args, out, from)?;
+    let mut replacing = Replacing::from_args(args);
+    if let Some(seed) = args.path(&REPRODUCIBLE) {
+        replacing = replacing.reading(seed);
+    }
+    let destination = Destination::open(args.manner(), &replacing, out, from)?;
 
-    let request = Request::first(args, unlock::prompt_for(out), None)?;
+    let request = PassphraseSource::first(args, unlock::prompt_for(out), None)?;
     let request = if input.is_stdin() { request.stdin_holds_data() } else { request };
     let passphrase = request.read()?;
     let unneeded = input.storage().map(|image| holes.view(image, &input.to_string())).transpose()?.flatten();
@@ -155,7 +158,10 @@ fn run(args: &Args) -> Result<()> {
     let moved = new.make(args, destination, content, &passphrase)?;
     warn(args, holes, &moved);
     let (size, kept) = (human(moved.length), human(moved.holes));
-    output::verbose(args, &format!("{}: LUKS{version}, {size}, of that {kept} in holes.", out.display()))
+    output::verbose(
+        args.manner(),
+        &format!("{}: LUKS{version}, {size}, of that {kept} in holes.", out.display()),
+    )
 }
 
 /// Length of the plaintext with `--size` and `--headroom`; `None` for a pipe of unknown length.
@@ -203,7 +209,7 @@ fn read_seed(path: &Path) -> Result<Secret> {
 
 /// What a person should know about the volume that was made; scripts say `--batch-mode`.
 fn warn(args: &Args, holes: ImageHoles, moved: &Moved) {
-    if args.batch_mode() {
+    if args.manner().batch_mode {
         return;
     }
     if holes == ImageHoles::All && moved.holes > 0 {

@@ -2,11 +2,12 @@
 
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
+use crate::make::output_file;
 use crate::make::output_file::Creation;
-use crate::make::{output_file, sources};
+use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{progress, question};
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::volume::{Data, Plaintext, cannot_write};
 use crate::{device, unlock, volume};
 use keyway_volume::storage::Readers;
@@ -88,15 +89,15 @@ fn run(args: &Args) -> Result<()> {
         let plain = volume::open(args, 0, Data::Read, false)?;
         let name = plain.device.display().to_string();
         let passphrase = new_passphrase(args, to)?;
-        let destination = Destination::open(args, to, from)?;
+        let destination = Destination::open(args.manner(), &Replacing::from_args(args), to, from)?;
         new.make(args, destination, whole(&plain.volume, name, holes.in_transfer()), &passphrase)?;
     } else {
         let raw = device::storage(&device::resolve(from), Access::Probe)?;
         let passphrase = match args.path(&shared::NEW_KEYFILE) {
             Some(_) => new_passphrase(args, to)?,
-            None => Request::first(args, unlock::prompt_for(to), None)?.read()?,
+            None => PassphraseSource::first(args, unlock::prompt_for(to), None)?.read()?,
         };
-        let destination = Destination::open(args, to, from)?;
+        let destination = Destination::open(args.manner(), &Replacing::from_args(args), to, from)?;
         let name = from.display().to_string();
         let view = holes.view(&*raw, &name)?;
         let image: &dyn Storage = view.as_ref().map_or(&*raw, |view| view);
@@ -116,8 +117,7 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
     if device::is_given(to) {
         return to_raw_device(args, &plain, to);
     }
-    sources::refuse(from, to)?;
-    let creation = Creation::start(args, to)?;
+    let creation = Creation::start(&Replacing::from_args(args).reading(from), to)?;
     let file = creation.file();
     move_all(args, &plain, &**file, holes, to)?;
     file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;
@@ -127,7 +127,7 @@ fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
 
 /// A device has no holes to leave: everything is written.
 fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
-    let device = output_file::overwrite(args, to)?;
+    let device = output_file::overwrite(&Replacing::from_args(args), to)?;
     refuse_itself(&plain.device, to)?;
     if plain.volume.len() > device.len() {
         let (has, needs) = (device.len(), plain.volume.len());
@@ -135,7 +135,7 @@ fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
         return Err(Failure::new(Exit::Parameters, message));
     }
     let warning = format!("This will overwrite data on {} irrevocably, with plaintext.", to.display());
-    question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
+    question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)?;
     move_all(args, plain, &**device, Holes::Fill, to)?;
     device.flush().map_err(|e| cannot_write(&to.display(), None, &e))
 }
@@ -144,7 +144,7 @@ fn move_all(args: &Args, plain: &Plaintext, sink: &dyn Storage, holes: Holes, to
     let options = Options { holes, ..Options::default() };
     let len = plain.volume.len();
     let source = Source::Storage(&plain.volume, 0..len);
-    progress::watch(args, &plain.device, Some(len), |meter| {
+    progress::watch(args.progress(), &plain.device, Some(len), |meter| {
         stream::transfer(source, Sink::Storage(sink, 0), &options, meter)
     })
     .map_err(|e| volume::failed(e, &plain.device.display(), &to.display()))?;
@@ -159,7 +159,7 @@ fn whole(storage: &dyn Storage, name: String, holes: Holes) -> Content<'_> {
 
 fn new_passphrase(args: &Args, to: &Path) -> Result<keyway_crypto::Secret> {
     let prompt = format!("Enter new passphrase for {}: ", to.display());
-    Request::replacement(args, prompt, args.path(&shared::NEW_KEYFILE))?.read()
+    PassphraseSource::replacement(args, prompt, args.path(&shared::NEW_KEYFILE))?.read()
 }
 
 /// Whether the source carries a LUKS header, or has a detached one. A

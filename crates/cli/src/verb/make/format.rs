@@ -5,7 +5,7 @@ use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, grou
 use crate::make::header::HeaderParams;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output, question};
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::verb::volume::seal;
 use crate::{device, unlock};
 use keyway_volume::create::{create_luks1, create_luks2};
@@ -107,11 +107,11 @@ fn run(args: &Args) -> Result<()> {
     let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
     seal::check_new(args, version)?;
     let params = HeaderParams::from_args(args, version)?;
-    output::debug(args, &params.describe())?;
+    output::debug(args.manner(), &params.describe())?;
     let target = Target::open(args)?;
     target.confirm(args)?;
     let passphrase =
-        Request::first(args, unlock::prompt_for(target.header_path()), args.operand(1))?.read()?;
+        PassphraseSource::first(args, unlock::prompt_for(target.header_path()), args.operand(1))?.read()?;
     let mut rng = OsRandom;
     let volume_key = params.volume_key(args, &mut rng)?;
 
@@ -128,7 +128,10 @@ fn run(args: &Args) -> Result<()> {
         .map_err(|e| explain::on_device(target.header_path(), &e))?;
     target.warn_of_no_room(&luks, len_before)?;
     warn_of_few_keyslots(&luks)?;
-    output::verbose(args, &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)))
+    output::verbose(
+        args.manner(),
+        &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)),
+    )
 }
 
 /// cryptsetup's warning for a keyslots area that cannot hold 32 keyslots of the usual size.
@@ -192,13 +195,13 @@ impl Target {
     fn confirm(&self, args: &Args) -> Result<()> {
         if self.header.as_ref().is_some_and(|h| !device::exists(h)) {
             let question = "Header file does not exist, do you want to create it?";
-            return question::confirm(args, question, "Operation aborted.", Exit::Permission);
+            return question::confirm(args.manner(), question, "Operation aborted.", Exit::Permission);
         }
-        if !args.batch_mode() {
+        if !args.manner().batch_mode {
             self.show_signatures()?;
         }
         let warning = format!("This will overwrite data on {} irrevocably.", self.header_path().display());
-        question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
+        question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)
     }
 
     /// Says what the header's place holds now.
@@ -228,7 +231,7 @@ impl Target {
         if let Some(claimed) = &self.claimed_header {
             return Ok(Arc::clone(claimed));
         }
-        output::debug(args, &format!("Creating header file {}.", path.display()))?;
+        output::debug(args.manner(), &format!("Creating header file {}.", path.display()))?;
         let file = File::create_new(path).map_err(|e| {
             Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
         })?;

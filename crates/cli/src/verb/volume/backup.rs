@@ -73,7 +73,7 @@ fn run_restore(args: &Args) -> Result<()> {
     if !restore.warnings().is_empty() {
         let named = |line: &String| line.replacen("Device ", &format!("Device {} ", path.display()), 1);
         let warning = restore.warnings().iter().map(named).collect::<Vec<_>>().join("\n");
-        question::confirm(args, &warning, "", Exit::Parameters)?;
+        question::confirm(args.manner(), &warning, "", Exit::Parameters)?;
     }
     let loses_seal = restore.loses_seal();
     restore.run().map_err(|e| explain::on_device(&path, &e))?;

@@ -59,7 +59,12 @@ fn run_convert(args: &Args) -> Result<()> {
         return Err(Failure::new(Exit::Parameters, format!("Device is already LUKS{to} type.")));
     }
     let warning = format!("This operation will convert {} to LUKS{to} format.\n", path.display());
-    question::confirm(args, &warning, "Operation aborted, device was NOT converted.", Exit::Permission)?;
+    question::confirm(
+        args.manner(),
+        &warning,
+        "Operation aborted, device was NOT converted.",
+        Exit::Permission,
+    )?;
     let result =
         if to == 1 { to_luks1(&mut luks, &mut OsRandom) } else { to_luks2(&mut luks, &mut OsRandom) };
     result.map_err(|e| explain::on_device(&path, &e))
@@ -71,12 +76,12 @@ fn run_repair(args: &Args) -> Result<()> {
     let repair = Repair::prepare(device::storage(&path, Access::Write)?, device::locking(args))
         .map_err(|e| explain::on_device(&path, &e))?;
     if repair.changes().is_empty() {
-        return output::verbose(args, "No known problems detected for LUKS header.");
+        return output::verbose(args.manner(), "No known problems detected for LUKS header.");
     }
     for change in repair.changes() {
         say!("{change}");
     }
     let warning = "Really try to repair LUKS device header?";
-    question::confirm(args, warning, "Operation aborted.", Exit::Parameters)?;
+    question::confirm(args.manner(), warning, "Operation aborted.", Exit::Parameters)?;
     repair.run().map_err(|e| explain::on_device(&path, &e))
 }

@@ -1,8 +1,9 @@
 //! `read`: a volume's plaintext to a file or standard output, any range of it.
 
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::make::output_file;
 use crate::make::output_file::Creation;
-use crate::make::{output_file, sources};
+use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{progress, question};
 use crate::volume::{Data, Plaintext, cannot_write};
@@ -104,21 +105,24 @@ impl Output {
         let Some(path) = args.path(&OUTPUT).filter(|p| *p != Path::new("-")) else {
             return Self::stdout();
         };
-        args.operand(0).map_or(Ok(()), |volume| sources::refuse(volume, path))?;
+        let mut replacing = Replacing::from_args(args);
+        if let Some(volume) = args.operand(0) {
+            replacing = replacing.reading(volume);
+        }
         if device::is_given(path) {
-            let device = output_file::overwrite(args, path)?;
+            let device = output_file::overwrite(&replacing, path)?;
             let warning =
                 format!("This will overwrite data on {} irrevocably, with plaintext.", path.display());
-            question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)?;
+            question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)?;
             return Ok(Self::Device(device));
         }
-        sources::refuse_options(args, path)?;
+        replacing.check(path)?;
         let place = output_file::existing(path)?;
         match fs::metadata(path) {
             Ok(found) if !found.is_file() || place.is_descriptor() => {
                 place.open().map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
             }
-            _ => Creation::start(args, path).map(Self::New),
+            _ => Creation::start(&replacing, path).map(Self::New),
         }
     }
 
@@ -138,7 +142,7 @@ impl Output {
             Some(path) => path.display().to_string(),
             None => "standard output".to_owned(),
         };
-        let moved = progress::watch(args, &plain.device, Some(len), |meter| {
+        let moved = progress::watch(args.progress(), &plain.device, Some(len), |meter| {
             let mut pipe;
             let sink = match &self {
                 Self::Pipe(file) => {

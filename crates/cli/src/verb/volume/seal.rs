@@ -94,7 +94,7 @@ fn seal(args: &Args, luks: Luks, path: &Path) -> Result<()> {
     let (mut luks, _, key) = admission::open(admitted, path, key, digest)?.into_parts();
     seal::seal(&mut luks, &key, data.len, context, &mut OsRandom)
         .map_err(|e| explain::on_device(path, &e))?;
-    output::verbose(args, &format!("{} is sealed.", path.display()))
+    output::verbose(args.manner(), &format!("{} is sealed.", path.display()))
 }
 
 /// Refuses `--seal` where there will be no room for one, and a context without it.
@@ -129,7 +129,7 @@ fn compared(luks: &Luks, data_len: u64) -> std::result::Result<(), Broken> {
 fn remove(args: &Args, mut luks: Luks, path: &Path) -> Result<()> {
     let removed = seal::remove(&mut luks, &mut OsRandom).map_err(|e| explain::on_device(path, &e))?;
     match removed {
-        true => output::verbose(args, &format!("{} is sealed no more.", path.display())),
+        true => output::verbose(args.manner(), &format!("{} is sealed no more.", path.display())),
         false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
     }
 }

@@ -55,7 +55,7 @@ fn run_uuid(args: &Args) -> Result<()> {
     };
     let mut luks = device::load(args, 0, Access::Write, versions)?;
     let warning = "Do you really want to change UUID of device?";
-    question::confirm(args, warning, "Operation aborted.", Exit::Permission)?;
+    question::confirm(args.manner(), warning, "Operation aborted.", Exit::Permission)?;
     set_uuid(&mut luks, Some(uuid), &mut OsRandom)?;
     admission::warn_of_seal(&luks, &device::header_path(args, 0)?);
     Ok(())
@@ -73,7 +73,7 @@ fn run_is_luks(args: &Args) -> Result<()> {
     device::storage(&path, Access::Probe)?;
     match device::load(args, 0, Access::Probe, Versions::from_args(args)?) {
         Ok(_) => Ok(()),
-        Err(failure) if args.verbose() => Err(failure),
+        Err(failure) if args.manner().verbose => Err(failure),
         Err(failure) => Err(Failure::silent(failure.exit())),
     }
 }

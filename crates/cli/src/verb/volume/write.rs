@@ -58,7 +58,7 @@ fn run(args: &Args) -> Result<()> {
     volume::check_range(&plain.device, &plain.volume, offset, len.unwrap_or(0))?;
     let (from, to) = (input.to_string(), plain.device.display());
     let options = Options { limit: Some(plain.volume.len() - offset), ..Options::default() };
-    progress::watch(args, &plain.device, len, |meter| {
+    progress::watch(args.progress(), &plain.device, len, |meter| {
         stream::transfer(input.source(), Sink::Storage(&plain.volume, offset), &options, meter)
     })
     .map_err(|e| volume::failed(e, &from, &to))?;

@@ -88,7 +88,7 @@ fn until_open(args: &Args, plan: &Plan, mut attempt: impl FnMut() -> Result<()>)
                 "A shell, because the kernel's command line says keyway.shell; it asks again when that ends."
             );
             let _ = Command::new("/bin/sh").status();
-        } else if wrong && !args.batch_mode() {
+        } else if wrong && !args.manner().batch_mode {
             failure.report();
             say!("The next try is possible in {} s.", pause.as_secs());
             std::thread::sleep(pause);

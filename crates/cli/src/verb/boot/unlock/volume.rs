@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> {
     let name = entry.name.to_string_lossy();
     if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
-        return output::verbose(args, &format!("{name} is open already."));
+        return output::verbose(args.manner(), &format!("{name} is open already."));
     }
     let there = reached(entry, limit)?;
     if !mapping::has_dm_crypt() {

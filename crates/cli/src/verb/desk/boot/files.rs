@@ -5,11 +5,12 @@ use crate::device;
 use crate::device::whole_file;
 use crate::device::whole_file::BOOT_IMAGE;
 use crate::door::Args;
-use crate::door::size::human;
 use crate::make::output_file::Creation;
+use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable_lines;
+use crate::say::size::human;
 use keyway_volume::Storage;
 use keyway_volume::storage::Readers;
 use std::io::{self, ErrorKind, Write};
@@ -77,7 +78,7 @@ impl Output {
         match args.path(&OUTPUT) {
             None => Err(Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.")),
             Some(path) if path == Path::new("-") => Ok(Self::Standard),
-            Some(path) => Creation::start(args, path).map(|file| Self::File(file, 0)),
+            Some(path) => Creation::start(&Replacing::from_args(args), path).map(|file| Self::File(file, 0)),
         }
     }
 

@@ -4,11 +4,11 @@
 use super::files;
 use super::files::{Ingredients, Output};
 use super::options::{DTB, KERNEL, LIST, RAMDISK, file, text};
-use crate::door::size::human;
 use crate::door::{Args, Opt};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
+use crate::say::size::human;
 use keyway_boot::pe::{Image, Unified, uname};
 use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};

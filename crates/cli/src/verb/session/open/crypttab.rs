@@ -58,7 +58,7 @@ fn preset(entry: &Entry, option: &str, value: &str) -> Result<Option<Preset>> {
 }
 
 fn warn_of_another(args: &Args, entry: &Entry, device: &Path) {
-    if !args.batch_mode() && !session::is_background() && !device::is_same(&path(entry), device) {
+    if !args.manner().batch_mode && !session::is_background() && !device::is_same(&path(entry), device) {
         say!(
             "WARNING: {FILE} gives the name {} to {}, not to {}.",
             entry.name.to_string_lossy(),

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, name: &str) -> Result<()> {
     let data = if read_only { Data::Read } else { Data::Write };
     let unlocked = volume::unlock(args, 0, data, false)?;
     map(args, &mapper, name, &unlocked, read_only)?;
-    output::debug(args, &format!("{} is mapped by the kernel.", mapping::place(name).display()))?;
+    output::debug(args.manner(), &format!("{} is mapped by the kernel.", mapping::place(name).display()))?;
     super::keep_flags(args, &unlocked);
     Ok(())
 }
@@ -53,7 +53,7 @@ fn map(args: &Args, mapper: &Mapper, name: &str, unlocked: &Unlocked, read_only:
         mapping::apply_kept(luks, &mut options);
     }
     for flag in mapping::drop_unknown(&mut options, &features) {
-        output::debug(args, &format!("This kernel's dm-crypt has no --{flag}: left out."))?;
+        output::debug(args.manner(), &format!("This kernel's dm-crypt has no --{flag}: left out."))?;
     }
     let below = Below { device: attached.number, len: unlocked.storage.len(), options };
     let table = table(&unlocked.layout.segments, &place, &below)?;

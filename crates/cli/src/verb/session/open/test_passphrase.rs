@@ -4,7 +4,7 @@ use crate::device::Versions;
 use crate::door::{Args, shared};
 use crate::say::failure::Result;
 use crate::unlock::admission;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::{device, unlock};
 use keyway_volume::{Access, DataDevice, UnlockOptions};
 
@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         unbound_too: args.given(&shared::UNBOUND) || args.given(&shared::KEY_SLOT),
         ..unlock::options(args)
     };
-    let request = Request::existing(args, unlock::prompt_for(&device))?;
+    let request = PassphraseSource::existing(args, unlock::prompt_for(&device))?;
     let unlocked = unlock::unlock_by_token_or(args, &luks, &request, &options)?;
     admission::check_key(args, &luks, &device, data, &unlocked.volume_key, unlocked.digest)
 }

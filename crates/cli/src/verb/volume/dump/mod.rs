@@ -10,7 +10,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
 use crate::unlock::admission;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::{device, unlock};
 use keyway_crypto::Secret;
 use keyway_volume::storage::Place;
@@ -127,7 +127,7 @@ fn dump_volume_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
     let warning = "The header dump with volume key is sensitive information\n\
                    that allows access to encrypted partition without a passphrase.\n\
                    This dump should be stored encrypted in a safe place.";
-    question::confirm(args, warning, "", Exit::Permission)?;
+    question::confirm(args.manner(), warning, "", Exit::Permission)?;
     // --key-slot is for --unbound: cryptsetup does not look at it here.
     let key = ask_for_key(args, luks, path, &unlock::options(args))?;
     let (cipher, payload_sectors) = cipher_and_payload(luks);
@@ -151,7 +151,7 @@ fn dump_unbound_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
     }
     let warning = "The header dump with unbound key is sensitive information.\n\
                    This dump should be stored encrypted in a safe place.";
-    question::confirm(args, warning, "", Exit::Permission)?;
+    question::confirm(args.manner(), warning, "", Exit::Permission)?;
     let options = UnlockOptions { keyslot: Some(keyslot), unbound_too: true, ..unlock::options(args) };
     let key = ask_for_key(args, luks, path, &options)?;
     let mut text = format!(
@@ -167,7 +167,7 @@ fn dump_unbound_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
 fn ask_for_key(args: &Args, luks: &Luks, path: &Path, options: &UnlockOptions) -> Result<Secret> {
     luks.check_requirements()?;
     admission::check_header(args, luks, path)?;
-    let passphrase = Request::existing(args, unlock::prompt_for(path))?.read()?;
+    let passphrase = PassphraseSource::existing(args, unlock::prompt_for(path))?.read()?;
     let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
     admission::check_key(args, luks, path, None, &unlocked.volume_key, unlocked.digest)?;
     unlock::note_unlocked(args, unlocked.keyslot)?;

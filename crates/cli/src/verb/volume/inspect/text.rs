@@ -1,8 +1,8 @@
 //! The facts for people: aligned, short, in colour where that is wanted.
 
 use super::facts::{Facts, HeaderState, Keyslot, SealState};
-use crate::door::size::human;
 use crate::say::paint::{Paint, printable};
+use crate::say::size::human;
 use keyway_format::luks2::{Copy, Kdf, Priority};
 use std::fmt::Write;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use super::{AS_KEY_FILE, KEYBOARD, show};
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use crate::{device, unlock};
 use keyway_boot::loader::grub::{Disk, Finding, Judgement, Loader, Verdict, typing};
 use keyway_boot::unlock_time::{Place, Rates, Work, Yardstick};
@@ -113,7 +113,7 @@ fn given(args: &Args, loader: &Loader) -> Result<(Vec<Finding>, Option<Option<u3
             false => Ok((Vec::new(), None)),
         };
     }
-    let passphrase = Request::existing(args, "Enter passphrase: ")?.read()?;
+    let passphrase = PassphraseSource::existing(args, "Enter passphrase: ")?.read()?;
     let typed = match args.given(&AS_KEY_FILE) {
         true => typing::key_file(args.number(&shared::KEYFILE_SIZE), loader),
         false => typing::typed(passphrase.expose(), layout, loader),

@@ -7,9 +7,9 @@
 
 use super::{HASH, INCLUDE, LOAD, wrong};
 use crate::device::whole_file::BOOT_IMAGE;
-use crate::door::size::human;
 use crate::door::{Args, Opt};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::size::human;
 use crate::verb::desk::boot::files::Ingredients;
 use crate::verb::desk::boot::options::{DTB, KERNEL, RAMDISK};
 use keyway_boot::fit::{self, Layout};

@@ -10,9 +10,9 @@ pub(super) use options::OPTIONS;
 
 use super::files::{Ingredients, Output};
 use super::options::{LIST, OUTPUT};
-use crate::door::size::human;
 use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::size::human;
 use keyway_boot::initramfs::{Original, Packing, append, is_beginning};
 use options::*;
 use std::panic::resume_unwind;

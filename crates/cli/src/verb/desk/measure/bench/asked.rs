@@ -1,8 +1,9 @@
 //! From the command line to what is to be measured.
 
 use super::options;
-use crate::door::{Args, Opt, nearest, shared, size};
+use crate::door::{Args, Opt, nearest, shared};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::size;
 use keyway_measure::results::Direction;
 use keyway_measure::suite::{Asked, Listed, Suite, Unknown, list};
 

@@ -30,7 +30,7 @@ struct Line {
 impl Live {
     /// Watches until `stop` is set.
     pub(super) fn new(args: &Args, results: Results, file: Option<Growing>, stop: Arc<AtomicBool>) -> Self {
-        let shown = !args.batch_mode() && stderr().is_terminal();
+        let shown = !args.manner().batch_mode && stderr().is_terminal();
         let now = Instant::now();
         let line = shown.then_some(Line { start: now, drawn: now });
         Self { results, file, error: None, stop, line }

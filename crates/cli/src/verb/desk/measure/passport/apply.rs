@@ -7,7 +7,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::Paint;
 use crate::say::{output, question};
 use crate::unlock;
-use crate::unlock::passphrase::Request;
+use crate::unlock::passphrase::PassphraseSource;
 use keyway_boot::advice::Advice;
 use keyway_format::luks2::Priority;
 use keyway_volume::backup::backup;
@@ -37,8 +37,9 @@ pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<(
         "This will give keyslot {slot} of {} another cost; {name} keeps the header as it is now.",
         passport.device
     );
-    question::confirm(args, &warning, "Nothing was changed.", Exit::Parameters)?;
-    let passphrase = Request::existing(args, format!("Enter passphrase of keyslot {slot}: "))?.read()?;
+    question::confirm(args.manner(), &warning, "Nothing was changed.", Exit::Parameters)?;
+    let passphrase =
+        PassphraseSource::existing(args, format!("Enter passphrase of keyslot {slot}: "))?.read()?;
     let unlock_options = UnlockOptions { keyslot: Some(slot), ..unlock::options(args) };
     let unlocked = keyway_volume::unlock(luks, &passphrase, &unlock_options)?;
     backup(luks, file)?;

@@ -279,7 +279,7 @@ fn checked(args: &Args, luks: &Luks) -> Result<Option<(u64, f64)>> {
     if !args.given(&shared::KEY_FILE) {
         return Ok(None);
     }
-    let passphrase = passphrase::Request::existing(args, "Enter passphrase: ")?.read()?;
+    let passphrase = passphrase::PassphraseSource::existing(args, "Enter passphrase: ")?.read()?;
     let mut options = unlock::options(args);
     options.keyslot = args.number32(&shared::KEY_SLOT);
     let found = keyway_volume::unlock(luks, &passphrase, &options)?;

@@ -65,7 +65,7 @@ pub(super) fn derivation(work: &Work, variant: &str) -> String {
             format!("{variant} {hash}, {} iterations × {blocks} blocks", grouped(*iterations))
         }
         Work::Argon2 { time, memory_kib, lanes } => {
-            let memory = crate::door::size::human(memory_kib * 1024);
+            let memory = crate::say::size::human(memory_kib * 1024);
             format!(
                 "{variant}, {time} passes over {memory}, {lanes} {}",
                 if *lanes == 1 { "lane" } else { "lanes" }

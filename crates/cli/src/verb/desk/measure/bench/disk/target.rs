@@ -126,12 +126,12 @@ impl Target {
     pub(super) fn confirm(&self, args: &Args) -> Result<()> {
         let (Kind::File(..) | Kind::Device(..)) = self.kind else { return Ok(()) };
         let path = self.path.display();
-        if !args.batch_mode() && !rustix::termios::isatty(rustix::stdio::stdin()) {
+        if !args.manner().batch_mode && !rustix::termios::isatty(rustix::stdio::stdin()) {
             let message = format!("{path} would be written over; --batch-mode says that this is meant.");
             return Err(Failure::new(Exit::Parameters, message));
         }
         let warning = format!("This will overwrite data on {path} irrevocably.");
-        question::confirm(args, &warning, "Operation aborted.", Exit::Parameters)
+        question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)
     }
 
     /// The storage that is measured.
