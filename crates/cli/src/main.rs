@@ -20,6 +20,8 @@ mod unlock;
 mod verb;
 mod volume;
 
+use crate::device::Target;
+use crate::door::{Args, shared};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -50,11 +52,25 @@ fn command_line() -> &'static [OsString] {
 
 fn run(command_line: &[OsString]) -> ExitCode {
     match door::parse(command_line.iter().cloned()) {
-        Ok(door::Invocation::Run(args)) => say::failure::run(&args),
+        Ok(door::Invocation::Run(args)) => run_command(&args),
         Ok(door::Invocation::Print(text)) => match say::output::print(&text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => failure.report(),
         },
         Err(failure) => failure.report(),
     }
+}
+
+/// Runs a command; with `--debug` it is announced.
+fn run_command(args: &Args) -> ExitCode {
+    let (manner, command) = (args.manner(), args.command());
+    device::remote::set_timeout(args.number(&shared::TIMEOUT));
+    let line = format!("keyway {} runs {}.", env!("CARGO_PKG_VERSION"), command.name);
+    let result = say::output::debug(manner, &line).and_then(|()| (command.run)(args));
+    device::nbd::disconnect();
+    // Errors are about the operand that is a device.
+    let operand = command.operands.iter().position(|operand| operand.name == "DEVICE");
+    let target = operand.and_then(|index| Target::from_args(args, index).ok());
+    let place = target.as_ref().map(Target::header_path);
+    say::failure::conclude(manner, result.map_err(|failure| failure.placed(place)))
 }

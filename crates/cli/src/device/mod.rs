@@ -5,56 +5,24 @@ pub(crate) mod content;
 pub(crate) mod input;
 pub(crate) mod nbd;
 pub(crate) mod remote;
+mod target;
 pub(crate) mod tls;
 pub(crate) mod whole_file;
 
-use crate::door::{Args, shared};
+pub(crate) use target::{Target, Versions, locking};
+
 use crate::make::output_file;
+use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output};
 use keyway_attach::dm::{DeviceNumber, loopback};
 use keyway_volume::storage::{Direct, Exclusive, File, LockTarget, Readers};
-use keyway_volume::{Access, Error, Header, InUse, Locking, Luks, Storage, in_use};
+use keyway_volume::{Access, Error, InUse, Storage, in_use};
 use rustix::fs::fstat;
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Which LUKS versions a command accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Versions {
-    /// Either.
-    Any,
-    /// LUKS1 only.
-    One,
-    /// LUKS2 only.
-    Two,
-}
-
-impl Versions {
-    /// What `--type` (or the command's old name) asks for.
-    pub(crate) fn from_args(args: &Args) -> Result<Self> {
-        match args.device_type().map(str::to_ascii_lowercase).as_deref() {
-            None | Some("luks") => Ok(Self::Any),
-            Some("luks1") => Ok(Self::One),
-            Some("luks2") => Ok(Self::Two),
-            Some(other) => Err(Failure::new(
-                Exit::Parameters,
-                format!("--type {other}: {} handles luks, luks1 and luks2.", args.command().name),
-            )),
-        }
-    }
-
-    fn admits(self, version: u8) -> bool {
-        match self {
-            Self::Any => true,
-            Self::One => version == 1,
-            Self::Two => version == 2,
-        }
-    }
-}
 
 /// "UUID=…" becomes the link that udev keeps for it; anything else stays as it is.
 pub(crate) fn resolve(spec: &Path) -> PathBuf {
@@ -102,17 +70,6 @@ pub(crate) fn readers(spec: &Path) -> Readers {
         Ok(found) if !has_mode(&found) => Readers::Anybody,
         _ => Readers::of(path),
     }
-}
-
-/// Where the header is: `--header`, or the operand.
-pub(crate) fn header_path(args: &Args, operand: usize) -> Result<PathBuf> {
-    let path = args.path(&shared::HEADER).or_else(|| args.operand(operand));
-    path.map(resolve).ok_or_else(|| Failure::new(Exit::Parameters, "A device or file is missing."))
-}
-
-/// Whether to lock the header, after `--disable-locks`.
-pub(crate) fn locking(args: &Args) -> Locking {
-    if args.given(&shared::DISABLE_LOCKS) { Locking::Disabled } else { Locking::default() }
 }
 
 /// The bytes behind `spec`, for what is going to be done to them: writing, reading (writable where
@@ -223,24 +180,6 @@ pub(crate) fn is_exchanged(one: &dyn Storage, other: &dyn Storage) -> bool {
         LockTarget::File(file) => fstat(file).ok().map(|found| (false, found.st_dev, found.st_ino)),
     };
     identity(one).is_some_and(|one| identity(other).is_some_and(|other| one != other))
-}
-
-/// Loads the header that `args` names by `--header` or the operand at `operand`.
-pub(crate) fn load(args: &Args, operand: usize, access: Access, versions: Versions) -> Result<Luks> {
-    let path = header_path(args, operand)?;
-    let luks = Luks::open_with(storage(&path, access)?, access, locking(args))
-        .map_err(|e| explain::on_device(&path, &e))?;
-    if !versions.admits(luks.version()) {
-        return Err(not_luks(&path));
-    }
-    output::debug(
-        args.manner(),
-        &format!("LUKS{} header on {}, {access:?} access.", luks.version(), path.display()),
-    )?;
-    if let (true, Header::Luks2 { metadata, .. }) = (args.given(&shared::DEBUG_JSON), luks.header()) {
-        output::debug(args.manner(), &metadata.to_pretty_json().replace('\n', "\n# "))?;
-    }
-    Ok(luks)
 }
 
 /// cryptsetup's words for a device without the header that was asked for.

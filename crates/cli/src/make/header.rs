@@ -2,23 +2,39 @@
 //!
 //! Whatever cannot be is refused when this is made: before anything is asked, read or written.
 
+use crate::device;
 use crate::door::{Args, Opt, shared};
-use crate::make::kdf;
+use crate::make::kdf::{self, KdfOptions};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::unlock::{admission, passphrase};
-use crate::{device, unlock};
+use crate::unlock::admission::{self, WeakCiphers};
+use crate::unlock::{self, passphrase};
 use keyway_crypto::{CipherSpec, Secret, SectorSize, Weakness};
 use keyway_volume::create::{Luks1Params, Luks2Params};
-use keyway_volume::{KdfChoice, Random};
+use keyway_volume::{KdfChoice, Locking, Random};
+use std::path::{Path, PathBuf};
 
-/// Version, cipher, key size, hash and KDF of a new header.
+/// What a new header should be.
 pub(crate) struct HeaderParams {
     version: u8,
     cipher: String,
     key_bits: u32,
     hash: String,
-    /// Replaced where the cost must not be measured.
-    pub(crate) kdf: KdfChoice,
+    kdf: KdfChoice,
+    kdf_options: KdfOptions,
+    keyslot_cipher: Option<String>,
+    keyslot_key_bits: Option<u32>,
+    sector_size: Option<u32>,
+    align_payload: Option<u64>,
+    data_offset: Option<u64>,
+    metadata_size: Option<u64>,
+    keyslots_size: Option<u64>,
+    label: Option<String>,
+    subsystem: Option<String>,
+    uuid: Option<String>,
+    keyslot: Option<u32>,
+    detached: bool,
+    locking: Locking,
+    volume_key_file: Option<PathBuf>,
 }
 
 impl HeaderParams {
@@ -26,10 +42,32 @@ impl HeaderParams {
     pub(crate) fn from_args(args: &Args, version: u8) -> Result<Self> {
         check_options(args, version)?;
         let cipher = args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned();
-        let key_bits = key_bits(args, version, &cipher)?;
         let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned();
-        let kdf = kdf::choice(args, version, &hash)?;
-        Ok(Self { version, cipher, key_bits, hash, kdf })
+        let key_bits = key_bits(args, version, &cipher)?;
+        let kdf_options = KdfOptions::from_args(args)?;
+        let text = |option| args.text(option).map(str::to_owned);
+        Ok(Self {
+            version,
+            cipher,
+            key_bits,
+            kdf: kdf_options.choice(version, &hash)?,
+            kdf_options,
+            hash,
+            keyslot_cipher: text(&shared::KEYSLOT_CIPHER),
+            keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
+            sector_size: args.number32(&shared::SECTOR_SIZE),
+            align_payload: args.number(&shared::ALIGN_PAYLOAD),
+            data_offset: args.number(&shared::OFFSET),
+            metadata_size: args.number(&shared::LUKS2_METADATA_SIZE),
+            keyslots_size: args.number(&shared::LUKS2_KEYSLOTS_SIZE),
+            label: text(&shared::LABEL),
+            subsystem: text(&shared::SUBSYSTEM),
+            uuid: text(&shared::UUID),
+            keyslot: args.number32(&shared::KEY_SLOT),
+            detached: args.given(&shared::HEADER),
+            locking: device::locking(args),
+            volume_key_file: unlock::volume_key_file(args).map(Path::to_owned),
+        })
     }
 
     /// 1 or 2.
@@ -46,48 +84,54 @@ impl HeaderParams {
     }
 
     /// For a LUKS1 header.
-    pub(crate) fn luks1(&self, args: &Args) -> Luks1Params {
+    pub(crate) fn luks1(&self) -> Luks1Params {
         Luks1Params {
             cipher: self.cipher.clone(),
             key_bits: self.key_bits,
             hash: self.hash.clone(),
             kdf: self.kdf.clone(),
-            align_payload: args.number(&shared::ALIGN_PAYLOAD),
-            payload_offset: args.number(&shared::OFFSET),
-            uuid: args.text(&shared::UUID).map(str::to_owned),
-            detached: args.given(&shared::HEADER),
-            keyslot: args.number32(&shared::KEY_SLOT),
-            locking: device::locking(args),
+            align_payload: self.align_payload,
+            payload_offset: self.data_offset,
+            uuid: self.uuid.clone(),
+            detached: self.detached,
+            keyslot: self.keyslot,
+            locking: self.locking,
         }
     }
 
     /// For a LUKS2 header. `data_len` is the length of the data
     /// device when the header stands elsewhere.
-    pub(crate) fn luks2(&self, args: &Args, data_len: Option<u64>) -> Luks2Params {
+    pub(crate) fn luks2(&self, data_len: Option<u64>) -> Luks2Params {
         Luks2Params {
             cipher: self.cipher.clone(),
             key_bits: self.key_bits,
             hash: self.hash.clone(),
             kdf: self.kdf.clone(),
-            sector_size: args.number32(&shared::SECTOR_SIZE),
-            keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
-            keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
-            align_payload: args.number(&shared::ALIGN_PAYLOAD),
-            data_offset: args.number(&shared::OFFSET),
-            metadata_size: args.number(&shared::LUKS2_METADATA_SIZE),
-            keyslots_size: args.number(&shared::LUKS2_KEYSLOTS_SIZE),
-            label: args.text(&shared::LABEL).map(str::to_owned),
-            subsystem: args.text(&shared::SUBSYSTEM).map(str::to_owned),
-            uuid: args.text(&shared::UUID).map(str::to_owned),
-            detached: args.given(&shared::HEADER),
+            sector_size: self.sector_size,
+            keyslot_cipher: self.keyslot_cipher.clone(),
+            keyslot_key_bits: self.keyslot_key_bits,
+            align_payload: self.align_payload,
+            data_offset: self.data_offset,
+            metadata_size: self.metadata_size,
+            keyslots_size: self.keyslots_size,
+            label: self.label.clone(),
+            subsystem: self.subsystem.clone(),
+            uuid: self.uuid.clone(),
+            detached: self.detached,
             data_len,
-            keyslot: args.number32(&shared::KEY_SLOT),
-            locking: device::locking(args),
+            keyslot: self.keyslot,
+            locking: self.locking,
         }
     }
 
-    /// Refuses a cipher under which two volumes with one key give each other away.
-    pub(crate) fn check_reproducible(&self) -> Result<()> {
+    /// Takes a cost that does not differ from run to run, and refuses a cipher under which two volumes
+    /// with one key give each other away.
+    pub(crate) fn make_reproducible(&mut self) -> Result<()> {
+        self.check_reproducible()?;
+        self.kdf_options.fixed(&mut self.kdf)
+    }
+
+    fn check_reproducible(&self) -> Result<()> {
         let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
         if spec.weakness() != Some(Weakness::KeyStream) {
             return Ok(());
@@ -99,9 +143,9 @@ impl HeaderParams {
     }
 
     /// The volume key: the one in `--volume-key-file`, else a random one.
-    pub(crate) fn volume_key(&self, args: &Args, rng: &mut dyn Random) -> Result<Secret> {
+    pub(crate) fn volume_key(&self, rng: &mut dyn Random) -> Result<Secret> {
         let len = self.key_bits as usize / 8;
-        if let Some(file) = unlock::volume_key_file(args) {
+        if let Some(file) = &self.volume_key_file {
             return passphrase::volume_key(file, len);
         }
         let mut key = Secret::zeroed(len);
@@ -167,7 +211,7 @@ fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
         _ if version == 1 && bits > LUKS1_MOST_KEY_BITS => Err(refusal(&format!(
             "LUKS1 takes keys of up to {LUKS1_MOST_KEY_BITS} bits, {spec} needs {bits} bits; use --type luks2."
         ))),
-        _ => admission::check_new(args, &spec, bits as usize / 8).map(|()| bits),
+        _ => admission::check_new(WeakCiphers::from_args(args), &spec, bits as usize / 8).map(|()| bits),
     }
 }
 

@@ -11,27 +11,77 @@ use std::time::Duration;
 /// The hash of headers and PBKDF2 when nothing is said.
 pub(crate) const DEFAULT_HASH: &str = "sha256";
 
-/// The KDF of a new keyslot in a LUKS header of `version`, from
-/// `--pbkdf` and its companions. `hash` is PBKDF2's.
-pub(crate) fn choice(args: &Args, version: u8, hash: &str) -> Result<KdfChoice> {
-    Hash::parse(hash).map_err(keyway_volume::Error::from)?;
-    let cost = cost(args)?;
-    let default = if version == 1 { "pbkdf2" } else { "argon2id" };
-    let name = args.text(&shared::PBKDF).unwrap_or(default);
-    let kdf = match name {
-        "pbkdf2" => KdfChoice::Pbkdf2 { hash: hash.to_owned(), cost },
-        "argon2i" => argon2(args, Argon2Variant::Argon2i, cost),
-        "argon2id" => argon2(args, Argon2Variant::Argon2id, cost),
-        _ => return Err(unknown(name)),
-    };
-    if version == 1 && name != "pbkdf2" {
-        return Err(Failure::new(
-            Exit::Parameters,
-            format!("LUKS1 knows PBKDF2 only, not {name}: leave --pbkdf out or use --type luks2."),
-        ));
+/// `--pbkdf` and its companions.
+#[derive(Debug, Clone)]
+pub(crate) struct KdfOptions {
+    name: Option<String>,
+    cost: Cost,
+    memory_kib: Option<u32>,
+    lanes: Option<u32>,
+    /// The cost was asked for in time (`--iter-time`).
+    pub(crate) is_timed: bool,
+}
+
+impl KdfOptions {
+    /// Of every command that makes keyslots.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            name: args.text(&shared::PBKDF).map(str::to_owned),
+            cost: cost(args)?,
+            memory_kib: args.number32(&shared::PBKDF_MEMORY),
+            lanes: args.number32(&shared::PBKDF_PARALLEL),
+            is_timed: args.given(&shared::ITER_TIME),
+        })
     }
-    kdf.check()?;
-    Ok(kdf)
+
+    /// The KDF of a new keyslot in a LUKS header of `version`. `hash` is PBKDF2's.
+    pub(crate) fn choice(&self, version: u8, hash: &str) -> Result<KdfChoice> {
+        Hash::parse(hash).map_err(keyway_volume::Error::from)?;
+        let default = if version == 1 { "pbkdf2" } else { "argon2id" };
+        let name = self.name.as_deref().unwrap_or(default);
+        let kdf = match name {
+            "pbkdf2" => KdfChoice::Pbkdf2 { hash: hash.to_owned(), cost: self.cost },
+            "argon2i" => self.argon2(Argon2Variant::Argon2i),
+            "argon2id" => self.argon2(Argon2Variant::Argon2id),
+            _ => return Err(unknown(name)),
+        };
+        if version == 1 && name != "pbkdf2" {
+            return Err(Failure::new(
+                Exit::Parameters,
+                format!("LUKS1 knows PBKDF2 only, not {name}: leave --pbkdf out or use --type luks2."),
+            ));
+        }
+        kdf.check()?;
+        Ok(kdf)
+    }
+
+    /// The same with a cost that is not measured: what was forced, or what is fixed.
+    pub(crate) fn fixed(&self, kdf: &mut KdfChoice) -> Result<()> {
+        if self.is_timed {
+            let message = "--iter-time measures, and no two measurements are the same: with --reproducible, name the cost \
+                           with --pbkdf-force-iterations.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        if !matches!(self.cost, Cost::Forced(_)) {
+            match kdf {
+                KdfChoice::Pbkdf2 { cost, .. } => *cost = Cost::Forced(FIXED_ITERATIONS),
+                KdfChoice::Argon2 { cost, memory_kib, .. } => {
+                    *cost = Cost::Forced(FIXED_PASSES);
+                    *memory_kib = self.memory_kib.unwrap_or(FIXED_MEMORY_KIB);
+                }
+            }
+        }
+        Ok(kdf.check()?)
+    }
+
+    fn argon2(&self, variant: Argon2Variant) -> KdfChoice {
+        KdfChoice::Argon2 {
+            variant,
+            memory_kib: self.memory_kib.unwrap_or(DEFAULT_MEMORY_KIB),
+            lanes: self.lanes.unwrap_or(DEFAULT_LANES),
+            cost: self.cost,
+        }
+    }
 }
 
 /// `--pbkdf-force-iterations` or `--iter-time`.
@@ -57,11 +107,9 @@ pub(crate) fn unknown(name: &str) -> Failure {
     )
 }
 
-fn argon2(args: &Args, variant: Argon2Variant, cost: Cost) -> KdfChoice {
-    KdfChoice::Argon2 {
-        variant,
-        memory_kib: args.number32(&shared::PBKDF_MEMORY).unwrap_or(DEFAULT_MEMORY_KIB),
-        lanes: args.number32(&shared::PBKDF_PARALLEL).unwrap_or(DEFAULT_LANES),
-        cost,
-    }
-}
+/// Cost of a reproducible volume when none is given: PBKDF2 iterations …
+const FIXED_ITERATIONS: u32 = 1_000_000;
+/// … or Argon2 passes over …
+const FIXED_PASSES: u32 = 4;
+/// … this memory, in KiB, in four lanes.
+const FIXED_MEMORY_KIB: u32 = 256 << 10;

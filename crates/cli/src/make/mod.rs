@@ -5,3 +5,4 @@ pub(crate) mod kdf;
 pub(crate) mod new_volume;
 pub(crate) mod output_file;
 pub(crate) mod replacing;
+pub(crate) mod seal;

@@ -1,24 +1,24 @@
 //! A volume that is made together with its content, in one pass: what it should be, from the
 //! command line; its header, planned before and written last; and the content in between.
 
-use crate::door::{Args, Kind, Opt, shared};
+use crate::device;
+use crate::door::{Args, Kind, Opt};
 use crate::make::header::HeaderParams;
-use crate::make::output_file;
-use crate::make::output_file::Creation;
+use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
+use crate::make::seal::NewSeal;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
-use crate::say::{explain, progress, question};
-use crate::verb::volume::seal::{SEAL, seal_new};
-use crate::volume::cannot_write;
-use crate::{device, volume};
+use crate::say::progress::{self, Progress};
+use crate::say::{explain, question};
+use crate::volume::{self, cannot_write};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
 use keyway_volume::probe::largest_sector;
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Holes, Moved, Options, Sink, Source};
 use keyway_volume::{
-    Access, Cost, KdfChoice, Layout, Luks, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
+    Access, Layout, Luks, Mapping, OsRandom, Random, SeededRandom, Storage, Unneeded, Volume,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,23 +28,23 @@ use std::sync::Arc;
 pub(crate) struct NewVolume {
     params: HeaderParams,
     seed: Option<Secret>,
+    seal: NewSeal,
+    progress: Progress,
 }
 
 impl NewVolume {
     /// From the format options. With a `seed` everything random comes from it.
-    pub(crate) fn from_args(args: &Args, version: u8, seed: Option<Secret>) -> Result<Self> {
+    pub(crate) fn from_args(args: &Args, version: u8, seed: Option<Secret>, seal: NewSeal) -> Result<Self> {
         let mut params = HeaderParams::from_args(args, version)?;
         if seed.is_some() {
-            params.check_reproducible()?;
-            fix_cost(args, &mut params.kdf)?;
+            params.make_reproducible()?;
         }
-        Ok(Self { params, seed })
+        Ok(Self { params, seed, seal, progress: args.progress() })
     }
 
     /// Makes the volume on `destination`, full of `content`.
     pub(crate) fn make(
         &self,
-        args: &Args,
         destination: Destination,
         content: Content<'_>,
         passphrase: &Secret,
@@ -53,34 +53,33 @@ impl NewVolume {
             Some(seed) => Box::new(SeededRandom::new(seed)),
             None => Box::new(OsRandom),
         };
-        let volume_key = self.params.volume_key(args, &mut *rng)?;
-        let plan = self.plan(args, &content, &volume_key, passphrase, &mut *rng)?;
+        let volume_key = self.params.volume_key(&mut *rng)?;
+        let plan = self.plan(&content, &volume_key, passphrase, &mut *rng)?;
         let sector = sector_size(&plan)?;
         let room = content.len.map(|len| len.next_multiple_of(sector));
         destination.prepare(&plan, room)?;
         let layout = destination.layout(&plan, room)?;
         let volume = destination.volume(&layout, &volume_key)?;
-        let moved = content.move_into(args, &volume, destination.path())?;
+        let moved = content.move_into(self.progress, &volume, destination.path())?;
         let path = destination.path().to_owned();
         destination.complete(plan, moved.length.next_multiple_of(sector), &mut *rng)?;
-        if args.given(&SEAL) {
-            self.seal(args, &path, &volume_key, &mut *rng)?;
+        if self.seal.is_wanted() {
+            self.seal(&path, &volume_key, &mut *rng)?;
         }
         Ok(moved)
     }
 
     /// Seals the volume when it is there, whole: only then is its length known.
-    fn seal(&self, args: &Args, path: &Path, volume_key: &Secret, rng: &mut dyn Random) -> Result<()> {
+    fn seal(&self, path: &Path, volume_key: &Secret, rng: &mut dyn Random) -> Result<()> {
         let storage = device::storage(path, Access::Write)?;
         let data_len = storage.len();
         Luks::open(storage, Access::Write)
-            .and_then(|mut luks| seal_new(args, &mut luks, volume_key, data_len, rng))
+            .and_then(|mut luks| self.seal.seal(&mut luks, volume_key, data_len, rng))
             .map_err(|e| explain::on_device(path, &e))
     }
 
     fn plan(
         &self,
-        args: &Args,
         content: &Content<'_>,
         volume_key: &Secret,
         passphrase: &Secret,
@@ -88,10 +87,10 @@ impl NewVolume {
     ) -> Result<Plan> {
         if self.params.version() == 1 {
             // --header is the source's: the new volume holds its own.
-            let params = Luks1Params { detached: false, ..self.params.luks1(args) };
+            let params = Luks1Params { detached: false, ..self.params.luks1() };
             return Ok(plan_luks1(&params, None, volume_key, passphrase, rng)?);
         }
-        let mut params = Luks2Params { detached: false, ..self.params.luks2(args, None) };
+        let mut params = Luks2Params { detached: false, ..self.params.luks2(None) };
         // As cryptsetup chooses: large sectors unless the content does not fill them. But then it
         // could not be mounted if it has smaller blocks.
         let odd = content.len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
@@ -119,7 +118,7 @@ pub(crate) struct Content<'a> {
 }
 
 impl Content<'_> {
-    fn move_into(self, args: &Args, volume: &Volume, path: &Path) -> Result<Moved> {
+    fn move_into(self, progress: Progress, volume: &Volume, path: &Path) -> Result<Moved> {
         let room = volume.len();
         let options = Options {
             holes: self.holes,
@@ -130,7 +129,7 @@ impl Content<'_> {
             ..Options::default()
         };
         let (source, sink) = (self.source, Sink::Storage(volume, 0));
-        let moved = progress::watch(args.progress(), path, self.len, |meter| {
+        let moved = progress::watch(progress, path, self.len, |meter| {
             stream::transfer(source, sink, &options, meter)
         })
         .map_err(|e| volume::failed(e, &self.name, &path.display()))?;
@@ -300,25 +299,6 @@ pub(crate) fn refuse_itself(source: &Path, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A measured cost differs from run to run, so a reproducible volume takes a given or a fixed one.
-fn fix_cost(args: &Args, kdf: &mut KdfChoice) -> Result<()> {
-    if args.given(&shared::ITER_TIME) {
-        let message = "--iter-time measures, and no two measurements are the same: with --reproducible, name the cost \
-                       with --pbkdf-force-iterations.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    if !args.given(&shared::PBKDF_FORCE_ITERATIONS) {
-        match kdf {
-            KdfChoice::Pbkdf2 { cost, .. } => *cost = Cost::Forced(FIXED_ITERATIONS),
-            KdfChoice::Argon2 { cost, memory_kib, .. } => {
-                *cost = Cost::Forced(FIXED_PASSES);
-                *memory_kib = args.number32(&shared::PBKDF_MEMORY).unwrap_or(FIXED_MEMORY_KIB);
-            }
-        }
-    }
-    Ok(kdf.check()?)
-}
-
 /// Bytes that the content is rounded up to.
 fn sector_size(plan: &Plan) -> Result<u64> {
     let layout = plan.layout()?;
@@ -327,10 +307,3 @@ fn sector_size(plan: &Plan) -> Result<u64> {
         _ => 512,
     })
 }
-
-/// Cost of a reproducible volume when none is given: PBKDF2 iterations …
-const FIXED_ITERATIONS: u32 = 1_000_000;
-/// … or Argon2 passes over …
-const FIXED_PASSES: u32 = 4;
-/// … this memory, in KiB, in four lanes.
-const FIXED_MEMORY_KIB: u32 = 256 << 10;

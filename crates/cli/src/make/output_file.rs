@@ -3,8 +3,7 @@
 
 use crate::device;
 use crate::make::replacing::Replacing;
-use crate::process::interrupt;
-use crate::process::interrupt::Pending;
+use crate::process::interrupt::{self, Pending};
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::volume::cannot_write;

@@ -1,10 +1,10 @@
 //! How dm-crypt treats requests: flags from the command line, kept in a LUKS2
 //! header, written into a table, shown by `status`.
 
-use crate::door::{Args, Opt};
-use crate::verb::session::open::options::{
+use crate::door::shared::{
     ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
+use crate::door::{Args, Opt};
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_crypto::Secret;
 use keyway_volume::seal::Renewal;
@@ -42,10 +42,28 @@ static FLAGS: [Flag; 6] = [
     flag(&PERF_HIGH_PRIORITY, "high_priority", "high_priority", |o| &mut o.high_priority, |f| f.high_priority),
 ];
 
-/// Sets the flags that the command line gives.
-pub(crate) fn apply_given(args: &Args, options: &mut Options) {
-    for flag in FLAGS.iter().filter(|flag| args.given(flag.option)) {
-        *(flag.of)(options) = true;
+/// The flags that the command line gives.
+#[derive(Clone)]
+pub(crate) struct GivenFlags(Vec<&'static Flag>);
+
+impl GivenFlags {
+    pub(crate) fn from_args(args: &Args) -> Self {
+        Self(FLAGS.iter().filter(|flag| args.given(flag.option)).collect())
+    }
+
+    /// Sets them.
+    pub(crate) fn apply(&self, options: &mut Options) {
+        for flag in &self.0 {
+            *(flag.of)(options) = true;
+        }
+    }
+
+    /// Keeps them in the header (`--persistent`), and no others. The volume key, where it is at hand,
+    /// renews a seal.
+    pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
+        let names: Vec<_> = self.0.iter().map(|flag| flag.kept).collect();
+        let renewal = volume_key.map(|volume_key| Renewal { volume_key });
+        keyway_volume::edit::set_persistent_flags(luks, &names, renewal, &mut OsRandom)
     }
 }
 
@@ -67,14 +85,6 @@ pub(crate) fn drop_unknown(options: &mut Options, features: &Features) -> Vec<&'
         }
     }
     dropped
-}
-
-/// `--persistent`: keeps the flags of the command line in the header, and no others. The
-/// volume key, where it is at hand, renews a seal.
-pub(crate) fn keep(args: &Args, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
-    let given = FLAGS.iter().filter(|flag| args.given(flag.option)).map(|flag| flag.kept);
-    let renewal = volume_key.map(|volume_key| Renewal { volume_key });
-    keyway_volume::edit::set_persistent_flags(luks, &given.collect::<Vec<_>>(), renewal, &mut OsRandom)
 }
 
 /// The flags as `status` shows them; empty when none is set.

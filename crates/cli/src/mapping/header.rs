@@ -1,56 +1,108 @@
 //! The header of a volume that is mapped: at the start of its device, or where `--header` says.
 
 use super::{Mapping, device_path};
+use crate::device;
 use crate::door::{Args, shared};
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session::Facts;
-use crate::unlock::admission;
+use crate::unlock::KeyOptions;
+use crate::unlock::admission::{self, Demands};
 use crate::volume::plain_dmcrypt;
-use crate::{device, unlock};
 use keyway_attach::dm::crypt;
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::{Access, Layout, Luks, Mapping as Stored, Opened};
+use keyway_volume::{Access, Layout, Locking, Luks, Mapping as Stored, Opened};
 use std::path::{Path, PathBuf};
 
-/// Where the header of the mapping should be.
-pub(crate) fn header_path(args: &Args, mapping: &Mapping, line: &crypt::Line) -> Option<PathBuf> {
-    let detached = args.path(&shared::HEADER).map(device::resolve);
-    detached.or_else(|| device_path(&mapping.mapper, line.device))
+/// How the header and the key of something that is open are had again.
+#[derive(Debug, Clone)]
+pub(crate) struct Reopening {
+    /// `--header`.
+    header: Option<PathBuf>,
+    locking: Locking,
+    key: KeyOptions,
+    demands: Demands,
+    /// `--hash`, of a plain volume.
+    hash: Option<String>,
 }
 
-/// The LUKS header that the mapping was made from; `None` when it is
-/// no LUKS volume, or its header is elsewhere.
-pub(crate) fn luks(
-    args: &Args,
-    mapping: &Mapping,
-    line: &crypt::Line,
-    access: Access,
-) -> Result<Option<Luks>> {
-    let Some((kind @ ("LUKS1" | "LUKS2"), uuid)) = mapping.kind() else { return Ok(None) };
-    let Some(path) = header_path(args, mapping, line) else { return Ok(None) };
-    let Ok(storage) = device::storage(&path, access) else { return Ok(None) };
-    let luks = match Luks::open_with(storage, access, device::locking(args)) {
-        Ok(luks) => luks,
-        Err(keyway_volume::Error::Format(_)) => return Ok(None),
-        Err(error) => return Err(explain::on_device(&path, &error)),
-    };
-    let is_same = format!("LUKS{}", luks.version()) == kind && uuid.is_some_and(|uuid| uuid == luks.uuid());
-    Ok(is_same.then_some(luks))
-}
-
-/// Judges the header of what is mapped by `line`, and asks for a
-/// passphrase until it opens. The header's path is shown.
-pub(crate) fn open_again(args: &Args, luks: Luks, line: &crypt::Line, shown: &Path) -> Result<Opened> {
-    let opened = open_header(args, luks, shown)?;
-    if !is_mapped(opened.layout(), line) {
-        let message = format!(
-            "The header on {} is another than the one that was opened: its data has another cipher or place.",
-            shown.display()
-        );
-        return Err(Failure::new(Exit::Parameters, message));
+impl Reopening {
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            header: args.path(&shared::HEADER).map(device::resolve),
+            locking: device::locking(args),
+            key: KeyOptions::from_args(args)?,
+            demands: Demands::from_args(args)?,
+            hash: args.text(&shared::HASH).map(str::to_owned),
+        })
     }
-    Ok(opened)
+
+    /// Where the header of the mapping should be.
+    pub(crate) fn header_path(&self, mapping: &Mapping, line: &crypt::Line) -> Option<PathBuf> {
+        self.header.clone().or_else(|| device_path(&mapping.mapper, line.device))
+    }
+
+    /// The LUKS header that the mapping was made from; `None` when it is
+    /// no LUKS volume, or its header is elsewhere.
+    pub(crate) fn luks(&self, mapping: &Mapping, line: &crypt::Line, access: Access) -> Result<Option<Luks>> {
+        let Some((kind @ ("LUKS1" | "LUKS2"), uuid)) = mapping.kind() else { return Ok(None) };
+        let Some(path) = self.header_path(mapping, line) else { return Ok(None) };
+        let Ok(storage) = device::storage(&path, access) else { return Ok(None) };
+        let luks = match Luks::open_with(storage, access, self.locking) {
+            Ok(luks) => luks,
+            Err(keyway_volume::Error::Format(_)) => return Ok(None),
+            Err(error) => return Err(explain::on_device(&path, &error)),
+        };
+        let is_same =
+            format!("LUKS{}", luks.version()) == kind && uuid.is_some_and(|uuid| uuid == luks.uuid());
+        Ok(is_same.then_some(luks))
+    }
+
+    /// Judges the header of what is mapped by `line`, and asks for a
+    /// passphrase until it opens. The header's path is shown.
+    pub(crate) fn open_again(&self, luks: Luks, line: &crypt::Line, shown: &Path) -> Result<Opened> {
+        let opened = self.open_header(luks, shown)?;
+        if !is_mapped(opened.layout(), line) {
+            let message = format!(
+                "The header on {} is another than the one that was opened: its data has another cipher or place.",
+                shown.display()
+            );
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        Ok(opened)
+    }
+
+    fn open_header(&self, luks: Luks, shown: &Path) -> Result<Opened> {
+        let admitted = self.demands.judge(luks, shown, None)?;
+        let (volume_key, digest) = self.key.volume_key(admitted.luks(), shown)?;
+        admission::open(admitted, shown, volume_key, digest)
+    }
+
+    /// The volume key of the volume behind a session, from its passphrase.
+    pub(crate) fn take_session_key(&self, facts: &Facts) -> Result<Secret> {
+        match self.session_header(facts, Access::Read)? {
+            Some((luks, path)) => self.open_header(luks, &path).map(|opened| opened.into_parts().2),
+            None => {
+                let (device, hash) = (Path::new(&facts.device), self.hash.as_deref());
+                plain_dmcrypt::key_again(&self.key, device, facts.key_bits, &facts.hash, hash)
+            }
+        }
+    }
+
+    /// The header of the volume behind a session, and its path; a plain volume has none.
+    pub(crate) fn session_header(&self, facts: &Facts, access: Access) -> Result<Option<(Luks, PathBuf)>> {
+        if !facts.format.starts_with("LUKS") {
+            return Ok(None);
+        }
+        let path = if facts.header.is_empty() { &facts.device } else { &facts.header };
+        let path = self.header.clone().unwrap_or_else(|| PathBuf::from(path));
+        let luks = Luks::open_with(device::storage(&path, access)?, access, self.locking);
+        let luks = luks.map_err(|e| explain::on_device(&path, &e))?;
+        if luks.uuid() != facts.uuid {
+            return Err(no_header(&facts.name));
+        }
+        Ok(Some((luks, path)))
+    }
 }
 
 /// Whether dm-crypt's line maps this layout.
@@ -63,35 +115,6 @@ fn is_mapped(layout: &Layout, line: &crypt::Line) -> bool {
         && size == sector_size.bytes()
         && line.iv_offset == *iv_tweak
         && line.offset.checked_mul(512) == Some(segment.storage_offset)
-}
-
-fn open_header(args: &Args, luks: Luks, shown: &Path) -> Result<Opened> {
-    let admitted = admission::judge(args, luks, shown, None)?;
-    let (volume_key, digest) = unlock::volume_key(args, admitted.luks(), shown)?;
-    admission::open(admitted, shown, volume_key, digest)
-}
-
-/// The volume key of the volume behind a session, from its passphrase.
-pub(crate) fn take_session_key(args: &Args, facts: &Facts) -> Result<Secret> {
-    match session_header(args, facts, Access::Read)? {
-        Some((luks, path)) => open_header(args, luks, &path).map(|opened| opened.into_parts().2),
-        None => plain_dmcrypt::key_again(args, Path::new(&facts.device), facts.key_bits, &facts.hash),
-    }
-}
-
-/// The header of the volume behind a session, and its path; a plain volume has none.
-pub(crate) fn session_header(args: &Args, facts: &Facts, access: Access) -> Result<Option<(Luks, PathBuf)>> {
-    if !facts.format.starts_with("LUKS") {
-        return Ok(None);
-    }
-    let path = if facts.header.is_empty() { &facts.device } else { &facts.header };
-    let path = args.path(&shared::HEADER).map_or_else(|| PathBuf::from(path), device::resolve);
-    let luks = Luks::open_with(device::storage(&path, access)?, access, device::locking(args));
-    let luks = luks.map_err(|e| explain::on_device(&path, &e))?;
-    if luks.uuid() != facts.uuid {
-        return Err(no_header(&facts.name));
-    }
-    Ok(Some((luks, path)))
 }
 
 /// cryptsetup's words for a mapping that is not LUKS, or whose header is elsewhere.

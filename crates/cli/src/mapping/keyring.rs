@@ -1,7 +1,6 @@
 //! Where a mapping's volume key is: in dm-crypt's line, or in the
 //! kernel's keyring, which cryptsetup uses for LUKS2.
 
-use crate::door::{Args, shared};
 use crate::say::explain;
 use crate::say::failure::Result;
 use keyway_attach::dm::crypt::{Features, Key};
@@ -32,9 +31,9 @@ impl KeyPlace<'_> {
 
 /// Puts the key where cryptsetup would: a LUKS2 volume's (its UUID and digest are
 /// then given) into the keyring, where the kernel's dm-crypt can take it from
-/// there and `--disable-keyring` does not forbid it.
+/// there and that is `allowed` (no `--disable-keyring`).
 pub(crate) fn place_key<'a>(
-    args: &Args,
+    allowed: bool,
     key: &'a Secret,
     luks2: Option<(&str, u32)>,
     features: &Features,
@@ -42,7 +41,7 @@ pub(crate) fn place_key<'a>(
     if key.is_empty() {
         return Ok(KeyPlace::Absent);
     }
-    let may = !args.given(&shared::DISABLE_KEYRING) && features.keyring && keyring::is_available();
+    let may = allowed && features.keyring && keyring::is_available();
     match luks2 {
         Some((uuid, digest)) if may => hold_key(key, uuid, digest),
         _ => Ok(KeyPlace::Line(key)),

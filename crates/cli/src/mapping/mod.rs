@@ -7,15 +7,14 @@ mod header;
 mod keyring;
 
 pub(crate) use devices::{Data, device_path, is_read_only, refuse_if_attached, refuse_if_mapped};
-pub(crate) use flags::{apply_given, apply_kept, drop_unknown, keep, shown};
-pub(crate) use header::{header_path, luks, no_header, open_again, session_header, take_session_key};
+pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
+pub(crate) use header::{Reopening, no_header};
 pub(crate) use keyring::{KeyPlace, hold_key, place_key};
 
 use crate::door::Args;
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::session;
-use crate::session::Session;
+use crate::session::{self, Session};
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{self, Features};
 use keyway_attach::dm::{self, DeviceNumber, Mapper, Target};

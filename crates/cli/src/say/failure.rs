@@ -1,8 +1,6 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
-use crate::device;
-use crate::device::{nbd, remote};
-use crate::door::Args;
+use crate::say::manner::Manner;
 use crate::say::{explain, output};
 use keyway_volume::Error;
 use std::path::Path;
@@ -55,6 +53,16 @@ pub(crate) struct Failure {
     message: Option<String>,
     /// The library's error, until it is known which device it is about.
     unplaced: Option<Error>,
+    cause: Cause,
+}
+
+/// What callers decide by, where exit codes do not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Nobody needs to know more.
+    Other,
+    /// Standard input held nothing: there is nobody to be asked.
+    NoInput,
 }
 
 impl From<Error> for Failure {
@@ -66,12 +74,12 @@ impl From<Error> for Failure {
 impl Failure {
     /// A failure with its line (a full sentence; no newline).
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: Some(message.into()), unplaced: None }
+        Self { message: Some(message.into()), ..Self::silent(exit) }
     }
 
     /// A failure that needs no words, such as `isLuks` saying no.
     pub(crate) fn silent(exit: Exit) -> Self {
-        Self { exit, message: None, unplaced: None }
+        Self { exit, message: None, unplaced: None, cause: Cause::Other }
     }
 
     /// Says what the library's error means, on `device` where there is one.
@@ -100,9 +108,15 @@ impl Failure {
         self.exit
     }
 
-    /// Whether this is its line.
-    pub(crate) fn says(&self, line: &str) -> bool {
-        self.message.as_deref() == Some(line)
+    /// What callers decide by.
+    pub(crate) fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    /// The same, for a cause that callers decide by.
+    pub(crate) fn because(mut self, cause: Cause) -> Self {
+        self.cause = cause;
+        self
     }
 
     /// The line, empty when there is none.
@@ -119,26 +133,9 @@ impl Failure {
     }
 }
 
-/// Runs a command; with `--debug` it is announced.
-pub(crate) fn run(args: &Args) -> ExitCode {
-    let name = args.command().name;
-    remote::set_timeout(args);
-    let announced =
-        output::debug(args.manner(), &format!("keyway {} runs {name}.", env!("CARGO_PKG_VERSION")));
-    let result = announced.and_then(|()| (args.command().run)(args));
-    nbd::disconnect();
-    let device = device_operand(args).and_then(|index| device::header_path(args, index).ok());
-    conclude(args, result.map_err(|failure| failure.placed(device.as_deref())))
-}
-
-/// Which operand is the device that errors are about.
-fn device_operand(args: &Args) -> Option<usize> {
-    args.command().operands.iter().position(|operand| operand.name == "DEVICE")
-}
-
 /// Ends a command: its line on failure and, with `-v`, cryptsetup's
 /// closing line on standard output.
-fn conclude(args: &Args, result: Result<()>) -> ExitCode {
+pub(crate) fn conclude(manner: Manner, result: Result<()>) -> ExitCode {
     let (code, closing) = match &result {
         Ok(()) => (ExitCode::SUCCESS, "Command successful.".to_owned()),
         Err(failure) => {
@@ -147,7 +144,7 @@ fn conclude(args: &Args, result: Result<()>) -> ExitCode {
             (failure.report(), closing)
         }
     };
-    if args.manner().verbose {
+    if manner.verbose {
         let _ = output::print(&format!("{closing}\n"));
     }
     code

@@ -7,8 +7,7 @@
 //! which no command line may hold. Just before the zero byte the process gets a session
 //! (setsid(2)) of its own, and so no signal of the terminal's.
 
-use crate::door;
-use crate::door::address;
+use crate::door::{self, address};
 use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;

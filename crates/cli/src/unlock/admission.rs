@@ -5,98 +5,128 @@
 //! cryptsetup's name, weak ciphers are taken with a warning, as scripts that were
 //! written for it use them; forged segments are not.
 
-use crate::device;
-use crate::door::{Args, Opt, shared};
+use crate::door::{Args, shared};
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::policy;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::admission::{self, Exemption, Finding};
 use keyway_volume::seal::Seal;
-use keyway_volume::{Admitted, DataDevice, Luks, Opened, Storage, Terms};
+use keyway_volume::{Admitted, DataDevice, Luks, Opened, Terms};
 use std::path::Path;
 
-/// What the user takes and demands.
-pub(crate) fn terms(args: &Args) -> Result<Terms> {
-    if args.given(&shared::IGNORE_SEAL) && args.given(&shared::SEAL_CONTEXT) {
-        return Err(Failure::new(
-            Exit::Parameters,
-            "--ignore-seal and --seal-context contradict each other.",
-        ));
-    }
-    Ok(Terms {
-        weak_ciphers: takes_weak_ciphers(args),
-        linear_segments: args.given(&shared::LINEAR_SEGMENTS),
-        ignore_seal: args.given(&shared::IGNORE_SEAL),
-        seal_context: args.text(&shared::SEAL_CONTEXT).map(str::to_owned),
-        policies: policy::required(args)?,
-    })
-}
-
 /// Whether ciphers are taken that protect little.
-pub(crate) fn takes_weak_ciphers(args: &Args) -> bool {
-    args.given(&shared::WEAK_CIPHER) || args.is_cryptsetup()
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WeakCiphers {
+    /// They are.
+    pub(crate) taken: bool,
+    /// And that was said, with nothing more to be said of it.
+    pub(crate) by_name: bool,
 }
 
-/// Refuses demands on a volume that has no header to meet them.
-pub(crate) fn refuse_demands(args: &Args, device: &Path) -> Result<()> {
-    match DEMANDS.into_iter().find(|option| args.given(option)) {
-        Some(option) => {
-            let (device, option) = (device.display(), option.long);
-            let why = "has no header, as a plain volume, that could meet it";
-            Err(Failure::new(Exit::Unmet, format!("Device {device}: --{option}: it {why}.")))
-        }
-        None => Ok(()),
+impl WeakCiphers {
+    /// By the option, or by cryptsetup's name.
+    pub(crate) fn from_args(args: &Args) -> Self {
+        let by_name = args.given(&shared::WEAK_CIPHER);
+        Self { taken: by_name || args.is_cryptsetup(), by_name }
     }
 }
 
-static DEMANDS: [&Opt; 2] = [&shared::REQUIRE, &shared::SEAL_CONTEXT];
-
-/// The data device at `path` as the header is judged by it.
-pub(crate) fn data_device(args: &Args, path: &Path, storage: &dyn Storage) -> DataDevice {
-    let header = args.path(&shared::HEADER).map(device::resolve);
-    let holds_header = header.is_none_or(|header| device::is_same(&header, path));
-    DataDevice { len: storage.len(), holds_header }
+/// What the user takes and demands.
+#[derive(Debug, Clone)]
+pub(crate) struct Demands {
+    /// In the library's words.
+    pub(crate) terms: Terms,
+    weak_ciphers: WeakCiphers,
+    /// The first option that demands something.
+    demand: Option<&'static str>,
 }
 
-/// Judges the header of the volume at `device`: before a passphrase is asked for.
-pub(crate) fn judge(args: &Args, luks: Luks, device: &Path, data: Option<DataDevice>) -> Result<Admitted> {
-    let admitted = Admitted::judge(luks, data, &terms(args)?).map_err(|e| explain::on_volume(device, &e))?;
-    warn(args, device, admitted.tolerated());
-    Ok(admitted)
-}
+impl Demands {
+    /// Of every command that opens a volume. Policies are read.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        if args.given(&shared::IGNORE_SEAL) && args.given(&shared::SEAL_CONTEXT) {
+            return Err(Failure::new(
+                Exit::Parameters,
+                "--ignore-seal and --seal-context contradict each other.",
+            ));
+        }
+        let weak_ciphers = WeakCiphers::from_args(args);
+        let terms = Terms {
+            weak_ciphers: weak_ciphers.taken,
+            linear_segments: args.given(&shared::LINEAR_SEGMENTS),
+            ignore_seal: args.given(&shared::IGNORE_SEAL),
+            seal_context: args.text(&shared::SEAL_CONTEXT).map(str::to_owned),
+            policies: policy::required(args)?,
+        };
+        let demand = [&shared::REQUIRE, &shared::SEAL_CONTEXT].into_iter().find(|option| args.given(option));
+        Ok(Self { terms, weak_ciphers, demand: demand.map(|option| option.long) })
+    }
 
-/// Judges a header whose keys are only tried.
-pub(crate) fn check(args: &Args, luks: &Luks, device: &Path, data: Option<DataDevice>) -> Result<()> {
-    let tolerated =
-        admission::check(luks, data, &terms(args)?).map_err(|e| explain::on_volume(device, &e))?;
-    warn(args, device, &tolerated);
-    Ok(())
-}
+    /// Refuses demands on a volume that has no header to meet them.
+    pub(crate) fn refuse(&self, device: &Path) -> Result<()> {
+        let Some(option) = self.demand else { return Ok(()) };
+        let (device, why) = (device.display(), "has no header, as a plain volume, that could meet it");
+        Err(Failure::new(Exit::Unmet, format!("Device {device}: --{option}: it {why}.")))
+    }
 
-/// Whether something is demanded of the volume: its data device is then judged too where only keys
-/// are tried, which else may be those of a header's backup.
-pub(crate) fn is_demanded(args: &Args) -> bool {
-    DEMANDS.into_iter().any(|option| args.given(option))
-}
+    /// Whether something is demanded of the volume: its data device is then judged too where only
+    /// keys are tried, which else may be those of a header's backup.
+    pub(crate) fn is_demanded(&self) -> bool {
+        self.demand.is_some()
+    }
 
-/// Judges a header whose key is given out or gets another keyslot, before that is asked for.
-pub(crate) fn check_header(args: &Args, luks: &Luks, device: &Path) -> Result<()> {
-    admission::check_header(luks, &terms(args)?).map_err(|e| explain::on_volume(device, &e))
-}
+    /// Judges the header of the volume at `device`: before a passphrase is asked for.
+    pub(crate) fn judge(&self, luks: Luks, device: &Path, data: Option<DataDevice>) -> Result<Admitted> {
+        let admitted =
+            Admitted::judge(luks, data, &self.terms).map_err(|e| explain::on_volume(device, &e))?;
+        self.warn(device, admitted.tolerated());
+        Ok(admitted)
+    }
 
-/// Judges the header with a key that is only tried or kept; `data` where the device is to be judged too.
-pub(crate) fn check_key(
-    args: &Args,
-    luks: &Luks,
-    device: &Path,
-    data: Option<DataDevice>,
-    key: &Secret,
-    digest: u32,
-) -> Result<()> {
-    let data_len = data.map(|data| data.len);
-    admission::check_key(luks, data_len, &terms(args)?, key, digest)
-        .map_err(|e| explain::on_volume(device, &e))
+    /// Judges a header whose keys are only tried.
+    pub(crate) fn check(&self, luks: &Luks, device: &Path, data: Option<DataDevice>) -> Result<()> {
+        let tolerated =
+            admission::check(luks, data, &self.terms).map_err(|e| explain::on_volume(device, &e))?;
+        self.warn(device, &tolerated);
+        Ok(())
+    }
+
+    /// Judges a header whose key is given out or gets another keyslot, before that is asked for.
+    pub(crate) fn check_header(&self, luks: &Luks, device: &Path) -> Result<()> {
+        admission::check_header(luks, &self.terms).map_err(|e| explain::on_volume(device, &e))
+    }
+
+    /// Judges the header with a key that is only tried or kept; `data` where the device is to be judged
+    /// too.
+    pub(crate) fn check_key(
+        &self,
+        luks: &Luks,
+        device: &Path,
+        data: Option<DataDevice>,
+        key: &Secret,
+        digest: u32,
+    ) -> Result<()> {
+        let data_len = data.map(|data| data.len);
+        admission::check_key(luks, data_len, &self.terms, key, digest)
+            .map_err(|e| explain::on_volume(device, &e))
+    }
+
+    /// Says what nobody has allowed by name.
+    fn warn(&self, device: &Path, tolerated: &[Finding]) {
+        let by_name = |finding: &&Finding| match finding.rule.exemption() {
+            Some(Exemption::WeakCiphers) => self.weak_ciphers.by_name,
+            Some(Exemption::LinearSegments) => self.terms.linear_segments,
+            None => false,
+        };
+        for finding in tolerated.iter().filter(|finding| !by_name(finding)) {
+            say!(
+                "WARNING: Device {}: {finding}. Its data is not protected; keyway refuses it without --{}.",
+                device.display(),
+                shared::WEAK_CIPHER.long
+            );
+        }
+    }
 }
 
 /// Goes on with the volume key that `digest` has verified.
@@ -105,15 +135,15 @@ pub(crate) fn open(admitted: Admitted, device: &Path, volume_key: Secret, digest
 }
 
 /// Refuses to make a volume that protects little.
-pub(crate) fn check_new(args: &Args, cipher: &CipherSpec, key_len: usize) -> Result<()> {
+pub(crate) fn check_new(weak: WeakCiphers, cipher: &CipherSpec, key_len: usize) -> Result<()> {
     let Some(why) = admission::weakness(cipher, key_len) else { return Ok(()) };
     let option = shared::WEAK_CIPHER.long;
     let line = format!("The volume would be under {cipher}{why}");
-    if !takes_weak_ciphers(args) {
+    if !weak.taken {
         let line = format!("{line}; --{option} makes it all the same.");
         return Err(Failure::new(Exit::Parameters, line));
     }
-    if !args.given(&shared::WEAK_CIPHER) {
+    if !weak.by_name {
         say!("WARNING: {line}. Its data will not be protected; keyway refuses it without --{option}.");
     }
     Ok(())
@@ -129,22 +159,6 @@ pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
         let (device, context) = (device.display(), if context { "--seal-context STRING " } else { "" });
         say!(
             "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {context}{device}\" seals it anew."
-        );
-    }
-}
-
-/// Says what nobody has allowed by name.
-fn warn(args: &Args, device: &Path, tolerated: &[Finding]) {
-    let by_name = |finding: &&Finding| match finding.rule.exemption() {
-        Some(Exemption::WeakCiphers) => args.given(&shared::WEAK_CIPHER),
-        Some(Exemption::LinearSegments) => args.given(&shared::LINEAR_SEGMENTS),
-        None => false,
-    };
-    for finding in tolerated.iter().filter(|finding| !by_name(finding)) {
-        say!(
-            "WARNING: Device {}: {finding}. Its data is not protected; keyway refuses it without --{}.",
-            device.display(),
-            shared::WEAK_CIPHER.long
         );
     }
 }

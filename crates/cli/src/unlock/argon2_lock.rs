@@ -3,17 +3,16 @@
 //! cryptsetup takes the same lock (lib/utils_device_locking.c,
 //! crypt_serialize_lock): a file in its lock directory, by flock.
 
-use crate::door::Args;
 use crate::say::failure::Result;
 use crate::say::output;
-use crate::verb::session::open::options::SERIALIZE;
+use crate::unlock::KeyOptions;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::os::fd::OwnedFd;
 
 /// This program's turn, if turns are taken; it ends when this is dropped. Where cryptsetup's
 /// directory may not be used nobody waits for anybody, as with cryptsetup.
-pub(crate) fn turn(args: &Args) -> Result<Option<OwnedFd>> {
-    if !args.given(&SERIALIZE) {
+pub(super) fn turn(key: &KeyOptions) -> Result<Option<OwnedFd>> {
+    if !key.one_at_a_time {
         return Ok(None);
     }
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -22,7 +21,7 @@ pub(crate) fn turn(args: &Args) -> Result<Option<OwnedFd>> {
         Ok(file)
     });
     if let Err(error) = &file {
-        output::debug(args.manner(), &format!("{LOCK} cannot be locked: {error}."))?;
+        output::debug(key.manner, &format!("{LOCK} cannot be locked: {error}."))?;
     }
     Ok(file.ok())
 }

@@ -11,36 +11,57 @@ use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{explain, output};
-use crate::unlock::argon2_lock;
+use crate::unlock::{KeyOptions, argon2_lock};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
 use keyway_format::luks2::{Metadata, Token};
 use keyway_volume::{Error, Header, Luks, TokenChoice, UnlockOptions, Unlocked};
 use std::collections::BTreeMap;
 
+/// Which tokens are asked, and whether a person may be asked when none of them opens anything.
+#[derive(Debug, Clone)]
+pub(crate) struct TokenOptions {
+    /// `--token-id`.
+    pub(crate) number: Option<u32>,
+    /// `--token-type`.
+    pub(crate) kind: Option<String>,
+    /// `--token-only`.
+    pub(crate) only: bool,
+    /// The command has these options: then `-v` says why no token opened the volume.
+    pub(crate) are_offered: bool,
+}
+
+impl TokenOptions {
+    /// Of every command that opens a volume.
+    pub(crate) fn from_args(args: &Args) -> Self {
+        Self {
+            number: args.number32(&shared::TOKEN_ID),
+            kind: args.text(&shared::TOKEN_TYPE).map(str::to_owned),
+            only: args.given(&shared::TOKEN_ONLY),
+            are_offered: args.takes(&shared::TOKEN_ID),
+        }
+    }
+}
+
 /// Opens by the first token that opens a keyslot; `None` when none does and somebody may be asked.
-pub(crate) fn unlock(args: &Args, luks: &Luks, options: &UnlockOptions) -> Result<Option<Unlocked>> {
+pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> Result<Option<Unlocked>> {
     let miss = match luks.header() {
-        Header::Luks2 { metadata, .. } => match (Search { args, luks, metadata, options }).run()? {
+        Header::Luks2 { metadata, .. } => match (Search { key, luks, metadata, options }).run()? {
             Ok(unlocked) => return Ok(Some(unlocked)),
             Err(miss) => miss,
         },
         // Nothing is said of what LUKS1 cannot have.
-        Header::Luks1(_) if !args.given(&shared::TOKEN_ONLY) => return Ok(None),
+        Header::Luks1(_) if !key.tokens.only => return Ok(None),
         Header::Luks1(_) => Miss::Unusable,
     };
-    if args.given(&shared::TOKEN_ONLY) {
-        return Err(miss.failure(args));
+    if key.tokens.only {
+        return Err(miss.failure(&key.tokens));
     }
-    if let Some(line) = miss.line(args) {
-        say(args, &line)?;
+    // With -v, by the commands that can be told about tokens.
+    if let Some(line) = miss.line(&key.tokens).filter(|_| key.tokens.are_offered) {
+        output::verbose(key.manner, &line)?;
     }
     Ok(None)
-}
-
-/// With `-v`, by the commands that can be told about tokens.
-fn say(args: &Args, line: &str) -> Result<()> {
-    if args.takes(&shared::TOKEN_ID) { output::verbose(args.manner(), line) } else { Ok(()) }
 }
 
 /// Why no token opened anything; what comes later is worth more to know.
@@ -62,8 +83,8 @@ impl Miss {
     }
 
     /// What cryptsetup says with `-v`.
-    fn line(&self, args: &Args) -> Option<String> {
-        let (token, kind) = (args.number(&shared::TOKEN_ID), args.text(&shared::TOKEN_TYPE));
+    fn line(&self, tokens: &TokenOptions) -> Option<String> {
+        let (token, kind) = (tokens.number, tokens.kind.as_deref());
         let which = match (token, kind) {
             (Some(token), _) => token.to_string(),
             (None, Some(kind)) => format!("(type {kind})"),
@@ -80,12 +101,12 @@ impl Miss {
     }
 
     /// For those who want nothing but tokens.
-    fn failure(&self, args: &Args) -> Failure {
+    fn failure(&self, tokens: &TokenOptions) -> Failure {
         match self {
-            Self::Unusable => Failure::new(Exit::Parameters, self.line(args).unwrap_or_default()),
+            Self::Unusable => Failure::new(Exit::Parameters, self.line(tokens).unwrap_or_default()),
             Self::Wrong => {
                 let usual = "No token opens a keyslot: the keys that they name are not in the keyring, or are others.";
-                Failure::new(Exit::Permission, self.line(args).unwrap_or_else(|| usual.to_owned()))
+                Failure::new(Exit::Permission, self.line(tokens).unwrap_or_else(|| usual.to_owned()))
             }
             Self::Trouble(error) => explain::plain(error),
         }
@@ -95,7 +116,7 @@ impl Miss {
 type Found = std::result::Result<Unlocked, Miss>;
 
 struct Search<'a> {
-    args: &'a Args,
+    key: &'a KeyOptions,
     luks: &'a Luks,
     metadata: &'a Metadata,
     options: &'a UnlockOptions,
@@ -114,7 +135,7 @@ impl Search<'_> {
         }
         let tokens: Vec<u32> = keys.keys().copied().collect();
         for (number, keyslot) in choice.attempts(self.metadata, &tokens) {
-            output::debug(self.args.manner(), &format!("Token {number} is tried on keyslot {keyslot}."))?;
+            output::debug(self.key.manner, &format!("Token {number} is tried on keyslot {keyslot}."))?;
             match self.open(keyslot, &keys[&number])? {
                 Ok(unlocked) => return Ok(Ok(unlocked)),
                 Err(why) => miss = miss.worse(why),
@@ -125,8 +146,8 @@ impl Search<'_> {
 
     fn choice(&self) -> TokenChoice {
         TokenChoice {
-            number: self.args.number32(&shared::TOKEN_ID),
-            kind: self.args.text(&shared::TOKEN_TYPE).map(str::to_owned),
+            number: self.key.tokens.number,
+            kind: self.key.tokens.kind.clone(),
             keyslot: self.options.keyslot,
         }
     }
@@ -135,13 +156,13 @@ impl Search<'_> {
     fn passphrase(&self, number: u32, token: &Token) -> Result<std::result::Result<Secret, Miss>> {
         if token.kind != Token::KEYRING {
             // Beside cryptsetup's words on standard output, which scripts read.
-            if self.args.manner().verbose {
+            if self.key.manner.verbose {
                 say!("Token {number} is passed over: type {} is not known here.", printable(&token.kind));
             }
             return Ok(Err(Miss::Unusable));
         }
         let Some(description) = token.key_description.as_deref().filter(|text| !text.is_empty()) else {
-            output::debug(self.args.manner(), &format!("Token {number} names no key."))?;
+            output::debug(self.key.manner, &format!("Token {number} names no key."))?;
             return Ok(Err(Miss::Unusable));
         };
         // cryptsetup 2.6 would open another keyslot than the one that is asked for.
@@ -152,7 +173,7 @@ impl Search<'_> {
             Ok(passphrase) => return Ok(Ok(passphrase)),
             Err(error) => error,
         };
-        output::debug(self.args.manner(), &format!("Token {number}: {error}."))?;
+        output::debug(self.key.manner, &format!("Token {number}: {error}."))?;
         Ok(Err(match error {
             keyway_attach::Error::Unavailable(_) => Miss::Unusable,
             _ => Miss::Wrong,
@@ -160,14 +181,14 @@ impl Search<'_> {
     }
 
     fn open(&self, keyslot: u32, passphrase: &Secret) -> Result<Found> {
-        let _turn = argon2_lock::turn(self.args)?;
+        let _turn = argon2_lock::turn(self.key)?;
         let options = UnlockOptions { keyslot: Some(keyslot), ..self.options.clone() };
         match keyway_volume::unlock(self.luks, passphrase, &options) {
             Ok(unlocked) => Ok(Ok(unlocked)),
             Err(Error::WrongPassphrase) => Ok(Err(Miss::Wrong)),
             Err(Error::NoUsableKeyslot) => Ok(Err(Miss::Unusable)),
             Err(error) => {
-                output::debug(self.args.manner(), &format!("Keyslot {keyslot}: {error}."))?;
+                output::debug(self.key.manner, &format!("Keyslot {keyslot}: {error}."))?;
                 Ok(Err(Miss::Trouble(error)))
             }
         }

@@ -3,18 +3,19 @@
 
 pub(crate) mod plain_dmcrypt;
 
-use crate::device::Versions;
+use crate::device::{self, Target, Versions};
 use crate::door::{Args, shared};
+use crate::mapping;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output};
-use crate::unlock::admission;
-use crate::unlock::passphrase::PassphraseSource;
-use crate::{device, mapping, unlock};
+use crate::unlock::admission::{self, Demands};
+use crate::unlock::{self, KeyOptions};
+use crate::volume::plain_dmcrypt::PlainOptions;
 use keyway_crypto::{Cpu, Secret};
 use keyway_format::text::Shown;
 use keyway_volume::storage::Claimed;
 use keyway_volume::stream;
-use keyway_volume::{Access, InUse, Layout, Luks, Storage, UnlockOptions, Volume, in_use};
+use keyway_volume::{Access, InUse, Layout, Luks, Storage, Volume, in_use};
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -65,14 +66,14 @@ impl Display for Format {
 impl Unlocked {
     /// Marks the data device as in use, as `data` asks for, for as long as its storage is held.
     /// (The kernel's door needs it unmarked: dm-crypt claims a device for itself.)
-    pub(crate) fn mark_in_use(mut self, args: &Args, data: Data) -> Result<Self> {
+    pub(crate) fn mark_in_use(mut self, sharing: Sharing, data: Data) -> Result<Self> {
         let Some(access) = data.claims() else { return Ok(self) };
-        match InUse::acquire(&*self.storage, access, args.given(&shared::SHARED)) {
+        match InUse::acquire(&*self.storage, access, sharing.allowed) {
             Ok(mark) => {
                 self.storage = Arc::new(Claimed::new(self.storage, mark));
                 Ok(self)
             }
-            Err(why) => Err(or_share(args, explain::on_device(&self.device, &why))),
+            Err(why) => Err(sharing.advise(explain::on_device(&self.device, &why))),
         }
     }
 
@@ -92,41 +93,143 @@ pub(crate) struct Plaintext {
     pub(crate) device: PathBuf,
 }
 
-/// [`unlock()`] for those who want the bytes only.
-pub(crate) fn open(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Plaintext> {
-    let unlocked = unlock(args, operand, data, stdin_holds_data)?.mark_in_use(args, data)?;
-    output::debug(args.manner(), &format!("{} holds {}.", unlocked.device.display(), unlocked.format))?;
-    unlocked.into_plaintext()
+/// Which volume, whatever is done to its data then.
+#[derive(Debug, Clone)]
+pub(crate) struct Opening {
+    /// Where it is.
+    pub(crate) target: Target,
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// How its key is had.
+    pub(crate) key: KeyOptions,
+    /// What its header has to be.
+    pub(crate) demands: Demands,
+    /// Whether others may use it meanwhile.
+    pub(crate) sharing: Sharing,
+    /// The page cache is passed by (`--direct-io`).
+    pub(crate) direct: bool,
+    /// Standard input holds data: a passphrase is asked for on the terminal only.
+    pub(crate) stdin_holds_data: bool,
 }
 
-/// Unlocks the volume in the operand at `operand` (with `--header` where given).
-/// `data` says how its data device is to be opened. When standard input holds the
-/// data, a passphrase is asked for on the terminal only.
-pub(crate) fn unlock(args: &Args, operand: usize, data: Data, stdin_holds_data: bool) -> Result<Unlocked> {
-    let device = args.operand(operand).map(device::resolve).unwrap_or_default();
-    let storage = data.open(args, &device)?;
-    if plain_dmcrypt::is_meant(args)? {
-        admission::refuse_demands(args, &device)?;
-        let (layout, volume_key) = plain_dmcrypt::unlock(args, &device, &*storage, data, stdin_holds_data)?;
-        let format = Format::Plain { hash: args.text(&shared::HASH).map(str::to_owned) };
-        return Ok(Unlocked { device, storage, layout, volume_key, format });
+/// What kind of volume the command line says it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    /// LUKS, of these versions.
+    Luks(Versions),
+    /// Plain dm-crypt.
+    Plain(PlainOptions),
+}
+
+impl Opening {
+    /// The operand at `operand`, with `--header` where given.
+    pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
+        Ok(Self {
+            kind: match PlainOptions::from_args(args)? {
+                Some(plain) => Kind::Plain(plain),
+                None => Kind::Luks(Versions::from_args(args)?),
+            },
+            target: Target::from_args(args, operand)?,
+            key: KeyOptions::from_args(args)?,
+            demands: Demands::from_args(args)?,
+            sharing: Sharing::from_args(args),
+            direct: args.given(&shared::DIRECT_IO),
+            stdin_holds_data: false,
+        })
     }
-    let luks = device::load(args, operand, Access::Read, Versions::from_args(args)?)?;
-    let data_device = admission::data_device(args, &device, &*storage);
-    if data_device.holds_header && device::is_exchanged(&*storage, &**luks.storage()) {
-        let message = format!("Device {} was exchanged while it was being opened.", device.display());
-        return Err(Failure::new(Exit::Device, message));
+
+    /// [`Opening::unlock`] for those who want the bytes only.
+    pub(crate) fn open(&self, data: Data) -> Result<Plaintext> {
+        let unlocked = self.unlock(data)?.mark_in_use(self.sharing, data)?;
+        let line = format!("{} holds {}.", unlocked.device.display(), unlocked.format);
+        output::debug(self.target.manner, &line)?;
+        unlocked.into_plaintext()
     }
-    let admitted = admission::judge(args, luks, &device, Some(data_device))?;
-    let (volume_key, keyslot, digest) = luks_key(args, admitted.luks(), &device, stdin_holds_data)?;
-    let (luks, layout, volume_key) = admission::open(admitted, &device, volume_key, digest)?.into_parts();
-    Ok(Unlocked {
-        device,
-        storage,
-        layout,
-        volume_key,
-        format: Format::Luks { luks: Box::new(luks), keyslot, digest },
-    })
+
+    /// Unlocks it. `data` says how its data device is to be opened.
+    pub(crate) fn unlock(&self, data: Data) -> Result<Unlocked> {
+        let storage = self.data(data)?;
+        match &self.kind {
+            Kind::Luks(versions) => self.unlock_luks(storage, *versions),
+            Kind::Plain(plain) => self.unlock_plain(storage, plain, data),
+        }
+    }
+
+    fn unlock_plain(&self, storage: Arc<dyn Storage>, plain: &PlainOptions, data: Data) -> Result<Unlocked> {
+        let device = &self.target.device;
+        self.demands.refuse(device)?;
+        plain.warn_about_defaults(&self.key);
+        let layout = plain.layout(device, &*storage, data, self.target.manner)?;
+        let volume_key = plain.volume_key(&self.key, device, self.stdin_holds_data)?;
+        let format = Format::Plain { hash: plain.hash.clone() };
+        Ok(Unlocked { device: device.clone(), storage, layout, volume_key, format })
+    }
+
+    fn unlock_luks(&self, storage: Arc<dyn Storage>, versions: Versions) -> Result<Unlocked> {
+        let (target, device) = (&self.target, &self.target.device);
+        let luks = target.load(Access::Read, versions)?;
+        let data_device = target.data_device(&*storage);
+        if data_device.holds_header && device::is_exchanged(&*storage, &**luks.storage()) {
+            let message = format!("Device {} was exchanged while it was being opened.", device.display());
+            return Err(Failure::new(Exit::Device, message));
+        }
+        let admitted = self.demands.judge(luks, device, Some(data_device))?;
+        let (volume_key, keyslot, digest) = self.luks_key(admitted.luks())?;
+        let opened = admission::open(admitted, device, volume_key, digest)?;
+        let (luks, layout, volume_key) = opened.into_parts();
+        let format = Format::Luks { luks: Box::new(luks), keyslot, digest };
+        Ok(Unlocked { device: device.clone(), storage, layout, volume_key, format })
+    }
+
+    /// The volume key, the keyslot it came from and the digest that verified it.
+    fn luks_key(&self, luks: &Luks) -> Result<(Secret, Option<u32>, u32)> {
+        if let Some((key, digest)) = self.key.given_volume_key(luks)? {
+            return Ok((key, None, digest));
+        }
+        let mut source = self.key.passphrase.existing(unlock::prompt_for(&self.target.device));
+        if self.stdin_holds_data {
+            source = source.stdin_holds_data();
+        }
+        let unlocked = self.key.unlock_by_token_or(luks, &source, &self.key.of_keyslot())?;
+        Ok((unlocked.volume_key, Some(unlocked.keyslot), unlocked.digest))
+    }
+
+    /// The data device.
+    fn data(&self, data: Data) -> Result<Arc<dyn Storage>> {
+        let device = &self.target.device;
+        let open = if self.direct { device::storage_direct } else { device::storage };
+        if data != Data::Write {
+            return open(device, Access::Probe);
+        }
+        let storage = open(device, Access::Write)?;
+        // Before a passphrase is asked for.
+        if !self.sharing.allowed {
+            mapping::refuse_if_mapped(device).map_err(|failure| self.sharing.advise(failure))?;
+        }
+        Ok(storage)
+    }
+}
+
+/// Whether a volume is used although others do (`--shared`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sharing {
+    /// It is.
+    pub(crate) allowed: bool,
+    /// The command has the option.
+    is_offered: bool,
+}
+
+impl Sharing {
+    /// Of every command that uses a volume's data.
+    pub(crate) fn from_args(args: &Args) -> Self {
+        Self { allowed: args.given(&shared::SHARED), is_offered: args.takes(&shared::SHARED) }
+    }
+
+    /// Names the way out of a volume in use, where the command has one.
+    fn advise(self, failure: Failure) -> Failure {
+        let is_busy = failure.exit() == Exit::Busy;
+        if self.is_offered && is_busy { failure.adding("--shared uses it all the same.") } else { failure }
+    }
 }
 
 /// What is going to be done to the data.
@@ -141,19 +244,6 @@ pub(crate) enum Data {
 }
 
 impl Data {
-    fn open(self, args: &Args, device: &Path) -> Result<Arc<dyn Storage>> {
-        let open = if args.given(&shared::DIRECT_IO) { device::storage_direct } else { device::storage };
-        if self == Self::Write {
-            let storage = open(device, Access::Write)?;
-            // Before a passphrase is asked for.
-            if !args.given(&shared::SHARED) {
-                mapping::refuse_if_mapped(device).map_err(|failure| or_share(args, failure))?;
-            }
-            return Ok(storage);
-        }
-        open(device, Access::Probe)
-    }
-
     /// What others are told.
     fn claims(self) -> Option<in_use::Access> {
         match self {
@@ -162,32 +252,6 @@ impl Data {
             Self::Write => Some(in_use::Access::Write),
         }
     }
-}
-
-/// Names the way out of a volume in use, where the command has one.
-fn or_share(args: &Args, failure: Failure) -> Failure {
-    let takes_it = args.command().own_options().any(|option| option.long == shared::SHARED.long);
-    let is_busy = failure.exit() == Exit::Busy;
-    if takes_it && is_busy { failure.adding("--shared uses it all the same.") } else { failure }
-}
-
-/// The volume key, the keyslot it came from and the digest that verified it.
-fn luks_key(
-    args: &Args,
-    luks: &Luks,
-    device: &Path,
-    stdin_holds_data: bool,
-) -> Result<(Secret, Option<u32>, u32)> {
-    if let Some((key, digest)) = unlock::given_volume_key(args, luks)? {
-        return Ok((key, None, digest));
-    }
-    let mut request = PassphraseSource::existing(args, unlock::prompt_for(device))?;
-    if stdin_holds_data {
-        request = request.stdin_holds_data();
-    }
-    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlock::options(args) };
-    let unlocked = unlock::unlock_by_token_or(args, luks, &request, &options)?;
-    Ok((unlocked.volume_key, Some(unlocked.keyslot), unlocked.digest))
 }
 
 /// Refuses a range that does not lie in the volume, before anything is done.

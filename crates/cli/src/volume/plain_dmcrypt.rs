@@ -7,10 +7,9 @@
 use crate::device::content;
 use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::{explain, question};
-use crate::unlock;
-use crate::unlock::passphrase;
-use crate::unlock::passphrase::PassphraseSource;
+use crate::unlock::{self, KeyOptions, passphrase};
 use crate::volume::Data;
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::plain::PassphraseHash;
@@ -18,38 +17,87 @@ use keyway_format::{Bytes, Sectors};
 use keyway_volume::{Layout, PlainVolume, Storage};
 use std::path::Path;
 
-/// Whether the volume is a plain one. Refuses what only plain volumes have, for the others.
-pub(crate) fn is_meant(args: &Args) -> Result<bool> {
-    if !args.command().all_options().any(|option| option.long == shared::SKIP.long) {
-        return Ok(false);
-    }
-    if args.device_type() == Some("plain") {
-        return Ok(true);
-    }
-    refuse_options(args).map(|()| false)
+/// What the options say of a plain volume.
+#[derive(Debug, Clone)]
+pub(crate) struct PlainOptions {
+    volume: PlainVolume,
+    key_len: usize,
+    /// The hash that makes a key of the passphrase, where one was named.
+    pub(crate) hash: Option<String>,
+    /// Its name as it was written, for the warning.
+    cipher: String,
+    uses_default_cipher: bool,
 }
 
-/// Where the data of the plain volume on `device` lies, and its key.
-pub(crate) fn unlock(
-    args: &Args,
-    device: &Path,
-    storage: &dyn Storage,
-    data: Data,
-    stdin_holds_data: bool,
-) -> Result<(Layout, Secret)> {
-    if let Some(option) = OF_HEADERS.iter().find(|option| args.given(option)) {
-        return Err(refusal(format!("--{} is not for plain volumes: they have no header.", option.long)));
+impl PlainOptions {
+    /// The options, where the volume is meant to be a plain one. Refuses what only plain volumes
+    /// have, for the others.
+    pub(crate) fn from_args(args: &Args) -> Result<Option<Self>> {
+        if !args.command().all_options().any(|option| option.long == shared::SKIP.long) {
+            return Ok(None);
+        }
+        if args.device_type() != Some("plain") {
+            return refuse_options(args).map(|()| None);
+        }
+        if let Some(option) = OF_HEADERS.iter().find(|option| args.given(option)) {
+            return Err(refusal(format!("--{} is not for plain volumes: they have no header.", option.long)));
+        }
+        let key_len = key_len(args)?;
+        let volume = volume(args)?;
+        volume.spec.check_key_bits(8 * key_len).map_err(|e| Failure::from(keyway_volume::Error::from(e)))?;
+        Ok(Some(Self {
+            volume,
+            key_len,
+            hash: args.text(&shared::HASH).map(str::to_owned),
+            cipher: args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned(),
+            uses_default_cipher: !args.given(&shared::CIPHER) || !args.given(&shared::KEY_SIZE),
+        }))
     }
-    let key_len = key_len(args)?;
-    let volume = volume(args)?;
-    volume.spec.check_key_bits(8 * key_len).map_err(|e| Failure::from(keyway_volume::Error::from(e)))?;
-    warn_about_defaults(args, key_len);
-    let layout = volume.layout(&device.display().to_string(), storage.len());
-    let layout = layout.map_err(|e| explain::on_device(device, &e))?;
-    if data == Data::Write && volume.offset.0 == 0 {
-        confirm_signatures(args, device, storage)?;
+
+    /// Where the data lies on `device`. Whoever writes over something else is asked.
+    pub(super) fn layout(
+        &self,
+        device: &Path,
+        storage: &dyn Storage,
+        data: Data,
+        manner: Manner,
+    ) -> Result<Layout> {
+        let layout = self.volume.layout(&device.display().to_string(), storage.len());
+        let layout = layout.map_err(|e| explain::on_device(device, &e))?;
+        if data == Data::Write && self.volume.offset.0 == 0 {
+            confirm_signatures(manner, device, storage)?;
+        }
+        Ok(layout)
     }
-    Ok((layout, key(args, device, key_len, args.text(&shared::HASH), stdin_holds_data)?))
+
+    /// Its key.
+    pub(super) fn volume_key(
+        &self,
+        key: &KeyOptions,
+        device: &Path,
+        stdin_holds_data: bool,
+    ) -> Result<Secret> {
+        volume_key(key, device, self.key_len, self.hash.as_deref(), self.hash.is_some(), stdin_holds_data)
+    }
+
+    /// cryptsetup's warning, given in batch mode too: its defaults changed in 2.7.
+    pub(super) fn warn_about_defaults(&self, key: &KeyOptions) {
+        let is_keyed = key.passphrase.key_file.is_some() || key.volume_key_file.is_some();
+        let uses_default_hash = self.hash.is_none() && !is_keyed;
+        let older = "that could be incompatible with older versions";
+        if self.uses_default_cipher {
+            let (name, bits) = (&self.cipher, 8 * self.key_len);
+            say!("WARNING: Using default options for cipher ({name}, key size {bits} bits) {older}.");
+        }
+        if uses_default_hash {
+            say!("WARNING: Using default options for hash ({}) {older}.", PassphraseHash::DEFAULT);
+        }
+        if self.uses_default_cipher || uses_default_hash {
+            say!(
+                "For plain mode, always use options --cipher, --key-size and if no keyfile or keyring is used, then also --hash."
+            );
+        }
+    }
 }
 
 fn refuse_options(args: &Args) -> Result<()> {
@@ -121,77 +169,70 @@ fn key_len(args: &Args) -> Result<usize> {
     Ok(bits as usize / 8)
 }
 
-/// The key of a plain volume that is open and was opened with keys of
-/// `bits` by `hash`, from its passphrase or key file.
-pub(crate) fn key_again(args: &Args, device: &Path, bits: u64, hash: &str) -> Result<Secret> {
-    let hash = args.text(&shared::HASH).or((!hash.is_empty()).then_some(hash));
-    key(args, device, (bits / 8) as usize, hash, false)
+/// The key of a plain volume that is open and was opened with keys of `bits` by the hash `was`, from
+/// its passphrase or key file. `--hash` gives another hash.
+pub(crate) fn key_again(
+    key: &KeyOptions,
+    device: &Path,
+    bits: u64,
+    was: &str,
+    hash: Option<&str>,
+) -> Result<Secret> {
+    let used = hash.or((!was.is_empty()).then_some(was));
+    volume_key(key, device, (bits / 8) as usize, used, hash.is_some(), false)
 }
 
 /// A key file is the key itself; a passphrase, from standard input too, is hashed.
-fn key(args: &Args, device: &Path, len: usize, spec: Option<&str>, stdin_holds_data: bool) -> Result<Secret> {
-    if let Some(file) = unlock::volume_key_file(args) {
+fn volume_key(
+    key: &KeyOptions,
+    device: &Path,
+    len: usize,
+    hash: Option<&str>,
+    hash_is_given: bool,
+    stdin_holds_data: bool,
+) -> Result<Secret> {
+    if let Some(file) = &key.volume_key_file {
         return passphrase::volume_key(file, len);
     }
-    let mut request = PassphraseSource::existing(args, unlock::prompt_for(device))?;
+    let mut source = key.passphrase.existing(unlock::prompt_for(device));
     if stdin_holds_data {
-        request = request.stdin_holds_data();
+        source = source.stdin_holds_data();
     }
-    if !request.uses_stdin() {
-        note_ignored(args);
-        return request.exactly(len).read();
+    if !source.uses_stdin() {
+        note_ignored(key, hash_is_given);
+        return source.exactly(len).read();
     }
-    let hash = spec.map_or(Ok(PassphraseHash::DEFAULT), PassphraseHash::parse);
+    let parsed = hash.map_or(Ok(PassphraseHash::DEFAULT), PassphraseHash::parse);
     let hash =
-        hash.map_err(|_| refusal(format!("Hash algorithm {} not supported.", spec.unwrap_or_default())))?;
-    if hash.is_none() && args.given(&shared::KEY_FILE) {
-        request = request.exactly(len);
+        parsed.map_err(|_| refusal(format!("Hash algorithm {} not supported.", hash.unwrap_or_default())))?;
+    if hash.is_none() && key.passphrase.key_file.is_some() {
+        source = source.exactly(len);
     }
-    let passphrase = request.read()?;
+    let passphrase = source.read()?;
     hash.key(&passphrase, len)
         .map_err(|why| refusal(format!("Key processing error (using hash {hash}): {why}.")))
 }
 
 /// cryptsetup's warnings about options that a key file makes idle.
-fn note_ignored(args: &Args) {
-    if args.manner().batch_mode {
+fn note_ignored(key: &KeyOptions, hash_is_given: bool) {
+    if key.manner.batch_mode {
         return;
     }
-    if args.given(&shared::HASH) {
+    if hash_is_given {
         say!("WARNING: The --hash parameter is being ignored in plain mode with keyfile specified.");
     }
-    if args.given(&shared::KEYFILE_SIZE) {
+    if key.passphrase.part.size.is_some() {
         say!(
             "WARNING: The --keyfile-size option is being ignored, the read size is the same as the encryption key size."
         );
     }
 }
 
-/// cryptsetup's warning, given in batch mode too: its defaults changed in 2.7.
-fn warn_about_defaults(args: &Args, key_len: usize) {
-    let keyed = [&shared::KEY_FILE, &shared::VOLUME_KEY_FILE, &shared::MASTER_KEY_FILE];
-    let cipher = !args.given(&shared::CIPHER) || !args.given(&shared::KEY_SIZE);
-    let hash = !args.given(&shared::HASH) && !keyed.iter().any(|option| args.given(option));
-    let older = "that could be incompatible with older versions";
-    if cipher {
-        let (name, bits) = (args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER), 8 * key_len);
-        say!("WARNING: Using default options for cipher ({name}, key size {bits} bits) {older}.");
-    }
-    if hash {
-        say!("WARNING: Using default options for hash ({}) {older}.", PassphraseHash::DEFAULT);
-    }
-    if cipher || hash {
-        say!(
-            "For plain mode, always use options --cipher, --key-size and if no keyfile or keyring is used, then also --hash."
-        );
-    }
-}
-
 /// Writing to a plain volume on a device that holds something else
 /// destroys that: cryptsetup asks first.
-fn confirm_signatures(args: &Args, device: &Path, storage: &dyn Storage) -> Result<()> {
+fn confirm_signatures(manner: Manner, device: &Path, storage: &dyn Storage) -> Result<()> {
     let found = content::warnings(storage, device)?;
-    if found.is_empty() || args.manner().batch_mode {
+    if found.is_empty() || manner.batch_mode {
         return Ok(());
     }
     found.iter().for_each(|line| say!("{line}"));
@@ -199,7 +240,7 @@ fn confirm_signatures(args: &Args, device: &Path, storage: &dyn Storage) -> Resu
         "Detected device signature(s) on {}. Proceeding further may damage existing data.",
         device.display()
     );
-    question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)
+    question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
 }
 
 fn refusal(message: impl Into<String>) -> Failure {

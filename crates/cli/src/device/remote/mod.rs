@@ -4,7 +4,6 @@
 #[cfg(feature = "remote")]
 mod object;
 
-use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_volume::{Access, Storage};
 use std::sync::Arc;
@@ -18,8 +17,8 @@ pub(crate) fn is_url(spec: &str) -> bool {
 }
 
 /// How long servers may bring nothing, for the whole process.
-pub(crate) fn set_timeout(args: &Args) {
-    if let Some(seconds) = args.number(&shared::TIMEOUT).filter(|seconds| *seconds > 0) {
+pub(crate) fn set_timeout(seconds: Option<u64>) {
+    if let Some(seconds) = seconds.filter(|seconds| *seconds > 0) {
         TIMEOUT.store(seconds, Ordering::Relaxed);
     }
 }

@@ -69,3 +69,25 @@ pub(crate) static READONLY: Opt =
 pub(crate) static VERACRYPT: Opt = flag("veracrypt", None, "Try VeraCrypt's formats too.", "");
 pub(crate) static ACTIVE_NAME: Opt =
     option("active-name", None, "NAME", Kind::Text, "The device's mapping.", "");
+pub(crate) static ALLOW_DISCARDS: Opt = flag(
+    "allow-discards",
+    None,
+    "Pass discards (TRIM) on to the device.",
+    "Whoever sees the device then sees which parts of it are unused.",
+);
+pub(crate) static PERF_SAME_CPU: Opt =
+    flag("perf-same_cpu_crypt", None, "Encrypt on the CPU that asks (dm-crypt).", "");
+pub(crate) static PERF_SUBMIT: Opt =
+    flag("perf-submit_from_crypt_cpus", None, "Submit writes where they are encrypted (dm-crypt).", "");
+pub(crate) static PERF_NO_READ: Opt =
+    flag("perf-no_read_workqueue", None, "Decrypt without a work queue (dm-crypt).", "");
+pub(crate) static PERF_NO_WRITE: Opt =
+    flag("perf-no_write_workqueue", None, "Encrypt without a work queue (dm-crypt).", "");
+pub(crate) static PERF_HIGH_PRIORITY: Opt =
+    flag("perf-high_priority", None, "Work queues of high priority (dm-crypt).", "Needs Linux 6.10.");
+pub(crate) static SERIALIZE: Opt = flag(
+    "serialize-memory-hard-pbkdf",
+    None,
+    "Derive Argon2 keys one program at a time.",
+    "For machines that open many volumes at boot and would run out of memory. cryptsetup waits for the same lock.",
+);

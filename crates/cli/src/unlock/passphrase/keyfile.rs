@@ -7,16 +7,12 @@ use keyway_volume::key_file::{self, End, Error, Part};
 use rustix::stdio::stdin;
 use std::path::Path;
 
-/// The line for standard input that ended before anything came.
-pub(super) const NOTHING: &str = "Nothing to read on input.";
-
-/// Reads standard input, not one byte further than the end says.
-pub(super) fn read_stdin(part: Part, end: End) -> Result<Secret> {
+/// Reads standard input, not one byte further than the end says; `None` where it ended before
+/// anything came.
+pub(super) fn read_stdin(part: Part, end: End) -> Result<Option<Secret>> {
     let input = key_file::read_stream(stdin(), part, end).map_err(failed)?;
-    if input.secret.is_empty() && !input.ended_by_newline {
-        return Err(wrong(NOTHING));
-    }
-    Ok(input.secret)
+    let is_nothing = input.secret.is_empty() && !input.ended_by_newline;
+    Ok((!is_nothing).then_some(input.secret))
 }
 
 /// Whether `path` is standard input, by whatever name (-, /dev/stdin,

@@ -10,19 +10,82 @@ mod keyfile;
 mod terminal;
 
 use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::key_file::{End, Part};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Where passphrases come from, existing ones and new ones.
+#[derive(Debug, Clone)]
+pub(crate) struct PassphraseOptions {
+    /// `--key-file`.
+    pub(crate) key_file: Option<PathBuf>,
+    /// `--keyfile-offset` and `--keyfile-size`.
+    pub(crate) part: Part,
+    new_part: Part,
+    /// `--verify-passphrase` was given.
+    asked_to_verify: bool,
+    /// New passphrases are asked for once (`--batch-mode`).
+    trusted: bool,
+    timeout: Option<Duration>,
+}
+
+impl PassphraseOptions {
+    /// Of every command that asks for a passphrase.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        if args.times(&shared::KEY_FILE) > 1 {
+            return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
+        }
+        let part = |offset, size| Part {
+            offset: args.number(offset).unwrap_or(0),
+            size: args.number(size).filter(|n| *n > 0),
+        };
+        Ok(Self {
+            key_file: args.path(&shared::KEY_FILE).map(Path::to_owned),
+            part: part(&shared::KEYFILE_OFFSET, &shared::KEYFILE_SIZE),
+            new_part: part(&shared::NEW_KEYFILE_OFFSET, &shared::NEW_KEYFILE_SIZE),
+            asked_to_verify: args.given(&shared::VERIFY_PASSPHRASE),
+            trusted: args.manner().batch_mode,
+            timeout: args.number(&shared::TIMEOUT).filter(|s| *s > 0).map(Duration::from_secs),
+        })
+    }
+
+    /// An existing passphrase: `--key-file`, `--keyfile-offset`, `--keyfile-size`; asked for once.
+    pub(crate) fn existing(&self, prompt: impl Into<String>) -> PassphraseSource {
+        self.source(prompt.into(), self.key_file.as_deref(), self.part, false)
+    }
+
+    /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and
+    /// `--new-keyfile-size`; asked for twice on a terminal, unless `--batch-mode` says otherwise.
+    pub(crate) fn replacement(&self, prompt: impl Into<String>, key_file: Option<&Path>) -> PassphraseSource {
+        self.source(prompt.into(), key_file, self.new_part, true)
+    }
+
+    /// The first passphrase of a new volume: `--key-file` and its parts, else asked for twice.
+    pub(crate) fn first(&self, prompt: impl Into<String>, key_file: Option<&Path>) -> PassphraseSource {
+        self.source(prompt.into(), self.key_file.as_deref().or(key_file), self.part, true)
+    }
+
+    fn source(&self, prompt: String, key_file: Option<&Path>, part: Part, is_new: bool) -> PassphraseSource {
+        PassphraseSource {
+            prompt,
+            key_file: key_file.map(Path::to_owned),
+            part,
+            verify: self.asked_to_verify || (is_new && !self.trusted),
+            asked_to_verify: self.asked_to_verify,
+            timeout: self.timeout,
+            stdin_holds_data: false,
+        }
+    }
+}
 
 /// One passphrase to be had.
 #[derive(Debug)]
 pub(crate) struct PassphraseSource {
     prompt: String,
     key_file: Option<PathBuf>,
-    offset: u64,
-    size: Option<u64>,
+    part: Part,
     verify: bool,
     /// `--verify-passphrase` was given, not only meant.
     asked_to_verify: bool,
@@ -31,31 +94,6 @@ pub(crate) struct PassphraseSource {
 }
 
 impl PassphraseSource {
-    /// An existing passphrase: `--key-file`, `--keyfile-offset`, `--keyfile-size`; asked for once.
-    pub(crate) fn existing(args: &Args, prompt: impl Into<String>) -> Result<Self> {
-        let key_file = args.path(&shared::KEY_FILE).map(Path::to_owned);
-        let part = (args.number(&shared::KEYFILE_OFFSET), args.number(&shared::KEYFILE_SIZE));
-        Self::new(args, prompt.into(), key_file, part, false)
-    }
-
-    /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and
-    /// `--new-keyfile-size`; asked for twice on a terminal, unless `--batch-mode` says otherwise.
-    pub(crate) fn replacement(
-        args: &Args,
-        prompt: impl Into<String>,
-        key_file: Option<&Path>,
-    ) -> Result<Self> {
-        let part = (args.number(&shared::NEW_KEYFILE_OFFSET), args.number(&shared::NEW_KEYFILE_SIZE));
-        Self::new(args, prompt.into(), key_file.map(Path::to_owned), part, true)
-    }
-
-    /// The first passphrase of a new volume: `--key-file` and its parts, else asked for twice.
-    pub(crate) fn first(args: &Args, prompt: impl Into<String>, key_file: Option<&Path>) -> Result<Self> {
-        let key_file = args.path(&shared::KEY_FILE).or(key_file).map(Path::to_owned);
-        let part = (args.number(&shared::KEYFILE_OFFSET), args.number(&shared::KEYFILE_SIZE));
-        Self::new(args, prompt.into(), key_file, part, true)
-    }
-
     /// For commands whose data comes through standard input: the
     /// passphrase is asked for on /dev/tty.
     pub(crate) fn stdin_holds_data(mut self) -> Self {
@@ -65,7 +103,7 @@ impl PassphraseSource {
 
     /// Reads exactly so many bytes, whatever `--keyfile-size` says.
     pub(crate) fn exactly(mut self, bytes: usize) -> Self {
-        self.size = Some(bytes as u64);
+        self.part.size = Some(bytes as u64);
         self
     }
 
@@ -73,11 +111,6 @@ impl PassphraseSource {
     pub(crate) fn or_key_file(mut self, file: Option<&Path>) -> Self {
         self.key_file = self.key_file.or_else(|| file.map(Path::to_owned));
         self
-    }
-
-    /// Whether reading failed only because standard input held nothing at all.
-    pub(crate) fn nothing_to_read(&self, failure: &Failure) -> bool {
-        self.uses_stdin() && is_nothing(failure)
     }
 
     /// Whether it is to come from standard input or a terminal, not from a key file.
@@ -92,56 +125,32 @@ impl PassphraseSource {
 
     /// Reads the passphrase.
     pub(crate) fn read(&self) -> Result<Secret> {
+        let nothing = || Failure::new(Exit::Parameters, "Nothing to read on input.").because(Cause::NoInput);
+        self.read_if_any()?.ok_or_else(nothing)
+    }
+
+    /// Reads the passphrase; `None` where standard input held nothing at all.
+    pub(crate) fn read_if_any(&self) -> Result<Option<Secret>> {
         if self.stdin_holds_data && self.key_file.as_deref().is_some_and(keyfile::is_stdin) {
             let message =
                 "Standard input holds the data: the passphrase cannot come from it too; name a key file.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         if self.is_interactive() {
-            if self.offset > 0 {
+            if self.part.offset > 0 {
                 return Err(Failure::new(Exit::Parameters, "Cannot use offset with terminal input."));
             }
-            return terminal::ask(&self.prompt, self.verify, self.timeout, self.stdin_holds_data);
+            return terminal::ask(&self.prompt, self.verify, self.timeout, self.stdin_holds_data).map(Some);
         }
         if self.asked_to_verify {
             say!("Can't do passphrase verification on non-tty inputs.");
         }
-        let part = Part { offset: self.offset, size: self.size };
         match &self.key_file {
-            None => keyfile::read_stdin(part, End::Newline),
-            Some(file) if file == Path::new("-") => keyfile::read_stdin(part, End::Eof),
-            Some(file) => keyfile::read_file(file, part),
+            None => keyfile::read_stdin(self.part, End::Newline),
+            Some(file) if file == Path::new("-") => keyfile::read_stdin(self.part, End::Eof),
+            Some(file) => keyfile::read_file(file, self.part).map(Some),
         }
     }
-
-    fn new(
-        args: &Args,
-        prompt: String,
-        key_file: Option<PathBuf>,
-        (offset, size): (Option<u64>, Option<u64>),
-        verify_by_default: bool,
-    ) -> Result<Self> {
-        if args.times(&shared::KEY_FILE) > 1 {
-            return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
-        }
-        let asked = args.given(&shared::VERIFY_PASSPHRASE);
-        let timeout = args.number(&shared::TIMEOUT).filter(|s| *s > 0).map(Duration::from_secs);
-        Ok(Self {
-            prompt,
-            key_file,
-            offset: offset.unwrap_or(0),
-            size: size.filter(|n| *n > 0),
-            verify: asked || (verify_by_default && !args.manner().batch_mode),
-            asked_to_verify: asked,
-            timeout,
-            stdin_holds_data: false,
-        })
-    }
-}
-
-/// Whether this failed only because standard input held nothing at all.
-pub(crate) fn is_nothing(failure: &Failure) -> bool {
-    failure.says(keyfile::NOTHING)
 }
 
 /// Reads a volume key of exactly `len` bytes from a file.

@@ -1,7 +1,6 @@
 //! Asking a person: /dev/tty without echo, and the echo comes back whatever happens.
 
-use crate::process::interrupt;
-use crate::process::interrupt::Pending;
+use crate::process::interrupt::{self, Pending};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -1,15 +1,16 @@
 //! `luksAddKey`: another passphrase for a volume.
 
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
-use crate::unlock::passphrase::PassphraseSource;
-use crate::unlock::{admission, passphrase};
-use crate::verb::key::keyslot;
-use crate::{device, unlock};
+use crate::unlock::admission::Demands;
+use crate::unlock::{self, KeyOptions, passphrase};
+use crate::verb::key::keyslot::{self, KeyslotOptions};
+use std::path::PathBuf;
+
 use keyway_crypto::Secret;
-use keyway_volume::edit::{AddKey, add_key, add_unbound_key};
+use keyway_volume::edit::{self, add_key, add_unbound_key};
 use keyway_volume::{Access, Header, Luks, OsRandom, Random, UnlockOptions};
 use std::path::Path;
 
@@ -72,7 +73,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "Keyslot 1, with a cost that a boot loader can bear.",
         },
     ],
-    run,
+    run: door::run::<AddKey>,
 };
 
 static NEW_KEY_SLOT: Opt = Opt {
@@ -95,92 +96,143 @@ static NEW_TOKEN_ID: Opt = Opt {
 /// They choose a token that opens the volume instead of a passphrase.
 static FOR_TOKENS: &[&Opt] = &[&shared::TOKEN_ID, &shared::TOKEN_ONLY, &shared::TOKEN_TYPE];
 
-fn run(args: &Args) -> Result<()> {
-    if args.given(&NEW_TOKEN_ID) {
-        return Err(Failure::new(Exit::Parameters, "--new-token-id is not built yet; name a new key file."));
-    }
-    if let Some(option) = FOR_TOKENS.iter().find(|o| args.given(o)) {
-        let message = format!("--{}: luksAddKey does not open by tokens yet; name a key file.", option.long);
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    if args.given(&shared::UNBOUND) {
-        return run_unbound(args);
-    }
-    let device = device::header_path(args, 0)?;
-    let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
-    admission::check_header(args, &luks, &device)?;
-    let (existing_slot, new_slot) = slots(args)?;
-    let options = AddKey { keyslot: new_slot, ..keyslot::options(args, &luks)? };
-    keyslot::check_free(&luks, options.keyslot)?;
-    let (volume_key, new) = keys(args, &luks, &device, existing_slot)?;
-    let slot = add_key(&mut luks, &volume_key, &new, &options, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Key slot {slot} created."))
+struct AddKey {
+    target: Target,
+    key: KeyOptions,
+    new_key_file: Option<PathBuf>,
+    keyslot: KeyslotOptions,
+    what: What,
 }
 
-/// Which keyslot is opened and which is written. Alone, `--key-slot` names the new one.
-fn slots(args: &Args) -> Result<(Option<u32>, Option<u32>)> {
-    let (old, new) = (args.number32(&shared::KEY_SLOT), args.number32(&NEW_KEY_SLOT));
-    if old.is_some() && new.is_none() {
-        if !args.manner().batch_mode {
+/// What the new keyslot is a key to.
+enum What {
+    /// The data.
+    Bound {
+        versions: Versions,
+        demands: Demands,
+        /// The keyslot that is opened.
+        existing: Option<u32>,
+        /// The keyslot that is written.
+        new: Option<u32>,
+    },
+    /// Nothing: a key of so many bits, in this keyslot.
+    Unbound { bits: u32, new: Option<u32> },
+}
+
+impl Request for AddKey {
+    fn from_args(args: &Args) -> Result<Self> {
+        if args.given(&NEW_TOKEN_ID) {
+            let why = "--new-token-id is not built yet; name a new key file.";
+            return Err(Failure::new(Exit::Parameters, why));
+        }
+        if let Some(option) = FOR_TOKENS.iter().find(|o| args.given(o)) {
+            let why = format!("--{}: luksAddKey does not open by tokens yet; name a key file.", option.long);
+            return Err(Failure::new(Exit::Parameters, why));
+        }
+        Ok(Self {
+            what: What::from_args(args)?,
+            target: Target::from_args(args, 0)?,
+            key: KeyOptions::from_args(args)?,
+            new_key_file: args.path(&shared::NEW_KEYFILE).or_else(|| args.operand(1)).map(Path::to_owned),
+            keyslot: KeyslotOptions::from_args(args)?,
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let slot = match &self.what {
+            What::Bound { versions, demands, existing, new } => {
+                self.add_bound(*versions, demands, *existing, *new)?
+            }
+            What::Unbound { bits, new } => self.add_unbound(*bits, *new)?,
+        };
+        output::verbose(self.target.manner, &format!("Key slot {slot} created."))
+    }
+}
+
+impl What {
+    fn from_args(args: &Args) -> Result<Self> {
+        let (old, new) = (args.number32(&shared::KEY_SLOT), args.number32(&NEW_KEY_SLOT));
+        if args.given(&shared::UNBOUND) {
+            return Ok(Self::Unbound { bits: unbound_bits(args)?, new: new.or(old) });
+        }
+        let (versions, demands) = (Versions::from_args(args)?, Demands::from_args(args)?);
+        // Alone, --key-slot names the new one.
+        let (existing, new) = if new.is_none() { (None, old) } else { (old, new) };
+        Ok(Self::Bound { versions, demands, existing, new })
+    }
+}
+
+fn unbound_bits(args: &Args) -> Result<u32> {
+    match args.number32(&shared::KEY_SIZE) {
+        Some(bits) if bits > 0 && bits % 8 == 0 => Ok(bits),
+        Some(_) => Err(Failure::new(Exit::Parameters, "Key size must be a multiple of 8 bits.")),
+        None => Err(Failure::new(Exit::Parameters, "Key size is required with --unbound option.")),
+    }
+}
+
+impl AddKey {
+    fn add_bound(
+        &self,
+        versions: Versions,
+        demands: &Demands,
+        existing: Option<u32>,
+        new: Option<u32>,
+    ) -> Result<u32> {
+        let mut luks = self.target.load(Access::Write, versions)?;
+        demands.check_header(&luks, self.target.header_path())?;
+        if existing.is_none() && self.key.keyslot.is_some() && !self.target.manner.batch_mode {
             output::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
         }
-        return Ok((None, old));
+        let options = edit::AddKey { keyslot: new, ..self.keyslot.for_header(&luks)? };
+        keyslot::check_free(&luks, options.keyslot)?;
+        let (volume_key, new) = self.keys(&luks, demands, existing)?;
+        Ok(add_key(&mut luks, &volume_key, &new, &options, &mut OsRandom)?)
     }
-    Ok((old, new))
-}
 
-/// The volume key, then the new passphrase.
-fn keys(args: &Args, luks: &Luks, device: &Path, existing_slot: Option<u32>) -> Result<(Secret, Secret)> {
-    let new_key_file = new_key_file(args);
-    let new = PassphraseSource::replacement(args, "Enter new passphrase for key slot: ", new_key_file)?;
-    if let Some((key, digest)) = unlock::given_volume_key(args, luks)? {
-        admission::check_key(args, luks, device, None, &key, digest)?;
-        return Ok((key, new.read()?));
-    }
-    let existing = PassphraseSource::existing(args, "Enter any existing passphrase: ")?;
-    let options = UnlockOptions { keyslot: existing_slot, ..unlock::options(args) };
-    output::debug(args.manner(), &format!("Unlocking {} to add a key.", device.display()))?;
-    luks.check_requirements()?;
-    let unlocked = keyway_volume::unlock(luks, &existing.read()?, &options)?;
-    admission::check_key(args, luks, device, None, &unlocked.volume_key, unlocked.digest)?;
-    // With a key file nobody waits for news between the two
-    // passphrases, and cryptsetup says nothing.
-    if args.path(&shared::KEY_FILE).is_none_or(|path| path == Path::new("-")) {
-        unlock::note_unlocked(args, unlocked.keyslot)?;
-    }
-    Ok((unlocked.volume_key, new.read()?))
-}
-
-fn run_unbound(args: &Args) -> Result<()> {
-    let bits = match args.number32(&shared::KEY_SIZE) {
-        Some(bits) if bits > 0 && bits % 8 == 0 => bits,
-        Some(_) => return Err(Failure::new(Exit::Parameters, "Key size must be a multiple of 8 bits.")),
-        None => return Err(Failure::new(Exit::Parameters, "Key size is required with --unbound option.")),
-    };
-    let mut luks = device::load(args, 0, Access::Write, Versions::Two)?;
-    let keyslot = args.number32(&NEW_KEY_SLOT).or(args.number32(&shared::KEY_SLOT));
-    let options = AddKey { keyslot, ..keyslot::options(args, &luks)? };
-    keyslot::check_free(&luks, options.keyslot)?;
-    if let Header::Luks2 { metadata, .. } = luks.header() {
-        // Before a key of any size is drawn, or a passphrase asked for.
-        let no_room = |error| Failure::new(Exit::Parameters, format!("No space for new keyslot: {error}."));
-        metadata.free_area(bits / 8).map_err(no_room)?;
-    }
-    let key = match unlock::volume_key_file(args) {
-        Some(file) => passphrase::volume_key(file, bits as usize / 8)?,
-        None => {
-            let mut key = Secret::zeroed(bits as usize / 8);
-            OsRandom.fill(key.expose_mut())?;
-            key
+    /// The volume key, then the new passphrase.
+    fn keys(&self, luks: &Luks, demands: &Demands, existing: Option<u32>) -> Result<(Secret, Secret)> {
+        let (key, device, manner) = (&self.key, self.target.header_path(), self.target.manner);
+        if let Some((key, digest)) = key.given_volume_key(luks)? {
+            demands.check_key(luks, device, None, &key, digest)?;
+            return Ok((key, self.new_passphrase()?));
         }
-    };
-    let request =
-        PassphraseSource::replacement(args, "Enter new passphrase for key slot: ", new_key_file(args))?;
-    let slot = add_unbound_key(&mut luks, &key, &request.read()?, &options, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Key slot {slot} created."))
-}
+        let source = key.passphrase.existing("Enter any existing passphrase: ");
+        let options = UnlockOptions { keyslot: existing, ..key.limits() };
+        output::debug(manner, &format!("Unlocking {} to add a key.", device.display()))?;
+        luks.check_requirements()?;
+        let unlocked = keyway_volume::unlock(luks, &source.read()?, &options)?;
+        demands.check_key(luks, device, None, &unlocked.volume_key, unlocked.digest)?;
+        // With a key file nobody waits for news between the two
+        // passphrases, and cryptsetup says nothing.
+        if source.uses_stdin() {
+            unlock::note_unlocked(manner, unlocked.keyslot)?;
+        }
+        Ok((unlocked.volume_key, self.new_passphrase()?))
+    }
 
-/// The second operand, or `--new-keyfile`.
-fn new_key_file(args: &Args) -> Option<&Path> {
-    args.path(&shared::NEW_KEYFILE).or_else(|| args.operand(1))
+    fn add_unbound(&self, bits: u32, new: Option<u32>) -> Result<u32> {
+        let mut luks = self.target.load(Access::Write, Versions::Two)?;
+        let options = edit::AddKey { keyslot: new, ..self.keyslot.for_header(&luks)? };
+        keyslot::check_free(&luks, options.keyslot)?;
+        if let Header::Luks2 { metadata, .. } = luks.header() {
+            // Before a key of any size is drawn, or a passphrase asked for.
+            let no_room =
+                |error| Failure::new(Exit::Parameters, format!("No space for new keyslot: {error}."));
+            metadata.free_area(bits / 8).map_err(no_room)?;
+        }
+        let key = match &self.key.volume_key_file {
+            Some(file) => passphrase::volume_key(file, bits as usize / 8)?,
+            None => {
+                let mut key = Secret::zeroed(bits as usize / 8);
+                OsRandom.fill(key.expose_mut())?;
+                key
+            }
+        };
+        Ok(add_unbound_key(&mut luks, &key, &self.new_passphrase()?, &options, &mut OsRandom)?)
+    }
+
+    fn new_passphrase(&self) -> Result<Secret> {
+        let prompt = "Enter new passphrase for key slot: ";
+        self.key.passphrase.replacement(prompt, self.new_key_file.as_deref()).read()
+    }
 }

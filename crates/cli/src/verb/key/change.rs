@@ -1,15 +1,16 @@
 //! `luksChangeKey`: another passphrase instead of an existing one.
 
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::say::failure::Result;
 use crate::say::output;
-use crate::unlock::admission;
-use crate::unlock::passphrase::PassphraseSource;
-use crate::verb::key::keyslot;
-use crate::{device, unlock};
+use crate::unlock::admission::Demands;
+use crate::unlock::{self, KeyOptions};
+use crate::verb::key::keyslot::KeyslotOptions;
 use keyway_volume::edit::change_key;
 use keyway_volume::{Access, OsRandom, UnlockOptions};
+use std::path::Path;
+use std::path::PathBuf;
 
 /// `keyway luksChangeKey`.
 pub(crate) static COMMAND: Command = Command {
@@ -54,25 +55,44 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway luksChangeKey disk.img",
         does: "Asks for the old one, then for the new one twice.",
     }],
-    run,
+    run: door::run::<ChangeKey>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
-    let device = device::header_path(args, 0)?;
-    admission::check_header(args, &luks, &device)?;
-    let options = keyslot::options(args, &luks)?;
-    let unlock_options = UnlockOptions {
-        keyslot: args.number32(&shared::KEY_SLOT),
-        unbound_too: true,
-        ..unlock::options(args)
-    };
-    luks.check_requirements()?;
-    let existing = PassphraseSource::existing(args, "Enter passphrase to be changed: ")?;
-    let unlocked = keyway_volume::unlock(&luks, &existing.read()?, &unlock_options)?;
-    admission::check_key(args, &luks, &device, None, &unlocked.volume_key, unlocked.digest)?;
-    unlock::note_unlocked(args, unlocked.keyslot)?;
-    let new = PassphraseSource::replacement(args, "Enter new passphrase: ", args.operand(1))?.read()?;
-    let slot = change_key(&mut luks, &unlocked, &new, &options, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Key slot {slot} created."))
+struct ChangeKey {
+    target: Target,
+    versions: Versions,
+    demands: Demands,
+    key: KeyOptions,
+    new_key_file: Option<PathBuf>,
+    keyslot: KeyslotOptions,
+}
+
+impl Request for ChangeKey {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            target: Target::from_args(args, 0)?,
+            versions: Versions::from_args(args)?,
+            demands: Demands::from_args(args)?,
+            key: KeyOptions::from_args(args)?,
+            new_key_file: args.operand(1).map(Path::to_owned),
+            keyslot: KeyslotOptions::from_args(args)?,
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { target, key, demands, .. } = &self;
+        let (device, manner) = (target.header_path(), target.manner);
+        let mut luks = target.load(Access::Write, self.versions)?;
+        demands.check_header(&luks, device)?;
+        let options = self.keyslot.for_header(&luks)?;
+        luks.check_requirements()?;
+        let existing = key.passphrase.existing("Enter passphrase to be changed: ");
+        let unlock_options = UnlockOptions { unbound_too: true, ..key.of_keyslot() };
+        let unlocked = keyway_volume::unlock(&luks, &existing.read()?, &unlock_options)?;
+        demands.check_key(&luks, device, None, &unlocked.volume_key, unlocked.digest)?;
+        unlock::note_unlocked(manner, unlocked.keyslot)?;
+        let new = key.passphrase.replacement("Enter new passphrase: ", self.new_key_file.as_deref());
+        let slot = change_key(&mut luks, &unlocked, &new.read()?, &options, &mut OsRandom)?;
+        output::verbose(manner, &format!("Key slot {slot} created."))
+    }
 }

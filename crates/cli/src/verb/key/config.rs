@@ -1,8 +1,7 @@
 //! `config`: what a LUKS2 header remembers beside its keys: priorities and labels.
 
-use crate::device;
-use crate::device::Versions;
-use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::admission;
 use crate::verb::key::keyslot;
@@ -25,7 +24,7 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway config --priority prefer --key-slot 1 disk.img",
         does: "Keyslot 1 is tried before the others.",
     }],
-    run,
+    run: door::run::<Config>,
 };
 
 static PRIORITY: Opt = Opt {
@@ -37,26 +36,44 @@ static PRIORITY: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let (label, subsystem) = (args.text(&shared::LABEL), args.text(&shared::SUBSYSTEM));
-    let keyslot = args.number32(&shared::KEY_SLOT);
-    if !args.given(&PRIORITY) && label.is_none() && subsystem.is_none() {
-        return Err(Failure::new(Exit::Parameters, "Option --priority, --label or --subsystem is missing."));
-    }
-    if args.given(&PRIORITY) && keyslot.is_none() {
-        return Err(Failure::new(Exit::Parameters, "Keyslot specification is required."));
-    }
-    let mut luks = device::load(args, 0, Access::Write, Versions::Two)?;
-    if let (Some(word), Some(keyslot)) = (args.text(&PRIORITY), keyslot) {
-        keyslot::check_active(&luks, keyslot)?;
-        set_priority(&mut luks, keyslot, priority(word), &mut OsRandom)?;
-    }
-    if label.is_some() || subsystem.is_some() {
+struct Config {
+    target: Target,
+    /// Of which keyslot.
+    priority: Option<(u32, Priority)>,
+    /// Label and subsystem.
+    names: Option<(String, String)>,
+}
+
+impl Request for Config {
+    fn from_args(args: &Args) -> Result<Self> {
+        let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
+        let (label, subsystem) = (args.text(&shared::LABEL), args.text(&shared::SUBSYSTEM));
+        let has_names = label.is_some() || subsystem.is_some();
+        if !args.given(&PRIORITY) && !has_names {
+            return refuse("Option --priority, --label or --subsystem is missing.");
+        }
+        let priority = match (args.text(&PRIORITY), args.number32(&shared::KEY_SLOT)) {
+            (Some(_), None) => return refuse("Keyslot specification is required."),
+            (word, keyslot) => keyslot.zip(word.map(priority)),
+        };
         // As in cryptsetup: the one that is not named becomes empty.
-        set_label(&mut luks, label.or(Some("")), subsystem.or(Some("")), &mut OsRandom)?;
-        admission::warn_of_seal(&luks, &device::header_path(args, 0)?);
+        let name = |given: Option<&str>| given.unwrap_or_default().to_owned();
+        let names = has_names.then(|| (name(label), name(subsystem)));
+        Ok(Self { target: Target::from_args(args, 0)?, priority, names })
     }
-    Ok(())
+
+    fn run(self) -> Result<()> {
+        let mut luks = self.target.load(Access::Write, Versions::Two)?;
+        if let Some((keyslot, priority)) = self.priority {
+            keyslot::check_active(&luks, keyslot)?;
+            set_priority(&mut luks, keyslot, priority, &mut OsRandom)?;
+        }
+        if let Some((label, subsystem)) = &self.names {
+            set_label(&mut luks, Some(label), Some(subsystem), &mut OsRandom)?;
+            admission::warn_of_seal(&luks, self.target.header_path());
+        }
+        Ok(())
+    }
 }
 
 fn priority(word: &str) -> Priority {

@@ -1,12 +1,11 @@
 //! `luksConvertKey`: another key derivation for the same passphrase (LUKS2).
 
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::say::failure::Result;
 use crate::say::output;
-use crate::unlock::passphrase::PassphraseSource;
-use crate::verb::key::keyslot;
-use crate::{device, unlock};
+use crate::unlock::KeyOptions;
+use crate::verb::key::keyslot::{self, KeyslotOptions};
 use keyway_volume::edit::convert_key;
 use keyway_volume::{Access, OsRandom, UnlockOptions};
 
@@ -42,21 +41,34 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time 500 disk.img",
         does: "A keyslot that GRUB opens in bearable time.",
     }],
-    run,
+    run: door::run::<ConvertKey>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    let mut luks = device::load(args, 0, Access::Write, Versions::Two)?;
-    let keyslot = args.number32(&shared::KEY_SLOT);
-    if let Some(number) = keyslot {
-        keyslot::check_active(&luks, number)?;
+struct ConvertKey {
+    target: Target,
+    key: KeyOptions,
+    keyslot: KeyslotOptions,
+}
+
+impl Request for ConvertKey {
+    fn from_args(args: &Args) -> Result<Self> {
+        let target = Target::from_args(args, 0)?;
+        Ok(Self { target, key: KeyOptions::from_args(args)?, keyslot: KeyslotOptions::from_args(args)? })
     }
-    let options = keyslot::options(args, &luks)?;
-    luks.check_requirements()?;
-    let passphrase =
-        PassphraseSource::existing(args, "Enter passphrase for keyslot to be converted: ")?.read()?;
-    let unlock_options = UnlockOptions { keyslot, unbound_too: true, ..unlock::options(args) };
-    let unlocked = keyway_volume::unlock(&luks, &passphrase, &unlock_options)?;
-    let slot = convert_key(&mut luks, &unlocked, &passphrase, &options, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Key slot {slot} created."))
+
+    fn run(self) -> Result<()> {
+        let Self { target, key, keyslot } = &self;
+        let mut luks = target.load(Access::Write, Versions::Two)?;
+        if let Some(number) = key.keyslot {
+            keyslot::check_active(&luks, number)?;
+        }
+        let options = keyslot.for_header(&luks)?;
+        luks.check_requirements()?;
+        let existing = key.passphrase.existing("Enter passphrase for keyslot to be converted: ");
+        let passphrase = existing.read()?;
+        let unlock_options = UnlockOptions { unbound_too: true, ..key.of_keyslot() };
+        let unlocked = keyway_volume::unlock(&luks, &passphrase, &unlock_options)?;
+        let slot = convert_key(&mut luks, &unlocked, &passphrase, &options, &mut OsRandom)?;
+        output::verbose(target.manner, &format!("Key slot {slot} created."))
+    }
 }

@@ -2,32 +2,54 @@
 //! encryption from the command line, and a free number.
 
 use crate::door::{Args, shared};
-use crate::make::{header, kdf};
+use crate::make::header;
+use crate::make::kdf::{self, KdfOptions};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::unlock::admission;
+use crate::unlock::admission::WeakCiphers;
 use keyway_volume::edit::AddKey;
 use keyway_volume::{Header, Luks};
 
-/// KDF, hash and encryption of a new keyslot in `luks`; no number.
-pub(super) fn options(args: &Args, luks: &Luks) -> Result<AddKey> {
-    header::check_keyslot_encryption(args)?;
-    if luks.version() == 1 && args.given(&shared::KEYSLOT_CIPHER) {
-        let message = "Keyslot encryption parameters can be set only for LUKS2 device.";
-        return Err(Failure::new(Exit::Parameters, message));
+/// KDF, hash and encryption of a new keyslot; no number.
+pub(super) struct KeyslotOptions {
+    kdf: KdfOptions,
+    hash: Option<String>,
+    weak_cipher_too: bool,
+    cipher: Option<String>,
+    key_bits: Option<u32>,
+}
+
+impl KeyslotOptions {
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        header::check_keyslot_encryption(args)?;
+        Ok(Self {
+            kdf: KdfOptions::from_args(args)?,
+            hash: args.text(&shared::HASH).map(str::to_owned),
+            weak_cipher_too: WeakCiphers::from_args(args).taken,
+            cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
+            key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
+        })
     }
-    let hash = args.text(&shared::HASH);
-    let default_hash = match luks.header() {
-        Header::Luks1(header) => header.hash_spec.as_str(),
-        Header::Luks2 { .. } => kdf::DEFAULT_HASH,
-    };
-    Ok(AddKey {
-        keyslot: None,
-        kdf: kdf::choice(args, luks.version(), hash.unwrap_or(default_hash))?,
-        hash: hash.map(str::to_owned),
-        weak_cipher_too: admission::takes_weak_ciphers(args),
-        keyslot_cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
-        keyslot_key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
-    })
+
+    /// As the header `luks` can have it.
+    pub(super) fn for_header(&self, luks: &Luks) -> Result<AddKey> {
+        if luks.version() == 1 && self.cipher.is_some() {
+            let message = "Keyslot encryption parameters can be set only for LUKS2 device.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let default_hash = match luks.header() {
+            Header::Luks1(header) => header.hash_spec.as_str(),
+            Header::Luks2 { .. } => kdf::DEFAULT_HASH,
+        };
+        let hash = self.hash.as_deref().unwrap_or(default_hash);
+        Ok(AddKey {
+            keyslot: None,
+            kdf: self.kdf.choice(luks.version(), hash)?,
+            hash: self.hash.clone(),
+            weak_cipher_too: self.weak_cipher_too,
+            keyslot_cipher: self.cipher.clone(),
+            keyslot_key_bits: self.key_bits,
+        })
+    }
 }
 
 /// Refuses a number that is out of range or taken, before anybody types a passphrase.

@@ -1,15 +1,17 @@
 //! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots overwritten and removed.
 
-use crate::device::Versions;
-use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
 use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::{output, question};
-use crate::unlock::passphrase::PassphraseSource;
+use crate::unlock::{self, KeyOptions};
 use crate::verb::key::keyslot;
-use crate::{device, unlock};
 use keyway_volume::edit::{kill_slot, prove_another_key};
 use keyway_volume::{Access, Luks, OsRandom};
+use std::path::Path;
+use std::path::PathBuf;
 
 /// `keyway luksKillSlot`.
 pub(crate) static KILL_SLOT: Command = Command {
@@ -39,7 +41,7 @@ pub(crate) static KILL_SLOT: Command = Command {
         line: "keyway luksKillSlot disk.img 0",
         does: "Asks for a passphrase of another keyslot.",
     }],
-    run: run_kill_slot,
+    run: door::run::<KillSlot>,
 };
 
 /// `keyway luksRemoveKey`.
@@ -68,7 +70,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
         line: "keyway luksRemoveKey disk.img",
         does: "Asks for the passphrase that shall go.",
     }],
-    run: run_remove_key,
+    run: door::run::<RemoveKey>,
 };
 
 /// `keyway erase`.
@@ -81,7 +83,7 @@ pub(crate) static ERASE: Command = Command {
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can bring the keys back.",
     options: &[&[&shared::HEADER, &shared::TYPE, &FACTORY_RESET]],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
-    run: run_erase,
+    run: door::run::<Erase>,
 };
 
 static FACTORY_RESET: Opt = Opt {
@@ -96,85 +98,122 @@ static FACTORY_RESET: Opt = Opt {
 const LAST_SLOT: &str = "This is the last keyslot. Device will become unusable after purging this key.";
 const NOT_WIPED: &str = "Operation aborted, the keyslot was NOT wiped.";
 
-fn run_kill_slot(args: &Args) -> Result<()> {
-    let typed = args.operand(1).map(|o| o.to_string_lossy()).unwrap_or_default();
-    let keyslot: u32 = typed
-        .parse()
-        .map_err(|_| Failure::new(Exit::Parameters, format!("Key slot is invalid: {typed} is no number.")))?;
-    let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
-    keyslot::check_active(&luks, keyslot)?;
-    output::verbose(args.manner(), &format!("Keyslot {keyslot} is selected for deletion."))?;
-    luks.check_requirements()?;
-    let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
-    if !args.manner().batch_mode || args.given(&shared::KEY_FILE) || !on_terminal {
-        ask_for_another_key(args, &luks, keyslot)?;
-    }
-    remove(args, &mut luks, keyslot)
+struct KillSlot {
+    target: Target,
+    versions: Versions,
+    key: KeyOptions,
+    keyslot: u32,
 }
 
-/// Demands a passphrase that will still work afterwards; for the last keyslot, its own.
-fn ask_for_another_key(args: &Args, luks: &Luks, keyslot: u32) -> Result<()> {
-    let is_last = luks.bound_keyslots() == [keyslot];
-    if is_last && !args.given(&shared::KEY_FILE) {
-        question::confirm(args.manner(), LAST_SLOT, NOT_WIPED, Exit::Permission)?;
+impl Request for KillSlot {
+    fn from_args(args: &Args) -> Result<Self> {
+        let typed = args.operand(1).map(|o| o.to_string_lossy()).unwrap_or_default();
+        let wrong = |_| Failure::new(Exit::Parameters, format!("Key slot is invalid: {typed} is no number."));
+        let keyslot = typed.parse().map_err(wrong)?;
+        let (target, versions) = (Target::from_args(args, 0)?, Versions::from_args(args)?);
+        Ok(Self { target, versions, key: KeyOptions::from_args(args)?, keyslot })
     }
-    let request = PassphraseSource::existing(args, "Enter any remaining passphrase: ")?;
-    if request.uses_stdin() && sys::stdin_was_closed() {
-        return Err(Failure::new(Exit::Permission, format!("Standard input is closed. {NOT_WIPED}")));
+
+    fn run(self) -> Result<()> {
+        let (manner, keyslot) = (self.target.manner, self.keyslot);
+        let mut luks = self.target.load(Access::Write, self.versions)?;
+        keyslot::check_active(&luks, keyslot)?;
+        output::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
+        luks.check_requirements()?;
+        let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
+        if !manner.batch_mode || self.has_key_file() || !on_terminal {
+            self.ask_for_another_key(&luks)?;
+        }
+        remove(manner, &mut luks, keyslot)
     }
-    let passphrase = match request.read() {
-        Ok(passphrase) => passphrase,
+}
+
+impl KillSlot {
+    fn has_key_file(&self) -> bool {
+        self.key.passphrase.key_file.is_some()
+    }
+
+    /// Demands a passphrase that will still work afterwards; for the last keyslot, its own.
+    fn ask_for_another_key(&self, luks: &Luks) -> Result<()> {
+        let is_last = luks.bound_keyslots() == [self.keyslot];
+        if is_last && !self.has_key_file() {
+            question::confirm(self.target.manner, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
+        }
+        let source = self.key.passphrase.existing("Enter any remaining passphrase: ");
+        if source.uses_stdin() && sys::stdin_was_closed() {
+            return Err(Failure::new(Exit::Permission, format!("Standard input is closed. {NOT_WIPED}")));
+        }
         // Nobody to ask: cryptsetup takes an empty standard input as "do it".
-        Err(failure) if request.nothing_to_read(&failure) => return Ok(()),
-        Err(failure) => return Err(failure),
-    };
-    let opened = prove_another_key(luks, keyslot, &passphrase, &unlock::options(args))?;
-    unlock::note_unlocked(args, opened)
+        let Some(passphrase) = source.read_if_any()? else { return Ok(()) };
+        let opened = prove_another_key(luks, self.keyslot, &passphrase, &self.key.limits())?;
+        unlock::note_unlocked(self.target.manner, opened)
+    }
 }
 
-fn run_remove_key(args: &Args) -> Result<()> {
-    if args.operand(1).is_some() && args.given(&shared::KEY_FILE) {
-        say!("Option --key-file takes precedence over specified key file argument.");
-    }
-    let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
-    luks.check_requirements()?;
-    let request =
-        PassphraseSource::existing(args, "Enter passphrase to be deleted: ")?.or_key_file(args.operand(1));
-    let unlocked = keyway_volume::unlock(&luks, &request.read()?, &unlock::options(args))?;
-    unlock::note_unlocked(args, unlocked.keyslot)?;
-    output::verbose(args.manner(), &format!("Keyslot {} is selected for deletion.", unlocked.keyslot))?;
-    if luks.bound_keyslots() == [unlocked.keyslot] {
-        question::confirm(args.manner(), LAST_SLOT, NOT_WIPED, Exit::Permission)?;
-    }
-    remove(args, &mut luks, unlocked.keyslot)
+struct RemoveKey {
+    target: Target,
+    versions: Versions,
+    key: KeyOptions,
+    /// The operand.
+    key_file: Option<PathBuf>,
 }
 
-fn run_erase(args: &Args) -> Result<()> {
-    if args.given(&FACTORY_RESET) {
-        let message =
-            "--hw-opal-factory-reset: self-encrypting drives are not supported; nothing was changed.";
-        return Err(Failure::new(Exit::Parameters, message));
+impl Request for RemoveKey {
+    fn from_args(args: &Args) -> Result<Self> {
+        let (target, versions) = (Target::from_args(args, 0)?, Versions::from_args(args)?);
+        let key_file = args.operand(1).map(Path::to_owned);
+        Ok(Self { target, versions, key: KeyOptions::from_args(args)?, key_file })
     }
-    let device = device::header_path(args, 0)?;
-    let mut luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
-    let warning = format!(
-        "This operation will erase all keyslots on device {}.\nDevice will become unusable after this operation.",
-        device.display()
-    );
-    question::confirm(
-        args.manner(),
-        &warning,
-        "Operation aborted, keyslots were NOT wiped.",
-        Exit::Permission,
-    )?;
-    luks.check_requirements()?;
-    for keyslot in luks.bound_keyslots() {
-        remove(args, &mut luks, keyslot)?;
+
+    fn run(self) -> Result<()> {
+        let (manner, key) = (self.target.manner, &self.key);
+        if self.key_file.is_some() && key.passphrase.key_file.is_some() {
+            say!("Option --key-file takes precedence over specified key file argument.");
+        }
+        let mut luks = self.target.load(Access::Write, self.versions)?;
+        luks.check_requirements()?;
+        let source = key.passphrase.existing("Enter passphrase to be deleted: ");
+        let source = source.or_key_file(self.key_file.as_deref());
+        let unlocked = keyway_volume::unlock(&luks, &source.read()?, &key.limits())?;
+        unlock::note_unlocked(manner, unlocked.keyslot)?;
+        output::verbose(manner, &format!("Keyslot {} is selected for deletion.", unlocked.keyslot))?;
+        if luks.bound_keyslots() == [unlocked.keyslot] {
+            question::confirm(manner, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
+        }
+        remove(manner, &mut luks, unlocked.keyslot)
     }
-    Ok(())
 }
 
-fn remove(args: &Args, luks: &mut Luks, keyslot: u32) -> Result<()> {
+struct Erase {
+    target: Target,
+    versions: Versions,
+}
+
+impl Request for Erase {
+    fn from_args(args: &Args) -> Result<Self> {
+        if args.given(&FACTORY_RESET) {
+            let message =
+                "--hw-opal-factory-reset: self-encrypting drives are not supported; nothing was changed.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        Ok(Self { target: Target::from_args(args, 0)?, versions: Versions::from_args(args)? })
+    }
+
+    fn run(self) -> Result<()> {
+        let (manner, device) = (self.target.manner, self.target.header_path());
+        let mut luks = self.target.load(Access::Write, self.versions)?;
+        let warning = format!(
+            "This operation will erase all keyslots on device {}.\nDevice will become unusable after this operation.",
+            device.display()
+        );
+        let refusal = "Operation aborted, keyslots were NOT wiped.";
+        question::confirm(manner, &warning, refusal, Exit::Permission)?;
+        luks.check_requirements()?;
+        luks.bound_keyslots().into_iter().try_for_each(|keyslot| remove(manner, &mut luks, keyslot))
+    }
+}
+
+fn remove(manner: Manner, luks: &mut Luks, keyslot: u32) -> Result<()> {
     kill_slot(luks, keyslot, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Key slot {keyslot} removed."))
+    output::verbose(manner, &format!("Key slot {keyslot} removed."))
 }

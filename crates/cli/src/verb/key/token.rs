@@ -1,8 +1,7 @@
 //! `token`: LUKS2 tokens added, removed, imported, exported and unbound.
 
-use crate::device;
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::verb::key::keyslot;
@@ -12,6 +11,7 @@ use keyway_volume::storage::Place;
 use keyway_volume::{Access, Header, Luks, OsRandom};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::path::PathBuf;
 
 /// `keyway token`.
 pub(crate) static COMMAND: Command = Command {
@@ -44,7 +44,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway token export --token-id 0 disk.img", does: "Prints token 0 as JSON." },
     ],
-    run,
+    run: door::run::<TokenRequest>,
 };
 
 static KEY_DESCRIPTION: Opt = Opt {
@@ -67,80 +67,134 @@ static TOKEN_REPLACE: Opt = Opt {
 /// cryptsetup's limit for a token's JSON.
 const LONGEST_JSON: u64 = 4 << 20;
 
-fn run(args: &Args) -> Result<()> {
-    let action = args.operand(0).and_then(Path::to_str).unwrap_or_default();
-    check(args, action)?;
-    let access = if action == "export" { Access::Read } else { Access::Write };
-    let mut luks = device::load(args, 1, access, Versions::Two)?;
-    let token = args.number32(&shared::TOKEN_ID);
-    match action {
-        "add" => add(args, &mut luks, token),
-        "import" => import(args, &mut luks, token),
-        "remove" => remove(args, &mut luks, token.unwrap_or_default()),
-        "export" => export(args, &luks, token.unwrap_or_default()),
-        _ => unassign(args, &mut luks, token.unwrap_or_default()),
+struct TokenRequest {
+    target: Target,
+    action: Action,
+}
+
+enum Action {
+    Add { token: Option<u32>, replace: bool, description: String, keyslots: Keyslots },
+    Import { token: Option<u32>, replace: bool, json: Option<PathBuf>, keyslot: Option<u32> },
+    Remove { token: u32 },
+    Export { token: u32, json: Option<PathBuf> },
+    Unassign { token: u32, keyslot: u32 },
+}
+
+/// What a new token is assigned to.
+enum Keyslots {
+    One(u32),
+    All,
+    None,
+}
+
+impl Request for TokenRequest {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self { action: Action::from_args(args)?, target: Target::from_args(args, 1)? })
+    }
+
+    fn run(self) -> Result<()> {
+        let access = if matches!(self.action, Action::Export { .. }) { Access::Read } else { Access::Write };
+        let luks = &mut self.target.load(access, Versions::Two)?;
+        let line = match self.action {
+            Action::Add { token, replace, description, keyslots } => {
+                add(luks, token, replace, &description, &keyslots)?
+            }
+            Action::Import { token, replace, json, keyslot } => {
+                import(luks, token, replace, json.as_deref(), keyslot)?
+            }
+            Action::Remove { token } => remove(luks, token)?,
+            Action::Export { token, json } => return export(luks, token, json.as_deref()),
+            Action::Unassign { token, keyslot } => return unassign(luks, token, keyslot),
+        };
+        output::verbose(self.target.manner, &line)
     }
 }
 
-fn check(args: &Args, action: &str) -> Result<()> {
-    let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
-    let named = args.given(&shared::TOKEN_ID);
-    match action {
-        "add" if !args.given(&KEY_DESCRIPTION) => {
-            refuse("--key-description parameter is mandatory for token add action.")
+impl Action {
+    fn from_args(args: &Args) -> Result<Self> {
+        let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
+        let action = args.operand(0).and_then(Path::to_str).unwrap_or_default();
+        let (token, keyslot) = (args.number32(&shared::TOKEN_ID), args.number32(&shared::KEY_SLOT));
+        let (replace, unbound) = (args.given(&TOKEN_REPLACE), args.given(&shared::UNBOUND));
+        let json = args.path(&shared::JSON_FILE).filter(|path| *path != Path::new("-")).map(Path::to_owned);
+        match (action, token) {
+            ("add", _) if !args.given(&KEY_DESCRIPTION) => {
+                refuse("--key-description parameter is mandatory for token add action.")
+            }
+            ("import" | "remove" | "export" | "unassign", _) if unbound => {
+                refuse("Option --unbound is valid only with token add action.")
+            }
+            ("add", _) if unbound && keyslot.is_some() => refuse(
+                "Options --unbound and --key-slot cannot be combined: an unbound token has no keyslot.",
+            ),
+            ("add", token) => {
+                let description = args.text(&KEY_DESCRIPTION).unwrap_or_default().to_owned();
+                let others = if unbound { Keyslots::None } else { Keyslots::All };
+                let keyslots = keyslot.map_or(others, Keyslots::One);
+                Ok(Self::Add { token, replace, description, keyslots })
+            }
+            ("import", token) => Ok(Self::Import { token, replace, json, keyslot }),
+            ("remove" | "export" | "unassign", None) => {
+                refuse("Action requires specific token. Use --token-id parameter.")
+            }
+            ("remove", Some(token)) => Ok(Self::Remove { token }),
+            ("export", Some(token)) => Ok(Self::Export { token, json }),
+            ("unassign", Some(token)) => match keyslot {
+                Some(keyslot) => Ok(Self::Unassign { token, keyslot }),
+                None => refuse("Action requires specific keyslot. Use --key-slot parameter."),
+            },
+            (other, _) => {
+                refuse(&format!("Invalid token action {other}: add, remove, import, export or unassign."))
+            }
         }
-        "import" | "remove" | "export" | "unassign" if args.given(&shared::UNBOUND) => {
-            refuse("Option --unbound is valid only with token add action.")
-        }
-        "add" if args.given(&shared::UNBOUND) && args.given(&shared::KEY_SLOT) => {
-            refuse("Options --unbound and --key-slot cannot be combined: an unbound token has no keyslot.")
-        }
-        "add" | "import" => Ok(()),
-        "remove" | "export" | "unassign" if !named => {
-            refuse("Action requires specific token. Use --token-id parameter.")
-        }
-        "unassign" if !args.given(&shared::KEY_SLOT) => {
-            refuse("Action requires specific keyslot. Use --key-slot parameter.")
-        }
-        "remove" | "export" | "unassign" => Ok(()),
-        other => refuse(&format!("Invalid token action {other}: add, remove, import, export or unassign.")),
     }
 }
 
-fn add(args: &Args, luks: &mut Luks, token: Option<u32>) -> Result<()> {
-    let replace = check_number(args, luks, token)?;
-    let description = args.text(&KEY_DESCRIPTION).unwrap_or_default();
-    let keyslots = match args.number32(&shared::KEY_SLOT) {
-        Some(keyslot) => vec![active(luks, keyslot)?],
-        None if args.given(&shared::UNBOUND) => Vec::new(),
-        None => luks.active_keyslots(),
+fn add(
+    luks: &mut Luks,
+    token: Option<u32>,
+    replace: bool,
+    description: &str,
+    keyslots: &Keyslots,
+) -> Result<String> {
+    let replace = check_number(luks, token, replace)?;
+    let keyslots = match keyslots {
+        Keyslots::One(keyslot) => vec![active(luks, *keyslot)?],
+        Keyslots::None => Vec::new(),
+        Keyslots::All => luks.active_keyslots(),
     };
     let number = token_add_keyring(luks, token, description, &keyslots, replace, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Token {number} created."))
+    Ok(format!("Token {number} created."))
 }
 
-fn import(args: &Args, luks: &mut Luks, token: Option<u32>) -> Result<()> {
-    let replace = check_number(args, luks, token)?;
-    let keyslot = args.number32(&shared::KEY_SLOT).map(|k| active(luks, k)).transpose()?;
-    let json = read_json(args)?;
+fn import(
+    luks: &mut Luks,
+    token: Option<u32>,
+    replace: bool,
+    json: Option<&Path>,
+    keyslot: Option<u32>,
+) -> Result<String> {
+    let replace = check_number(luks, token, replace)?;
+    let keyslot = keyslot.map(|keyslot| active(luks, keyslot)).transpose()?;
+    let json = read_json(json)?;
     let number = token_import(luks, token, &json, keyslot, replace, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Token {number} created."))
+    Ok(format!("Token {number} created."))
 }
 
-fn remove(args: &Args, luks: &mut Luks, token: u32) -> Result<()> {
+fn remove(luks: &mut Luks, token: u32) -> Result<String> {
     if !exists(luks, token) {
         return Err(Failure::new(Exit::Parameters, format!("Token {token} is not in use.")));
     }
     token_remove(luks, token, &mut OsRandom)?;
-    output::verbose(args.manner(), &format!("Token {token} removed."))
+    Ok(format!("Token {token} removed."))
 }
 
-fn export(args: &Args, luks: &Luks, token: u32) -> Result<()> {
+fn export(luks: &Luks, token: u32, to: Option<&Path>) -> Result<()> {
     if !exists(luks, token) {
         return Err(Failure::new(Exit::Parameters, format!("Failed to get token {token} for export.")));
     }
     let json = token_export(luks, token)?;
-    let Some(path) = args.path(&shared::JSON_FILE).filter(|p| *p != Path::new("-")) else {
+    let Some(path) = to else {
         return output::print(&json::shown(&String::from_utf8_lossy(&json)));
     };
     let failed =
@@ -149,21 +203,20 @@ fn export(args: &Args, luks: &Luks, token: u32) -> Result<()> {
     file.write_all(&json).map_err(failed)
 }
 
-fn unassign(args: &Args, luks: &mut Luks, token: u32) -> Result<()> {
+fn unassign(luks: &mut Luks, token: u32, keyslot: u32) -> Result<()> {
     if !exists(luks, token) {
         return Err(Failure::new(Exit::Parameters, format!("Token {token} is not in use.")));
     }
-    let keyslot = active(luks, args.number32(&shared::KEY_SLOT).unwrap_or_default())?;
+    let keyslot = active(luks, keyslot)?;
     Ok(token_unassign(luks, token, keyslot, &mut OsRandom)?)
 }
 
 /// Whether the token is to be replaced; refuses a number that is taken.
-fn check_number(args: &Args, luks: &Luks, token: Option<u32>) -> Result<bool> {
+fn check_number(luks: &Luks, token: Option<u32>, replace: bool) -> Result<bool> {
     let Some(number) = token else { return Ok(false) };
     if number > 31 {
         return Err(Failure::new(Exit::Parameters, format!("Token {number} is invalid: 0 to 31.")));
     }
-    let replace = args.given(&TOKEN_REPLACE);
     if exists(luks, number) && !replace {
         return Err(Failure::new(Exit::Parameters, format!("Token {number} in use.")));
     }
@@ -179,11 +232,11 @@ fn active(luks: &Luks, keyslot: u32) -> Result<u32> {
 }
 
 /// The token's JSON from `--json-file` or standard input.
-fn read_json(args: &Args) -> Result<Vec<u8>> {
+fn read_json(from: Option<&Path>) -> Result<Vec<u8>> {
     let failed =
         |e: std::io::Error| Failure::new(Exit::Parameters, format!("Failed to read JSON file: {e}."));
     let mut json = Vec::new();
-    match args.path(&shared::JSON_FILE).filter(|p| *p != Path::new("-")) {
+    match from {
         Some(path) => std::fs::File::open(path).and_then(|f| f.take(LONGEST_JSON).read_to_end(&mut json)),
         None => std::io::stdin().lock().take(LONGEST_JSON).read_to_end(&mut json),
     }

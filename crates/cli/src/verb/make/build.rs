@@ -3,21 +3,22 @@
 
 use crate::device::Versions;
 use crate::device::input::Input;
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
+use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::output;
 use crate::say::size::human;
-use crate::unlock;
-use crate::unlock::passphrase::PassphraseSource;
-use crate::verb::volume::seal;
+use crate::unlock::{self, KeyOptions};
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
 use keyway_volume::stream::{Holes, Moved, Source};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// `keyway build`.
 pub(crate) static COMMAND: Command = Command {
@@ -69,7 +70,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
             &shared::WEAK_CIPHER,
-            &seal::SEAL,
+            &SEAL,
             &shared::SEAL_CONTEXT,
         ],
         groups::NEW_VOLUME,
@@ -86,7 +87,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "the same input gives the same bytes",
         },
     ],
-    run,
+    run: door::run::<Build>,
 };
 
 static SIZE: Opt = Opt {
@@ -116,75 +117,116 @@ static REPRODUCIBLE: Opt = Opt {
     man: "At least 32 bytes, as secret as the data.",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
-    let seed = args.path(&REPRODUCIBLE).map(read_seed).transpose()?;
-    seal::check_new(args, version)?;
-    let new = NewVolume::from_args(args, version, seed)?;
-    let holes = ImageHoles::from_args(args)?;
-    let mut input = Input::open(args.operand(0))?;
-    let (name, len) = (input.to_string(), plaintext_len(args, &input)?);
-    let (Some(from), Some(out)) = (args.operand(0), args.operand(1)) else {
-        return Err(Failure::silent(Exit::Parameters));
-    };
-    let mut replacing = Replacing::from_args(args);
-    if let Some(seed) = args.path(&REPRODUCIBLE) {
-        replacing = replacing.reading(seed);
-    }
-    let destination = Destination::open(args.manner(), &replacing, out, from)?;
-
-    let request = PassphraseSource::first(args, unlock::prompt_for(out), None)?;
-    let request = if input.is_stdin() { request.stdin_holds_data() } else { request };
-    let passphrase = request.read()?;
-    let unneeded = input.storage().map(|image| holes.view(image, &input.to_string())).transpose()?.flatten();
-    let recognised = unneeded.is_some();
-    let source = match &unneeded {
-        Some(view) => Source::Storage(view, 0..view.len()),
-        None => input.source(),
-    };
-    // A file that standard input stands in the middle of: nobody can
-    // say which of its holes are free.
-    let middle = !recognised && holes == ImageHoles::Unneeded && matches!(source, Source::Storage(..));
-    let in_transfer = if middle { Holes::Fill } else { holes.in_transfer() };
-    let content = Content {
-        source,
-        name,
-        len,
-        holes: in_transfer,
-        extend_to: args.number(&SIZE).unwrap_or(0),
-        headroom: args.number(&HEADROOM).unwrap_or(0),
-        limit: args.number(&SIZE),
-    };
-    let moved = new.make(args, destination, content, &passphrase)?;
-    warn(args, holes, &moved);
-    let (size, kept) = (human(moved.length), human(moved.holes));
-    output::verbose(
-        args.manner(),
-        &format!("{}: LUKS{version}, {size}, of that {kept} in holes.", out.display()),
-    )
+struct Build {
+    version: u8,
+    new: NewVolume,
+    holes: ImageHoles,
+    length: Length,
+    key: KeyOptions,
+    replacing: Replacing,
+    seed: Option<PathBuf>,
+    from: PathBuf,
+    to: PathBuf,
+    manner: Manner,
 }
 
-/// Length of the plaintext with `--size` and `--headroom`; `None` for a pipe of unknown length.
-fn plaintext_len(args: &Args, input: &Input) -> Result<Option<u64>> {
-    let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
-    for option in [&SIZE, &HEADROOM] {
-        if let Some(bytes) = args.number(option).filter(|bytes| *bytes > MOST) {
-            return refuse(format!(
+impl Request for Build {
+    fn from_args(args: &Args) -> Result<Self> {
+        let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+        let seed = args.path(&REPRODUCIBLE);
+        let seal = NewSeal::from_args(args, version)?;
+        let new = NewVolume::from_args(args, version, seed.map(read_seed).transpose()?, seal)?;
+        let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
+            return Err(Failure::silent(Exit::Parameters));
+        };
+        let replacing = Replacing::from_args(args);
+        Ok(Self {
+            version,
+            new,
+            holes: ImageHoles::from_args(args)?,
+            length: Length::from_args(args)?,
+            key: KeyOptions::from_args(args)?,
+            replacing: seed.iter().fold(replacing, |replacing, seed| replacing.reading(seed)),
+            seed: seed.map(Path::to_owned),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            manner: args.manner(),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { holes, manner, to, .. } = &self;
+        let mut input = Input::open(Some(&self.from))?;
+        let (name, len) = (input.to_string(), self.length.of(&input)?);
+        let destination = Destination::open(*manner, &self.replacing, to, &self.from)?;
+        let source = self.key.passphrase.first(unlock::prompt_for(to), None);
+        let source = if input.is_stdin() { source.stdin_holds_data() } else { source };
+        let passphrase = source.read()?;
+        let unneeded =
+            input.storage().map(|image| holes.view(image, &input.to_string())).transpose()?.flatten();
+        let recognised = unneeded.is_some();
+        let source = match &unneeded {
+            Some(view) => Source::Storage(view, 0..view.len()),
+            None => input.source(),
+        };
+        // A file that standard input stands in the middle of: nobody can
+        // say which of its holes are free.
+        let middle = !recognised && *holes == ImageHoles::Unneeded && matches!(source, Source::Storage(..));
+        let content = Content {
+            source,
+            name,
+            len,
+            holes: if middle { Holes::Fill } else { holes.in_transfer() },
+            extend_to: self.length.size.unwrap_or(0),
+            headroom: self.length.headroom.unwrap_or(0),
+            limit: self.length.size,
+        };
+        let moved = self.new.make(destination, content, &passphrase)?;
+        self.warn(&moved);
+        let (version, size, kept) = (self.version, human(moved.length), human(moved.holes));
+        output::verbose(
+            *manner,
+            &format!("{}: LUKS{version}, {size}, of that {kept} in holes.", to.display()),
+        )
+    }
+}
+
+/// `--size` and `--headroom`.
+struct Length {
+    size: Option<u64>,
+    headroom: Option<u64>,
+}
+
+impl Length {
+    fn from_args(args: &Args) -> Result<Self> {
+        let refusal = |message: String| Failure::new(Exit::Parameters, message);
+        let bytes = |option: &Opt| match args.number(option) {
+            Some(bytes) if bytes > MOST => Err(refusal(format!(
                 "--{} {bytes}: no file and no device is longer than {MOST} bytes.",
                 option.long
-            ));
+            ))),
+            bytes => Ok(bytes),
+        };
+        let (size, headroom) = (bytes(&SIZE)?, bytes(&HEADROOM)?);
+        if size.is_some() && headroom.is_some() {
+            return Err(refusal("Options --size and --headroom cannot be combined.".to_owned()));
         }
+        Ok(Self { size, headroom })
     }
-    match (args.number(&SIZE), args.number(&HEADROOM), input.len()) {
-        (Some(_), Some(_), _) => refuse("Options --size and --headroom cannot be combined.".to_owned()),
-        (Some(size), _, Some(len)) if size < len => {
-            refuse(format!("{input} has {len} bytes and does not fit into --size {size}."))
+
+    /// Length of the plaintext; `None` for a pipe of unknown length.
+    fn of(&self, input: &Input) -> Result<Option<u64>> {
+        let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
+        match (self.size, self.headroom, input.len()) {
+            (Some(size), _, Some(len)) if size < len => {
+                refuse(format!("{input} has {len} bytes and does not fit into --size {size}."))
+            }
+            (None, headroom, Some(0)) if headroom.unwrap_or(0) == 0 => {
+                refuse(format!("{input} is empty: --size or --headroom gives the volume room."))
+            }
+            (Some(size), ..) => Ok(Some(size)),
+            (None, headroom, len) => Ok(len.map(|len| len.saturating_add(headroom.unwrap_or(0)))),
         }
-        (None, headroom, Some(0)) if headroom.unwrap_or(0) == 0 => {
-            refuse(format!("{input} is empty: --size or --headroom gives the volume room."))
-        }
-        (Some(size), ..) => Ok(Some(size)),
-        (None, headroom, len) => Ok(len.map(|len| len.saturating_add(headroom.unwrap_or(0)))),
     }
 }
 
@@ -207,20 +249,22 @@ fn read_seed(path: &Path) -> Result<Secret> {
     Ok(seed)
 }
 
-/// What a person should know about the volume that was made; scripts say `--batch-mode`.
-fn warn(args: &Args, holes: ImageHoles, moved: &Moved) {
-    if args.manner().batch_mode {
-        return;
-    }
-    if holes == ImageHoles::All && moved.holes > 0 {
-        say!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));
-    }
-    if let Some(seed) = args.path(&REPRODUCIBLE) {
-        say!(
-            "Reproducible: whoever has {} has the volume key, whatever the passphrase, and volumes made from it show \
-             which of their sectors are equal. Keep it as secret as the data.",
-            seed.display()
-        );
+impl Build {
+    /// What a person should know about the volume that was made; scripts say `--batch-mode`.
+    fn warn(&self, moved: &Moved) {
+        if self.manner.batch_mode {
+            return;
+        }
+        if self.holes == ImageHoles::All && moved.holes > 0 {
+            say!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));
+        }
+        if let Some(seed) = &self.seed {
+            say!(
+                "Reproducible: whoever has {} has the volume key, whatever the passphrase, and volumes made from it show \
+                 which of their sectors are equal. Keep it as secret as the data.",
+                seed.display()
+            );
+        }
     }
 }
 

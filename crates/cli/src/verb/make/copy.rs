@@ -1,19 +1,21 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
-use crate::make::output_file;
-use crate::make::output_file::Creation;
+use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
+use crate::make::seal::NewSeal;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{progress, question};
-use crate::unlock::passphrase::PassphraseSource;
-use crate::volume::{Data, Plaintext, cannot_write};
-use crate::{device, unlock, volume};
+use crate::say::progress::{self, Progress};
+use crate::say::{explain, question};
+use crate::volume::{self, Data, Opening, Plaintext, cannot_write};
+use crate::{device, unlock};
+use keyway_crypto::Secret;
 use keyway_volume::storage::Readers;
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
 use keyway_volume::{Access, Error, Luks, Storage};
 use std::path::Path;
+use std::path::PathBuf;
 
 /// `keyway copy`.
 pub(crate) static COMMAND: Command = Command {
@@ -63,7 +65,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "encrypt anew, under a new key",
         },
     ],
-    run,
+    run: door::run::<Copy>,
 };
 
 static TO: Opt = Opt {
@@ -75,108 +77,151 @@ static TO: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
-        return Err(Failure::silent(Exit::Parameters));
-    };
-    let holes = ImageHoles::from_args(args)?;
-    let new = match args.text(&TO) {
-        Some("raw") => return to_raw(args, from, to, holes.in_transfer()),
-        Some("luks1") => NewVolume::from_args(args, 1, None)?,
-        _ => NewVolume::from_args(args, 2, None)?,
-    };
-    if is_luks(args, from)? {
-        let plain = volume::open(args, 0, Data::Read, false)?;
-        let name = plain.device.display().to_string();
-        let passphrase = new_passphrase(args, to)?;
-        let destination = Destination::open(args.manner(), &Replacing::from_args(args), to, from)?;
-        new.make(args, destination, whole(&plain.volume, name, holes.in_transfer()), &passphrase)?;
-    } else {
-        let raw = device::storage(&device::resolve(from), Access::Probe)?;
-        let passphrase = match args.path(&shared::NEW_KEYFILE) {
-            Some(_) => new_passphrase(args, to)?,
-            None => PassphraseSource::first(args, unlock::prompt_for(to), None)?.read()?,
+struct Copy {
+    opening: Opening,
+    from: PathBuf,
+    to: PathBuf,
+    /// `None`: the plaintext.
+    new: Option<NewVolume>,
+    new_key_file: Option<PathBuf>,
+    holes: ImageHoles,
+    replacing: Replacing,
+    progress: Progress,
+}
+
+impl Request for Copy {
+    fn from_args(args: &Args) -> Result<Self> {
+        let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
+            return Err(Failure::silent(Exit::Parameters));
         };
-        let destination = Destination::open(args.manner(), &Replacing::from_args(args), to, from)?;
-        let name = from.display().to_string();
-        let view = holes.view(&*raw, &name)?;
+        let holes = ImageHoles::from_args(args)?;
+        let new = |version| NewVolume::from_args(args, version, None, NewSeal::NONE).map(Some);
+        Ok(Self {
+            new: match args.text(&TO) {
+                Some("raw") => None,
+                Some("luks1") => new(1)?,
+                _ => new(2)?,
+            },
+            opening: Opening::from_args(args, 0)?,
+            from: from.to_owned(),
+            to: to.to_owned(),
+            new_key_file: args.path(&shared::NEW_KEYFILE).map(Path::to_owned),
+            holes,
+            replacing: Replacing::from_args(args),
+            progress: args.progress(),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        match (&self.new, self.is_luks()?) {
+            (Some(new), true) => self.encrypt_anew(new),
+            (Some(new), false) => self.encrypt(new),
+            (None, true) => self.to_raw(),
+            (None, false) => {
+                let from = self.from.display();
+                let message = format!("{from} is no LUKS volume, and --to raw would only copy it; use cp.");
+                Err(Failure::new(Exit::Parameters, message))
+            }
+        }
+    }
+}
+
+impl Copy {
+    fn encrypt_anew(&self, new: &NewVolume) -> Result<()> {
+        let plain = self.opening.open(Data::Read)?;
+        let name = plain.device.display().to_string();
+        let passphrase = self.new_passphrase()?;
+        let content = whole(&plain.volume, name, self.holes.in_transfer());
+        new.make(self.destination()?, content, &passphrase).map(drop)
+    }
+
+    fn encrypt(&self, new: &NewVolume) -> Result<()> {
+        let raw = device::storage(&device::resolve(&self.from), Access::Probe)?;
+        let passphrase = match &self.new_key_file {
+            Some(_) => self.new_passphrase()?,
+            None => self.opening.key.passphrase.first(unlock::prompt_for(&self.to), None).read()?,
+        };
+        let destination = self.destination()?;
+        let name = self.from.display().to_string();
+        let view = self.holes.view(&*raw, &name)?;
         let image: &dyn Storage = view.as_ref().map_or(&*raw, |view| view);
-        new.make(args, destination, whole(image, name, holes.in_transfer()), &passphrase)?;
+        let content = whole(image, name, self.holes.in_transfer());
+        new.make(destination, content, &passphrase).map(drop)
     }
-    Ok(())
-}
 
-/// LUKS to raw.
-fn to_raw(args: &Args, from: &Path, to: &Path, holes: Holes) -> Result<()> {
-    if !is_luks(args, from)? {
-        let message =
-            format!("{} is no LUKS volume, and --to raw would only copy it; use cp.", from.display());
-        return Err(Failure::new(Exit::Parameters, message));
+    fn destination(&self) -> Result<Destination> {
+        Destination::open(self.opening.target.manner, &self.replacing, &self.to, &self.from)
     }
-    let plain = volume::open(args, 0, Data::Read, false)?;
-    if device::is_given(to) {
-        return to_raw_device(args, &plain, to);
-    }
-    let creation = Creation::start(&Replacing::from_args(args).reading(from), to)?;
-    let file = creation.file();
-    move_all(args, &plain, &**file, holes, to)?;
-    file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;
-    // Plaintext of an encrypted volume is nobody else's business.
-    creation.complete(Readers::Owner)
-}
 
-/// A device has no holes to leave: everything is written.
-fn to_raw_device(args: &Args, plain: &Plaintext, to: &Path) -> Result<()> {
-    let device = output_file::overwrite(&Replacing::from_args(args), to)?;
-    refuse_itself(&plain.device, to)?;
-    if plain.volume.len() > device.len() {
-        let (has, needs) = (device.len(), plain.volume.len());
-        let message = format!("{} has {has} bytes, {needs} are needed.", to.display());
-        return Err(Failure::new(Exit::Parameters, message));
+    /// LUKS to raw.
+    fn to_raw(&self) -> Result<()> {
+        let (plain, to) = (self.opening.open(Data::Read)?, &self.to);
+        if device::is_given(to) {
+            return self.to_raw_device(&plain);
+        }
+        let creation = Creation::start(&self.replacing.clone().reading(&self.from), to)?;
+        let file = creation.file();
+        self.move_all(&plain, &**file, self.holes.in_transfer())?;
+        file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;
+        // Plaintext of an encrypted volume is nobody else's business.
+        creation.complete(Readers::Owner)
     }
-    let warning = format!("This will overwrite data on {} irrevocably, with plaintext.", to.display());
-    question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)?;
-    move_all(args, plain, &**device, Holes::Fill, to)?;
-    device.flush().map_err(|e| cannot_write(&to.display(), None, &e))
-}
 
-fn move_all(args: &Args, plain: &Plaintext, sink: &dyn Storage, holes: Holes, to: &Path) -> Result<()> {
-    let options = Options { holes, ..Options::default() };
-    let len = plain.volume.len();
-    let source = Source::Storage(&plain.volume, 0..len);
-    progress::watch(args.progress(), &plain.device, Some(len), |meter| {
-        stream::transfer(source, Sink::Storage(sink, 0), &options, meter)
-    })
-    .map_err(|e| volume::failed(e, &plain.device.display(), &to.display()))?;
-    Ok(())
+    /// A device has no holes to leave: everything is written.
+    fn to_raw_device(&self, plain: &Plaintext) -> Result<()> {
+        let to = &self.to;
+        let device = output_file::overwrite(&self.replacing, to)?;
+        refuse_itself(&plain.device, to)?;
+        if plain.volume.len() > device.len() {
+            let (has, needs) = (device.len(), plain.volume.len());
+            let message = format!("{} has {has} bytes, {needs} are needed.", to.display());
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let warning = format!("This will overwrite data on {} irrevocably, with plaintext.", to.display());
+        let manner = self.opening.target.manner;
+        question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)?;
+        self.move_all(plain, &**device, Holes::Fill)?;
+        device.flush().map_err(|e| cannot_write(&to.display(), None, &e))
+    }
+
+    fn move_all(&self, plain: &Plaintext, sink: &dyn Storage, holes: Holes) -> Result<()> {
+        let options = Options { holes, ..Options::default() };
+        let len = plain.volume.len();
+        let source = Source::Storage(&plain.volume, 0..len);
+        progress::watch(self.progress, &plain.device, Some(len), |meter| {
+            stream::transfer(source, Sink::Storage(sink, 0), &options, meter)
+        })
+        .map_err(|e| volume::failed(e, &plain.device.display(), &self.to.display()))?;
+        Ok(())
+    }
+
+    fn new_passphrase(&self) -> Result<Secret> {
+        let prompt = format!("Enter new passphrase for {}: ", self.to.display());
+        self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref()).read()
+    }
+
+    /// Whether the source carries a LUKS header, or has a detached one. A
+    /// header that is damaged is no raw image.
+    fn is_luks(&self) -> Result<bool> {
+        if self.opening.target.header.is_some() {
+            return Ok(true);
+        }
+        let storage = device::storage(&device::resolve(&self.from), Access::Probe)?;
+        if storage.len() < SMALLEST_HEADER {
+            return Ok(false);
+        }
+        match Luks::open(storage, Access::Probe) {
+            Ok(_) => Ok(true),
+            Err(Error::Format(keyway_format::Error::NotLuks)) => Ok(false),
+            Err(error) => Err(explain::on_device(&self.from, &error)),
+        }
+    }
 }
 
 fn whole(storage: &dyn Storage, name: String, holes: Holes) -> Content<'_> {
     let len = storage.len();
     let source = Source::Storage(storage, 0..len);
     Content { source, name, len: Some(len), holes, extend_to: 0, headroom: 0, limit: None }
-}
-
-fn new_passphrase(args: &Args, to: &Path) -> Result<keyway_crypto::Secret> {
-    let prompt = format!("Enter new passphrase for {}: ", to.display());
-    PassphraseSource::replacement(args, prompt, args.path(&shared::NEW_KEYFILE))?.read()
-}
-
-/// Whether the source carries a LUKS header, or has a detached one. A
-/// header that is damaged is no raw image.
-fn is_luks(args: &Args, from: &Path) -> Result<bool> {
-    if args.given(&shared::HEADER) {
-        return Ok(true);
-    }
-    let storage = device::storage(&device::resolve(from), Access::Probe)?;
-    if storage.len() < SMALLEST_HEADER {
-        return Ok(false);
-    }
-    match Luks::open(storage, Access::Probe) {
-        Ok(_) => Ok(true),
-        Err(Error::Format(keyway_format::Error::NotLuks)) => Ok(false),
-        Err(error) => Err(crate::say::explain::on_device(from, &error)),
-    }
 }
 
 /// A LUKS1 header with its keyslots, or one copy of a LUKS2 header, is longer.

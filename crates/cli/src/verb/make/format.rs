@@ -1,13 +1,12 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
-use crate::device::{Versions, content};
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
+use crate::device::{self, Target, Versions, content};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
 use crate::make::header::HeaderParams;
+use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output, question};
-use crate::unlock::passphrase::PassphraseSource;
-use crate::verb::volume::seal;
-use crate::{device, unlock};
+use crate::unlock::{self, KeyOptions};
 use keyway_volume::create::{create_luks1, create_luks2};
 use keyway_volume::storage::{Exclusive, File};
 use keyway_volume::{Access, Header, Luks, OsRandom, Storage};
@@ -53,7 +52,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::VOLUME_KEY_KEYRING,
             &shared::DISABLE_BLKID,
             &shared::PROGRESS_JSON,
-            &seal::SEAL,
+            &SEAL,
             &shared::SEAL_CONTEXT,
         ],
         groups::NEW_VOLUME,
@@ -68,7 +67,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "LUKS1, quick to open for old boot loaders.",
         },
     ],
-    run,
+    run: door::run::<Format>,
 };
 
 const fn refused(long: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Opt {
@@ -102,36 +101,61 @@ static REFUSED: &[&Opt] = &[
 /// Below this (4 MiB less the two smallest header copies) cryptsetup warns.
 const SMALL_KEYSLOTS_AREA: u64 = (4 << 20) - 2 * (16 << 10);
 
-fn run(args: &Args) -> Result<()> {
-    check_options(args)?;
-    let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
-    seal::check_new(args, version)?;
-    let params = HeaderParams::from_args(args, version)?;
-    output::debug(args.manner(), &params.describe())?;
-    let target = Target::open(args)?;
-    target.confirm(args)?;
-    let passphrase =
-        PassphraseSource::first(args, unlock::prompt_for(target.header_path()), args.operand(1))?.read()?;
-    let mut rng = OsRandom;
-    let volume_key = params.volume_key(args, &mut rng)?;
+struct Format {
+    params: HeaderParams,
+    seal: NewSeal,
+    key: KeyOptions,
+    /// The operand.
+    key_file: Option<PathBuf>,
+    target: Target,
+}
 
-    let header = target.prepare_header(args)?;
-    let len_before = target.data.len();
-    let luks = if version == 1 {
-        create_luks1(header, &params.luks1(args), &volume_key, &passphrase, &mut rng)
-    } else {
-        let data_len = target.header.is_some().then(|| target.data.len());
-        create_luks2(header, &params.luks2(args, data_len), &volume_key, &passphrase, &mut rng)
-    };
-    let mut luks = luks.map_err(|e| explain::on_device(target.header_path(), &e))?;
-    seal::seal_new(args, &mut luks, &volume_key, target.data.len(), &mut rng)
-        .map_err(|e| explain::on_device(target.header_path(), &e))?;
-    target.warn_of_no_room(&luks, len_before)?;
-    warn_of_few_keyslots(&luks)?;
-    output::verbose(
-        args.manner(),
-        &format!("Key slot {} created.", args.number32(&shared::KEY_SLOT).unwrap_or(0)),
-    )
+impl Request for Format {
+    fn from_args(args: &Args) -> Result<Self> {
+        if let Some(option) = REFUSED.iter().find(|o| args.given(o)) {
+            let message = format!("--{} is not built yet; nothing was written.", option.long);
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+        Ok(Self {
+            seal: NewSeal::from_args(args, version)?,
+            params: HeaderParams::from_args(args, version)?,
+            key: KeyOptions::from_args(args)?,
+            key_file: args.operand(1).map(Path::to_owned),
+            target: Target::from_args(args, 0)?,
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { params, key, .. } = &self;
+        if self.key_file.is_some() && key.passphrase.key_file.is_some() {
+            say!("Option --key-file takes precedence over specified key file argument.");
+        }
+        let manner = self.target.manner;
+        output::debug(manner, &params.describe())?;
+        let place = Place::open(&self.target)?;
+        place.confirm()?;
+        let path = place.header_path();
+        let passphrase = key.passphrase.first(unlock::prompt_for(path), self.key_file.as_deref()).read()?;
+        let mut rng = OsRandom;
+        let volume_key = params.volume_key(&mut rng)?;
+
+        let header = place.prepare_header()?;
+        let len_before = place.data.len();
+        let luks = if params.version() == 1 {
+            create_luks1(header, &params.luks1(), &volume_key, &passphrase, &mut rng)
+        } else {
+            let data_len = place.target.header.is_some().then(|| place.data.len());
+            create_luks2(header, &params.luks2(data_len), &volume_key, &passphrase, &mut rng)
+        };
+        let mut luks = luks.map_err(|e| explain::on_device(path, &e))?;
+        self.seal
+            .seal(&mut luks, &volume_key, place.data.len(), &mut rng)
+            .map_err(|e| explain::on_device(path, &e))?;
+        place.warn_of_no_room(&luks, len_before)?;
+        warn_of_few_keyslots(&luks)?;
+        output::verbose(manner, &format!("Key slot {} created.", key.keyslot.unwrap_or(0)))
+    }
 }
 
 /// cryptsetup's warning for a keyslots area that cannot hold 32 keyslots of the usual size.
@@ -147,68 +171,54 @@ fn warn_of_few_keyslots(luks: &Luks) -> Result<()> {
     }
 }
 
-fn check_options(args: &Args) -> Result<()> {
-    if let Some(option) = REFUSED.iter().find(|o| args.given(o)) {
-        let message = format!("--{} is not built yet; nothing was written.", option.long);
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    if args.operand(1).is_some() && args.given(&shared::KEY_FILE) {
-        say!("Option --key-file takes precedence over specified key file argument.");
-    }
-    Ok(())
-}
-
 /// The device and, when detached, the file that takes the header.
-struct Target {
-    device: PathBuf,
+struct Place<'a> {
+    target: &'a Target,
     data: Exclusive,
-    header: Option<PathBuf>,
     /// A header's place that is there already.
     claimed_header: Option<Exclusive>,
 }
 
-impl Target {
-    fn open(args: &Args) -> Result<Self> {
-        let Some(device) = args.operand(0).map(device::resolve) else {
-            return Err(Failure::silent(Exit::Parameters));
-        };
-        if !device::exists(&device) {
+impl<'a> Place<'a> {
+    fn open(target: &'a Target) -> Result<Self> {
+        let (device, header) = (&target.device, target.header.as_deref());
+        if !device::exists(device) {
             let path = device.display();
             let way_out = format!("\"truncate -s 1G {path}\" makes a file for a volume");
             let message = format!("Device {path} does not exist or access denied; {way_out}.");
             return Err(Failure::new(Exit::Device, message));
         }
-        let header = args.path(&shared::HEADER).map(Path::to_owned);
-        let is_apart = header.as_deref().is_some_and(|header| !device::is_same(header, &device));
-        let data = device::claimed(&device, if is_apart { Access::Probe } else { Access::Write })?;
-        let claimed_header = match header.as_deref().filter(|header| device::exists(header)) {
+        let is_apart = header.is_some_and(|header| !device::is_same(header, device));
+        let data = device::claimed(device, if is_apart { Access::Probe } else { Access::Write })?;
+        let claimed_header = match header.filter(|header| device::exists(header)) {
             Some(existing) if is_apart => Some(device::exclusive(existing)?),
             existing => existing.map(|_| data.clone()),
         };
-        Ok(Self { device, data, header, claimed_header })
+        Ok(Self { target, data, claimed_header })
     }
 
-    fn header_path(&self) -> &Path {
-        self.header.as_deref().unwrap_or(&self.device)
+    fn header_path(&self) -> &'a Path {
+        self.target.header_path()
     }
 
-    fn confirm(&self, args: &Args) -> Result<()> {
-        if self.header.as_ref().is_some_and(|h| !device::exists(h)) {
+    fn confirm(&self) -> Result<()> {
+        let manner = self.target.manner;
+        if self.target.header.as_ref().is_some_and(|h| !device::exists(h)) {
             let question = "Header file does not exist, do you want to create it?";
-            return question::confirm(args.manner(), question, "Operation aborted.", Exit::Permission);
+            return question::confirm(manner, question, "Operation aborted.", Exit::Permission);
         }
-        if !args.manner().batch_mode {
+        if !manner.batch_mode {
             self.show_signatures()?;
         }
         let warning = format!("This will overwrite data on {} irrevocably.", self.header_path().display());
-        question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)
+        question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
     }
 
     /// Says what the header's place holds now.
     fn show_signatures(&self) -> Result<()> {
-        let found = match &self.header {
+        let found = match &self.target.header {
             Some(path) => content::warnings(&*device::storage(path, Access::Probe)?, path)?,
-            None => content::warnings(&**self.data, &self.device)?,
+            None => content::warnings(&**self.data, &self.target.device)?,
         };
         found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
     }
@@ -216,22 +226,22 @@ impl Target {
     /// cryptsetup's words for a file that grew to take the header, and has no room for data yet.
     fn warn_of_no_room(&self, luks: &Luks, len_before: u64) -> Result<()> {
         let data_start = luks.data_offset()?;
-        if self.header.is_some() || len_before > data_start {
+        if self.target.header.is_some() || len_before > data_start {
             return Ok(());
         }
-        let device = self.device.display();
+        let device = self.target.device.display();
         output::print(&format!(
             "Device {device} is too small for activation, there is no remaining space for data.\n"
         ))
     }
 
     /// The storage for the header; a header file is made when it does not exist.
-    fn prepare_header(&self, args: &Args) -> Result<Arc<dyn Storage>> {
-        let Some(path) = &self.header else { return Ok(Arc::clone(&self.data)) };
+    fn prepare_header(&self) -> Result<Arc<dyn Storage>> {
+        let Some(path) = &self.target.header else { return Ok(Arc::clone(&self.data)) };
         if let Some(claimed) = &self.claimed_header {
             return Ok(Arc::clone(claimed));
         }
-        output::debug(args.manner(), &format!("Creating header file {}.", path.display()))?;
+        output::debug(self.target.manner, &format!("Creating header file {}.", path.display()))?;
         let file = File::create_new(path).map_err(|e| {
             Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
         })?;

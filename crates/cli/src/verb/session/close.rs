@@ -1,8 +1,7 @@
 //! `close` and its old names: a mapping or a session ends.
 
 use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic};
-use crate::mapping;
-use crate::mapping::{Mapping, Open};
+use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output};
 use crate::session::{Close, Session};

@@ -1,12 +1,11 @@
 //! `list`: what is open, whichever door it is open through.
 
 use crate::door::{Args, Command, Example, Group, shared};
-use crate::mapping::Mapping;
+use crate::mapping::{self, Mapping};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::say::paint::printable;
-use crate::session::{Facts, Status};
-use crate::{mapping, session};
+use crate::session::{self, Facts, Status};
 use keyway_attach::dm::{Mapper, loopback};
 use keyway_format::json::{Object, Value};
 use std::fmt::Write;

@@ -1,11 +1,11 @@
 //! `mount`: a volume as a file in a directory, through FUSE.
 
+use crate::device;
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output};
-use crate::session::{Facts, Name, Opened, Rights};
-use crate::volume::Data;
-use crate::{device, session, volume};
+use crate::session::{self, Facts, Name, Opened, Rights};
+use crate::volume::{Data, Opening, Sharing};
 use keyway_attach::fuse::{self, Mount};
 use keyway_attach::{Door, Export};
 use keyway_volume::Storage;
@@ -117,7 +117,7 @@ fn open(args: &Args, dir: &Path) -> Result<Opened> {
     fuse::check(dir).map_err(|e| explain::door(&e))?;
     let read_only = args.given(&shared::READONLY) || args.operand(0).is_some_and(device::is_read_only);
     let data = if read_only { Data::Show } else { Data::Write };
-    let unlocked = volume::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
+    let unlocked = Opening::from_args(args, 0)?.unlock(data)?.mark_in_use(Sharing::from_args(args), data)?;
     let rights = Rights { read_only, discards: args.given(&ALLOW_DISCARDS) };
     let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
     facts.door = "fuse".to_owned();

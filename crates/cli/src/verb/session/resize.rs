@@ -1,8 +1,7 @@
 //! `resize`: an open mapping grows or shrinks; what is on it is left to its owner.
 
 use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared};
-use crate::mapping;
-use crate::mapping::{KeyPlace, Mapping, Open};
+use crate::mapping::{self, KeyPlace, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session::Session;
 use crate::verb::session::open::check_size;
@@ -75,10 +74,11 @@ fn reload_key(args: &Args, found: &Mapping, line: &Line) -> Result<Option<KeyPla
                 .into(),
         ));
     }
-    let luks =
-        mapping::luks(args, found, line, Access::Read)?.ok_or_else(|| mapping::no_header(found.name()))?;
-    let shown = mapping::header_path(args, found, line).unwrap_or_default();
-    let opened = mapping::open_again(args, luks, line, &shown)?;
+    let luks = Reopening::from_args(args)?
+        .luks(found, line, Access::Read)?
+        .ok_or_else(|| mapping::no_header(found.name()))?;
+    let shown = Reopening::from_args(args)?.header_path(found, line).unwrap_or_default();
+    let opened = Reopening::from_args(args)?.open_again(luks, line, &shown)?;
     mapping::hold_key(opened.volume_key(), opened.luks().uuid(), opened.digest()).map(Some)
 }
 

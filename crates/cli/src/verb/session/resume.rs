@@ -1,8 +1,7 @@
 //! `luksResume`: a suspended volume gets its key back, and whoever waits goes on.
 
 use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared};
-use crate::mapping;
-use crate::mapping::{Mapping, Open};
+use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::dm;
 use keyway_attach::dm::crypt::{self, Key};
@@ -31,7 +30,7 @@ fn run(args: &Args) -> Result<()> {
             if !session.status()?.suspended {
                 return Err(not_suspended(name));
             }
-            session.resume(&mapping::take_session_key(args, session.facts())?)
+            session.resume(&Reopening::from_args(args)?.take_session_key(session.facts())?)
         }
     }
 }
@@ -39,15 +38,18 @@ fn run(args: &Args) -> Result<()> {
 fn resume(args: &Args, found: &Mapping) -> Result<()> {
     let name = found.name();
     let Some((_, line)) = found.line(false)? else { return Err(mapping::no_header(name)) };
-    let luks = mapping::luks(args, found, &line, Access::Read)?.ok_or_else(|| mapping::no_header(name))?;
+    let luks = Reopening::from_args(args)?
+        .luks(found, &line, Access::Read)?
+        .ok_or_else(|| mapping::no_header(name))?;
     if !found.info.suspended {
         return Err(not_suspended(name));
     }
-    let shown = mapping::header_path(args, found, &line).unwrap_or_default();
-    let opened = mapping::open_again(args, luks, &line, &shown)?;
+    let shown = Reopening::from_args(args)?.header_path(found, &line).unwrap_or_default();
+    let opened = Reopening::from_args(args)?.open_again(luks, &line, &shown)?;
     let features = mapping::features(&found.mapper)?;
     let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
-    let place = mapping::place_key(args, opened.volume_key(), luks2, &features)?;
+    let place =
+        mapping::place_key(!args.given(&shared::DISABLE_KEYRING), opened.volume_key(), luks2, &features)?;
     let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
     let failed =
         |error| Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."));

@@ -1,14 +1,13 @@
 //! `serve`: volumes as the exports of an NBD server in the foreground.
 
-use crate::device::tls;
+use crate::device::{self, tls};
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::make::output_file;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable_lines;
 use crate::say::{explain, output};
-use crate::session::directory;
-use crate::volume::Data;
-use crate::{device, session, volume};
+use crate::session::{self, directory};
+use crate::volume::{Data, Opening};
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed, percent_encoded};
 use keyway_attach::{Door, Export, Watched};
 use keyway_volume::Storage;
@@ -279,7 +278,7 @@ fn options(args: &Args) -> Result<Options> {
 fn export(args: &Args, operand: usize, name: &str) -> Result<Export> {
     let read_only = args.given(&shared::READONLY) || args.operand(operand).is_some_and(device::is_read_only);
     let data = if read_only { Data::Show } else { Data::Write };
-    let plain = volume::open(args, operand, data, false)?;
+    let plain = Opening::from_args(args, operand)?.open(data)?;
     let description = args.operand(operand).map(device::resolve).unwrap_or_default().display().to_string();
     let place = description.clone();
     // Clients learn no more than a number.

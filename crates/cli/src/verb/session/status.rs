@@ -3,8 +3,7 @@
 //! The text is that of cryptsetup 2.6, which scripts parse; 2.8 has longer units in some lines.
 
 use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
-use crate::mapping;
-use crate::mapping::{Mapping, Open};
+use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
@@ -92,7 +91,7 @@ fn of_crypt(args: &Args, found: &Mapping, target: &Target, line: &Line) -> Resul
 fn kind(args: &Args, found: &Mapping, line: &Line) -> Result<Option<String>> {
     match found.kind() {
         Some((kind @ ("LUKS1" | "LUKS2"), _)) => {
-            let luks = mapping::luks(args, found, line, Access::Probe)?;
+            let luks = Reopening::from_args(args)?.luks(found, line, Access::Probe)?;
             Ok(luks.map(|_| kind.to_owned()))
         }
         Some((kind, _)) => Ok(Some(kind.to_owned())),

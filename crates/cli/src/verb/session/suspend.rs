@@ -1,8 +1,7 @@
 //! `luksSuspend`: whoever uses the volume waits, and the key is wiped from memory.
 
 use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
-use crate::mapping;
-use crate::mapping::{Mapping, Open};
+use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::dm::{self, crypt};
 

@@ -4,8 +4,7 @@
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt};
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::session;
-use crate::session::{Session, closing};
+use crate::session::{self, Session, closing};
 use keyway_attach::dm::loopback;
 use keyway_attach::fuse;
 use keyway_volume::mounts::{self, Mount};

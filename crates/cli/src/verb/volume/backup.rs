@@ -1,13 +1,13 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: header and keyslots to a file and back.
 
-use crate::device;
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::device::{self, Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, question};
 use keyway_volume::Access;
 use keyway_volume::backup::{Restore, backup};
 use std::path::Path;
+use std::path::PathBuf;
 
 /// `keyway luksHeaderBackup`.
 pub(crate) static BACKUP: Command = Command {
@@ -23,7 +23,7 @@ pub(crate) static BACKUP: Command = Command {
         line: "keyway luksHeaderBackup disk.img --header-backup-file disk.header",
         does: "The file can be given to luksHeaderRestore, or to --header.",
     }],
-    run: run_backup,
+    run: door::run::<Backup>,
 };
 
 /// `keyway luksHeaderRestore`.
@@ -40,53 +40,80 @@ pub(crate) static RESTORE: Command = Command {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",
         does: "Asks for the word YES first.",
     }],
-    run: run_restore,
+    run: door::run::<RestoreRequest>,
 };
 
-fn run_backup(args: &Args) -> Result<()> {
-    let file = backup_file(args)?;
-    if file.exists() {
-        let message = format!("Requested header backup file {} already exists.", file.display());
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    let luks = device::load(args, 0, Access::Read, Versions::from_args(args)?)?;
-    Ok(backup(&luks, file)?)
+struct Backup {
+    target: Target,
+    versions: Versions,
+    file: PathBuf,
 }
 
-fn run_restore(args: &Args) -> Result<()> {
-    let file = backup_file(args)?;
-    device::check_kind(file)?;
-    let source = keyway_volume::storage::File::open(file).map_err(|e| {
-        Failure::new(
-            Exit::Parameters,
-            format!("Header backup file {} cannot be opened: {e}.", file.display()),
-        )
-    })?;
-    let path = device::header_path(args, 0)?;
-    let target = device::storage(&path, Access::Write)?;
-    let restore = Restore::prepare(target, &source, device::locking(args)).map_err(|e| match e {
-        keyway_volume::Error::Format(_) => {
-            Failure::new(Exit::Parameters, "Header backup file does not contain compatible LUKS header.")
+impl Request for Backup {
+    fn from_args(args: &Args) -> Result<Self> {
+        let (file, target) = (backup_file(args)?, Target::from_args(args, 0)?);
+        Ok(Self { target, versions: Versions::from_args(args)?, file })
+    }
+
+    fn run(self) -> Result<()> {
+        if self.file.exists() {
+            let message = format!("Requested header backup file {} already exists.", self.file.display());
+            return Err(Failure::new(Exit::Parameters, message));
         }
-        other => explain::on_device(&path, &other),
-    })?;
-    if !restore.warnings().is_empty() {
-        let named = |line: &String| line.replacen("Device ", &format!("Device {} ", path.display()), 1);
-        let warning = restore.warnings().iter().map(named).collect::<Vec<_>>().join("\n");
-        question::confirm(args.manner(), &warning, "", Exit::Parameters)?;
+        Ok(backup(&self.target.load(Access::Read, self.versions)?, &self.file)?)
     }
-    let loses_seal = restore.loses_seal();
-    restore.run().map_err(|e| explain::on_device(&path, &e))?;
-    if loses_seal {
-        let path = path.display();
-        say!(
-            "WARNING: Device {path}: its seal is gone, the backup had none: \"keyway seal {path}\" seals it anew."
-        );
-    }
-    Ok(())
 }
 
-fn backup_file(args: &Args) -> Result<&Path> {
+struct RestoreRequest {
+    target: Target,
+    file: PathBuf,
+}
+
+impl Request for RestoreRequest {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self { file: backup_file(args)?, target: Target::from_args(args, 0)? })
+    }
+
+    fn run(self) -> Result<()> {
+        let path = self.target.header_path();
+        let restore = self.prepare()?;
+        if !restore.warnings().is_empty() {
+            let named = |line: &String| line.replacen("Device ", &format!("Device {} ", path.display()), 1);
+            let warning = restore.warnings().iter().map(named).collect::<Vec<_>>().join("\n");
+            question::confirm(self.target.manner, &warning, "", Exit::Parameters)?;
+        }
+        let loses_seal = restore.loses_seal();
+        restore.run().map_err(|e| explain::on_device(path, &e))?;
+        if loses_seal {
+            let path = path.display();
+            say!(
+                "WARNING: Device {path}: its seal is gone, the backup had none: \"keyway seal {path}\" seals it anew."
+            );
+        }
+        Ok(())
+    }
+}
+
+impl RestoreRequest {
+    fn prepare(&self) -> Result<Restore> {
+        let (file, path) = (&self.file, self.target.header_path());
+        device::check_kind(file)?;
+        let source = keyway_volume::storage::File::open(file).map_err(|e| {
+            let message = format!("Header backup file {} cannot be opened: {e}.", file.display());
+            Failure::new(Exit::Parameters, message)
+        })?;
+        let storage = device::storage(path, Access::Write)?;
+        Restore::prepare(storage, &source, self.target.locking).map_err(|e| match e {
+            keyway_volume::Error::Format(_) => {
+                Failure::new(Exit::Parameters, "Header backup file does not contain compatible LUKS header.")
+            }
+            other => explain::on_device(path, &other),
+        })
+    }
+}
+
+fn backup_file(args: &Args) -> Result<PathBuf> {
     args.path(&shared::HEADER_BACKUP_FILE)
+        .map(Path::to_owned)
         .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))
 }

@@ -1,8 +1,7 @@
 //! `convert` and `repair`: a header in another format, or back in order.
 
-use crate::device;
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::device::{self, Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output, question};
 use keyway_volume::convert::{to_luks1, to_luks2};
@@ -25,7 +24,7 @@ pub(crate) static CONVERT: Command = Command {
         line: "keyway convert --type luks2 disk.img",
         does: "Asks for the word YES first.",
     }],
-    run: run_convert,
+    run: door::run::<Conversion>,
 };
 
 /// `keyway repair`.
@@ -39,49 +38,67 @@ pub(crate) static REPAIR: Command = Command {
           right answer is mended. What would be changed is shown before the word YES is asked for.",
     options: &[&[&shared::TYPE, &shared::HEADER]],
     examples: &[Example { line: "keyway repair disk.img", does: "Says so when nothing is wrong." }],
-    run: run_repair,
+    run: door::run::<RepairRequest>,
 };
 
-fn run_convert(args: &Args) -> Result<()> {
-    let to = match args.device_type() {
-        Some("luks1") => 1,
-        Some("luks2") => 2,
-        _ => {
-            let message = "Invalid LUKS type, only luks1 and luks2 are supported: name one with --type.";
-            return Err(Failure::new(Exit::Parameters, message));
-        }
-    };
-    let path = device::header_path(args, 0)?;
-    let alone = device::exclusive(&path)?;
-    let luks = Luks::open_with(Arc::clone(&alone), Access::Write, device::locking(args));
-    let mut luks = luks.map_err(|e| explain::on_device(&path, &e))?;
-    if luks.version() == to {
-        return Err(Failure::new(Exit::Parameters, format!("Device is already LUKS{to} type.")));
-    }
-    let warning = format!("This operation will convert {} to LUKS{to} format.\n", path.display());
-    question::confirm(
-        args.manner(),
-        &warning,
-        "Operation aborted, device was NOT converted.",
-        Exit::Permission,
-    )?;
-    let result =
-        if to == 1 { to_luks1(&mut luks, &mut OsRandom) } else { to_luks2(&mut luks, &mut OsRandom) };
-    result.map_err(|e| explain::on_device(&path, &e))
+struct Conversion {
+    target: Target,
+    /// LUKS1 or LUKS2.
+    to: u8,
 }
 
-fn run_repair(args: &Args) -> Result<()> {
-    Versions::from_args(args)?;
-    let path = device::header_path(args, 0)?;
-    let repair = Repair::prepare(device::storage(&path, Access::Write)?, device::locking(args))
-        .map_err(|e| explain::on_device(&path, &e))?;
-    if repair.changes().is_empty() {
-        return output::verbose(args.manner(), "No known problems detected for LUKS header.");
+impl Request for Conversion {
+    fn from_args(args: &Args) -> Result<Self> {
+        let to = match args.device_type() {
+            Some("luks1") => 1,
+            Some("luks2") => 2,
+            _ => {
+                let message = "Invalid LUKS type, only luks1 and luks2 are supported: name one with --type.";
+                return Err(Failure::new(Exit::Parameters, message));
+            }
+        };
+        Ok(Self { target: Target::from_args(args, 0)?, to })
     }
-    for change in repair.changes() {
-        say!("{change}");
+
+    fn run(self) -> Result<()> {
+        let (path, to) = (self.target.header_path(), self.to);
+        let alone = device::exclusive(path)?;
+        let luks = Luks::open_with(Arc::clone(&alone), Access::Write, self.target.locking);
+        let mut luks = luks.map_err(|e| explain::on_device(path, &e))?;
+        if luks.version() == to {
+            return Err(Failure::new(Exit::Parameters, format!("Device is already LUKS{to} type.")));
+        }
+        let warning = format!("This operation will convert {} to LUKS{to} format.\n", path.display());
+        let refusal = "Operation aborted, device was NOT converted.";
+        question::confirm(self.target.manner, &warning, refusal, Exit::Permission)?;
+        let result =
+            if to == 1 { to_luks1(&mut luks, &mut OsRandom) } else { to_luks2(&mut luks, &mut OsRandom) };
+        result.map_err(|e| explain::on_device(path, &e))
     }
-    let warning = "Really try to repair LUKS device header?";
-    question::confirm(args.manner(), warning, "Operation aborted.", Exit::Parameters)?;
-    repair.run().map_err(|e| explain::on_device(&path, &e))
+}
+
+struct RepairRequest {
+    target: Target,
+}
+
+impl Request for RepairRequest {
+    fn from_args(args: &Args) -> Result<Self> {
+        Versions::from_args(args)?;
+        Ok(Self { target: Target::from_args(args, 0)? })
+    }
+
+    fn run(self) -> Result<()> {
+        let (path, manner) = (self.target.header_path(), self.target.manner);
+        let repair = Repair::prepare(device::storage(path, Access::Write)?, self.target.locking)
+            .map_err(|e| explain::on_device(path, &e))?;
+        if repair.changes().is_empty() {
+            return output::verbose(manner, "No known problems detected for LUKS header.");
+        }
+        for change in repair.changes() {
+            say!("{change}");
+        }
+        let warning = "Really try to repair LUKS device header?";
+        question::confirm(manner, warning, "Operation aborted.", Exit::Parameters)?;
+        repair.run().map_err(|e| explain::on_device(path, &e))
+    }
 }

@@ -1,13 +1,13 @@
 //! `read`: a volume's plaintext to a file or standard output, any range of it.
 
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
-use crate::make::output_file;
-use crate::make::output_file::Creation;
+use crate::device;
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{progress, question};
-use crate::volume::{Data, Plaintext, cannot_write};
-use crate::{device, volume};
+use crate::say::progress::{self, Progress};
+use crate::say::question;
+use crate::volume::{self, Data, Opening, Plaintext, cannot_write};
 use keyway_volume::Storage;
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Options, Sink, Source};
@@ -15,6 +15,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// `keyway read`.
 pub(crate) static COMMAND: Command = Command {
@@ -51,7 +52,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "see what kind of file system is inside",
         },
     ],
-    run,
+    run: door::run::<Read>,
 };
 
 static OFFSET: Opt = Opt {
@@ -81,13 +82,39 @@ static OUTPUT: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let output = Output::open(args)?;
-    let plain = volume::open(args, 0, Data::Read, false)?;
-    let offset = args.number(&OFFSET).unwrap_or(0);
-    let len = args.number(&LENGTH).unwrap_or(plain.volume.len().saturating_sub(offset));
-    volume::check_range(&plain.device, &plain.volume, offset, len)?;
-    output.receive(args, &plain, offset, len)
+struct Read {
+    opening: Opening,
+    offset: u64,
+    len: Option<u64>,
+    output: Option<PathBuf>,
+    replacing: Replacing,
+    progress: Progress,
+}
+
+impl Request for Read {
+    fn from_args(args: &Args) -> Result<Self> {
+        let mut replacing = Replacing::from_args(args);
+        if let Some(volume) = args.operand(0) {
+            replacing = replacing.reading(volume);
+        }
+        Ok(Self {
+            opening: Opening::from_args(args, 0)?,
+            offset: args.number(&OFFSET).unwrap_or(0),
+            len: args.number(&LENGTH),
+            output: args.path(&OUTPUT).map(Path::to_owned),
+            replacing,
+            progress: args.progress(),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let output = Output::open(&self)?;
+        let plain = self.opening.open(Data::Read)?;
+        let offset = self.offset;
+        let len = self.len.unwrap_or(plain.volume.len().saturating_sub(offset));
+        volume::check_range(&plain.device, &plain.volume, offset, len)?;
+        output.receive(&self, &plain, len)
+    }
 }
 
 /// Where the plaintext goes.
@@ -101,19 +128,16 @@ enum Output {
 }
 
 impl Output {
-    fn open(args: &Args) -> Result<Self> {
-        let Some(path) = args.path(&OUTPUT).filter(|p| *p != Path::new("-")) else {
+    fn open(read: &Read) -> Result<Self> {
+        let Some(path) = read.output.as_deref().filter(|p| *p != Path::new("-")) else {
             return Self::stdout();
         };
-        let mut replacing = Replacing::from_args(args);
-        if let Some(volume) = args.operand(0) {
-            replacing = replacing.reading(volume);
-        }
+        let replacing = &read.replacing;
         if device::is_given(path) {
-            let device = output_file::overwrite(&replacing, path)?;
+            let device = output_file::overwrite(replacing, path)?;
             let warning =
                 format!("This will overwrite data on {} irrevocably, with plaintext.", path.display());
-            question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)?;
+            question::confirm(read.opening.target.manner, &warning, "Operation aborted.", Exit::Parameters)?;
             return Ok(Self::Device(device));
         }
         replacing.check(path)?;
@@ -122,7 +146,7 @@ impl Output {
             Ok(found) if !found.is_file() || place.is_descriptor() => {
                 place.open().map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
             }
-            _ => Creation::start(&replacing, path).map(Self::New),
+            _ => Creation::start(replacing, path).map(Self::New),
         }
     }
 
@@ -136,13 +160,13 @@ impl Output {
         Ok(Self::Pipe(fs::File::from(fd)))
     }
 
-    fn receive(self, args: &Args, plain: &Plaintext, offset: u64, len: u64) -> Result<()> {
-        let source = Source::Storage(&plain.volume, offset..offset + len);
-        let name = match args.path(&OUTPUT) {
+    fn receive(self, read: &Read, plain: &Plaintext, len: u64) -> Result<()> {
+        let source = Source::Storage(&plain.volume, read.offset..read.offset + len);
+        let name = match &read.output {
             Some(path) => path.display().to_string(),
             None => "standard output".to_owned(),
         };
-        let moved = progress::watch(args.progress(), &plain.device, Some(len), |meter| {
+        let moved = progress::watch(read.progress, &plain.device, Some(len), |meter| {
             let mut pipe;
             let sink = match &self {
                 Self::Pipe(file) => {

@@ -1,16 +1,14 @@
 //! `seal`: a LUKS2 header is signed with the volume key, so that a forged one is noticed.
 
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::device::{self, Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output};
-use crate::unlock::admission;
-use crate::{device, unlock};
-use keyway_crypto::Secret;
+use crate::unlock::KeyOptions;
+use crate::unlock::admission::{self, Demands};
 use keyway_volume::admission::Terms;
 use keyway_volume::seal::{self, Broken, Seal};
-use keyway_volume::{Access, Admitted, Luks, OsRandom, Random};
-use std::path::Path;
+use keyway_volume::{Access, Admitted, Luks, OsRandom};
 
 /// `keyway seal`.
 pub(crate) static COMMAND: Command = Command {
@@ -44,17 +42,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway seal --remove disk.luks", does: "As it was before." },
     ],
-    run,
-};
-
-/// `--seal` of the commands that make volumes.
-pub(crate) static SEAL: Opt = Opt {
-    long: "seal",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "Seal the header (LUKS2).",
-    man: "What keyway seal does to a volume that is there; with the string of --seal-context, where that is given.",
+    run: door::run::<SealRequest>,
 };
 
 static REMOVE: Opt = Opt {
@@ -66,92 +54,68 @@ static REMOVE: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let path = device::header_path(args, 0)?;
-    let luks = device::load(args, 0, Access::Write, Versions::from_args(args)?)?;
-    if args.given(&REMOVE) { remove(args, luks, &path) } else { seal(args, luks, &path) }
+struct SealRequest {
+    target: Target,
+    versions: Versions,
+    key: KeyOptions,
+    demands: Demands,
+    remove: bool,
 }
 
-fn seal(args: &Args, luks: Luks, path: &Path) -> Result<()> {
-    seal::check_sealable(&luks).map_err(|e| explain::on_device(path, &e))?;
-    let device = args.operand(0).map(device::resolve).unwrap_or_default();
-    let storage = device::storage(&device, Access::Probe)?;
-    let data = admission::data_device(args, &device, &*storage);
-    let context = args.text(&shared::SEAL_CONTEXT);
-    // What an old seal says, and with which context, is no reason to refuse a new one.
-    let terms = Terms { ignore_seal: true, ..admission::terms(args)? };
-    let old = compared(&luks, data.len);
-    let had_context = Seal::of(luks.header()).is_ok_and(|seal| seal.is_some_and(|seal| seal.has_context()));
-    let admitted = Admitted::judge(luks, Some(data), &terms).map_err(|e| explain::on_volume(path, &e))?;
-    if let Err(broken) = old {
-        say!("WARNING: Device {}: {broken}. It is sealed as it is now.", path.display());
+impl Request for SealRequest {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            target: Target::from_args(args, 0)?,
+            versions: Versions::from_args(args)?,
+            key: KeyOptions::from_args(args)?,
+            demands: Demands::from_args(args)?,
+            remove: args.given(&REMOVE),
+        })
     }
-    if had_context && context.is_none() {
-        let device = path.display();
-        say!("WARNING: Device {device}: the old seal had a --seal-context, and the new one has none.");
-    }
-    let (key, digest) = unlock::volume_key(args, admitted.luks(), path)?;
-    let (mut luks, _, key) = admission::open(admitted, path, key, digest)?.into_parts();
-    seal::seal(&mut luks, &key, data.len, context, &mut OsRandom)
-        .map_err(|e| explain::on_device(path, &e))?;
-    output::verbose(args.manner(), &format!("{} is sealed.", path.display()))
-}
 
-/// Refuses `--seal` where there will be no room for one, and a context without it.
-pub(crate) fn check_new(args: &Args, version: u8) -> Result<()> {
-    let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
-    match args.given(&SEAL) {
-        true if version == 1 => refuse("--seal: a LUKS1 header has no room for a seal; nothing was written."),
-        false if args.given(&shared::SEAL_CONTEXT) => refuse("--seal-context is of no use without --seal."),
-        _ => Ok(()),
+    fn run(self) -> Result<()> {
+        let luks = self.target.load(Access::Write, self.versions)?;
+        if self.remove { self.remove(luks) } else { self.seal(luks) }
     }
 }
 
-/// Seals a volume that was just made, where that was asked for.
-pub(crate) fn seal_new(
-    args: &Args,
-    luks: &mut Luks,
-    volume_key: &Secret,
-    data_len: u64,
-    rng: &mut dyn Random,
-) -> keyway_volume::Result<()> {
-    match args.given(&SEAL) {
-        true => seal::seal(luks, volume_key, data_len, args.text(&shared::SEAL_CONTEXT), rng),
-        false => Ok(()),
+impl SealRequest {
+    fn seal(&self, luks: Luks) -> Result<()> {
+        let (target, path) = (&self.target, self.target.header_path());
+        seal::check_sealable(&luks).map_err(|e| explain::on_device(path, &e))?;
+        let data = target.data_device(&*device::storage(&target.device, Access::Probe)?);
+        let context = self.demands.terms.seal_context.as_deref();
+        // What an old seal says, and with which context, is no reason to refuse a new one.
+        let terms = Terms { ignore_seal: true, ..self.demands.terms.clone() };
+        let old = compared(&luks, data.len);
+        let seal = Seal::of(luks.header());
+        let had_context = seal.is_ok_and(|seal| seal.is_some_and(|seal| seal.has_context()));
+        let admitted = Admitted::judge(luks, Some(data), &terms).map_err(|e| explain::on_volume(path, &e))?;
+        if let Err(broken) = old {
+            say!("WARNING: Device {}: {broken}. It is sealed as it is now.", path.display());
+        }
+        if had_context && context.is_none() {
+            let device = path.display();
+            say!("WARNING: Device {device}: the old seal had a --seal-context, and the new one has none.");
+        }
+        let (key, digest) = self.key.volume_key(admitted.luks(), path)?;
+        let (mut luks, _, key) = admission::open(admitted, path, key, digest)?.into_parts();
+        seal::seal(&mut luks, &key, data.len, context, &mut OsRandom)
+            .map_err(|e| explain::on_device(path, &e))?;
+        output::verbose(target.manner, &format!("{} is sealed.", path.display()))
+    }
+
+    fn remove(&self, mut luks: Luks) -> Result<()> {
+        let path = self.target.header_path();
+        let removed = seal::remove(&mut luks, &mut OsRandom).map_err(|e| explain::on_device(path, &e))?;
+        match removed {
+            true => output::verbose(self.target.manner, &format!("{} is sealed no more.", path.display())),
+            false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
+        }
     }
 }
 
 /// Whether the old seal, if there is one, says what the header says.
 fn compared(luks: &Luks, data_len: u64) -> std::result::Result<(), Broken> {
     Seal::of(luks.header())?.map_or(Ok(()), |seal| seal.compare(luks.header(), Some(data_len)))
-}
-
-fn remove(args: &Args, mut luks: Luks, path: &Path) -> Result<()> {
-    let removed = seal::remove(&mut luks, &mut OsRandom).map_err(|e| explain::on_device(path, &e))?;
-    match removed {
-        true => output::verbose(args.manner(), &format!("{} is sealed no more.", path.display())),
-        false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::door::typed;
-
-    #[test]
-    fn a04_what_cannot_be_sealed_is_refused_before_it_is_made() {
-        for (options, version, why) in [
-            ("--seal", 1, Some("--seal: a LUKS1 header has no room for a seal; nothing was written.")),
-            ("--seal", 2, None),
-            ("--seal --seal-context x", 2, None),
-            ("--seal-context x", 2, Some("--seal-context is of no use without --seal.")),
-            ("-q", 1, None),
-            ("-q", 2, None),
-        ] {
-            let args = typed(&format!("keyway luksFormat {options} volume"));
-            let refused = check_new(&args, version).err();
-            assert_eq!(refused.as_ref().map(Failure::message), why, "{options} {version}");
-        }
-    }
 }

@@ -1,8 +1,7 @@
 //! `luksUUID` and `isLuks`: is it LUKS, and which volume is it?
 
-use crate::device;
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::device::{self, Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
@@ -24,7 +23,7 @@ pub(crate) static UUID: Command = Command {
         line: "keyway luksUUID --uuid $(cat /proc/sys/kernel/random/uuid) disk.img",
         does: "A fresh UUID, after copying a volume.",
     }],
-    run: run_uuid,
+    run: door::run::<Uuid>,
 };
 
 /// `keyway isLuks`.
@@ -40,40 +39,70 @@ pub(crate) static IS_LUKS: Command = Command {
         line: "keyway isLuks disk.img && echo yes",
         does: "Prints yes for a LUKS volume.",
     }],
-    run: run_is_luks,
+    run: door::run::<IsLuks>,
 };
 
-fn run_uuid(args: &Args) -> Result<()> {
-    let versions = Versions::from_args(args)?;
-    let Some(uuid) = args.text(&shared::UUID) else {
-        let luks = device::load(args, 0, Access::Read, versions)?;
-        if args.given(&shared::JSON) {
-            let object = Object::new().with("version", u32::from(luks.version())).with("uuid", luks.uuid());
-            return output::print(&format!("{}\n", Value::from(object).to_pretty()));
-        }
-        return output::print(&format!("{}\n", printable(luks.uuid())));
-    };
-    let mut luks = device::load(args, 0, Access::Write, versions)?;
-    let warning = "Do you really want to change UUID of device?";
-    question::confirm(args.manner(), warning, "Operation aborted.", Exit::Permission)?;
-    set_uuid(&mut luks, Some(uuid), &mut OsRandom)?;
-    admission::warn_of_seal(&luks, &device::header_path(args, 0)?);
-    Ok(())
+struct Uuid {
+    target: Target,
+    versions: Versions,
+    /// The new one.
+    new: Option<String>,
+    json: bool,
 }
 
-fn run_is_luks(args: &Args) -> Result<()> {
-    if args.operands().len() > 1 {
-        return Err(Failure::new(
-            Exit::Device,
-            "Only one device argument for isLuks operation is supported.",
-        ));
+impl Request for Uuid {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            target: Target::from_args(args, 0)?,
+            versions: Versions::from_args(args)?,
+            new: args.text(&shared::UUID).map(str::to_owned),
+            json: args.given(&shared::JSON),
+        })
     }
-    let path = device::header_path(args, 0)?;
-    // A missing device is worth a word (exit status 4); a device that is no LUKS volume is not.
-    device::storage(&path, Access::Probe)?;
-    match device::load(args, 0, Access::Probe, Versions::from_args(args)?) {
-        Ok(_) => Ok(()),
-        Err(failure) if args.manner().verbose => Err(failure),
-        Err(failure) => Err(Failure::silent(failure.exit())),
+
+    fn run(self) -> Result<()> {
+        let Some(uuid) = &self.new else { return self.show() };
+        let mut luks = self.target.load(Access::Write, self.versions)?;
+        let warning = "Do you really want to change UUID of device?";
+        question::confirm(self.target.manner, warning, "Operation aborted.", Exit::Permission)?;
+        set_uuid(&mut luks, Some(uuid), &mut OsRandom)?;
+        admission::warn_of_seal(&luks, self.target.header_path());
+        Ok(())
+    }
+}
+
+impl Uuid {
+    fn show(&self) -> Result<()> {
+        let luks = self.target.load(Access::Read, self.versions)?;
+        if !self.json {
+            return output::print(&format!("{}\n", printable(luks.uuid())));
+        }
+        let object = Object::new().with("version", u32::from(luks.version())).with("uuid", luks.uuid());
+        output::print(&format!("{}\n", Value::from(object).to_pretty()))
+    }
+}
+
+struct IsLuks {
+    target: Target,
+    versions: Versions,
+}
+
+impl Request for IsLuks {
+    fn from_args(args: &Args) -> Result<Self> {
+        if args.operands().len() > 1 {
+            let message = "Only one device argument for isLuks operation is supported.";
+            return Err(Failure::new(Exit::Device, message));
+        }
+        Ok(Self { target: Target::from_args(args, 0)?, versions: Versions::from_args(args)? })
+    }
+
+    fn run(self) -> Result<()> {
+        // A missing device is worth a word (exit status 4); a device that is no LUKS volume is not.
+        device::storage(self.target.header_path(), Access::Probe)?;
+        match self.target.load(Access::Probe, self.versions) {
+            Ok(_) => Ok(()),
+            Err(failure) if self.target.manner.verbose => Err(failure),
+            Err(failure) => Err(Failure::silent(failure.exit())),
+        }
     }
 }

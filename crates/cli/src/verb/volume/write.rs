@@ -1,11 +1,10 @@
 //! `write`: plaintext from a file or standard input into a volume, at any offset.
 
 use crate::device::input::Input;
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::say::failure::Result;
-use crate::say::progress;
-use crate::volume;
-use crate::volume::{Data, cannot_write};
+use crate::say::progress::{self, Progress};
+use crate::volume::{self, Data, Opening, cannot_write};
 use keyway_volume::Storage;
 use keyway_volume::stream::{self, Options, Sink};
 
@@ -38,7 +37,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "change a few bytes in the middle",
         },
     ],
-    run,
+    run: door::run::<Write>,
 };
 
 static OFFSET: Opt = Opt {
@@ -50,17 +49,31 @@ static OFFSET: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let mut input = Input::open(args.operand(1))?;
-    let plain = volume::open(args, 0, Data::Write, input.is_stdin())?;
-    let offset = args.number(&OFFSET).unwrap_or(0);
-    let len = input.len();
-    volume::check_range(&plain.device, &plain.volume, offset, len.unwrap_or(0))?;
-    let (from, to) = (input.to_string(), plain.device.display());
-    let options = Options { limit: Some(plain.volume.len() - offset), ..Options::default() };
-    progress::watch(args.progress(), &plain.device, len, |meter| {
-        stream::transfer(input.source(), Sink::Storage(&plain.volume, offset), &options, meter)
-    })
-    .map_err(|e| volume::failed(e, &from, &to))?;
-    plain.volume.flush().map_err(|e| cannot_write(&to, None, &e))
+struct Write {
+    opening: Opening,
+    input: Input,
+    offset: u64,
+    progress: Progress,
+}
+
+impl Request for Write {
+    fn from_args(args: &Args) -> Result<Self> {
+        let input = Input::open(args.operand(1))?;
+        let opening = Opening { stdin_holds_data: input.is_stdin(), ..Opening::from_args(args, 0)? };
+        Ok(Self { opening, input, offset: args.number(&OFFSET).unwrap_or(0), progress: args.progress() })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { mut input, offset, .. } = self;
+        let plain = self.opening.open(Data::Write)?;
+        let len = input.len();
+        volume::check_range(&plain.device, &plain.volume, offset, len.unwrap_or(0))?;
+        let (from, to) = (input.to_string(), plain.device.display());
+        let options = Options { limit: Some(plain.volume.len() - offset), ..Options::default() };
+        progress::watch(self.progress, &plain.device, len, |meter| {
+            stream::transfer(input.source(), Sink::Storage(&plain.volume, offset), &options, meter)
+        })
+        .map_err(|e| volume::failed(e, &from, &to))?;
+        plain.volume.flush().map_err(|e| cannot_write(&to, None, &e))
+    }
 }

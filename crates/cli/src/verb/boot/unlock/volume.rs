@@ -5,11 +5,9 @@ use super::key_file::KeyFile;
 use super::{find, script};
 use crate::door::{Args, groups, shared};
 use crate::mapping;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
-use crate::unlock::passphrase;
-use crate::verb::session::open;
-use crate::verb::session::open::crypttab;
+use crate::verb::session::open::{self, crypttab};
 use keyway_boot::crypttab::Entry;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -42,7 +40,7 @@ pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> 
     say!("{name}: the {what} did not open it.");
     match open_as(args, &there) {
         // Nobody could be asked: the reason is the one before.
-        Err(nobody) if passphrase::is_nothing(&nobody) => Err(Failure::silent(failure.exit())),
+        Err(nobody) if nobody.cause() == Cause::NoInput => Err(Failure::silent(failure.exit())),
         asked => asked,
     }
 }

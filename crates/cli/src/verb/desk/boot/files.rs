@@ -2,8 +2,7 @@
 
 use super::options::OUTPUT;
 use crate::device;
-use crate::device::whole_file;
-use crate::device::whole_file::BOOT_IMAGE;
+use crate::device::whole_file::{self, BOOT_IMAGE};
 use crate::door::Args;
 use crate::make::output_file::Creation;
 use crate::make::replacing::Replacing;

@@ -2,8 +2,8 @@
 //!
 //! (crypttab(5) of Debian's cryptsetup and of systemd; the format itself is read by keyway-boot.)
 
-use super::options::{ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
-use crate::door::{Args, Opt, Preset, address, shared};
+use crate::door::shared::{self, ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
+use crate::door::{Args, Opt, Preset, address};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::{device, session};
 use keyway_boot::crypttab::{self, Entry};

@@ -1,13 +1,14 @@
 //! Keyway's own doors: a background process of the user's holds the key and serves the plaintext.
 
 use super::backend::Backend;
-use super::options::{ALLOW_DISCARDS, LINK_VK};
-use crate::door::{Args, shared};
+use super::options::LINK_VK;
+use crate::door::Args;
+use crate::door::shared::{self, ALLOW_DISCARDS};
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::session::{Facts, Name, Opened, Rights};
-use crate::volume::{Data, Format};
-use crate::{device, mapping, session, volume};
+use crate::session::{self, Facts, Name, Opened, Rights};
+use crate::volume::{Data, Format, Opening, Sharing};
+use crate::{device, mapping};
 use keyway_attach::dm::crypt;
 use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
@@ -32,7 +33,7 @@ fn open(args: &Args, backend: Backend, name: &str, directory: &Directory) -> Res
     let cannot_write = !device::is_url(&device) && mapping::is_read_only(&device);
     let read_only = args.given(&shared::READONLY) || cannot_write || device::is_read_only(&device);
     let data = if read_only { Data::Show } else { Data::Write };
-    let unlocked = volume::unlock(args, 0, data, false)?.mark_in_use(args, data)?;
+    let unlocked = Opening::from_args(args, 0)?.unlock(data)?.mark_in_use(Sharing::from_args(args), data)?;
     super::keep_flags(args, &unlocked);
     let discards = passes_discards(args, &unlocked.format);
     let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;

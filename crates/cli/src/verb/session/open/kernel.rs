@@ -1,12 +1,12 @@
 //! The kernel's door: a dm-crypt mapping as cryptsetup makes it, to the byte.
 
 use super::options::LINK_VK;
+use crate::device;
 use crate::door::{Args, shared};
-use crate::mapping::KeyPlace;
+use crate::mapping::{self, GivenFlags, KeyPlace};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{explain, output};
-use crate::volume::{Data, Format, Unlocked};
-use crate::{device, mapping, volume};
+use crate::volume::{Data, Format, Opening, Unlocked};
 use keyway_attach::dm::crypt::{Features, Line, Options};
 use keyway_attach::dm::keyring::{Key, Link};
 use keyway_attach::dm::{self, Mapper, Target};
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, name: &str) -> Result<()> {
     }
     let read_only = args.given(&shared::READONLY) || mapping::is_read_only(&device);
     let data = if read_only { Data::Read } else { Data::Write };
-    let unlocked = volume::unlock(args, 0, data, false)?;
+    let unlocked = Opening::from_args(args, 0)?.unlock(data)?;
     map(args, &mapper, name, &unlocked, read_only)?;
     output::debug(args.manner(), &format!("{} is mapped by the kernel.", mapping::place(name).display()))?;
     super::keep_flags(args, &unlocked);
@@ -48,7 +48,7 @@ fn map(args: &Args, mapper: &Mapper, name: &str, unlocked: &Unlocked, read_only:
     let attached = mapping::Data::attach(&*unlocked.storage, &unlocked.device, read_only, sector_size)?;
     let place = place_key(args, unlocked, &features)?;
     let mut options = Options::default();
-    mapping::apply_given(args, &mut options);
+    GivenFlags::from_args(args).apply(&mut options);
     if let Format::Luks { luks, .. } = &unlocked.format {
         mapping::apply_kept(luks, &mut options);
     }
@@ -87,7 +87,12 @@ fn place_key<'a>(args: &Args, unlocked: &'a Unlocked, features: &Features) -> Re
     if encrypts_nothing {
         return Ok(KeyPlace::Absent);
     }
-    mapping::place_key(args, &unlocked.volume_key, luks2(&unlocked.format), features)
+    mapping::place_key(
+        !args.given(&shared::DISABLE_KEYRING),
+        &unlocked.volume_key,
+        luks2(&unlocked.format),
+        features,
+    )
 }
 
 /// UUID and digest of a LUKS2 volume's key.

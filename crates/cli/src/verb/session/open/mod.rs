@@ -12,20 +12,23 @@ mod test_passphrase;
 pub(crate) use conflicts::check_size;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
-use crate::door::{Alias, Args, Command, Example, Group, Operand, Topic, groups, shared};
+use crate::device::{self, Target};
+use crate::door::shared::{
+    self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
+    SERIALIZE,
+};
+use crate::door::{Alias, Args, Command, Example, Group, Operand, Topic, groups};
+use crate::mapping::{self, GivenFlags};
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::session;
 use crate::verb::about::absent;
 use crate::volume::{Format, Unlocked};
-use crate::{device, mapping, session};
 use backend::Backend;
 use conflicts::Kind;
 use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks};
-use options::{
-    ALLOW_DISCARDS, BACKEND, LINK_VK, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU,
-    PERF_SUBMIT, PERSISTENT, REFRESH, SERIALIZE, TEST_PASSPHRASE,
-};
+use options::{BACKEND, LINK_VK, PERSISTENT, REFRESH, TEST_PASSPHRASE};
 
 /// `keyway open`.
 pub(crate) static COMMAND: Command = Command {
@@ -169,10 +172,12 @@ fn keep_flags(args: &Args, unlocked: &Unlocked) {
 }
 
 fn write_flags(args: &Args, luks: &Luks, volume_key: &Secret) -> Result<()> {
-    let path = device::header_path(args, 0)?;
-    let mut writable = device::load(args, 0, Access::Write, device::Versions::Two)?;
+    let path = Target::from_args(args, 0)?.header_path().to_owned();
+    let mut writable = Target::from_args(args, 0)?.load(Access::Write, device::Versions::Two)?;
     if !writable.is_same(luks) {
         return Err(device::not_luks(&path));
     }
-    mapping::keep(args, &mut writable, Some(volume_key)).map_err(|e| explain::on_device(&path, &e))
+    GivenFlags::from_args(args)
+        .keep(&mut writable, Some(volume_key))
+        .map_err(|e| explain::on_device(&path, &e))
 }

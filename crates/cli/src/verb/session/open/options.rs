@@ -28,21 +28,6 @@ pub(crate) static PERSISTENT: Opt = flag(
     "Keep these flags in the header (LUKS2).",
     "--allow-discards and --perf-* flags are then set whenever the volume is opened. They replace those kept before.",
 );
-pub(crate) static ALLOW_DISCARDS: Opt = flag(
-    "allow-discards",
-    "Pass discards (TRIM) on to the device.",
-    "Whoever sees the device then sees which parts of it are unused.",
-);
-pub(crate) static PERF_SAME_CPU: Opt =
-    flag("perf-same_cpu_crypt", "Encrypt on the CPU that asks (dm-crypt).", "");
-pub(crate) static PERF_SUBMIT: Opt =
-    flag("perf-submit_from_crypt_cpus", "Submit writes where they are encrypted (dm-crypt).", "");
-pub(crate) static PERF_NO_READ: Opt =
-    flag("perf-no_read_workqueue", "Decrypt without a work queue (dm-crypt).", "");
-pub(crate) static PERF_NO_WRITE: Opt =
-    flag("perf-no_write_workqueue", "Encrypt without a work queue (dm-crypt).", "");
-pub(crate) static PERF_HIGH_PRIORITY: Opt =
-    flag("perf-high_priority", "Work queues of high priority (dm-crypt).", "Needs Linux 6.10.");
 pub(crate) static LINK_VK: Opt = Opt {
     long: "link-vk-to-keyring",
     short: None,
@@ -52,8 +37,3 @@ pub(crate) static LINK_VK: Opt = Opt {
     man: "KEYRING is @s, @u, @us, %:NAME or a number, KEY a description, with its type before it: %user:NAME or %logon:NAME. \
           The key stays there when the mapping is closed: remove it with keyctl.",
 };
-pub(crate) static SERIALIZE: Opt = flag(
-    "serialize-memory-hard-pbkdf",
-    "Derive Argon2 keys one program at a time.",
-    "For machines that open many volumes at boot and would run out of memory. cryptsetup waits for the same lock.",
-);

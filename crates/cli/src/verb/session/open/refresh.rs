@@ -1,11 +1,11 @@
 //! `refresh`, or `open --refresh`: an open mapping gets other flags without being closed.
 
-use super::options::{
-    ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT, PERSISTENT,
+use super::options::PERSISTENT;
+use crate::door::shared::{
+    self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
-use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared};
-use crate::mapping;
-use crate::mapping::{Mapping, Open};
+use crate::door::{Args, Command, Example, Group, Operand, Topic, groups};
+use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
 use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session::{Rights, Session};
@@ -66,9 +66,9 @@ fn refresh_session(args: &Args, session: &Session) -> Result<()> {
         return Err(mapping::suspended(&facts.name));
     }
     let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Probe };
-    let header = mapping::session_header(args, facts, access)?;
+    let header = Reopening::from_args(args)?.session_header(facts, access)?;
     let mut options = Options::default();
-    mapping::apply_given(args, &mut options);
+    GivenFlags::from_args(args).apply(&mut options);
     if let Some((luks, _)) = &header {
         mapping::apply_kept(luks, &mut options);
     }
@@ -85,7 +85,7 @@ fn refresh_session(args: &Args, session: &Session) -> Result<()> {
 }
 
 fn keep(args: &Args, luks: &mut Luks, volume_key: Option<&Secret>) {
-    if mapping::keep(args, luks, volume_key).is_err() {
+    if GivenFlags::from_args(args).keep(luks, volume_key).is_err() {
         say!("Device activated but cannot make flags persistent.");
     }
 }
@@ -106,15 +106,17 @@ fn refresh(args: &Args, found: &Mapping) -> Result<()> {
         return replace(args, found, &target, Line { key, ..line_with(args, found, None, &target)? });
     }
     let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Read };
-    let luks = mapping::luks(args, found, &line, access)?.ok_or_else(|| mapping::no_header(found.name()))?;
-    let shown = mapping::header_path(args, found, &line).unwrap_or_default();
-    let opened = mapping::open_again(args, luks, &line, &shown)?;
+    let luks = Reopening::from_args(args)?
+        .luks(found, &line, access)?
+        .ok_or_else(|| mapping::no_header(found.name()))?;
+    let shown = Reopening::from_args(args)?.header_path(found, &line).unwrap_or_default();
+    let opened = Reopening::from_args(args)?.open_again(luks, &line, &shown)?;
     let digest = opened.digest();
     let (mut luks, _, volume_key) = opened.into_parts();
     let features = mapping::features(&found.mapper)?;
     let luks2 = (luks.version() == 2).then(|| (luks.uuid().to_owned(), digest));
     let luks2 = luks2.as_ref().map(|(uuid, digest)| (uuid.as_str(), *digest));
-    let place = mapping::place_key(args, &volume_key, luks2, &features)?;
+    let place = mapping::place_key(!args.given(&shared::DISABLE_KEYRING), &volume_key, luks2, &features)?;
     let key = if matches!(line.key, Key::Absent) { Key::Absent } else { place.key() };
     replace(args, found, &target, Line { key, ..line_with(args, found, Some(&luks), &target)? })?;
     if args.given(&PERSISTENT) {
@@ -133,7 +135,7 @@ fn line_with(args: &Args, found: &Mapping, luks: Option<&Luks>, target: &Target)
         others: line.options.others.clone(),
         ..Options::default()
     };
-    mapping::apply_given(args, &mut options);
+    GivenFlags::from_args(args).apply(&mut options);
     if let Some(luks) = luks {
         mapping::apply_kept(luks, &mut options);
     }

@@ -4,14 +4,13 @@ mod luks1;
 mod luks2;
 mod summary;
 
-use crate::device::Versions;
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, Topic, groups, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
-use crate::unlock::admission;
-use crate::unlock::passphrase::PassphraseSource;
-use crate::{device, unlock};
+use crate::unlock::admission::Demands;
+use crate::unlock::{self, KeyOptions};
 use keyway_crypto::Secret;
 use keyway_volume::storage::Place;
 use keyway_volume::{Access, Header, KeyslotState, Luks, UnlockOptions};
@@ -59,7 +58,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "The volume key into a new file that only its owner may read.",
         },
     ],
-    run,
+    run: door::run::<Dump>,
 };
 
 static DUMP_JSON: Opt = Opt {
@@ -87,112 +86,150 @@ static DUMP_MASTER_KEY: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let key_wanted = args.given(&DUMP_VOLUME_KEY) || args.given(&DUMP_MASTER_KEY);
-    if args.given(&shared::UNBOUND) && !args.given(&shared::KEY_SLOT) {
-        return Err(Failure::new(Exit::Parameters, "Keyslot specification is required."));
+struct Dump {
+    target: Target,
+    versions: Versions,
+    demands: Demands,
+    key: KeyOptions,
+    what: What,
+}
+
+/// What is shown.
+enum What {
+    /// The header in words.
+    Text,
+    /// The metadata as it stands in a LUKS2 header.
+    Metadata,
+    /// The header in one form for both formats.
+    Summary,
+    /// The volume key.
+    VolumeKey,
+    /// The key in an unbound keyslot.
+    UnboundKey(u32),
+}
+
+impl Request for Dump {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            what: What::from_args(args)?,
+            target: Target::from_args(args, 0)?,
+            versions: Versions::from_args(args)?,
+            demands: Demands::from_args(args)?,
+            key: KeyOptions::from_args(args)?,
+        })
     }
-    let path = device::header_path(args, 0)?;
-    let luks = device::load(args, 0, Access::Read, Versions::from_args(args)?)?;
-    if key_wanted {
-        return dump_volume_key(args, &luks, &path);
-    }
-    if args.given(&shared::UNBOUND) {
-        return dump_unbound_key(args, &luks, &path);
-    }
-    if admission::is_demanded(args) {
-        admission::check_header(args, &luks, &path)?;
-    }
-    let text = if args.given(&shared::JSON) {
-        summary::summary(&luks)
-    } else if args.given(&DUMP_JSON) {
-        match luks.header() {
-            Header::Luks1(_) => {
+
+    fn run(self) -> Result<()> {
+        let (path, luks) = (self.target.header_path(), self.target.load(Access::Read, self.versions)?);
+        let is_key = matches!(self.what, What::VolumeKey | What::UnboundKey(_));
+        if self.demands.is_demanded() && !is_key {
+            self.demands.check_header(&luks, path)?;
+        }
+        let text = match (&self.what, luks.header()) {
+            (What::VolumeKey, _) => return self.dump_volume_key(&luks),
+            (What::UnboundKey(keyslot), _) => return self.dump_unbound_key(&luks, *keyslot),
+            (What::Summary, _) => summary::summary(&luks),
+            (What::Metadata, Header::Luks1(_)) => {
                 let message =
                     "Dump operation is not supported for this device type: LUKS1 has no JSON; use --json.";
                 return Err(Failure::new(Exit::Parameters, message));
             }
-            Header::Luks2 { metadata, .. } => metadata.to_pretty_json(),
-        }
-    } else {
-        match luks.header() {
-            Header::Luks1(header) => luks1::dump(header, &path),
-            Header::Luks2 { binary, metadata } => luks2::dump(binary, metadata),
-        }
-    };
-    output::print(&text)
-}
-
-fn dump_volume_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
-    let warning = "The header dump with volume key is sensitive information\n\
-                   that allows access to encrypted partition without a passphrase.\n\
-                   This dump should be stored encrypted in a safe place.";
-    question::confirm(args.manner(), warning, "", Exit::Permission)?;
-    // --key-slot is for --unbound: cryptsetup does not look at it here.
-    let key = ask_for_key(args, luks, path, &unlock::options(args))?;
-    let (cipher, payload_sectors) = cipher_and_payload(luks);
-    let cipher = printable(&cipher);
-    let (name, mode) = cipher.split_once('-').unwrap_or((&cipher, ""));
-    let mut text = format!(
-        "LUKS header information for {}\nCipher name:   \t{name}\nCipher mode:   \t{mode}\n\
-         Payload offset:\t{payload_sectors}\nUUID:          \t{}\nMK bits:       \t{}\n",
-        path.display(),
-        printable(luks.uuid()),
-        key.len() * 8
-    );
-    finish_key_dump(args, &mut text, "MK dump:\t", &key)
-}
-
-fn dump_unbound_key(args: &Args, luks: &Luks, path: &Path) -> Result<()> {
-    let keyslot = args.number32(&shared::KEY_SLOT).unwrap_or_default();
-    if luks.keyslot_state(keyslot) != KeyslotState::Unbound {
-        let message = format!("Keyslot {keyslot} does not contain unbound key.");
-        return Err(Failure::new(Exit::Parameters, message));
+            (What::Metadata, Header::Luks2 { metadata, .. }) => metadata.to_pretty_json(),
+            (What::Text, Header::Luks1(header)) => luks1::dump(header, path),
+            (What::Text, Header::Luks2 { binary, metadata }) => luks2::dump(binary, metadata),
+        };
+        output::print(&text)
     }
-    let warning = "The header dump with unbound key is sensitive information.\n\
-                   This dump should be stored encrypted in a safe place.";
-    question::confirm(args.manner(), warning, "", Exit::Permission)?;
-    let options = UnlockOptions { keyslot: Some(keyslot), unbound_too: true, ..unlock::options(args) };
-    let key = ask_for_key(args, luks, path, &options)?;
-    let mut text = format!(
-        "LUKS header information for {}\nUUID:    \t{}\nKeyslot: \t{keyslot}\nKey bits:\t{}\n",
-        path.display(),
-        printable(luks.uuid()),
-        key.len() * 8
-    );
-    finish_key_dump(args, &mut text, "Unbound Key:\t", &key)
 }
 
-/// One try, as in cryptsetup.
-fn ask_for_key(args: &Args, luks: &Luks, path: &Path, options: &UnlockOptions) -> Result<Secret> {
-    luks.check_requirements()?;
-    admission::check_header(args, luks, path)?;
-    let passphrase = PassphraseSource::existing(args, unlock::prompt_for(path))?.read()?;
-    let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
-    admission::check_key(args, luks, path, None, &unlocked.volume_key, unlocked.digest)?;
-    unlock::note_unlocked(args, unlocked.keyslot)?;
-    Ok(unlocked.volume_key)
-}
-
-/// The key to its file or behind the text, which is wiped afterwards.
-fn finish_key_dump(args: &Args, text: &mut String, label: &str, key: &Secret) -> Result<()> {
-    if let Some(file) = unlock::volume_key_file(args) {
-        write_key(file, key)?;
-        let _ = writeln!(text, "Key stored to file {}.", file.display());
-        return output::print(text);
-    }
-    // Room for everything at once: growing would leave copies of the key behind.
-    let mut whole = Zeroizing::new(String::with_capacity(text.len() + label.len() + 4 * key.len() + 16));
-    whole.push_str(text);
-    whole.push_str(label);
-    for (i, byte) in key.expose().iter().enumerate() {
-        if i > 0 && i % 16 == 0 {
-            whole.push_str("\n\t\t");
+impl What {
+    fn from_args(args: &Args) -> Result<Self> {
+        let keyslot = args.number32(&shared::KEY_SLOT);
+        let wants_key = args.given(&DUMP_VOLUME_KEY) || args.given(&DUMP_MASTER_KEY);
+        match (args.given(&shared::UNBOUND), keyslot) {
+            (true, None) => Err(Failure::new(Exit::Parameters, "Keyslot specification is required.")),
+            _ if wants_key => Ok(Self::VolumeKey),
+            (true, Some(keyslot)) => Ok(Self::UnboundKey(keyslot)),
+            (false, _) if args.given(&shared::JSON) => Ok(Self::Summary),
+            (false, _) if args.given(&DUMP_JSON) => Ok(Self::Metadata),
+            (false, _) => Ok(Self::Text),
         }
-        let _ = write!(whole, "{byte:02x} ");
     }
-    whole.push('\n');
-    output::print(&whole)
+}
+
+impl Dump {
+    fn dump_volume_key(&self, luks: &Luks) -> Result<()> {
+        let warning = "The header dump with volume key is sensitive information\n\
+                       that allows access to encrypted partition without a passphrase.\n\
+                       This dump should be stored encrypted in a safe place.";
+        question::confirm(self.target.manner, warning, "", Exit::Permission)?;
+        // --key-slot is for --unbound: cryptsetup does not look at it here.
+        let key = self.ask_for_key(luks, &self.key.limits())?;
+        let (cipher, payload_sectors) = cipher_and_payload(luks);
+        let cipher = printable(&cipher);
+        let (name, mode) = cipher.split_once('-').unwrap_or((&cipher, ""));
+        let text = format!(
+            "LUKS header information for {}\nCipher name:   \t{name}\nCipher mode:   \t{mode}\n\
+             Payload offset:\t{payload_sectors}\nUUID:          \t{}\nMK bits:       \t{}\n",
+            self.target.header_path().display(),
+            printable(luks.uuid()),
+            key.len() * 8
+        );
+        self.finish_key_dump(text, "MK dump:\t", &key)
+    }
+
+    fn dump_unbound_key(&self, luks: &Luks, keyslot: u32) -> Result<()> {
+        if luks.keyslot_state(keyslot) != KeyslotState::Unbound {
+            let message = format!("Keyslot {keyslot} does not contain unbound key.");
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let warning = "The header dump with unbound key is sensitive information.\n\
+                       This dump should be stored encrypted in a safe place.";
+        question::confirm(self.target.manner, warning, "", Exit::Permission)?;
+        let options = UnlockOptions { keyslot: Some(keyslot), unbound_too: true, ..self.key.limits() };
+        let key = self.ask_for_key(luks, &options)?;
+        let text = format!(
+            "LUKS header information for {}\nUUID:    \t{}\nKeyslot: \t{keyslot}\nKey bits:\t{}\n",
+            self.target.header_path().display(),
+            printable(luks.uuid()),
+            key.len() * 8
+        );
+        self.finish_key_dump(text, "Unbound Key:\t", &key)
+    }
+
+    /// One try, as in cryptsetup.
+    fn ask_for_key(&self, luks: &Luks, options: &UnlockOptions) -> Result<Secret> {
+        let path = self.target.header_path();
+        luks.check_requirements()?;
+        self.demands.check_header(luks, path)?;
+        let passphrase = self.key.passphrase.existing(unlock::prompt_for(path)).read()?;
+        let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
+        self.demands.check_key(luks, path, None, &unlocked.volume_key, unlocked.digest)?;
+        unlock::note_unlocked(self.target.manner, unlocked.keyslot)?;
+        Ok(unlocked.volume_key)
+    }
+
+    /// The key to its file or behind the text, which is wiped afterwards.
+    fn finish_key_dump(&self, mut text: String, label: &str, key: &Secret) -> Result<()> {
+        if let Some(file) = &self.key.volume_key_file {
+            write_key(file, key)?;
+            let _ = writeln!(text, "Key stored to file {}.", file.display());
+            return output::print(&text);
+        }
+        // Room for everything at once: growing would leave copies of the key behind.
+        let room = text.len() + label.len() + 4 * key.len() + 16;
+        let mut whole = Zeroizing::new(String::with_capacity(room));
+        whole.push_str(&text);
+        whole.push_str(label);
+        for (i, byte) in key.expose().iter().enumerate() {
+            if i > 0 && i % 16 == 0 {
+                whole.push_str("\n\t\t");
+            }
+            let _ = write!(whole, "{byte:02x} ");
+        }
+        whole.push('\n');
+        output::print(&whole)
+    }
 }
 
 /// A new file that only its owner may read.

@@ -1,12 +1,10 @@
 //! `inspect --require`: every demand of every policy, met or not.
 
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::{Paint, printable};
-use crate::unlock::admission;
 use keyway_format::json::{Object, Value};
-use keyway_volume::admission::findings;
+use keyway_volume::admission::{Required, findings};
 use keyway_volume::policy::{Finding, Subject, Verdict};
 use keyway_volume::{DataDevice, Luks};
 use std::fmt::Write;
@@ -20,10 +18,9 @@ pub(super) struct Audit {
 
 impl Audit {
     /// `None` where nothing is demanded.
-    pub(super) fn of(args: &Args, luks: &Luks, data: DataDevice, key: Subject<'_>) -> Result<Option<Self>> {
-        let policies = admission::terms(args)?.policies;
+    pub(super) fn of(policies: &[Required], luks: &Luks, data: DataDevice, key: Subject<'_>) -> Option<Self> {
         if policies.is_empty() {
-            return Ok(None);
+            return None;
         }
         // What is never opened without a named option meets no policy either.
         let built_in = findings(luks, Some(data)).into_iter().map(|finding| {
@@ -39,7 +36,7 @@ impl Audit {
             let found = required.policy.audit(key).into_iter();
             rows.extend(found.map(|finding| (required.name.clone(), finding)));
         }
-        Ok(Some(Self { rows }))
+        Some(Self { rows })
     }
 
     fn count(&self, verdict: Verdict) -> usize {

@@ -6,19 +6,17 @@ mod json;
 mod text;
 mod warnings;
 
-use crate::device::Versions;
-use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::device::{self, Target, Versions};
+use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::say::paint::Paint;
-use crate::unlock::admission;
-use crate::{device, unlock};
+use crate::unlock::KeyOptions;
+use crate::unlock::admission::Demands;
 use audit::Audit;
 use facts::{Facts, SealState};
-use keyway_crypto::Secret;
+use keyway_volume::Access;
 use keyway_volume::policy::Subject;
-use keyway_volume::{Access, Luks};
-use std::path::Path;
 
 /// `keyway inspect`.
 pub(crate) static COMMAND: Command = Command {
@@ -57,7 +55,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "is it as we want it? exit code 6 if not",
         },
     ],
-    run,
+    run: door::run::<Inspection>,
 };
 
 static VERIFY: Opt = Opt {
@@ -69,34 +67,47 @@ static VERIFY: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let luks = device::load(args, 0, Access::Probe, Versions::from_args(args)?)?;
-    let device = args.operand(0).map(device::resolve).unwrap_or_default();
-    let data = device::storage(&device, Access::Probe)?;
-    let key = key(args, &luks, &device)?;
-    let subject = Subject { header: luks.header(), data_len: Some(data.len()), volume_key: key.as_ref() };
-    let on = admission::data_device(args, &device, &*data);
-    let audit = Audit::of(args, &luks, on, subject)?;
-    if !args.given(&shared::JSON)
-        && let Some(audit) = &audit
-    {
-        audit.print()?;
-        return audit.conclude(&device);
-    }
-    let mut facts = Facts::gather(&device, &luks, &*data, on)?;
-    facts.seal = SealState::of(subject, args.text(&shared::SEAL_CONTEXT));
-    if !args.given(&shared::JSON) {
-        return output::print(&text::show(&facts, Paint::for_stdout()));
-    }
-    output::print(&format!("{}\n", json::show(&facts, audit.as_ref().map(Audit::json))))?;
-    audit.map_or(Ok(()), |audit| audit.conclude(&device))
+struct Inspection {
+    target: Target,
+    versions: Versions,
+    demands: Demands,
+    /// How the key is had, where it was asked for or given.
+    key: Option<KeyOptions>,
+    json: bool,
 }
 
-/// The volume key, where it was asked for or given.
-fn key(args: &Args, luks: &Luks, device: &Path) -> Result<Option<Secret>> {
-    let giving = [&VERIFY, &shared::KEY_FILE, &shared::VOLUME_KEY_FILE];
-    if !giving.into_iter().any(|option| args.given(option)) {
-        return Ok(None);
+impl Request for Inspection {
+    fn from_args(args: &Args) -> Result<Self> {
+        let giving = [&VERIFY, &shared::KEY_FILE, &shared::VOLUME_KEY_FILE];
+        let wants_key = giving.into_iter().any(|option| args.given(option));
+        Ok(Self {
+            target: Target::from_args(args, 0)?,
+            versions: Versions::from_args(args)?,
+            demands: Demands::from_args(args)?,
+            key: if wants_key { Some(KeyOptions::from_args(args)?) } else { None },
+            json: args.given(&shared::JSON),
+        })
     }
-    unlock::volume_key(args, luks, device).map(|(key, _)| Some(key))
+
+    fn run(self) -> Result<()> {
+        let (device, terms) = (&self.target.device, &self.demands.terms);
+        let luks = self.target.load(Access::Probe, self.versions)?;
+        let data = device::storage(device, Access::Probe)?;
+        let key = self.key.as_ref().map(|key| key.volume_key(&luks, device)).transpose()?;
+        let key = key.as_ref().map(|(key, _)| key);
+        let subject = Subject { header: luks.header(), data_len: Some(data.len()), volume_key: key };
+        let on = self.target.data_device(&*data);
+        let audit = Audit::of(&terms.policies, &luks, on, subject);
+        if let (false, Some(audit)) = (self.json, &audit) {
+            audit.print()?;
+            return audit.conclude(device);
+        }
+        let mut facts = Facts::gather(device, &luks, &*data, on)?;
+        facts.seal = SealState::of(subject, terms.seal_context.as_deref());
+        if !self.json {
+            return output::print(&text::show(&facts, Paint::for_stdout()));
+        }
+        output::print(&format!("{}\n", json::show(&facts, audit.as_ref().map(Audit::json))))?;
+        audit.map_or(Ok(()), |audit| audit.conclude(device))
+    }
 }

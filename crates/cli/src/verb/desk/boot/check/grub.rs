@@ -2,11 +2,11 @@
 
 use super::installed::Installed;
 use super::{AS_KEY_FILE, KEYBOARD, show};
+use crate::device;
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
-use crate::unlock::passphrase::PassphraseSource;
-use crate::{device, unlock};
+use crate::unlock::KeyOptions;
 use keyway_boot::loader::grub::{Disk, Finding, Judgement, Loader, Verdict, typing};
 use keyway_boot::unlock_time::{Place, Rates, Work, Yardstick};
 use keyway_crypto::{Hash, Secret};
@@ -113,7 +113,7 @@ fn given(args: &Args, loader: &Loader) -> Result<(Vec<Finding>, Option<Option<u3
             false => Ok((Vec::new(), None)),
         };
     }
-    let passphrase = PassphraseSource::existing(args, "Enter passphrase: ")?.read()?;
+    let passphrase = KeyOptions::from_args(args)?.passphrase.existing("Enter passphrase: ").read()?;
     let typed = match args.given(&AS_KEY_FILE) {
         true => typing::key_file(args.number(&shared::KEYFILE_SIZE), loader),
         false => typing::typed(passphrase.expose(), layout, loader),
@@ -126,7 +126,8 @@ fn keyslot(args: &Args, passphrase: &Secret) -> Result<Option<u32>> {
         args.path(&shared::HEADER).or_else(|| args.operand(1)).map(device::resolve).unwrap_or_default();
     let luks = Luks::open_with(device::storage(&path, Access::Probe)?, Access::Probe, device::locking(args))
         .map_err(|error| crate::say::explain::on_device(&path, &error))?;
-    let options = UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..unlock::options(args) };
+    let options =
+        UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..KeyOptions::from_args(args)?.limits() };
     // Requirements that nobody knows are no hindrance to GRUB, but to this.
     match keyway_volume::unlock(&luks, passphrase, &options) {
         Ok(unlocked) => Ok(Some(unlocked.keyslot)),

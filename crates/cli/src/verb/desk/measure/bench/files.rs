@@ -2,8 +2,7 @@
 
 use super::options;
 use super::outputs::Outputs;
-use crate::device::whole_file;
-use crate::device::whole_file::RESULTS;
+use crate::device::whole_file::{self, RESULTS};
 use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;

@@ -6,8 +6,7 @@ use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::Paint;
 use crate::say::{output, question};
-use crate::unlock;
-use crate::unlock::passphrase::PassphraseSource;
+use crate::unlock::KeyOptions;
 use keyway_boot::advice::Advice;
 use keyway_format::luks2::Priority;
 use keyway_volume::backup::backup;
@@ -38,9 +37,11 @@ pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<(
         passport.device
     );
     question::confirm(args.manner(), &warning, "Nothing was changed.", Exit::Parameters)?;
-    let passphrase =
-        PassphraseSource::existing(args, format!("Enter passphrase of keyslot {slot}: "))?.read()?;
-    let unlock_options = UnlockOptions { keyslot: Some(slot), ..unlock::options(args) };
+    let passphrase = KeyOptions::from_args(args)?
+        .passphrase
+        .existing(format!("Enter passphrase of keyslot {slot}: "))
+        .read()?;
+    let unlock_options = UnlockOptions { keyslot: Some(slot), ..KeyOptions::from_args(args)?.limits() };
     let unlocked = keyway_volume::unlock(luks, &passphrase, &unlock_options)?;
     backup(luks, file)?;
     output::print(&format!("\n  The header as it was is in {name}.\n"))?;
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<(
     for number in skip {
         set_priority(luks, *number as u32, Priority::Ignore, &mut OsRandom)?;
     }
-    let again = UnlockOptions { keyslot: Some(slot), ..unlock::options(args) };
+    let again = UnlockOptions { keyslot: Some(slot), ..KeyOptions::from_args(args)?.limits() };
     keyway_volume::unlock(luks, &passphrase, &again)?;
     output::print(&format!("  Keyslot {slot} has {iterations} iterations of pbkdf2 {hash} now, and opens.\n"))
 }

@@ -1,11 +1,11 @@
 //! What there is to say about each keyslot.
 
 use super::options::Request;
+use crate::device::{self, Target};
 use crate::door::{Args, shared};
 use crate::say::failure::Result;
-use crate::unlock::passphrase;
+use crate::unlock::KeyOptions;
 use crate::verb::desk::boot::judge;
-use crate::{device, unlock};
 use keyway_boot::advice::{Advice, Candidate, advise};
 use keyway_boot::attack::{self, Cost};
 use keyway_boot::loader::grub::{Judgement, Loader, Verdict};
@@ -61,7 +61,7 @@ pub(super) struct Advised {
 
 impl Passport {
     pub(super) fn gather(args: &Args, luks: &Luks, request: &Request) -> Result<Self> {
-        let path = device::header_path(args, 0)?;
+        let path = Target::from_args(args, 0)?.header_path().to_owned();
         let data = args.operand(0).map(device::resolve).unwrap_or_else(|| path.clone());
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
         let mut slots = keyslots(luks, &mut times);
@@ -279,8 +279,8 @@ fn checked(args: &Args, luks: &Luks) -> Result<Option<(u64, f64)>> {
     if !args.given(&shared::KEY_FILE) {
         return Ok(None);
     }
-    let passphrase = passphrase::PassphraseSource::existing(args, "Enter passphrase: ")?.read()?;
-    let mut options = unlock::options(args);
+    let passphrase = KeyOptions::from_args(args)?.passphrase.existing("Enter passphrase: ").read()?;
+    let mut options = KeyOptions::from_args(args)?.limits();
     options.keyslot = args.number32(&shared::KEY_SLOT);
     let found = keyway_volume::unlock(luks, &passphrase, &options)?;
     // Once more, that keyslot alone: the first time others ran beside it.

@@ -13,8 +13,7 @@ mod target;
 mod text;
 mod words;
 
-use crate::device;
-use crate::device::Versions;
+use crate::device::{Target, Versions};
 use crate::door::{Args, Command, Example, Group, Operand, shared};
 use crate::say::failure::Result;
 use crate::say::output;
@@ -54,7 +53,7 @@ pub(crate) static COMMAND: Command = Command {
 fn run(args: &Args) -> Result<()> {
     let access = if args.given(&options::APPLY) { Access::Write } else { Access::Probe };
     let request = options::Request::from_args(args)?;
-    let mut luks = device::load(args, 0, access, Versions::from_args(args)?)?;
+    let mut luks = Target::from_args(args, 0)?.load(access, Versions::from_args(args)?)?;
     let passport = Passport::gather(args, &luks, &request)?;
     if args.given(&options::APPLY) {
         return apply::run(args, &mut luks, &passport);

@@ -1,8 +1,7 @@
 //! The machine that unlocks, and how fast it derives keys.
 
 use super::options::{RATE_FILE, TARGET, wrong};
-use crate::device::whole_file;
-use crate::device::whole_file::RESULTS;
+use crate::device::whole_file::{self, RESULTS};
 use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_boot::loader::grub::Version;

@@ -1,8 +1,7 @@
 //! A place that a kernel takes its modules from: what of the needed things it holds.
 
 use super::subject::Subject;
-use crate::device::whole_file;
-use crate::device::whole_file::BOOT_IMAGE;
+use crate::device::whole_file::{self, BOOT_IMAGE};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_measure::kernel::modules::{Found, Inventory};
 use keyway_measure::kernel::{Need, System, Version, accelerators, needs};

@@ -1,8 +1,7 @@
 //! What to look at: a specification, or the ciphers in a volume's header.
 
 use super::{ALL, INITRAMFS, KERNEL_VERSION, NO_MEASURE, PROC_CRYPTO, ROOT};
-use crate::device;
-use crate::device::Versions;
+use crate::device::{self, Target, Versions};
 use crate::door::{Args, nearest, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::CipherSpec;
@@ -40,8 +39,8 @@ impl Subject {
     }
 
     fn of_volume(args: &Args) -> Result<Self> {
-        let path = device::header_path(args, 0)?;
-        let luks = device::load(args, 0, Access::Probe, Versions::from_args(args)?)?;
+        let path = Target::from_args(args, 0)?.header_path().to_owned();
+        let luks = Target::from_args(args, 0)?.load(Access::Probe, Versions::from_args(args)?)?;
         let mut found =
             Self { volume: Some(path.display().to_string()), specs: Vec::new(), also: Vec::new() };
         let (ciphers, with_tags) = ciphers(luks.header());

@@ -1,0 +1,101 @@
+//! The volume that a command is about: its data device, where its header is, how that is locked.
+
+use crate::device;
+use crate::door::{Args, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
+use crate::say::{explain, output};
+use keyway_volume::{Access, DataDevice, Header, Locking, Luks, Storage};
+use std::path::{Path, PathBuf};
+
+/// Which LUKS versions a command accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// Either.
+    Any,
+    /// LUKS1 only.
+    One,
+    /// LUKS2 only.
+    Two,
+}
+
+impl Versions {
+    /// What `--type` (or the command's old name) asks for.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        match args.device_type().map(str::to_ascii_lowercase).as_deref() {
+            None | Some("luks") => Ok(Self::Any),
+            Some("luks1") => Ok(Self::One),
+            Some("luks2") => Ok(Self::Two),
+            Some(other) => Err(Failure::new(
+                Exit::Parameters,
+                format!("--type {other}: {} handles luks, luks1 and luks2.", args.command().name),
+            )),
+        }
+    }
+
+    fn admits(self, version: u8) -> bool {
+        match self {
+            Self::Any => true,
+            Self::One => version == 1,
+            Self::Two => version == 2,
+        }
+    }
+}
+
+/// A volume, and how its header is had.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    /// The data device; empty where only a header was named.
+    pub(crate) device: PathBuf,
+    /// Where the header is, if not on the data device (`--header`).
+    pub(crate) header: Option<PathBuf>,
+    /// Whether the header is locked.
+    pub(crate) locking: Locking,
+    /// How much is said of it.
+    pub(crate) manner: Manner,
+}
+
+impl Target {
+    /// The operand at `operand`, with `--header` and `--disable-locks`.
+    pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
+        let device = args.operand(operand).map(device::resolve);
+        let header = args.path(&shared::HEADER).map(device::resolve);
+        if device.is_none() && header.is_none() {
+            return Err(Failure::new(Exit::Parameters, "A device or file is missing."));
+        }
+        let (locking, manner) = (locking(args), args.manner());
+        Ok(Self { device: device.unwrap_or_default(), header, locking, manner })
+    }
+
+    /// Where the header is.
+    pub(crate) fn header_path(&self) -> &Path {
+        self.header.as_deref().unwrap_or(&self.device)
+    }
+
+    /// Loads the header.
+    pub(crate) fn load(&self, access: Access, versions: Versions) -> Result<Luks> {
+        let path = self.header_path();
+        let luks = Luks::open_with(device::storage(path, access)?, access, self.locking)
+            .map_err(|e| explain::on_device(path, &e))?;
+        if !versions.admits(luks.version()) {
+            return Err(device::not_luks(path));
+        }
+        let (manner, version) = (self.manner, luks.version());
+        output::debug(manner, &format!("LUKS{version} header on {}, {access:?} access.", path.display()))?;
+        if let (true, Header::Luks2 { metadata, .. }) = (manner.debug_json, luks.header()) {
+            output::debug(manner, &metadata.to_pretty_json().replace('\n', "\n# "))?;
+        }
+        Ok(luks)
+    }
+
+    /// The data device as the header is judged by it.
+    pub(crate) fn data_device(&self, storage: &dyn Storage) -> DataDevice {
+        let holds_header = self.header.as_ref().is_none_or(|header| device::is_same(header, &self.device));
+        DataDevice { len: storage.len(), holds_header }
+    }
+}
+
+/// Whether to lock the header, after `--disable-locks`.
+pub(crate) fn locking(args: &Args) -> Locking {
+    if args.given(&shared::DISABLE_LOCKS) { Locking::Disabled } else { Locking::default() }
+}

@@ -1,0 +1,83 @@
+//! `--seal`: a new volume that is sealed as soon as it is there.
+
+use crate::door::{Args, Kind, Opt, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_crypto::Secret;
+use keyway_volume::{Luks, Random, seal};
+
+/// `--seal` of the commands that make volumes.
+pub(crate) static SEAL: Opt = Opt {
+    long: "seal",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Seal the header (LUKS2).",
+    man: "What keyway seal does to a volume that is there; with the string of --seal-context, where that is given.",
+};
+
+/// Whether a new volume is sealed, and the string that its seal is bound to.
+#[derive(Debug, Clone)]
+pub(crate) struct NewSeal {
+    wanted: bool,
+    context: Option<String>,
+}
+
+impl NewSeal {
+    /// Refuses a seal where there will be no room for one, and a context without it.
+    pub(crate) fn from_args(args: &Args, version: u8) -> Result<Self> {
+        let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
+        match args.given(&SEAL) {
+            true if version == 1 => {
+                refuse("--seal: a LUKS1 header has no room for a seal; nothing was written.")
+            }
+            false if args.given(&shared::SEAL_CONTEXT) => {
+                refuse("--seal-context is of no use without --seal.")
+            }
+            wanted => Ok(Self { wanted, context: args.text(&shared::SEAL_CONTEXT).map(str::to_owned) }),
+        }
+    }
+
+    /// No seal.
+    pub(crate) const NONE: Self = Self { wanted: false, context: None };
+
+    /// Whether there is to be one.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// Seals a volume that was just made, where that was asked for.
+    pub(crate) fn seal(
+        &self,
+        luks: &mut Luks,
+        volume_key: &Secret,
+        data_len: u64,
+        rng: &mut dyn Random,
+    ) -> keyway_volume::Result<()> {
+        match self.wanted {
+            true => seal::seal(luks, volume_key, data_len, self.context.as_deref(), rng),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::typed;
+
+    #[test]
+    fn a04_what_cannot_be_sealed_is_refused_before_it_is_made() {
+        for (options, version, why) in [
+            ("--seal", 1, Some("--seal: a LUKS1 header has no room for a seal; nothing was written.")),
+            ("--seal", 2, None),
+            ("--seal --seal-context x", 2, None),
+            ("--seal-context x", 2, Some("--seal-context is of no use without --seal.")),
+            ("-q", 1, None),
+            ("-q", 2, None),
+        ] {
+            let args = typed(&format!("keyway luksFormat {options} volume"));
+            let refused = NewSeal::from_args(&args, version).err();
+            assert_eq!(refused.as_ref().map(Failure::message), why, "{options} {version}");
+        }
+    }
+}
