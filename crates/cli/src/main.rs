@@ -22,6 +22,7 @@ mod volume;
 
 use crate::device::Target;
 use crate::door::{Args, shared};
+use crate::verb::COMMANDS;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -47,11 +48,11 @@ fn command_line() -> &'static [OsString] {
         true => ["keyway", "unlock", "--init"].map(Into::into).into(),
         false => std::env::args_os().collect(),
     };
-    door::address::take_secrets(&argv)
+    door::address::take_secrets(&COMMANDS, &argv)
 }
 
 fn run(command_line: &[OsString]) -> ExitCode {
-    match door::parse(command_line.iter().cloned()) {
+    match door::parse(&COMMANDS, command_line.iter().cloned()) {
         Ok(door::Invocation::Run(args)) => run_command(&args),
         Ok(door::Invocation::Print(text)) => match say::output::print(&text) {
             Ok(()) => ExitCode::SUCCESS,

@@ -4,7 +4,7 @@
 //! messages, facts, descriptions of exports, sources of mounts. Passwords and
 //! signatures are kept here, and only who connects asks for them.
 
-use crate::door::{Kind, Opt, any_option};
+use crate::door::table::{Commands, Kind, Opt};
 use crate::process::sys;
 use keyway_crypto::Secret;
 use keyway_volume::Address;
@@ -21,15 +21,15 @@ struct Kept {
 /// The command line without passwords and signatures, which are kept. Where the system
 /// allows it, lists of processes do not show them either from now on. The values of
 /// options that are texts (`--label`) stay as they are.
-pub(crate) fn take_secrets(argv: &[OsString]) -> &'static [OsString] {
+pub(crate) fn take_secrets(commands: &Commands, argv: &[OsString]) -> &'static [OsString] {
     COMMAND_LINE.get_or_init(|| {
-        let taken = strip(argv);
+        let taken = strip(commands, argv);
         sys::retitle(argv, &taken);
         taken
     })
 }
 
-fn strip(argv: &[OsString]) -> Vec<OsString> {
+fn strip(commands: &Commands, argv: &[OsString]) -> Vec<OsString> {
     let mut taken = Vec::with_capacity(argv.len());
     // Whether the next argument is a value, and whether of an option that names a file or a device.
     let mut value = None;
@@ -53,7 +53,7 @@ fn strip(argv: &[OsString]) -> Vec<OsString> {
                     options = false;
                     text.to_owned()
                 }
-                None if options && text.starts_with('-') => match value_of(text) {
+                None if options && text.starts_with('-') => match value_of(commands, text) {
                     Some((names_storage, "")) => {
                         value = Some(names_storage);
                         text.to_owned()
@@ -138,18 +138,21 @@ fn known_as(text: &str) -> String {
 
 /// Of an option that takes one: whether its value names a file or a
 /// device, and the value where it is attached.
-fn value_of(argument: &str) -> Option<(bool, &str)> {
+fn value_of<'a>(commands: &Commands, argument: &'a str) -> Option<(bool, &'a str)> {
     if let Some(long) = argument.strip_prefix("--") {
         let (name, value) = long.split_once('=').unwrap_or((long, ""));
         let named = |option: &Opt| option.long == name && option.takes_value();
-        any_option(named)?;
-        return Some((any_option(|option| named(option) && option.kind == Kind::Path).is_some(), value));
+        commands.any_option(named)?;
+        return Some((
+            commands.any_option(|option| named(option) && option.kind == Kind::Path).is_some(),
+            value,
+        ));
     }
     let (at, letter) = argument.char_indices().skip(1).find(|(_, letter)| {
-        any_option(|option| option.short == Some(*letter) && option.takes_value()).is_some()
+        commands.any_option(|option| option.short == Some(*letter) && option.takes_value()).is_some()
     })?;
     let named = |option: &Opt| option.short == Some(letter) && option.kind == Kind::Path;
-    Some((any_option(named).is_some(), &argument[at + letter.len_utf8()..]))
+    Some((commands.any_option(named).is_some(), &argument[at + letter.len_utf8()..]))
 }
 
 static COMMAND_LINE: OnceLock<Vec<OsString>> = OnceLock::new();
@@ -162,10 +165,11 @@ fn kept() -> MutexGuard<'static, Vec<Kept>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verb::COMMANDS;
 
     fn taken(line: &[&str]) -> Vec<String> {
         let line: Vec<OsString> = line.iter().map(OsString::from).collect();
-        strip(&line).iter().map(|word| word.to_str().unwrap().to_owned()).collect()
+        strip(&COMMANDS, &line).iter().map(|word| word.to_str().unwrap().to_owned()).collect()
     }
 
     #[test]
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn a06_the_command_line_is_what_was_left() {
         let line = ["open", "https://user:secret@h/four"].map(OsString::from);
-        assert_eq!(take_secrets(&line), ["open", "https://h/four"]);
+        assert_eq!(take_secrets(&COMMANDS, &line), ["open", "https://h/four"]);
         assert_eq!(command_line(), ["open", "https://h/four"]);
         let found = OsString::from("https://user:secret@h/five");
         assert_eq!(without_secrets(found), "https://h/five");

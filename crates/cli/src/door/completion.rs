@@ -1,12 +1,11 @@
 //! Completions for bash, zsh and fish, made by clap from the same tables.
 
 use super::parser::clap_command;
-use super::table::Group;
-use crate::verb::COMMANDS;
+use super::table::Commands;
 use clap_complete::Shell;
 
 /// The completion script for a shell ("bash", "zsh", "fish").
-pub(crate) fn script(shell: &str) -> Option<String> {
+pub(crate) fn script(commands: &'static Commands, shell: &str) -> Option<String> {
     let shell: Shell = match shell {
         "bash" => Shell::Bash,
         "zsh" => Shell::Zsh,
@@ -14,7 +13,7 @@ pub(crate) fn script(shell: &str) -> Option<String> {
         _ => return None,
     };
     let mut tree = clap::Command::new("keyway").disable_help_subcommand(true);
-    for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+    for command in commands.shown() {
         let names = command.aliases.iter().map(|a| a.name);
         tree = tree.subcommand(clap_command(command).no_binary_name(false).visible_aliases(names));
     }

@@ -1,7 +1,6 @@
 //! `--help`: the overview of all commands, and one command's page.
 
-use super::table::{Command, Group, Opt, Topic};
-use crate::verb::COMMANDS;
+use super::table::{Command, Commands, Group, Opt, Topic};
 use std::fmt::Write;
 
 /// Where descriptions start in a list of options.
@@ -10,14 +9,14 @@ const COLUMN: usize = 34;
 const WIDTH: usize = 80;
 
 /// `keyway --help`: all commands by group, on one screen.
-pub(super) fn overview(program: &str) -> String {
+pub(super) fn overview(commands: &Commands, program: &str) -> String {
     let mut text = format!(
         "{}Linux disk encryption without root: LUKS volumes in files and on devices.\n\n\
          Usage: {program} [OPTION...] COMMAND [OPERAND...]\n",
         version(program)
     );
     text.push_str("\nWithout root\n");
-    for command in COMMANDS.iter().filter(|c| c.group == Group::Rootless) {
+    for command in commands.of(Group::Rootless) {
         let _ = writeln!(text, "  {:<14}{}", command.name, command.about);
     }
     text.push_str("\ncryptsetup's commands, with its options\n");
@@ -26,10 +25,10 @@ pub(super) fn overview(program: &str) -> String {
             text,
             "  {:<14}{}",
             format!("{topic:?}"),
-            wrapped(&names_in(Group::Cryptsetup(topic)), 16)
+            wrapped(&names_in(commands, Group::Cryptsetup(topic)), 16)
         );
     }
-    let _ = writeln!(text, "  {:<14}{}", "Not built yet", wrapped(&names_in(Group::Absent), 16));
+    let _ = writeln!(text, "  {:<14}{}", "Not built yet", wrapped(&names_in(commands, Group::Absent), 16));
     text.push_str(
         "\nExample: keyway luksFormat disk.img && keyway open disk.img home\n\
          \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",
@@ -37,8 +36,8 @@ pub(super) fn overview(program: &str) -> String {
     text
 }
 
-fn names_in(group: Group) -> String {
-    let names: Vec<&str> = COMMANDS.iter().filter(|c| c.group == group).map(|c| c.name).collect();
+fn names_in(commands: &Commands, group: Group) -> String {
+    let names: Vec<&str> = commands.of(group).map(|c| c.name).collect();
     names.join(", ")
 }
 
@@ -130,22 +129,23 @@ pub(super) fn names(option: &Opt) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verb::COMMANDS;
 
     #[test]
     fn the_overview_fits_a_screen() {
-        let text = overview("keyway");
+        let text = overview(&COMMANDS, "keyway");
         assert!(text.lines().count() <= 34, "{} lines", text.lines().count());
         for line in text.lines().skip(1) {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
-        for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+        for command in COMMANDS.shown() {
             assert!(text.contains(command.name), "{} is missing", command.name);
         }
     }
 
     #[test]
     fn every_line_of_options_fits() {
-        for table in COMMANDS {
+        for table in COMMANDS.all {
             for line in
                 command("keyway", table).lines().filter(|l| l.starts_with("  -") || l.starts_with("      -"))
             {

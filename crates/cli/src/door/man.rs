@@ -1,20 +1,19 @@
 //! Man pages (section 8, roff with the man macros) from the tables.
 
-use super::table::{Command, Group, Opt, Topic};
+use super::table::{Command, Commands, Group, Opt, Topic};
 use super::{help, shared};
-use crate::verb::COMMANDS;
 use std::fmt::Write;
 
 /// All pages: file name and text.
-pub(crate) fn pages() -> Vec<(String, String)> {
-    let mut pages = vec![("keyway.8".to_owned(), overview())];
-    for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+pub(crate) fn pages(commands: &'static Commands) -> Vec<(String, String)> {
+    let mut pages = vec![("keyway.8".to_owned(), overview(commands))];
+    for command in commands.shown() {
         pages.push((format!("keyway-{}.8", command.name), page(command)));
     }
     pages
 }
 
-fn overview() -> String {
+fn overview(commands: &Commands) -> String {
     let mut text = title("KEYWAY");
     text.push_str(".SH NAME\nkeyway \\- Linux disk encryption without root\n");
     text.push_str(".SH SYNOPSIS\n.B keyway\n[\\fIOPTION\\fR...] \\fICOMMAND\\fR [\\fIOPERAND\\fR...]\n");
@@ -29,7 +28,7 @@ fn overview() -> String {
         ("NOT BUILT YET", Group::Absent),
     ] {
         let _ = writeln!(text, ".SH \"{}\"", escape(heading));
-        for command in COMMANDS.iter().filter(|c| c.group == group) {
+        for command in commands.of(group) {
             let _ =
                 writeln!(text, ".TP\n.BR keyway\\-{} (8)\n{}", escape(command.name), escape(command.about));
         }
@@ -147,6 +146,7 @@ not what its seal or a policy (--require) says.";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verb::COMMANDS;
 
     #[test]
     fn special_characters_do_not_reach_roff() {
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn every_command_has_a_page_with_its_options() {
-        let pages = pages();
-        for command in COMMANDS.iter().filter(|c| c.group != Group::Hidden) {
+        let pages = pages(&COMMANDS);
+        for command in COMMANDS.shown() {
             let (_, page) = pages.iter().find(|(n, _)| *n == format!("keyway-{}.8", command.name)).unwrap();
             for option in command.all_options() {
                 let name = escape(&format!("--{}", option.long));

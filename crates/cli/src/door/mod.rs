@@ -16,15 +16,15 @@ mod suggest;
 mod table;
 mod values;
 
-pub(crate) use parser::{Invocation, any_option, parse, program_name};
+pub(crate) use parser::{Invocation, parse, program_name};
 pub(crate) use suggest::nearest;
-pub(crate) use table::{Alias, Command, Example, Group, Kind, Operand, Opt, Request, Topic, run};
+pub(crate) use table::{Alias, Command, Commands, Example, Group, Kind, Operand, Opt, Request, Topic, run};
 pub(crate) use values::{Args, Preset};
 
 /// What a test types; the first word is the program's name.
 #[cfg(test)]
 pub(crate) fn typed(line: &str) -> Args {
-    match parse(line.split(' ').map(Into::into)) {
+    match parse(&crate::verb::COMMANDS, line.split(' ').map(Into::into)) {
         Ok(Invocation::Run(args)) => *args,
         Ok(Invocation::Print(text)) => panic!("{line}: {text}"),
         Err(failure) => panic!("{line}: {}", failure.message()),

@@ -3,12 +3,11 @@
 //! letters can be bundled, `--` ends the options.
 
 use super::suggest::nearest;
-use super::table::{Alias, Command, Opt};
+use super::table::{Alias, Command, Commands, Opt};
 use super::values::Args;
 use super::{help, shared, table};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
-use crate::verb::{COMMANDS, LEFT_OUT};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction};
@@ -24,12 +23,15 @@ pub(crate) enum Invocation {
 }
 
 /// Parses an argument vector; the first entry is the program's name.
-pub(crate) fn parse(mut argv: impl Iterator<Item = OsString>) -> Result<Invocation> {
+pub(crate) fn parse(
+    commands: &'static Commands,
+    mut argv: impl Iterator<Item = OsString>,
+) -> Result<Invocation> {
     let program = program_name(&argv.next().unwrap_or_default());
     let argv: Vec<OsString> = argv.collect();
     // -h is --hash, as in cryptsetup. Alone it can only be a plea for help.
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
-        let text = help::overview(program);
+        let text = help::overview(commands, program);
         return if argv.is_empty() {
             Err(Failure::new(Exit::Parameters, text.trim_end()))
         } else {
@@ -39,16 +41,16 @@ pub(crate) fn parse(mut argv: impl Iterator<Item = OsString>) -> Result<Invocati
     if let [help, name] = &argv[..]
         && help == "help"
     {
-        let (command, _) = look_up(program, &name.to_string_lossy())?;
+        let (command, _) = look_up(commands, program, &name.to_string_lossy())?;
         return Ok(Invocation::Print(help::command(program, command)));
     }
-    let Some(position) = find_command(program, &argv)? else {
-        return without_command(program, &argv);
+    let Some(position) = find_command(commands, program, &argv)? else {
+        return without_command(commands, program, &argv);
     };
     let name = argv[position].to_string_lossy().into_owned();
-    let (command, alias) = look_up(program, &name)?;
+    let (command, alias) = look_up(commands, program, &name)?;
     let rest: Vec<OsString> = argv[..position].iter().chain(&argv[position + 1..]).cloned().collect();
-    run_command(program, command, alias, rest)
+    run_command(commands, program, command, alias, rest)
 }
 
 /// "cryptsetup" when called by that name (or started in the
@@ -61,7 +63,7 @@ pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
 }
 
 /// The index of the first argument that is neither an option nor an option's value.
-fn find_command(program: &str, argv: &[OsString]) -> Result<Option<usize>> {
+fn find_command(commands: &Commands, program: &str, argv: &[OsString]) -> Result<Option<usize>> {
     let mut index = 0;
     while let Some(argument) = argv.get(index) {
         let bytes = argument.as_encoded_bytes();
@@ -71,22 +73,25 @@ fn find_command(program: &str, argv: &[OsString]) -> Result<Option<usize>> {
         if !bytes.starts_with(b"-") || bytes == b"-" {
             return Ok(Some(index));
         }
-        index += if takes_next(program, &argument.to_string_lossy())? { 2 } else { 1 };
+        index += if takes_next(commands, program, &argument.to_string_lossy())? { 2 } else { 1 };
     }
     Ok(None)
 }
 
 /// Whether an option argument (`--name`, `-abc`) has its value in the next argument.
-fn takes_next(program: &str, argument: &str) -> Result<bool> {
+fn takes_next(commands: &Commands, program: &str, argument: &str) -> Result<bool> {
     if let Some(long) = argument.strip_prefix("--") {
         let name = long.split('=').next().unwrap_or(long);
-        let option = any_option(|o| o.long == name).ok_or_else(|| unknown_option(program, argument))?;
+        let option = commands
+            .any_option(|o| o.long == name)
+            .ok_or_else(|| unknown_option(commands, program, argument))?;
         return Ok(option.takes_value() && !long.contains('='));
     }
     let letters: Vec<char> = argument.chars().skip(1).collect();
     for (i, letter) in letters.iter().enumerate() {
-        let option = any_option(|o| o.short == Some(*letter))
-            .ok_or_else(|| unknown_option(program, &format!("-{letter}")))?;
+        let option = commands
+            .any_option(|o| o.short == Some(*letter))
+            .ok_or_else(|| unknown_option(commands, program, &format!("-{letter}")))?;
         if option.takes_value() {
             return Ok(i + 1 == letters.len());
         }
@@ -94,13 +99,8 @@ fn takes_next(program: &str, argument: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The first row of any table that fits.
-pub(crate) fn any_option(fits: impl Fn(&Opt) -> bool) -> Option<&'static Opt> {
-    COMMANDS.iter().flat_map(|c| c.all_options()).find(|o| fits(o))
-}
-
 /// Only options were given.
-fn without_command(program: &'static str, argv: &[OsString]) -> Result<Invocation> {
+fn without_command(commands: &Commands, program: &'static str, argv: &[OsString]) -> Result<Invocation> {
     let asks = |option: &Opt| {
         let letter = option.short.map(|c| format!("-{c}"));
         argv.iter().any(|a| {
@@ -111,23 +111,28 @@ fn without_command(program: &'static str, argv: &[OsString]) -> Result<Invocatio
     if asks(&shared::VERSION) {
         Ok(Invocation::Print(help::version(program)))
     } else if asks(&shared::HELP) || asks(&shared::USAGE) {
-        Ok(Invocation::Print(help::overview(program)))
+        Ok(Invocation::Print(help::overview(commands, program)))
     } else {
         Err(usage(program, "a command is missing; \"--help\" lists them".to_owned()))
     }
 }
 
-fn look_up(program: &str, name: &str) -> Result<(&'static Command, Option<&'static Alias>)> {
-    if let Some(command) = COMMANDS.iter().find(|c| c.answers_to(name)) {
+fn look_up(
+    commands: &Commands,
+    program: &str,
+    name: &str,
+) -> Result<(&'static Command, Option<&'static Alias>)> {
+    if let Some(command) = commands.all.iter().find(|c| c.answers_to(name)) {
         return Ok((command, command.aliases.iter().find(|a| a.name == name)));
     }
-    if LEFT_OUT.contains(&name) {
+    if commands.left_out.contains(&name) {
         return Err(usage(
             program,
             format!("{name} is not in this program, which was built small for ramdisks"),
         ));
     }
-    let names = COMMANDS.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().map(|a| a.name)));
+    let names =
+        commands.all.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().map(|a| a.name)));
     let hint = match nearest(name, names) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "\"--help\" lists the commands.".to_owned(),
@@ -136,13 +141,15 @@ fn look_up(program: &str, name: &str) -> Result<(&'static Command, Option<&'stat
 }
 
 fn run_command(
+    commands: &'static Commands,
     program: &'static str,
     command: &'static Command,
     alias: Option<&'static Alias>,
     rest: Vec<OsString>,
 ) -> Result<Invocation> {
-    let mut matches =
-        clap_command(command).try_get_matches_from(rest).map_err(|e| explain(program, command, &e))?;
+    let mut matches = clap_command(command)
+        .try_get_matches_from(rest)
+        .map_err(|e| explain(commands, program, command, &e))?;
     let operands: Vec<OsString> = matches.remove_many("operands").into_iter().flatten().collect();
     if matches.get_flag(shared::HELP.long) {
         return Ok(Invocation::Print(help::command(program, command)));
@@ -206,14 +213,14 @@ fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Re
 }
 
 /// clap's error as one line of ours.
-fn explain(program: &str, command: &Command, error: &clap::Error) -> Failure {
+fn explain(commands: &Commands, program: &str, command: &Command, error: &clap::Error) -> Failure {
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(s)) => s.clone(),
         _ => String::new(),
     };
     let name = argument.split([' ', '=']).next().unwrap_or_default();
     match error.kind() {
-        ErrorKind::UnknownArgument => refuse_option(program, command, name),
+        ErrorKind::UnknownArgument => refuse_option(commands, program, command, name),
         ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
             usage(program, format!("{name} needs a value"))
         }
@@ -223,14 +230,18 @@ fn explain(program: &str, command: &Command, error: &clap::Error) -> Failure {
 }
 
 /// An option that this command does not take: another's, or nobody's.
-fn refuse_option(program: &str, command: &Command, name: &str) -> Failure {
+fn refuse_option(commands: &Commands, program: &str, command: &Command, name: &str) -> Failure {
     let fits = |o: &Opt| match name.strip_prefix("--") {
         Some(long) => o.long == long,
         None => o.short.is_some_and(|c| name == format!("-{c}")),
     };
-    let Some(option) = any_option(fits) else { return unknown_option(program, name) };
-    let takers: Vec<&str> =
-        COMMANDS.iter().filter(|c| c.all_options().any(|o| o.long == option.long)).map(|c| c.name).collect();
+    let Some(option) = commands.any_option(fits) else { return unknown_option(commands, program, name) };
+    let takers: Vec<&str> = commands
+        .all
+        .iter()
+        .filter(|c| c.all_options().any(|o| o.long == option.long))
+        .map(|c| c.name)
+        .collect();
     usage(
         program,
         format!(
@@ -242,9 +253,9 @@ fn refuse_option(program: &str, command: &Command, name: &str) -> Failure {
     )
 }
 
-fn unknown_option(program: &str, argument: &str) -> Failure {
+fn unknown_option(commands: &Commands, program: &str, argument: &str) -> Failure {
     let name = argument.split('=').next().unwrap_or(argument);
-    let options = COMMANDS.iter().flat_map(|c| c.all_options()).map(|o| o.long);
+    let options = commands.options().map(|o| o.long);
     let hint = match nearest(name.trim_start_matches('-'), options) {
         Some(near) if name.starts_with("--") => format!("did you mean --{near}?"),
         _ => "\"--help\" after a command lists its options.".to_owned(),
@@ -259,6 +270,7 @@ fn usage(program: &str, message: String) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verb::COMMANDS;
 
     /// Words that command lines are made of, sound and unsound.
     fn vocabulary() -> Vec<OsString> {
@@ -270,7 +282,7 @@ mod tests {
         words.push(OsString::from_vec(vec![b'-', 0xff]));
         words.push(OsString::from_vec(vec![b'-', b'-', 0xff, b'=']));
         words.push(OsString::from_vec(vec![0xff]));
-        for command in COMMANDS {
+        for command in COMMANDS.all {
             words.push(command.name.into());
             for option in command.all_options() {
                 words.push(format!("--{}", option.long).into());
@@ -296,7 +308,7 @@ mod tests {
             let length = below(6);
             let line: Vec<OsString> = (0..length).map(|_| words[below(words.len())].clone()).collect();
             let argv = std::iter::once(OsString::from("keyway")).chain(line.clone());
-            if let Err(failure) = parse(argv) {
+            if let Err(failure) = parse(&COMMANDS, argv) {
                 let one_line = failure.message().lines().count() == 1 || line.is_empty();
                 assert!(one_line, "{line:?}: {}", failure.message());
             }

@@ -144,6 +144,36 @@ pub(crate) fn run<R: Request>(args: &Args) -> Result<()> {
     R::from_args(args)?.run()
 }
 
+/// All commands of a program.
+pub(crate) struct Commands {
+    /// In the order of `keyway --help`.
+    pub(crate) all: &'static [&'static Command],
+    /// The names of those that a small program goes without: not that nobody knows them.
+    pub(crate) left_out: &'static [&'static str],
+}
+
+impl Commands {
+    /// The first row of any table that fits.
+    pub(super) fn any_option(&self, fits: impl Fn(&Opt) -> bool) -> Option<&'static Opt> {
+        self.options().find(|o| fits(o))
+    }
+
+    /// The rows of all tables.
+    pub(super) fn options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
+        self.all.iter().flat_map(|c| c.all_options())
+    }
+
+    /// The commands of one group.
+    pub(super) fn of(&self, group: Group) -> impl Iterator<Item = &'static Command> + use<> {
+        self.all.iter().copied().filter(move |c| c.group == group)
+    }
+
+    /// Those that people are told about.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &'static Command> + use<> {
+        self.all.iter().copied().filter(|c| c.group != Group::Hidden)
+    }
+}
+
 impl Command {
     /// Whether `name` is this command's name or one of its aliases.
     pub(crate) fn answers_to(&self, name: &str) -> bool {
@@ -174,7 +204,7 @@ mod tests {
     #[test]
     fn tables_agree_on_what_takes_a_value() {
         let (mut longs, mut letters) = (BTreeMap::new(), BTreeMap::new());
-        for option in COMMANDS.iter().flat_map(|c| c.all_options()) {
+        for option in COMMANDS.all.iter().flat_map(|c| c.all_options()) {
             let takes = option.takes_value();
             assert_eq!(*longs.entry(option.long).or_insert(takes), takes, "--{}", option.long);
             assert_eq!(option.value.is_empty(), !takes, "--{}", option.long);
@@ -186,13 +216,13 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_lines_are_sentences() {
-        let mut names: Vec<&str> = COMMANDS.iter().map(|c| c.name).collect();
-        names.extend(COMMANDS.iter().flat_map(|c| c.aliases).map(|a| a.name));
+        let mut names: Vec<&str> = COMMANDS.all.iter().map(|c| c.name).collect();
+        names.extend(COMMANDS.all.iter().flat_map(|c| c.aliases).map(|a| a.name));
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        for command in COMMANDS {
+        for command in COMMANDS.all {
             assert!(command.about.ends_with(['.', '?', '1']), "{}", command.name);
             let mut seen: Vec<&str> = command.all_options().map(|o| o.long).collect();
             let all = seen.len();
@@ -212,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_table_makes_a_sound_parser() {
-        for command in COMMANDS {
+        for command in COMMANDS.all {
             crate::door::parser::clap_command(command).debug_assert();
         }
     }

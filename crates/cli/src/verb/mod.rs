@@ -9,13 +9,16 @@ mod make;
 pub(crate) mod session;
 pub(crate) mod volume;
 
-use crate::door::Command;
+use crate::door::{Command, Commands};
 
 #[cfg(all(test, feature = "desk"))]
 pub(crate) use desk::boot::verbs as boot_verbs;
 
-/// Every command, in the order of `keyway --help`.
-pub(crate) static COMMANDS: &[&Command] = &[
+/// The program's commands.
+pub(crate) static COMMANDS: Commands = Commands { all: ALL, left_out: LEFT_OUT };
+
+/// In the order of `keyway --help`.
+static ALL: &[&Command] = &[
     &volume::inspect::COMMAND,
     &volume::read::COMMAND,
     &volume::write::COMMAND,
@@ -73,7 +76,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
 
 /// What a program without the feature "desk" says of these: not that nobody knows them.
 #[cfg(not(feature = "desk"))]
-pub(crate) static LEFT_OUT: &[&str] = &["bench", "benchmark", "boot", "ciphers", "passport", "xray"];
+static LEFT_OUT: &[&str] = &["bench", "benchmark", "boot", "ciphers", "passport", "xray"];
 /// None.
 #[cfg(feature = "desk")]
-pub(crate) static LEFT_OUT: &[&str] = &[];
+static LEFT_OUT: &[&str] = &[];

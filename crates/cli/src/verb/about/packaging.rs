@@ -3,6 +3,7 @@
 use crate::door::{self, Args, Command, Group, Operand, Request, completion, man};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
+use crate::verb::COMMANDS;
 use keyway_volume::storage::Place;
 use std::io;
 use std::io::Write;
@@ -46,7 +47,7 @@ impl Request for ManPages {
 
     fn run(self) -> Result<()> {
         std::fs::create_dir_all(&self.directory).map_err(|e| cannot_write(&self.directory, &e))?;
-        for (name, text) in man::pages() {
+        for (name, text) in man::pages(&COMMANDS) {
             let path = self.directory.join(name);
             let file = Place::find(&path, true).and_then(|place| place.make_or_empty(0o666));
             file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| cannot_write(&path, &e))?;
@@ -72,7 +73,7 @@ impl Request for Completions {
     fn run(self) -> Result<()> {
         let Self { shell } = self;
         let unknown = || format!("No completions for {shell}: bash, zsh or fish.");
-        let script = completion::script(&shell);
+        let script = completion::script(&COMMANDS, &shell);
         output::print(&script.ok_or_else(|| Failure::new(Exit::Parameters, unknown()))?)
     }
 }
