@@ -37,6 +37,10 @@ fn main() -> ExitCode {
         .unwrap_or_else(|_| ExitCode::from(say::failure::Exit::Parameters as u8));
     // Threads that still run may hold keys.
     keyway_crypto::secret::wipe_all();
+    if verb::boot::unlock::is_first_process() {
+        // The kernel panics at its end, and then drops what the console has not shown yet.
+        let _ = rustix::termios::tcdrain(rustix::stdio::stderr());
+    }
     code
 }
 
