@@ -1,10 +1,10 @@
 //! The volume that a command is about: its data device, where its header is, how that is locked.
 
-use crate::device;
+use crate::device::{self, explain};
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
-use crate::say::{explain, output};
+use crate::say::output;
 use keyway_volume::{Access, DataDevice, Header, Locking, Luks, Storage};
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ impl Target {
         let luks = Luks::open_with(device::storage(path, access)?, access, self.locking)
             .map_err(|e| explain::on_device(path, &e))?;
         if !versions.admits(luks.version()) {
-            return Err(device::not_luks(path));
+            return Err(not_luks(path));
         }
         let (manner, version) = (self.manner, luks.version());
         output::debug(manner, &format!("LUKS{version} header on {}, {access:?} access.", path.display()))?;
@@ -98,4 +98,9 @@ impl Target {
 /// Whether to lock the header, after `--disable-locks`.
 pub(crate) fn locking(args: &Args) -> Locking {
     if args.given(&shared::DISABLE_LOCKS) { Locking::Disabled } else { Locking::default() }
+}
+
+/// cryptsetup's words for a device without the header that was asked for.
+pub(crate) fn not_luks(path: &Path) -> Failure {
+    Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
 }

@@ -1,8 +1,8 @@
 //! The options by which a server encrypts its connections, in nbdkit's words.
 
 use crate::door::{Args, Kind, Opt};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use keyway_attach::nbd::server::Encryption;
 use keyway_attach::tls::Server;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) fn from_args(args: &Args) -> Result<Encryption> {
             "--tls needs --tls-certificates, the directory with server-cert.pem and server-key.pem.",
         );
     };
-    let server = Arc::new(Server::from_directory(directory, verify).map_err(|e| explain::door(&e))?);
+    let server = Arc::new(Server::from_directory(directory, verify).map_err(|e| sentence::door(&e))?);
     Ok(if mode == Some("on") { Encryption::Offered(server) } else { Encryption::Required(server) })
 }
 

@@ -1,7 +1,7 @@
 //! A volume that is made together with its content, in one pass: what it should be, from the
 //! command line; its header, planned before and written last; and the content in between.
 
-use crate::device;
+use crate::device::{self, explain};
 use crate::door::{Args, Kind, Opt};
 use crate::make::header::HeaderParams;
 use crate::make::output_file::{self, Creation};
@@ -10,8 +10,8 @@ use crate::make::seal::NewSeal;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::progress::{self, Progress};
-use crate::say::{explain, question};
-use crate::volume::{self, cannot_write};
+use crate::say::question;
+use crate::say::transfer::{self, cannot_write};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
 use keyway_volume::probe::largest_sector;
@@ -132,7 +132,7 @@ impl Content<'_> {
         let moved = progress::watch(progress, path, self.len, |meter| {
             stream::transfer(source, sink, &options, meter)
         })
-        .map_err(|e| volume::failed(e, &self.name, &path.display()))?;
+        .map_err(|e| transfer::failed(e, &self.name, &path.display()))?;
         if moved.length == 0 {
             let message = format!("{} is empty; a volume needs something to hold.", self.name);
             return Err(Failure::new(Exit::Parameters, message));

@@ -1,16 +1,14 @@
 //! Files that a command makes: complete or not there, never over an existing one unless that was
 //! asked for, and read by nobody who may not read what went into them.
 
-use crate::device;
+use crate::device::{self, explain, place};
 use crate::make::replacing::Replacing;
 use crate::process::interrupt::{self, Pending};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::volume::cannot_write;
+use crate::say::transfer::cannot_write;
 use keyway_volume::in_use::{Access, InUse};
-use keyway_volume::storage::{Exclusive, File, NewFile, Place, Planted, Readers};
+use keyway_volume::storage::{Exclusive, File, NewFile, Readers};
 use std::fs;
-use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,7 +38,7 @@ impl Creation {
             return Err(Failure::new(Exit::Device, message));
         }
         let replaced = if replace { claim_replaced(path)? } else { None };
-        let file = NewFile::create(path, replace).map_err(|e| refused(path, &e))?;
+        let file = NewFile::create(path, replace).map_err(|e| place::refused(path, &e))?;
         let pending = file.temporary().map(|name| interrupt::clean_up(move || name.remove()));
         Ok(Self { file, path: path.to_owned(), _replaced: replaced, _pending: pending })
     }
@@ -74,31 +72,12 @@ pub(crate) fn overwrite(replacing: &Replacing, path: &Path) -> Result<Exclusive>
     device::exclusive(path)
 }
 
-/// The device or pipe that an output goes to, after no link that others could have put in its way.
-pub(crate) fn existing(path: &Path) -> Result<Place> {
-    Place::find(path, true).map_err(|e| refused(path, &e))
-}
-
 /// Claims a file that is to be replaced: somebody may have it open, or
 /// mounted through a loop device, and would lose it.
 fn claim_replaced(path: &Path) -> Result<Option<InUse>> {
     // Who may not read a file may still replace it.
     let Ok(file) = File::open(path) else { return Ok(None) };
     InUse::acquire(&file, Access::Write, false).map(Some).map_err(|e| explain::on_device(path, &e))
-}
-
-fn refused(path: &Path, error: &io::Error) -> Failure {
-    let path = path.display();
-    if let Some(planted) = error.get_ref().and_then(|it| it.downcast_ref::<Planted>()) {
-        return Failure::new(Exit::Device, format!("Cannot write {path}: {planted}."));
-    }
-    match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Failure::new(Exit::Busy, format!("{path} exists already; --force replaces it."))
-        }
-        ErrorKind::NotFound => Failure::new(Exit::Device, format!("The directory of {path} does not exist.")),
-        _ => cannot_write(&path, None, error),
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! The device below a mapping: attached where it is a file, named as
 //! cryptsetup names it, kept for one user.
 
-use crate::device;
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use keyway_attach::dm::loopback::{self, Loop};
 use keyway_attach::dm::{DeviceNumber, Mapper};
+use keyway_volume::Storage;
 use keyway_volume::storage::LockTarget;
-use keyway_volume::{Storage, in_use};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,8 +43,8 @@ impl Data {
         };
         let block_size = if sector_size > 512 { sector_size } else { 0 };
         let options = loopback::Options { read_only, autoclear: true, block_size, direct_io: false };
-        let attached = Loop::attach_open(file, path, options).map_err(|e| explain::door(&e))?;
-        let number = attached.number().map_err(|e| explain::door(&e))?;
+        let attached = Loop::attach_open(file, path, options).map_err(|e| sentence::door(&e))?;
+        let number = attached.number().map_err(|e| sentence::door(&e))?;
         Ok(Self { number, read_only, _loop: Some(attached) })
     }
 }
@@ -61,30 +60,6 @@ pub(crate) fn is_read_only(path: &Path) -> bool {
 /// Whether the kernel refuses writes to the device.
 fn is_locked(number: DeviceNumber) -> bool {
     fs::read_to_string(format!("/sys/dev/block/{number}/ro")).is_ok_and(|ro| ro.trim() == "1")
-}
-
-/// Whether `path` is a regular file.
-fn is_regular_file(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|m| m.is_file())
-}
-
-/// Refuses a device that somebody uses exclusively (a mount, a mapping), and a file that a loop
-/// device stands for: a second one would write behind the first one's back.
-pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
-    device::refuse_if_in_use(path)?;
-    refuse_if_attached(path)
-}
-
-/// Refuses a file that a loop device stands for.
-pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
-    match in_use::loop_device_of(path).filter(|_| is_regular_file(path)) {
-        Some(node) => {
-            let (path, node) = (path.display(), node.display());
-            let message = format!("Cannot use device {path} which is in use (attached to {node}).");
-            Err(Failure::new(Exit::Busy, message))
-        }
-        None => Ok(()),
-    }
 }
 
 /// The node of a block device as cryptsetup shows it:

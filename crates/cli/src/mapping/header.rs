@@ -1,9 +1,8 @@
 //! The header of a volume that is mapped: at the start of its device, or where `--header` says.
 
 use super::{Mapping, device_path};
-use crate::device;
+use crate::device::{self, explain};
 use crate::door::{Args, shared};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session::Facts;
 use crate::unlock::KeyOptions;

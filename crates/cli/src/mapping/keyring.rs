@@ -1,8 +1,8 @@
 //! Where a mapping's volume key is: in dm-crypt's line, or in the
 //! kernel's keyring, which cryptsetup uses for LUKS2.
 
-use crate::say::explain;
 use crate::say::failure::Result;
+use crate::say::sentence;
 use keyway_attach::dm::crypt::{Features, Key};
 use keyway_attach::dm::keyring::{self, VolumeKey};
 use keyway_crypto::Secret;
@@ -50,5 +50,5 @@ pub(crate) fn place_key<'a>(
 
 /// Puts a LUKS2 volume's key into the keyring, by the name that its mapping knows.
 pub(crate) fn hold_key(key: &Secret, uuid: &str, digest: u32) -> Result<KeyPlace<'static>> {
-    VolumeKey::add(uuid, digest, key).map(KeyPlace::Keyring).map_err(|e| explain::door(&e))
+    VolumeKey::add(uuid, digest, key).map(KeyPlace::Keyring).map_err(|e| sentence::door(&e))
 }

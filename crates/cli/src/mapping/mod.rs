@@ -6,14 +6,14 @@ mod flags;
 mod header;
 mod keyring;
 
-pub(crate) use devices::{Data, device_path, is_read_only, refuse_if_attached, refuse_if_mapped};
+pub(crate) use devices::{Data, device_path, is_read_only};
 pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
 pub(crate) use header::{Reopening, no_header};
 pub(crate) use keyring::{KeyPlace, hold_key, place_key};
 
 use crate::door::Args;
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use crate::session::{self, Session};
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{self, Features};
@@ -66,7 +66,7 @@ impl Mapping {
 
     /// Its table; keys in it are zeros unless asked for.
     pub(crate) fn table(&self, with_keys: bool) -> Result<Vec<Target>> {
-        self.mapper.table(self.name(), with_keys).map_err(|e| explain::door(&e))
+        self.mapper.table(self.name(), with_keys).map_err(|e| sentence::door(&e))
     }
 
     /// dm-crypt's line, when it is the whole table.
@@ -87,7 +87,7 @@ impl Mapping {
     pub(crate) fn replace_table(&self, table: &[Target], flags: dm::Flags) -> Result<()> {
         let (mapper, name) = (&self.mapper, self.name());
         let failed = |what: &str, error: &Error| {
-            Failure::new(explain::door(error).exit(), format!("Failed to {what} device {name}: {error}."))
+            Failure::new(sentence::door(error).exit(), format!("Failed to {what} device {name}: {error}."))
         };
         self.refuse_suspended()?;
         mapper.reload(name, table, flags).map_err(|e| failed("reload", &e))?;
@@ -125,7 +125,7 @@ pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
     match found {
         Ok(info) => Ok(Some(Mapping { mapper, info })),
         Err(Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(explain::door(&error)),
+        Err(error) => Err(sentence::door(&error)),
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn mapper() -> Result<Mapper> {
 
 /// What this kernel's dm-crypt can do; its module is loaded when a table first needs it.
 pub(crate) fn features(mapper: &Mapper) -> Result<Features> {
-    mapper.target_version("crypt").map(Features::of).map_err(|e| explain::door(&e))
+    mapper.target_version("crypt").map(Features::of).map_err(|e| sentence::door(&e))
 }
 
 /// Whether this user can have the kernel map volumes.

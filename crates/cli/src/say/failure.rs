@@ -1,9 +1,8 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use crate::say::manner::Manner;
-use crate::say::{explain, output};
+use crate::say::output;
 use keyway_volume::Error;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Shorthand for commands.
@@ -82,13 +81,9 @@ impl Failure {
         Self { exit, message: None, unplaced: None, cause: Cause::Other }
     }
 
-    /// Says what the library's error means, on `device` where there is one.
-    pub(crate) fn placed(mut self, device: Option<&Path>) -> Self {
-        match (self.unplaced.take(), device) {
-            (Some(error), Some(device)) => explain::on_device(device, &error),
-            (Some(error), None) => explain::plain(&error),
-            (None, _) => self,
-        }
+    /// The library's error, where nothing has been said of it yet.
+    pub(crate) fn into_unplaced(mut self) -> std::result::Result<Error, Self> {
+        self.unplaced.take().ok_or(self)
     }
 
     /// Puts the thing that it is about in front of its line.

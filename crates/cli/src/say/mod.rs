@@ -3,10 +3,11 @@
 #[macro_use]
 pub(crate) mod output;
 
-pub(crate) mod explain;
 pub(crate) mod failure;
 pub(crate) mod manner;
 pub(crate) mod paint;
 pub(crate) mod progress;
 pub(crate) mod question;
+pub(crate) mod sentence;
 pub(crate) mod size;
+pub(crate) mod transfer;

@@ -5,8 +5,8 @@ use super::control::{Close, Control};
 use super::facts::Status;
 use super::{Gate, Opened, Rights};
 use crate::process::interrupt;
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use keyway_attach::Door;
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
@@ -28,7 +28,7 @@ pub(crate) fn serve_until_stopped(
         if let Err(why) = stopping.stop() {
             // It stays open; what was written so far is safe at least.
             behind.iter().for_each(|volume| drop(volume.flush()));
-            explain::door(&why).report();
+            sentence::door(&why).report();
         }
     });
     if let Err(failure) = announce() {
@@ -36,7 +36,7 @@ pub(crate) fn serve_until_stopped(
         let _ = door.stop();
         return Err(failure);
     }
-    let ended = door.wait().map_err(|e| explain::door(&e));
+    let ended = door.wait().map_err(|e| sentence::door(&e));
     volumes.iter().map(|volume| flush(&**volume)).fold(ended, Result::and)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn live(opened: Opened, control: Control) -> Result<()> {
     });
     let asked = Arc::clone(&life);
     thread::spawn(move || control.answer(&asked));
-    let ended = life.opened.door.wait().map_err(|e| explain::door(&e));
+    let ended = life.opened.door.wait().map_err(|e| sentence::door(&e));
     // Whoever stopped it is still flushing and answering.
     let _stopped = life.stopping.lock().unwrap_or_else(PoisonError::into_inner);
     // A client's `umount` ends a door as well: while the key is away there
@@ -122,7 +122,7 @@ impl Life {
     /// Takes `size` bytes of the device, or all that it has now.
     pub(super) fn resize(&self, size: Option<u64>) -> Result<()> {
         let door = &self.opened.door;
-        door.check_resizable().map_err(|e| explain::door(&e))?;
+        door.check_resizable().map_err(|e| sentence::door(&e))?;
         self.gate().resize(size)?;
         door.refresh();
         Ok(())
@@ -131,7 +131,7 @@ impl Life {
     /// Takes other rights. What is read-only stays so.
     pub(super) fn set_rights(&self, rights: Rights) -> Result<()> {
         let door = &self.opened.door;
-        door.pass_discards(rights.discards).map_err(|e| explain::door(&e))?;
+        door.pass_discards(rights.discards).map_err(|e| sentence::door(&e))?;
         self.gate().pass_discards(rights.discards);
         if rights.read_only {
             self.gate().make_read_only();
@@ -153,7 +153,7 @@ impl Life {
     /// `done` gets what there is to say about it.
     fn stop_then(&self, done: impl FnOnce(Result<String>)) {
         let _held = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-        done(self.stop_door().map_err(|e| explain::door(&e)).and_then(|()| {
+        done(self.stop_door().map_err(|e| sentence::door(&e)).and_then(|()| {
             flush(self.gate())?;
             let lost = self.gate().has_turned_away();
             Ok(if lost { "Writes that waited for its key were refused.\n".into() } else { String::new() })

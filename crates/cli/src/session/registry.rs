@@ -11,8 +11,8 @@
 use super::facts::Facts;
 use super::{Session, directory};
 use crate::device;
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use keyway_attach::local::Directory;
 use keyway_attach::{fuse, ublk};
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -111,7 +111,7 @@ impl Claim {
         }
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let directory = root.enter_or_make(name).map_err(|e| explain::door(&e))?;
+            let directory = root.enter_or_make(name).map_err(|e| sentence::door(&e))?;
             match lock(&directory, FlockOperation::NonBlockingLockExclusive) {
                 Ok(Some(lock)) => {
                     clear(&directory);

@@ -1,6 +1,6 @@
 //! What a volume is made of again after its key was away, and how the right key is recognised.
 
-use crate::say::explain;
+use crate::device::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::kdf::pbkdf2;
 use keyway_crypto::{Cpu, Hash, Secret, Stop};

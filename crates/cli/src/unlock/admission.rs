@@ -5,8 +5,8 @@
 //! cryptsetup's name, weak ciphers are taken with a warning, as scripts that were
 //! written for it use them; forged segments are not.
 
+use crate::device::explain;
 use crate::door::{Args, shared};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::policy;
 use keyway_crypto::{CipherSpec, Secret};

@@ -10,9 +10,10 @@ pub(crate) mod tokens;
 
 pub(crate) use key_options::{KeyOptions, volume_key_file};
 
+use crate::device::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
-use crate::say::{explain, output};
+use crate::say::output;
 use crate::unlock::passphrase::PassphraseSource;
 use keyway_crypto::Secret;
 use keyway_volume::{Error, Luks, UnlockOptions, Unlocked};

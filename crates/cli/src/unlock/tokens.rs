@@ -7,10 +7,11 @@
 //! passed over. Their order, and that of their keyslots, is [`TokenChoice`]'s.
 //! (cryptsetup: cryptsetup-open(8), lib/luks2/luks2_token.c.)
 
+use crate::device::explain;
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
 use crate::say::paint::printable;
-use crate::say::{explain, output};
 use crate::unlock::{KeyOptions, argon2_lock};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;

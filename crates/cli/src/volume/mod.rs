@@ -3,21 +3,18 @@
 
 pub(crate) mod plain_dmcrypt;
 
-use crate::device::{self, Target, Versions};
+use crate::device::{self, Target, Versions, explain};
 use crate::door::{Args, shared};
-use crate::mapping;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output};
+use crate::say::output;
 use crate::unlock::admission::{self, Demands};
 use crate::unlock::{self, KeyOptions};
 use crate::volume::plain_dmcrypt::PlainOptions;
 use keyway_crypto::{Cpu, Secret};
 use keyway_format::text::Shown;
 use keyway_volume::storage::Claimed;
-use keyway_volume::stream;
 use keyway_volume::{Access, InUse, Layout, Luks, Storage, Volume, in_use};
 use std::fmt::{self, Display};
-use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -204,7 +201,7 @@ impl Opening {
         let storage = open(device, Access::Write)?;
         // Before a passphrase is asked for.
         if !self.sharing.allowed {
-            mapping::refuse_if_mapped(device).map_err(|failure| self.sharing.advise(failure))?;
+            device::refuse_if_mapped(device).map_err(|failure| self.sharing.advise(failure))?;
         }
         Ok(storage)
     }
@@ -269,38 +266,4 @@ pub(crate) fn check_range(device: &Path, volume: &Volume, offset: u64, len: u64)
         return Err(Failure::new(Exit::Parameters, message));
     }
     Ok(())
-}
-
-/// The line for a transfer that failed between `source` and `sink`.
-pub(crate) fn failed(failure: stream::Failure, source: &dyn Display, sink: &dyn Display) -> Failure {
-    match failure {
-        // The reader of our pipe has seen enough.
-        stream::Failure::Write { source: e, .. } if e.kind() == ErrorKind::BrokenPipe => {
-            Failure::silent(Exit::Parameters)
-        }
-        stream::Failure::Write { at, source: e } => cannot_write(sink, Some(at), &e),
-        stream::Failure::Read { at, source: e } => {
-            let (source, why) = (source.to_string(), e.to_string());
-            let why = why.strip_prefix(&format!("{source}: ")).unwrap_or(&why);
-            Failure::new(Exit::Device, format!("Cannot read {source} at byte {at}: {why}."))
-        }
-        stream::Failure::TooLong { limit } => {
-            let message = format!("{source} is longer than the {limit} bytes that {sink} has room for.");
-            Failure::new(Exit::Parameters, message)
-        }
-        stream::Failure::Stopped => Failure::new(Exit::Parameters, "Stopped."),
-        other => Failure::new(Exit::Parameters, format!("Cannot copy {source} to {sink}: {other}.")),
-    }
-}
-
-/// The line for a sink that takes no more.
-pub(crate) fn cannot_write(sink: &dyn Display, at: Option<u64>, error: &io::Error) -> Failure {
-    let place = at.map(|at| format!(" at byte {at}")).unwrap_or_default();
-    let message = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            format!("Cannot write {sink}{place}: no space is left; free some and try again.")
-        }
-        _ => format!("Cannot write {sink}{place}: {error}."),
-    };
-    Failure::new(Exit::Parameters, message)
 }

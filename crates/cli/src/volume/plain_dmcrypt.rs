@@ -4,11 +4,11 @@
 //! `action_open_plain`). What a plain volume is stands nowhere but on the command line:
 //! a wrong option is not noticed, it gives noise.
 
-use crate::device::content;
+use crate::device::{content, explain};
 use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
-use crate::say::{explain, question};
+use crate::say::question;
 use crate::unlock::{self, KeyOptions, passphrase};
 use crate::volume::Data;
 use keyway_crypto::{CipherSpec, Secret, SectorSize};

@@ -1,5 +1,6 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
+use crate::device::{self, explain};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::make::output_file::{self, Creation};
@@ -7,9 +8,10 @@ use crate::make::replacing::Replacing;
 use crate::make::seal::NewSeal;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::progress::{self, Progress};
-use crate::say::{explain, question};
-use crate::volume::{self, Data, Opening, Plaintext, cannot_write};
-use crate::{device, unlock};
+use crate::say::question;
+use crate::say::transfer::{self, cannot_write};
+use crate::unlock;
+use crate::volume::{Data, Opening, Plaintext};
 use keyway_crypto::Secret;
 use keyway_volume::storage::Readers;
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
@@ -191,7 +193,7 @@ impl Copy {
         progress::watch(self.progress, &plain.device, Some(len), |meter| {
             stream::transfer(source, Sink::Storage(sink, 0), &options, meter)
         })
-        .map_err(|e| volume::failed(e, &plain.device.display(), &self.to.display()))?;
+        .map_err(|e| transfer::failed(e, &plain.device.display(), &self.to.display()))?;
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
-use crate::device::{self, Target, Versions, content};
+use crate::device::{self, Target, Versions, content, explain};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
 use crate::make::header::HeaderParams;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output, question};
+use crate::say::{output, question};
 use crate::unlock::{self, KeyOptions};
 use keyway_volume::create::{create_luks1, create_luks2};
 use keyway_volume::storage::{Exclusive, File};

@@ -3,7 +3,7 @@
 use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output};
+use crate::say::{output, sentence};
 use crate::session::{Close, Session};
 use keyway_attach::{Error, dm};
 use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
         Close::Now | Close::Deferred => {
             mapper.remove(name, when == Close::Deferred).map_err(|error| match error {
                 Error::Busy(_) => in_use(),
-                error => explain::door(&error),
+                error => sentence::door(&error),
             })?;
             match mapper.status(name) {
                 Ok(_) if when == Close::Deferred => say_scheduled(name),

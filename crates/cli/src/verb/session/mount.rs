@@ -3,7 +3,7 @@
 use crate::device;
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output};
+use crate::say::{output, sentence};
 use crate::session::{self, Facts, Name, Opened, Rights};
 use crate::volume::{Data, Opening, Sharing};
 use keyway_attach::fuse::{self, Mount};
@@ -114,7 +114,7 @@ fn run(args: &Args) -> Result<()> {
 
 fn open(args: &Args, dir: &Path) -> Result<Opened> {
     // Before a passphrase is asked for.
-    fuse::check(dir).map_err(|e| explain::door(&e))?;
+    fuse::check(dir).map_err(|e| sentence::door(&e))?;
     let read_only = args.given(&shared::READONLY) || args.operand(0).is_some_and(device::is_read_only);
     let data = if read_only { Data::Show } else { Data::Write };
     let unlocked = Opening::from_args(args, 0)?.unlock(data)?.mark_in_use(Sharing::from_args(args), data)?;
@@ -129,7 +129,7 @@ fn open(args: &Args, dir: &Path) -> Result<Opened> {
         discards: facts.discards,
     };
     let door: Arc<dyn Door> =
-        Arc::new(Mount::new(export, dir, options(args, &facts)).map_err(|e| explain::door(&e))?);
+        Arc::new(Mount::new(export, dir, options(args, &facts)).map_err(|e| sentence::door(&e))?);
     let message = usage(&door.place(), dir, &facts);
     Ok(Opened { door, gate, facts, message })
 }

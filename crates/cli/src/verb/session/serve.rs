@@ -1,11 +1,10 @@
 //! `serve`: volumes as the exports of an NBD server in the foreground.
 
-use crate::device::{self, tls};
+use crate::device::{self, place, tls};
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
-use crate::make::output_file;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable_lines;
-use crate::say::{explain, output};
+use crate::say::{output, sentence};
 use crate::session::{self, directory};
 use crate::volume::{Data, Opening};
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed, percent_encoded};
@@ -172,8 +171,8 @@ fn run(args: &Args) -> Result<()> {
     let told: Vec<Told> = exports.iter().map(Told::new).collect();
     let server = Server::new(exports, options);
     let door: Arc<dyn Door> = Arc::new(match &socket {
-        Some(path) => server.unix(path).map_err(|e| explain::door(&e))?,
-        None => server.tcp(&addresses).map_err(|e| explain::door(&e))?,
+        Some(path) => server.unix(path).map_err(|e| sentence::door(&e))?,
+        None => server.tcp(&addresses).map_err(|e| sentence::door(&e))?,
     });
     let listening = if encrypted {
         usage_with_tls(&door.place(), &told)
@@ -238,7 +237,7 @@ fn socket(args: &Args) -> Result<Option<PathBuf>> {
             Err(Failure::new(Exit::Parameters, "Option --address goes with --port."))
         }
         // After no link that others could have put in its way.
-        (Some(path), false) => output_file::existing(path).map(|_| Some(path.to_owned())),
+        (Some(path), false) => place::existing(path).map(|_| Some(path.to_owned())),
         (None, true) => Ok(None),
         (None, false) => {
             let base = args.operand(0).and_then(Path::file_name).unwrap_or_default();

@@ -2,8 +2,8 @@
 //! put away when everything is written.
 
 use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use crate::session::{self, Session, closing};
 use keyway_attach::dm::loopback;
 use keyway_attach::fuse;
@@ -89,7 +89,7 @@ fn put_away_above(session: &Session, mount: &Mount, limit: Duration) -> Result<(
 }
 
 fn unmount(mount: &Mount, limit: Duration) -> Result<()> {
-    closing::patiently(&mount.point, limit, || fuse::unmount(mount).map_err(|e| explain::door(&e)))
+    closing::patiently(&mount.point, limit, || fuse::unmount(mount).map_err(|e| sentence::door(&e)))
 }
 
 /// The session whose file the mounted file system is in.

@@ -1,9 +1,9 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: header and keyslots to a file and back.
 
-use crate::device::{self, Target, Versions};
+use crate::device::{self, Target, Versions, explain};
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, question};
+use crate::say::question;
 use keyway_volume::Access;
 use keyway_volume::backup::{Restore, backup};
 use std::path::Path;

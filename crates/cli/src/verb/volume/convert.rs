@@ -1,9 +1,9 @@
 //! `convert` and `repair`: a header in another format, or back in order.
 
-use crate::device::{self, Target, Versions};
+use crate::device::{self, Target, Versions, explain};
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output, question};
+use crate::say::{output, question};
 use keyway_volume::convert::{to_luks1, to_luks2};
 use keyway_volume::repair::Repair;
 use keyway_volume::{Access, Luks, OsRandom};

@@ -1,13 +1,14 @@
 //! `read`: a volume's plaintext to a file or standard output, any range of it.
 
-use crate::device;
+use crate::device::{self, place};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::progress::{self, Progress};
 use crate::say::question;
-use crate::volume::{self, Data, Opening, Plaintext, cannot_write};
+use crate::say::transfer::{self, cannot_write};
+use crate::volume::{self, Data, Opening, Plaintext};
 use keyway_volume::Storage;
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Options, Sink, Source};
@@ -141,7 +142,7 @@ impl Output {
             return Ok(Self::Device(device));
         }
         replacing.check(path)?;
-        let place = output_file::existing(path)?;
+        let place = place::existing(path)?;
         match fs::metadata(path) {
             Ok(found) if !found.is_file() || place.is_descriptor() => {
                 place.open().map(Self::Pipe).map_err(|e| cannot_write(&path.display(), None, &e))
@@ -178,7 +179,7 @@ impl Output {
             };
             stream::transfer(source, sink, &Options::default(), meter)
         });
-        moved.map_err(|e| volume::failed(e, &plain.device.display(), &name))?;
+        moved.map_err(|e| transfer::failed(e, &plain.device.display(), &name))?;
         match self {
             Self::Pipe(_) => Ok(()),
             Self::Device(device) => device.flush().map_err(|e| cannot_write(&name, None, &e)),

@@ -1,9 +1,9 @@
 //! `seal`: a LUKS2 header is signed with the volume key, so that a forged one is noticed.
 
-use crate::device::{self, Target, Versions};
+use crate::device::{self, Target, Versions, explain};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output};
+use crate::say::output;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{self, Demands};
 use keyway_volume::admission::Terms;

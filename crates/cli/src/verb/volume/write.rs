@@ -4,7 +4,8 @@ use crate::device::input::Input;
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::say::failure::Result;
 use crate::say::progress::{self, Progress};
-use crate::volume::{self, Data, Opening, cannot_write};
+use crate::say::transfer::{self, cannot_write};
+use crate::volume::{self, Data, Opening};
 use keyway_volume::Storage;
 use keyway_volume::stream::{self, Options, Sink};
 
@@ -73,7 +74,7 @@ impl Request for Write {
         progress::watch(self.progress, &plain.device, len, |meter| {
             stream::transfer(input.source(), Sink::Storage(&plain.volume, offset), &options, meter)
         })
-        .map_err(|e| volume::failed(e, &from, &to))?;
+        .map_err(|e| transfer::failed(e, &from, &to))?;
         plain.volume.flush().map_err(|e| cannot_write(&to, None, &e))
     }
 }

@@ -3,6 +3,7 @@
 
 use super::key_file::KeyFile;
 use super::{find, script};
+use crate::device::explain;
 use crate::door::{Args, groups, shared};
 use crate::mapping;
 use crate::say::failure::{Cause, Exit, Failure, Result};
@@ -88,7 +89,7 @@ pub(super) fn open_as(args: &Args, entry: &Entry) -> Result<()> {
     given.push((&open::options::BACKEND, "kernel".into()));
     let plain = Args::untyped(&open::COMMAND, given);
     let opened = open::open(&crypttab::completed(&plain, entry)?);
-    opened.map_err(|failure| failure.placed(Some(Path::new(&entry.device))))
+    opened.map_err(|failure| explain::placed(failure, Some(Path::new(&entry.device))))
 }
 
 /// Options that name hardware which gives the key; somebody is asked instead.

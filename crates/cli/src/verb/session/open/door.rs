@@ -4,8 +4,8 @@ use super::backend::Backend;
 use super::options::LINK_VK;
 use crate::door::Args;
 use crate::door::shared::{self, ALLOW_DISCARDS};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use crate::session::{self, Facts, Name, Opened, Rights};
 use crate::volume::{Data, Format, Opening, Sharing};
 use crate::{device, mapping};
@@ -66,7 +66,7 @@ fn open_door(
     backend: Backend,
     directory: &Directory,
 ) -> Result<(Arc<dyn Door>, &'static str)> {
-    let failed = |e| explain::door(&e);
+    let failed = |e| sentence::door(&e);
     match backend {
         Backend::Nbd => {
             let options = nbd::server::Options { own_user_only: true, ..Default::default() };

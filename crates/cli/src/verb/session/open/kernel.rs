@@ -1,11 +1,11 @@
 //! The kernel's door: a dm-crypt mapping as cryptsetup makes it, to the byte.
 
 use super::options::LINK_VK;
-use crate::device;
+use crate::device::{self, explain};
 use crate::door::{Args, shared};
 use crate::mapping::{self, GivenFlags, KeyPlace};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, output};
+use crate::say::{output, sentence};
 use crate::volume::{Data, Format, Opening, Unlocked};
 use keyway_attach::dm::crypt::{Features, Line, Options};
 use keyway_attach::dm::keyring::{Key, Link};
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args, name: &str) -> Result<()> {
     let mapper = mapping::mapper()?;
     super::refuse_taken(name)?;
     if !args.given(&shared::SHARED) {
-        mapping::refuse_if_mapped(&device)?;
+        device::refuse_if_mapped(&device)?;
     }
     let read_only = args.given(&shared::READONLY) || mapping::is_read_only(&device);
     let data = if read_only { Data::Read } else { Data::Write };
@@ -63,7 +63,7 @@ fn map(args: &Args, mapper: &Mapper, name: &str, unlocked: &Unlocked, read_only:
     if let (Err(_), Some((key, link))) = (&created, link) {
         let _ = key.unlink(link.keyring);
     }
-    created.map(drop).map_err(|e| explain::door(&e))
+    created.map(drop).map_err(|e| sentence::door(&e))
 }
 
 /// Marks the volume as in use, but for the claim that dm-crypt makes itself.
@@ -73,7 +73,7 @@ fn leave_to_the_kernel(args: &Args, unlocked: &Unlocked) -> Result<Option<InUse>
     }
     let mark = InUse::acquire(&*unlocked.storage, in_use::Access::Write, false);
     let mut mark = mark.map_err(|e| explain::on_device(&unlocked.device, &e))?;
-    mapping::refuse_if_attached(&unlocked.device)?;
+    device::refuse_if_attached(&unlocked.device)?;
     mark.leave_to_the_kernel();
     Ok(Some(mark))
 }
@@ -176,7 +176,7 @@ fn link_key(text: &str, unlocked: &Unlocked) -> Result<(Key, Link)> {
         Failure::new(Exit::Parameters, message)
     })?;
     let key = Key::add(link.kind, &link.description, &unlocked.volume_key, link.keyring);
-    Ok((key.map_err(|e| explain::door(&e))?, link))
+    Ok((key.map_err(|e| sentence::door(&e))?, link))
 }
 
 /// Lengths and offsets in tables count these bytes.

@@ -12,14 +12,13 @@ mod test_passphrase;
 pub(crate) use conflicts::check_size;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
-use crate::device::{self, Target};
+use crate::device::{self, Target, explain};
 use crate::door::shared::{
     self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
     SERIALIZE,
 };
 use crate::door::{Alias, Args, Command, Example, Group, Operand, Topic, groups};
 use crate::mapping::{self, GivenFlags};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
 use crate::verb::about::absent;

@@ -6,8 +6,8 @@ use crate::door::shared::{
 };
 use crate::door::{Args, Command, Example, Group, Operand, Topic, groups};
 use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
-use crate::say::explain;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::sentence;
 use crate::session::{Rights, Session};
 use crate::unlock::admission;
 use keyway_attach::dm::crypt::{Key, Line, Options};
@@ -127,7 +127,7 @@ fn refresh(args: &Args, found: &Mapping) -> Result<()> {
 
 /// The line that there is, with the flags of the command line and the header in place of its own.
 fn line_with(args: &Args, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
-    let line = target.as_crypt().map_err(|e| explain::door(&e))?;
+    let line = target.as_crypt().map_err(|e| sentence::door(&e))?;
     let mut options = Options {
         sector_size: line.options.sector_size,
         iv_large_sectors: line.options.iv_large_sectors,

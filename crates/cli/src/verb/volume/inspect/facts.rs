@@ -1,7 +1,7 @@
 //! What there is to say about a volume.
 
 use super::warnings;
-use crate::say::explain;
+use crate::device::explain;
 use crate::say::failure::Result;
 use keyway_crypto::{CipherSpec, Hash};
 use keyway_format::luks1::SlotState;

@@ -125,14 +125,14 @@ fn keyslot(args: &Args, passphrase: &Secret) -> Result<Option<u32>> {
     let path =
         args.path(&shared::HEADER).or_else(|| args.operand(1)).map(device::resolve).unwrap_or_default();
     let luks = Luks::open_with(device::storage(&path, Access::Probe)?, Access::Probe, device::locking(args))
-        .map_err(|error| crate::say::explain::on_device(&path, &error))?;
+        .map_err(|error| device::explain::on_device(&path, &error))?;
     let options =
         UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..KeyOptions::from_args(args)?.limits() };
     // Requirements that nobody knows are no hindrance to GRUB, but to this.
     match keyway_volume::unlock(&luks, passphrase, &options) {
         Ok(unlocked) => Ok(Some(unlocked.keyslot)),
         Err(keyway_volume::Error::WrongPassphrase | keyway_volume::Error::NoUsableKeyslot) => Ok(None),
-        Err(error) => Err(crate::say::explain::on_device(&path, &error)),
+        Err(error) => Err(device::explain::on_device(&path, &error)),
     }
 }
 

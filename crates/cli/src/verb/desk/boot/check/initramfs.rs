@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         args.path(&shared::HEADER).or_else(|| args.operand(1)).map(device::resolve).unwrap_or_default();
     let luks =
         Luks::open_with(device::storage(&volume, Access::Probe)?, Access::Probe, device::locking(args))
-            .map_err(|error| crate::say::explain::on_device(&volume, &error))?;
+            .map_err(|error| device::explain::on_device(&volume, &error))?;
     let unusable =
         |why: &dyn std::fmt::Display| Failure::new(Exit::Device, format!("{}: {why}.", image.display()));
     let content = files::read(image)?;

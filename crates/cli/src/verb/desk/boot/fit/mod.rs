@@ -11,7 +11,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
 use crate::say::size::{human, parse_number};
-use crate::volume::cannot_write;
+use crate::say::transfer::cannot_write;
 use keyway_boot::fit::{self, Algorithm, Fit, Layout, Parts, Piece, Verdict};
 use keyway_boot::uboot::Arch;
 use keyway_volume::Storage;

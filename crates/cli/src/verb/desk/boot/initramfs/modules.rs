@@ -127,7 +127,7 @@ fn specs(args: &Args) -> Result<(Vec<CipherSpec>, bool)> {
 fn ciphers_of(args: &Args, path: &Path) -> Result<(Vec<String>, bool)> {
     let storage = device::storage(path, Access::Probe)?;
     let luks = Luks::open_with(storage, Access::Probe, device::locking(args));
-    let luks = luks.map_err(|why| crate::say::explain::on_device(path, &why))?;
+    let luks = luks.map_err(|why| device::explain::on_device(path, &why))?;
     Ok(ciphers(luks.header()))
 }
 

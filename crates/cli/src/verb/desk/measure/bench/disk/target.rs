@@ -1,9 +1,9 @@
 //! What TARGET is, and whether it may be written over.
 
-use crate::device::content;
+use crate::device::{content, explain};
 use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{explain, question};
+use crate::say::question;
 use keyway_measure::disk::{Scratch, scratch};
 use keyway_volume::Storage;
 use keyway_volume::in_use::{Access, InUse};

@@ -3,6 +3,7 @@
 use crate::device::remote;
 use crate::door::shared;
 use crate::say::failure::{Exit, Failure};
+use crate::say::sentence::sentence;
 use crate::session;
 use keyway_format::text::Shown;
 use keyway_volume::Error;
@@ -11,6 +12,15 @@ use keyway_volume::in_use::Holder;
 use keyway_volume::seal::Broken;
 use std::io::ErrorKind;
 use std::path::Path;
+
+/// Says what the library's error means, on `device` where there is one; what was said stays.
+pub(crate) fn placed(failure: Failure, device: Option<&Path>) -> Failure {
+    match (failure.into_unplaced(), device) {
+        (Ok(error), Some(device)) => on_device(device, &error),
+        (Ok(error), None) => plain(&error),
+        (Err(said), _) => said,
+    }
+}
 
 /// An error of an operation on `device`.
 pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
@@ -155,18 +165,6 @@ fn unmet(unmet: &Unmet) -> String {
     }
 }
 
-/// An error of a door.
-pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
-    use keyway_attach::Error as Door;
-    let exit = match error {
-        Door::Permission(_) => Exit::Permission,
-        Door::Busy(_) => Exit::Busy,
-        Door::Io { .. } | Door::NotFound(_) => Exit::Device,
-        _ => Exit::Parameters,
-    };
-    Failure::new(exit, sentence(&error.to_string()))
-}
-
 fn exit_code(error: &Error) -> Exit {
     match error {
         Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,
@@ -183,44 +181,12 @@ fn exit_code(error: &Error) -> Exit {
     }
 }
 
-/// Starts with a capital letter unless the first word is a name, and ends with a full stop.
-fn sentence(text: &str) -> String {
-    let mut text = text.trim_end().to_owned();
-    let first_word = text.split(' ').next().unwrap_or_default().trim_end_matches(':');
-    let is_name = NAMES.contains(&first_word) || !first_word.chars().all(|c| c.is_ascii_lowercase());
-    if !is_name && let Some(first) = text.get(..1) {
-        let capital = first.to_ascii_uppercase();
-        text.replace_range(..1, &capital);
-    }
-    if !text.ends_with(['.', '!', '?']) {
-        text.push('.');
-    }
-    text
-}
-
-/// Ciphers and modes: they stay as dm-crypt spells them at the start of a sentence too.
-const NAMES: &[&str] = &[
-    "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
-    "ofb", "xctr", "essiv", "plain", "capi",
-];
-
 /// Argon2's least memory that cryptsetup takes.
 const LEAST_KIB: u64 = 32;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn library_errors_become_sentences() {
-        assert_eq!(sentence("unknown hash \"x\""), "Unknown hash \"x\".");
-        assert_eq!(sentence("aes-xts-plain64 takes 512 bits."), "aes-xts-plain64 takes 512 bits.");
-        assert_eq!(sentence("xts needs a cipher"), "xts needs a cipher.");
-        assert_eq!(sentence("json: no"), "Json: no.");
-        for specification in ["capi:gcm(aes)-random", "khazad:64-cbc-lmk", "capi:"] {
-            assert_eq!(sentence(&format!("{specification}: no")), format!("{specification}: no."));
-        }
-    }
 
     #[test]
     fn a_cost_over_the_budget_names_the_way_out() {
