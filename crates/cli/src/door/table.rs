@@ -184,14 +184,6 @@ impl Command {
     pub(crate) fn own_options(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
         self.options.iter().copied().flatten().copied()
     }
-
-    /// Its own options and those that every command of its kind takes.
-    pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
-        let own = self.own_options();
-        let shared = super::shared::accepted_by(self.group).iter().chain(super::shared::EVERYWHERE).copied();
-        let listed = own.clone();
-        own.chain(shared.filter(move |o| !listed.clone().any(|mine| mine.long == o.long)))
-    }
 }
 
 #[cfg(test)]

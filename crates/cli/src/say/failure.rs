@@ -1,7 +1,5 @@
 //! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
 
-use crate::say::manner::Manner;
-use crate::say::output;
 use keyway_volume::Error;
 use std::process::ExitCode;
 
@@ -33,7 +31,7 @@ impl Exit {
     }
 
     /// What `-v` prints beside the code, as cryptsetup does.
-    fn meaning(self) -> &'static str {
+    pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::Parameters => "wrong or missing parameters",
             Self::Permission => "no permission or bad passphrase",
@@ -126,21 +124,4 @@ impl Failure {
         }
         ExitCode::from(self.exit as u8)
     }
-}
-
-/// Ends a command: its line on failure and, with `-v`, cryptsetup's
-/// closing line on standard output.
-pub(crate) fn conclude(manner: Manner, result: Result<()>) -> ExitCode {
-    let (code, closing) = match &result {
-        Ok(()) => (ExitCode::SUCCESS, "Command successful.".to_owned()),
-        Err(failure) => {
-            let exit = failure.exit();
-            let closing = format!("Command failed with code -{} ({}).", exit as u8, exit.meaning());
-            (failure.report(), closing)
-        }
-    };
-    if manner.verbose {
-        let _ = output::print(&format!("{closing}\n"));
-    }
-    code
 }

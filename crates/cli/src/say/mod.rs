@@ -3,6 +3,7 @@
 #[macro_use]
 pub(crate) mod output;
 
+pub(crate) mod ending;
 pub(crate) mod failure;
 pub(crate) mod manner;
 pub(crate) mod paint;

@@ -10,7 +10,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::question;
 use crate::unlock::{self, KeyOptions, passphrase};
-use crate::volume::Data;
+use crate::volume::usage::Data;
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::plain::PassphraseHash;
 use keyway_format::{Bytes, Sectors};

@@ -11,7 +11,7 @@ pub(crate) use keys::*;
 pub(crate) use making::*;
 pub(crate) use opening::*;
 
-use super::table::{Group, Kind, Opt};
+use super::table::{Command, Group, Kind, Opt};
 
 const U32: Kind = Kind::Number(u32::MAX as u64);
 const U64: Kind = Kind::Number(u64::MAX);
@@ -158,6 +158,16 @@ pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
     &PROGRESS_FREQUENCY,
     &ACTIVE_NAME,
 ];
+
+impl Command {
+    /// Its own options and those that every command of its kind takes.
+    pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
+        let own = self.own_options();
+        let shared = accepted_by(self.group).iter().chain(EVERYWHERE).copied();
+        let listed = own.clone();
+        own.chain(shared.filter(move |o| !listed.clone().any(|mine| mine.long == o.long)))
+    }
+}
 
 /// What commands of a group take beside their own options and [`EVERYWHERE`].
 pub(crate) fn accepted_by(group: Group) -> &'static [&'static Opt] {

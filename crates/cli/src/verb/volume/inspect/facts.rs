@@ -1,6 +1,5 @@
 //! What there is to say about a volume.
 
-use super::warnings;
 use crate::device::explain;
 use crate::say::failure::Result;
 use keyway_crypto::{CipherSpec, Hash};
@@ -11,7 +10,7 @@ use keyway_format::luks2::{
 use keyway_format::{luks1, luks2};
 use keyway_volume::policy::Subject;
 use keyway_volume::seal::{Broken, Seal};
-use keyway_volume::{DataDevice, Header, Luks, Storage, UnlockOptions, UnlockTimes};
+use keyway_volume::{Header, Luks, Storage, UnlockOptions, UnlockTimes};
 use std::path::Path;
 use std::time::Duration;
 
@@ -99,7 +98,7 @@ impl SealState {
 }
 
 impl Facts {
-    pub(super) fn gather(device: &Path, luks: &Luks, data: &dyn Storage, on: DataDevice) -> Result<Self> {
+    pub(super) fn gather(device: &Path, luks: &Luks, data: &dyn Storage) -> Result<Self> {
         let damaged = luks.damaged_copy().map_err(|e| explain::on_device(device, &e))?;
         let mut facts = Self {
             device: device.display().to_string(),
@@ -127,8 +126,6 @@ impl Facts {
                 facts.add_luks2(binary, metadata, data);
             }
         }
-        facts.warnings = warnings::of(&facts, data.len());
-        facts.warnings.splice(0..0, warnings::of_admission(luks, on));
         Ok(facts)
     }
 

@@ -102,7 +102,9 @@ impl Request for Inspection {
             audit.print()?;
             return audit.conclude(device);
         }
-        let mut facts = Facts::gather(device, &luks, &*data, on)?;
+        let mut facts = Facts::gather(device, &luks, &*data)?;
+        facts.warnings = warnings::of_admission(&luks, on);
+        facts.warnings.extend(warnings::of(&facts, data.len()));
         facts.seal = SealState::of(subject, terms.seal_context.as_deref());
         if !self.json {
             return output::print(&text::show(&facts, Paint::for_stdout()));
