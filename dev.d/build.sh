@@ -3,7 +3,7 @@
 # build [ramdisk] [aarch64]: for this machine, or for aarch64 wherever this is; the whole program, or what ramdisks need of it.
 build() {
     case "$*" in
-        '') build_static && built target/keyway ;;
+        '') build_static && built target/keyway && echo "$(packages_of_program | wc -l) packages" ;;
         aarch64) build_aarch64 && built target/keyway-aarch64 ;;
         ramdisk) build_ramdisk && built target/keyway-ramdisk ;;
         "ramdisk aarch64" | "aarch64 ramdisk") build_aarch64 ramdisk && built target/keyway-ramdisk-aarch64 ;;
@@ -12,6 +12,21 @@ build() {
 }
 
 built() { echo "$1: $(stat -Lc %s "$1") bytes, static"; }
+
+# packages_of_program: the program's packages on x86_64 Linux, each version, macros and the workspace's own included.
+packages_of_program() {
+    cargo tree --locked --package keyway-cli --edges normal --prefix none --target x86_64-unknown-linux-gnu --format '{p}' |
+        awk '{ print $1, $2 }' | sort -u
+}
+
+# More than these are too many: see "What the program weighs" in CONTRIBUTING.md.
+most_packages=150
+
+weight_check() {
+    local count
+    count=$(packages_of_program | wc -l)
+    [ "$count" -gt 0 ] && [ "$count" -le $most_packages ] || { echo "the program has $count packages, at most $most_packages" && false; }
+}
 
 # With the glibc target of this machine.
 build_static() { static_for_this_machine release && place release/keyway keyway; }

@@ -51,6 +51,7 @@ summary() {
 
 layer_check() {
     step "format" format_check
+    step "weight" weight_check
     step "lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
     step "the library's core alone" cargo clippy --quiet --release --package keyway -- -D warnings
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation" cargo doc --quiet --release --workspace --no-deps --document-private-items

@@ -9,11 +9,13 @@
 mod answer;
 mod cache;
 mod credentials;
+mod date;
 mod error;
 mod location;
 mod object;
 mod patience;
 mod readahead;
+mod s3;
 mod source;
 mod transport;
 mod version;

@@ -1,9 +1,8 @@
 //! Where an object is: a URL of a web server, or a bucket and a key.
 
-use crate::credentials::Login;
+use crate::credentials::{Login, decoded};
 use crate::error::Cause;
 use keyway_volume::Address;
-use object_store::path::Path;
 use url::Url;
 
 /// A parsed address. There is no way to print it: an [`Address`] is what may be shown.
@@ -20,7 +19,7 @@ pub(crate) enum Location {
         /// The bucket's name.
         bucket: String,
         /// The object's key.
-        key: Path,
+        key: String,
         /// The keys in the address.
         login: Option<Login>,
     },
@@ -40,16 +39,27 @@ impl Location {
     fn s3(mut url: Url) -> Result<Self, Cause> {
         let login = Login::take_from(&mut url);
         let bucket = url.host_str().unwrap_or_default().to_owned();
-        let key = Path::from_url_path(url.path()).unwrap_or_default();
-        if bucket.is_empty() || key.as_ref().is_empty() || url.port().is_some() {
+        let key = object_key(url.path()).filter(|key| !key.is_empty() && !bucket.is_empty());
+        let Some(key) = key.filter(|_| url.port().is_none()) else {
             return Err(Cause::Address("an object in S3 is s3://BUCKET/KEY".into()));
-        }
+        };
         if login.as_ref().is_some_and(|login| login.user.is_empty() || login.password.is_empty()) {
             let why = "keys in an S3 address are s3://KEY:SECRET@BUCKET/KEY, with / written %2F";
             return Err(Cause::Address(why.into()));
         }
         Ok(Self::S3 { bucket, key, login })
     }
+}
+
+/// The key that a URL's path stands for: names between slashes, which none is empty, a step within
+/// folders, or unprintable.
+fn object_key(path: &str) -> Option<String> {
+    let path = String::from_utf8(decoded(path).expose().to_vec()).ok()?;
+    let key = path.strip_prefix('/').unwrap_or(&path);
+    let key = key.strip_suffix('/').unwrap_or(key);
+    let is_name =
+        |name: &str| !matches!(name, "" | "." | "..") && !name.chars().any(|c| c.is_ascii_control());
+    key.split('/').all(is_name).then(|| key.to_owned())
 }
 
 #[cfg(test)]
@@ -70,7 +80,7 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!((bucket.as_str(), key), ("disks", Path::from("lab/one two.img")));
+        assert_eq!((bucket.as_str(), key.as_str()), ("disks", "lab/one two.img"));
         assert_eq!(login.unwrap().password.expose(), b"se/cret");
         let Ok(Location::S3 { login: None, .. }) = parse("s3://disks/one") else { panic!() };
     }
@@ -83,6 +93,11 @@ mod tests {
             "s3://AKIA@bucket/key",
             "s3://:secret@bucket/key",
             "s3://bucket:1/key",
+            "s3://bucket//key",
+            "s3://bucket/a//key",
+            "s3://bucket/a%2F..%2Fkey",
+            "s3://bucket/a%0Akey",
+            "s3://bucket/%FF",
             "ftp://host/x",
             "http://",
             "http://user:sec/ret@host/x",

@@ -2,19 +2,16 @@
 //! passing, all of one version of the object.
 
 use crate::answer::Answer;
-use crate::credentials::{self, Login};
+use crate::credentials::Login;
 use crate::error::{Cause, Error};
 use crate::location::Location;
 use crate::object::{Notice, Options};
 use crate::patience::{Patience, Progress};
-use crate::transport::{Transport, cause_of, from_reqwest, too_much};
+use crate::s3::Store;
+use crate::transport::{Body, Request, Transport, too_much};
 use crate::version::Version;
-use futures_util::StreamExt;
-use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use keyway_volume::Address;
-use object_store::aws::AmazonS3Builder;
-use object_store::path::Path;
-use object_store::{GetOptions, GetRange, GetResult, ObjectStore, RetryConfig};
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -23,6 +20,7 @@ use url::Url;
 
 /// An object that is read by ranges.
 pub(crate) struct Source {
+    transport: Transport,
     server: Server,
     place: String,
     /// Which version is read: that of the first answer.
@@ -33,8 +31,8 @@ pub(crate) struct Source {
 }
 
 enum Server {
-    Web { transport: Transport, url: Url, login: Option<Login> },
-    S3 { store: Box<dyn ObjectStore>, path: Path },
+    Web { url: Url, login: Option<Login> },
+    S3(Box<Store>),
 }
 
 impl Source {
@@ -42,8 +40,9 @@ impl Source {
     pub(crate) fn new(address: &Address, options: &Options) -> Result<Self, Error> {
         let place = address.to_string();
         let server = Location::parse(address).and_then(|location| connect(location, options.timeout));
-        let server = server.map_err(|cause| Error { place: place.clone(), cause })?;
+        let (transport, server) = server.map_err(|cause| Error { place: place.clone(), cause })?;
         Ok(Self {
+            transport,
             server,
             place,
             version: OnceLock::new(),
@@ -110,15 +109,17 @@ impl Source {
     }
 
     async fn attempt(&self, range: Range<u64>, take: &mut (dyn FnMut(&[u8]) + Send)) -> Result<(), Cause> {
-        let (answer, body) = self.ask(&range, self.version.get()).await?;
+        let (answer, mut body) = self.ask(&range, self.version.get()).await?;
         self.check(&answer.version)?;
         let mut left = answer.len;
         let mut take = |bytes: &[u8]| {
             left = left.checked_sub(bytes.len() as u64).ok_or_else(too_much)?;
             take(bytes);
-            Ok(())
+            Ok::<_, Cause>(())
         };
-        body.each(&mut take).await?;
+        while let Some(chunk) = body.chunk().await? {
+            take(&chunk)?;
+        }
         match left {
             0 => Ok(()),
             _ => Err(Cause::Broken(format!("the server's answer ends {left} bytes early"))),
@@ -128,23 +129,14 @@ impl Source {
     /// Asks for `range` of the version `pinned`, or of any.
     async fn ask(&self, range: &Range<u64>, pinned: Option<&Version>) -> Result<(Answer, Body), Cause> {
         let condition = pinned.and_then(Version::condition);
-        match &self.server {
-            Server::Web { transport, url, login } => {
-                let fields = HeaderMap::from_iter(condition);
-                let (answer, response) = transport.get(url, login.as_ref(), range, fields).await?;
-                Ok((answer, Body::Web(response)))
+        let request = match &self.server {
+            Server::Web { url, login } => {
+                let request = Request::range(url.clone(), range, condition);
+                login.iter().fold(request, |request, login| request.with(AUTHORIZATION, &login.basic()))
             }
-            Server::S3 { store, path } => {
-                // S3 gives every object a strong tag; object_store takes nothing without one.
-                let tag = condition.and_then(|(_, value)| value.to_str().map(str::to_owned).ok());
-                let range = Some(GetRange::Bounded(range.clone()));
-                let options = GetOptions { range, if_match: tag, ..GetOptions::default() };
-                let got = store.get_opts(path, options).await.map_err(|e| cause_of(&e))?;
-                let answer = got.extensions.get::<Answer>().cloned();
-                let answer = answer.ok_or_else(|| Cause::Broken("an answer that nobody judged".into()))?;
-                Ok((answer, Body::S3(Box::new(got))))
-            }
-        }
+            Server::S3(store) => store.request(&self.transport, range, condition).await?,
+        };
+        self.transport.read(request, range).await
     }
 
     /// Pins the first version that is seen, and refuses any other.
@@ -176,48 +168,19 @@ impl Source {
     }
 }
 
-/// Bytes on their way.
-enum Body {
-    Web(reqwest::Response),
-    S3(Box<GetResult>),
-}
-
-impl Body {
-    /// Hands piece after piece to `take`, until it refuses one.
-    async fn each(self, take: &mut (dyn FnMut(&[u8]) -> Result<(), Cause> + Send)) -> Result<(), Cause> {
-        match self {
-            Self::Web(mut response) => {
-                while let Some(chunk) = response.chunk().await.map_err(from_reqwest)? {
-                    take(&chunk)?;
-                }
-            }
-            Self::S3(got) => {
-                let mut chunks = got.into_stream();
-                while let Some(chunk) = chunks.next().await {
-                    take(&chunk.map_err(|e| cause_of(&e))?)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn connect(location: Location, timeout: Duration) -> Result<Server, Cause> {
+fn connect(location: Location, timeout: Duration) -> Result<(Transport, Server), Cause> {
     match location {
         Location::Web { url, login } => {
             let transport = Transport::new(url.scheme() == "https", timeout)?;
-            Ok(Server::Web { transport, url, login })
+            Ok((transport, Server::Web { url, login }))
         }
         Location::S3 { bucket, key, login } => {
-            let builder = credentials::for_s3(AmazonS3Builder::from_env(), login)?;
+            let store = Store::new(&bucket, &key, login)?;
+            // Services that lend keys may want TLS where the store does not.
             let transport = Transport::new(true, timeout).or_else(|cause| {
-                if credentials::endpoint_is_plain() { Transport::new(false, timeout) } else { Err(cause) }
+                if store.is_plain() { Transport::new(false, timeout) } else { Err(cause) }
             })?;
-            // Requests are repeated above: in one place, with one limit.
-            let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
-            let builder = builder.with_bucket_name(bucket).with_retry(retry);
-            let store = builder.with_http_connector(transport).build().map_err(|e| cause_of(&e))?;
-            Ok(Server::S3 { store: Box::new(store), path: key })
+            Ok((transport, Server::S3(Box::new(store))))
         }
     }
 }

@@ -7,12 +7,17 @@
 //! | S3         | `key:secret@` in the URL; `AWS_…` in the environment; `AWS_PROFILE` in `~/.aws/credentials` and `~/.aws/config` |
 
 mod aws;
+mod keys;
+mod lent;
 mod netrc;
 
 use crate::error::Cause;
-use aws::Profile;
+pub(crate) use keys::{Access, KeySource, Keys};
 use keyway_crypto::Secret;
-use object_store::aws::AmazonS3Builder;
+use keyway_format::base64;
+#[cfg(test)]
+pub(crate) use lent::Lender;
+pub(crate) use lent::Lent;
 use std::path::PathBuf;
 use std::{env, fs, io};
 use url::Url;
@@ -51,61 +56,21 @@ impl Login {
             login => Ok(login),
         }
     }
+
+    /// As a field says it (RFC 7617).
+    pub(crate) fn basic(&self) -> String {
+        let mut pair = Secret::zeroed(self.user.len() + 1 + self.password.len());
+        let (user, password) = pair.expose_mut().split_at_mut(self.user.len());
+        user.copy_from_slice(self.user.as_bytes());
+        password[0] = b':';
+        password[1..].copy_from_slice(self.password.expose());
+        format!("Basic {}", base64::encode(pair.expose()))
+    }
 }
 
 fn from_netrc(host: &str, user: Option<&str>) -> Result<Option<Login>, Cause> {
     let text = read("NETRC", ".netrc")?;
     Ok(netrc::find(&text, host, user))
-}
-
-/// Completes `builder`, which knows the environment, with what the URL and Amazon's files say.
-pub(crate) fn for_s3(builder: AmazonS3Builder, login: Option<Login>) -> Result<AmazonS3Builder, Cause> {
-    let named = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].iter().find_map(|name| set(name));
-    let name = named.as_deref().unwrap_or("default");
-    let credentials = read("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials")?;
-    let config = read("AWS_CONFIG_FILE", ".aws/config")?;
-    let profile = Profile::find(name, &credentials, &config);
-    let has_keys = login.is_some() || SIGNS.iter().any(|name| set(name).is_some());
-    let profile = match (profile, &named) {
-        (None, Some(_)) if !has_keys => {
-            return Err(Cause::Credentials(format!("there is no profile {name:?} in ~/.aws")));
-        }
-        (profile, _) => profile.unwrap_or_default(),
-    };
-    let builder = settings(builder, &profile);
-    match login {
-        Some(login) => {
-            let secret = String::from_utf8_lossy(login.password.expose()).into_owned();
-            Ok(builder.with_access_key_id(login.user).with_secret_access_key(secret))
-        }
-        None if has_keys => Ok(builder),
-        None => {
-            let (id, secret) = profile.keys(name)?.ok_or(Cause::NoCredentials)?;
-            let builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-            Ok(match profile.get("aws_session_token") {
-                Some(token) => builder.with_token(token),
-                None => builder,
-            })
-        }
-    }
-}
-
-/// Where the environment says nothing.
-fn settings(mut builder: AmazonS3Builder, profile: &Profile) -> AmazonS3Builder {
-    if let (Some(region), false) = (profile.get("region"), REGION.iter().any(|name| set(name).is_some())) {
-        builder = builder.with_region(region);
-    }
-    if let (Some(endpoint), false) =
-        (profile.get("endpoint_url"), ENDPOINT.iter().any(|name| set(name).is_some()))
-    {
-        builder = builder.with_endpoint(endpoint);
-    }
-    builder
-}
-
-/// Whether the store is one without TLS, in a laboratory.
-pub(crate) fn endpoint_is_plain() -> bool {
-    ENDPOINT.iter().find_map(|name| set(name)).is_some_and(|url| url.starts_with("http://"))
 }
 
 /// The text of the file that `variable` names, or else of `usual` in
@@ -122,12 +87,23 @@ fn read(variable: &str, usual: &str) -> Result<String, Cause> {
     }
 }
 
-fn set(variable: &str) -> Option<String> {
+/// What a variable of the environment says.
+pub(crate) fn set(variable: &str) -> Option<String> {
     env::var(variable).ok().filter(|value| !value.is_empty())
 }
 
+/// What a variable of the environment says that is no or yes, and no where it is not set.
+pub(crate) fn flag(variable: &str) -> Result<bool, Cause> {
+    let Some(value) = set(variable) else { return Ok(false) };
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" | "y" => Ok(true),
+        "0" | "false" | "off" | "no" | "n" => Ok(false),
+        _ => Err(Cause::Address(format!("{variable} is neither true nor false"))),
+    }
+}
+
 /// Undoes percent-encoding (RFC 3986, 2.1); what is none stays.
-fn decoded(text: &str) -> Secret {
+pub(crate) fn decoded(text: &str) -> Secret {
     let mut bytes = Secret::copy_from(text.as_bytes());
     let mut len = 0;
     let mut rest = text.as_bytes();
@@ -144,23 +120,6 @@ fn decoded(text: &str) -> Secret {
     }
     Secret::copy_from(&bytes.expose()[..len])
 }
-
-/// Any of them says how requests are signed, or that they are not. Without, the library
-/// would ask the metadata service of a machine in Amazon's cloud, and wait for it
-/// everywhere else: there `AWS_METADATA_ENDPOINT` asks for that.
-const SIGNS: [&str; 7] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_METADATA_ENDPOINT",
-    "AWS_SKIP_SIGNATURE",
-];
-
-const REGION: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
-
-const ENDPOINT: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
 
 #[cfg(test)]
 mod tests;

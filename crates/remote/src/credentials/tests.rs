@@ -1,8 +1,8 @@
 //! Logins in URLs, and what the environment and the files of other tools say. An environment is a
 //! process's: those tests run themselves again, each time in another one.
 
+use super::lent::Lender;
 use super::*;
-use object_store::aws::AmazonS3ConfigKey::{AccessKeyId, Endpoint, Region, SecretAccessKey, Token};
 use std::path::Path;
 use std::process::Command;
 
@@ -73,13 +73,22 @@ fn a06_a_web_server_gets_what_url_and_netrc_say() {
 fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
     if tell(|| {
         let login = set("LOGIN").map(|user| Login { user, password: Secret::copy_from(b"password") });
-        let builder = match for_s3(AmazonS3Builder::new(), login) {
-            Ok(builder) => builder,
+        let access = match Access::find(login) {
+            Ok(access) => access,
             Err(cause) => return cause.to_string(),
         };
-        let parts = [AccessKeyId, SecretAccessKey, Token, Region, Endpoint];
-        let parts = parts.map(|part| builder.get_config_value(&part).unwrap_or("-".into()));
-        parts.join(" ") + if endpoint_is_plain() { " plain" } else { "" }
+        let keys = match access.keys {
+            KeySource::Nobody => "nobody".to_owned(),
+            KeySource::Lent(Lender::WebIdentity { service, token_file, role, session }, _) => {
+                format!("{service} {token_file} {role} {session}")
+            }
+            KeySource::Lent(lender, _) => format!("{lender:?}"),
+            KeySource::Fixed(keys) => {
+                format!("{} {} {}", keys.id, text_of(&keys.secret), keys.token().unwrap_or("-"))
+            }
+        };
+        let [region, endpoint] = [access.region, access.endpoint].map(|part| part.unwrap_or("-".into()));
+        format!("{keys} {region} {endpoint}")
     }) {
         return;
     }
@@ -99,26 +108,57 @@ fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
         told("credentials::tests::a06_a_store_gets_what_the_environment_and_amazons_files_say", environment)
     };
     let lab = ("AWS_PROFILE", "lab");
-    let cases: [(&[(&str, &str)], &str); 15] = [
+    let (id, secret, token) =
+        (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "y"), ("AWS_SESSION_TOKEN", "z"));
+    let (token_file, role) = (("AWS_WEB_IDENTITY_TOKEN_FILE", "/t"), ("AWS_ROLE_ARN", "arn"));
+    let half = "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set";
+    let cases: &[(&[(&str, &str)], &str)] = &[
         (&[], "1 s1 - r -"),
         (&[("AWS_PROFILE", "")], "1 s1 - r -"),
         (&[lab], "2 s2 t l http://lab"),
         (&[("AWS_DEFAULT_PROFILE", "lab")], "2 s2 t l http://lab"),
         (&[lab, ("LOGIN", "me")], "me password - l http://lab"),
-        // The builder knows what the environment says: nothing is added to it.
-        (&[lab, ("AWS_ACCESS_KEY_ID", "x")], "- - - l http://lab"),
-        (&[lab, ("AWS_REGION", "x")], "2 s2 t - http://lab"),
-        (&[lab, ("AWS_ENDPOINT", "https://x")], "2 s2 t l -"),
-        (&[("AWS_ENDPOINT_URL", "http://x")], "1 s1 - r - plain"),
+        // The environment goes first.
+        (&[lab, id, secret], "x y - l http://lab"),
+        (&[lab, id, secret, token], "x y z l http://lab"),
+        (&[lab, id], half),
+        (&[lab, secret], half),
+        (&[lab, ("AWS_REGION", "x")], "2 s2 t x http://lab"),
+        (&[lab, ("AWS_DEFAULT_REGION", "x")], "2 s2 t x http://lab"),
+        (&[lab, ("AWS_ENDPOINT", "https://x")], "2 s2 t l https://x"),
+        (&[("AWS_ENDPOINT_URL", "http://x"), ("AWS_ENDPOINT_URL_S3", "http://y")], "1 s1 - r http://y"),
         (&[("AWS_PROFILE", "no")], "there is no profile \"no\" in ~/.aws"),
         (&[("AWS_PROFILE", "no"), ("LOGIN", "me")], "me password - - -"),
-        (&[("AWS_PROFILE", "no"), ("AWS_SKIP_SIGNATURE", "true")], "- - - - -"),
+        (&[("AWS_PROFILE", "no"), ("AWS_SKIP_SIGNATURE", "true")], "nobody - -"),
+        (&[("AWS_SKIP_SIGNATURE", "perhaps")], "AWS_SKIP_SIGNATURE is neither true nor false"),
         (&[("AWS_PROFILE", "empty")], "there are no credentials for it"),
         (&[("HOME", &none)], "there are no credentials for it"),
         (&[("AWS_SHARED_CREDENTIALS_FILE", &config)], "there are no credentials for it"),
+        // Who lends keys.
+        (&[token_file, role], "https://sts.r.amazonaws.com /t arn WebIdentitySession r -"),
+        (
+            &[token_file, role, ("AWS_ROLE_SESSION_NAME", "me"), ("AWS_ENDPOINT_URL_STS", "https://sts")],
+            "https://sts /t arn me r -",
+        ),
+        (&[token_file, role, id, secret], "x y - r -"),
+        (
+            &[("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2")],
+            "Container { url: \"http://169.254.170.2/v2\", token_file: None } r -",
+        ),
+        (
+            &[
+                ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1"),
+                ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "/t"),
+            ],
+            "Container { url: \"http://169.254.170.23/v1\", token_file: Some(\"/t\") } r -",
+        ),
+        (
+            &[("AWS_METADATA_ENDPOINT", "http://m"), ("AWS_IMDSV1_FALLBACK", "1")],
+            "Instance { service: \"http://m\", without_token: true } r -",
+        ),
     ];
     for (environment, expected) in cases {
-        assert_eq!(told(&[&[("HOME", home.as_str())], environment].concat()), expected, "{environment:?}");
+        assert_eq!(told(&[&[("HOME", home.as_str())], *environment].concat()), *expected, "{environment:?}");
     }
     let missing = told(&[("HOME", &home), ("AWS_CONFIG_FILE", &none)]);
     assert!(missing.contains("none cannot be read"), "{missing}");
