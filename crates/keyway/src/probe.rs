@@ -78,7 +78,7 @@ pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
         }
         Lower::Format(Format::Checksum) => damaged("checksum"),
         Lower::Format(Format::Truncated { .. }) => damaged("end of the device"),
-        Lower::Format(_) | Lower::Refused(_) => damaged("header"),
+        Lower::Format(_) | Lower::Refused { .. } => damaged("header"),
         _ => return Err(error.into()),
     })
 }

@@ -5,7 +5,7 @@ use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::seal::Seal;
 use crate::storage::{Exclusive, NewFile, Readers, extend_to};
-use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
+use crate::{Error, Locking, Luks, Refusal, Result, Storage, luks1_disk};
 use keyway_format::luks1;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,9 +27,8 @@ pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
         }
     }
     let io = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Error::Refused(format!("Requested header backup file {} already exists.", file.display()))
-        }
+        std::io::ErrorKind::AlreadyExists => Refusal::Exists
+            .because(format!("Requested header backup file {} already exists.", file.display())),
         _ => Error::Io { what: format!("writing header backup file {}", file.display()), source },
     };
     let new = NewFile::create(file, false).map_err(io)?.write_protected();
@@ -57,7 +56,7 @@ impl Restore {
         let (header, bytes) = read_backup(backup)?;
         let target = Exclusive::claim_header(target, uuid(&header))?;
         if target.len() < bytes.len() as u64 && !target.can_grow() {
-            return Err(Error::Refused(format!(
+            return Err(Refusal::NoRoom.because(format!(
                 "Device is too small for the backup: it has {} bytes, header and keyslots take {}.",
                 target.len(),
                 bytes.len()
@@ -139,7 +138,9 @@ impl Restore {
 fn read_backup(backup: &dyn Storage) -> Result<(Header, Vec<u8>)> {
     let (header, _) = read_header(backup).map_err(|error| match error {
         Error::Io { .. } => error,
-        error => Error::Refused(format!("Backup file does not contain valid LUKS header ({error}).")),
+        error => {
+            Refusal::Backup.because(format!("Backup file does not contain valid LUKS header ({error})."))
+        }
     })?;
     check_requirements(&header, "backup")?;
     let mut bytes = vec![0; header_len(&header) as usize];
@@ -165,16 +166,15 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option
     // save: cryptsetup refuses that for LUKS1 only.
     let both_luks2 = matches!((&device, backup), (Header::Luks2 { .. }, Header::Luks2 { .. }));
     if data_offset(&device) != data_offset(backup) || (other_key && !both_luks2) {
-        return Err(Error::Refused(
-            "Data offset or key size differs on device and backup, restore failed.".into(),
-        ));
+        return Err(
+            Refusal::Backup.because("Data offset or key size differs on device and backup, restore failed.")
+        );
     }
     let mut warnings = Vec::new();
     match (&device, backup) {
         (Header::Luks2 { .. }, Header::Luks2 { .. }) if header_len(&device) != header_len(backup) => {
-            return Err(Error::Refused(
-                "Header and keyslots area sizes differ on device and backup, restore failed.".into(),
-            ));
+            return Err(Refusal::Backup
+                .because("Header and keyslots area sizes differ on device and backup, restore failed."));
         }
         _ => {}
     }
@@ -193,9 +193,8 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option
 fn check_requirements(header: &Header, place: &str) -> Result<()> {
     match header {
         Header::Luks2 { metadata, .. } => match metadata.unmet_requirements().first() {
-            Some(name) => {
-                Err(Error::Refused(format!("Forbidden LUKS2 requirement \"{name}\" detected on {place}.")))
-            }
+            Some(name) => Err(Refusal::Backup
+                .because(format!("Forbidden LUKS2 requirement \"{name}\" detected on {place}."))),
             None => Ok(()),
         },
         Header::Luks1(_) => Ok(()),

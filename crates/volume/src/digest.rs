@@ -1,7 +1,7 @@
 //! Key digests: whether a key is the one that a header describes
 //! (LUKS1 header, LUKS2 "digests" of type pbkdf2).
 
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 use keyway_crypto::kdf::{self, Derivation};
 use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::{luks1, luks2};
@@ -30,12 +30,13 @@ impl KeyDigest {
 
     pub(crate) fn of_luks2(id: u32, digest: &luks2::Digest) -> Result<Self> {
         let luks2::DigestKind::Pbkdf2 { hash, iterations, salt, value } = &digest.kind else {
-            return Err(Error::Refused(format!("digest {id} is of a type that this version does not know")));
+            return Err(Refusal::Unusable
+                .because(format!("digest {id} is of a type that this version does not know")));
         };
         let (iterations, salt, value) = (*iterations, salt.clone(), value.clone());
         if value.len() < LEAST_LEN {
             let why = format!("{} bytes tell no key from another: {LEAST_LEN} are needed", value.len());
-            return Err(Error::Refused(format!("digest {id} cannot be used: {why}")));
+            return Err(Refusal::Unusable.because(format!("digest {id} cannot be used: {why}")));
         }
         Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
     }

@@ -73,8 +73,79 @@ pub enum Error {
     },
     /// The volume is not what its owner sealed, or what the caller demands (exit code 6).
     Unmet(Box<crate::admission::Unmet>),
-    /// What was asked makes no sense for this volume; the text says what and why.
-    Refused(String),
+    /// What was asked makes no sense for this volume.
+    Refused {
+        /// Which kind of thing it is.
+        kind: Refusal,
+        /// What and why, in words.
+        why: String,
+    },
+}
+
+/// What is wrong with what was asked of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// No header of this format has a keyslot of that number.
+    KeyslotNumber,
+    /// The keyslot is in use.
+    KeyslotTaken,
+    /// The keyslot is not in use.
+    KeyslotInactive,
+    /// No keyslot is free, or no area for its key material.
+    NoFreeKeyslot,
+    /// No header has a token of that number.
+    TokenNumber,
+    /// The token is in use.
+    TokenTaken,
+    /// The token is not in use.
+    TokenUnused,
+    /// The token is not assigned to the keyslot.
+    TokenUnassigned,
+    /// No token is free.
+    NoFreeToken,
+    /// No digest is free.
+    NoFreeDigest,
+    /// LUKS1 has that, LUKS2 has not.
+    OnlyLuks1,
+    /// LUKS2 has that, LUKS1 has not.
+    OnlyLuks2,
+    /// A volume key of that length does not fit.
+    KeyLength,
+    /// The hash cannot be used in that place.
+    Hash,
+    /// A KDF at that cost cannot be.
+    Cost,
+    /// It is no UUID.
+    Uuid,
+    /// No activation flag has that name.
+    UnknownFlag,
+    /// Sizes or offsets that no volume can have.
+    Geometry,
+    /// The device is too short for it.
+    NoRoom,
+    /// A part of the header cannot be used.
+    Unusable,
+    /// The volume cannot be converted.
+    NotConvertible,
+    /// The backup is none, or of another volume.
+    Backup,
+    /// The file exists already.
+    Exists,
+    /// The device may hold something else than the header.
+    Ambiguous,
+    /// The header was opened for reading.
+    ReadOnly,
+    /// Somebody else has changed the header meanwhile.
+    ChangedMeanwhile,
+    /// The header has been changed as often as its counter allows.
+    Exhausted,
+}
+
+impl Refusal {
+    pub(crate) fn because(self, why: impl Into<String>) -> Error {
+        Error::Refused { kind: self, why: why.into() }
+    }
 }
 
 impl fmt::Display for Error {
@@ -109,7 +180,7 @@ impl fmt::Display for Error {
                 write!(f, "it ends at byte {has}, but its header describes data up to byte {needs}")
             }
             Self::Unmet(unmet) => unmet.fmt(f),
-            Self::Refused(why) => f.write_str(why),
+            Self::Refused { why, .. } => f.write_str(why),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a new keyslot's KDF should cost: cryptsetup's rules, measured on this machine.
 
 use crate::memory::Memory;
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
 use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::luks2::Kdf;
@@ -78,7 +78,7 @@ impl KdfChoice {
         match self {
             Self::Pbkdf2 { cost, .. } => Ok(Self::Pbkdf2 { hash: name.into(), cost: *cost }),
             Self::Argon2 { .. } => {
-                Err(Error::Refused("Requested PBKDF type is not supported for LUKS1.".into()))
+                Err(Refusal::OnlyLuks2.because("Requested PBKDF type is not supported for LUKS1."))
             }
         }
     }
@@ -181,9 +181,9 @@ pub fn argon2_cost(
         memory_kib.min(Memory::now().map_or(DEFAULT_MEMORY_KIB, |memory| sensible_memory_kib(&memory)));
     let least = (*ARGON2_MEMORY_KIB.start()).max(8 * lanes);
     if most < least {
-        return Err(Error::Refused(format!(
-            "Argon2 with {lanes} lanes needs at least {least} KiB of memory."
-        )));
+        return Err(
+            Refusal::Cost.because(format!("Argon2 with {lanes} lanes needs at least {least} KiB of memory."))
+        );
     }
     let mut cost = Argon2Cost { time: ARGON2_MIN_TIME, memory_kib: least, lanes };
     let mut took = measure_argon2(variant, cost, key_len)?;
@@ -225,11 +225,10 @@ fn variant_name(variant: Argon2Variant) -> &'static str {
 
 fn check_cost(kdf: &str, cost: Cost, least: u32) -> Result<()> {
     match cost {
-        Cost::Forced(n) if n < least => {
-            Err(Error::Refused(format!("Forced iteration count is too low for {kdf} (minimum is {least}).")))
-        }
+        Cost::Forced(n) if n < least => Err(Refusal::Cost
+            .because(format!("Forced iteration count is too low for {kdf} (minimum is {least})."))),
         Cost::Time(time) if time.is_zero() => {
-            Err(Error::Refused("Requested PBKDF target time cannot be zero.".into()))
+            Err(Refusal::Cost.because("Requested PBKDF target time cannot be zero."))
         }
         _ => Ok(()),
     }
@@ -237,7 +236,7 @@ fn check_cost(kdf: &str, cost: Cost, least: u32) -> Result<()> {
 
 fn check_argon2_limits(memory_kib: u32, lanes: u32, cost: Cost) -> Result<()> {
     let (least, most) = (*ARGON2_MEMORY_KIB.start(), *ARGON2_MEMORY_KIB.end());
-    let refuse = |why: String| Err(Error::Refused(why));
+    let refuse = |why: String| Err(Refusal::Cost.because(why));
     if memory_kib == 0 {
         return refuse("Requested maximum PBKDF memory cannot be zero.".into());
     }
@@ -264,7 +263,9 @@ fn check_argon2_limits(memory_kib: u32, lanes: u32, cost: Cost) -> Result<()> {
 fn pbkdf2_iterations(hash: Hash, key_len: usize, time: Duration) -> Result<u32> {
     let iterations = pbkdf2_rate(hash, key_len)? as f64 * time.as_secs_f64();
     if iterations > f64::from(u32::MAX) {
-        return Err(Error::Refused(format!("{} s of PBKDF2 do not fit a header's counter.", time.as_secs())));
+        return Err(
+            Refusal::Cost.because(format!("{} s of PBKDF2 do not fit a header's counter.", time.as_secs()))
+        );
     }
     Ok((iterations as u32).max(PBKDF2_MIN_ITERATIONS))
 }

@@ -5,7 +5,7 @@
 //! (LUKS1 1.2.3, section 2.4; LUKS2 1.1, section 3.2).
 
 use crate::area_cipher::Areas;
-use crate::{Error, Random, Result, Storage};
+use crate::{Error, Random, Refusal, Result, Storage};
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant, Derivation};
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Stop};
 use keyway_format::luks2::{Kdf, KeyslotKind};
@@ -161,5 +161,5 @@ pub(crate) fn material_len(key_len: usize, stripes: u32) -> usize {
 }
 
 fn refused(number: u32, why: &str) -> Error {
-    Error::Refused(format!("keyslot {number} cannot be used: {why}"))
+    Refusal::Unusable.because(format!("keyslot {number} cannot be used: {why}"))
 }

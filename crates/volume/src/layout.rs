@@ -1,7 +1,7 @@
 //! Which bytes of the data device are plaintext where: a volume's
 //! segments in order, backups left out.
 
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::luks2::{SegmentKind, SegmentSize};
 use keyway_format::{luks1, luks2};
@@ -76,7 +76,7 @@ impl Layout {
             });
         }
         if segments.is_empty() {
-            return Err(Error::Refused("the header describes no data segment".into()));
+            return Err(Refusal::Unusable.because("the header describes no data segment"));
         }
         Ok(Self { segments })
     }
@@ -111,5 +111,5 @@ fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {
 }
 
 fn refused(number: u32, why: &str) -> Error {
-    Error::Refused(format!("segment {number} cannot be mapped: {why}"))
+    Refusal::Unusable.because(format!("segment {number} cannot be mapped: {why}"))
 }

@@ -44,7 +44,7 @@ pub mod volume;
 
 pub use address::Address;
 pub use admission::{Admitted, DataDevice, Opened, Terms};
-pub use error::{Error, Result};
+pub use error::{Error, Refusal, Result};
 pub use in_use::InUse;
 pub use kdf_cost::{Cost, KdfChoice};
 pub use layout::{Layout, MappedSegment, Mapping};

@@ -2,7 +2,7 @@
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks2_disk::Copies;
-use crate::{Error, InUse, Layout, Locking, OsRandom, Result, Storage, luks1_disk};
+use crate::{Error, InUse, Layout, Locking, OsRandom, Refusal, Result, Storage, luks1_disk};
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ impl Luks {
     /// header is still the one that the edit was prepared for.
     pub(crate) fn lock_for_edit(&self) -> Result<Option<HeaderLock>> {
         if self.access != Access::Write {
-            return Err(Error::Refused("the header was not opened for editing".into()));
+            return Err(Refusal::ReadOnly.because("the header was not opened for editing"));
         }
         self.check_requirements()?;
         let lock = HeaderLock::acquire(&*self.storage, LockMode::Exclusive, self.locking)?;
@@ -146,9 +146,8 @@ impl Luks {
             recover_locked(&*self.storage)?;
         }
         if !self.header.is_same_state(&header) {
-            return Err(Error::Refused(
-                "Detected attempt for concurrent LUKS metadata update. Aborting operation.".into(),
-            ));
+            return Err(Refusal::ChangedMeanwhile
+                .because("Detected attempt for concurrent LUKS metadata update. Aborting operation."));
         }
         Ok(lock)
     }

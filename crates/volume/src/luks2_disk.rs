@@ -6,7 +6,7 @@
 //! can be (LUKS2 on-disk format 1.1, section 2.1).
 
 use crate::random::random_bytes;
-use crate::{Error, Random, Result, Storage, probe};
+use crate::{Error, Random, Refusal, Result, Storage, probe};
 use keyway_format::luks2::{
     BinaryHeader, Copy, HeaderCopy, HeaderSize, Metadata, secondary_candidates, select,
 };
@@ -52,7 +52,7 @@ impl Copies {
         let found = probe::foreign(storage)
             .map_err(|source| Error::Io { what: "looking for other signatures".into(), source })?;
         found.map_or(Ok(()), |signature| {
-            Err(Error::Refused(format!(
+            Err(Refusal::Ambiguous.because(format!(
                 "Device contains ambiguous signatures ({} beside a damaged LUKS2 header), cannot auto-recover LUKS2. \
                  Run repair for recovery.",
                 signature.name

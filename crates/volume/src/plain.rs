@@ -4,7 +4,7 @@
 //! `device_block_adjust`, lib/libdevmapper.c) and the kernel's (drivers/md/dm-crypt.c
 //! `crypt_ctr`); messages are cryptsetup's where it has one.
 
-use crate::{Error, Layout, MappedSegment, Mapping, Result};
+use crate::{Layout, MappedSegment, Mapping, Refusal, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::Sectors;
 
@@ -70,7 +70,7 @@ impl PlainVolume {
 }
 
 fn refuse<T>(why: impl Into<String>) -> Result<T> {
-    Err(Error::Refused(why.into()))
+    Err(Refusal::Geometry.because(why))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Where salts, keys and filler come from.
 
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use keyway_crypto::{Hash, Secret};
 
 /// A source of random bytes.
@@ -78,7 +78,7 @@ pub(crate) fn parse_uuid(text: &str) -> Result<String> {
     if valid {
         Ok(text.to_ascii_lowercase())
     } else {
-        Err(Error::Refused("Wrong LUKS UUID format provided.".into()))
+        Err(Refusal::Uuid.because("Wrong LUKS UUID format provided."))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::keyslot::Keyslot;
 use crate::memory::Memory;
 use crate::unlock_lanes;
 use crate::unlock_time::UnlockTimes;
-use crate::{Error, Header, Luks, Result};
+use crate::{Error, Header, Luks, Refusal, Result};
 use candidates::{candidates, length_fits, serves_data};
 use keyway_crypto::{Secret, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -164,7 +164,8 @@ impl Job {
     }
 
     pub(crate) fn broken(&self) -> Error {
-        Error::Refused(format!("keyslot {} cannot be used: its derivation broke down", self.keyslot.number))
+        Refusal::Unusable
+            .because(format!("keyslot {} cannot be used: its derivation broke down", self.keyslot.number))
     }
 
     fn cores(&self, options: &UnlockOptions) -> usize {

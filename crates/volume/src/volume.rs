@@ -8,7 +8,7 @@
 use crate::layout::{Layout, MappedSegment, Mapping};
 use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
-use crate::{Error, Result, Storage};
+use crate::{Refusal, Result, Storage};
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cpu, Secret, SectorCipher};
 use std::cell::Cell;
@@ -213,14 +213,14 @@ impl Segment {
             Some(length) => length,
             None => device_len.checked_sub(mapped.storage_offset).ok_or_else(|| {
                 let offset = mapped.storage_offset;
-                Error::Refused(format!(
-                    "the data starts at byte {offset}, but the device ends at {device_len}"
-                ))
+                Refusal::NoRoom
+                    .because(format!("the data starts at byte {offset}, but the device ends at {device_len}"))
             })?,
         };
         let end = mapped.plaintext_start.checked_add(length - length % sector_size);
         let fits = mapped.storage_offset.checked_add(length).is_some();
-        let end = end.filter(|_| fits).ok_or_else(|| Error::Refused("a segment ends beyond 2^64".into()))?;
+        let end =
+            end.filter(|_| fits).ok_or_else(|| Refusal::Geometry.because("a segment ends beyond 2^64"))?;
         Ok(Self {
             start: mapped.plaintext_start,
             end,

@@ -3,6 +3,7 @@
 use super::{Error, ErrorKind};
 use keyway_format::Error as Format;
 use keyway_volume::Error as Lower;
+use keyway_volume::Refusal;
 use keyway_volume::admission::{Rule, Unmet};
 use keyway_volume::key_file;
 use std::error::Error as StdError;
@@ -89,6 +90,8 @@ impl From<Lower> for Error {
                 Unmet::Policy { finding, .. } => ErrorKind::Policy { rule: finding.rule },
                 Unmet::Seal(_) => ErrorKind::Policy { rule: "seal" },
             },
+            Lower::Refused { kind: Refusal::Exists, .. } => ErrorKind::Exists,
+            Lower::Refused { kind: Refusal::ReadOnly, .. } => ErrorKind::ReadOnly,
             _ => ErrorKind::Refused { why: error.to_string() },
         };
         Self::because(kind, error)

@@ -146,7 +146,7 @@ fn a24_a_backup_never_replaces_a_file() {
     let before = fs::read(&path).unwrap();
     let luks = Luks::open(Arc::new(Memory::from(luks2(&params2()))), Access::Read).unwrap();
     let error = backup(&luks, &path).unwrap_err();
-    assert!(matches!(&error, Error::Refused(why) if why.ends_with("already exists.")), "{error}");
+    assert!(matches!(&error, Error::Refused { why, .. } if why.ends_with("already exists.")), "{error}");
     assert!(fs::read(&path).unwrap() == before);
     fs::remove_file(&path).unwrap();
     let error = backup(&luks, Path::new("/proc/no such directory/backup")).unwrap_err();

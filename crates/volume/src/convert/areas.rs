@@ -5,7 +5,7 @@
 //! of them by 28 KiB. Areas that lie across that grid leave gaps too small for the unused ones.
 
 use crate::edit::{commit_luks2, luks2_parts, wipe_area, write_material};
-use crate::{Error, Luks, Random, Result};
+use crate::{Error, Luks, Random, Refusal, Result};
 use keyway_format::Bytes;
 use keyway_format::luks1::SLOTS;
 use keyway_format::luks2::{Area, Metadata};
@@ -72,7 +72,8 @@ fn move_area(luks: &mut Luks, number: u32, to: Area, rng: &mut dyn Random) -> Re
 /// Gives a keyslot another area; returns the one it had.
 fn place(metadata: &mut Metadata, number: u32, to: Area) -> Result<Area> {
     let slot = metadata.keyslots.get(&number).cloned();
-    let mut slot = slot.ok_or_else(|| Error::Refused(format!("keyslot {number} is gone")))?;
+    let mut slot =
+        slot.ok_or_else(|| Refusal::ChangedMeanwhile.because(format!("keyslot {number} is gone")))?;
     let from = std::mem::replace(&mut slot.area, to);
     metadata.replace_keyslot(number, &slot)?;
     Ok(from)

@@ -11,7 +11,7 @@ mod to_luks2;
 pub use to_luks1::to_luks1;
 pub use to_luks2::to_luks2;
 
-use crate::{Error, Result, Storage};
+use crate::{Error, Refusal, Result, Storage};
 use std::ops::Range;
 
 /// Writes a piece of a header and waits until it is on stable storage.
@@ -26,5 +26,5 @@ fn write(storage: &dyn Storage, bytes: &[u8], range: Range<usize>) -> Result<()>
 }
 
 fn refused(why: impl Into<String>) -> Error {
-    Error::Refused(why.into())
+    Refusal::NotConvertible.because(why)
 }

@@ -6,7 +6,7 @@ use crate::digest::digest_value;
 use crate::keyslot::Keyslot;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
-use crate::{Cost, Error, KdfChoice, Locking, Luks, Random, Result, Storage, kdf_cost, luks1_disk};
+use crate::{Cost, KdfChoice, Locking, Luks, Random, Refusal, Result, Storage, kdf_cost, luks1_disk};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
 use keyway_format::Sectors;
 use keyway_format::luks1::{self, NewHeader, Payload, SLOTS};
@@ -95,7 +95,9 @@ fn plan_in(
 
     let iterations = match kdf.settle(volume_key.len())? {
         kdf_cost::SettledKdf::Pbkdf2 { iterations, .. } => iterations,
-        kdf_cost::SettledKdf::Argon2 { .. } => return Err(Error::Refused("LUKS1 knows PBKDF2 only.".into())),
+        kdf_cost::SettledKdf::Argon2 { .. } => {
+            return Err(Refusal::OnlyLuks2.because("LUKS1 knows PBKDF2 only."));
+        }
     };
     let digest_salt: [u8; 32] = random_bytes(rng)?;
     let digest_iterations = kdf.digest_iterations(hash, volume_key.len())?;
@@ -113,19 +115,20 @@ fn check(params: &Luks1Params, volume_key: &Secret) -> Result<usize> {
     let cipher = CipherSpec::parse(&params.cipher)?;
     cipher.check_key_bits(params.key_bits as usize)?;
     if volume_key.len() * 8 != params.key_bits as usize {
-        return Err(Error::Refused(format!(
+        return Err(Refusal::KeyLength.because(format!(
             "the volume key has {} bits, not {}",
             volume_key.len() * 8,
             params.key_bits
         )));
     }
     if Hash::parse(&params.hash)?.output_len() < 20 {
-        return Err(Error::Refused(format!("Requested LUKS hash {} is not supported.", params.hash)));
+        return Err(Refusal::Hash.because(format!("Requested LUKS hash {} is not supported.", params.hash)));
     }
     params.kdf.with_hash(&params.hash)?.check()?;
     match params.keyslot.unwrap_or(0) as usize {
         slot if slot < SLOTS => Ok(slot),
-        slot => Err(Error::Refused(format!("Keyslot {slot} does not exist in LUKS1 (0 to {}).", SLOTS - 1))),
+        slot => Err(Refusal::KeyslotNumber
+            .because(format!("Keyslot {slot} does not exist in LUKS1 (0 to {}).", SLOTS - 1))),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
-use crate::{Error, KdfChoice, Locking, Luks, Random, Result, Storage, area_cipher};
+use crate::{KdfChoice, Locking, Luks, Random, Refusal, Result, Storage, area_cipher};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize, Stop};
 use keyway_format::Bytes;
 use keyway_format::luks2::{
@@ -179,27 +179,31 @@ pub(crate) fn new_digest(hash: Hash, key: &Secret, kdf: &KdfChoice, rng: &mut dy
 
 /// Refuses what cannot be, by name, before anything is measured or written.
 fn check(params: &Luks2Params, volume_key: &Secret) -> Result<()> {
-    let refuse = |why: String| Err(Error::Refused(why));
+    let refuse = |kind: Refusal, why: String| Err(kind.because(why));
     let spec = CipherSpec::parse(&params.cipher)?;
     spec.check_key_bits(params.key_bits as usize)?;
     if volume_key.len() * 8 != params.key_bits as usize {
-        return refuse(format!("the volume key has {} bits, not {}", volume_key.len() * 8, params.key_bits));
+        return refuse(
+            Refusal::KeyLength,
+            format!("the volume key has {} bits, not {}", volume_key.len() * 8, params.key_bits),
+        );
     }
     let (area_cipher, area_key_bytes) = area_encryption(params);
     let area_spec = CipherSpec::parse(&area_cipher)?;
     area_spec.check_key_bits(8 * area_key_bytes as usize)?;
     area_spec.check_sector_size(SectorSize::S512)?;
     if Hash::parse(&params.hash)?.output_len() < 20 {
-        return refuse(format!("Requested LUKS hash {} is not supported.", params.hash));
+        return refuse(Refusal::Hash, format!("Requested LUKS hash {} is not supported.", params.hash));
     }
     params.kdf.check()?;
     if let Some(bytes) = params.sector_size {
         spec.check_sector_size(SectorSize::new(bytes)?)?;
     }
     match params.keyslot {
-        Some(slot) if slot >= MAX_OBJECTS => {
-            refuse(format!("Keyslot {slot} does not exist in LUKS2 (0 to {}).", MAX_OBJECTS - 1))
-        }
+        Some(slot) if slot >= MAX_OBJECTS => refuse(
+            Refusal::KeyslotNumber,
+            format!("Keyslot {slot} does not exist in LUKS2 (0 to {}).", MAX_OBJECTS - 1),
+        ),
         _ => Ok(()),
     }
 }
@@ -213,7 +217,7 @@ struct Geometry {
 
 impl Geometry {
     fn new(params: &Luks2Params) -> Result<Self> {
-        let refuse = |why: &str| Error::Refused(why.into());
+        let refuse = |why: &str| Refusal::Geometry.because(why);
         let header_size = HeaderSize::new(params.metadata_size.unwrap_or(16 << 10)).ok_or_else(|| {
             refuse("Requested LUKS2 metadata size is not one of the nine legal sizes, 16 KiB to 4 MiB.")
         })?;
@@ -262,7 +266,7 @@ impl Geometry {
         };
         match params.sector_size {
             Some(size) if misfit(size) => {
-                Err(Error::Refused("Device size is not aligned to requested sector size.".into()))
+                Err(Refusal::Geometry.because("Device size is not aligned to requested sector size."))
             }
             Some(size) => Ok(size),
             None if misfit(4096) => Ok(512),

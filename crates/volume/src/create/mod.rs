@@ -11,7 +11,7 @@ pub use luks2::{Luks2Params, create_luks2, plan_luks2};
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::storage::{Exclusive, extend_to};
-use crate::{Error, Layout, Locking, Luks, Random, Result, Storage, probe};
+use crate::{Error, Layout, Locking, Luks, Random, Refusal, Result, Storage, probe};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ impl Room {
     /// Refuses a header or data area that the storage cannot hold.
     fn check(self, detached: bool, data_offset: u64) -> Result<()> {
         match self {
-            Self::Fixed(len) if !detached && len <= data_offset => Err(Error::Refused(format!(
+            Self::Fixed(len) if !detached && len <= data_offset => Err(Refusal::NoRoom.because(format!(
                 "Device is too small: header and keyslots take {data_offset} bytes, it has {len} and must hold data too."
             ))),
             _ => Ok(()),
@@ -144,7 +144,7 @@ impl From<Option<u64>> for Room {
 fn check_offset(sectors: Option<u64>) -> Result<()> {
     match sectors {
         Some(sectors) if !sectors.is_multiple_of(8) => {
-            Err(Error::Refused("Data offset is not multiple of 4096 bytes.".into()))
+            Err(Refusal::Geometry.because("Data offset is not multiple of 4096 bytes."))
         }
         _ => Ok(()),
     }

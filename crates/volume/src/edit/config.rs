@@ -3,7 +3,7 @@
 use super::edit_luks2;
 use crate::random::{parse_uuid, random_uuid};
 use crate::seal::Renewal;
-use crate::{Error, Header, Luks, Random, Result, luks1_disk};
+use crate::{Header, Luks, Random, Refusal, Result, luks1_disk};
 use keyway_format::luks2::{PERSISTENT_FLAGS, Priority};
 
 /// Sets label and subsystem (LUKS2); `None` leaves one as it is.
@@ -56,7 +56,7 @@ pub fn set_persistent_flags(
     rng: &mut dyn Random,
 ) -> Result<()> {
     if let Some(unknown) = flags.iter().find(|flag| !PERSISTENT_FLAGS.contains(flag)) {
-        return Err(Error::Refused(format!("activation flag \"{unknown}\" is unknown")));
+        return Err(Refusal::UnknownFlag.because(format!("activation flag \"{unknown}\" is unknown")));
     }
     let old = luks.header().clone();
     edit_luks2(luks, rng, |binary, metadata| {

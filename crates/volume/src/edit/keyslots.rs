@@ -1,7 +1,7 @@
 //! Keyslots: added, changed, converted, killed.
 
 use super::{luks1, luks2};
-use crate::{Error, KdfChoice, Luks, Random, Result, Unlocked};
+use crate::{Error, KdfChoice, Luks, Random, Refusal, Result, Unlocked};
 use keyway_crypto::Secret;
 
 /// What a new keyslot should be.
@@ -93,10 +93,10 @@ pub fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
 
 /// No keyslot of that number.
 pub(super) fn not_active(keyslot: u32) -> Error {
-    Error::Refused(format!("Keyslot {keyslot} is not active."))
+    Refusal::KeyslotInactive.because(format!("Keyslot {keyslot} is not active."))
 }
 
 /// A keyslot of that number is in use.
 pub(super) fn in_use(keyslot: u32) -> Error {
-    Error::Refused(format!("Key slot {keyslot} is full, please select another one."))
+    Refusal::KeyslotTaken.because(format!("Key slot {keyslot} is full, please select another one."))
 }

@@ -9,7 +9,7 @@ use crate::kdf_cost::SettledKdf;
 use crate::keyslot::Keyslot;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
-use crate::{Error, Header, Luks, Random, Result, Unlocked, luks1_disk};
+use crate::{Header, Luks, Random, Refusal, Result, Unlocked, luks1_disk};
 use keyway_crypto::{Secret, Stop};
 use keyway_format::luks1::{self, SLOTS, SlotState};
 
@@ -47,11 +47,10 @@ pub(super) fn change(
     let wanted = if stays { None } else { options.keyslot };
     let spare = free_slot(header(luks)?, wanted).map_err(|error| match wanted {
         Some(_) => error,
-        None => Error::Refused(
+        None => Refusal::NoFreeKeyslot.because(
             "All key slots are in use: the new key needs a free one before the old is wiped. Kill one that is no \
              longer needed first (luksKillSlot)."
-                .into(),
-        ),
+                ),
     })?;
     let sealed = Sealed::new(header(luks)?, spare, &unlocked.volume_key, new, options, rng)?;
     let lock = luks.lock_for_edit()?;
@@ -106,7 +105,7 @@ impl Sealed {
     ) -> Result<Self> {
         let kdf = options.kdf.with_hash(&header.hash_spec)?.settle(header.key_bytes as usize)?;
         let SettledKdf::Pbkdf2 { iterations, .. } = kdf else {
-            return Err(Error::Refused("Requested PBKDF type is not supported for LUKS1.".into()));
+            return Err(Refusal::OnlyLuks2.because("Requested PBKDF type is not supported for LUKS1."));
         };
         let salt = random_bytes(rng)?;
         let mut enabled = header.clone();
@@ -149,7 +148,7 @@ fn header(luks: &Luks) -> Result<&luks1::Header> {
     match luks.header() {
         Header::Luks1(header) => Ok(header),
         Header::Luks2 { .. } => {
-            Err(Error::Refused("This operation is supported only for LUKS1 device.".into()))
+            Err(Refusal::OnlyLuks1.because("This operation is supported only for LUKS1 device."))
         }
     }
 }
@@ -157,7 +156,7 @@ fn header(luks: &Luks) -> Result<&luks1::Header> {
 fn slot_number(keyslot: u32) -> Result<usize> {
     match keyslot as usize {
         slot if slot < SLOTS => Ok(slot),
-        _ => Err(Error::Refused(format!(
+        _ => Err(Refusal::KeyslotNumber.because(format!(
             "Key slot {keyslot} is invalid, please select keyslot between 0 and {}.",
             SLOTS - 1
         ))),
@@ -171,6 +170,6 @@ fn free_slot(header: &luks1::Header, wanted: Option<u32>) -> Result<usize> {
             let slot = slot_number(keyslot)?;
             if is_free(&slot) { Ok(slot) } else { Err(in_use(keyslot)) }
         }
-        None => (0..SLOTS).find(is_free).ok_or_else(|| Error::Refused("All key slots full.".into())),
+        None => (0..SLOTS).find(is_free).ok_or_else(|| Refusal::NoFreeKeyslot.because("All key slots full.")),
     }
 }

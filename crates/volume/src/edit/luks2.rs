@@ -10,7 +10,7 @@ use crate::kdf_cost::online_cpus;
 use crate::keyslot::Keyslot;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
-use crate::{Error, KdfChoice, Luks, Random, Result, Unlocked, area_cipher};
+use crate::{KdfChoice, Luks, Random, Refusal, Result, Unlocked, area_cipher};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
 use keyway_format::af::STRIPES;
 use keyway_format::luks2::{self, Area, KeyslotKind, MAX_OBJECTS, Metadata, Priority, SegmentKind};
@@ -44,13 +44,14 @@ pub(super) fn add_unbound(
 ) -> Result<u32> {
     let (binary, mut metadata) = luks2_parts(luks)?;
     if key.is_empty() {
-        return Err(Error::Refused("an unbound key of no bytes makes no sense".into()));
+        return Err(Refusal::KeyLength.because("an unbound key of no bytes makes no sense"));
     }
     let number = free_number(&metadata, options.keyslot)?;
     let sealed = Sealed::new(&metadata, number, key, new, options, rng)?;
     let digest = new_digest(af_hash(options)?, key, &options.kdf, rng)?;
-    let digest_id =
-        metadata.free_digest().ok_or_else(|| Error::Refused("No more digests fit the header.".into()))?;
+    let digest_id = metadata
+        .free_digest()
+        .ok_or_else(|| Refusal::NoFreeDigest.because("No more digests fit the header."))?;
     metadata.add_keyslot_with_digest(number, &sealed.description, digest_id, &digest)?;
     let lock = luks.lock_for_edit()?;
     sealed.write(luks)?;
@@ -160,11 +161,10 @@ impl Sealed {
     ) -> Result<Self> {
         options.kdf.check()?;
         let area = metadata.free_area(key.len() as u32).map_err(|_| {
-            Error::Refused(
+            Refusal::NoFreeKeyslot.because(
                 "No space for new keyslot: its material needs a free area in the keyslots area. Kill a keyslot that \
                  is no longer needed first."
-                    .into(),
-            )
+                    )
         })?;
         let (cipher, key_bytes) = area_encryption(metadata, key, options)?;
         let (description, keyslot) = NewKeyslot {
@@ -247,13 +247,13 @@ fn af_hash(options: &AddKey) -> Result<Hash> {
 
 fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u32> {
     match wanted {
-        Some(number) if number >= MAX_OBJECTS => Err(Error::Refused(format!(
+        Some(number) if number >= MAX_OBJECTS => Err(Refusal::KeyslotNumber.because(format!(
             "Key slot {number} is invalid, please select keyslot between 0 and {}.",
             MAX_OBJECTS - 1
         ))),
         Some(number) if metadata.keyslots.contains_key(&number) => Err(in_use(number)),
         Some(number) => Ok(number),
-        None => metadata.free_keyslot().ok_or_else(|| Error::Refused("All key slots full.".into())),
+        None => metadata.free_keyslot().ok_or_else(|| Refusal::NoFreeKeyslot.because("All key slots full.")),
     }
 }
 

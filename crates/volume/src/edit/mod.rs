@@ -18,7 +18,7 @@ pub use tokens::{token_add_keyring, token_assign, token_export, token_import, to
 pub(crate) use wipe::wipe_area;
 
 use crate::luks2_disk::write_both;
-use crate::{Error, Header, Luks, Random, Result, Storage};
+use crate::{Error, Header, Luks, Random, Refusal, Result, Storage};
 use keyway_format::luks2::{BinaryHeader, Metadata};
 
 /// Changes the metadata of a LUKS2 header under its lock and writes
@@ -46,7 +46,7 @@ pub(crate) fn commit_luks2(
 ) -> Result<()> {
     let next = binary.sequence_id.checked_add(1);
     binary.set_sequence_id(
-        next.ok_or_else(|| Error::Refused("the header's sequence id is at its end".into()))?,
+        next.ok_or_else(|| Refusal::Exhausted.because("the header's sequence id is at its end"))?,
     );
     let good = write_both(&**luks.storage(), &binary, metadata, rng)?;
     luks.set_header(good.into());
@@ -58,7 +58,9 @@ pub(crate) fn luks2_parts(luks: &Luks) -> Result<(BinaryHeader, Metadata)> {
     luks.check_requirements()?;
     match luks.header() {
         Header::Luks2 { binary, metadata } => Ok((binary.clone(), metadata.clone())),
-        Header::Luks1(_) => Err(Error::Refused("This operation is supported only for LUKS2 device.".into())),
+        Header::Luks1(_) => {
+            Err(Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device."))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tokens (LUKS2): the keyring kind is made here, any other is kept as it came.
 
 use super::{edit_luks2, luks2_parts};
-use crate::{Error, Header, Luks, Random, Result};
+use crate::{Error, Header, Luks, Random, Refusal, Result};
 use keyway_format::luks2::{MAX_OBJECTS, Metadata};
 
 /// Adds a `luks2-keyring` token for the key named `description`; returns its number (the first free
@@ -74,7 +74,8 @@ pub fn token_unassign(luks: &mut Luks, token: u32, keyslot: u32, rng: &mut dyn R
     edit_token(luks, token, rng, |metadata| {
         check_keyslot(metadata, keyslot)?;
         if !metadata.tokens.get(&token).is_some_and(|t| t.keyslots.contains(&keyslot)) {
-            return Err(Error::Refused(format!("Token {token} is not assigned to keyslot {keyslot}.")));
+            return Err(Refusal::TokenUnassigned
+                .because(format!("Token {token} is not assigned to keyslot {keyslot}.")));
         }
         Ok(metadata.unassign_token(token, keyslot)?)
     })
@@ -95,13 +96,13 @@ fn edit_token(
 fn number_for(metadata: &Metadata, wanted: Option<u32>, replace: bool) -> Result<u32> {
     match wanted {
         Some(token) if token >= MAX_OBJECTS => {
-            Err(Error::Refused(format!("Token {token} is invalid (0 to {}).", MAX_OBJECTS - 1)))
+            Err(Refusal::TokenNumber.because(format!("Token {token} is invalid (0 to {}).", MAX_OBJECTS - 1)))
         }
         Some(token) if !replace && metadata.tokens.contains_key(&token) => {
-            Err(Error::Refused(format!("Token {token} in use.")))
+            Err(Refusal::TokenTaken.because(format!("Token {token} in use.")))
         }
         Some(token) => Ok(token),
-        None => metadata.free_token().ok_or_else(|| Error::Refused("No free token slot.".into())),
+        None => metadata.free_token().ok_or_else(|| Refusal::NoFreeToken.because("No free token slot.")),
     }
 }
 
@@ -113,9 +114,9 @@ fn check_keyslot(metadata: &Metadata, keyslot: u32) -> Result<()> {
 }
 
 fn not_in_use(token: u32) -> Error {
-    Error::Refused(format!("Token {token} is not in use."))
+    Refusal::TokenUnused.because(format!("Token {token} is not in use."))
 }
 
 fn only_luks2() -> Error {
-    Error::Refused("This operation is supported only for LUKS2 device.".into())
+    Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device.")
 }

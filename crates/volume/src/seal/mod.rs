@@ -21,7 +21,7 @@ mod token;
 use crate::edit::edit_luks2;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
-use crate::{Error, Header, Luks, Random, Result};
+use crate::{Header, Luks, Random, Refusal, Result};
 pub use fields::Difference;
 use fields::Fields;
 use keyway_crypto::kdf::{hkdf, hmac};
@@ -194,9 +194,8 @@ pub fn remove(luks: &mut Luks, rng: &mut dyn Random) -> Result<bool> {
 pub fn check_sealable(luks: &Luks) -> Result<()> {
     match luks.header() {
         Header::Luks2 { .. } => Ok(()),
-        Header::Luks1(_) => Err(Error::Refused(
-            "A LUKS1 header has no room for a seal; convert --type luks2 makes one that has".into(),
-        )),
+        Header::Luks1(_) => Err(Refusal::OnlyLuks2
+            .because("A LUKS1 header has no room for a seal; convert --type luks2 makes one that has")),
     }
 }
 
@@ -208,7 +207,7 @@ fn put(metadata: &mut Metadata, seal: Option<&Seal>) -> Result<()> {
     }
     let Some(seal) = seal else { return Ok(()) };
     let number = old.first().copied().or_else(|| metadata.free_token());
-    let number = number.ok_or_else(|| Error::Refused("No free token slot for the seal.".into()))?;
+    let number = number.ok_or_else(|| Refusal::NoFreeToken.because("No free token slot for the seal."))?;
     Ok(metadata.add_token(number, seal.to_json().as_bytes())?)
 }
 

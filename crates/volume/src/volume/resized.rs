@@ -1,7 +1,7 @@
 //! The same volume with another length. The ciphers go over to it: no key is needed.
 
 use super::{RangeLocks, Volume};
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 use std::sync::Arc;
 
 impl Volume {
@@ -12,7 +12,7 @@ impl Volume {
     /// The length is not a number of whole sectors, the device has no room for it,
     /// or it ends before the last segment starts.
     pub fn resized(&self, length: Option<u64>) -> Result<Self> {
-        let refused = |why: String| Err(Error::Refused(why));
+        let refused = |why: String| Err(Refusal::Geometry.because(why));
         let mut segments = self.segments.clone();
         let Some(last) = segments.last_mut() else { return refused("it has no segments".into()) };
         let has = self.data.len();

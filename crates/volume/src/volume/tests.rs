@@ -1,6 +1,7 @@
 //! [`Volume`] against a reference that works one sector at a time, on random ranges.
 
 use super::*;
+use crate::Error;
 use crate::storage::{File, Memory};
 use keyway_crypto::{CipherSpec, SectorSize};
 

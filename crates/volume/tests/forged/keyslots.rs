@@ -21,7 +21,7 @@ fn a14_keyslots_under_keys_of_eight_bits_open_nothing() {
     for number in 0..100 {
         let passphrase = secret(&format!("whatever {number}"));
         let why = match unlock(&luks, &passphrase, &UnlockOptions::default()) {
-            Err(Error::Refused(why)) => why,
+            Err(Error::Refused { why, .. }) => why,
             Err(other) => panic!("{other}"),
             Ok(unlocked) => panic!("keyslot {} opens", unlocked.keyslot),
         };
