@@ -4,6 +4,7 @@ use crate::device::remote;
 use crate::door::shared;
 use crate::say::failure::{Exit, Failure};
 use crate::say::sentence::sentence;
+use crate::say::failure::{Cause, Exit, Failure};
 use crate::session;
 use keyway_format::text::Shown;
 use keyway_volume::Error;
@@ -132,6 +133,9 @@ pub(crate) fn plain(error: &Error) -> Failure {
         }
         Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
             Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
+        }
+        Error::WrongPassphrase | Error::WrongVolumeKey => {
+            Failure::new(exit, sentence(&error.to_string())).because(Cause::WrongKey)
         }
         _ => Failure::new(exit, sentence(&error.to_string())),
     }

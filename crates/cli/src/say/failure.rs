@@ -60,6 +60,8 @@ pub(crate) enum Cause {
     Other,
     /// Standard input held nothing: there is nobody to be asked.
     NoInput,
+    /// The key opens nothing, another one may. (The exit code is that of what is not permitted, too.)
+    WrongKey,
 }
 
 impl From<Error> for Failure {
@@ -103,7 +105,10 @@ impl Failure {
 
     /// What callers decide by.
     pub(crate) fn cause(&self) -> Cause {
-        self.cause
+        match self.unplaced {
+            Some(Error::WrongPassphrase | Error::WrongVolumeKey) => Cause::WrongKey,
+            _ => self.cause,
+        }
     }
 
     /// The same, for a cause that callers decide by.

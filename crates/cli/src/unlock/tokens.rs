@@ -11,6 +11,7 @@ use crate::device::explain;
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::unlock::{KeyOptions, argon2_lock};
 use keyway_attach::dm::keyring::{Key, Kind};
@@ -107,7 +108,8 @@ impl Miss {
             Self::Unusable => Failure::new(Exit::Parameters, self.line(tokens).unwrap_or_default()),
             Self::Wrong => {
                 let usual = "No token opens a keyslot: the keys that they name are not in the keyring, or are others.";
-                Failure::new(Exit::Permission, self.line(tokens).unwrap_or_else(|| usual.to_owned()))
+                let line = self.line(tokens).unwrap_or_else(|| usual.to_owned());
+                Failure::new(Exit::Permission, line).because(Cause::WrongKey)
             }
             Self::Trouble(error) => explain::plain(error),
         }

@@ -1,7 +1,7 @@
 //! Asking a person: /dev/tty without echo, and the echo comes back whatever happens.
 
 use crate::process::interrupt::{self, Pending};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use keyway_crypto::Secret;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,7 +23,7 @@ pub(super) fn ask(prompt: &str, verify: bool, timeout: Option<Duration>, tty_onl
     let terminal = Terminal::open(tty_only)?;
     let passphrase = terminal.ask_once(prompt, timeout)?;
     if verify && !terminal.ask_once("Verify passphrase: ", timeout)?.ct_eq(passphrase.expose()) {
-        return Err(Failure::new(Exit::Permission, "Passphrases do not match."));
+        return Err(Failure::new(Exit::Permission, "Passphrases do not match.").because(Cause::WrongKey));
     }
     Ok(passphrase)
 }
