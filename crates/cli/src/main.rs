@@ -22,18 +22,19 @@ mod volume;
 
 use crate::device::{Target, explain};
 use crate::door::{Args, shared};
+use crate::say::manner::Manner;
 use crate::verb::COMMANDS;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Before anything else: until then lists of processes show it as it was typed.
-    let command_line = command_line();
+    let task = Task::of_this_process();
     session::name_process();
     process::harden::process();
     process::interrupt::survive_file_limit();
     // A panic has had its line; its code is one of cryptsetup's.
-    let code = std::panic::catch_unwind(|| run(command_line))
+    let code = std::panic::catch_unwind(|| task.run())
         .unwrap_or_else(|_| ExitCode::from(say::failure::Exit::Parameters as u8));
     // Threads that still run may hold keys.
     keyway_crypto::secret::wipe_all();
@@ -44,19 +45,47 @@ fn main() -> ExitCode {
     code
 }
 
-/// The kernel gives the first process what it did not understand
-/// itself, which is no command of ours.
-fn command_line() -> &'static [OsString] {
-    session::learn_secrets();
-    let argv: Vec<OsString> = match verb::boot::unlock::is_first_process() {
-        true => ["keyway", "unlock", "--init"].map(Into::into).into(),
-        false => std::env::args_os().collect(),
-    };
-    door::address::take_secrets(&COMMANDS, &argv)
+/// What this process is for.
+enum Task {
+    /// What the user typed.
+    Typed(Vec<OsString>),
+    /// To open what a machine boots from. The kernel gives the first process what it did not
+    /// understand itself, which is no command of ours.
+    Boot,
+    /// What the process that started this one has handed to it.
+    Errand(Vec<u8>),
 }
 
-fn run(command_line: &[OsString]) -> ExitCode {
-    match door::parse(&COMMANDS, command_line.iter().cloned()) {
+impl Task {
+    fn of_this_process() -> Self {
+        if verb::boot::unlock::is_first_process() {
+            return Self::Boot;
+        }
+        match session::errand() {
+            Some(errand) => Self::Errand(errand),
+            None => {
+                let argv: Vec<_> = std::env::args_os().collect();
+                Self::Typed(door::address::take_secrets(&COMMANDS, &argv))
+            }
+        }
+    }
+
+    fn run(self) -> ExitCode {
+        match self {
+            Self::Typed(command_line) => run(command_line),
+            Self::Boot => say::ending::conclude(Manner::default(), verb::boot::unlock::boot()),
+            Self::Errand(errand) => {
+                let result = verb::session::run_errand(&errand);
+                device::nbd::disconnect();
+                // The closing line is for the process that the user started.
+                say::ending::conclude(Manner::default(), result)
+            }
+        }
+    }
+}
+
+fn run(command_line: Vec<OsString>) -> ExitCode {
+    match door::parse(&COMMANDS, command_line.into_iter()) {
         Ok(door::Invocation::Run(args)) => run_command(&args),
         Ok(door::Invocation::Print(text)) => match say::output::print(&text) {
             Ok(()) => ExitCode::SUCCESS,

@@ -2,9 +2,8 @@
 
 use crate::device::remote;
 use crate::door::shared;
-use crate::say::failure::{Exit, Failure};
-use crate::say::sentence::sentence;
 use crate::say::failure::{Cause, Exit, Failure};
+use crate::say::sentence::sentence;
 use crate::session;
 use keyway_format::text::Shown;
 use keyway_volume::Error;

@@ -2,6 +2,7 @@
 
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
+use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
@@ -18,6 +19,8 @@ pub(crate) enum Versions {
     /// LUKS2 only.
     Two,
 }
+
+handed!(Versions: Any, One, Two);
 
 impl Versions {
     /// What `--type` (or the command's old name) asks for.
@@ -53,6 +56,23 @@ pub(crate) struct Target {
     pub(crate) locking: Locking,
     /// How much is said of it.
     pub(crate) manner: Manner,
+}
+
+handed!(Target { device, header, locking, manner });
+
+impl Handed for Locking {
+    fn put(&self, to: &mut Vec<u8>) {
+        let wait = match self {
+            Self::Wait(limit) => Some(*limit),
+            Self::Disabled => None,
+        };
+        wait.put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let wait: Option<_> = Handed::take(from)?;
+        Some(wait.map_or(Self::Disabled, Self::Wait))
+    }
 }
 
 impl Target {

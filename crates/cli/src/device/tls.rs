@@ -5,37 +5,59 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
 use keyway_attach::nbd::server::Encryption;
 use keyway_attach::tls::Server;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What `--tls` and its companions ask for.
-pub(crate) fn from_args(args: &Args) -> Result<Encryption> {
-    let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
-    if args.given(&TLS_PSK) {
-        return refuse(
-            "--tls-psk: keys shared beforehand are not possible with this TLS library; use certificates \
-             (--tls-certificates).",
-        );
-    }
-    let (mode, verify) = (args.text(&TLS), args.given(&TLS_VERIFY_PEER));
-    match (mode, args.given(&TLS_CERTIFICATES)) {
-        (Some("off"), _) if verify => {
+pub(crate) struct TlsOptions {
+    /// `--tls-certificates`, where connections are encrypted at all.
+    certificates: Option<PathBuf>,
+    /// Clients may go without (`--tls on`).
+    is_optional: bool,
+    /// Clients have to show a certificate.
+    verify: bool,
+}
+
+impl TlsOptions {
+    /// Refuses what contradicts itself.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
+        if args.given(&TLS_PSK) {
             return refuse(
-                "--tls off and --tls-verify-peer contradict each other: without TLS nobody is verified.",
+                "--tls-psk: keys shared beforehand are not possible with this TLS library; use certificates \
+             (--tls-certificates).",
             );
         }
-        (None, false) if verify => {
-            return refuse("--tls-verify-peer needs --tls-certificates: whom should it believe?");
+        let (mode, verify) = (args.text(&TLS), args.given(&TLS_VERIFY_PEER));
+        match (mode, args.given(&TLS_CERTIFICATES)) {
+            (Some("off"), _) if verify => {
+                return refuse(
+                    "--tls off and --tls-verify-peer contradict each other: without TLS nobody is verified.",
+                );
+            }
+            (None, false) if verify => {
+                return refuse("--tls-verify-peer needs --tls-certificates: whom should it believe?");
+            }
+            (Some("off"), _) | (None, false) => {
+                return Ok(Self { certificates: None, is_optional: true, verify });
+            }
+            _ => {}
         }
-        (Some("off"), _) | (None, false) => return Ok(Encryption::Off),
-        _ => {}
+        let Some(directory) = args.path(&TLS_CERTIFICATES) else {
+            return refuse(
+                "--tls needs --tls-certificates, the directory with server-cert.pem and server-key.pem.",
+            );
+        };
+        Ok(Self { certificates: Some(directory.to_owned()), is_optional: mode == Some("on"), verify })
     }
-    let Some(directory) = args.path(&TLS_CERTIFICATES) else {
-        return refuse(
-            "--tls needs --tls-certificates, the directory with server-cert.pem and server-key.pem.",
-        );
-    };
-    let server = Arc::new(Server::from_directory(directory, verify).map_err(|e| sentence::door(&e))?);
-    Ok(if mode == Some("on") { Encryption::Offered(server) } else { Encryption::Required(server) })
+
+    /// Reads the certificates.
+    pub(crate) fn encryption(&self) -> Result<Encryption> {
+        let Some(directory) = &self.certificates else { return Ok(Encryption::Off) };
+        let server = Server::from_directory(directory, self.verify).map_err(|e| sentence::door(&e))?;
+        let server = Arc::new(server);
+        Ok(if self.is_optional { Encryption::Offered(server) } else { Encryption::Required(server) })
+    }
 }
 
 /// `--tls`.

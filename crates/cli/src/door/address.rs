@@ -9,7 +9,7 @@ use crate::process::sys;
 use keyway_crypto::Secret;
 use keyway_volume::Address;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What was taken out of one address.
 struct Kept {
@@ -21,12 +21,10 @@ struct Kept {
 /// The command line without passwords and signatures, which are kept. Where the system
 /// allows it, lists of processes do not show them either from now on. The values of
 /// options that are texts (`--label`) stay as they are.
-pub(crate) fn take_secrets(commands: &Commands, argv: &[OsString]) -> &'static [OsString] {
-    COMMAND_LINE.get_or_init(|| {
-        let taken = strip(commands, argv);
-        sys::retitle(argv, &taken);
-        taken
-    })
+pub(crate) fn take_secrets(commands: &Commands, argv: &[OsString]) -> Vec<OsString> {
+    let taken = strip(commands, argv);
+    sys::retitle(argv, &taken);
+    taken
 }
 
 fn strip(commands: &Commands, argv: &[OsString]) -> Vec<OsString> {
@@ -69,11 +67,6 @@ fn strip(commands: &Commands, argv: &[OsString]) -> Vec<OsString> {
         );
     }
     taken
-}
-
-/// What [`take_secrets`] left.
-pub(crate) fn command_line() -> &'static [OsString] {
-    COMMAND_LINE.get().map_or(&[], Vec::as_slice)
 }
 
 /// What the program knows an operand by that it found elsewhere, in `/etc/crypttab`.
@@ -155,8 +148,6 @@ fn value_of<'a>(commands: &Commands, argument: &'a str) -> Option<(bool, &'a str
     Some((commands.any_option(named).is_some(), &argument[at + letter.len_utf8()..]))
 }
 
-static COMMAND_LINE: OnceLock<Vec<OsString>> = OnceLock::new();
-
 fn kept() -> MutexGuard<'static, Vec<Kept>> {
     static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
@@ -196,12 +187,10 @@ mod tests {
         assert_eq!(find("https://h/one").unwrap().expose(), url);
     }
 
-    /// Of which each process has one: no other test may ask for it.
     #[test]
     fn a06_the_command_line_is_what_was_left() {
         let line = ["open", "https://user:secret@h/four"].map(OsString::from);
         assert_eq!(take_secrets(&COMMANDS, &line), ["open", "https://h/four"]);
-        assert_eq!(command_line(), ["open", "https://h/four"]);
         let found = OsString::from("https://user:secret@h/five");
         assert_eq!(without_secrets(found), "https://h/five");
         assert_eq!(find("https://h/five").unwrap().expose(), "https://user:secret@h/five");

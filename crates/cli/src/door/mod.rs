@@ -16,10 +16,10 @@ mod suggest;
 mod table;
 mod values;
 
-pub(crate) use parser::{Invocation, parse, program_name};
+pub(crate) use parser::{Invocation, parse};
 pub(crate) use suggest::nearest;
 pub(crate) use table::{Alias, Command, Commands, Example, Group, Kind, Operand, Opt, Request, Topic, run};
-pub(crate) use values::{Args, Preset};
+pub(crate) use values::Args;
 
 /// What a test types; the first word is the program's name.
 #[cfg(test)]

@@ -3,11 +3,10 @@
 //! letters can be bundled, `--` ends the options.
 
 use super::suggest::nearest;
-use super::table::{Alias, Command, Commands, Opt};
+use super::table::{self, Alias, Command, Commands, Opt};
 use super::values::Args;
-use super::{help, shared, table};
+use super::{help, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::session;
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction};
@@ -53,11 +52,10 @@ pub(crate) fn parse(
     run_command(commands, program, command, alias, rest)
 }
 
-/// "cryptsetup" when called by that name (or started in the
-/// background by a process that was), else "keyway".
+/// "cryptsetup" when called by that name, else "keyway".
 pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
     match Path::new(argv0).file_name() {
-        Some(name) if name == "cryptsetup" || name == session::OF_CRYPTSETUP => "cryptsetup",
+        Some(name) if name == "cryptsetup" => "cryptsetup",
         _ => "keyway",
     }
 }

@@ -2,7 +2,6 @@
 
 use super::shared;
 use super::table::{Command, Kind, Opt};
-use crate::door::address;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::progress::Progress;
@@ -19,12 +18,7 @@ pub(crate) struct Args {
     matches: ArgMatches,
     operands: Vec<OsString>,
     device_type: Option<&'static str>,
-    /// What stands for options that were not given.
-    presets: Vec<Preset>,
 }
-
-/// An option and its value, which a flag has not.
-pub(crate) type Preset = (&'static Opt, OsString);
 
 impl Args {
     /// Checks each given value against its row.
@@ -35,50 +29,16 @@ impl Args {
         operands: Vec<OsString>,
         device_type: Option<&'static str>,
     ) -> Result<Self> {
-        let args = Self { program, command, matches, operands, device_type, presets: Vec::new() };
+        let args = Self { program, command, matches, operands, device_type };
         for option in command.all_options().filter(|o| o.takes_value()) {
-            args.check(option)?;
+            args.raw(option).map_or(Ok(()), |raw| option.check(raw))?;
         }
         Ok(args)
     }
 
-    /// A command line that nobody typed: one command runs another with these values.
-    pub(crate) fn untyped(command: &'static Command, presets: Vec<Preset>) -> Self {
-        let (matches, operands) = (ArgMatches::default(), Vec::new());
-        Self { program: "keyway", command, matches, operands, device_type: None, presets }
-    }
-
-    /// The same command line with these operands, and these values where it gives none.
-    pub(crate) fn completed(&self, operands: Vec<OsString>, presets: Vec<Preset>) -> Result<Self> {
-        let (program, command, device_type) = (self.program, self.command, self.device_type);
-        let matches = self.matches.clone();
-        let operands = operands.into_iter().map(address::without_secrets).collect();
-        let presets = presets.into_iter().map(|(option, value)| match option.kind {
-            Kind::Path => (option, address::without_secrets(value)),
-            _ => (option, value),
-        });
-        let presets = self.presets.iter().cloned().chain(presets).collect();
-        let args = Self { program, command, matches, operands, device_type, presets };
-        args.presets.iter().try_for_each(|(option, _)| args.check(option))?;
-        Ok(args)
-    }
-
-    /// What was given for these options, for another command line:
-    /// every value of those that add up.
-    pub(crate) fn handed_on(&self, options: &[&'static Opt]) -> Vec<Preset> {
-        let values = |option: &'static Opt| match option.takes_value() {
-            true => self.all(option).into_iter().map(|value| (option, value.to_owned())).collect(),
-            false if self.given(option) => vec![(option, OsString::new())],
-            false => Vec::new(),
-        };
-        options.iter().flat_map(|option| values(option)).collect()
-    }
-
-    /// Every value, typed or preset, of an option whose values add up.
+    /// Every value of an option whose values add up.
     pub(crate) fn all(&self, option: &Opt) -> Vec<&OsStr> {
-        let typed = self.matches.try_get_raw(option.long).ok().flatten().into_iter().flatten();
-        let preset = self.presets.iter().filter(|(of, _)| of.long == option.long);
-        typed.chain(preset.map(|(_, value)| value.as_os_str())).collect()
+        self.matches.try_get_raw(option.long).ok().flatten().into_iter().flatten().collect()
     }
 
     /// Whether the program was called by cryptsetup's name.
@@ -102,7 +62,7 @@ impl Args {
             self.raw(option).is_some()
         } else {
             let typed = self.matches.try_get_one::<bool>(option.long).ok().flatten().copied();
-            typed.unwrap_or(false) || self.preset(option).is_some()
+            typed.unwrap_or(false)
         }
     }
 
@@ -172,23 +132,21 @@ impl Args {
 
     fn raw(&self, option: &Opt) -> Option<&OsStr> {
         let typed = self.matches.try_get_raw(option.long).ok().flatten();
-        typed.and_then(|mut values| values.next_back()).or_else(|| self.preset(option))
+        typed.and_then(|mut values| values.next_back())
     }
+}
 
-    fn preset(&self, option: &Opt) -> Option<&OsStr> {
-        self.presets.iter().find(|(of, _)| of.long == option.long).map(|(_, value)| value.as_os_str())
-    }
-
-    fn check(&self, option: &Opt) -> Result<()> {
-        let Some(raw) = self.raw(option) else { return Ok(()) };
-        if option.kind == Kind::Path {
+impl Opt {
+    /// Refuses a value that its row does not allow.
+    pub(crate) fn check(&self, raw: &OsStr) -> Result<()> {
+        if self.kind == Kind::Path {
             return Ok(());
         }
         let wrong = |why: String| {
-            Failure::new(Exit::Parameters, format!("--{} {}: {why}.", option.long, raw.to_string_lossy()))
+            Failure::new(Exit::Parameters, format!("--{} {}: {why}.", self.long, raw.to_string_lossy()))
         };
         let text = raw.to_str().ok_or_else(|| wrong("not valid UTF-8".to_owned()))?;
-        match option.kind {
+        match self.kind {
             Kind::Flag | Kind::Path | Kind::Text => Ok(()),
             Kind::Number(most) => match size::parse_number(text) {
                 Some(n) if n <= most => Ok(()),

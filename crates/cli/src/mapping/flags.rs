@@ -5,6 +5,7 @@ use crate::door::shared::{
     ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
 use crate::door::{Args, Opt};
+use crate::process::handed::Handed;
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_crypto::Secret;
 use keyway_volume::seal::Renewal;
@@ -42,28 +43,53 @@ static FLAGS: [Flag; 6] = [
     flag(&PERF_HIGH_PRIORITY, "high_priority", "high_priority", |o| &mut o.high_priority, |f| f.high_priority),
 ];
 
-/// The flags that the command line gives.
-#[derive(Clone)]
-pub(crate) struct GivenFlags(Vec<&'static Flag>);
+/// The flags that somebody gives: the command line, or a line of crypttab.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GivenFlags(Options);
 
 impl GivenFlags {
     pub(crate) fn from_args(args: &Args) -> Self {
-        Self(FLAGS.iter().filter(|flag| args.given(flag.option)).collect())
+        let mut this = Self::default();
+        FLAGS.iter().map(|flag| flag.option).filter(|option| args.given(option)).for_each(|it| this.give(it));
+        this
+    }
+
+    /// The flag of this option too.
+    pub(crate) fn give(&mut self, option: &Opt) {
+        for flag in FLAGS.iter().filter(|flag| std::ptr::eq(flag.option, option)) {
+            *(flag.of)(&mut self.0) = true;
+        }
+    }
+
+    fn flags(&self) -> impl Iterator<Item = &'static Flag> {
+        let mut options = self.0.clone();
+        FLAGS.iter().filter(move |flag| *(flag.of)(&mut options))
     }
 
     /// Sets them.
     pub(crate) fn apply(&self, options: &mut Options) {
-        for flag in &self.0 {
-            *(flag.of)(options) = true;
-        }
+        self.flags().for_each(|flag| *(flag.of)(options) = true);
     }
 
     /// Keeps them in the header (`--persistent`), and no others. The volume key, where it is at hand,
     /// renews a seal.
     pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
-        let names: Vec<_> = self.0.iter().map(|flag| flag.kept).collect();
+        let names: Vec<_> = self.flags().map(|flag| flag.kept).collect();
         let renewal = volume_key.map(|volume_key| Renewal { volume_key });
         keyway_volume::edit::set_persistent_flags(luks, &names, renewal, &mut OsRandom)
+    }
+}
+
+impl Handed for GivenFlags {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.flags().map(|flag| flag.kept.to_owned()).collect::<Vec<_>>().put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let (names, mut this) = (Vec::<String>::take(from)?, Self::default());
+        let given = FLAGS.iter().filter(|flag| names.iter().any(|name| name == flag.kept));
+        given.for_each(|flag| this.give(flag.option));
+        Some(this)
     }
 }
 

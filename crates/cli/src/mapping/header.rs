@@ -17,12 +17,15 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(crate) struct Reopening {
     /// `--header`.
-    header: Option<PathBuf>,
-    locking: Locking,
-    key: KeyOptions,
-    demands: Demands,
+    pub(crate) header: Option<PathBuf>,
+    /// Whether the header is locked.
+    pub(crate) locking: Locking,
+    /// How the key is had.
+    pub(crate) key: KeyOptions,
+    /// What the header has to be.
+    pub(crate) demands: Demands,
     /// `--hash`, of a plain volume.
-    hash: Option<String>,
+    pub(crate) hash: Option<String>,
 }
 
 impl Reopening {

@@ -11,13 +11,13 @@ pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
 pub(crate) use header::{Reopening, no_header};
 pub(crate) use keyring::{KeyPlace, hold_key, place_key};
 
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
 use crate::session::{self, Session};
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{self, Features};
 use keyway_attach::dm::{self, DeviceNumber, Mapper, Target};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Something that is open under a name.
@@ -145,8 +145,8 @@ pub(crate) fn has_dm_crypt() -> bool {
 }
 
 /// The operand that names a mapping, as text.
-pub(crate) fn name_operand(args: &Args, index: usize) -> Result<&str> {
-    let name = args.operand(index).and_then(Path::to_str);
+pub(crate) fn name(operand: Option<&OsString>) -> Result<String> {
+    let name = operand.and_then(|name| name.to_str()).map(str::to_owned);
     name.ok_or_else(|| Failure::new(Exit::Parameters, "The name of a mapping must be valid UTF-8."))
 }
 

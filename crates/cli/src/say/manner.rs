@@ -1,5 +1,7 @@
 //! How much a command says, and whether it asks.
 
+use crate::process::handed::handed;
+
 /// What `-v`, `--debug`, `--debug-json` and `--batch-mode` ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Manner {
@@ -12,3 +14,5 @@ pub(crate) struct Manner {
     /// Questions are taken as answered.
     pub(crate) batch_mode: bool,
 }
+
+handed!(Manner { verbose, debug, debug_json, batch_mode });

@@ -1,13 +1,14 @@
-//! The second process: the same program with the same arguments, which goes on in the background.
+//! The second process: the same program, which goes on in the background with what the first hands to it.
 //!
 //! It starts on the user's terminal, where it asks for passphrases and complains. Its
 //! standard output is a pipe to the process that the user started, which passes everything on
 //! until a zero byte says that the door is open, or until the end says that it is not. The
-//! pipe is a socket: the first thing on it goes the other way, the secrets of addresses,
-//! which no command line may hold. Just before the zero byte the process gets a session
+//! pipe is a socket: the first things on it go the other way, the secrets of addresses and the
+//! errand. Its command line is its name alone. Just before the zero byte the process gets a session
 //! (setsid(2)) of its own, and so no signal of the terminal's.
 
-use crate::door::{self, address};
+use crate::device::remote;
+use crate::door::address;
 use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
@@ -22,27 +23,26 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this is the second process.
+/// Whether this is the second process: it was handed an errand.
 pub(super) fn is_inside() -> bool {
-    env::args_os().next().is_some_and(|name| name == NAME || name == OF_CRYPTSETUP)
+    INSIDE.load(Ordering::Relaxed)
 }
 
-/// Starts the second process and returns when its door is open.
-pub(super) fn start() -> Result<()> {
-    let name = match door::program_name(&env::args_os().next().unwrap_or_default()) {
-        "cryptsetup" => OF_CRYPTSETUP,
-        _ => NAME,
-    };
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// Starts the second process with this errand and returns when its door is open.
+pub(super) fn start(errand: &[u8]) -> Result<()> {
     let mut command = Command::new("/proc/self/exe");
     let (mut ours, theirs) = UnixStream::pair().map_err(|e| cannot_start(&e))?;
-    command.arg0(name).args(address::command_line().iter().skip(1)).stdout(OwnedFd::from(theirs));
+    command.arg0(NAME).stdout(OwnedFd::from(theirs));
     // What this process was given it was given for the other: a key file may be called /dev/fd/3.
     let mut child = sys::handing_down(|| command.spawn()).map_err(|e| cannot_start(&e))?;
     // Its end of the socket is to be the child's alone.
     drop(command);
     // Whoever cannot be told has ended, and its status says why.
-    let _ = tell_secrets(&mut ours);
+    let _ = hand_on(&mut ours, errand);
     if pass_on(&mut ours).map_err(|e| cannot_start(&e))? {
         return Ok(());
     }
@@ -54,25 +54,46 @@ pub(super) fn start() -> Result<()> {
     })
 }
 
-/// Takes the secrets that [`start`] tells.
-pub(crate) fn learn_secrets() {
-    let mut len = [0; 4];
-    if is_inside() && is_socket(stdout()) && receive(&mut len).is_ok() {
-        let mut told = Secret::zeroed(u32::from_le_bytes(len) as usize);
-        if receive(told.expose_mut()).is_ok() {
-            address::learn(told.expose());
-        }
+/// The errand that [`start`] has handed to this process, if it is the second one. The secrets of
+/// addresses that came with it are known from now on.
+pub(crate) fn errand() -> Option<Vec<u8>> {
+    if env::args_os().next()? != NAME || !is_socket(stdout()) {
+        return None;
     }
+    INSIDE.store(true, Ordering::Relaxed);
+    Some(receive_errand().unwrap_or_default())
 }
 
-fn tell_secrets(socket: &mut UnixStream) -> io::Result<()> {
-    let told = address::secrets();
-    socket.write_all(&(told.len() as u32).to_le_bytes())?;
-    socket.write_all(told.expose())
+fn receive_errand() -> io::Result<Vec<u8>> {
+    let mut seconds = [0; 8];
+    receive(&mut seconds)?;
+    remote::set_timeout(Some(u64::from_le_bytes(seconds)));
+    let mut secrets = Secret::zeroed(receive_len()?);
+    receive(secrets.expose_mut())?;
+    address::learn(secrets.expose());
+    let mut errand = vec![0; receive_len()?];
+    receive(&mut errand)?;
+    Ok(errand)
+}
+
+fn hand_on(socket: &mut UnixStream, errand: &[u8]) -> io::Result<()> {
+    let seconds = remote::wanted_timeout().map_or(0, |timeout| timeout.as_secs());
+    socket.write_all(&seconds.to_le_bytes())?;
+    for bytes in [address::secrets().expose(), errand] {
+        socket.write_all(&(bytes.len() as u32).to_le_bytes())?;
+        socket.write_all(bytes)?;
+    }
+    Ok(())
 }
 
 fn is_socket(fd: BorrowedFd<'_>) -> bool {
     fstat(fd).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Socket)
+}
+
+fn receive_len() -> io::Result<usize> {
+    let mut len = [0; 4];
+    receive(&mut len)?;
+    Ok(u32::from_le_bytes(len) as usize)
 }
 
 /// From the first process, on standard output.
@@ -131,9 +152,6 @@ fn cannot_start(why: &io::Error) -> Failure {
 
 /// The second process's own name (`argv[0]`), which it is known by in lists of processes too.
 pub(super) const NAME: &str = "keyway-session";
-
-/// Its name when the first process was called by cryptsetup's.
-pub(crate) const OF_CRYPTSETUP: &str = "cryptsetup-session";
 
 /// The byte that says that the door is open. No text holds it.
 const OPEN: u8 = 0;

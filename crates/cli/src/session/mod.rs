@@ -1,10 +1,10 @@
 //! Volumes opened without root: a background process of the user
 //! holds the key and keeps the door open.
 //!
-//! [`run`] is the whole life of one. The command calls it once in the process that the user
-//! started, which re-runs the same command line in the background and waits for it, and once more
-//! in that background process, which claims the name, asks on the inherited terminal, unlocks,
-//! opens the door, says so and leaves the terminal. A key never leaves the process that derived it.
+//! What is to be opened is an [`Errand`]. [`start`], in the process that the user started, runs this
+//! program once more, hands it the errand through a pipe and waits for it. [`live`], in that
+//! background process, claims the name, asks on the inherited terminal, unlocks, opens the door, says
+//! so and leaves the terminal. A key never leaves the process that derived it.
 //!
 //! | module       | what it knows                                                      |
 //! |--------------|--------------------------------------------------------------------|
@@ -30,7 +30,7 @@ mod registry;
 mod source;
 mod volume;
 
-pub(crate) use background::{OF_CRYPTSETUP, learn_secrets};
+pub(crate) use background::errand;
 pub(crate) use control::Close;
 pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;
@@ -38,6 +38,8 @@ pub(crate) use holder::serve_until_stopped;
 pub(crate) use registry::{Name, find, is_inside, list, using};
 pub(crate) use volume::{Rights, behind_gate};
 
+use crate::device::{Target, explain};
+use crate::process::handed::Handed;
 use crate::say::failure::Result;
 use keyway_attach::local::Directory;
 use keyway_attach::{Door, fuse};
@@ -58,17 +60,40 @@ pub(crate) struct Opened {
     pub(crate) message: String,
 }
 
-/// Opens a session under `name` and returns when it is open; in the background process, when it has
-/// been closed. `open` runs in the background process alone: it asks for what it needs and gets the
-/// session's private directory, where a door may put a socket.
-pub(crate) fn run(name: &Name, open: impl FnOnce(&Directory) -> Result<Opened>) -> Result<()> {
-    if !background::is_inside() {
-        // Before anything is asked for.
-        registry::check_place()?;
-        return background::start();
-    }
-    let claim = Claim::take(name)?;
-    let mut opened = open(claim.directory())?;
+/// What a background process is asked for.
+pub(crate) trait Errand: Handed {
+    /// Tells errands apart on the pipe.
+    const KIND: u8;
+
+    /// What the session is called.
+    fn name(&self) -> Name;
+
+    /// The volume; failures are about it.
+    fn target(&self) -> &Target;
+
+    /// Asks for what it needs, unlocks and opens the door: in the background process. `directory` is the
+    /// session's private one, where a door may put a socket.
+    fn open(&self, directory: &Directory) -> Result<Opened>;
+}
+
+/// Opens a session in the background, and returns when it is open.
+pub(crate) fn start<E: Errand>(errand: &E) -> Result<()> {
+    // Before anything is asked for.
+    registry::check_place()?;
+    let mut bytes = vec![E::KIND];
+    errand.put(&mut bytes);
+    background::start(&bytes)
+}
+
+/// Opens the session in this background process, and returns when it has been closed.
+pub(crate) fn live<E: Errand>(errand: &E) -> Result<()> {
+    let place = errand.target().header_path();
+    serve(errand).map_err(|failure| explain::placed(failure, Some(place)))
+}
+
+fn serve<E: Errand>(errand: &E) -> Result<()> {
+    let claim = Claim::take(&errand.name())?;
+    let mut opened = errand.open(claim.directory())?;
     opened.facts.name = claim.name().to_owned();
     opened.facts.place = opened.door.place();
     opened.facts.pid = std::process::id();
@@ -91,8 +116,8 @@ pub(crate) fn name_process() {
     }
 }
 
-/// Whether this is the background process, in which the command line runs for the second time.
-pub(crate) fn is_background() -> bool {
+/// Whether this is the background process.
+fn is_background() -> bool {
     background::is_inside()
 }
 

@@ -6,9 +6,10 @@
 //! written for it use them; forged segments are not.
 
 use crate::device::explain;
-use crate::door::{Args, shared};
+use crate::door::{Args, Opt, shared};
+use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::unlock::policy;
+use crate::unlock::policy::PolicyText;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::admission::{self, Exemption, Finding};
 use keyway_volume::seal::Seal;
@@ -16,7 +17,7 @@ use keyway_volume::{Admitted, DataDevice, Luks, Opened, Terms};
 use std::path::Path;
 
 /// Whether ciphers are taken that protect little.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WeakCiphers {
     /// They are.
     pub(crate) taken: bool,
@@ -33,47 +34,104 @@ impl WeakCiphers {
 }
 
 /// What the user takes and demands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Demands {
     /// In the library's words.
     pub(crate) terms: Terms,
     weak_ciphers: WeakCiphers,
-    /// The first option that demands something.
-    demand: Option<&'static str>,
+    /// What `terms.policies` were read from.
+    policies: Vec<PolicyText>,
+}
+
+handed!(WeakCiphers { taken, by_name });
+
+impl Handed for Demands {
+    fn put(&self, to: &mut Vec<u8>) {
+        let Self { terms, weak_ciphers, policies } = self;
+        weak_ciphers.put(to);
+        terms.linear_segments.put(to);
+        terms.ignore_seal.put(to);
+        terms.seal_context.put(to);
+        policies.put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let weak_ciphers = WeakCiphers::take(from)?;
+        let terms = Terms {
+            weak_ciphers: weak_ciphers.taken,
+            linear_segments: Handed::take(from)?,
+            ignore_seal: Handed::take(from)?,
+            seal_context: Handed::take(from)?,
+            policies: Vec::new(),
+        };
+        let mut this = Self { terms, weak_ciphers, policies: Vec::new() };
+        let policies: Vec<PolicyText> = Handed::take(from)?;
+        policies.into_iter().try_for_each(|policy| this.require(policy)).ok()?;
+        Some(this)
+    }
 }
 
 impl Demands {
     /// Of every command that opens a volume. Policies are read.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
-        if args.given(&shared::IGNORE_SEAL) && args.given(&shared::SEAL_CONTEXT) {
-            return Err(Failure::new(
-                Exit::Parameters,
-                "--ignore-seal and --seal-context contradict each other.",
-            ));
-        }
         let weak_ciphers = WeakCiphers::from_args(args);
         let terms = Terms {
             weak_ciphers: weak_ciphers.taken,
             linear_segments: args.given(&shared::LINEAR_SEGMENTS),
             ignore_seal: args.given(&shared::IGNORE_SEAL),
-            seal_context: args.text(&shared::SEAL_CONTEXT).map(str::to_owned),
-            policies: policy::required(args)?,
+            seal_context: None,
+            policies: Vec::new(),
         };
-        let demand = [&shared::REQUIRE, &shared::SEAL_CONTEXT].into_iter().find(|option| args.given(option));
-        Ok(Self { terms, weak_ciphers, demand: demand.map(|option| option.long) })
+        let mut this = Self { terms, weak_ciphers, policies: Vec::new() };
+        args.text(&shared::SEAL_CONTEXT).map_or(Ok(()), |context| this.bind_seal(context))?;
+        PolicyText::from_args(args)?.into_iter().try_for_each(|policy| this.require(policy))?;
+        Ok(this)
+    }
+
+    /// The string that the seal must be bound to.
+    pub(crate) fn bind_seal(&mut self, context: &str) -> Result<()> {
+        if self.terms.ignore_seal {
+            let message = "--ignore-seal and --seal-context contradict each other.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        self.terms.seal_context = Some(context.to_owned());
+        Ok(())
+    }
+
+    /// One policy more.
+    pub(crate) fn require(&mut self, policy: PolicyText) -> Result<()> {
+        self.terms.policies.push(policy.required()?);
+        self.policies.push(policy);
+        Ok(())
+    }
+
+    /// Weak ciphers are taken, or are not.
+    pub(crate) fn take_weak_ciphers(&mut self, weak: WeakCiphers) {
+        self.terms.weak_ciphers = weak.taken;
+        self.weak_ciphers = weak;
+    }
+
+    /// The first option that demands something.
+    fn demand(&self) -> Option<&'static Opt> {
+        match (&self.policies[..], &self.terms.seal_context) {
+            ([_, ..], _) => Some(&shared::REQUIRE),
+            ([], Some(_)) => Some(&shared::SEAL_CONTEXT),
+            ([], None) => None,
+        }
     }
 
     /// Refuses demands on a volume that has no header to meet them.
     pub(crate) fn refuse(&self, device: &Path) -> Result<()> {
-        let Some(option) = self.demand else { return Ok(()) };
-        let (device, why) = (device.display(), "has no header, as a plain volume, that could meet it");
+        let Some(option) = self.demand() else { return Ok(()) };
+        let (device, option, why) =
+            (device.display(), option.long, "has no header, as a plain volume, that could meet it");
         Err(Failure::new(Exit::Unmet, format!("Device {device}: --{option}: it {why}.")))
     }
 
     /// Whether something is demanded of the volume: its data device is then judged too where only
     /// keys are tried, which else may be those of a header's backup.
     pub(crate) fn is_demanded(&self) -> bool {
-        self.demand.is_some()
+        self.demand().is_some()
     }
 
     /// Judges the header of the volume at `device`: before a passphrase is asked for.

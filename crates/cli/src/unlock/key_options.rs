@@ -1,6 +1,7 @@
 //! How a volume's key is had: which options say where it comes from, and what it may cost.
 
 use crate::door::{Args, shared};
+use crate::process::handed::handed;
 use crate::say::failure::Result;
 use crate::say::manner::Manner;
 use crate::unlock::admission::WeakCiphers;
@@ -32,7 +33,72 @@ pub(crate) struct KeyOptions {
     pub(crate) one_at_a_time: bool,
     /// How much is said.
     pub(crate) manner: Manner,
-    limits: UnlockOptions,
+    limits: Limits,
+}
+
+handed!(KeyOptions {
+    passphrase,
+    keyslot,
+    volume_key_file,
+    key_bits,
+    tries,
+    tokens,
+    one_at_a_time,
+    manner,
+    limits,
+});
+
+impl Default for KeyOptions {
+    /// Nothing was said of it.
+    fn default() -> Self {
+        Self {
+            passphrase: PassphraseOptions::default(),
+            keyslot: None,
+            volume_key_file: None,
+            key_bits: None,
+            tries: TRIES,
+            tokens: TokenOptions::default(),
+            one_at_a_time: false,
+            manner: Manner::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What key derivation may cost, as far as it was said. The rest is found when a key is derived: only
+/// then is it known how much memory there is.
+#[derive(Debug, Clone, Default)]
+struct Limits {
+    /// `--memory-budget`, in bytes.
+    memory: Option<u64>,
+    /// `--time-limit`.
+    time: Option<Duration>,
+    /// Keyslots under weak ciphers are tried too.
+    weak_ciphers_too: bool,
+}
+
+handed!(Limits { memory, time, weak_ciphers_too });
+
+impl Limits {
+    fn from_args(args: &Args) -> Self {
+        Self {
+            memory: args.number(&shared::MEMORY_BUDGET),
+            time: args.number(&shared::TIME_LIMIT).map(Duration::from_secs),
+            weak_ciphers_too: WeakCiphers::from_args(args).taken,
+        }
+    }
+
+    fn options(&self) -> UnlockOptions {
+        let mut options =
+            UnlockOptions { weak_ciphers_too: self.weak_ciphers_too, ..UnlockOptions::default() };
+        if let Some(bytes) = self.memory {
+            options.memory_budget_kib = bytes / 1024;
+        }
+        if let Some(time) = self.time {
+            options.time_limit = time;
+        }
+        options
+    }
 }
 
 impl KeyOptions {
@@ -47,31 +113,24 @@ impl KeyOptions {
             tokens: TokenOptions::from_args(args),
             one_at_a_time: args.given(&shared::SERIALIZE),
             manner: args.manner(),
-            limits: limits(args),
+            limits: Limits::from_args(args),
         })
     }
 
     /// What key derivation may cost, with no keyslot chosen.
     pub(crate) fn limits(&self) -> UnlockOptions {
-        self.limits.clone()
+        self.limits.options()
+    }
+
+    /// Keyslots under weak ciphers are tried too, or are not.
+    pub(crate) fn take_weak_ciphers(&mut self, weak: WeakCiphers) {
+        self.limits.weak_ciphers_too = weak.taken;
     }
 
     /// What key derivation may cost, of the keyslot that `--key-slot` names, if it names one.
     pub(crate) fn of_keyslot(&self) -> UnlockOptions {
         UnlockOptions { keyslot: self.keyslot, ..self.limits() }
     }
-}
-
-fn limits(args: &Args) -> UnlockOptions {
-    let weak_ciphers_too = WeakCiphers::from_args(args).taken;
-    let mut options = UnlockOptions { weak_ciphers_too, ..UnlockOptions::default() };
-    if let Some(bytes) = args.number(&shared::MEMORY_BUDGET) {
-        options.memory_budget_kib = bytes / 1024;
-    }
-    if let Some(seconds) = args.number(&shared::TIME_LIMIT) {
-        options.time_limit = Duration::from_secs(seconds);
-    }
-    options
 }
 
 /// `--volume-key-file`, by its new or old name.

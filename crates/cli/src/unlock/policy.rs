@@ -1,6 +1,7 @@
 //! `--require`: the policies that a volume must meet, read once, before anything is asked for.
 
 use crate::door::{Args, shared};
+use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_volume::admission::Required;
 use keyway_volume::policy::{MAX_LEN, Policy};
@@ -8,26 +9,42 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Every policy that the command line, crypttab or the kernel's
-/// command line names; all of them hold.
-pub(crate) fn required(args: &Args) -> Result<Vec<Required>> {
-    args.all(&shared::REQUIRE).into_iter().map(read).collect()
+/// A policy as it was read: a pipe gives it once.
+#[derive(Debug, Clone)]
+pub(crate) struct PolicyText {
+    name: String,
+    /// `None`: the volume must be sealed, and nothing else.
+    text: Option<Vec<u8>>,
 }
 
-fn read(file: &OsStr) -> Result<Required> {
-    let name = file.to_string_lossy().into_owned();
-    if file == SEALED {
-        return Ok(Required {
-            name: format!("--{} {SEALED}", shared::REQUIRE.long),
-            policy: Policy::sealed(),
-        });
+handed!(PolicyText { name, text });
+
+impl PolicyText {
+    /// Every policy that the command line names; all of them hold.
+    pub(crate) fn from_args(args: &Args) -> Result<Vec<Self>> {
+        args.all(&shared::REQUIRE).into_iter().map(Self::read).collect()
     }
-    let text = bytes(file).map_err(|e| {
-        Failure::new(Exit::Device, format!("The policy {name} cannot be read: {e}; nothing is opened."))
-    })?;
-    let policy = Policy::parse(&text)
-        .map_err(|e| Failure::new(Exit::Parameters, format!("Policy {name}:{e}; nothing is opened.")))?;
-    Ok(Required { name, policy })
+
+    /// Of a file that the command line, crypttab or the kernel's command line names.
+    pub(crate) fn read(file: &OsStr) -> Result<Self> {
+        if file == SEALED {
+            return Ok(Self { name: format!("--{} {SEALED}", shared::REQUIRE.long), text: None });
+        }
+        let name = file.to_string_lossy().into_owned();
+        let text = bytes(file).map_err(|e| {
+            Failure::new(Exit::Device, format!("The policy {name} cannot be read: {e}; nothing is opened."))
+        })?;
+        Ok(Self { name, text: Some(text) })
+    }
+
+    /// What it demands.
+    pub(crate) fn required(&self) -> Result<Required> {
+        let name = self.name.clone();
+        let policy = self.text.as_deref().map_or_else(|| Ok(Policy::sealed()), Policy::parse);
+        let policy = policy
+            .map_err(|e| Failure::new(Exit::Parameters, format!("Policy {name}:{e}; nothing is opened.")))?;
+        Ok(Required { name, policy })
+    }
 }
 
 /// One byte more than a policy may have is enough to refuse it.
@@ -50,8 +67,10 @@ mod tests {
     fn a04_all_policies_are_demanded() {
         let file = std::env::temp_dir().join(format!("keyway-policy-{}", std::process::id()));
         let name = file.display().to_string();
-        let demanded =
-            |line: &str| required(&typed(line)).map_err(|why| (why.exit(), why.message().to_owned()));
+        let required = |line: &str| {
+            PolicyText::from_args(&typed(line))?.iter().map(PolicyText::required).collect::<Result<Vec<_>>>()
+        };
+        let demanded = |line: &str| required(line).map_err(|why| (why.exit(), why.message().to_owned()));
         assert!(demanded("keyway read volume").unwrap().is_empty());
         let both = format!("keyway read --require sealed --require {name} volume");
         let (exit, why) = demanded(&both).unwrap_err();

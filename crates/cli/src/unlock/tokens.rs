@@ -9,9 +9,9 @@
 
 use crate::device::explain;
 use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
+use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
+use crate::say::output;
 use crate::say::paint::printable;
 use crate::unlock::{KeyOptions, argon2_lock};
 use keyway_attach::dm::keyring::{Key, Kind};
@@ -21,7 +21,7 @@ use keyway_volume::{Error, Header, Luks, TokenChoice, UnlockOptions, Unlocked};
 use std::collections::BTreeMap;
 
 /// Which tokens are asked, and whether a person may be asked when none of them opens anything.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TokenOptions {
     /// `--token-id`.
     pub(crate) number: Option<u32>,
@@ -32,6 +32,8 @@ pub(crate) struct TokenOptions {
     /// The command has these options: then `-v` says why no token opened the volume.
     pub(crate) are_offered: bool,
 }
+
+handed!(TokenOptions { number, kind, only, are_offered });
 
 impl TokenOptions {
     /// Of every command that opens a volume.

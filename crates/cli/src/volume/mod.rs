@@ -1,10 +1,11 @@
 //! From an operand to a volume with its key, and to its plaintext.
 
+pub(crate) mod given_plain;
 mod opening;
 pub(crate) mod plain_dmcrypt;
 mod unlocked;
 mod usage;
 
-pub(crate) use opening::Opening;
+pub(crate) use opening::{Kind, Opening};
 pub(crate) use unlocked::{Format, Plaintext, Unlocked, check_range};
 pub(crate) use usage::{Data, Sharing};

@@ -2,10 +2,12 @@
 
 use crate::device::{self, Target, Versions};
 use crate::door::{Args, shared};
+use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::unlock::admission::{self, Demands};
 use crate::unlock::{self, KeyOptions};
+use crate::volume::given_plain::GivenPlain;
 use crate::volume::plain_dmcrypt::PlainOptions;
 use crate::volume::unlocked::{Format, Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
@@ -32,13 +34,34 @@ pub(crate) struct Opening {
     pub(crate) stdin_holds_data: bool,
 }
 
+handed!(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data });
+
 /// What kind of volume the command line says it is.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// LUKS, of these versions.
     Luks(Versions),
     /// Plain dm-crypt.
-    Plain(PlainOptions),
+    Plain(Box<PlainOptions>),
+}
+
+impl Handed for Kind {
+    fn put(&self, to: &mut Vec<u8>) {
+        let (versions, plain) = match self {
+            Self::Luks(versions) => (Some(*versions), None),
+            Self::Plain(plain) => (None, Some(plain.given.clone())),
+        };
+        versions.put(to);
+        plain.put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let (versions, given): (_, Option<GivenPlain>) = (Handed::take(from)?, Handed::take(from)?);
+        match (versions, given) {
+            (Some(versions), _) => Some(Self::Luks(versions)),
+            (None, given) => given?.options().ok().map(|plain| Self::Plain(plain.into())),
+        }
+    }
 }
 
 impl Opening {
@@ -46,7 +69,7 @@ impl Opening {
     pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
         Ok(Self {
             kind: match PlainOptions::from_args(args)? {
-                Some(plain) => Kind::Plain(plain),
+                Some(plain) => Kind::Plain(plain.into()),
                 None => Kind::Luks(Versions::from_args(args)?),
             },
             target: Target::from_args(args, operand)?,
@@ -81,7 +104,7 @@ impl Opening {
         plain.warn_about_defaults(&self.key);
         let layout = plain.layout(device, &*storage, data, self.target.manner)?;
         let volume_key = plain.volume_key(&self.key, device, self.stdin_holds_data)?;
-        let format = Format::Plain { hash: plain.hash.clone() };
+        let format = Format::Plain { hash: plain.hash().map(str::to_owned) };
         Ok(Unlocked { device: device.clone(), storage, layout, volume_key, format })
     }
 

@@ -10,23 +10,20 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::question;
 use crate::unlock::{self, KeyOptions, passphrase};
+use crate::volume::given_plain::GivenPlain;
 use crate::volume::usage::Data;
-use keyway_crypto::{CipherSpec, Secret, SectorSize};
+use keyway_crypto::Secret;
 use keyway_format::plain::PassphraseHash;
-use keyway_format::{Bytes, Sectors};
 use keyway_volume::{Layout, PlainVolume, Storage};
 use std::path::Path;
 
 /// What the options say of a plain volume.
 #[derive(Debug, Clone)]
 pub(crate) struct PlainOptions {
-    volume: PlainVolume,
-    key_len: usize,
-    /// The hash that makes a key of the passphrase, where one was named.
-    pub(crate) hash: Option<String>,
-    /// Its name as it was written, for the warning.
-    cipher: String,
-    uses_default_cipher: bool,
+    pub(super) volume: PlainVolume,
+    pub(super) key_len: usize,
+    /// What they were made from.
+    pub(super) given: GivenPlain,
 }
 
 impl PlainOptions {
@@ -36,22 +33,19 @@ impl PlainOptions {
         if !args.command().all_options().any(|option| option.long == shared::SKIP.long) {
             return Ok(None);
         }
+        let given = GivenPlain::from_args(args);
         if args.device_type() != Some("plain") {
-            return refuse_options(args).map(|()| None);
+            return given.refuse().map(|()| None);
         }
         if let Some(option) = OF_HEADERS.iter().find(|option| args.given(option)) {
-            return Err(refusal(format!("--{} is not for plain volumes: they have no header.", option.long)));
+            return Err(not_for_plain(option));
         }
-        let key_len = key_len(args)?;
-        let volume = volume(args)?;
-        volume.spec.check_key_bits(8 * key_len).map_err(|e| Failure::from(keyway_volume::Error::from(e)))?;
-        Ok(Some(Self {
-            volume,
-            key_len,
-            hash: args.text(&shared::HASH).map(str::to_owned),
-            cipher: args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned(),
-            uses_default_cipher: !args.given(&shared::CIPHER) || !args.given(&shared::KEY_SIZE),
-        }))
+        given.options().map(Some)
+    }
+
+    /// The hash that makes a key of the passphrase, where one was named.
+    pub(crate) fn hash(&self) -> Option<&str> {
+        self.given.hash.as_deref()
     }
 
     /// Where the data lies on `device`. Whoever writes over something else is asked.
@@ -77,96 +71,28 @@ impl PlainOptions {
         device: &Path,
         stdin_holds_data: bool,
     ) -> Result<Secret> {
-        volume_key(key, device, self.key_len, self.hash.as_deref(), self.hash.is_some(), stdin_holds_data)
+        volume_key(key, device, self.key_len, self.hash(), self.hash().is_some(), stdin_holds_data)
     }
 
     /// cryptsetup's warning, given in batch mode too: its defaults changed in 2.7.
     pub(super) fn warn_about_defaults(&self, key: &KeyOptions) {
         let is_keyed = key.passphrase.key_file.is_some() || key.volume_key_file.is_some();
-        let uses_default_hash = self.hash.is_none() && !is_keyed;
+        let uses_default_hash = self.hash().is_none() && !is_keyed;
         let older = "that could be incompatible with older versions";
-        if self.uses_default_cipher {
-            let (name, bits) = (&self.cipher, 8 * self.key_len);
+        let uses_default_cipher = self.given.cipher.is_none() || self.given.key_bits.is_none();
+        if uses_default_cipher {
+            let (name, bits) = (self.given.cipher(), 8 * self.key_len);
             say!("WARNING: Using default options for cipher ({name}, key size {bits} bits) {older}.");
         }
         if uses_default_hash {
             say!("WARNING: Using default options for hash ({}) {older}.", PassphraseHash::DEFAULT);
         }
-        if self.uses_default_cipher || uses_default_hash {
+        if uses_default_cipher || uses_default_hash {
             say!(
                 "For plain mode, always use options --cipher, --key-size and if no keyfile or keyring is used, then also --hash."
             );
         }
     }
-}
-
-fn refuse_options(args: &Args) -> Result<()> {
-    if args.given(&shared::SKIP) {
-        return Err(refusal("Option --skip is supported only for open of plain and loopaes devices."));
-    }
-    if args.given(&shared::IV_LARGE_SECTORS) {
-        return Err(refusal(IV_LARGE_SECTORS_ALONE));
-    }
-    if args.given(&shared::SECTOR_SIZE) {
-        return Err(refusal("Sector size option with open action is supported only for plain devices."));
-    }
-    match offset_option(args) {
-        Some(option) if args.given(option) => Err(refusal(format!(
-            "Option --{} with open action is only supported for plain and loopaes devices.",
-            option.long
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// What the options describe.
-fn volume(args: &Args) -> Result<PlainVolume> {
-    let cipher = args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER);
-    let spec = CipherSpec::parse(cipher).map_err(|e| Failure::from(keyway_volume::Error::from(e)))?;
-    let sector_size = SectorSize::new(args.number32(&shared::SECTOR_SIZE).filter(|n| *n > 0).unwrap_or(512))
-        .map_err(|_| refusal("Unsupported encryption sector size."))?;
-    let iv_large_sectors = args.given(&shared::IV_LARGE_SECTORS);
-    if iv_large_sectors && sector_size == SectorSize::S512 {
-        return Err(refusal(IV_LARGE_SECTORS_ALONE));
-    }
-    let skip = Sectors(args.number(&shared::SKIP).unwrap_or(0));
-    Ok(PlainVolume { spec, sector_size, iv_large_sectors, offset: offset(args)?, skip, size: size(args)? })
-}
-
-/// The option that says where the data starts: some commands have another --offset.
-fn offset_option(args: &Args) -> Option<&'static Opt> {
-    [&shared::OFFSET, &shared::DEVICE_OFFSET].into_iter().find(|option| args.takes(option))
-}
-
-fn offset(args: &Args) -> Result<Sectors> {
-    if args.takes(&shared::OFFSET) {
-        return Ok(Sectors(args.number(&shared::OFFSET).unwrap_or(0)));
-    }
-    whole_sectors(args.number(&shared::DEVICE_OFFSET).unwrap_or(0), "Device offset")
-}
-
-fn size(args: &Args) -> Result<Option<Sectors>> {
-    match (args.number(&shared::DEVICE_SIZE), args.number(&shared::SIZE)) {
-        (Some(_), Some(_)) => Err(refusal("Options --device-size and --size cannot be combined.")),
-        (Some(bytes), None) => whole_sectors(bytes, "Device size").map(Some),
-        (None, sectors) => Ok(sectors.map(Sectors)),
-    }
-}
-
-fn whole_sectors(bytes: u64, what: &str) -> Result<Sectors> {
-    match bytes % Sectors::SIZE {
-        0 => Ok(Bytes(bytes).sectors()),
-        _ => Err(refusal(format!("{what} must be multiple of 512 bytes sector."))),
-    }
-}
-
-/// The key's length in bytes.
-fn key_len(args: &Args) -> Result<usize> {
-    let bits = args.number32(&shared::KEY_SIZE).filter(|bits| *bits > 0).unwrap_or(DEFAULT_KEY_BITS);
-    if !bits.is_multiple_of(8) {
-        return Err(refusal("Key size must be a multiple of 8 bits"));
-    }
-    Ok(bits as usize / 8)
 }
 
 /// The key of a plain volume that is open and was opened with keys of `bits` by the hash `was`, from
@@ -243,15 +169,14 @@ fn confirm_signatures(manner: Manner, device: &Path, storage: &dyn Storage) -> R
     question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
 }
 
+/// What is said against an option that only volumes with a header have.
+pub(crate) fn not_for_plain(option: &Opt) -> Failure {
+    refusal(format!("--{} is not for plain volumes: they have no header.", option.long))
+}
+
 fn refusal(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
-
-const DEFAULT_CIPHER: &str = "aes-xts-plain64";
-const DEFAULT_KEY_BITS: u32 = 256;
-
-const IV_LARGE_SECTORS_ALONE: &str = "Large IV sectors option is supported only for opening plain type device with \
-                                      sector size larger than 512 bytes.";
 
 /// What only volumes with a header have.
 static OF_HEADERS: &[&Opt] = &[&shared::HEADER, &shared::KEY_SLOT, &shared::UNBOUND];

@@ -1,6 +1,7 @@
 //! What is done to a volume's data, and whether others may use it meanwhile.
 
 use crate::door::{Args, shared};
+use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure};
 use keyway_volume::in_use;
 
@@ -27,13 +28,15 @@ impl Data {
 }
 
 /// Whether a volume is used although others do (`--shared`).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sharing {
     /// It is.
     pub(crate) allowed: bool,
     /// The command has the option.
     is_offered: bool,
 }
+
+handed!(Sharing { allowed, is_offered });
 
 impl Sharing {
     /// Of every command that uses a volume's data.

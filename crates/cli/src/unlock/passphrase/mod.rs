@@ -10,6 +10,7 @@ mod keyfile;
 mod terminal;
 
 use crate::door::{Args, shared};
+use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::key_file::{End, Part};
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Where passphrases come from, existing ones and new ones.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PassphraseOptions {
     /// `--key-file`.
     pub(crate) key_file: Option<PathBuf>,
@@ -25,11 +26,15 @@ pub(crate) struct PassphraseOptions {
     pub(crate) part: Part,
     new_part: Part,
     /// `--verify-passphrase` was given.
-    asked_to_verify: bool,
+    pub(crate) asked_to_verify: bool,
     /// New passphrases are asked for once (`--batch-mode`).
     trusted: bool,
-    timeout: Option<Duration>,
+    /// How long a person is waited for.
+    pub(crate) timeout: Option<Duration>,
 }
+
+handed!(PassphraseOptions { key_file, part, new_part, asked_to_verify, trusted, timeout });
+handed!(Part { offset, size });
 
 impl PassphraseOptions {
     /// Of every command that asks for a passphrase.

@@ -1,6 +1,6 @@
 //! `close` and its old names: a mapping or a session ends.
 
-use crate::door::{Alias, Args, Command, Example, Group, Kind, Operand, Opt, Topic};
+use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
@@ -38,7 +38,7 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway close --deferred home",
         does: "Close it as soon as nobody uses it.",
     }],
-    run,
+    run: door::run::<CloseVolume>,
 };
 
 static DEFERRED: Opt = Opt {
@@ -58,19 +58,30 @@ static CANCEL_DEFERRED: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let when = match (args.given(&DEFERRED), args.given(&CANCEL_DEFERRED)) {
-        (true, true) => {
-            let message = "Options --cancel-deferred and --deferred cannot be used at the same time.";
-            return Err(Failure::new(Exit::Parameters, message));
+struct CloseVolume {
+    name: String,
+    when: Close,
+}
+
+impl Request for CloseVolume {
+    fn from_args(args: &Args) -> Result<Self> {
+        let when = match (args.given(&DEFERRED), args.given(&CANCEL_DEFERRED)) {
+            (true, true) => {
+                let message = "Options --cancel-deferred and --deferred cannot be used at the same time.";
+                return Err(Failure::new(Exit::Parameters, message));
+            }
+            (true, false) => Close::Deferred,
+            (false, true) => Close::CancelDeferred,
+            (false, false) => Close::Now,
+        };
+        Ok(Self { name: mapping::name(args.operands().first())?, when })
+    }
+
+    fn run(self) -> Result<()> {
+        match mapping::find_active(&self.name)? {
+            Open::Kernel(found) => close_mapping(&found, self.when),
+            Open::Session(session) => close_session(&session, self.when),
         }
-        (true, false) => Close::Deferred,
-        (false, true) => Close::CancelDeferred,
-        (false, false) => Close::Now,
-    };
-    match mapping::find_active(mapping::name_operand(args, 0)?)? {
-        Open::Kernel(found) => close_mapping(&found, when),
-        Open::Session(session) => close_session(&session, when),
     }
 }
 

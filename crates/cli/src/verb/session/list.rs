@@ -1,6 +1,6 @@
 //! `list`: what is open, whichever door it is open through.
 
-use crate::door::{Args, Command, Example, Group, shared};
+use crate::door::{self, Args, Command, Example, Group, Request, shared};
 use crate::mapping::{self, Mapping};
 use crate::say::failure::Result;
 use crate::say::output;
@@ -27,12 +27,22 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway list", does: "what have I left open?" },
         Example { line: "keyway list --json | jq -r '.[].place'", does: "the places, for a script" },
     ],
-    run,
+    run: door::run::<List>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    let rows = rows();
-    output::print(&if args.given(&shared::JSON) { json(&rows) } else { table(&rows) })
+struct List {
+    json: bool,
+}
+
+impl Request for List {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self { json: args.given(&shared::JSON) })
+    }
+
+    fn run(self) -> Result<()> {
+        let rows = rows();
+        output::print(&if self.json { json(&rows) } else { table(&rows) })
+    }
 }
 
 /// Sessions of this user, then mappings of the kernel's where this user may ask for them.

@@ -10,3 +10,25 @@ pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod suspend;
 pub(crate) mod umount;
+
+use crate::say::failure::{Exit, Failure, Result};
+use crate::session::{self, Errand};
+use mount::MountVolume;
+use open::OwnDoor;
+
+/// Does what another process of this program has handed to this one.
+pub(crate) fn run_errand(bytes: &[u8]) -> Result<()> {
+    match bytes.split_first() {
+        Some((&OwnDoor::KIND, errand)) => live::<OwnDoor>(errand),
+        Some((&MountVolume::KIND, errand)) => live::<MountVolume>(errand),
+        _ => Err(not_told()),
+    }
+}
+
+fn live<E: Errand>(mut bytes: &[u8]) -> Result<()> {
+    session::live(&E::take(&mut bytes).ok_or_else(not_told)?)
+}
+
+fn not_told() -> Failure {
+    Failure::new(Exit::Parameters, "The process that started this one did not say what is to be opened.")
+}

@@ -1,15 +1,17 @@
 //! `mount`: a volume as a file in a directory, through FUSE.
 
-use crate::device;
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::device::{self, Target};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
-use crate::session::{self, Facts, Name, Opened, Rights};
-use crate::volume::{Data, Opening, Sharing};
+use crate::session::{self, Errand, Facts, Name, Opened, Rights};
+use crate::volume::{Data, Opening};
 use keyway_attach::fuse::{self, Mount};
+use keyway_attach::local::Directory;
 use keyway_attach::{Door, Export};
 use keyway_volume::Storage;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `keyway mount`.
@@ -59,7 +61,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway umount ~/files ~/disk", does: "put everything away" },
     ],
-    run,
+    run: door::run::<MountVolume>,
 };
 
 static FOREGROUND: Opt =
@@ -98,52 +100,113 @@ const fn flag(long: &'static str, help: &'static str, man: &'static str) -> Opt 
     Opt { long, short: None, value: "", kind: Kind::Flag, help, man }
 }
 
-fn run(args: &Args) -> Result<()> {
-    let dir = args.operand(1).unwrap_or(Path::new("."));
-    if args.given(&DISCARD_HOLES) && !args.given(&ALLOW_DISCARDS) {
-        let message = "Option --discard-holes needs --allow-discards: the device shows what is unused.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    if !args.given(&FOREGROUND) {
-        return session::run(&Name::Like(name(args)), |_| open(args, dir));
-    }
-    let Opened { door, gate, message, .. } = open(args, dir)?;
-    let volumes: [Arc<dyn Storage>; 1] = [gate];
-    session::serve_until_stopped(&door, &volumes, || output::print(&message))
+#[derive(Debug)]
+pub(super) struct MountVolume {
+    opening: Opening,
+    directory: PathBuf,
+    foreground: bool,
+    read_only: bool,
+    allow_other: bool,
+    discards: bool,
+    discard_holes: bool,
+    writeback: bool,
+    direct: bool,
 }
 
-fn open(args: &Args, dir: &Path) -> Result<Opened> {
-    // Before a passphrase is asked for.
-    fuse::check(dir).map_err(|e| sentence::door(&e))?;
-    let read_only = args.given(&shared::READONLY) || args.operand(0).is_some_and(device::is_read_only);
-    let data = if read_only { Data::Show } else { Data::Write };
-    let unlocked = Opening::from_args(args, 0)?.unlock(data)?.mark_in_use(Sharing::from_args(args), data)?;
-    let rights = Rights { read_only, discards: args.given(&ALLOW_DISCARDS) };
-    let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
-    facts.door = "fuse".to_owned();
-    let export = Export {
-        name: String::new(),
-        description: facts.device.clone(),
-        storage: Arc::clone(&gate) as _,
-        read_only: facts.read_only,
-        discards: facts.discards,
-    };
-    let door: Arc<dyn Door> =
-        Arc::new(Mount::new(export, dir, options(args, &facts)).map_err(|e| sentence::door(&e))?);
-    let message = usage(&door.place(), dir, &facts);
-    Ok(Opened { door, gate, facts, message })
+handed!(MountVolume {
+    opening,
+    directory,
+    foreground,
+    read_only,
+    allow_other,
+    discards,
+    discard_holes,
+    writeback,
+    direct,
+});
+
+impl Request for MountVolume {
+    fn from_args(args: &Args) -> Result<Self> {
+        if args.given(&DISCARD_HOLES) && !args.given(&ALLOW_DISCARDS) {
+            let message = "Option --discard-holes needs --allow-discards: the device shows what is unused.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let opening = Opening::from_args(args, 0)?;
+        Ok(Self {
+            read_only: args.given(&shared::READONLY) || device::is_read_only(&opening.target.device),
+            opening,
+            directory: args.operand(1).unwrap_or(Path::new(".")).to_owned(),
+            foreground: args.given(&FOREGROUND),
+            allow_other: args.given(&ALLOW_OTHER),
+            discards: args.given(&ALLOW_DISCARDS),
+            discard_holes: args.given(&DISCARD_HOLES),
+            writeback: args.given(&WRITEBACK),
+            direct: args.given(&DIRECT),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        if !self.foreground {
+            return session::start(&self);
+        }
+        let Opened { door, gate, message, .. } = self.show()?;
+        let volumes: [Arc<dyn Storage>; 1] = [gate];
+        session::serve_until_stopped(&door, &volumes, || output::print(&message))
+    }
 }
 
-fn options(args: &Args, facts: &Facts) -> fuse::Options {
-    let mut options = fuse::Options::default();
-    options.source = facts.device.clone();
-    options.allow_other = args.given(&ALLOW_OTHER);
-    options.writeback = args.given(&WRITEBACK);
-    options.direct = args.given(&DIRECT);
-    if args.given(&DISCARD_HOLES) {
-        options.holes = fuse::Holes::Discarded;
+impl Errand for MountVolume {
+    const KIND: u8 = b'm';
+
+    /// As the volume's file is called.
+    fn name(&self) -> Name {
+        let device = &self.opening.target.device;
+        Name::Like(device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy().into_owned())
     }
-    options
+
+    fn target(&self) -> &Target {
+        &self.opening.target
+    }
+
+    fn open(&self, _: &Directory) -> Result<Opened> {
+        self.show()
+    }
+}
+
+impl MountVolume {
+    fn show(&self) -> Result<Opened> {
+        let dir = &*self.directory;
+        // Before a passphrase is asked for.
+        fuse::check(dir).map_err(|e| sentence::door(&e))?;
+        let data = if self.read_only { Data::Show } else { Data::Write };
+        let unlocked = self.opening.unlock(data)?.mark_in_use(self.opening.sharing, data)?;
+        let rights = Rights { read_only: self.read_only, discards: self.discards };
+        let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
+        facts.door = "fuse".to_owned();
+        let export = Export {
+            name: String::new(),
+            description: facts.device.clone(),
+            storage: Arc::clone(&gate) as _,
+            read_only: facts.read_only,
+            discards: facts.discards,
+        };
+        let door: Arc<dyn Door> =
+            Arc::new(Mount::new(export, dir, self.options(&facts)).map_err(|e| sentence::door(&e))?);
+        let message = usage(&door.place(), dir, &facts);
+        Ok(Opened { door, gate, facts, message })
+    }
+
+    fn options(&self, facts: &Facts) -> fuse::Options {
+        let mut options = fuse::Options::default();
+        options.source = facts.device.clone();
+        options.allow_other = self.allow_other;
+        options.writeback = self.writeback;
+        options.direct = self.direct;
+        if self.discard_holes {
+            options.holes = fuse::Holes::Discarded;
+        }
+        options
+    }
 }
 
 /// Where the plaintext is, and the command lines that use it.
@@ -157,10 +220,4 @@ fn usage(place: &str, dir: &Path, facts: &Facts) -> String {
          qemu-system-x86_64 -drive 'file={place},format=raw,if=virtio{qemu}'\n  \
          keyway umount '{dir}'    (waits for its users, flushes, and wipes the key)\n"
     )
-}
-
-/// What the session is called: as the volume's file is.
-fn name(args: &Args) -> String {
-    let device = args.operand(0).map(device::resolve).unwrap_or_default();
-    device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,10 +1,10 @@
 //! `resize`: an open mapping grows or shrinks; what is on it is left to its owner.
 
-use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, KeyPlace, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session::Session;
-use crate::verb::session::open::check_size;
+use crate::volume::given_plain;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
 use keyway_volume::Access;
@@ -31,78 +31,112 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway resize home", does: "Take all of the device, which has grown." },
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },
     ],
-    run,
+    run: door::run::<Resize>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    check_size(args)?;
-    match mapping::find_active(mapping::name_operand(args, 0)?)? {
-        Open::Kernel(found) => resize_mapping(args, &found),
-        Open::Session(session) => resize_session(args, &session),
-    }
+struct Resize {
+    name: String,
+    /// `--size`, in sectors.
+    sectors: Option<u64>,
+    /// `--device-size`.
+    bytes: Option<u64>,
+    reopening: Reopening,
+    /// The key may go through the kernel's keyring.
+    keyring: bool,
 }
 
-fn resize_mapping(args: &Args, found: &Mapping) -> Result<()> {
-    found.refuse_suspended()?;
-    let unfit = || refused(format!("Device {} has a table that cannot be resized.", found.name()));
-    let (target, line) = found.line(true)?.ok_or_else(unfit)?;
-    let held = reload_key(args, found, &line)?;
-    if loopback::backing_file(line.device).is_some() {
-        loopback::update_size(line.device)
-            .unwrap_or_else(|error| say!("Cannot resize loop device: {error}."));
+impl Request for Resize {
+    fn from_args(args: &Args) -> Result<Self> {
+        let (sectors, bytes) = (args.number(&shared::SIZE), args.number(&shared::DEVICE_SIZE));
+        given_plain::check_size(bytes, sectors)?;
+        Ok(Self {
+            name: mapping::name(args.operands().first())?,
+            sectors,
+            bytes,
+            reopening: Reopening::from_args(args)?,
+            keyring: !args.given(&shared::DISABLE_KEYRING),
+        })
     }
-    let length = new_length(args, found, &line)?;
-    if length == target.length {
-        return Ok(());
-    }
-    let table = [Target::crypt(target.start, length, &line)];
-    let flags = dm::Flags { read_only: found.info.read_only, ..dm::Flags::default() };
-    found.replace_table(&table, flags)?;
-    drop(held);
-    Ok(())
-}
 
-/// A key in the keyring is in nobody's keyring any more: it has to be
-/// put there again before a table can name it.
-fn reload_key(args: &Args, found: &Mapping, line: &Line) -> Result<Option<KeyPlace<'static>>> {
-    if !matches!(line.key, Key::InKeyring(_)) {
-        return Ok(None);
-    }
-    if args.given(&shared::DISABLE_KEYRING) {
-        return Err(refused(
-            "Resize of active device requires volume key in keyring but --disable-keyring option is set."
-                .into(),
-        ));
-    }
-    let luks = Reopening::from_args(args)?
-        .luks(found, line, Access::Read)?
-        .ok_or_else(|| mapping::no_header(found.name()))?;
-    let shown = Reopening::from_args(args)?.header_path(found, line).unwrap_or_default();
-    let opened = Reopening::from_args(args)?.open_again(luks, line, &shown)?;
-    mapping::hold_key(opened.volume_key(), opened.luks().uuid(), opened.digest()).map(Some)
-}
-
-/// The new length in sectors.
-fn new_length(args: &Args, found: &Mapping, line: &Line) -> Result<u64> {
-    let device =
-        || mapping::device_path(&found.mapper, line.device).unwrap_or_default().display().to_string();
-    let all = sysfs_number(line.device, "size").unwrap_or(0);
-    let sector = u64::from(line.options.sector_size.unwrap_or(512)) / SECTOR;
-    let Some(room) = all.checked_sub(line.offset).filter(|room| *room > 0) else {
-        return Err(refused(format!("Requested offset is beyond real size of device {}.", device())));
-    };
-    let bytes = args.number(&shared::DEVICE_SIZE);
-    // As with cryptsetup, 0 is all there is.
-    match bytes.map(|bytes| bytes / SECTOR).or(args.number(&shared::SIZE)).filter(|size| *size > 0) {
-        None => Ok(room / sector * sector),
-        Some(size) if size > room => Err(refused(format!("Device {} is too small.", device()))),
-        Some(size) if size % sector != 0 => {
-            Err(refused("Device size is not aligned to requested sector size.".into()))
+    fn run(self) -> Result<()> {
+        match mapping::find_active(&self.name)? {
+            Open::Kernel(found) => self.resize_mapping(&found),
+            Open::Session(session) => self.resize_session(&session),
         }
-        Some(size) if size % (block_size(line.device) / SECTOR) != 0 => {
-            Err(refused("Device size is not aligned to device logical block size.".into()))
+    }
+}
+
+impl Resize {
+    fn resize_mapping(&self, found: &Mapping) -> Result<()> {
+        found.refuse_suspended()?;
+        let unfit = || refused(format!("Device {} has a table that cannot be resized.", found.name()));
+        let (target, line) = found.line(true)?.ok_or_else(unfit)?;
+        let held = self.reload_key(found, &line)?;
+        if loopback::backing_file(line.device).is_some() {
+            loopback::update_size(line.device)
+                .unwrap_or_else(|error| say!("Cannot resize loop device: {error}."));
         }
-        Some(size) => Ok(size),
+        let length = self.new_length(found, &line)?;
+        if length == target.length {
+            return Ok(());
+        }
+        let table = [Target::crypt(target.start, length, &line)];
+        let flags = dm::Flags { read_only: found.info.read_only, ..dm::Flags::default() };
+        found.replace_table(&table, flags)?;
+        drop(held);
+        Ok(())
+    }
+
+    /// A key in the keyring is in nobody's keyring any more: it has to be
+    /// put there again before a table can name it.
+    fn reload_key(&self, found: &Mapping, line: &Line) -> Result<Option<KeyPlace<'static>>> {
+        if !matches!(line.key, Key::InKeyring(_)) {
+            return Ok(None);
+        }
+        if !self.keyring {
+            return Err(refused(
+                "Resize of active device requires volume key in keyring but --disable-keyring option is set."
+                    .into(),
+            ));
+        }
+        let luks = self
+            .reopening
+            .luks(found, line, Access::Read)?
+            .ok_or_else(|| mapping::no_header(found.name()))?;
+        let shown = self.reopening.header_path(found, line).unwrap_or_default();
+        let opened = self.reopening.open_again(luks, line, &shown)?;
+        mapping::hold_key(opened.volume_key(), opened.luks().uuid(), opened.digest()).map(Some)
+    }
+
+    /// The new length in sectors.
+    fn new_length(&self, found: &Mapping, line: &Line) -> Result<u64> {
+        let device =
+            || mapping::device_path(&found.mapper, line.device).unwrap_or_default().display().to_string();
+        let all = sysfs_number(line.device, "size").unwrap_or(0);
+        let sector = u64::from(line.options.sector_size.unwrap_or(512)) / SECTOR;
+        let Some(room) = all.checked_sub(line.offset).filter(|room| *room > 0) else {
+            return Err(refused(format!("Requested offset is beyond real size of device {}.", device())));
+        };
+        // As with cryptsetup, 0 is all there is.
+        match self.bytes.map(|bytes| bytes / SECTOR).or(self.sectors).filter(|size| *size > 0) {
+            None => Ok(room / sector * sector),
+            Some(size) if size > room => Err(refused(format!("Device {} is too small.", device()))),
+            Some(size) if size % sector != 0 => {
+                Err(refused("Device size is not aligned to requested sector size.".into()))
+            }
+            Some(size) if size % (block_size(line.device) / SECTOR) != 0 => {
+                Err(refused("Device size is not aligned to device logical block size.".into()))
+            }
+            Some(size) => Ok(size),
+        }
+    }
+
+    fn resize_session(&self, session: &Session) -> Result<()> {
+        if session.status()?.suspended {
+            return Err(mapping::suspended(&session.facts().name));
+        }
+        let sectors = self.sectors.map(|sectors| sectors.saturating_mul(SECTOR));
+        session.resize(self.bytes.or(sectors).filter(|size| *size > 0))
     }
 }
 
@@ -114,14 +148,6 @@ fn block_size(device: DeviceNumber) -> u64 {
 
 fn sysfs_number(device: DeviceNumber, file: &str) -> Option<u64> {
     fs::read_to_string(format!("/sys/dev/block/{device}/{file}")).ok()?.trim().parse().ok()
-}
-
-fn resize_session(args: &Args, session: &Session) -> Result<()> {
-    if session.status()?.suspended {
-        return Err(mapping::suspended(&session.facts().name));
-    }
-    let bytes = args.number(&shared::SIZE).map(|sectors| sectors.saturating_mul(SECTOR));
-    session.resize(args.number(&shared::DEVICE_SIZE).or(bytes).filter(|size| *size > 0))
 }
 
 fn refused(message: String) -> Failure {

@@ -1,6 +1,6 @@
 //! `luksResume`: a suspended volume gets its key back, and whoever waits goes on.
 
-use crate::door::{Args, Command, Example, Group, Operand, Topic, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::dm;
@@ -19,45 +19,60 @@ pub(crate) static COMMAND: Command = Command {
           opened with.",
     options: &[&[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN, groups::ADMISSION],
     examples: &[Example { line: "keyway luksResume home", does: "After the lid has opened." }],
-    run,
+    run: door::run::<Resume>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    let name = mapping::name_operand(args, 0)?;
-    match mapping::find_active(name)? {
-        Open::Kernel(found) => resume(args, &found),
-        Open::Session(session) => {
-            if !session.status()?.suspended {
-                return Err(not_suspended(name));
+struct Resume {
+    name: String,
+    reopening: Reopening,
+    /// The key may go through the kernel's keyring.
+    keyring: bool,
+}
+
+impl Request for Resume {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            name: mapping::name(args.operands().first())?,
+            reopening: Reopening::from_args(args)?,
+            keyring: !args.given(&shared::DISABLE_KEYRING),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        match mapping::find_active(&self.name)? {
+            Open::Kernel(found) => self.resume(&found),
+            Open::Session(session) => {
+                if !session.status()?.suspended {
+                    return Err(not_suspended(&self.name));
+                }
+                session.resume(&self.reopening.take_session_key(session.facts())?)
             }
-            session.resume(&Reopening::from_args(args)?.take_session_key(session.facts())?)
         }
     }
 }
 
-fn resume(args: &Args, found: &Mapping) -> Result<()> {
-    let name = found.name();
-    let Some((_, line)) = found.line(false)? else { return Err(mapping::no_header(name)) };
-    let luks = Reopening::from_args(args)?
-        .luks(found, &line, Access::Read)?
-        .ok_or_else(|| mapping::no_header(name))?;
-    if !found.info.suspended {
-        return Err(not_suspended(name));
+impl Resume {
+    fn resume(&self, found: &Mapping) -> Result<()> {
+        let (name, reopening) = (found.name(), &self.reopening);
+        let Some((_, line)) = found.line(false)? else { return Err(mapping::no_header(name)) };
+        let luks = reopening.luks(found, &line, Access::Read)?.ok_or_else(|| mapping::no_header(name))?;
+        if !found.info.suspended {
+            return Err(not_suspended(name));
+        }
+        let shown = reopening.header_path(found, &line).unwrap_or_default();
+        let opened = reopening.open_again(luks, &line, &shown)?;
+        let features = mapping::features(&found.mapper)?;
+        let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
+        let place = mapping::place_key(self.keyring, opened.volume_key(), luks2, &features)?;
+        let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
+        let failed =
+            |error| Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."));
+        found.mapper.message(name, &crypt::message::set_key(&key)).map_err(failed)?;
+        found.mapper.resume(name, dm::Flags::default()).map_err(|error| {
+            let _ = found.mapper.message(name, &crypt::message::wipe_key());
+            failed(error)
+        })
     }
-    let shown = Reopening::from_args(args)?.header_path(found, &line).unwrap_or_default();
-    let opened = Reopening::from_args(args)?.open_again(luks, &line, &shown)?;
-    let features = mapping::features(&found.mapper)?;
-    let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
-    let place =
-        mapping::place_key(!args.given(&shared::DISABLE_KEYRING), opened.volume_key(), luks2, &features)?;
-    let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
-    let failed =
-        |error| Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."));
-    found.mapper.message(name, &crypt::message::set_key(&key)).map_err(failed)?;
-    found.mapper.resume(name, dm::Flags::default()).map_err(|error| {
-        let _ = found.mapper.message(name, &crypt::message::wipe_key());
-        failed(error)
-    })
 }
 
 fn not_suspended(name: &str) -> Failure {

@@ -2,7 +2,7 @@
 //!
 //! The text is that of cryptsetup 2.6, which scripts parse; 2.8 has longer units in some lines.
 
-use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
@@ -28,34 +28,46 @@ pub(crate) static COMMAND: Command = Command {
           tell the door and where it is. A mapping whose header is detached is of type n/a unless --header names the header.",
     options: &[&[&shared::HEADER]],
     examples: &[Example { line: "keyway status home", does: "Is it open, from where, with what?" }],
-    run,
+    run: door::run::<ShowStatus>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    let name = mapping::name_operand(args, 0)?;
-    // cryptsetup shows a path as it was given.
-    let shown = if name.contains('/') { name.to_owned() } else { format!("/dev/mapper/{name}") };
-    match mapping::find(name)? {
-        Some(Open::Kernel(found)) => output::print(&of_mapping(args, &shown, &found)?),
-        Some(Open::Session(session)) => output::print(&of_session(&session)?),
-        None => {
-            output::print(&format!("{shown} is inactive.\n"))?;
-            Err(Failure::silent(Exit::Device))
+struct ShowStatus {
+    name: String,
+    reopening: Reopening,
+}
+
+impl Request for ShowStatus {
+    fn from_args(args: &Args) -> Result<Self> {
+        let name = mapping::name(args.operands().first())?;
+        Ok(Self { name, reopening: Reopening::from_args(args)? })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { name, reopening } = self;
+        // cryptsetup shows a path as it was given.
+        let shown = if name.contains('/') { name.clone() } else { format!("/dev/mapper/{name}") };
+        match mapping::find(&name)? {
+            Some(Open::Kernel(found)) => output::print(&of_mapping(&reopening, &shown, &found)?),
+            Some(Open::Session(session)) => output::print(&of_session(&session)?),
+            None => {
+                output::print(&format!("{shown} is inactive.\n"))?;
+                Err(Failure::silent(Exit::Device))
+            }
         }
     }
 }
 
-fn of_mapping(args: &Args, shown: &str, found: &Mapping) -> Result<String> {
+fn of_mapping(reopening: &Reopening, shown: &str, found: &Mapping) -> Result<String> {
     let mut text = first_line(shown, found.info.open_count > 0);
     match found.line(false)? {
-        Some((target, line)) => text += &of_crypt(args, found, &target, &line)?,
+        Some((target, line)) => text += &of_crypt(reopening, found, &target, &line)?,
         None => text += "  type:    n/a\n",
     }
     Ok(text)
 }
 
-fn of_crypt(args: &Args, found: &Mapping, target: &Target, line: &Line) -> Result<String> {
-    let kind = kind(args, found, line)?;
+fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line) -> Result<String> {
+    let kind = kind(reopening, found, line)?;
     let mut text = String::new();
     let mut row = |name: &str, value: &dyn std::fmt::Display| {
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
@@ -88,10 +100,10 @@ fn of_crypt(args: &Args, found: &Mapping, target: &Target, line: &Line) -> Resul
 }
 
 /// The type, as far as its UUID and the header bear it out.
-fn kind(args: &Args, found: &Mapping, line: &Line) -> Result<Option<String>> {
+fn kind(reopening: &Reopening, found: &Mapping, line: &Line) -> Result<Option<String>> {
     match found.kind() {
         Some((kind @ ("LUKS1" | "LUKS2"), _)) => {
-            let luks = Reopening::from_args(args)?.luks(found, line, Access::Probe)?;
+            let luks = reopening.luks(found, line, Access::Probe)?;
             Ok(luks.map(|_| kind.to_owned()))
         }
         Some((kind, _)) => Ok(Some(kind.to_owned())),

@@ -1,6 +1,6 @@
 //! `luksSuspend`: whoever uses the volume waits, and the key is wiped from memory.
 
-use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::dm::{self, crypt};
@@ -18,17 +18,26 @@ pub(crate) static COMMAND: Command = Command {
           with cryptsetup.",
     options: &[&[&shared::HEADER]],
     examples: &[Example { line: "keyway luksSuspend home", does: "Before the lid closes." }],
-    run,
+    run: door::run::<Suspend>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    let name = mapping::name_operand(args, 0)?;
-    match mapping::find_active(name)? {
-        Open::Kernel(found) => suspend(&found),
-        Open::Session(session) => match session.status()?.suspended {
-            true => Err(already(name)),
-            false => session.suspend(),
-        },
+struct Suspend {
+    name: String,
+}
+
+impl Request for Suspend {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self { name: mapping::name(args.operands().first())? })
+    }
+
+    fn run(self) -> Result<()> {
+        match mapping::find_active(&self.name)? {
+            Open::Kernel(found) => suspend(&found),
+            Open::Session(session) => match session.status()?.suspended {
+                true => Err(already(&self.name)),
+                false => session.suspend(),
+            },
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `umount`: a volume's directory, or a file system in its file, is
 //! put away when everything is written.
 
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
 use crate::session::{self, Session, closing};
@@ -38,7 +38,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway umount ~/files ~/disk", does: "a file system in a volume, then the volume" },
         Example { line: "keyway umount --wait 0 ~/disk", does: "only if nobody uses it" },
     ],
-    run,
+    run: door::run::<Umount>,
 };
 
 static WAIT: Opt = Opt {
@@ -50,11 +50,21 @@ static WAIT: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let limit = Duration::from_secs(args.number(&WAIT).unwrap_or(WAITS));
-    (0..args.operands().len())
-        .filter_map(|index| args.operand(index))
-        .try_for_each(|place| put_away(place, limit))
+struct Umount {
+    places: Vec<PathBuf>,
+    /// How long their users are waited for.
+    limit: Duration,
+}
+
+impl Request for Umount {
+    fn from_args(args: &Args) -> Result<Self> {
+        let limit = Duration::from_secs(args.number(&WAIT).unwrap_or(WAITS));
+        Ok(Self { places: args.operands().iter().map(PathBuf::from).collect(), limit })
+    }
+
+    fn run(self) -> Result<()> {
+        self.places.iter().try_for_each(|place| put_away(place, self.limit))
+    }
 }
 
 fn put_away(place: &Path, limit: Duration) -> Result<()> {

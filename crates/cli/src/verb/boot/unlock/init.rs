@@ -3,10 +3,9 @@
 
 use super::cmdline::parameter;
 use super::key_file::{c_string, mount_any};
-use super::{Plan, find, modules, unlock_or_pass};
-use crate::door::Args;
+use super::{Plan, Unlock, find, modules};
 use crate::mapping;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::initramfs::layout;
@@ -28,14 +27,14 @@ pub(crate) fn is_first_process() -> bool {
 
 /// Does not return when all went well. Whatever changes something
 /// takes the proof that this is an initramfs.
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(asked: &Unlock) -> Result<()> {
     let image = Initramfs::prove().map_err(|why| failed(&format!("unlock --init: {why}")))?;
     let mounts = Mounts::missing(&image);
     use_console(&image);
     modules::load(&image);
-    let plan = Plan::made(args);
+    let plan = Plan::made(asked);
     for entry in &plan.entries {
-        until_open(args, &plan, || unlock_or_pass(args, entry, plan.wait))?;
+        until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, plan.wait))?;
     }
     keyway_crypto::secret::wipe_all();
     if has_original() {
@@ -47,7 +46,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 /// `--init --dry-run`: what would be done, in order; nothing is.
-pub(super) fn show(args: &Args) -> Result<()> {
+pub(super) fn show(asked: &Unlock) -> Result<()> {
     let mut text = String::new();
     if let Err(why) = Initramfs::prove() {
         text += &format!("# Here it would do nothing. {why}.\n");
@@ -58,7 +57,7 @@ pub(super) fn show(args: &Args) -> Result<()> {
     for path in modules::list().lines() {
         text += &format!("# loads {path}\n");
     }
-    let plan = Plan::made(args);
+    let plan = Plan::made(asked);
     for entry in &plan.entries {
         text += &format!("{entry}\n");
     }
@@ -77,18 +76,18 @@ fn has_original() -> bool {
 }
 
 /// Asks again and again, with growing pauses; a shell only for those who may have one.
-fn until_open(args: &Args, plan: &Plan, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
+fn until_open(asked: &Unlock, plan: &Plan, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
     let mut pause = FIRST_PAUSE;
     loop {
         let Err(failure) = attempt() else { return Ok(()) };
-        let wrong = failure.exit() == Exit::Permission;
+        let wrong = failure.cause() == Cause::WrongKey;
         if plan.shell {
             failure.report();
             say!(
                 "A shell, because the kernel's command line says keyway.shell; it asks again when that ends."
             );
             let _ = Command::new("/bin/sh").status();
-        } else if wrong && !args.manner().batch_mode {
+        } else if wrong && !asked.terms.manner.batch_mode {
             failure.report();
             say!("The next try is possible in {} s.", pause.as_secs());
             std::thread::sleep(pause);

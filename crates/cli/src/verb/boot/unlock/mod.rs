@@ -12,17 +12,20 @@ mod volume;
 
 pub(crate) use init::is_first_process;
 
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::output;
 use crate::say::paint::printable;
+use crate::unlock::KeyOptions;
+use crate::unlock::admission::{Demands, WeakCiphers};
+use crate::verb::session::open::Open;
 use crate::verb::session::open::crypttab::REQUIRE;
 use cmdline::CommandLine;
 use keyway_boot::crypttab::{self, Entry};
 use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
-use volume::unlock;
 
 static CMDLINE: Opt = Opt {
     long: "cmdline",
@@ -102,33 +105,103 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway unlock", does: "Everything that this boot names." },
         Example { line: "keyway unlock --dry-run", does: "What would that be?" },
     ],
-    run,
+    run: door::run::<Unlock>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    if args.given(&INIT) || is_first_process() {
-        return if args.given(&DRY_RUN) { init::show(args) } else { init::run(args) };
-    }
-    let plan = Plan::made(args);
-    let wanted = plan.named(args.operands())?;
-    if args.given(&DRY_RUN) {
-        return wanted
-            .iter()
-            .try_for_each(|entry| output::print(&format!("{}\n", printable(&entry.to_string()))));
-    }
-    wanted.into_iter().try_for_each(|entry| unlock_or_pass(args, entry, plan.wait))
+/// Which volumes are to be opened, and on what terms.
+pub(crate) struct Unlock {
+    /// As the first process of an initramfs.
+    init: bool,
+    /// It is only said what would be done.
+    dry_run: bool,
+    /// Only these volumes.
+    names: Vec<OsString>,
+    /// In the place of the kernel's command line.
+    command_line: Option<String>,
+    /// How long devices are waited for.
+    wait: Option<Duration>,
+    terms: Terms,
 }
 
-/// Opens a volume; without one that says nofail, life goes on.
-fn unlock_or_pass(args: &Args, entry: &Entry, limit: Duration) -> Result<()> {
-    match unlock(args, entry, limit) {
-        Err(failure) if entry.option("nofail").is_some() => {
-            failure.report();
-            say!("{}: passed over, as nofail says.", entry.name.to_string_lossy());
-            Ok(())
-        }
-        done => done,
+/// What holds for every volume, and goes before what its entry says.
+struct Terms {
+    key: KeyOptions,
+    demands: Demands,
+    manner: Manner,
+    /// The options that say so.
+    given: Vec<&'static Opt>,
+}
+
+impl Request for Unlock {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            init: args.given(&INIT),
+            dry_run: args.given(&DRY_RUN),
+            names: args.operands().to_vec(),
+            command_line: args.text(&CMDLINE).map(str::to_owned),
+            wait: args.number(&WAIT).map(Duration::from_secs),
+            terms: Terms::from_args(args)?,
+        })
     }
+
+    fn run(self) -> Result<()> {
+        match (self.init, self.dry_run) {
+            (true, true) => init::show(&self),
+            (true, false) => init::run(&self),
+            (false, dry_run) => {
+                let plan = Plan::made(&self);
+                let wanted = plan.named(&self.names)?;
+                let show = |entry: &Entry| output::print(&format!("{}\n", printable(&entry.to_string())));
+                wanted.into_iter().try_for_each(|entry| match dry_run {
+                    true => show(entry),
+                    false => self.terms.unlock_or_pass(entry, plan.wait),
+                })
+            }
+        }
+    }
+}
+
+impl Terms {
+    fn from_args(args: &Args) -> Result<Self> {
+        let (mut key, mut demands) = (KeyOptions::from_args(args)?, Demands::from_args(args)?);
+        // By whatever name the program runs: nobody watches the warnings of a boot.
+        let by_name = args.given(&shared::WEAK_CIPHER);
+        let weak = WeakCiphers { taken: by_name, by_name };
+        key.take_weak_ciphers(weak);
+        demands.take_weak_ciphers(weak);
+        // --batch-mode is about the pauses between tries; it answers none of open's questions.
+        key.manner.batch_mode = false;
+        // Why no token opened a volume is said with -v.
+        key.tokens.are_offered = true;
+        let options = COMMAND.own_options().filter(|option| args.given(option));
+        Ok(Self { key, demands, manner: args.manner(), given: options.collect() })
+    }
+
+    /// What is asked of `open` for this entry.
+    fn opening(&self, entry: &Entry) -> Result<Open> {
+        let is_given = |option: &Opt| self.given.iter().any(|given| std::ptr::eq(*given, option));
+        Open::of_entry(entry, self.key.clone(), self.demands.clone(), &is_given)
+    }
+
+    /// Opens a volume; without one that says nofail, life goes on.
+    fn unlock_or_pass(&self, entry: &Entry, limit: Duration) -> Result<()> {
+        match self.unlock(entry, limit) {
+            Err(failure) if entry.option("nofail").is_some() => {
+                failure.report();
+                say!("{}: passed over, as nofail says.", entry.name.to_string_lossy());
+                Ok(())
+            }
+            done => done,
+        }
+    }
+}
+
+/// As the first process of an initramfs.
+pub(crate) fn boot() -> Result<()> {
+    let mut key = KeyOptions::default();
+    key.tokens.are_offered = true;
+    let terms = Terms { key, demands: Demands::default(), manner: Manner::default(), given: Vec::new() };
+    Unlock { init: true, dry_run: false, names: Vec::new(), command_line: None, wait: None, terms }.run()
 }
 
 /// What is to be opened, and where that was said.
@@ -140,8 +213,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn made(args: &Args) -> Self {
-        let told = args.text(&CMDLINE).map(str::to_owned);
+    fn made(asked: &Unlock) -> Self {
+        let told = asked.command_line.clone();
         let command_line = told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default());
         let CommandLine { mut entries, off, wait, shell, mut require } = CommandLine::parse(&command_line);
         let tables = TABLES.iter().map(|file| crypttab::parse(&fs::read(file).unwrap_or_default()));
@@ -160,7 +233,7 @@ impl Plan {
         if off {
             entries.clear();
         }
-        let wait = args.number(&WAIT).map(Duration::from_secs).or(wait).unwrap_or(USUAL_WAIT);
+        let wait = asked.wait.or(wait).unwrap_or(USUAL_WAIT);
         Self { command_line, entries, wait, shell }
     }
 

@@ -4,9 +4,8 @@
 //! `_SOURCE`, `_KEY`, `_TRIED` (how often its key was wrong), `_OPTIONS` (their names) and a
 //! `CRYPTTAB_OPTION_…` each ("yes" for a flag). Its standard input and error are the console's.
 
-use super::volume::open_as;
-use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use super::Terms;
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use keyway_boot::crypttab::Entry;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::fcntl_dupfd_cloexec;
@@ -16,15 +15,14 @@ use std::process::{ChildStdout, Command, Stdio};
 
 /// Opens the volume by what the program prints; it is run again after a
 /// wrong key, as often as somebody would be asked.
-pub(super) fn open(args: &Args, program: &str, entry: &Entry, there: &Entry) -> Result<()> {
-    let by_entry = || entry.option("tries").and_then(|tries| tries.parse().ok());
-    let tries = args.number(&shared::TRIES).or_else(by_entry).unwrap_or(TRIES);
+pub(super) fn open(terms: &Terms, program: &str, entry: &Entry, there: &Entry) -> Result<()> {
+    let tries = terms.opening(there)?.tries();
     let mut tried = 0;
     loop {
-        let opened = attempt(args, program, entry, there, tried);
+        let opened = attempt(terms, program, entry, there, tried);
         tried += 1;
         match opened {
-            Err(wrong) if wrong.exit() == Exit::Permission && tried < tries => {
+            Err(wrong) if wrong.cause() == Cause::WrongKey && tried < tries => {
                 wrong.report();
             }
             done => return done,
@@ -32,7 +30,7 @@ pub(super) fn open(args: &Args, program: &str, entry: &Entry, there: &Entry) -> 
     }
 }
 
-fn attempt(args: &Args, program: &str, entry: &Entry, there: &Entry, tried: u64) -> Result<()> {
+fn attempt(terms: &Terms, program: &str, entry: &Entry, there: &Entry, tried: u64) -> Result<()> {
     let cannot = |why: String| Failure::new(Exit::Parameters, format!("keyscript {program}: {why}."));
     let mut running = command(program, entry, there, tried)
         .stdout(Stdio::piped())
@@ -41,7 +39,7 @@ fn attempt(args: &Args, program: &str, entry: &Entry, there: &Entry, tried: u64)
     let opened = match running.stdout.take() {
         Some(output) => {
             let input = Input::instead(&output).map_err(|error| cannot(error.to_string()));
-            input.and_then(|_input| open_as(args, &Entry { key_file: Some("-".into()), ..there.clone() }))
+            input.and_then(|_input| terms.open_as(&Entry { key_file: Some("-".into()), ..there.clone() }))
         }
         None => Err(cannot("it has no output".to_owned())),
     };
@@ -89,6 +87,4 @@ impl Drop for Input {
 
 /// Where Debian keeps those that are named without a path.
 const SCRIPTS: &str = "/lib/cryptsetup/scripts";
-/// As often as `open` asks.
-const TRIES: u64 = 3;
 const FIRST_OF_OURS: i32 = 3;

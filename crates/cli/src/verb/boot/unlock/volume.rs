@@ -2,47 +2,58 @@
 //! by whoever sits at the console.
 
 use super::key_file::KeyFile;
-use super::{find, script};
+use super::{Terms, find, script};
 use crate::device::explain;
-use crate::door::{Args, groups, shared};
+use crate::door::Request;
 use crate::mapping;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
-use crate::verb::session::open::{self, crypttab};
 use keyway_boot::crypttab::Entry;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-/// Opens it, unless it is open already; `limit` is how long its devices are waited for.
-pub(super) fn unlock(args: &Args, entry: &Entry, limit: Duration) -> Result<()> {
-    let name = entry.name.to_string_lossy();
-    if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
-        return output::verbose(args.manner(), &format!("{name} is open already."));
-    }
-    let there = reached(entry, limit)?;
-    if !mapping::has_dm_crypt() {
-        let message = "This kernel has no dm-crypt: the module dm-crypt (dm_crypt.ko) is neither built in nor loaded; \
+impl Terms {
+    /// Opens it, unless it is open already; `limit` is how long its devices are waited for.
+    pub(super) fn unlock(&self, entry: &Entry, limit: Duration) -> Result<()> {
+        let name = entry.name.to_string_lossy();
+        if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
+            return output::verbose(self.manner, &format!("{name} is open already."));
+        }
+        let there = reached(entry, limit)?;
+        if !mapping::has_dm_crypt() {
+            let message = "This kernel has no dm-crypt: the module dm-crypt (dm_crypt.ko) is neither built in nor loaded; \
                        \"keyway xray --initramfs IMAGE VOLUME\" tells what an image lacks.";
-        return Err(Failure::new(Exit::Device, message));
+            return Err(Failure::new(Exit::Device, message));
+        }
+        let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
+            (Some(program), _) => ("keyscript", script::open(self, program, entry, &there)),
+            (None, Some(file)) => ("key file", self.by_file(file, &there, limit)),
+            (None, None) => return self.open_as(&there),
+        };
+        let Err(failure) = opened else { return Ok(()) };
+        if failure.exit() == Exit::Unmet {
+            // The key is not the trouble, and nobody is asked for another
+            // one on a volume that may be forged.
+            return Err(failure);
+        }
+        failure.report();
+        say!("{name}: the {what} did not open it.");
+        match self.open_as(&there) {
+            // Nobody could be asked: the reason is the one before.
+            Err(nobody) if nobody.cause() == Cause::NoInput => Err(Failure::silent(failure.exit())),
+            asked => asked,
+        }
     }
-    let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
-        (Some(program), _) => ("keyscript", script::open(args, program, entry, &there)),
-        (None, Some(file)) => ("key file", by_file(args, file, &there, limit)),
-        (None, None) => return open_as(args, &there),
-    };
-    let Err(failure) = opened else { return Ok(()) };
-    if failure.exit() == Exit::Unmet {
-        // The key is not the trouble, and nobody is asked for another
-        // one on a volume that may be forged.
-        return Err(failure);
+
+    fn by_file(&self, file: &OsStr, there: &Entry, limit: Duration) -> Result<()> {
+        let key = KeyFile::reach(file, limit)?;
+        self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() })
     }
-    failure.report();
-    say!("{name}: the {what} did not open it.");
-    match open_as(args, &there) {
-        // Nobody could be asked: the reason is the one before.
-        Err(nobody) if nobody.cause() == Cause::NoInput => Err(Failure::silent(failure.exit())),
-        asked => asked,
+
+    /// `open`, with the entry's options and those of this command.
+    pub(super) fn open_as(&self, entry: &Entry) -> Result<()> {
+        self.opening(entry)?.run().map_err(|failure| explain::placed(failure, Some(Path::new(&entry.device))))
     }
 }
 
@@ -67,29 +78,6 @@ fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
         *header = wait(header.as_ref())?.to_string_lossy().into_owned();
     }
     Ok(there)
-}
-
-fn by_file(args: &Args, file: &OsStr, there: &Entry, limit: Duration) -> Result<()> {
-    let key = KeyFile::reach(file, limit)?;
-    open_as(args, &Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() })
-}
-
-/// `open`, with the entry's options and those of this command.
-pub(super) fn open_as(args: &Args, entry: &Entry) -> Result<()> {
-    let mut given = args.handed_on(groups::ADMISSION);
-    given.extend(args.handed_on(&[
-        &shared::TRIES,
-        &shared::TIMEOUT,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-        &shared::VERBOSE,
-        &shared::DEBUG,
-        &shared::DEBUG_JSON,
-    ]));
-    given.push((&open::options::BACKEND, "kernel".into()));
-    let plain = Args::untyped(&open::COMMAND, given);
-    let opened = open::open(&crypttab::completed(&plain, entry)?);
-    opened.map_err(|failure| explain::placed(failure, Some(Path::new(&entry.device))))
 }
 
 /// Options that name hardware which gives the key; somebody is asked instead.

@@ -1,7 +1,6 @@
 //! `boot script`: a script for U-Boot, of its text; the text of one.
 
-use super::files;
-use super::files::{Ingredients, Output};
+use super::files::{self, Ingredients, Output};
 use super::options::{ARCH, LIST, text};
 use crate::door::{Args, Opt};
 use crate::say::failure::{Exit, Failure, Result};

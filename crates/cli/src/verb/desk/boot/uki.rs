@@ -1,8 +1,7 @@
 //! `boot uki`: a unified kernel image of a stub, a kernel, an
 //! initramfs and a command line; what is in one.
 
-use super::files;
-use super::files::{Ingredients, Output};
+use super::files::{self, Ingredients, Output};
 use super::options::{DTB, KERNEL, LIST, RAMDISK, file, text};
 use crate::door::{Args, Opt};
 use crate::say::failure::{Exit, Failure, Result};

@@ -2,8 +2,10 @@
 
 use super::options::BACKEND;
 use crate::door::Args;
+use crate::process::handed::handed;
 use crate::{device, mapping};
 use keyway_attach::fuse;
+use std::path::Path;
 
 /// A kind of door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,18 +20,28 @@ pub(super) enum Backend {
     Ublk,
 }
 
+handed!(Backend: Kernel, Fuse, Nbd, Ublk);
+
 impl Backend {
-    /// What `--backend` says; else the kernel's for root where it has dm-crypt and can reach the
-    /// volume, else FUSE where it can be mounted, else NBD.
-    pub(super) fn choose(args: &Args) -> Self {
-        match args.text(&BACKEND) {
-            Some("kernel") => Self::Kernel,
-            Some("fuse") => Self::Fuse,
-            Some("nbd") => Self::Nbd,
-            Some("ublk") => Self::Ublk,
-            _ if !args.operand(0).is_some_and(device::is_url) && mapping::has_dm_crypt() => Self::Kernel,
-            _ if fuse::is_available() => Self::Fuse,
-            _ => Self::Nbd,
+    /// What `--backend` says.
+    pub(super) fn from_args(args: &Args) -> Option<Self> {
+        match args.text(&BACKEND)? {
+            "kernel" => Some(Self::Kernel),
+            "fuse" => Some(Self::Fuse),
+            "ublk" => Some(Self::Ublk),
+            _ => Some(Self::Nbd),
+        }
+    }
+
+    /// For those who do not say: the kernel's for root where it has dm-crypt and can reach the volume,
+    /// else FUSE where it can be mounted, else NBD.
+    pub(super) fn usual(device: &Path) -> Self {
+        if !device::is_url(device) && mapping::has_dm_crypt() {
+            Self::Kernel
+        } else if fuse::is_available() {
+            Self::Fuse
+        } else {
+            Self::Nbd
         }
     }
 }

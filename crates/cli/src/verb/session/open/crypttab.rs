@@ -1,64 +1,79 @@
-//! `open` by a name in `/etc/crypttab`: what a line there means on `open`'s command line.
+//! `open` by a name in `/etc/crypttab`: what a line there asks for.
 //!
 //! (crypttab(5) of Debian's cryptsetup and of systemd; the format itself is read by keyway-boot.)
 
+use super::Open;
+use crate::device;
 use crate::door::shared::{self, ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
-use crate::door::{Args, Opt, Preset, address};
+use crate::door::{Opt, address};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::{device, session};
+use crate::say::size;
+use crate::unlock::admission::WeakCiphers;
+use crate::unlock::policy::PolicyText;
 use keyway_boot::crypttab::{self, Entry};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Completes `open NAME` from the table: device, key file and options, where the
 /// command line does not say otherwise. Anything else stays as it is; a name that the
 /// table gives to another device is warned about.
-pub(super) fn complete(args: &Args) -> Result<Option<Args>> {
+pub(super) fn look_up(open: &mut Open, is_given: &dyn Fn(&Opt) -> bool) -> Result<()> {
     let entries = crypttab::parse(&fs::read(FILE).unwrap_or_default());
-    match args.operands() {
-        [name] if !Path::new(name).exists() => match entries.iter().find(|entry| entry.name == *name) {
-            Some(entry) => completed(args, entry).map(Some),
-            None => Ok(None),
-        },
-        [device, name, ..] => {
+    match &open.name {
+        None if !open.target.device.exists() => {
+            let named = entries.iter().find(|entry| *entry.name == *open.target.device);
+            named.map_or(Ok(()), |entry| complete(open, entry, is_given))
+        }
+        None => Ok(()),
+        Some(name) => {
             if let Some(entry) = entries.iter().find(|entry| entry.name == *name) {
-                warn_of_another(args, entry, &device::resolve(Path::new(device)));
+                warn_of_another(open, entry);
             }
-            Ok(None)
-        }
-        _ => Ok(None),
-    }
-}
-
-/// `open`'s command line with this entry's values where it gives none.
-pub(crate) fn completed(args: &Args, entry: &Entry) -> Result<Args> {
-    let mut presets = Vec::new();
-    if let Some(key_file) = &entry.key_file {
-        presets.push((&shared::KEY_FILE, key_file.clone()));
-    }
-    for (option, value) in &entry.options {
-        if let Some(preset) = preset(entry, option, value)? {
-            presets.push(preset);
+            Ok(())
         }
     }
-    args.completed(vec![path(entry).into_os_string(), entry.name.clone()], presets)
 }
 
-fn preset(entry: &Entry, option: &str, value: &str) -> Result<Option<Preset>> {
-    if let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == option) {
-        let message = format!("{FILE}: {}: {option} {why}.", entry.name.to_string_lossy());
-        return Err(Failure::new(Exit::Parameters, message));
+/// Opens what this entry names, with its values where `is_given` says that there are none.
+pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -> bool) -> Result<()> {
+    open.target.device = address::without_secrets(path(entry).into_os_string()).into();
+    open.name = Some(entry.name.clone());
+    let mut seen = Vec::new();
+    if let Some(key_file) = entry.key_file.as_ref().filter(|_| !is_given(&shared::KEY_FILE)) {
+        open.key.passphrase.key_file = Some(address::without_secrets(key_file.clone()).into());
     }
-    if TYPES.contains(&option) {
-        let kind = if option == "tcrypt-veracrypt" { "tcrypt" } else { option };
-        return Ok(Some((&shared::TYPE, kind.into())));
+    for (name, value) in &entry.options {
+        refuse(entry, name)?;
+        if name == REQUIRE {
+            // Policies add up.
+            open.demands.require(PolicyText::read(&address::without_secrets(value.into()))?)?;
+        } else if TYPES.contains(&name.as_str()) {
+            let kind = if name == "tcrypt-veracrypt" { "tcrypt" } else { name };
+            open.kind.get_or_insert_with(|| kind.to_owned());
+        } else if let Some((_, option, put)) = KNOWN.iter().find(|(known, ..)| known == name)
+            && !is_given(option)
+            && !seen.contains(&option.long)
+        {
+            // Of two the first counts.
+            seen.push(option.long);
+            option.check(value.as_ref())?;
+            put(open, value)?;
+        }
     }
-    let known = KNOWN.iter().find(|(name, _)| *name == option);
-    Ok(known.map(|(_, of)| (*of, value.into())))
+    Ok(())
 }
 
-fn warn_of_another(args: &Args, entry: &Entry, device: &Path) {
-    if !args.manner().batch_mode && !session::is_background() && !device::is_same(&path(entry), device) {
+/// Refuses an option without which something else would be opened than the table means.
+fn refuse(entry: &Entry, option: &str) -> Result<()> {
+    let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == option) else { return Ok(()) };
+    let message = format!("{FILE}: {}: {option} {why}.", entry.name.to_string_lossy());
+    Err(Failure::new(Exit::Parameters, message))
+}
+
+fn warn_of_another(open: &Open, entry: &Entry) {
+    let device = &open.target.device;
+    if !open.target.manner.batch_mode && !device::is_same(&path(entry), device) {
         say!(
             "WARNING: {FILE} gives the name {} to {}, not to {}.",
             entry.name.to_string_lossy(),
@@ -87,36 +102,87 @@ const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk",
 
 /// Options of the table that are ours too. Those that are about booting (`noauto`, `nofail`,
 /// `initramfs`, `_netdev`, `x-systemd.…`) are of no concern here.
-static KNOWN: &[(&str, &Opt)] = &[
-    ("cipher", &shared::CIPHER),
-    ("size", &shared::KEY_SIZE),
-    ("hash", &shared::HASH),
-    ("offset", &shared::OFFSET),
-    ("skip", &shared::SKIP),
-    ("sector-size", &shared::SECTOR_SIZE),
-    ("key-slot", &shared::KEY_SLOT),
-    ("keyslot", &shared::KEY_SLOT),
-    ("keyfile-offset", &shared::KEYFILE_OFFSET),
-    ("keyfile-size", &shared::KEYFILE_SIZE),
-    ("header", &shared::HEADER),
-    ("readonly", &shared::READONLY),
-    ("read-only", &shared::READONLY),
-    ("discard", &ALLOW_DISCARDS),
-    ("same-cpu-crypt", &PERF_SAME_CPU),
-    ("perf-same_cpu_crypt", &PERF_SAME_CPU),
-    ("submit-from-crypt-cpus", &PERF_SUBMIT),
-    ("perf-submit_from_crypt_cpus", &PERF_SUBMIT),
-    ("no-read-workqueue", &PERF_NO_READ),
-    ("perf-no_read_workqueue", &PERF_NO_READ),
-    ("no-write-workqueue", &PERF_NO_WRITE),
-    ("perf-no_write_workqueue", &PERF_NO_WRITE),
-    ("weak-cipher-is-fine", &shared::WEAK_CIPHER),
-    (REQUIRE, &shared::REQUIRE),
-    ("x-keyway.seal-context", &shared::SEAL_CONTEXT),
-    ("tries", &shared::TRIES),
-    ("timeout", &shared::TIMEOUT),
-    ("verify", &shared::VERIFY_PASSPHRASE),
+static KNOWN: &[(&str, &Opt, Put)] = &[
+    ("cipher", &shared::CIPHER, |open, value| text(&mut open.plain.cipher, value)),
+    ("size", &shared::KEY_SIZE, |open, value| {
+        number(&mut open.plain.key_bits, value)?;
+        number(&mut open.key.key_bits, value)
+    }),
+    ("hash", &shared::HASH, |open, value| text(&mut open.plain.hash, value)),
+    ("offset", &shared::OFFSET, |open, value| number(&mut open.plain.offset, value)),
+    ("skip", &shared::SKIP, |open, value| number(&mut open.plain.skip, value)),
+    ("sector-size", &shared::SECTOR_SIZE, |open, value| number(&mut open.plain.sector_size, value)),
+    ("key-slot", &shared::KEY_SLOT, KEY_SLOT),
+    ("keyslot", &shared::KEY_SLOT, KEY_SLOT),
+    ("keyfile-offset", &shared::KEYFILE_OFFSET, |open, value| {
+        open.key.passphrase.part.offset = size::parse_number(value).unwrap_or_default();
+        Ok(())
+    }),
+    ("keyfile-size", &shared::KEYFILE_SIZE, |open, value| {
+        open.key.passphrase.part.size = size::parse_number(value).filter(|bytes| *bytes > 0);
+        Ok(())
+    }),
+    ("header", &shared::HEADER, |open, value| {
+        let path = PathBuf::from(address::without_secrets(value.into()));
+        open.target.header = Some(device::resolve(&path));
+        Ok(())
+    }),
+    ("readonly", &shared::READONLY, READ_ONLY),
+    ("read-only", &shared::READONLY, READ_ONLY),
+    ("discard", &ALLOW_DISCARDS, |open, _| flag(open, &ALLOW_DISCARDS)),
+    ("same-cpu-crypt", &PERF_SAME_CPU, |open, _| flag(open, &PERF_SAME_CPU)),
+    ("perf-same_cpu_crypt", &PERF_SAME_CPU, |open, _| flag(open, &PERF_SAME_CPU)),
+    ("submit-from-crypt-cpus", &PERF_SUBMIT, |open, _| flag(open, &PERF_SUBMIT)),
+    ("perf-submit_from_crypt_cpus", &PERF_SUBMIT, |open, _| flag(open, &PERF_SUBMIT)),
+    ("no-read-workqueue", &PERF_NO_READ, |open, _| flag(open, &PERF_NO_READ)),
+    ("perf-no_read_workqueue", &PERF_NO_READ, |open, _| flag(open, &PERF_NO_READ)),
+    ("no-write-workqueue", &PERF_NO_WRITE, |open, _| flag(open, &PERF_NO_WRITE)),
+    ("perf-no_write_workqueue", &PERF_NO_WRITE, |open, _| flag(open, &PERF_NO_WRITE)),
+    ("weak-cipher-is-fine", &shared::WEAK_CIPHER, |open, _| {
+        let weak = WeakCiphers { taken: true, by_name: true };
+        open.key.take_weak_ciphers(weak);
+        open.demands.take_weak_ciphers(weak);
+        Ok(())
+    }),
+    ("x-keyway.seal-context", &shared::SEAL_CONTEXT, |open, value| open.demands.bind_seal(value)),
+    ("tries", &shared::TRIES, |open, value| {
+        open.key.tries = size::parse_number(value).unwrap_or_default();
+        Ok(())
+    }),
+    ("timeout", &shared::TIMEOUT, |open, value| {
+        let seconds = size::parse_number(value).filter(|seconds| *seconds > 0);
+        open.key.passphrase.timeout = seconds.map(Duration::from_secs);
+        Ok(())
+    }),
+    ("verify", &shared::VERIFY_PASSPHRASE, |open, _| {
+        open.key.passphrase.asked_to_verify = true;
+        Ok(())
+    }),
 ];
+
+/// Puts an option's value, which has been checked, where it belongs.
+type Put = fn(&mut Open, &str) -> Result<()>;
+
+const KEY_SLOT: Put = |open, value| number(&mut open.key.keyslot, value);
+const READ_ONLY: Put = |open, _| {
+    open.read_only = true;
+    Ok(())
+};
+
+fn text(place: &mut Option<String>, value: &str) -> Result<()> {
+    *place = Some(value.to_owned());
+    Ok(())
+}
+
+fn number<N: TryFrom<u64>>(place: &mut Option<N>, value: &str) -> Result<()> {
+    *place = size::parse_number(value).and_then(|number| number.try_into().ok());
+    Ok(())
+}
+
+fn flag(open: &mut Open, option: &Opt) -> Result<()> {
+    open.flags.give(option);
+    Ok(())
+}
 
 /// Options without which something else would be opened than the table means.
 static REFUSED: &[(&str, &str)] = &[
@@ -134,9 +200,17 @@ static LINKS: &[(&str, &str)] =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unlock::KeyOptions;
+    use crate::unlock::admission::Demands;
+    use keyway_attach::dm::crypt::Options;
 
     fn entry(line: &str) -> Entry {
         crypttab::parse(line.as_bytes()).remove(0)
+    }
+
+    fn opened(entry: &Entry, given: &[&Opt]) -> Result<Open> {
+        let is_given = |option: &Opt| given.iter().any(|it| it.long == option.long);
+        Open::of_entry(entry, KeyOptions::default(), Demands::default(), &is_given)
     }
 
     #[test]
@@ -150,10 +224,28 @@ mod tests {
     #[test]
     fn what_would_open_something_else_is_refused() {
         let entry = entry("x /dev/sdb none luks,keyscript=/bin/key,noauto");
-        let refused = preset(&entry, "keyscript", "/bin/key").unwrap_err();
+        let refused = opened(&entry, &[]).unwrap_err();
         assert!(refused.message().contains("/etc/crypttab: x: keyscript"));
-        assert!(preset(&entry, "noauto", "").unwrap().is_none());
-        let (option, value) = preset(&entry, "tcrypt-veracrypt", "").unwrap().unwrap();
-        assert_eq!((option.long, value), ("type", "tcrypt".into()));
+        let open = opened(&self::entry("x /dev/sdb none tcrypt-veracrypt,noauto"), &[]).unwrap();
+        assert_eq!(open.kind.as_deref(), Some("tcrypt"));
+    }
+
+    #[test]
+    fn what_is_given_goes_before_the_table() {
+        let line =
+            "x /dev/sdb /key tries=7,tries=8,timeout=5,key-slot=2,header=/h,discard,size=512,hash=sha1";
+        let open = opened(&entry(line), &[&shared::TRIES, &shared::KEY_FILE]).unwrap();
+        assert_eq!((open.tries(), open.key.passphrase.timeout), (3, Some(Duration::from_secs(5))));
+        assert_eq!(
+            (open.key.keyslot, open.plain.key_bits, open.key.key_bits),
+            (Some(2), Some(512), Some(512))
+        );
+        assert_eq!((open.target.header, open.key.passphrase.key_file), (Some("/h".into()), None));
+        let mut options = Options::default();
+        open.flags.apply(&mut options);
+        assert_eq!((options.allow_discards, open.plain.hash.as_deref()), (true, Some("sha1")));
+        assert_eq!(opened(&entry(line), &[]).unwrap().tries(), 7);
+        let wrong = opened(&entry("x /dev/sdb none tries=many"), &[]).unwrap_err();
+        assert_eq!(wrong.message(), "--tries many: a whole number is needed.");
     }
 }

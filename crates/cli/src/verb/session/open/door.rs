@@ -1,15 +1,14 @@
 //! Keyway's own doors: a background process of the user's holds the key and serves the plaintext.
 
 use super::backend::Backend;
-use super::options::LINK_VK;
-use crate::door::Args;
-use crate::door::shared::{self, ALLOW_DISCARDS};
+use super::flags::PersistentFlags;
+use crate::device::{self, Target};
+use crate::mapping;
+use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
-use crate::session::{self, Facts, Name, Opened, Rights};
-use crate::volume::{Data, Format, Opening, Sharing};
-use crate::{device, mapping};
-use keyway_attach::dm::crypt;
+use crate::session::{self, Errand, Facts, Name, Opened, Rights};
+use crate::volume::{Data, Opening};
 use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
 use keyway_attach::{Door, Export, fuse, nbd, ublk};
@@ -18,47 +17,53 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens the volume as the session `name`.
-pub(super) fn run(args: &Args, backend: Backend, name: &str) -> Result<()> {
-    if args.given(&LINK_VK) {
-        let message = "--link-vk-to-keyring is for the kernel's door: --backend kernel.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    super::refuse_taken(name)?;
-    session::run(&Name::Exactly(name.to_owned()), |directory| open(args, backend, name, directory))
+/// A volume to be opened by a process in the background.
+#[derive(Debug)]
+pub(in crate::verb::session) struct OwnDoor {
+    pub(super) name: String,
+    pub(super) backend: Backend,
+    pub(super) opening: Opening,
+    pub(super) flags: PersistentFlags,
+    pub(super) read_only: bool,
 }
 
-fn open(args: &Args, backend: Backend, name: &str, directory: &Directory) -> Result<Opened> {
-    let device = args.operand(0).map(device::resolve).unwrap_or_default();
-    let cannot_write = !device::is_url(&device) && mapping::is_read_only(&device);
-    let read_only = args.given(&shared::READONLY) || cannot_write || device::is_read_only(&device);
-    let data = if read_only { Data::Show } else { Data::Write };
-    let unlocked = Opening::from_args(args, 0)?.unlock(data)?.mark_in_use(Sharing::from_args(args), data)?;
-    super::keep_flags(args, &unlocked);
-    let discards = passes_discards(args, &unlocked.format);
-    let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
-    facts.header = args.path(&shared::HEADER).map(absolute).unwrap_or_default();
-    let export = Export {
-        name: String::new(),
-        description: device.display().to_string(),
-        storage: Arc::clone(&gate) as _,
-        read_only: facts.read_only,
-        // To NBD clients the gate alone says what goes through, as `refresh` may allow it later.
-        discards: discards || backend == Backend::Nbd,
-    };
-    let (door, kind) = open_door(export, backend, directory)?;
-    facts.door = kind.to_owned();
-    let message = usage(name, &door.place(), &facts);
-    Ok(Opened { door, gate, facts, message })
-}
+handed!(OwnDoor { name, backend, opening, flags, read_only });
 
-/// From the command line, or kept in the header.
-fn passes_discards(args: &Args, format: &Format) -> bool {
-    let mut options = crypt::Options::default();
-    if let Format::Luks { luks, .. } = format {
-        mapping::apply_kept(luks, &mut options);
+impl Errand for OwnDoor {
+    const KIND: u8 = b'o';
+
+    fn name(&self) -> Name {
+        Name::Exactly(self.name.clone())
     }
-    args.given(&ALLOW_DISCARDS) || options.allow_discards
+
+    fn target(&self) -> &Target {
+        &self.opening.target
+    }
+
+    fn open(&self, directory: &Directory) -> Result<Opened> {
+        let (target, sharing) = (&self.opening.target, self.opening.sharing);
+        let device = &target.device;
+        let cannot_write = !device::is_url(device) && mapping::is_read_only(device);
+        let read_only = self.read_only || cannot_write || device::is_read_only(device);
+        let data = if read_only { Data::Show } else { Data::Write };
+        let unlocked = self.opening.unlock(data)?.mark_in_use(sharing, data)?;
+        self.flags.keep(target, &unlocked);
+        let discards = self.flags.of(&unlocked.format).allow_discards;
+        let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
+        facts.header = target.header.as_deref().map(absolute).unwrap_or_default();
+        let export = Export {
+            name: String::new(),
+            description: device.display().to_string(),
+            storage: Arc::clone(&gate) as _,
+            read_only: facts.read_only,
+            // To NBD clients the gate alone says what goes through, as `refresh` may allow it later.
+            discards: discards || self.backend == Backend::Nbd,
+        };
+        let (door, kind) = open_door(export, self.backend, directory)?;
+        facts.door = kind.to_owned();
+        let message = usage(&self.name, &door.place(), &facts);
+        Ok(Opened { door, gate, facts, message })
+    }
 }
 
 fn open_door(

@@ -1,9 +1,8 @@
 //! The kernel's door: a dm-crypt mapping as cryptsetup makes it, to the byte.
 
-use super::options::LINK_VK;
+use super::flags::PersistentFlags;
 use crate::device::{self, explain};
-use crate::door::{Args, shared};
-use crate::mapping::{self, GivenFlags, KeyPlace};
+use crate::mapping::{self, KeyPlace};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
 use crate::volume::{Data, Format, Opening, Unlocked};
@@ -12,87 +11,95 @@ use keyway_attach::dm::keyring::{Key, Link};
 use keyway_attach::dm::{self, Mapper, Target};
 use keyway_volume::{InUse, MappedSegment, Mapping, in_use};
 
-/// Maps the volume under `name`.
-pub(super) fn run(args: &Args, name: &str) -> Result<()> {
-    if args.given(&shared::DIRECT_IO) {
-        let message = "--direct-io is for doors of Keyway's own (--backend nbd, fuse or ublk): dm-crypt has no page cache below it.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    let device = args.operand(0).map(device::resolve).unwrap_or_default();
-    if device::is_url(&device) {
-        let message = format!(
-            "The kernel maps block devices and files, not {}: use --backend nbd, fuse or ublk.",
-            device.display()
-        );
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    let mapper = mapping::mapper()?;
-    super::refuse_taken(name)?;
-    if !args.given(&shared::SHARED) {
-        device::refuse_if_mapped(&device)?;
-    }
-    let read_only = args.given(&shared::READONLY) || mapping::is_read_only(&device);
-    let data = if read_only { Data::Read } else { Data::Write };
-    let unlocked = Opening::from_args(args, 0)?.unlock(data)?;
-    map(args, &mapper, name, &unlocked, read_only)?;
-    output::debug(args.manner(), &format!("{} is mapped by the kernel.", mapping::place(name).display()))?;
-    super::keep_flags(args, &unlocked);
-    Ok(())
+/// A volume to be mapped.
+pub(super) struct KernelDoor {
+    pub(super) name: String,
+    pub(super) opening: Opening,
+    pub(super) flags: PersistentFlags,
+    pub(super) read_only: bool,
+    /// The key may go through the kernel's keyring.
+    pub(super) keyring: bool,
+    /// `--link-vk-to-keyring`.
+    pub(super) link: Option<String>,
 }
 
-fn map(args: &Args, mapper: &Mapper, name: &str, unlocked: &Unlocked, read_only: bool) -> Result<()> {
-    let features = mapping::features(mapper)?;
-    // Held until the kernel has claimed what it maps: of two who open it at once one is refused.
-    let _mark = leave_to_the_kernel(args, unlocked)?;
-    let sector_size = sector_size(&unlocked.layout.segments);
-    let attached = mapping::Data::attach(&*unlocked.storage, &unlocked.device, read_only, sector_size)?;
-    let place = place_key(args, unlocked, &features)?;
-    let mut options = Options::default();
-    GivenFlags::from_args(args).apply(&mut options);
-    if let Format::Luks { luks, .. } = &unlocked.format {
-        mapping::apply_kept(luks, &mut options);
+impl KernelDoor {
+    /// Maps it.
+    pub(super) fn open(&self) -> Result<()> {
+        if self.opening.direct {
+            let message = "--direct-io is for doors of Keyway's own (--backend nbd, fuse or ublk): dm-crypt has no page cache below it.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let device = &self.opening.target.device;
+        if device::is_url(device) {
+            let message = format!(
+                "The kernel maps block devices and files, not {}: use --backend nbd, fuse or ublk.",
+                device.display()
+            );
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let mapper = mapping::mapper()?;
+        super::refuse_taken(&self.name)?;
+        if !self.opening.sharing.allowed {
+            device::refuse_if_mapped(device)?;
+        }
+        let read_only = self.read_only || mapping::is_read_only(device);
+        let unlocked = self.opening.unlock(if read_only { Data::Read } else { Data::Write })?;
+        self.map(&mapper, &unlocked, read_only)?;
+        self.debug(&format!("{} is mapped by the kernel.", mapping::place(&self.name).display()))?;
+        self.flags.keep(&self.opening.target, &unlocked);
+        Ok(())
     }
-    for flag in mapping::drop_unknown(&mut options, &features) {
-        output::debug(args.manner(), &format!("This kernel's dm-crypt has no --{flag}: left out."))?;
-    }
-    let below = Below { device: attached.number, len: unlocked.storage.len(), options };
-    let table = table(&unlocked.layout.segments, &place, &below)?;
-    let link = args.text(&LINK_VK).map(|text| link_key(text, unlocked)).transpose()?;
-    let flags = dm::Flags { read_only: attached.read_only, ..dm::Flags::default() };
-    let created = mapper.create(name, &uuid(&unlocked.format, name), &table, flags);
-    if let (Err(_), Some((key, link))) = (&created, link) {
-        let _ = key.unlink(link.keyring);
-    }
-    created.map(drop).map_err(|e| sentence::door(&e))
-}
 
-/// Marks the volume as in use, but for the claim that dm-crypt makes itself.
-fn leave_to_the_kernel(args: &Args, unlocked: &Unlocked) -> Result<Option<InUse>> {
-    if args.given(&shared::SHARED) {
-        return Ok(None);
+    fn map(&self, mapper: &Mapper, unlocked: &Unlocked, read_only: bool) -> Result<()> {
+        let features = mapping::features(mapper)?;
+        // Held until the kernel has claimed what it maps: of two who open it at once one is refused.
+        let _mark = self.leave_to_the_kernel(unlocked)?;
+        let sector_size = sector_size(&unlocked.layout.segments);
+        let attached = mapping::Data::attach(&*unlocked.storage, &unlocked.device, read_only, sector_size)?;
+        let place = self.place_key(unlocked, &features)?;
+        let mut options = self.flags.of(&unlocked.format);
+        for flag in mapping::drop_unknown(&mut options, &features) {
+            self.debug(&format!("This kernel's dm-crypt has no --{flag}: left out."))?;
+        }
+        let below = Below { device: attached.number, len: unlocked.storage.len(), options };
+        let table = table(&unlocked.layout.segments, &place, &below)?;
+        let link = self.link.as_deref().map(|text| link_key(text, unlocked)).transpose()?;
+        let flags = dm::Flags { read_only: attached.read_only, ..dm::Flags::default() };
+        let created = mapper.create(&self.name, &uuid(&unlocked.format, &self.name), &table, flags);
+        if let (Err(_), Some((key, link))) = (&created, link) {
+            let _ = key.unlink(link.keyring);
+        }
+        created.map(drop).map_err(|e| sentence::door(&e))
     }
-    let mark = InUse::acquire(&*unlocked.storage, in_use::Access::Write, false);
-    let mut mark = mark.map_err(|e| explain::on_device(&unlocked.device, &e))?;
-    device::refuse_if_attached(&unlocked.device)?;
-    mark.leave_to_the_kernel();
-    Ok(Some(mark))
-}
 
-/// Where cryptsetup would put the key.
-fn place_key<'a>(args: &Args, unlocked: &'a Unlocked, features: &Features) -> Result<KeyPlace<'a>> {
-    let encrypts_nothing = unlocked.layout.segments.iter().all(|segment| match &segment.mapping {
-        Mapping::Linear => true,
-        Mapping::Crypt { spec, .. } => spec.to_string().starts_with("cipher_null"),
-    });
-    if encrypts_nothing {
-        return Ok(KeyPlace::Absent);
+    /// Marks the volume as in use, but for the claim that dm-crypt makes itself.
+    fn leave_to_the_kernel(&self, unlocked: &Unlocked) -> Result<Option<InUse>> {
+        if self.opening.sharing.allowed {
+            return Ok(None);
+        }
+        let mark = InUse::acquire(&*unlocked.storage, in_use::Access::Write, false);
+        let mut mark = mark.map_err(|e| explain::on_device(&unlocked.device, &e))?;
+        device::refuse_if_attached(&unlocked.device)?;
+        mark.leave_to_the_kernel();
+        Ok(Some(mark))
     }
-    mapping::place_key(
-        !args.given(&shared::DISABLE_KEYRING),
-        &unlocked.volume_key,
-        luks2(&unlocked.format),
-        features,
-    )
+
+    /// Where cryptsetup would put the key.
+    fn place_key<'a>(&self, unlocked: &'a Unlocked, features: &Features) -> Result<KeyPlace<'a>> {
+        let encrypts_nothing = unlocked.layout.segments.iter().all(|segment| match &segment.mapping {
+            Mapping::Linear => true,
+            Mapping::Crypt { spec, .. } => spec.to_string().starts_with("cipher_null"),
+        });
+        if encrypts_nothing {
+            return Ok(KeyPlace::Absent);
+        }
+        mapping::place_key(self.keyring, &unlocked.volume_key, luks2(&unlocked.format), features)
+    }
+
+    fn debug(&self, line: &str) -> Result<()> {
+        output::debug(self.opening.target.manner, line)
+    }
 }
 
 /// UUID and digest of a LUKS2 volume's key.

@@ -4,30 +4,41 @@ mod backend;
 mod conflicts;
 pub(crate) mod crypttab;
 mod door;
+mod flags;
 mod kernel;
-pub(crate) mod options;
+mod options;
 mod refresh;
 mod test_passphrase;
 
-pub(crate) use conflicts::check_size;
+pub(super) use door::OwnDoor;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
-use crate::device::{self, Target, explain};
+use crate::device::{Target, Versions, explain};
 use crate::door::shared::{
     self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
     SERIALIZE,
 };
-use crate::door::{Alias, Args, Command, Example, Group, Operand, Topic, groups};
-use crate::mapping::{self, GivenFlags};
+use crate::door::{Alias, Args, Command, Example, Group, Operand, Opt, Request, Topic, groups};
+use crate::mapping::{self, GivenFlags, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
+use crate::unlock::KeyOptions;
+use crate::unlock::admission::Demands;
 use crate::verb::about::absent;
-use crate::volume::{Format, Unlocked};
+use crate::volume::given_plain::GivenPlain;
+use crate::volume::plain_dmcrypt::{self, PlainOptions};
+use crate::volume::{self, Opening, Sharing};
 use backend::Backend;
 use conflicts::Kind;
-use keyway_crypto::Secret;
-use keyway_volume::{Access, Luks};
+use flags::PersistentFlags;
+use kernel::KernelDoor;
+use keyway_boot::crypttab::Entry;
+use keyway_volume::Locking;
 use options::{BACKEND, LINK_VK, PERSISTENT, REFRESH, TEST_PASSPHRASE};
+use refresh::Refresh;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use test_passphrase::TestPassphrase;
 
 /// `keyway open`.
 pub(crate) static COMMAND: Command = Command {
@@ -120,31 +131,182 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway open --backend nbd disk.img home", does: "A socket for QEMU or libguestfs." },
         Example { line: "keyway open --test-passphrase disk.img", does: "Is this passphrase right?" },
     ],
-    run,
+    run: crate::door::run::<Open>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    match crypttab::complete(args)? {
-        Some(completed) => open(&completed),
-        None => open(args),
+/// What is to be opened, and how. Beside their defaults options are kept as they were given: a line of
+/// crypttab says what the command line does not.
+#[derive(Debug)]
+pub(crate) struct Open {
+    target: Target,
+    /// What it is to be called.
+    name: Option<OsString>,
+    /// `--type`, or what the command's old name stands for.
+    kind: Option<String>,
+    backend: Option<Backend>,
+    plain: GivenPlain,
+    key: KeyOptions,
+    demands: Demands,
+    sharing: Sharing,
+    /// The page cache is passed by.
+    direct: bool,
+    read_only: bool,
+    flags: GivenFlags,
+    persistent: bool,
+    /// The key may go through the kernel's keyring.
+    keyring: bool,
+    /// `--link-vk-to-keyring`.
+    link: Option<String>,
+    /// It is open: it gets these flags.
+    refresh: bool,
+    /// Only its key is tried.
+    test_passphrase: bool,
+    unbound: bool,
+    /// What is said against an option of other formats.
+    of_another_format: Option<&'static str>,
+}
+
+impl Request for Open {
+    fn from_args(args: &Args) -> Result<Self> {
+        let mut this = Self {
+            name: args.operands().get(1).cloned(),
+            kind: args.device_type().map(str::to_owned),
+            backend: Backend::from_args(args),
+            plain: GivenPlain::from_args(args),
+            sharing: Sharing::from_args(args),
+            direct: args.given(&shared::DIRECT_IO),
+            read_only: args.given(&shared::READONLY),
+            flags: GivenFlags::from_args(args),
+            persistent: args.given(&PERSISTENT),
+            keyring: !args.given(&shared::DISABLE_KEYRING),
+            link: args.text(&LINK_VK).map(str::to_owned),
+            refresh: args.given(&REFRESH),
+            test_passphrase: args.given(&TEST_PASSPHRASE),
+            unbound: args.given(&shared::UNBOUND),
+            of_another_format: conflicts::of_another_format(args),
+            ..Self::of(Target::from_args(args, 0)?, KeyOptions::from_args(args)?, Demands::from_args(args)?)
+        };
+        crypttab::look_up(&mut this, &|option| args.given(option))?;
+        Ok(this)
+    }
+
+    fn run(self) -> Result<()> {
+        let place = self.target.header_path().to_owned();
+        self.dispatch().map_err(|failure| explain::placed(failure, Some(&place)))
     }
 }
 
-/// What the command does when nothing is left to be looked up in a table; `unlock` does it too.
-pub(crate) fn open(args: &Args) -> Result<()> {
-    conflicts::check_task(args)?;
-    if args.given(&REFRESH) {
-        return refresh::run(args);
+impl Open {
+    /// A volume of which nothing is said but how its key is had.
+    fn of(target: Target, key: KeyOptions, demands: Demands) -> Self {
+        Self {
+            target,
+            name: None,
+            kind: None,
+            backend: None,
+            plain: GivenPlain::default(),
+            key,
+            demands,
+            sharing: Sharing::default(),
+            direct: false,
+            read_only: false,
+            flags: GivenFlags::default(),
+            persistent: false,
+            keyring: true,
+            link: None,
+            refresh: false,
+            test_passphrase: false,
+            unbound: false,
+            of_another_format: None,
+        }
     }
-    let kind = Kind::from_args(args)?;
-    conflicts::check(args, kind)?;
-    if args.given(&TEST_PASSPHRASE) {
-        return test_passphrase::run(args);
+
+    /// A volume that is named by a table, opened through the kernel's door. What `is_given` names stays
+    /// as `key` and `demands` have it.
+    pub(crate) fn of_entry(
+        entry: &Entry,
+        key: KeyOptions,
+        demands: Demands,
+        is_given: &dyn Fn(&Opt) -> bool,
+    ) -> Result<Self> {
+        let (locking, manner) = (Locking::default(), key.manner);
+        let target = Target { device: PathBuf::new(), header: None, locking, manner };
+        let mut this = Self { backend: Some(Backend::Kernel), ..Self::of(target, key, demands) };
+        crypttab::complete(&mut this, entry, is_given)?;
+        Ok(this)
     }
-    let name = mapping::name_operand(args, 1)?;
-    match Backend::choose(args) {
-        Backend::Kernel => kernel::run(args, name),
-        own => door::run(args, own, name),
+
+    /// How often its key is asked for.
+    pub(crate) fn tries(&self) -> u64 {
+        self.key.tries
+    }
+
+    fn backend(&self) -> Backend {
+        self.backend.unwrap_or_else(|| Backend::usual(&self.target.device))
+    }
+
+    fn dispatch(self) -> Result<()> {
+        conflicts::check_task(&self)?;
+        if self.refresh {
+            return self.into_refresh()?.run();
+        }
+        let kind = Kind::named(self.kind.as_deref())?;
+        conflicts::check(&self, kind)?;
+        match kind {
+            Kind::Luks(versions) if self.test_passphrase => self.into_test(versions).run(),
+            _ => self.open(kind),
+        }
+    }
+
+    fn open(self, kind: Kind) -> Result<()> {
+        let name = mapping::name(self.name.as_ref())?;
+        let backend = self.backend();
+        if backend != Backend::Kernel && self.link.is_some() {
+            let message = "--link-vk-to-keyring is for the kernel's door: --backend kernel.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let (read_only, keyring, link) = (self.read_only, self.keyring, self.link.clone());
+        let flags = PersistentFlags { given: self.flags.clone(), kept: self.persistent };
+        let opening = self.into_opening(kind)?;
+        if backend == Backend::Kernel {
+            return KernelDoor { name, opening, flags, read_only, keyring, link }.open();
+        }
+        refuse_taken(&name)?;
+        session::start(&OwnDoor { name, backend, opening, flags, read_only })
+    }
+
+    fn into_opening(self, kind: Kind) -> Result<Opening> {
+        let kind = match kind {
+            Kind::Luks(versions) => volume::Kind::Luks(versions),
+            Kind::Plain => volume::Kind::Plain(self.plain_options()?.into()),
+        };
+        let Self { target, key, demands, sharing, direct, .. } = self;
+        Ok(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data: false })
+    }
+
+    fn plain_options(&self) -> Result<PlainOptions> {
+        let of_headers = [
+            (self.target.header.is_some(), &shared::HEADER),
+            (self.key.keyslot.is_some(), &shared::KEY_SLOT),
+        ];
+        match of_headers.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, option)) => Err(plain_dmcrypt::not_for_plain(option)),
+            None => self.plain.clone().options(),
+        }
+    }
+
+    fn into_test(self, versions: Versions) -> TestPassphrase {
+        let Self { target, key, demands, unbound, .. } = self;
+        TestPassphrase { target, versions, key, demands, unbound }
+    }
+
+    /// The last operand names what is open.
+    fn into_refresh(self) -> Result<Refresh> {
+        let Self { target, key, demands, flags, persistent, read_only, keyring, .. } = self;
+        let name = self.name.unwrap_or_else(|| target.device.into_os_string());
+        let Target { header, locking, .. } = target;
+        let reopening = Reopening { header, locking, key, demands, hash: self.plain.hash };
+        Ok(Refresh { name: mapping::name(Some(&name))?, flags, persistent, read_only, keyring, reopening })
     }
 }
 
@@ -159,24 +321,4 @@ fn refuse_taken(name: &str) -> Result<()> {
         true => Err(Failure::new(Exit::Busy, format!("Device {name} already exists."))),
         false => Ok(()),
     }
-}
-
-/// `--persistent`, after the volume was opened; as with cryptsetup,
-/// failing at it is said and fails nothing.
-fn keep_flags(args: &Args, unlocked: &Unlocked) {
-    let Format::Luks { luks, .. } = &unlocked.format else { return };
-    if args.given(&PERSISTENT) && write_flags(args, luks, &unlocked.volume_key).is_err() {
-        say!("Device activated but cannot make flags persistent.");
-    }
-}
-
-fn write_flags(args: &Args, luks: &Luks, volume_key: &Secret) -> Result<()> {
-    let path = Target::from_args(args, 0)?.header_path().to_owned();
-    let mut writable = Target::from_args(args, 0)?.load(Access::Write, device::Versions::Two)?;
-    if !writable.is_same(luks) {
-        return Err(device::not_luks(&path));
-    }
-    GivenFlags::from_args(args)
-        .keep(&mut writable, Some(volume_key))
-        .map_err(|e| explain::on_device(&path, &e))
 }

@@ -4,7 +4,7 @@ use super::options::PERSISTENT;
 use crate::door::shared::{
     self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
-use crate::door::{Args, Command, Example, Group, Operand, Topic, groups};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
@@ -46,105 +46,134 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway refresh --allow-discards --persistent home",
         does: "Let TRIM through from now on.",
     }],
-    run,
+    run: door::run::<Refresh>,
 };
 
-/// Refreshes the mapping that the last operand names.
-pub(super) fn run(args: &Args) -> Result<()> {
-    let name = mapping::name_operand(args, args.operands().len().min(2) - 1)?;
-    match mapping::find_active(name)? {
-        Open::Kernel(found) => refresh(args, &found),
-        Open::Session(session) => refresh_session(args, &session),
-    }
+/// An open volume, and the flags that it gets.
+pub(super) struct Refresh {
+    pub(super) name: String,
+    pub(super) flags: GivenFlags,
+    /// The header keeps them.
+    pub(super) persistent: bool,
+    pub(super) read_only: bool,
+    /// The key may go through the kernel's keyring.
+    pub(super) keyring: bool,
+    pub(super) reopening: Reopening,
 }
 
-/// Its process has the key: no passphrase is needed. Flags that are about the kernel's
-/// work queues say nothing to it, but can be kept.
-fn refresh_session(args: &Args, session: &Session) -> Result<()> {
-    let facts = session.facts();
-    if session.status()?.suspended {
-        return Err(mapping::suspended(&facts.name));
+impl Request for Refresh {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            name: mapping::name(args.operands().first())?,
+            flags: GivenFlags::from_args(args),
+            persistent: args.given(&PERSISTENT),
+            read_only: args.given(&shared::READONLY),
+            keyring: !args.given(&shared::DISABLE_KEYRING),
+            reopening: Reopening::from_args(args)?,
+        })
     }
-    let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Probe };
-    let header = Reopening::from_args(args)?.session_header(facts, access)?;
-    let mut options = Options::default();
-    GivenFlags::from_args(args).apply(&mut options);
-    if let Some((luks, _)) = &header {
-        mapping::apply_kept(luks, &mut options);
-    }
-    let rights = Rights { discards: options.allow_discards, read_only: args.given(&shared::READONLY) };
-    session.set_rights(rights)?;
-    match header {
-        Some((mut luks, path)) if args.given(&PERSISTENT) => {
-            keep(args, &mut luks, None);
-            admission::warn_of_seal(&luks, &path);
+
+    fn run(self) -> Result<()> {
+        match mapping::find_active(&self.name)? {
+            Open::Kernel(found) => self.refresh(&found),
+            Open::Session(session) => self.refresh_session(&session),
         }
-        _ => {}
-    }
-    Ok(())
-}
-
-fn keep(args: &Args, luks: &mut Luks, volume_key: Option<&Secret>) {
-    if GivenFlags::from_args(args).keep(luks, volume_key).is_err() {
-        say!("Device activated but cannot make flags persistent.");
     }
 }
 
-fn refresh(args: &Args, found: &Mapping) -> Result<()> {
-    found.refuse_suspended()?;
-    let refuse = |line: String| Failure::new(Exit::Parameters, line);
-    let kind = found.kind().map(|(kind, _)| kind.to_owned()).unwrap_or_default();
-    if !["LUKS1", "LUKS2", "PLAIN"].contains(&kind.as_str()) {
-        return Err(refuse(format!("Refresh is not supported for device type {kind}")));
+impl Refresh {
+    /// Its process has the key: no passphrase is needed. Flags that are about the kernel's
+    /// work queues say nothing to it, but can be kept.
+    fn refresh_session(&self, session: &Session) -> Result<()> {
+        let facts = session.facts();
+        if session.status()?.suspended {
+            return Err(mapping::suspended(&facts.name));
+        }
+        let access = if self.persistent { Access::Write } else { Access::Probe };
+        let header = self.reopening.session_header(facts, access)?;
+        let mut options = Options::default();
+        self.flags.apply(&mut options);
+        if let Some((luks, _)) = &header {
+            mapping::apply_kept(luks, &mut options);
+        }
+        session.set_rights(Rights { discards: options.allow_discards, read_only: self.read_only })?;
+        match header {
+            Some((mut luks, path)) if self.persistent => {
+                self.keep(&mut luks, None);
+                admission::warn_of_seal(&luks, &path);
+            }
+            _ => {}
+        }
+        Ok(())
     }
-    let with_key = kind == "PLAIN";
-    let (target, line) = found
-        .line(with_key)?
-        .ok_or_else(|| refuse(format!("Device {} has a table that cannot be refreshed.", found.name())))?;
-    if kind == "PLAIN" {
-        let key = line.key;
-        return replace(args, found, &target, Line { key, ..line_with(args, found, None, &target)? });
+
+    fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) {
+        if self.flags.keep(luks, volume_key).is_err() {
+            say!("Device activated but cannot make flags persistent.");
+        }
     }
-    let access = if args.given(&PERSISTENT) { Access::Write } else { Access::Read };
-    let luks = Reopening::from_args(args)?
-        .luks(found, &line, access)?
-        .ok_or_else(|| mapping::no_header(found.name()))?;
-    let shown = Reopening::from_args(args)?.header_path(found, &line).unwrap_or_default();
-    let opened = Reopening::from_args(args)?.open_again(luks, &line, &shown)?;
-    let digest = opened.digest();
-    let (mut luks, _, volume_key) = opened.into_parts();
-    let features = mapping::features(&found.mapper)?;
-    let luks2 = (luks.version() == 2).then(|| (luks.uuid().to_owned(), digest));
-    let luks2 = luks2.as_ref().map(|(uuid, digest)| (uuid.as_str(), *digest));
-    let place = mapping::place_key(!args.given(&shared::DISABLE_KEYRING), &volume_key, luks2, &features)?;
-    let key = if matches!(line.key, Key::Absent) { Key::Absent } else { place.key() };
-    replace(args, found, &target, Line { key, ..line_with(args, found, Some(&luks), &target)? })?;
-    if args.given(&PERSISTENT) {
-        keep(args, &mut luks, Some(&volume_key));
+
+    fn refresh(&self, found: &Mapping) -> Result<()> {
+        found.refuse_suspended()?;
+        let kind = found.kind().map(|(kind, _)| kind.to_owned()).unwrap_or_default();
+        if !["LUKS1", "LUKS2", "PLAIN"].contains(&kind.as_str()) {
+            return Err(refused(format!("Refresh is not supported for device type {kind}")));
+        }
+        let is_plain = kind == "PLAIN";
+        let (target, line) = found.line(is_plain)?.ok_or_else(|| {
+            refused(format!("Device {} has a table that cannot be refreshed.", found.name()))
+        })?;
+        if is_plain {
+            let key = line.key;
+            return self.replace(found, &target, Line { key, ..self.line(found, None, &target)? });
+        }
+        self.refresh_luks(found, &target, &line)
     }
-    Ok(())
+
+    fn refresh_luks(&self, found: &Mapping, target: &Target, line: &Line) -> Result<()> {
+        let access = if self.persistent { Access::Write } else { Access::Read };
+        let luks = self.reopening.luks(found, line, access)?;
+        let luks = luks.ok_or_else(|| mapping::no_header(found.name()))?;
+        let shown = self.reopening.header_path(found, line).unwrap_or_default();
+        let opened = self.reopening.open_again(luks, line, &shown)?;
+        let digest = opened.digest();
+        let (mut luks, _, volume_key) = opened.into_parts();
+        let features = mapping::features(&found.mapper)?;
+        let luks2 = (luks.version() == 2).then(|| (luks.uuid(), digest));
+        let place = mapping::place_key(self.keyring, &volume_key, luks2, &features)?;
+        let key = if matches!(line.key, Key::Absent) { Key::Absent } else { place.key() };
+        self.replace(found, target, Line { key, ..self.line(found, Some(&luks), target)? })?;
+        if self.persistent {
+            self.keep(&mut luks, Some(&volume_key));
+        }
+        Ok(())
+    }
+
+    /// The line that there is, with the flags that are given and the header's in place of its own.
+    fn line(&self, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
+        let line = target.as_crypt().map_err(|e| sentence::door(&e))?;
+        let mut options = Options {
+            sector_size: line.options.sector_size,
+            iv_large_sectors: line.options.iv_large_sectors,
+            integrity: line.options.integrity.clone(),
+            others: line.options.others.clone(),
+            ..Options::default()
+        };
+        self.flags.apply(&mut options);
+        if let Some(luks) = luks {
+            mapping::apply_kept(luks, &mut options);
+        }
+        mapping::drop_unknown(&mut options, &mapping::features(&found.mapper)?);
+        Ok(Line { options, ..line })
+    }
+
+    fn replace(&self, found: &Mapping, target: &Target, line: Line) -> Result<()> {
+        let read_only = found.info.read_only || self.read_only;
+        let table = [Target::crypt(target.start, target.length, &line)];
+        found.replace_table(&table, dm::Flags { read_only, ..dm::Flags::default() })
+    }
 }
 
-/// The line that there is, with the flags of the command line and the header in place of its own.
-fn line_with(args: &Args, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
-    let line = target.as_crypt().map_err(|e| sentence::door(&e))?;
-    let mut options = Options {
-        sector_size: line.options.sector_size,
-        iv_large_sectors: line.options.iv_large_sectors,
-        integrity: line.options.integrity.clone(),
-        others: line.options.others.clone(),
-        ..Options::default()
-    };
-    GivenFlags::from_args(args).apply(&mut options);
-    if let Some(luks) = luks {
-        mapping::apply_kept(luks, &mut options);
-    }
-    mapping::drop_unknown(&mut options, &mapping::features(&found.mapper)?);
-    Ok(Line { options, ..line })
-}
-
-fn replace(args: &Args, found: &Mapping, target: &Target, line: Line) -> Result<()> {
-    let read_only = found.info.read_only || args.given(&shared::READONLY);
-    let table = [Target::crypt(target.start, target.length, &line)];
-    found.replace_table(&table, dm::Flags { read_only, ..dm::Flags::default() })
+fn refused(line: String) -> Failure {
+    Failure::new(Exit::Parameters, line)
 }

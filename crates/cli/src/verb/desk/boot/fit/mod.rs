@@ -2,8 +2,7 @@
 
 mod source;
 
-use super::files;
-use super::files::{Ingredients, Output};
+use super::files::{self, Ingredients, Output};
 use super::options::{ARCH, DTB, KERNEL, LIST, RAMDISK, file, text};
 use crate::door::{Args, Kind, Opt};
 use crate::make::output_file::Creation;

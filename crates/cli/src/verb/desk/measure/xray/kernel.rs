@@ -1,8 +1,8 @@
 //! The running kernel, or one whose /proc/crypto somebody sent.
 
-use super::place::Place;
+use super::place::{self, Place};
 use super::subject::Subject;
-use super::{ALL, KERNEL_VERSION, NO_MEASURE, PROC_CRYPTO, place};
+use super::{ALL, KERNEL_VERSION, NO_MEASURE, PROC_CRYPTO};
 use crate::device::whole_file;
 use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};

@@ -3,9 +3,8 @@
 //! Plain and Keyway's own path are measured by one engine, the built-in one, on one storage. What
 //! is the kernel's is measured by fio where there is one, plain device and dm-crypt alike.
 
-use super::kernel::{Below, Mapping, Queues};
-use super::target::Target;
-use super::{kernel, target};
+use super::kernel::{self, Below, Mapping, Queues};
+use super::target::{self, Target};
 use keyway_measure::disk::cpu::Whose;
 use keyway_measure::disk::{self, Access, Encryption, Engine, Path, Scratch};
 use keyway_measure::results::{By, Outcome};

@@ -1,0 +1,50 @@
+//! The flags that a volume is opened with, and whether its header keeps them (`--persistent`).
+
+use crate::device::{self, Target, Versions, explain};
+use crate::mapping::{self, GivenFlags};
+use crate::process::handed::handed;
+use crate::say::failure::Result;
+use crate::volume::{Format, Unlocked};
+use keyway_attach::dm::crypt::Options;
+use keyway_crypto::Secret;
+use keyway_volume::{Access, Luks};
+
+/// Flags, and what becomes of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PersistentFlags {
+    pub(super) given: GivenFlags,
+    /// The header keeps them.
+    pub(super) kept: bool,
+}
+
+handed!(PersistentFlags { given, kept });
+
+impl PersistentFlags {
+    /// With those that the header has kept.
+    pub(super) fn of(&self, format: &Format) -> Options {
+        let mut options = Options::default();
+        self.given.apply(&mut options);
+        if let Format::Luks { luks, .. } = format {
+            mapping::apply_kept(luks, &mut options);
+        }
+        options
+    }
+
+    /// Keeps them in the header of the volume that was opened, if that is asked for; as with
+    /// cryptsetup, failing at it is said and fails nothing.
+    pub(super) fn keep(&self, target: &Target, unlocked: &Unlocked) {
+        let Format::Luks { luks, .. } = &unlocked.format else { return };
+        if self.kept && self.write(target, luks, &unlocked.volume_key).is_err() {
+            say!("Device activated but cannot make flags persistent.");
+        }
+    }
+
+    fn write(&self, target: &Target, luks: &Luks, volume_key: &Secret) -> Result<()> {
+        let path = target.header_path();
+        let mut writable = target.load(Access::Write, Versions::Two)?;
+        if !writable.is_same(luks) {
+            return Err(device::not_luks(path));
+        }
+        self.given.keep(&mut writable, Some(volume_key)).map_err(|e| explain::on_device(path, &e))
+    }
+}

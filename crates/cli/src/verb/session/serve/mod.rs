@@ -1,0 +1,362 @@
+//! `serve`: volumes as the exports of an NBD server in the foreground.
+
+use crate::device::tls::{self, TlsOptions};
+use crate::device::{self, place};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::paint::printable_lines;
+use crate::say::{output, sentence};
+use crate::session::{self, directory};
+use crate::volume::{Data, Opening};
+mod usage;
+use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
+use keyway_attach::{Door, Export, Watched};
+use keyway_volume::Storage;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use usage::{Told, usage, usage_with_tls};
+
+/// `keyway serve`.
+pub(crate) static COMMAND: Command = Command {
+    name: "serve",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand {
+        name: "VOLUME...",
+        required: true,
+        help: "The files or devices with the volumes; each becomes an export.",
+    }],
+    about: "Serve volumes to NBD clients: QEMU, libnbd, the kernel.",
+    man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. Once it listens, it says \
+          where, with the command lines to use it. SIGINT and SIGTERM end it: requests under way are answered, what was \
+          written reaches the device, the keys are wiped, the socket is removed, and the exit status is 0.\n\n\
+          Without --port it listens on a unix socket that its user alone may connect to: the one that --socket names, or \
+          keyway-serve/BASENAME.sock in the user's runtime directory ($XDG_RUNTIME_DIR). A socket that a killed server \
+          left behind is replaced; one that is listened on is refused.\n\n\
+          When the device or store fails, clients get errors; why is said on standard error, once for each cause. One that \
+          does not answer keeps the server from ending only while something is unwritten.\n\n\
+          A single volume is the export with the empty name, which clients take when they name none. Several are named \
+          like their files; --export, once a volume in the same order, names them otherwise.\n\n\
+          Whoever can connect reads the plaintext, and writes it. On a TCP port that is everybody who reaches the \
+          address, unless --tls-verify-peer asks them for a certificate. An address other than this machine's own \
+          (127.0.0.1, ::1) needs TLS; --insecure-network serves it in the clear nevertheless, with a warning.\n\n\
+          A client has 10 seconds to choose an export, TLS included. At most 64 may be doing so, 32 of them from one \
+          address (one /64 network of IPv6): the oldest has to go when more come. 128 clients are served at a time; \
+          further ones are told so. All of them share 264 MiB for requests and replies, half of it for those of more \
+          than 2 MiB; who needs more than is left waits. A client on a TCP port that does not send the rest of a \
+          request within 10 seconds, or take a reply within 60, is dropped (a megabit a second is fast enough), and so \
+          is one without a request for --idle-timeout. Those on a unix socket are waited for.",
+    options: &[
+        &[
+            &SOCKET,
+            &PORT,
+            &ADDRESS,
+            &INSECURE_NETWORK,
+            &IDLE_TIMEOUT,
+            &EXPORT,
+            &shared::READONLY,
+            &THREADS,
+            &ALLOW_DISCARDS,
+            &tls::TLS,
+            &tls::TLS_CERTIFICATES,
+            &tls::TLS_VERIFY_PEER,
+            &tls::TLS_PSK,
+            &shared::SHARED,
+            &shared::DIRECT_IO,
+        ],
+        groups::UNLOCKING,
+        groups::ADMISSION,
+        groups::PLAIN,
+    ],
+    examples: &[
+        Example { line: "keyway serve disk.luks", does: "serve on a private socket, and say how to use it" },
+        Example {
+            line: "keyway serve --socket /tmp/vm.sock --export root --export data root.luks data.luks",
+            does: "two disks for a virtual machine",
+        },
+        Example {
+            line: "keyway serve --port 10809 --address :: --tls-certificates pki --tls-verify-peer disk.luks",
+            does: "over the network: encrypted, to clients with a certificate",
+        },
+    ],
+    run: door::run::<Serve>,
+};
+
+static SOCKET: Opt = Opt {
+    long: "socket",
+    short: None,
+    value: "PATH",
+    kind: Kind::Path,
+    help: "Listen on this unix socket.",
+    man: "",
+};
+
+static PORT: Opt = Opt {
+    long: "port",
+    short: None,
+    value: "N",
+    kind: Kind::Number(u16::MAX as u64),
+    help: "Listen on this TCP port, not on a unix socket.",
+    man: "NBD's own is 10809; 0 takes a free one.",
+};
+
+static ADDRESS: Opt = Opt {
+    long: "address",
+    short: None,
+    value: "ADDRESS",
+    kind: Kind::Text,
+    help: "The TCP port's address (127.0.0.1).",
+    man: "",
+};
+
+static INSECURE_NETWORK: Opt = Opt {
+    long: "insecure-network",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Serve a network without TLS.",
+    man: "Whoever reaches --address reads and writes the plaintext, and whoever is on the way reads and changes it. Without \
+          this option only this machine's own addresses are served in the clear.",
+};
+
+static IDLE_TIMEOUT: Opt = Opt {
+    long: "idle-timeout",
+    short: None,
+    value: "SECONDS",
+    kind: Kind::Number(u32::MAX as u64),
+    help: "Drop idle clients of a TCP port (3600).",
+    man: "A client that sends no request for so long is dropped. 0 waits for ever, as for a machine whose disk may lie idle \
+          for days. Clients on a unix socket always may.",
+};
+
+static EXPORT: Opt = Opt {
+    long: "export",
+    short: None,
+    value: "NAME",
+    kind: Kind::Text,
+    help: "The export's name; once for each volume.",
+    man: "",
+};
+
+static THREADS: Opt = Opt {
+    long: "threads",
+    short: None,
+    value: "N",
+    kind: Kind::Number(256),
+    help: "Most threads that work for one client.",
+    man: "",
+};
+
+static ALLOW_DISCARDS: Opt = Opt {
+    long: "allow-discards",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Pass clients' discards on to the device.",
+    man: "Which sectors are unused then shows in the encrypted file or device. Without this option discards are accepted \
+          and nothing happens.",
+};
+
+struct Serve {
+    volumes: Vec<Shown>,
+    listen: Listen,
+    tls: TlsOptions,
+    insecure_network: bool,
+    threads: Option<usize>,
+    /// How long clients may be idle, where that was said; for ever inside.
+    idle: Option<Option<Duration>>,
+}
+
+/// A volume, and how clients see it.
+struct Shown {
+    name: String,
+    opening: Opening,
+    read_only: bool,
+    discards: bool,
+}
+
+/// Where it listens.
+enum Listen {
+    /// At this unix socket.
+    At(PathBuf),
+    /// At a socket of this name in the user's runtime directory.
+    Usual(String),
+    /// At a TCP port.
+    Tcp { host: String, port: u16 },
+}
+
+impl Request for Serve {
+    fn from_args(args: &Args) -> Result<Self> {
+        let names = export_names(args.operands(), &args.texts(&EXPORT), args.given(&shared::HEADER))?;
+        let listen = Listen::from_args(args)?;
+        let tls = TlsOptions::from_args(args)?;
+        let volumes = names.into_iter().enumerate().map(|(operand, name)| {
+            let opening = Opening::from_args(args, operand)?;
+            let read_only = args.given(&shared::READONLY) || device::is_read_only(&opening.target.device);
+            Ok(Shown { name, opening, read_only, discards: args.given(&ALLOW_DISCARDS) })
+        });
+        let seconds = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
+        Ok(Self {
+            volumes: volumes.collect::<Result<_>>()?,
+            listen,
+            tls,
+            insecure_network: args.given(&INSECURE_NETWORK),
+            threads: args.number(&THREADS).map(|threads| (threads as usize).max(1)),
+            idle: args.number(&IDLE_TIMEOUT).map(seconds),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let socket = self.listen.socket()?;
+        let options = self.options()?;
+        let encrypted = !matches!(options.encryption, Encryption::Off);
+        let addresses = self.listen.addresses()?;
+        check_exposure(&addresses, &options)?;
+        let exports = self.volumes.iter().map(Shown::export).collect::<Result<Vec<Export>>>()?;
+        let volumes: Vec<Arc<dyn Storage>> =
+            exports.iter().map(|export| Arc::clone(&export.storage)).collect();
+        let told: Vec<Told> = exports.iter().map(Told::new).collect();
+        let server = Server::new(exports, options);
+        let door: Arc<dyn Door> = Arc::new(match &socket {
+            Some(path) => server.unix(path).map_err(|e| sentence::door(&e))?,
+            None => server.tcp(&addresses).map_err(|e| sentence::door(&e))?,
+        });
+        let listening = if encrypted {
+            usage_with_tls(&door.place(), &told)
+        } else {
+            usage(&door.place(), socket.as_deref(), &told)
+        };
+        session::serve_until_stopped(&door, &volumes, || output::print(&printable_lines(&listening)))
+    }
+}
+
+impl Serve {
+    fn options(&self) -> Result<Options> {
+        let mut options = Options {
+            encryption: self.tls.encryption()?,
+            insecure_network: self.insecure_network,
+            ..Options::default()
+        };
+        options.threads = self.threads.unwrap_or(options.threads);
+        options.idle = self.idle.unwrap_or(options.idle);
+        Ok(options)
+    }
+}
+
+/// Refuses, before anything is asked for, what would show the
+/// plaintext to a network; says so where that is wanted.
+fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
+    let Some(open) = exposed(addresses, &options.encryption) else { return Ok(()) };
+    if options.insecure_network {
+        say!("WARNING: {open} is served without TLS: whoever reaches it reads and writes the plaintext.");
+        return Ok(());
+    }
+    let message = format!(
+        "Refusing to serve {open} without TLS: whoever reaches it would read and write the plaintext. Give \
+         --tls-certificates and --tls-verify-peer, or --insecure-network if that is wanted."
+    );
+    Err(Failure::new(Exit::Parameters, message))
+}
+
+/// What clients call each volume.
+fn export_names(volumes: &[OsString], given: &[&str], has_header: bool) -> Result<Vec<String>> {
+    let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
+    if volumes.len() > 1 && has_header {
+        return refuse("--header goes with one volume, not with several.".into());
+    }
+    if !given.is_empty() && given.len() != volumes.len() {
+        let (names, volumes) = (given.len(), volumes.len());
+        return refuse(format!("--export: {names} names for {volumes} volumes; give one for each."));
+    }
+    let names: Vec<String> = match (given, volumes) {
+        ([], [_]) => vec![String::new()],
+        ([], _) => volumes.iter().map(|volume| base_name(volume)).collect(),
+        (given, _) => given.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = names.iter().find(|name| !seen.insert(*name)) {
+        return refuse(format!("Two exports would be called \"{twice}\"; name them with --export."));
+    }
+    match names.iter().find(|name| name.len() > LONGEST_NAME) {
+        Some(long) => refuse(format!("--export {long}: a name has at most {LONGEST_NAME} bytes.")),
+        None => Ok(names),
+    }
+}
+
+fn base_name(volume: &OsStr) -> String {
+    Path::new(volume).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl Listen {
+    fn from_args(args: &Args) -> Result<Self> {
+        match (args.path(&SOCKET), args.given(&PORT)) {
+            (Some(_), true) => {
+                Err(Failure::new(Exit::Parameters, "Options --socket and --port are mutually exclusive."))
+            }
+            (_, false) if args.given(&ADDRESS) => {
+                Err(Failure::new(Exit::Parameters, "Option --address goes with --port."))
+            }
+            (Some(path), false) => Ok(Self::At(path.to_owned())),
+            (None, true) => {
+                let port = args.number(&PORT).and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
+                let host = args.text(&ADDRESS).unwrap_or("127.0.0.1").to_owned();
+                Ok(Self::Tcp { host, port })
+            }
+            (None, false) => {
+                let base = args.operands().first().map(|volume| base_name(volume)).unwrap_or_default();
+                Ok(Self::Usual(format!("{base}.sock")))
+            }
+        }
+    }
+
+    /// The unix socket.
+    fn socket(&self) -> Result<Option<PathBuf>> {
+        match self {
+            // After no link that others could have put in its way.
+            Self::At(path) => place::existing(path).map(|_| Some(path.clone())),
+            Self::Usual(name) => {
+                directory::directory(SOCKETS).map(|directory| Some(directory.path().join(name)))
+            }
+            Self::Tcp { .. } => Ok(None),
+        }
+    }
+
+    /// All that the address's name stands for.
+    fn addresses(&self) -> Result<Vec<SocketAddr>> {
+        let Self::Tcp { host, port } = self else { return Ok(Vec::new()) };
+        keyway_resolve::resolve(host, *port, LOOKS_UP_WITHIN)
+            .map_err(|e| Failure::new(Exit::Parameters, format!("Cannot listen at {host}: {e}.")))
+    }
+}
+
+/// A name to listen at is one of this machine's.
+const LOOKS_UP_WITHIN: Duration = Duration::from_secs(10);
+
+impl Shown {
+    /// Unlocks the volume.
+    fn export(&self) -> Result<Export> {
+        let data = if self.read_only { Data::Show } else { Data::Write };
+        let plain = self.opening.open(data)?;
+        let description = self.opening.target.device.display().to_string();
+        let place = description.clone();
+        // Clients learn no more than a number.
+        let report = move |line: &str| say!("{place}: {line}.");
+        Ok(Export {
+            name: self.name.clone(),
+            description,
+            read_only: self.read_only || plain.volume.is_read_only(),
+            storage: Arc::new(Watched::new(plain.volume, report)),
+            discards: self.discards,
+        })
+    }
+}
+
+/// Where default sockets are, in the runtime directory.
+const SOCKETS: &str = "keyway-serve";
+
+/// NBD's limit for a string, in bytes (doc/proto.md, "Values").
+const LONGEST_NAME: usize = 4096;

@@ -1,0 +1,176 @@
+//! What is given of a plain dm-crypt volume, by options or by a line of crypttab: which of it is
+//! missing decides on defaults and warnings, and for a LUKS volume nothing of it may be there.
+
+use crate::door::{Args, shared};
+use crate::process::handed::handed;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::volume::plain_dmcrypt::PlainOptions;
+use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_format::{Bytes, Sectors};
+use keyway_volume::PlainVolume;
+
+/// As it is given, nothing filled in.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GivenPlain {
+    /// `--cipher`.
+    pub(crate) cipher: Option<String>,
+    /// `--key-size`.
+    pub(crate) key_bits: Option<u32>,
+    /// `--hash`.
+    pub(crate) hash: Option<String>,
+    /// `--offset` of commands that count it in sectors.
+    pub(crate) offset: Option<u64>,
+    /// `--device-offset`, in bytes.
+    device_offset: Option<u64>,
+    /// `--skip`, in sectors.
+    pub(crate) skip: Option<u64>,
+    /// `--size`, in sectors.
+    pub(crate) size: Option<u64>,
+    /// `--device-size`, in bytes.
+    pub(crate) device_size: Option<u64>,
+    /// `--sector-size`.
+    pub(crate) sector_size: Option<u32>,
+    /// `--iv-large-sectors`.
+    pub(crate) iv_large_sectors: bool,
+}
+
+handed!(GivenPlain {
+    cipher,
+    key_bits,
+    hash,
+    offset,
+    device_offset,
+    skip,
+    size,
+    device_size,
+    sector_size,
+    iv_large_sectors,
+});
+
+impl GivenPlain {
+    /// Of a command that opens plain volumes too.
+    pub(crate) fn from_args(args: &Args) -> Self {
+        // Some commands have another --offset.
+        let own = |option| args.number(option).filter(|_| args.takes(option));
+        Self {
+            cipher: args.text(&shared::CIPHER).map(str::to_owned),
+            key_bits: args.number32(&shared::KEY_SIZE),
+            hash: args.text(&shared::HASH).map(str::to_owned),
+            offset: own(&shared::OFFSET),
+            device_offset: own(&shared::DEVICE_OFFSET),
+            skip: args.number(&shared::SKIP),
+            size: args.number(&shared::SIZE),
+            device_size: args.number(&shared::DEVICE_SIZE),
+            sector_size: args.number32(&shared::SECTOR_SIZE),
+            iv_large_sectors: args.given(&shared::IV_LARGE_SECTORS),
+        }
+    }
+
+    /// What it describes, with cryptsetup's defaults.
+    pub(crate) fn options(self) -> Result<PlainOptions> {
+        let key_len = self.key_len()?;
+        let volume = self.volume()?;
+        volume.spec.check_key_bits(8 * key_len).map_err(keyway_volume::Error::from)?;
+        Ok(PlainOptions { volume, key_len, given: self })
+    }
+
+    /// Refuses what only plain volumes have.
+    pub(super) fn refuse(&self) -> Result<()> {
+        if self.skip.is_some() {
+            return Err(refusal("Option --skip is supported only for open of plain and loopaes devices."));
+        }
+        if self.iv_large_sectors {
+            return Err(refusal(IV_LARGE_SECTORS_ALONE));
+        }
+        if self.sector_size.is_some() {
+            return Err(refusal("Sector size option with open action is supported only for plain devices."));
+        }
+        let given = [(self.offset, &shared::OFFSET), (self.device_offset, &shared::DEVICE_OFFSET)];
+        match given.into_iter().find(|(offset, _)| offset.is_some()) {
+            Some((_, option)) => Err(refusal(format!(
+                "Option --{} with open action is only supported for plain and loopaes devices.",
+                option.long
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses sizes that cannot be meant.
+    pub(crate) fn check_size(&self) -> Result<()> {
+        check_size(self.device_size, self.size)
+    }
+
+    /// The cipher's name, as it was written.
+    pub(super) fn cipher(&self) -> &str {
+        self.cipher.as_deref().unwrap_or(DEFAULT_CIPHER)
+    }
+
+    fn volume(&self) -> Result<PlainVolume> {
+        let spec = CipherSpec::parse(self.cipher()).map_err(keyway_volume::Error::from)?;
+        let sector_size = SectorSize::new(self.sector_size.filter(|n| *n > 0).unwrap_or(512))
+            .map_err(|_| refusal("Unsupported encryption sector size."))?;
+        let iv_large_sectors = self.iv_large_sectors;
+        if iv_large_sectors && sector_size == SectorSize::S512 {
+            return Err(refusal(IV_LARGE_SECTORS_ALONE));
+        }
+        let skip = Sectors(self.skip.unwrap_or(0));
+        Ok(PlainVolume {
+            spec,
+            sector_size,
+            iv_large_sectors,
+            offset: self.offset()?,
+            skip,
+            size: self.size()?,
+        })
+    }
+
+    fn offset(&self) -> Result<Sectors> {
+        match (self.offset, self.device_offset) {
+            (Some(sectors), _) => Ok(Sectors(sectors)),
+            (None, bytes) => whole_sectors(bytes.unwrap_or(0), "Device offset"),
+        }
+    }
+
+    fn size(&self) -> Result<Option<Sectors>> {
+        self.check_size()?;
+        match self.device_size {
+            Some(bytes) => whole_sectors(bytes, "Device size").map(Some),
+            None => Ok(self.size.map(Sectors)),
+        }
+    }
+
+    /// The key's length in bytes.
+    fn key_len(&self) -> Result<usize> {
+        let bits = self.key_bits.filter(|bits| *bits > 0).unwrap_or(DEFAULT_KEY_BITS);
+        if !bits.is_multiple_of(8) {
+            return Err(refusal("Key size must be a multiple of 8 bits"));
+        }
+        Ok(bits as usize / 8)
+    }
+}
+
+/// Refuses sizes that cannot be meant: `--device-size` in bytes, `--size` in sectors.
+pub(crate) fn check_size(device_size: Option<u64>, size: Option<u64>) -> Result<()> {
+    if device_size.is_some() && size.is_some() {
+        return Err(refusal("Options --device-size and --size cannot be combined."));
+    }
+    device_size.map_or(Ok(()), |bytes| whole_sectors(bytes, "Device size").map(drop))
+}
+
+fn whole_sectors(bytes: u64, what: &str) -> Result<Sectors> {
+    match bytes % Sectors::SIZE {
+        0 => Ok(Bytes(bytes).sectors()),
+        _ => Err(refusal(format!("{what} must be multiple of 512 bytes sector."))),
+    }
+}
+
+fn refusal(message: impl Into<String>) -> Failure {
+    Failure::new(Exit::Parameters, message)
+}
+
+const DEFAULT_CIPHER: &str = "aes-xts-plain64";
+const DEFAULT_KEY_BITS: u32 = 256;
+
+/// What cryptsetup says of a plain volume's option.
+pub(crate) const IV_LARGE_SECTORS_ALONE: &str = "Large IV sectors option is supported only for opening plain type \
+                                                 device with sector size larger than 512 bytes.";
