@@ -59,6 +59,12 @@ impl DeviceNumber {
         let link = std::fs::read_link(format!("/sys/dev/block/{self}")).ok()?;
         Some(link.file_name()?.to_str()?.to_owned())
     }
+
+    /// Whether another block device stands on it.
+    pub fn has_holders(self) -> bool {
+        let holders = std::fs::read_dir(format!("/sys/dev/block/{self}/holders"));
+        holders.is_ok_and(|mut holders| holders.next().is_some())
+    }
 }
 
 impl fmt::Display for DeviceNumber {

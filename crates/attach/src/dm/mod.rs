@@ -9,9 +9,11 @@
 //! Source: include/uapi/linux/dm-ioctl.h, drivers/md/dm-ioctl.c.
 
 mod buffer;
+mod change;
 mod control;
 pub mod crypt;
 mod device_number;
+mod flag;
 pub mod keyring;
 pub mod loopback;
 pub mod name;
@@ -25,7 +27,9 @@ mod target;
 mod udev;
 pub mod uuid;
 
+pub use change::{Step, Unchanged};
 pub use device_number::DeviceNumber;
+pub use flag::Flag;
 pub use target::Target;
 
 use crate::{Error, Result};

@@ -6,41 +6,34 @@ use crate::door::shared::{
 };
 use crate::door::{Args, Opt};
 use crate::process::handed::Handed;
+use keyway_attach::dm::Flag;
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_crypto::Secret;
 use keyway_volume::seal::Renewal;
 use keyway_volume::{Header, Luks, OsRandom};
 
-/// One flag by its names: its option; in the header (LUKS2 on-disk format,
-/// section 3.5, "config"); in `status`, with the space that cryptsetup writes
-/// behind it. Then its place, and which dm-crypt knows it.
-struct Flag {
+/// A flag of dm-crypt's by its names: its option; in the header (LUKS2 on-disk format, section 3.5,
+/// "config"); in `status`, with the space that cryptsetup writes behind it.
+struct Named {
+    flag: Flag,
     option: &'static Opt,
     kept: &'static str,
     shown: &'static str,
-    of: fn(&mut Options) -> &mut bool,
-    is_known: fn(&Features) -> bool,
 }
 
-const fn flag(
-    option: &'static Opt,
-    kept: &'static str,
-    shown: &'static str,
-    of: fn(&mut Options) -> &mut bool,
-    is_known: fn(&Features) -> bool,
-) -> Flag {
-    Flag { option, kept, shown, of, is_known }
+const fn named(flag: Flag, option: &'static Opt, kept: &'static str, shown: &'static str) -> Named {
+    Named { flag, option, kept, shown }
 }
 
 /// In the order in which cryptsetup shows and keeps them.
 #[rustfmt::skip]
-static FLAGS: [Flag; 6] = [
-    flag(&ALLOW_DISCARDS, "allow-discards", "discards ", |o| &mut o.allow_discards, |f| f.discards),
-    flag(&PERF_SAME_CPU, "same-cpu-crypt", "same_cpu_crypt ", |o| &mut o.same_cpu_crypt, |f| f.cpu_options),
-    flag(&PERF_SUBMIT, "submit-from-crypt-cpus", "submit_from_crypt_cpus ", |o| &mut o.submit_from_crypt_cpus, |f| f.cpu_options),
-    flag(&PERF_NO_READ, "no-read-workqueue", "no_read_workqueue ", |o| &mut o.no_read_workqueue, |f| f.no_workqueue),
-    flag(&PERF_NO_WRITE, "no-write-workqueue", "no_write_workqueue", |o| &mut o.no_write_workqueue, |f| f.no_workqueue),
-    flag(&PERF_HIGH_PRIORITY, "high_priority", "high_priority", |o| &mut o.high_priority, |f| f.high_priority),
+static FLAGS: [Named; 6] = [
+    named(Flag::AllowDiscards, &ALLOW_DISCARDS, "allow-discards", "discards "),
+    named(Flag::SameCpuCrypt, &PERF_SAME_CPU, "same-cpu-crypt", "same_cpu_crypt "),
+    named(Flag::SubmitFromCryptCpus, &PERF_SUBMIT, "submit-from-crypt-cpus", "submit_from_crypt_cpus "),
+    named(Flag::NoReadWorkqueue, &PERF_NO_READ, "no-read-workqueue", "no_read_workqueue "),
+    named(Flag::NoWriteWorkqueue, &PERF_NO_WRITE, "no-write-workqueue", "no_write_workqueue"),
+    named(Flag::HighPriority, &PERF_HIGH_PRIORITY, "high_priority", "high_priority"),
 ];
 
 /// The flags that somebody gives: the command line, or a line of crypttab.
@@ -56,25 +49,20 @@ impl GivenFlags {
 
     /// The flag of this option too.
     pub(crate) fn give(&mut self, option: &Opt) {
-        for flag in FLAGS.iter().filter(|flag| std::ptr::eq(flag.option, option)) {
-            *(flag.of)(&mut self.0) = true;
+        for named in FLAGS.iter().filter(|named| std::ptr::eq(named.option, option)) {
+            named.flag.set(&mut self.0);
         }
-    }
-
-    fn flags(&self) -> impl Iterator<Item = &'static Flag> {
-        let mut options = self.0.clone();
-        FLAGS.iter().filter(move |flag| *(flag.of)(&mut options))
     }
 
     /// Sets them.
     pub(crate) fn apply(&self, options: &mut Options) {
-        self.flags().for_each(|flag| *(flag.of)(options) = true);
+        set_in(&self.0).for_each(|named| named.flag.set(options));
     }
 
     /// Keeps them in the header (`--persistent`), and no others. The volume key, where it is at hand,
     /// renews a seal.
     pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
-        let names: Vec<_> = self.flags().map(|flag| flag.kept).collect();
+        let names: Vec<_> = set_in(&self.0).map(|named| named.kept).collect();
         let renewal = volume_key.map(|volume_key| Renewal { volume_key });
         keyway_volume::edit::set_persistent_flags(luks, &names, renewal, &mut OsRandom)
     }
@@ -82,7 +70,7 @@ impl GivenFlags {
 
 impl Handed for GivenFlags {
     fn put(&self, to: &mut Vec<u8>) {
-        self.flags().map(|flag| flag.kept.to_owned()).collect::<Vec<_>>().put(to);
+        set_in(&self.0).map(|named| named.kept.to_owned()).collect::<Vec<_>>().put(to);
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
@@ -93,31 +81,27 @@ impl Handed for GivenFlags {
     }
 }
 
+/// Those that are set, by their names.
+fn set_in(options: &Options) -> impl Iterator<Item = &'static Named> {
+    FLAGS.iter().filter(|named| named.flag.is_in(options))
+}
+
 /// Sets the flags that the header keeps.
 pub(crate) fn apply_kept(luks: &Luks, options: &mut Options) {
     let Header::Luks2 { metadata, .. } = luks.header() else { return };
-    let is_kept = |flag: &&Flag| metadata.config.flags.iter().any(|kept| kept == flag.kept);
-    for flag in FLAGS.iter().filter(is_kept) {
-        *(flag.of)(options) = true;
-    }
+    let is_kept = |named: &&Named| metadata.config.flags.iter().any(|kept| kept == named.kept);
+    FLAGS.iter().filter(is_kept).for_each(|named| named.flag.set(options));
 }
 
-/// Takes back what this kernel's dm-crypt does not know, as cryptsetup does, and names it.
+/// Takes back what this kernel's dm-crypt does not know, and names the options.
 pub(crate) fn drop_unknown(options: &mut Options, features: &Features) -> Vec<&'static str> {
-    let mut dropped = Vec::new();
-    for flag in FLAGS.iter().filter(|flag| !(flag.is_known)(features)) {
-        if std::mem::take((flag.of)(options)) {
-            dropped.push(flag.option.long);
-        }
-    }
-    dropped
+    let dropped = options.drop_unknown(features);
+    FLAGS.iter().filter(|named| dropped.contains(&named.flag)).map(|named| named.option.long).collect()
 }
 
 /// The flags as `status` shows them; empty when none is set.
 pub(crate) fn shown(options: &Options) -> String {
-    let mut options = options.clone();
-    let set = FLAGS.iter().filter(|flag| *(flag.of)(&mut options));
-    set.map(|flag| flag.shown).collect()
+    set_in(options).map(|named| named.shown).collect()
 }
 
 #[cfg(test)]
@@ -139,13 +123,5 @@ mod tests {
     #[test]
     fn the_header_knows_every_flag() {
         assert!(FLAGS.iter().all(|flag| PERSISTENT_FLAGS.contains(&flag.kept)));
-    }
-
-    #[test]
-    fn an_old_kernel_is_not_asked_for_what_it_lacks() {
-        let mut options = Options { allow_discards: true, high_priority: true, ..Options::default() };
-        let dropped = drop_unknown(&mut options, &Features::of(Some((1, 24, 0))));
-        assert_eq!(dropped, ["perf-high_priority"]);
-        assert!(options.allow_discards && !options.high_priority);
     }
 }

@@ -16,7 +16,7 @@ use crate::say::sentence;
 use crate::session::{self, Session};
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{self, Features};
-use keyway_attach::dm::{self, DeviceNumber, Mapper, Target};
+use keyway_attach::dm::{self, DeviceNumber, Mapper, Step, Target, Unchanged};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -85,20 +85,15 @@ impl Mapping {
 
     /// Gives it another table while it is in use.
     pub(crate) fn replace_table(&self, table: &[Target], flags: dm::Flags) -> Result<()> {
-        let (mapper, name) = (&self.mapper, self.name());
-        let failed = |what: &str, error: &Error| {
-            Failure::new(sentence::door(error).exit(), format!("Failed to {what} device {name}: {error}."))
-        };
         self.refuse_suspended()?;
-        mapper.reload(name, table, flags).map_err(|e| failed("reload", &e))?;
-        if let Err(error) = mapper.suspend(name, dm::Suspend::default()) {
-            let _ = mapper.clear(name);
-            return Err(failed("suspend", &error));
-        }
-        mapper.resume(name, flags).map_err(|e| {
-            let _ = mapper.clear(name);
-            let _ = mapper.resume(name, flags);
-            failed("resume", &e)
+        self.mapper.replace_table(self.name(), table, flags).map_err(|Unchanged { step, source }| {
+            let what = match step {
+                Step::Reload => "reload",
+                Step::Suspend => "suspend",
+                Step::Resume => "resume",
+            };
+            let message = format!("Failed to {what} device {}: {source}.", self.name());
+            Failure::new(sentence::door(&source).exit(), message)
         })
     }
 }

@@ -7,7 +7,6 @@ use crate::say::{output, sentence};
 use crate::session::{Close, Session};
 use keyway_attach::{Error, dm};
 use std::collections::BTreeSet;
-use std::fs;
 use std::time::Duration;
 
 const fn old_name(name: &'static str) -> Alias {
@@ -92,7 +91,7 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
     match when {
         Close::CancelDeferred => mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name)),
         // Another mapping on top of it does not go away by waiting.
-        Close::Now if has_holders(found) => Err(in_use()),
+        Close::Now if found.info.device.has_holders() => Err(in_use()),
         Close::Now | Close::Deferred => {
             mapper.remove(name, when == Close::Deferred).map_err(|error| match error {
                 Error::Busy(_) => in_use(),
@@ -146,12 +145,6 @@ fn say_scheduled(name: &str) -> Result<()> {
 
 fn cannot_cancel(name: &str) -> Failure {
     Failure::new(Exit::Parameters, format!("Could not cancel deferred remove from device {name}."))
-}
-
-/// Whether another block device stands on it.
-fn has_holders(found: &Mapping) -> bool {
-    let holders = fs::read_dir(format!("/sys/dev/block/{}/holders", found.info.device));
-    holders.is_ok_and(|mut holders| holders.next().is_some())
 }
 
 /// As long as cryptsetup tries again to remove a mapping that is busy

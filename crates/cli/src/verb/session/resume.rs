@@ -3,8 +3,7 @@
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_attach::dm;
-use keyway_attach::dm::crypt::{self, Key};
+use keyway_attach::dm::crypt::Key;
 use keyway_volume::Access;
 
 /// `keyway luksResume`.
@@ -65,12 +64,8 @@ impl Resume {
         let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
         let place = mapping::place_key(self.keyring, opened.volume_key(), luks2, &features)?;
         let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
-        let failed =
-            |error| Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."));
-        found.mapper.message(name, &crypt::message::set_key(&key)).map_err(failed)?;
-        found.mapper.resume(name, dm::Flags::default()).map_err(|error| {
-            let _ = found.mapper.message(name, &crypt::message::wipe_key());
-            failed(error)
+        found.mapper.resume_with_key(name, &key).map_err(|error| {
+            Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."))
         })
     }
 }

@@ -3,7 +3,6 @@
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_attach::dm::{self, crypt};
 
 /// `keyway luksSuspend`.
 pub(crate) static COMMAND: Command = Command {
@@ -49,13 +48,8 @@ fn suspend(found: &Mapping) -> Result<()> {
     if found.info.suspended {
         return Err(already(name));
     }
-    let failed =
-        |error| Failure::new(Exit::Parameters, format!("Error during suspending device {name}: {error}."));
-    found.mapper.suspend(name, dm::Suspend::default()).map_err(failed)?;
-    found.mapper.message(name, &crypt::message::wipe_key()).map_err(|error| {
-        // With its key it need not stand still.
-        let _ = found.mapper.resume(name, dm::Flags::default());
-        failed(error)
+    found.mapper.suspend_without_key(name).map_err(|error| {
+        Failure::new(Exit::Parameters, format!("Error during suspending device {name}: {error}."))
     })
 }
 

@@ -152,19 +152,13 @@ impl Refresh {
     /// The line that there is, with the flags that are given and the header's in place of its own.
     fn line(&self, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
         let line = target.as_crypt().map_err(|e| sentence::door(&e))?;
-        let mut options = Options {
-            sector_size: line.options.sector_size,
-            iv_large_sectors: line.options.iv_large_sectors,
-            integrity: line.options.integrity.clone(),
-            others: line.options.others.clone(),
-            ..Options::default()
-        };
-        self.flags.apply(&mut options);
+        let mut flags = Options::default();
+        self.flags.apply(&mut flags);
         if let Some(luks) = luks {
-            mapping::apply_kept(luks, &mut options);
+            mapping::apply_kept(luks, &mut flags);
         }
-        mapping::drop_unknown(&mut options, &mapping::features(&found.mapper)?);
-        Ok(Line { options, ..line })
+        mapping::drop_unknown(&mut flags, &mapping::features(&found.mapper)?);
+        Ok(line.with_flags(&flags))
     }
 
     fn replace(&self, found: &Mapping, target: &Target, line: Line) -> Result<()> {

@@ -1,0 +1,104 @@
+//! dm-crypt's flags: how it treats requests, whatever it decrypts.
+
+use super::crypt::{Features, Line, Options};
+
+/// A flag of dm-crypt's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    /// Discards are passed on.
+    AllowDiscards,
+    /// Each request is worked on by the CPU that made it.
+    SameCpuCrypt,
+    /// Writes are sent from where they were encrypted, not sorted first.
+    SubmitFromCryptCpus,
+    /// Reads are decrypted where they complete.
+    NoReadWorkqueue,
+    /// Writes are encrypted where they are asked for.
+    NoWriteWorkqueue,
+    /// Its threads have high priority.
+    HighPriority,
+}
+
+impl Flag {
+    /// All, in cryptsetup's order.
+    pub const ALL: [Self; 6] = [
+        Self::AllowDiscards,
+        Self::SameCpuCrypt,
+        Self::SubmitFromCryptCpus,
+        Self::NoReadWorkqueue,
+        Self::NoWriteWorkqueue,
+        Self::HighPriority,
+    ];
+
+    /// Whether it is set.
+    pub fn is_in(self, options: &Options) -> bool {
+        // A copy, so that there is one table of places.
+        *self.place(&mut options.clone())
+    }
+
+    /// Sets it.
+    pub fn set(self, options: &mut Options) {
+        *self.place(options) = true;
+    }
+
+    fn place(self, options: &mut Options) -> &mut bool {
+        match self {
+            Self::AllowDiscards => &mut options.allow_discards,
+            Self::SameCpuCrypt => &mut options.same_cpu_crypt,
+            Self::SubmitFromCryptCpus => &mut options.submit_from_crypt_cpus,
+            Self::NoReadWorkqueue => &mut options.no_read_workqueue,
+            Self::NoWriteWorkqueue => &mut options.no_write_workqueue,
+            Self::HighPriority => &mut options.high_priority,
+        }
+    }
+
+    fn is_known(self, features: &Features) -> bool {
+        match self {
+            Self::AllowDiscards => features.discards,
+            Self::SameCpuCrypt | Self::SubmitFromCryptCpus => features.cpu_options,
+            Self::NoReadWorkqueue | Self::NoWriteWorkqueue => features.no_workqueue,
+            Self::HighPriority => features.high_priority,
+        }
+    }
+}
+
+impl Options {
+    /// Takes back the flags that this dm-crypt does not know, as cryptsetup does, and names them.
+    pub fn drop_unknown(&mut self, features: &Features) -> Vec<Flag> {
+        let unknown = Flag::ALL.into_iter().filter(|flag| !flag.is_known(features));
+        unknown.filter(|flag| std::mem::take(flag.place(self))).collect()
+    }
+}
+
+impl Line {
+    /// The same mapping with the flags of `flags` and no others.
+    #[must_use]
+    pub fn with_flags(mut self, flags: &Options) -> Self {
+        for flag in Flag::ALL {
+            *flag.place(&mut self.options) = flag.is_in(flags);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_kernel_is_not_asked_for_what_it_lacks() {
+        let mut options = Options { allow_discards: true, high_priority: true, ..Options::default() };
+        let dropped = options.drop_unknown(&Features::of(Some((1, 24, 0))));
+        assert_eq!(dropped, [Flag::HighPriority]);
+        assert!(options.allow_discards && !options.high_priority);
+    }
+
+    #[test]
+    fn other_flags_leave_what_is_mapped() {
+        let text = b"aes-xts-plain64 00ff 7 8:1 4096 4 allow_discards high_priority sector_size:4096 from_the_future";
+        let flags = Options { same_cpu_crypt: true, high_priority: true, ..Options::default() };
+        let line = Line::parse(text).unwrap().with_flags(&flags);
+        let expected = b"aes-xts-plain64 00ff 7 8:1 4096 4 same_cpu_crypt high_priority sector_size:4096 from_the_future";
+        assert_eq!(line.format().expose(), expected);
+    }
+}
