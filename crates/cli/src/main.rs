@@ -3,8 +3,6 @@
 //! A command is a table (`args`) and a function (`command`); a
 //! failure carries cryptsetup's exit code (`failure`).
 #![deny(unsafe_code)]
-// A program without some commands goes without what only they use.
-#![cfg_attr(not(feature = "desk"), allow(dead_code, unused_imports))]
 
 // First: its macro is for all.
 #[macro_use]

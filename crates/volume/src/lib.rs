@@ -49,7 +49,7 @@ pub use in_use::InUse;
 pub use kdf_cost::{Cost, KdfChoice};
 pub use layout::{Layout, MappedSegment, Mapping};
 pub use lock::Locking;
-pub use luks::{Access, Header, KeyslotState, Luks};
+pub use luks::{Access, DataCiphers, Header, KeyslotState, Luks};
 pub use plain::PlainVolume;
 pub use random::{OsRandom, Random, SeededRandom};
 pub use storage::Storage;

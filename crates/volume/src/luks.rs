@@ -6,8 +6,10 @@ use crate::{Error, InUse, Layout, Locking, OsRandom, Refusal, Result, Storage, l
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
+mod ciphers;
 mod keyslots;
 
+pub use ciphers::DataCiphers;
 pub use keyslots::KeyslotState;
 
 /// A header of either format.

@@ -5,13 +5,17 @@ use keyway_volume::Storage;
 use keyway_volume::probe::{Kind, Signature, probe};
 use std::path::Path;
 
-/// One line for each find.
+/// One warning for each find.
 pub(crate) fn warnings(storage: &dyn Storage, device: &Path) -> Result<Vec<String>> {
+    Ok(found(storage, device)?.into_iter().map(|find| format!("WARNING: {find}")).collect())
+}
+
+/// One sentence for each find.
+pub(crate) fn found(storage: &dyn Storage, device: &Path) -> Result<Vec<String>> {
     let device = device.display();
     let cannot = |error| format!("Cannot look for what {device} holds: {error}.");
     let found = probe(storage).map_err(|error| Failure::new(Exit::Parameters, cannot(error)))?;
-    let line =
-        |(name, kind)| format!("WARNING: Device {device} already contains a '{name}' {kind} signature.");
+    let line = |(name, kind)| format!("Device {device} already contains a '{name}' {kind} signature.");
     let mut lines: Vec<_> = found.iter().map(|found| line(words(found.signature))).collect();
     lines.dedup();
     Ok(lines)

@@ -11,6 +11,7 @@ pub(crate) mod place;
 pub(crate) mod remote;
 mod target;
 pub(crate) mod tls;
+#[cfg(feature = "desk")]
 pub(crate) mod whole_file;
 
 pub(crate) use identity::{is_exchanged, is_same};

@@ -75,6 +75,7 @@ pub(crate) fn without_secrets(operand: OsString) -> OsString {
 }
 
 /// The address that is known as `name`, with all that gives access.
+#[cfg(any(test, feature = "remote"))]
 pub(crate) fn find(name: &str) -> Option<Arc<Address>> {
     let found = kept().iter().find(|kept| kept.name == name).map(|kept| Arc::clone(&kept.address));
     found.or_else(|| Address::new(name).map(Arc::new))

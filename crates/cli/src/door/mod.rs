@@ -17,6 +17,7 @@ mod table;
 mod values;
 
 pub(crate) use parser::{Invocation, parse};
+#[cfg(feature = "desk")]
 pub(crate) use suggest::nearest;
 pub(crate) use table::{Alias, Command, Commands, Example, Group, Kind, Operand, Opt, Request, Topic, run};
 pub(crate) use values::Args;

@@ -12,7 +12,7 @@ pub(crate) mod volume;
 use crate::door::{Command, Commands};
 
 #[cfg(all(test, feature = "desk"))]
-pub(crate) use desk::boot::verbs as boot_verbs;
+pub(crate) use desk::boot::VERBS as BOOT_VERBS;
 
 /// The program's commands.
 pub(crate) static COMMANDS: Commands = Commands { all: ALL, left_out: LEFT_OUT };

@@ -38,7 +38,7 @@ pub use chosen::Chosen;
 pub use engines::{Engine, all as engines};
 pub use flags::Flags;
 pub use missing::Missing;
-pub use needs::{Need, Running, accelerators, needs};
+pub use needs::{Need, Running, accelerators, needs, needs_of_tags};
 pub use pick::{Choice, Registry, User};
 pub use proc_crypto::Driver;
 pub use speed::{Speed, of_driver, of_keyway, speed};

@@ -95,6 +95,12 @@ pub fn needs(spec: &CipherSpec, version: Option<Version>) -> Vec<Need> {
     needs
 }
 
+/// What integrity tags need beside that.
+pub fn needs_of_tags() -> [Need; 2] {
+    [("dm_integrity", "the header asks for integrity tags"), ("authenc", "encryption with tags")]
+        .map(|(name, why)| Need { name: name.to_owned(), why: why.to_owned(), is_module: true })
+}
+
 /// Modules of faster code for a cipher, by architecture and the CPU's
 /// feature (arch/*/crypto/Makefile of Linux 6.12).
 pub fn accelerators(name: &str, arch: &str, has: impl Fn(&str) -> bool) -> Vec<&'static str> {

@@ -29,6 +29,7 @@ pub use rules::{Finding, RULES, Rule, Witness};
 pub use version::Version;
 
 use crate::unlock_time::Work;
+use std::io;
 
 /// What GRUB is, beyond its version.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +59,22 @@ impl Loader {
             }
             _ => Judgement::not_found(rules::NOT_LUKS.says("there is no LUKS header at its start")),
         }
+    }
+
+    /// Judges a header of `header_len` bytes, which `read_at` reads, for data on a device of
+    /// `data_len` bytes.
+    pub fn judge_header(
+        &self,
+        header_len: u64,
+        read_at: &dyn Fn(&mut [u8], u64) -> io::Result<()>,
+        data_len: u64,
+    ) -> Judgement {
+        let read = |offset: u64, len: usize| {
+            offset.checked_add(len as u64).filter(|end| *end <= header_len)?;
+            let mut bytes = vec![0; len];
+            read_at(&mut bytes, offset).ok().map(|()| bytes)
+        };
+        self.judge(&Disk::new(&read, data_len))
     }
 }
 
@@ -109,6 +126,12 @@ impl Verdict {
         }
     }
 
+    /// Whether another key derivation is all that the keyslot needs.
+    pub fn is_for_its_kdf(&self) -> bool {
+        let its_kdf = [&rules::NO_ARGON2, &rules::ARGON2_MEMORY, &rules::SLOT_HASH];
+        self.finding().is_some_and(|finding| its_kdf.contains(&finding.rule))
+    }
+
     /// The word for it in JSON and tests.
     pub fn word(&self) -> &'static str {
         match self {
@@ -129,6 +152,11 @@ impl Judgement {
             notes: Vec::new(),
             modules: Vec::new(),
         }
+    }
+
+    /// Drops the note that this version's installer knows no LUKS2: of a build that was taught it.
+    pub fn forget_the_installer(&mut self) {
+        self.notes.retain(|note| note.rule != &rules::INSTALL_LUKS2);
     }
 
     /// Everything that GRUB computes until this keyslot has opened:

@@ -29,11 +29,6 @@ pub(crate) fn wanted_timeout() -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
-/// What [`set_timeout`] was told, or a minute.
-pub(crate) fn timeout() -> Duration {
-    wanted_timeout().unwrap_or(Duration::from_secs(60))
-}
-
 /// In seconds; 0 when nobody has said any.
 static TIMEOUT: AtomicU64 = AtomicU64::new(0);
 

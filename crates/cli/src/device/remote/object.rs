@@ -7,6 +7,7 @@ use keyway_volume::Storage;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 /// Opens the object at `url`. A header and the data behind it are one
 /// object, of one version and with one cache.
@@ -18,7 +19,7 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Storage>> {
         return Ok(object);
     }
     let address = address::find(url).ok_or_else(|| no_url(url))?;
-    let options = Options { timeout: super::timeout(), tell, ..Options::default() };
+    let options = Options { timeout: timeout(), tell, ..Options::default() };
     let object = Arc::new(Object::open(&address, &options).map_err(|e| failure(&e))?);
     opened.insert(url.to_owned(), Arc::downgrade(&object));
     Ok(object)
@@ -27,6 +28,11 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Storage>> {
 /// Whether an object could not be read; the error then names it.
 pub(crate) fn is_failure(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
+}
+
+/// How long a server may bring nothing: a minute, when nobody says.
+fn timeout() -> Duration {
+    super::wanted_timeout().unwrap_or(Duration::from_secs(60))
 }
 
 fn no_url(text: &str) -> Failure {
@@ -40,7 +46,7 @@ fn tell(place: &str, notice: &Notice) {
         Notice::Waiting(waited) => format!(
             "Waiting for {place}: nothing came for {} s; after {} s (--timeout) it is given up.",
             waited.as_secs(),
-            super::timeout().as_secs()
+            timeout().as_secs()
         ),
         _ => format!(
             "{place}: its server sends neither ETag nor Last-Modified: if another object of the same length replaces it \

@@ -183,7 +183,7 @@ mod tests {
     #[cfg(feature = "desk")]
     #[test]
     fn a01_every_verb_of_boot_has_a_row() {
-        for verb in crate::verb::boot_verbs() {
+        for verb in crate::verb::BOOT_VERBS {
             let name = format!("boot {verb}");
             assert!(ROWS.iter().any(|row| row.command == name), "{name} has no row in destructive.rs");
         }

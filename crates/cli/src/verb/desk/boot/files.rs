@@ -12,8 +12,9 @@ use crate::say::paint::printable_lines;
 use crate::say::size::human;
 use keyway_volume::Storage;
 use keyway_volume::storage::Readers;
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What goes into an image: read through here, so that nobody may
 /// read the image who may not read all of it.
@@ -53,6 +54,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
+/// What a file is not that it has to be.
+pub(super) fn unusable(path: &Path, why: &dyn Display) -> Failure {
+    Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
+}
+
 /// The time for images, so that the same input gives the same bytes
 /// (<https://reproducible-builds.org/specs/source-date-epoch/>).
 pub(super) fn source_date() -> Result<u32> {
@@ -64,7 +70,30 @@ pub(super) fn source_date() -> Result<u32> {
     })
 }
 
-/// Where an image goes.
+/// Where an image goes: `--output`, and the files that it must not replace.
+pub(super) struct Destination {
+    path: PathBuf,
+    replacing: Replacing,
+}
+
+impl Destination {
+    /// `--output`, `--force`, and the options that name files to be read.
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let missing = || Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.");
+        let path = args.path(&OUTPUT).ok_or_else(missing)?.to_owned();
+        Ok(Self { path, replacing: Replacing::from_args(args) })
+    }
+
+    /// Starts the image, before anything is read.
+    pub(super) fn open(&self) -> Result<Output> {
+        match self.path == Path::new("-") {
+            true => Ok(Output::Standard),
+            false => Creation::start(&self.replacing, &self.path).map(|file| Output::File(file, 0)),
+        }
+    }
+}
+
+/// An image in the making.
 pub(super) enum Output {
     /// A file, and how many of its bytes are written already.
     File(Creation, usize),
@@ -72,15 +101,6 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// From `--output`, before anything is read.
-    pub(super) fn open(args: &Args) -> Result<Self> {
-        match args.path(&OUTPUT) {
-            None => Err(Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.")),
-            Some(path) if path == Path::new("-") => Ok(Self::Standard),
-            Some(path) => Creation::start(&Replacing::from_args(args), path).map(|file| Self::File(file, 0)),
-        }
-    }
-
     /// Writes the image's beginning before the rest of it is known. The file has no name yet, so
     /// that nothing is there should the rest never come.
     pub(super) fn ahead(&mut self, beginning: &[u8]) -> Result<()> {

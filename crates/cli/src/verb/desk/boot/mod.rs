@@ -9,9 +9,7 @@ mod options;
 mod script;
 mod uki;
 
-pub(super) use check::judge;
-
-use crate::door::{Args, Command, Example, Group, Operand, nearest};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, nearest};
 use crate::say::failure::{Exit, Failure, Result};
 
 /// `keyway boot`.
@@ -27,37 +25,51 @@ pub(crate) static COMMAND: Command = Command {
     man: MAN,
     options: &[options::ALL, initramfs::OPTIONS, fit::OPTIONS, script::OPTIONS, uki::OPTIONS, check::OPTIONS],
     examples: EXAMPLES,
-    run,
+    run: door::run::<Boot>,
 };
 
-/// What a verb does.
-type Run = fn(&Args) -> Result<()>;
-
-static VERBS: &[(&str, Run)] = &[
-    ("initramfs", initramfs::run),
-    ("fit", fit::run),
-    ("script", script::run),
-    ("uki", uki::run),
-    ("check", check::run),
-];
-
-/// The names of all verbs.
-#[cfg(test)]
-pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
-    VERBS.iter().map(|(name, _)| *name)
+/// One of its verbs.
+enum Boot {
+    Initramfs(initramfs::Initramfs),
+    Fit(fit::Fit),
+    Script(script::Script),
+    Uki(uki::Uki),
+    Check(check::Check),
 }
 
-fn run(args: &Args) -> Result<()> {
-    let verb = args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).unwrap_or_default();
-    if let Some((_, run)) = VERBS.iter().find(|(name, _)| *name == verb) {
-        return run(args);
+/// The names of all verbs.
+pub(crate) static VERBS: [&str; 5] = ["initramfs", "fit", "script", "uki", "check"];
+
+impl Request for Boot {
+    fn from_args(args: &Args) -> Result<Self> {
+        let verb = args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).unwrap_or_default();
+        match verb.as_str() {
+            "initramfs" => Request::from_args(args).map(Self::Initramfs),
+            "fit" => Request::from_args(args).map(Self::Fit),
+            "script" => Request::from_args(args).map(Self::Script),
+            "uki" => Request::from_args(args).map(Self::Uki),
+            "check" => Request::from_args(args).map(Self::Check),
+            _ => Err(unknown(&verb)),
+        }
     }
-    let names = VERBS.iter().map(|(name, _)| *name);
-    let hint = match nearest(&verb, names.clone()) {
+
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Initramfs(request) => request.run(),
+            Self::Fit(request) => request.run(),
+            Self::Script(request) => request.run(),
+            Self::Uki(request) => request.run(),
+            Self::Check(request) => request.run(),
+        }
+    }
+}
+
+fn unknown(verb: &str) -> Failure {
+    let hint = match nearest(verb, VERBS.into_iter()) {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("there are {}.", names.collect::<Vec<_>>().join(", ")),
+        None => format!("there are {}.", VERBS.join(", ")),
     };
-    Err(Failure::new(Exit::Parameters, format!("boot: unknown verb \"{verb}\"; {hint}")))
+    Failure::new(Exit::Parameters, format!("boot: unknown verb \"{verb}\"; {hint}"))
 }
 
 const MAN: &str = "keyway boot initramfs [IMAGE] makes an initramfs that unlocks a volume with keyway and then goes on as IMAGE would: of \

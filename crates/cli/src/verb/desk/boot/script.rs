@@ -1,12 +1,12 @@
 //! `boot script`: a script for U-Boot, of its text; the text of one.
 
-use super::files::{self, Ingredients, Output};
+use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{ARCH, LIST, text};
-use crate::door::{Args, Opt};
+use crate::door::{Args, Opt, Request};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_boot::uboot::{self, Arch, Header};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 static TITLE: Opt = text("title", "TEXT", "script: name in its header, at most 32 bytes.", "");
 
@@ -14,21 +14,43 @@ static TITLE: Opt = text("title", "TEXT", "script: name in its header, at most 3
 pub(super) static OPTIONS: &[&Opt] = &[&TITLE];
 
 /// `keyway boot script`.
-pub(super) fn run(args: &Args) -> Result<()> {
-    let Some(path) = args.operand(1) else {
-        return Err(Failure::new(Exit::Parameters, "boot script takes a file: the text of the script."));
-    };
-    if args.given(&LIST) {
-        return show(path);
+pub(super) enum Script {
+    /// A script for U-Boot.
+    Make { text: PathBuf, title: String, arch: Arch, output: Destination },
+    /// `--list`: the text of one.
+    Show(PathBuf),
+}
+
+impl Request for Script {
+    fn from_args(args: &Args) -> Result<Self> {
+        let missing = || Failure::new(Exit::Parameters, "boot script takes a file: the text of the script.");
+        let text = args.operand(1).ok_or_else(missing)?.to_owned();
+        if args.given(&LIST) {
+            return Ok(Self::Show(text));
+        }
+        let output = Destination::from_args(args)?;
+        let arch = arch(args.text(&ARCH).unwrap_or("arm"))?;
+        Ok(Self::Make { text, title: args.text(&TITLE).unwrap_or_default().to_owned(), arch, output })
     }
-    let (output, mut from) = (Output::open(args)?, Ingredients::none());
-    let name = args.text(&ARCH).unwrap_or("arm");
-    let arch = Arch::find(name).ok_or_else(|| {
+
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Make { text, title, arch, output } => make(&text, &title, arch, &output),
+            Self::Show(image) => show(&image),
+        }
+    }
+}
+
+fn arch(name: &str) -> Result<Arch> {
+    Arch::find(name).ok_or_else(|| {
         let names = Arch::names().collect::<Vec<_>>().join(", ");
         Failure::new(Exit::Parameters, format!("--arch {name}: one of {names} is needed."))
-    })?;
-    let header =
-        Header { arch, time: files::source_date()?, ..Header::script(args.text(&TITLE).unwrap_or_default()) };
+    })
+}
+
+fn make(path: &Path, title: &str, arch: Arch, output: &Destination) -> Result<()> {
+    let (output, mut from) = (output.open()?, Ingredients::none());
+    let header = Header { arch, time: files::source_date()?, ..Header::script(title) };
     let image = uboot::script(&header, &from.read(path)?)
         .map_err(|why| Failure::new(Exit::Parameters, format!("{}: {why}.", path.display())))?;
     output.write(&image, &from, "")
@@ -38,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 fn show(path: &Path) -> Result<()> {
     let image = files::read(path)?;
     let text = Header::read(&image).and_then(|(_, data)| uboot::script_text(data));
-    let text = text.map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))?;
+    let text = text.map_err(|why| unusable(path, &why))?;
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text).and_then(|()| stdout.flush());
     written.map_err(|why| Failure::new(Exit::Parameters, format!("Cannot write to standard output: {why}.")))

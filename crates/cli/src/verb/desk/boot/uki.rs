@@ -1,9 +1,9 @@
 //! `boot uki`: a unified kernel image of a stub, a kernel, an
 //! initramfs and a command line; what is in one.
 
-use super::files::{self, Ingredients, Output};
+use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{DTB, KERNEL, LIST, RAMDISK, file, text};
-use crate::door::{Args, Opt};
+use crate::door::{Args, Opt, Request};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
@@ -26,60 +26,101 @@ static UNAME: Opt = text("uname", "RELEASE", "uki: the kernel's release, if it i
 pub(super) static OPTIONS: &[&Opt] = &[&STUB, &CMDLINE, &OS_RELEASE, &UNAME];
 
 /// `keyway boot uki`.
-pub(super) fn run(args: &Args) -> Result<()> {
-    if args.given(&LIST) {
-        return list(args);
+pub(super) enum Uki {
+    Make(Sources),
+    /// `--list`: the sections of an image.
+    List(PathBuf),
+}
+
+/// What goes into an image, and where it goes.
+pub(super) struct Sources {
+    kernel: PathBuf,
+    /// Systemd's, when none is named.
+    stub: Option<PathBuf>,
+    ramdisk: Option<PathBuf>,
+    dtb: Option<PathBuf>,
+    cmdline: Option<String>,
+    /// This system's, when none is named.
+    os_release: Option<PathBuf>,
+    /// What the kernel says, when it is not told.
+    uname: Option<String>,
+    output: Destination,
+}
+
+impl Request for Uki {
+    fn from_args(args: &Args) -> Result<Self> {
+        if args.given(&LIST) {
+            let image = args.operand(1).ok_or_else(|| wrong(&"A unified kernel image is missing"))?;
+            return Ok(Self::List(image.to_owned()));
+        }
+        let path = |option: &Opt| args.path(option).map(Path::to_owned);
+        let missing = || wrong(&"boot uki takes --kernel FILE, --ramdisk FILE and --cmdline TEXT");
+        Ok(Self::Make(Sources {
+            kernel: path(&KERNEL).ok_or_else(missing)?,
+            stub: path(&STUB),
+            ramdisk: path(&RAMDISK),
+            dtb: path(&DTB),
+            cmdline: args.text(&CMDLINE).map(str::to_owned),
+            os_release: path(&OS_RELEASE),
+            uname: args.text(&UNAME).map(str::to_owned),
+            output: Destination::from_args(args)?,
+        }))
     }
-    let Some(kernel) = args.path(&KERNEL) else {
-        return Err(wrong(&"boot uki takes --kernel FILE, --ramdisk FILE and --cmdline TEXT"));
-    };
-    let (output, mut from) = (Output::open(args)?, Ingredients::none());
-    let linux = from.read(kernel)?;
-    let stub_path = stub(args, &linux)?;
-    let stub = from.read(&stub_path)?;
-    let os_release = match args.path(&OS_RELEASE) {
-        Some(path) => Some(from.read(path)?),
-        None => std::fs::read("/etc/os-release").ok(),
-    };
-    let unified = Unified {
-        uname: args.text(&UNAME).map(str::to_owned).or_else(|| uname(&linux)),
-        linux,
-        initrd: args.path(&RAMDISK).map(|path| from.read(path)).transpose()?,
-        cmdline: args.text(&CMDLINE).map(str::to_owned),
-        os_release,
-        dtb: args.path(&DTB).map(|path| from.read(path)).transpose()?,
-    };
-    let image = unified.image(&stub).map_err(|why| about(&stub_path, &why))?;
-    output.write(&image, &from, "")
+
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Make(sources) => sources.make(),
+            Self::List(image) => list(&image),
+        }
+    }
+}
+
+impl Sources {
+    fn make(self) -> Result<()> {
+        let (output, mut from) = (self.output.open()?, Ingredients::none());
+        let linux = from.read(&self.kernel)?;
+        let stub_path = stub(self.stub, &linux)?;
+        let stub = from.read(&stub_path)?;
+        let os_release = match self.os_release {
+            Some(path) => Some(from.read(&path)?),
+            None => std::fs::read("/etc/os-release").ok(),
+        };
+        let unified = Unified {
+            uname: self.uname.or_else(|| uname(&linux)),
+            linux,
+            initrd: self.ramdisk.map(|path| from.read(&path)).transpose()?,
+            cmdline: self.cmdline,
+            os_release,
+            dtb: self.dtb.map(|path| from.read(&path)).transpose()?,
+        };
+        let image = unified.image(&stub).map_err(|why| unusable(&stub_path, &why))?;
+        output.write(&image, &from, "")
+    }
 }
 
 /// The stub that was named, or systemd's.
-fn stub(args: &Args, linux: &[u8]) -> Result<PathBuf> {
-    let path = match args.path(&STUB) {
-        Some(path) => path.to_owned(),
-        None => {
-            let kernel = Image::parse(linux).map_err(|why| {
-                wrong(&format!(
-                    "--kernel: {why}: the kernel has to be an EFI program itself (CONFIG_EFI_STUB)"
-                ))
-            })?;
-            let architecture = kernel.architecture().unwrap_or("unknown");
-            PathBuf::from(format!("/usr/lib/systemd/boot/efi/linux{architecture}.efi.stub"))
-        }
-    };
-    if !path.exists() && !args.given(&STUB) {
-        let why =
-            format!("{} is not here: install systemd-boot-efi, or name a stub with --stub", path.display());
-        return Err(Failure::new(Exit::Device, format!("{why}.")));
+fn stub(named: Option<PathBuf>, linux: &[u8]) -> Result<PathBuf> {
+    if let Some(path) = named {
+        return Ok(path);
     }
-    Ok(path)
+    let kernel = Image::parse(linux).map_err(|why| {
+        wrong(&format!("--kernel: {why}: the kernel has to be an EFI program itself (CONFIG_EFI_STUB)"))
+    })?;
+    let architecture = kernel.architecture().unwrap_or("unknown");
+    let path = PathBuf::from(format!("/usr/lib/systemd/boot/efi/linux{architecture}.efi.stub"));
+    match path.exists() {
+        true => Ok(path),
+        false => {
+            let why = "is not here: install systemd-boot-efi, or name a stub with --stub";
+            Err(Failure::new(Exit::Device, format!("{} {why}.", path.display())))
+        }
+    }
 }
 
 /// The sections of an image.
-fn list(args: &Args) -> Result<()> {
-    let Some(path) = args.operand(1) else { return Err(wrong(&"A unified kernel image is missing")) };
+fn list(path: &Path) -> Result<()> {
     let file = files::read(path)?;
-    let image = Image::parse(&file).map_err(|why| about(path, &why))?;
+    let image = Image::parse(&file).map_err(|why| unusable(path, &why))?;
     let mut text = String::new();
     for section in &image.sections {
         let size = u64::from(section.virtual_size);
@@ -97,8 +138,4 @@ fn list(args: &Args) -> Result<()> {
 
 fn wrong(why: &dyn Display) -> Failure {
     Failure::new(Exit::Parameters, format!("{why}."))
-}
-
-fn about(path: &Path, why: &dyn Display) -> Failure {
-    Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
 }

@@ -2,7 +2,7 @@
 //! process, in cryptsetup's layout; beside it, in columns of their own, what the
 //! kernel's ciphers do where AF_ALG reaches them.
 
-use crate::door::{Args, Command, Example, Group, Operand, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Operand, Opt, Request, Topic, shared};
 use crate::make::kdf;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
@@ -46,7 +46,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway benchmark", does: "The usual hashes and ciphers." },
         Example { line: "keyway benchmark -c aes-xts-plain64 -s 512", does: "One cipher." },
     ],
-    run,
+    run: door::run::<Benchmark>,
 };
 
 /// cryptsetup's list of ciphers with their key sizes in bits.
@@ -73,22 +73,69 @@ const CIPHER_TIME: Duration = Duration::from_millis(250);
 /// cryptsetup's key size when none is given, in bits.
 const DEFAULT_KEY_BITS: u32 = 256;
 
-fn run(args: &Args) -> Result<()> {
-    let json = args.given(&shared::JSON);
-    let mut report = Report { json, cipher_header: false, kernel: OnceCell::new(), rows: Vec::new() };
-    let key_bits = args.number32(&shared::KEY_SIZE).unwrap_or(DEFAULT_KEY_BITS);
-    report.line("# Tests are approximate using memory only (no storage IO).")?;
-    let outcome = match (args.text(&shared::PBKDF), args.text(&shared::HASH), args.text(&shared::CIPHER)) {
-        (None | Some("pbkdf2"), Some(hash), _) => report.pbkdf2(hash, key_bits),
-        (Some("pbkdf2"), None, _) => report.pbkdf2(kdf::DEFAULT_HASH, key_bits),
-        (Some(name), _, _) => report.argon2(args, name, key_bits),
-        (None, None, Some(cipher)) => report.cipher(cipher, key_bits),
-        (None, None, None) => report.everything(args, key_bits),
-    };
-    if report.json {
-        output::print(&format!("{}\n", Value::Array(std::mem::take(&mut report.rows)).to_pretty()))?;
+struct Benchmark {
+    what: What,
+    key_bits: u32,
+    argon2: Argon2,
+    json: bool,
+}
+
+/// What is measured.
+enum What {
+    /// By its hash.
+    Pbkdf2(String),
+    /// By its name.
+    Argon2(String),
+    Cipher(String),
+    /// The usual hashes and ciphers.
+    Everything,
+}
+
+/// What Argon2 may cost.
+#[derive(Debug, Clone, Copy)]
+struct Argon2 {
+    memory_kib: u32,
+    lanes: u32,
+    time: Duration,
+}
+
+impl Request for Benchmark {
+    fn from_args(args: &Args) -> Result<Self> {
+        let text = |option: &Opt| args.text(option).map(str::to_owned);
+        let what = match (text(&shared::PBKDF), text(&shared::HASH), text(&shared::CIPHER)) {
+            (None, Some(hash), _) => What::Pbkdf2(hash),
+            (Some(name), hash, _) if name == "pbkdf2" => {
+                What::Pbkdf2(hash.unwrap_or_else(|| kdf::DEFAULT_HASH.to_owned()))
+            }
+            (Some(name), _, _) => What::Argon2(name),
+            (None, None, Some(cipher)) => What::Cipher(cipher),
+            (None, None, None) => What::Everything,
+        };
+        let time = args.number(&shared::ITER_TIME).filter(|ms| *ms > 0);
+        let argon2 = Argon2 {
+            memory_kib: args.number32(&shared::PBKDF_MEMORY).unwrap_or(DEFAULT_MEMORY_KIB),
+            lanes: args.number32(&shared::PBKDF_PARALLEL).unwrap_or(DEFAULT_LANES),
+            time: time.map_or(DEFAULT_TIME, Duration::from_millis),
+        };
+        let key_bits = args.number32(&shared::KEY_SIZE).unwrap_or(DEFAULT_KEY_BITS);
+        Ok(Self { what, key_bits, argon2, json: args.given(&shared::JSON) })
     }
-    outcome
+
+    fn run(self) -> Result<()> {
+        let Self { what, key_bits, argon2, json } = self;
+        let mut report = Report { json, cipher_header: false, kernel: OnceCell::new(), rows: Vec::new() };
+        report.line("# Tests are approximate using memory only (no storage IO).")?;
+        let outcome = match what {
+            What::Pbkdf2(hash) => report.pbkdf2(&hash, key_bits),
+            What::Argon2(name) => report.argon2(&name, argon2, key_bits),
+            What::Cipher(cipher) => report.cipher(&cipher, key_bits),
+            What::Everything => report.everything(argon2, key_bits),
+        };
+        if report.json {
+            output::print(&format!("{}\n", Value::Array(std::mem::take(&mut report.rows)).to_pretty()))?;
+        }
+        outcome
+    }
 }
 
 /// Prints a row as soon as it is measured, or collects rows for JSON.
@@ -101,13 +148,13 @@ struct Report {
 }
 
 impl Report {
-    fn everything(&mut self, args: &Args, key_bits: u32) -> Result<()> {
+    fn everything(&mut self, argon2: Argon2, key_bits: u32) -> Result<()> {
         for hash in HASHES {
             // A row that cannot be measured says N/A; the others go on.
             let _ = self.pbkdf2(hash, key_bits);
         }
         for name in ["argon2i", "argon2id"] {
-            self.argon2(args, name, key_bits)?;
+            self.argon2(name, argon2, key_bits)?;
         }
         for (cipher, bits) in CIPHERS {
             self.usual_cipher(cipher, *bits)?;
@@ -138,17 +185,14 @@ impl Report {
         }
     }
 
-    fn argon2(&mut self, args: &Args, name: &str, key_bits: u32) -> Result<()> {
+    fn argon2(&mut self, name: &str, asked: Argon2, key_bits: u32) -> Result<()> {
         let variant = match name {
             "argon2i" => Argon2Variant::Argon2i,
             "argon2id" => Argon2Variant::Argon2id,
             other => return Err(kdf::unknown(other)),
         };
-        let memory = args.number32(&shared::PBKDF_MEMORY).unwrap_or(DEFAULT_MEMORY_KIB);
-        let lanes = args.number32(&shared::PBKDF_PARALLEL).unwrap_or(DEFAULT_LANES);
-        let time =
-            args.number(&shared::ITER_TIME).filter(|ms| *ms > 0).map_or(DEFAULT_TIME, Duration::from_millis);
-        let (cost, took) = argon2_cost(variant, memory, lanes, key_bits as usize / 8, time)?;
+        let Argon2 { memory_kib, lanes, time } = asked;
+        let (cost, took) = argon2_cost(variant, memory_kib, lanes, key_bits as usize / 8, time)?;
         let row = Object::new().with("kdf", name).with("key_bits", key_bits).with("passes", cost.time);
         let row = row.with("memory_kib", cost.memory_kib).with("lanes", cost.lanes);
         let row = row.with("milliseconds", number(took.as_millis() as u64));

@@ -1,18 +1,16 @@
 //! GRUB's verdict on a volume, and on a passphrase.
 
 use super::installed::Installed;
-use super::{AS_KEY_FILE, KEYBOARD, show};
-use crate::device;
-use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::unlock::KeyOptions;
-use keyway_boot::loader::grub::{Disk, Finding, Judgement, Loader, Verdict, typing};
+use crate::device::{self, explain};
+use crate::say::failure::Result;
+use crate::unlock::passphrase::PassphraseSource;
+use keyway_boot::loader::grub::typing::{self, Layout};
+use keyway_boot::loader::grub::{Finding, Judgement, Loader, Verdict, Version};
 use keyway_boot::unlock_time::{Place, Rates, Work, Yardstick};
 use keyway_crypto::{Hash, Secret};
 use keyway_format::luks2::Kdf;
-use keyway_volume::{Access, Luks, Storage, UnlockOptions, UnlockTimes};
-use std::path::Path;
+use keyway_volume::{Access, Error, Locking, Luks, Storage, UnlockOptions, UnlockTimes};
+use std::path::{Path, PathBuf};
 
 /// Everything that is known beforehand.
 pub(super) struct Outcome {
@@ -43,96 +41,91 @@ impl Outcome {
     }
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let loader_found = Installed::find(args)?;
-    let loader = Loader::new(loader_found.version);
-    let device_path = args.operand(1).map(device::resolve).unwrap_or_default();
-    let data = device::storage(&device_path, Access::Probe)?;
-    let detached = args.given(&shared::HEADER);
-    let header = match args.path(&shared::HEADER) {
-        Some(path) => device::storage(path, Access::Probe)?,
-        None => data.clone(),
-    };
-    let mut judgement = judge(&*header, &loader, data.len());
-    if loader_found.installs_luks2 {
-        judgement.notes.retain(|note| note.rule.id != "install-luks2");
-    }
-    let (typed, keyslot) = given(args, &loader)?;
-    let rates = rates(&judgement, &loader);
-    let seconds = judgement.slots.iter().map(|slot| {
-        let works = judgement.works_until(slot.number);
-        rates.total(works.iter().copied()).map(|sum| sum + rates.each_slot * works.len() as f64 / 2.0)
-    });
-    let seconds = seconds.collect();
-    let mut warnings = mounted(&loader_found, &loader, &*header);
-    if detached {
-        warnings.extend(typing::detached(&loader).map(|finding| finding.because));
-    }
-    warnings.extend(lacking(&loader_found, &judgement));
-    let outcome = Outcome {
-        device: device_path.display().to_string(),
-        loader: loader_found,
-        judgement,
-        seconds,
-        typed,
-        keyslot,
-        warnings,
-    };
-    output::print(&show::show(&outcome, args.given(&shared::JSON)))?;
-    match outcome.opens() {
-        true => Ok(()),
-        false => Err(Failure::silent(Exit::Parameters)),
-    }
+/// A volume, and the GRUB that is to open it.
+pub(super) struct Grub {
+    /// The installed one's, when none is named.
+    pub(super) version: Option<Version>,
+    /// Where it is installed.
+    pub(super) root: PathBuf,
+    pub(super) device: PathBuf,
+    pub(super) header: Option<PathBuf>,
+    pub(super) locking: Locking,
+    pub(super) passphrase: Option<Given>,
 }
 
-/// What GRUB makes of a header; `data_len` is the length of the device with the data.
-pub(in crate::verb) fn judge(header: &dyn Storage, loader: &Loader, data_len: u64) -> Judgement {
-    let read = |offset: u64, len: usize| {
-        offset.checked_add(len as u64).filter(|end| *end <= header.len())?;
-        let mut bytes = vec![0; len];
-        header.read_at(&mut bytes, offset).ok().map(|()| bytes)
-    };
-    loader.judge(&Disk::new(&read, data_len))
+/// A passphrase that is judged.
+pub(super) struct Given {
+    pub(super) source: PassphraseSource,
+    pub(super) way: Way,
+    pub(super) options: UnlockOptions,
 }
 
-/// What becomes of the passphrase, and which keyslot is its own.
-fn given(args: &Args, loader: &Loader) -> Result<(Vec<Finding>, Option<Option<u32>>)> {
-    let layout = match args.text(&KEYBOARD) {
-        None => None,
-        Some(name) => Some(typing::Layout::find(name).ok_or_else(|| {
-            let names: Vec<&str> = typing::Layout::all().map(|layout| layout.name).collect();
-            Failure::new(Exit::Parameters, format!("--keyboard {name}: there are {}.", names.join(", ")))
-        })?),
-    };
-    if !args.given(&shared::KEY_FILE) {
-        return match layout.is_some() || args.given(&AS_KEY_FILE) {
-            true => Err(Failure::new(
-                Exit::Parameters,
-                "--keyboard and --as-key-file are about a passphrase: name it with --key-file (- is standard input).",
-            )),
-            false => Ok((Vec::new(), None)),
+/// How a passphrase comes to GRUB.
+pub(super) enum Way {
+    Typed {
+        layout: Option<&'static Layout>,
+    },
+    /// As a key file, of which so many bytes are read.
+    KeyFile {
+        size: Option<u64>,
+    },
+}
+
+impl Grub {
+    /// What is known beforehand.
+    pub(super) fn judge(self) -> Result<Outcome> {
+        let found = Installed::find(&self.root, self.version)?;
+        let loader = Loader::new(found.version);
+        let data = device::storage(&self.device, Access::Probe)?;
+        let header = match &self.header {
+            Some(path) => device::storage(path, Access::Probe)?,
+            None => data.clone(),
         };
+        let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
+        let mut judgement = loader.judge_header(header.len(), &read, data.len());
+        if found.installs_luks2 {
+            judgement.forget_the_installer();
+        }
+        let (typed, keyslot) = match &self.passphrase {
+            Some(given) => self.given(given, &loader)?,
+            None => (Vec::new(), None),
+        };
+        let rates = rates(&judgement, &loader);
+        let seconds = judgement.slots.iter().map(|slot| {
+            let works = judgement.works_until(slot.number);
+            rates.total(works.iter().copied()).map(|sum| sum + rates.each_slot * works.len() as f64 / 2.0)
+        });
+        let seconds = seconds.collect();
+        let mut warnings = mounted(&found, &loader, &*header);
+        if self.header.is_some() {
+            warnings.extend(typing::detached(&loader).map(|finding| finding.because));
+        }
+        warnings.extend(lacking(&found, &judgement));
+        let device = self.device.display().to_string();
+        Ok(Outcome { device, loader: found, judgement, seconds, typed, keyslot, warnings })
     }
-    let passphrase = KeyOptions::from_args(args)?.passphrase.existing("Enter passphrase: ").read()?;
-    let typed = match args.given(&AS_KEY_FILE) {
-        true => typing::key_file(args.number(&shared::KEYFILE_SIZE), loader),
-        false => typing::typed(passphrase.expose(), layout, loader),
-    };
-    Ok((typed, Some(keyslot(args, &passphrase)?)))
-}
 
-fn keyslot(args: &Args, passphrase: &Secret) -> Result<Option<u32>> {
-    let path =
-        args.path(&shared::HEADER).or_else(|| args.operand(1)).map(device::resolve).unwrap_or_default();
-    let luks = Luks::open_with(device::storage(&path, Access::Probe)?, Access::Probe, device::locking(args))
-        .map_err(|error| device::explain::on_device(&path, &error))?;
-    let options =
-        UnlockOptions { keyslot: args.number32(&shared::KEY_SLOT), ..KeyOptions::from_args(args)?.limits() };
-    // Requirements that nobody knows are no hindrance to GRUB, but to this.
-    match keyway_volume::unlock(&luks, passphrase, &options) {
-        Ok(unlocked) => Ok(Some(unlocked.keyslot)),
-        Err(keyway_volume::Error::WrongPassphrase | keyway_volume::Error::NoUsableKeyslot) => Ok(None),
-        Err(error) => Err(device::explain::on_device(&path, &error)),
+    /// What becomes of the passphrase, and which keyslot is its own.
+    fn given(&self, given: &Given, loader: &Loader) -> Result<(Vec<Finding>, Option<Option<u32>>)> {
+        let passphrase = given.source.read()?;
+        let typed = match given.way {
+            Way::KeyFile { size } => typing::key_file(size, loader),
+            Way::Typed { layout } => typing::typed(passphrase.expose(), layout, loader),
+        };
+        Ok((typed, Some(self.keyslot(&passphrase, &given.options)?)))
+    }
+
+    fn keyslot(&self, passphrase: &Secret, options: &UnlockOptions) -> Result<Option<u32>> {
+        let path = self.header.as_ref().unwrap_or(&self.device);
+        let on_device = |error| explain::on_device(path, &error);
+        let storage = device::storage(path, Access::Probe)?;
+        let luks = Luks::open_with(storage, Access::Probe, self.locking).map_err(on_device)?;
+        // Requirements that nobody knows are no hindrance to GRUB, but to this.
+        match keyway_volume::unlock(&luks, passphrase, options) {
+            Ok(unlocked) => Ok(Some(unlocked.keyslot)),
+            Err(Error::WrongPassphrase | Error::NoUsableKeyslot) => Ok(None),
+            Err(error) => Err(on_device(error)),
+        }
     }
 }
 

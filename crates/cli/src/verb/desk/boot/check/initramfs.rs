@@ -1,73 +1,80 @@
 //! An initramfs image beside a header: modules that the header needs,
 //! and a program that can unlock.
 
-use super::IMAGE;
-use crate::device;
-use crate::door::{Args, shared};
+use crate::device::{self, explain};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
 use crate::say::paint::{Paint, printable};
-use crate::verb::desk::boot::files;
-use crate::verb::desk::boot::options::KERNEL;
+use crate::verb::desk::boot::files::{self, unusable};
 use keyway_boot::initramfs;
 use keyway_crypto::CipherSpec;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::SegmentKind;
 use keyway_measure::kernel::modules::{Found, Inventory};
 use keyway_measure::kernel::{Need, Version, needs};
-use keyway_volume::{Access, Header, Luks};
+use keyway_volume::{Access, Header, Locking, Luks};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let Some(image) = args.path(&IMAGE) else {
-        return Err(Failure::new(
-            Exit::Parameters,
-            "--loader initramfs needs --image FILE: the initramfs to look into.",
-        ));
-    };
-    let volume =
-        args.path(&shared::HEADER).or_else(|| args.operand(1)).map(device::resolve).unwrap_or_default();
-    let luks =
-        Luks::open_with(device::storage(&volume, Access::Probe)?, Access::Probe, device::locking(args))
-            .map_err(|error| device::explain::on_device(&volume, &error))?;
-    let unusable =
-        |why: &dyn std::fmt::Display| Failure::new(Exit::Device, format!("{}: {why}.", image.display()));
-    let content = files::read(image)?;
-    let mut inventory = Inventory::of_image(&content).map_err(|why| unusable(&why))?;
-    if let Some(kernel) = args.text(&KERNEL) {
-        if !inventory.release.is_empty() && inventory.release != kernel {
-            let message = format!("{} is for Linux {}, not {kernel}.", image.display(), inventory.release);
-            return Err(Failure::new(Exit::Parameters, message));
+/// An initramfs image, and the volume that it is to unlock.
+pub(super) struct Ramdisk {
+    /// What holds the volume's header.
+    pub(super) header: PathBuf,
+    pub(super) locking: Locking,
+    pub(super) image: PathBuf,
+    /// The release of the image's kernel, which the image may not tell.
+    pub(super) kernel: Option<String>,
+}
+
+impl Ramdisk {
+    /// What is there and what is lacking, and whether the volume opens.
+    pub(super) fn look(&self, as_json: bool) -> Result<(String, bool)> {
+        let storage = device::storage(&self.header, Access::Probe)?;
+        let luks = Luks::open_with(storage, Access::Probe, self.locking)
+            .map_err(|error| explain::on_device(&self.header, &error))?;
+        let image = &self.image;
+        let content = files::read(image)?;
+        let inventory = self.inventory(&content)?;
+        let version = Version::parse(&inventory.release);
+        let mut found: Vec<(Need, Found)> = Vec::new();
+        for need in specs(&luks)?.iter().flat_map(|spec| needs(spec, version)) {
+            if !found.iter().any(|(known, _)| known.name == need.name) {
+                let state = need.find(&inventory, None);
+                found.push((need, state));
+            }
         }
-        inventory.release = kernel.to_owned();
+        let programs = programs(&content).map_err(|why| unusable(image, &why))?;
+        let lacking: Vec<&str> = found
+            .iter()
+            .filter(|(_, state)| matches!(state, Found::Missing | Found::Incomplete { .. }))
+            .map(|(need, _)| need.name.as_str())
+            .collect();
+        let opens = lacking.is_empty() && !programs.is_empty();
+        let page = match as_json {
+            true => json(image, &inventory.release, &found, &programs, opens),
+            false => text(image, &inventory.release, &found, &programs, &lacking),
+        };
+        Ok((page, opens))
     }
-    if !inventory.knows_built_in
-        && let Ok(other) = Inventory::of_release(Path::new("/"), &inventory.release)
-    {
-        inventory.learn_built_in(&other);
-    }
-    let version = Version::parse(&inventory.release);
-    let mut found: Vec<(Need, Found)> = Vec::new();
-    for need in specs(&luks)?.iter().flat_map(|spec| needs(spec, version)) {
-        if !found.iter().any(|(known, _)| known.name == need.name) {
-            let state = need.find(&inventory, None);
-            found.push((need, state));
+
+    /// The image's modules; what its kernel has built in may be known here.
+    fn inventory(&self, content: &[u8]) -> Result<Inventory> {
+        let image = &self.image;
+        let mut inventory = Inventory::of_image(content).map_err(|why| unusable(image, &why))?;
+        if let Some(kernel) = &self.kernel {
+            if !inventory.release.is_empty() && inventory.release != *kernel {
+                let message =
+                    format!("{} is for Linux {}, not {kernel}.", image.display(), inventory.release);
+                return Err(Failure::new(Exit::Parameters, message));
+            }
+            inventory.release = kernel.clone();
         }
+        if !inventory.knows_built_in
+            && let Ok(other) = Inventory::of_release(Path::new("/"), &inventory.release)
+        {
+            inventory.learn_built_in(&other);
+        }
+        Ok(inventory)
     }
-    let programs = programs(&content).map_err(|why| unusable(&why))?;
-    let lacking: Vec<&str> = found
-        .iter()
-        .filter(|(_, state)| matches!(state, Found::Missing | Found::Incomplete { .. }))
-        .map(|(need, _)| need.name.as_str())
-        .collect();
-    let opens = lacking.is_empty() && !programs.is_empty();
-    let page = match args.given(&shared::JSON) {
-        true => json(image, &inventory.release, &found, &programs, opens),
-        false => text(image, &inventory.release, &found, &programs, &lacking),
-    };
-    output::print(&page)?;
-    if opens { Ok(()) } else { Err(Failure::silent(Exit::Parameters)) }
 }
 
 fn specs(luks: &Luks) -> Result<Vec<CipherSpec>> {

@@ -1,8 +1,6 @@
 //! The GRUB that is installed: asked by its own program, and looked for where distributions put it.
 
-use super::{GRUB_ROOT, GRUB_VERSION};
 use crate::device::whole_file;
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_boot::loader::grub::{Version, installed};
 use std::fs;
@@ -23,27 +21,14 @@ pub(super) struct Installed {
 }
 
 impl Installed {
-    pub(super) fn find(args: &Args) -> Result<Self> {
-        let root = args.path(&GRUB_ROOT).unwrap_or(Path::new("/"));
-        let (version, from) = match args.text(&GRUB_VERSION) {
-            Some(text) => match Version::parse(text) {
-                Some(version) => (version, "--grub-version".to_owned()),
-                None => {
-                    let message = format!(
-                        "--grub-version {text}: 2.06, 2.12 and 2.14 are known, and versions between."
-                    );
-                    return Err(Failure::new(Exit::Parameters, message));
-                }
-            },
-            None => ask(root).ok_or_else(|| {
-                Failure::new(
-                    Exit::Parameters,
-                    "No installed GRUB was found; name the version with --grub-version.",
-                )
-            })?,
+    /// The one below `root`; the version is its own, when none is named.
+    pub(super) fn find(root: &Path, named: Option<Version>) -> Result<Self> {
+        let nowhere = "No installed GRUB was found; name the version with --grub-version.";
+        let (version, from) = match named {
+            Some(version) => (version, "--grub-version".to_owned()),
+            None => ask(root).ok_or_else(|| Failure::new(Exit::Parameters, nowhere))?,
         };
-        let named = args.given(&GRUB_VERSION);
-        let installs_luks2 = if named { version >= Version::V2_12 } else { installs_luks2(root) };
+        let installs_luks2 = if named.is_some() { version >= Version::V2_12 } else { installs_luks2(root) };
         Ok(Self { version, from, image: image(root), mounts: mounts(root), installs_luks2 })
     }
 }

@@ -8,13 +8,19 @@ mod initramfs;
 mod installed;
 mod show;
 
-pub(in crate::verb) use grub::judge;
-
 use super::options::KERNEL;
-use crate::door::{Args, Kind, Opt, shared};
+use crate::device::{self};
+use crate::door::{Args, Kind, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::unlock::KeyOptions;
+use grub::{Given, Grub, Way};
+use initramfs::Ramdisk;
+use keyway_boot::loader::grub::Version;
+use keyway_boot::loader::grub::typing::Layout;
+use std::path::Path;
 
-pub(super) static LOADER: Opt = Opt {
+static LOADER: Opt = Opt {
     long: "loader",
     short: None,
     value: "NAME",
@@ -22,7 +28,7 @@ pub(super) static LOADER: Opt = Opt {
     help: "grub or initramfs (grub).",
     man: "",
 };
-pub(super) static GRUB_VERSION: Opt = Opt {
+static GRUB_VERSION: Opt = Opt {
     long: "grub-version",
     short: None,
     value: "VERSION",
@@ -30,7 +36,7 @@ pub(super) static GRUB_VERSION: Opt = Opt {
     help: "2.06, 2.12, 2.14 (installed).",
     man: "Versions between are judged as the nearest older one. A distribution's own build may differ: Fedora's refuses Argon2.",
 };
-pub(super) static GRUB_ROOT: Opt = Opt {
+static GRUB_ROOT: Opt = Opt {
     long: "root",
     short: None,
     value: "DIR",
@@ -38,7 +44,7 @@ pub(super) static GRUB_ROOT: Opt = Opt {
     help: "Where GRUB is installed (/).",
     man: "",
 };
-pub(super) static KEYBOARD: Opt = Opt {
+static KEYBOARD: Opt = Opt {
     long: "keyboard",
     short: None,
     value: "LAYOUT",
@@ -46,9 +52,9 @@ pub(super) static KEYBOARD: Opt = Opt {
     help: "Typed on: us, de, fr, gb ...",
     man: "GRUB has an American layout when it asks, whatever the keyboard shows.",
 };
-pub(super) static AS_KEY_FILE: Opt =
+static AS_KEY_FILE: Opt =
     Opt { long: "as-key-file", short: None, value: "", kind: Kind::Flag, help: "Nobody types it.", man: "" };
-pub(super) static IMAGE: Opt = Opt {
+static IMAGE: Opt = Opt {
     long: "image",
     short: None,
     value: "FILE",
@@ -75,15 +81,95 @@ pub(super) const OPTIONS: &[&Opt] = &[
     &shared::TIME_LIMIT,
 ];
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    if args.operand(1).is_none() {
-        return Err(Failure::new(Exit::Parameters, "boot check needs a volume: keyway boot check VOLUME."));
-    }
-    match args.text(&LOADER) {
-        Some("initramfs") => initramfs::run(args),
-        _ if args.given(&IMAGE) || args.given(&KERNEL) => {
-            Err(Failure::new(Exit::Parameters, "--image and --kernel are for --loader initramfs."))
+/// `keyway boot check`.
+pub(super) struct Check {
+    loader: Loader,
+    as_json: bool,
+}
+
+/// Who is to open the volume.
+enum Loader {
+    Grub(Grub),
+    /// A program in an initramfs.
+    Initramfs(Ramdisk),
+}
+
+impl Request for Check {
+    fn from_args(args: &Args) -> Result<Self> {
+        let wrong = |what: &str| Failure::new(Exit::Parameters, what);
+        let Some(device) = args.operand(1).map(device::resolve) else {
+            return Err(wrong("boot check needs a volume: keyway boot check VOLUME."));
+        };
+        let as_json = args.given(&shared::JSON);
+        if args.text(&LOADER) == Some("initramfs") {
+            let missing = || wrong("--loader initramfs needs --image FILE: the initramfs to look into.");
+            let image = args.path(&IMAGE).ok_or_else(missing)?.to_owned();
+            let header = args.path(&shared::HEADER).map(device::resolve).unwrap_or(device);
+            let (locking, kernel) = (device::locking(args), args.text(&KERNEL).map(str::to_owned));
+            let loader = Loader::Initramfs(Ramdisk { header, locking, image, kernel });
+            return Ok(Self { loader, as_json });
         }
-        _ => grub::run(args),
+        if args.given(&IMAGE) || args.given(&KERNEL) {
+            return Err(wrong("--image and --kernel are for --loader initramfs."));
+        }
+        let grub = Grub {
+            version: args.text(&GRUB_VERSION).map(version).transpose()?,
+            root: args.path(&GRUB_ROOT).unwrap_or(Path::new("/")).to_owned(),
+            device,
+            header: args.path(&shared::HEADER).map(device::resolve),
+            locking: device::locking(args),
+            passphrase: Given::from_args(args)?,
+        };
+        Ok(Self { loader: Loader::Grub(grub), as_json })
     }
+
+    fn run(self) -> Result<()> {
+        let (page, opens) = match self.loader {
+            Loader::Grub(grub) => {
+                let outcome = grub.judge()?;
+                (show::show(&outcome, self.as_json), outcome.opens())
+            }
+            Loader::Initramfs(ramdisk) => ramdisk.look(self.as_json)?,
+        };
+        output::print(&page)?;
+        if opens { Ok(()) } else { Err(Failure::silent(Exit::Parameters)) }
+    }
+}
+
+fn version(text: &str) -> Result<Version> {
+    Version::parse(text).ok_or_else(|| {
+        let known = "2.06, 2.12 and 2.14 are known, and versions between";
+        Failure::new(Exit::Parameters, format!("--grub-version {text}: {known}."))
+    })
+}
+
+impl Given {
+    /// The passphrase that is judged, when one is given.
+    fn from_args(args: &Args) -> Result<Option<Self>> {
+        let (keyboard, as_key_file) = (args.text(&KEYBOARD), args.given(&AS_KEY_FILE));
+        let layout = keyboard.map(layout).transpose()?;
+        if !args.given(&shared::KEY_FILE) {
+            return match layout.is_some() || as_key_file {
+                true => Err(Failure::new(
+                    Exit::Parameters,
+                    "--keyboard and --as-key-file are about a passphrase: name it with --key-file (- is standard input).",
+                )),
+                false => Ok(None),
+            };
+        }
+        let way = match as_key_file {
+            true => Way::KeyFile { size: args.number(&shared::KEYFILE_SIZE) },
+            false => Way::Typed { layout },
+        };
+        let key = KeyOptions::from_args(args)?;
+        let (source, options) = (key.passphrase.existing("Enter passphrase: "), key.of_keyslot());
+        Ok(Some(Self { source, way, options }))
+    }
+}
+
+fn layout(name: &str) -> Result<&'static Layout> {
+    Layout::find(name).ok_or_else(|| {
+        let names: Vec<&str> = Layout::all().map(|layout| layout.name).collect();
+        Failure::new(Exit::Parameters, format!("--keyboard {name}: there are {}.", names.join(", ")))
+    })
 }

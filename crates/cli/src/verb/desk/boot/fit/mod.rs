@@ -2,16 +2,16 @@
 
 mod source;
 
-use super::files::{self, Ingredients, Output};
+use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{ARCH, DTB, KERNEL, LIST, RAMDISK, file, text};
-use crate::door::{Args, Kind, Opt};
+use crate::door::{Args, Kind, Opt, Request};
 use crate::make::output_file::Creation;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
 use crate::say::size::{human, parse_number};
 use crate::say::transfer::cannot_write;
-use keyway_boot::fit::{self, Algorithm, Fit, Layout, Parts, Piece, Verdict};
+use keyway_boot::fit::{self, Algorithm, Fit as Image, Layout, Parts, Piece, Verdict};
 use keyway_boot::uboot::Arch;
 use keyway_volume::Storage;
 use std::fmt::{Display, Write};
@@ -68,105 +68,169 @@ static INCLUDE: Opt = Opt {
 pub(super) static OPTIONS: &[&Opt] = &[&LOAD, &ENTRY, &HASH, &EXTERNAL, &ALIGN, &EXTRACT, &INCLUDE];
 
 /// `keyway boot fit`.
-pub(super) fn run(args: &Args) -> Result<()> {
-    if args.given(&LIST) || args.given(&EXTRACT) {
-        return look(args);
-    }
-    let (output, mut from) = (Output::open(args)?, Ingredients::none());
-    let layout = layout(args)?;
-    let image = match args.operand(1) {
-        Some(source) => source::image(args, source, &mut from, layout)?,
-        None => {
-            let tree = parts(args, &mut from)?.tree().map_err(|why| wrong(&why))?;
-            fit::image(tree, layout).map_err(|why| wrong(&why))?
+pub(super) enum Fit {
+    Make {
+        of: Origin,
+        external: Alignment,
+        output: Destination,
+    },
+    /// What is in an image; into a directory where that was asked for.
+    Look {
+        image: PathBuf,
+        extract: Option<PathBuf>,
+    },
+}
+
+/// What an image is made of.
+pub(super) enum Origin {
+    /// An image source, which says all of it; the folders that it may take files from, too.
+    Source(PathBuf, Vec<PathBuf>),
+    Pieces(Pieces),
+}
+
+/// The files of a kernel, and how they go into an image.
+pub(super) struct Pieces {
+    kernel: PathBuf,
+    ramdisk: Option<PathBuf>,
+    dtbs: Vec<PathBuf>,
+    arch: String,
+    hashes: Vec<String>,
+    /// Where the kernel is loaded, and where it is entered.
+    load: Option<(u64, u64)>,
+}
+
+/// Whether data stands behind the tree, each piece at a multiple of this.
+type Alignment = Option<usize>;
+
+impl Request for Fit {
+    fn from_args(args: &Args) -> Result<Self> {
+        let first = args.operand(1).map(Path::to_owned);
+        if args.given(&LIST) || args.given(&EXTRACT) {
+            let image = first.ok_or_else(|| wrong(&"A FIT image is missing"))?;
+            return Ok(Self::Look { image, extract: args.path(&EXTRACT).map(Path::to_owned) });
         }
-    };
-    output.write(&image, &from, "")
+        let output = Destination::from_args(args)?;
+        let external = alignment(args.number(&ALIGN), args.given(&EXTERNAL))?;
+        let Some(source) = first else {
+            let of = Origin::Pieces(Pieces::from_args(args)?);
+            return Ok(Self::Make { of, external, output });
+        };
+        let of_pieces: [&Opt; 5] = [&KERNEL, &RAMDISK, &DTB, &LOAD, &HASH];
+        if let Some(option) = of_pieces.into_iter().find(|option| args.given(option)) {
+            let (source, option) = (source.display(), option.long);
+            return Err(wrong(&format!("{source} says all of it: --{option} is not for sources")));
+        }
+        let include = args.texts(&INCLUDE).into_iter().map(PathBuf::from).collect();
+        Ok(Self::Make { of: Origin::Source(source, include), external, output })
+    }
+
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Make { of, external, output } => make(of, external, &output),
+            Self::Look { image, extract } => look(&image, extract.as_deref()),
+        }
+    }
+}
+
+impl Pieces {
+    fn from_args(args: &Args) -> Result<Self> {
+        let missing = || wrong(&"boot fit takes an image source, or --kernel FILE");
+        let kernel = args.path(&KERNEL).ok_or_else(missing)?.to_owned();
+        let arch = args.text(&ARCH).unwrap_or("arm64").to_owned();
+        if Arch::find(&arch).is_none() {
+            let names = Arch::names().collect::<Vec<_>>().join(", ");
+            return Err(wrong(&format!("--arch {arch}: one of {names} is needed")));
+        }
+        let mut hashes: Vec<String> = args.texts(&HASH).into_iter().map(str::to_owned).collect();
+        if let Some(unknown) = hashes.iter().find(|name| Algorithm::find(name).is_none()) {
+            return Err(wrong(&format!(
+                "--hash {unknown}: U-Boot has crc32, md5, sha1, sha256, sha384 and sha512"
+            )));
+        }
+        if hashes.is_empty() {
+            hashes.push("sha256".to_owned());
+        }
+        let address = |option: &Opt| args.text(option).map(|text| address(option, text)).transpose();
+        let (load, entry) = (address(&LOAD)?, address(&ENTRY)?);
+        if entry.is_some() && load.is_none() {
+            return Err(wrong(&"--entry says where a kernel is entered that --load loads"));
+        }
+        Ok(Self {
+            kernel,
+            ramdisk: args.path(&RAMDISK).map(Path::to_owned),
+            dtbs: args.texts(&DTB).into_iter().map(PathBuf::from).collect(),
+            arch,
+            hashes,
+            load: load.map(|load| (load, entry.unwrap_or(load))),
+        })
+    }
+
+    fn read(self, from: &mut Ingredients) -> Result<Parts> {
+        let mut piece = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(Piece { name, data: from.read(path)? })
+        };
+        Ok(Parts {
+            description: "made by keyway".to_owned(),
+            arch: self.arch,
+            dtbs: self.dtbs.iter().map(|path| piece(path)).collect::<Result<_>>()?,
+            kernel: piece(&self.kernel)?,
+            load: self.load,
+            ramdisk: self.ramdisk.as_deref().map(&mut piece).transpose()?,
+            hashes: self.hashes,
+        })
+    }
 }
 
 fn wrong(why: &dyn Display) -> Failure {
     Failure::new(Exit::Parameters, format!("{why}."))
 }
 
-fn layout(args: &Args) -> Result<Layout> {
-    let alignment = args.number(&ALIGN).unwrap_or(4);
+/// `--align`, which also means `--external`.
+fn alignment(given: Option<u64>, external: bool) -> Result<Alignment> {
+    let alignment = given.unwrap_or(4);
     if !alignment.is_power_of_two() || !(4..=1 << 20).contains(&alignment) {
         return Err(wrong(&format!("--align {alignment}: a power of two from 4 to 1M is needed")));
     }
-    let external = (args.given(&EXTERNAL) || args.given(&ALIGN)).then_some(alignment as usize);
-    Ok(Layout { time: files::source_date()?, external })
+    Ok((external || given.is_some()).then_some(alignment as usize))
 }
 
-fn parts(args: &Args, from: &mut Ingredients) -> Result<Parts> {
-    let Some(kernel) = args.path(&KERNEL) else {
-        return Err(wrong(&"boot fit takes an image source, or --kernel FILE"));
+fn address(option: &Opt, text: &str) -> Result<u64> {
+    parse_number(text)
+        .ok_or_else(|| wrong(&format!("--{} {text}: an address is needed, such as 0x200000", option.long)))
+}
+
+fn make(of: Origin, external: Alignment, output: &Destination) -> Result<()> {
+    let (output, mut from) = (output.open()?, Ingredients::none());
+    let layout = Layout { time: files::source_date()?, external };
+    let image = match of {
+        Origin::Source(source, include) => source::image(&source, &include, &mut from, layout)?,
+        Origin::Pieces(pieces) => {
+            let tree = pieces.read(&mut from)?.tree().map_err(|why| wrong(&why))?;
+            fit::image(tree, layout).map_err(|why| wrong(&why))?
+        }
     };
-    let arch = args.text(&ARCH).unwrap_or("arm64");
-    if Arch::find(arch).is_none() {
-        let names = Arch::names().collect::<Vec<_>>().join(", ");
-        return Err(wrong(&format!("--arch {arch}: one of {names} is needed")));
-    }
-    let mut hashes: Vec<String> = args.texts(&HASH).into_iter().map(str::to_owned).collect();
-    if let Some(unknown) = hashes.iter().find(|name| Algorithm::find(name).is_none()) {
-        return Err(wrong(&format!(
-            "--hash {unknown}: U-Boot has crc32, md5, sha1, sha256, sha384 and sha512"
-        )));
-    }
-    if hashes.is_empty() {
-        hashes.push("sha256".to_owned());
-    }
-    let load = address(args, &LOAD)?;
-    let entry = address(args, &ENTRY)?;
-    if entry.is_some() && load.is_none() {
-        return Err(wrong(&"--entry says where a kernel is entered that --load loads"));
-    }
-    let mut piece = |path| piece(path, from);
-    let dtbs = args.texts(&DTB).into_iter().map(|path| piece(Path::new(path))).collect::<Result<_>>()?;
-    Ok(Parts {
-        description: "made by keyway".to_owned(),
-        arch: arch.to_owned(),
-        kernel: piece(kernel)?,
-        load: load.map(|load| (load, entry.unwrap_or(load))),
-        ramdisk: args.path(&RAMDISK).map(&mut piece).transpose()?,
-        dtbs,
-        hashes,
-    })
+    output.write(&image, &from, "")
 }
 
-fn piece(path: &Path, from: &mut Ingredients) -> Result<Piece> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Piece { name, data: from.read(path)? })
-}
-
-fn address(args: &Args, option: &'static Opt) -> Result<Option<u64>> {
-    let Some(text) = args.text(option) else { return Ok(None) };
-    match parse_number(text) {
-        Some(address) => Ok(Some(address)),
-        None => Err(wrong(&format!("--{} {text}: an address is needed, such as 0x200000", option.long))),
-    }
-}
-
-/// What is in an image; into a directory where that was asked for.
-fn look(args: &Args) -> Result<()> {
-    let Some(path) = args.operand(1) else { return Err(wrong(&"A FIT image is missing")) };
+fn look(path: &Path, extract_to: Option<&Path>) -> Result<()> {
     let mut from = Ingredients::none();
     let file = from.read(path)?;
-    let fit =
-        Fit::read(&file).map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))?;
+    let fit = Image::read(&file).map_err(|why| unusable(path, &why))?;
     output::print(&show(&fit))?;
     if fit.is_damaged() {
-        let nothing = if args.given(&EXTRACT) { "; nothing is written" } else { "" };
+        let nothing = if extract_to.is_some() { "; nothing is written" } else { "" };
         let why = format!("{}: a hash is wrong: the image is damaged{nothing}.", path.display());
         return Err(Failure::new(Exit::Parameters, why));
     }
-    match args.path(&EXTRACT) {
+    match extract_to {
         Some(directory) => extract(&fit, directory, &from),
         None => Ok(()),
     }
 }
 
 /// All images or none: none is completed before all are written.
-fn extract(fit: &Fit<'_>, directory: &Path, from: &Ingredients) -> Result<()> {
+fn extract(fit: &Image<'_>, directory: &Path, from: &Ingredients) -> Result<()> {
     let mut files = Vec::new();
     for image in &fit.images {
         // A name out of an image is no path.
@@ -179,7 +243,7 @@ fn extract(fit: &Fit<'_>, directory: &Path, from: &Ingredients) -> Result<()> {
     files.into_iter().try_for_each(|file| file.complete(from.readers()))
 }
 
-fn show(fit: &Fit<'_>) -> String {
+fn show(fit: &Image<'_>) -> String {
     let mut text = format!("{}\n", shown(&fit.description));
     for image in &fit.images {
         let _ = write!(text, "\n{}  {}", shown(&image.name), human(image.data.len() as u64));
@@ -214,4 +278,19 @@ fn show(fit: &Fit<'_>) -> String {
 /// A text out of an image, which may hold anything.
 fn shown(text: &str) -> String {
     printable(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::typed;
+
+    #[test]
+    fn a17_a_source_says_all_of_it() {
+        let asked = |line: &str| Fit::from_args(&typed(line));
+        let of_source = asked("keyway boot fit image.its -o x");
+        assert!(matches!(of_source, Ok(Fit::Make { of: Origin::Source(..), .. })));
+        let refused = asked("keyway boot fit image.its -o x --kernel vmlinuz").err().unwrap();
+        assert_eq!(refused.message(), "image.its says all of it: --kernel is not for sources.");
+    }
 }

@@ -5,32 +5,25 @@
 //! names and links lead, or below a folder that the command line names; an ordinary
 //! file; and no more in all than a FIT image can hold.
 
-use super::{HASH, INCLUDE, LOAD, wrong};
 use crate::device::whole_file::BOOT_IMAGE;
-use crate::door::{Args, Opt};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::Result;
 use crate::say::size::human;
-use crate::verb::desk::boot::files::Ingredients;
-use crate::verb::desk::boot::options::{DTB, KERNEL, RAMDISK};
+use crate::verb::desk::boot::files::{Ingredients, unusable};
 use keyway_boot::fit::{self, Layout};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The image of a source.
-pub(super) fn image(args: &Args, path: &Path, from: &mut Ingredients, layout: Layout) -> Result<Vec<u8>> {
-    let pieces: [&Opt; 5] = [&KERNEL, &RAMDISK, &DTB, &LOAD, &HASH];
-    if let Some(option) = pieces.into_iter().find(|option| args.given(option)) {
-        return Err(wrong(&format!(
-            "{} says all of it: --{} is not for sources",
-            path.display(),
-            option.long
-        )));
-    }
+/// The image of a source, which may take files from the folders in `include` too.
+pub(super) fn image(
+    path: &Path,
+    include: &[PathBuf],
+    from: &mut Ingredients,
+    layout: Layout,
+) -> Result<Vec<u8>> {
     let source = String::from_utf8(from.read(path)?);
-    let source =
-        source.map_err(|_| Failure::new(Exit::Device, format!("{}: it is no text.", path.display())))?;
+    let source = source.map_err(|_| unusable(path, &"it is no text"))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut allowed = Allowed::new(folder, &args.texts(&INCLUDE))?;
+    let mut allowed = Allowed::new(folder, include)?;
     let mut include = |name: &str| {
         let file = allowed.file(name)?;
         let content =
@@ -38,8 +31,7 @@ pub(super) fn image(args: &Args, path: &Path, from: &mut Ingredients, layout: La
         allowed.count(content.len() as u64)?;
         Ok(content)
     };
-    fit::from_source(&source, &mut include, layout)
-        .map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display())))
+    fit::from_source(&source, &mut include, layout).map_err(|why| unusable(path, &why))
 }
 
 /// The folders that a source may take files from.
@@ -53,12 +45,9 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn new(folder: &Path, others: &[&str]) -> Result<Self> {
-        let known = |folder: &Path| {
-            let why = |why| Failure::new(Exit::Device, format!("{}: {why}.", folder.display()));
-            fs::canonicalize(folder).map_err(why)
-        };
-        let all = std::iter::once(folder).chain(others.iter().map(Path::new));
+    fn new(folder: &Path, others: &[PathBuf]) -> Result<Self> {
+        let known = |folder: &Path| fs::canonicalize(folder).map_err(|why| unusable(folder, &why));
+        let all = std::iter::once(folder).chain(others.iter().map(PathBuf::as_path));
         let folders = all.map(known).collect::<Result<_>>()?;
         Ok(Self { folder: folder.to_owned(), folders, taken: 0 })
     }
@@ -100,7 +89,6 @@ impl Allowed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::typed;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -111,15 +99,9 @@ mod tests {
         let text = r#"/dts-v1/; / { images { a { type = "firmware"; data = /incbin/("part"); }; }; };"#;
         fs::write(&source, text).unwrap();
         fs::write(scratch.join("part"), "all that it takes").unwrap();
-        let made = |line: &str| {
-            let layout = Layout { time: 0, external: None };
-            image(&typed(line), &source, &mut Ingredients::none(), layout)
-        };
-        let image = made("keyway boot fit").unwrap();
+        let layout = Layout { time: 0, external: None };
+        let image = image(&source, &[], &mut Ingredients::none(), layout).unwrap();
         assert!(image.windows(17).any(|bytes| bytes == b"all that it takes"));
-        let refused = made("keyway boot fit --kernel vmlinuz").unwrap_err();
-        let why = refused.message();
-        assert!(why.ends_with("image.its says all of it: --kernel is not for sources."), "{why}");
         fs::remove_dir_all(scratch).unwrap();
     }
 
@@ -144,11 +126,11 @@ mod tests {
         }
         assert!(allowed.file("none").unwrap_err().contains("No such file"));
         assert!(allowed.file("below").unwrap_err().ends_with("is no regular file"));
-        let allowed = Allowed::new(&folder, &[&shown]).unwrap();
+        let allowed = Allowed::new(&folder, std::slice::from_ref(&other)).unwrap();
         assert!(allowed.file("way/file").is_ok() && allowed.file("/etc/passwd").is_err());
-        let allowed = Allowed::new(&folder, &["/dev"]).unwrap();
+        let allowed = Allowed::new(&folder, &["/dev".into()]).unwrap();
         assert!(allowed.file("/dev/zero").unwrap_err().ends_with("is no regular file"));
-        assert!(Allowed::new(&folder, &["/none"]).is_err());
+        assert!(Allowed::new(&folder, &["/none".into()]).is_err());
         fs::remove_dir_all(scratch).unwrap();
     }
 

@@ -1,50 +1,99 @@
 //! What goes into the image: the program, what it shall unlock, and the files for that.
 
+use super::machine;
+use super::modules::Modules;
 use super::options::*;
-use super::{machine, modules};
-use crate::door::{Args, shared};
+use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::verb::desk::boot::files::Ingredients;
 use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::elf::Program;
 use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
 use keyway_volume::policy::Policy;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// From the command line; for an image that is there already, or for one to be made.
-pub(super) fn gather(args: &Args, from: &mut Ingredients, has_original: bool) -> Result<Contents> {
-    let mut contents = Contents { program: program(args, from)?, ..Contents::default() };
-    if let Some(device) = args.text(&VOLUME) {
-        let entry = entry(args, device, from, &mut contents)?;
-        contents.volumes.push(entry);
-    }
-    contents.policy = args.path(&REQUIRE).map(|path| policy(path, from)).transpose()?;
-    contents.modules = modules::gather(args, from, has_original)?;
-    machine::check_modules(&contents)?;
-    Ok(contents)
+/// What is to go into an image.
+pub(super) struct Wanted {
+    /// The one beside this program, or this one, when none is named.
+    program: Option<PathBuf>,
+    volume: Option<Volume>,
+    policy: Option<PathBuf>,
+    modules: Option<Modules>,
 }
 
-fn entry(args: &Args, device: &str, from: &mut Ingredients, contents: &mut Contents) -> Result<Entry> {
-    let name = args.text(&NAME).unwrap_or("root").to_owned();
-    if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-        return Err(Failure::new(Exit::Parameters, format!("--name {name}: a mapping's name is no path.")));
+/// What the image shall unlock, unless the machine says.
+struct Volume {
+    /// As it is called on that machine.
+    device: String,
+    /// What its mapping is called.
+    name: String,
+    /// As in crypttab.
+    options: String,
+    header: Option<PathBuf>,
+    key_file: Option<PathBuf>,
+}
+
+impl Wanted {
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let path = |option: &Opt| args.path(option).map(Path::to_owned);
+        let volume = args.text(&VOLUME).map(|device| Volume {
+            device: device.to_owned(),
+            name: args.text(&NAME).unwrap_or("root").to_owned(),
+            options: args.text(&OPTIONS_OF_VOLUME).unwrap_or_default().to_owned(),
+            header: path(&shared::HEADER),
+            key_file: path(&EMBED_KEY_FILE),
+        });
+        if let Some(Volume { name, .. }) = &volume
+            && (name.is_empty() || name.contains('/') || name == "." || name == "..")
+        {
+            let message = format!("--name {name}: a mapping's name is no path.");
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        Ok(Self {
+            program: path(&PROGRAM).or_else(|| path(&KEYWAY)),
+            volume,
+            policy: path(&REQUIRE),
+            modules: Modules::from_args(args),
+        })
     }
-    let mut options = crypttab::options_of(args.text(&OPTIONS_OF_VOLUME).unwrap_or_default());
-    if let Some(path) = args.path(&shared::HEADER) {
-        contents.headers.push((name.clone(), from.read(path)?));
-        options.push(("header".to_owned(), format!("/{HEADERS}/{name}")));
+
+    /// All of it; for an image that is there already, or for one to be made.
+    pub(super) fn gather(&self, from: &mut Ingredients, has_original: bool) -> Result<Contents> {
+        let program = program(self.program.as_deref(), from)?;
+        let mut contents = Contents { program, ..Contents::default() };
+        if let Some(volume) = &self.volume {
+            let entry = volume.entry(from, &mut contents)?;
+            contents.volumes.push(entry);
+        }
+        contents.policy = self.policy.as_deref().map(|path| policy(path, from)).transpose()?;
+        if let Some(modules) = &self.modules {
+            contents.modules = modules.gather(from, has_original)?;
+        }
+        machine::check_modules(&contents)?;
+        Ok(contents)
     }
-    let mut key_file = None;
-    if let Some(path) = args.path(&EMBED_KEY_FILE) {
-        contents.keys.push((name.clone(), from.read(path)?));
-        from.hold_a_key();
-        key_file = Some(format!("/{KEYS}/{name}").into());
-        say!(
-            "WARNING: {} goes into the image in plain: whoever reads the image opens the volume.",
-            path.display()
-        );
+}
+
+impl Volume {
+    fn entry(&self, from: &mut Ingredients, contents: &mut Contents) -> Result<Entry> {
+        let name = &self.name;
+        let mut options = crypttab::options_of(&self.options);
+        if let Some(path) = &self.header {
+            contents.headers.push((name.clone(), from.read(path)?));
+            options.push(("header".to_owned(), format!("/{HEADERS}/{name}")));
+        }
+        let mut key_file = None;
+        if let Some(path) = &self.key_file {
+            contents.keys.push((name.clone(), from.read(path)?));
+            from.hold_a_key();
+            key_file = Some(format!("/{KEYS}/{name}").into());
+            say!(
+                "WARNING: {} goes into the image in plain: whoever reads the image opens the volume.",
+                path.display()
+            );
+        }
+        Ok(Entry { name: name.into(), device: self.device.clone().into(), key_file, options })
     }
-    Ok(Entry { name: name.into(), device: device.into(), key_file, options })
 }
 
 /// A policy that would be refused at boot is refused here.
@@ -61,10 +110,10 @@ fn policy(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
 
 /// A program that runs where there are no libraries: the one that is named,
 /// else the small one beside this one, else this one.
-fn program(args: &Args, from: &mut Ingredients) -> Result<Vec<u8>> {
+fn program(named: Option<&Path>, from: &mut Ingredients) -> Result<Vec<u8>> {
     let small = std::env::current_exe().map(|own| own.with_file_name(SMALL_PROGRAM));
     let small = small.ok().filter(|small| small.exists());
-    let path = args.path(&PROGRAM).or(args.path(&KEYWAY)).or(small.as_deref());
+    let path = named.or(small.as_deref());
     let named = path.map_or_else(|| "This keyway".to_owned(), |path| path.display().to_string());
     let file = from.read(path.unwrap_or(Path::new("/proc/self/exe")))?;
     let program =

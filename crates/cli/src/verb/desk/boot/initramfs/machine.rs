@@ -1,8 +1,8 @@
 //! That everything in an image is for one machine: a program of another
 //! one does not start there, and then nothing does.
 
-use super::unreadable;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::verb::desk::boot::files::unusable;
 use keyway_boot::architecture::{Architecture, Object};
 use keyway_boot::initramfs::Contained;
 use keyway_boot::initramfs::layout::Contents;
@@ -30,7 +30,7 @@ pub(super) fn check(contents: &Contents, path: &Path, image: &[u8], seen: &Conta
         return Ok(());
     }
     // What was seen may be the exception: all of it decides.
-    let all = Contained::of(image).map_err(|why| unreadable(path, &why))?;
+    let all = Contained::of(image).map_err(|why| unusable(path, &why))?;
     match all.takes(program) {
         true => Ok(()),
         false => Err(refused(&format!("{} is", path.display()), &all, program)),

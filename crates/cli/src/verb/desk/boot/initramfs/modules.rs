@@ -3,72 +3,157 @@
 //! all of them unpacked, in the order of loading.
 
 use super::options::*;
-use crate::device;
+use crate::device::{self, explain};
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::verb::desk::boot::files::Ingredients;
+use crate::verb::desk::boot::files::{Ingredients, unusable};
 use crate::verb::desk::boot::options::KERNEL;
-use crate::verb::desk::measure::xray::subject::{INTEGRITY, ciphers};
 use keyway_boot::initramfs::Compression;
 use keyway_crypto::CipherSpec;
 use keyway_measure::kernel::modules::{Found, Inventory};
-use keyway_measure::kernel::{Version, needs};
-use keyway_volume::{Access, Luks};
-use std::path::Path;
+use keyway_measure::kernel::{Version, needs, needs_of_tags};
+use keyway_volume::{Access, DataCiphers, Locking, Luks};
+use std::path::{Path, PathBuf};
 
-/// Files by their names, in order.
-pub(super) fn gather(
-    args: &Args,
-    from: &mut Ingredients,
-    has_original: bool,
-) -> Result<Vec<(String, Vec<u8>)>> {
-    let root = match args.path(&MODULES) {
-        Some(root) if root != Path::new("none") => root,
-        _ => return Ok(Vec::new()),
-    };
-    let inventory = inventory(args, root)?;
-    let (specs, with_tags) = specs(args)?;
-    let mut names = Vec::new();
-    for spec in &specs {
-        for need in needs(spec, Version::parse(&inventory.release)) {
-            let found = need.find(&inventory, None);
-            if matches!(found, Found::Missing | Found::Incomplete { .. }) {
-                return Err(lacks(&inventory, &need.name, &need.why));
+/// Which modules are asked for, and where they are.
+pub(super) struct Modules {
+    root: PathBuf,
+    /// The kernel's release, where there are several.
+    kernel: Option<String>,
+    /// What is to be decrypted; the header says, when nothing else does.
+    ciphers: Vec<String>,
+    header: Option<PathBuf>,
+    /// The volume, as it is called on the machine that boots.
+    volume: Option<PathBuf>,
+    locking: Locking,
+    also: Vec<String>,
+}
+
+impl Modules {
+    /// None for kernels that have all built in.
+    pub(super) fn from_args(args: &Args) -> Option<Self> {
+        let root = args.path(&MODULES).filter(|root| *root != Path::new("none"))?.to_owned();
+        let also = args.text(&ALSO).into_iter().flat_map(|list| list.split(','));
+        Some(Self {
+            root,
+            kernel: args.text(&KERNEL).map(str::to_owned),
+            ciphers: args.texts(&CIPHER).into_iter().map(str::to_owned).collect(),
+            header: args.path(&shared::HEADER).map(Path::to_owned),
+            volume: args.path(&VOLUME).map(device::resolve),
+            locking: device::locking(args),
+            also: also.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        })
+    }
+
+    /// Files by their names, in order.
+    pub(super) fn gather(
+        &self,
+        from: &mut Ingredients,
+        has_original: bool,
+    ) -> Result<Vec<(String, Vec<u8>)>> {
+        let inventory = self.inventory()?;
+        let (specs, with_tags) = self.specs()?;
+        let mut names = Vec::new();
+        for spec in &specs {
+            names.extend(of_spec(&inventory, spec)?);
+        }
+        if with_tags {
+            names.extend(needs_of_tags().map(|need| need.name));
+        }
+        // Also before an /init of others, which loads its own only when the volume is open.
+        names.extend(DRIVERS.iter().chain(KEY_FILES).map(|name| (*name).to_owned()));
+        if !has_original {
+            names.extend(ROOTS.iter().map(|name| (*name).to_owned()));
+        }
+        names.extend(inventory.implementations("crc32c").into_iter().map(str::to_owned));
+        for name in &self.also {
+            if inventory.module(name) == Found::Missing {
+                return Err(lacks(&inventory, name, "--also"));
             }
-            match need.is_module {
-                true => names.push(need.name),
-                // The machine's CPU is not this one: all that may be
-                // faster there, and the portable code.
-                false => {
-                    names.extend(inventory.implementations(&need.name).into_iter().map(str::to_owned));
-                    if let Found::Module(module) = found {
-                        names.push(module);
+            names.push(name.clone());
+        }
+        let ordered = inventory.in_order(names.iter().map(String::as_str));
+        ordered
+            .into_iter()
+            .map(|(name, file)| Ok((format!("{name}.ko"), unpacked(Path::new(file), from)?)))
+            .collect()
+    }
+
+    /// The modules of the kernel that was named, or of the only one.
+    fn inventory(&self) -> Result<Inventory> {
+        let root = &self.root;
+        if let Some(release) = &self.kernel {
+            let found = Inventory::of_release(root, release);
+            return found.map_err(|why| unusable(root, &format!("lib/modules/{release}: {why}")));
+        }
+        let mut found = Inventory::of_root(root).map_err(|why| unusable(root, &why))?;
+        if let [first, second, ..] = &found[..] {
+            let why =
+                format!("it has several kernels ({}, {}): --kernel names one", first.release, second.release);
+            return Err(unusable(root, &why));
+        }
+        found.pop().ok_or_else(|| unusable(root, &"it has no kernel modules"))
+    }
+
+    /// What is to be decrypted: by the options, by the volume's header
+    /// where it can be read here, or the default.
+    fn specs(&self) -> Result<(Vec<CipherSpec>, bool)> {
+        let mut ciphers = DataCiphers { specs: self.ciphers.clone(), with_tags: false };
+        if ciphers.specs.is_empty() {
+            if let Some(header) = &self.header {
+                ciphers = self.ciphers_of(header)?;
+            } else if let Some(volume) = self.volume.as_deref().filter(|path| path.exists()) {
+                // The name is the other machine's: what has it here may be anything.
+                match self.ciphers_of(volume) {
+                    Ok(found) => ciphers = found,
+                    Err(failure) => {
+                        failure.report();
+                        say!(
+                            "That is this machine's: the modules are those for {DEFAULT}; --cipher names another."
+                        );
                     }
                 }
             }
         }
-    }
-    if with_tags {
-        names.extend(INTEGRITY.iter().map(|(name, _)| (*name).to_owned()));
-    }
-    // Also before an /init of others, which loads its own only when the volume is open.
-    names.extend(DRIVERS.iter().chain(KEY_FILES).map(|name| (*name).to_owned()));
-    if !has_original {
-        names.extend(ROOTS.iter().map(|name| (*name).to_owned()));
-    }
-    names.extend(inventory.implementations("crc32c").into_iter().map(str::to_owned));
-    for name in args.text(&ALSO).into_iter().flat_map(|list| list.split(',')).filter(|name| !name.is_empty())
-    {
-        if inventory.module(name) == Found::Missing {
-            return Err(lacks(&inventory, name, "--also"));
+        if ciphers.specs.is_empty() {
+            ciphers.specs.push(DEFAULT.to_owned());
         }
-        names.push(name.to_owned());
+        let parse = |text: &String| {
+            CipherSpec::parse(text).map_err(|why| Failure::new(Exit::Parameters, format!("{text}: {why}.")))
+        };
+        Ok((ciphers.specs.iter().map(parse).collect::<Result<_>>()?, ciphers.with_tags))
     }
-    let ordered = inventory.in_order(names.iter().map(String::as_str));
-    ordered
-        .into_iter()
-        .map(|(name, file)| Ok((format!("{name}.ko"), unpacked(Path::new(file), from)?)))
-        .collect()
+
+    /// What a header names.
+    fn ciphers_of(&self, path: &Path) -> Result<DataCiphers> {
+        let storage = device::storage(path, Access::Probe)?;
+        let luks = Luks::open_with(storage, Access::Probe, self.locking);
+        let luks = luks.map_err(|why| explain::on_device(path, &why))?;
+        Ok(luks.header().data_ciphers())
+    }
+}
+
+/// What decrypts a specification.
+fn of_spec(inventory: &Inventory, spec: &CipherSpec) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for need in needs(spec, Version::parse(&inventory.release)) {
+        let found = need.find(inventory, None);
+        if matches!(found, Found::Missing | Found::Incomplete { .. }) {
+            return Err(lacks(inventory, &need.name, &need.why));
+        }
+        match need.is_module {
+            true => names.push(need.name),
+            // The machine's CPU is not this one: all that may be
+            // faster there, and the portable code.
+            false => {
+                names.extend(inventory.implementations(&need.name).into_iter().map(str::to_owned));
+                if let Found::Module(module) = found {
+                    names.push(module);
+                }
+            }
+        }
+    }
+    Ok(names)
 }
 
 fn lacks(inventory: &Inventory, name: &str, why: &str) -> Failure {
@@ -76,69 +161,12 @@ fn lacks(inventory: &Inventory, name: &str, why: &str) -> Failure {
     Failure::new(Exit::Device, format!("The modules of Linux {release} lack {name} ({why})."))
 }
 
-/// The modules of the kernel that was named, or of the only one.
-fn inventory(args: &Args, root: &Path) -> Result<Inventory> {
-    let unusable =
-        |why: &dyn std::fmt::Display| Failure::new(Exit::Device, format!("{}: {why}.", root.display()));
-    if let Some(release) = args.text(&KERNEL) {
-        let found = Inventory::of_release(root, release);
-        return found.map_err(|why| unusable(&format!("lib/modules/{release}: {why}")));
-    }
-    let mut found = Inventory::of_root(root).map_err(|why| unusable(&why))?;
-    if let [first, second, ..] = &found[..] {
-        let why =
-            format!("it has several kernels ({}, {}): --kernel names one", first.release, second.release);
-        return Err(unusable(&why));
-    }
-    found.pop().ok_or_else(|| unusable(&"it has no kernel modules"))
-}
-
-/// What is to be decrypted: by the options, by the volume's header
-/// where it can be read here, or the default.
-fn specs(args: &Args) -> Result<(Vec<CipherSpec>, bool)> {
-    let mut texts: Vec<String> = args.texts(&CIPHER).into_iter().map(str::to_owned).collect();
-    let mut with_tags = false;
-    if texts.is_empty() {
-        if let Some(header) = args.path(&shared::HEADER) {
-            (texts, with_tags) = ciphers_of(args, header)?;
-        } else if let Some(volume) = args.path(&VOLUME).map(device::resolve).filter(|path| path.exists()) {
-            // The name is the other machine's: what has it here may be anything.
-            match ciphers_of(args, &volume) {
-                Ok(found) => (texts, with_tags) = found,
-                Err(failure) => {
-                    failure.report();
-                    say!(
-                        "That is this machine's: the modules are those for {DEFAULT}; --cipher names another."
-                    );
-                }
-            }
-        }
-    }
-    if texts.is_empty() {
-        texts.push(DEFAULT.to_owned());
-    }
-    let parse = |text: &String| {
-        CipherSpec::parse(text).map_err(|why| Failure::new(Exit::Parameters, format!("{text}: {why}.")))
-    };
-    Ok((texts.iter().map(parse).collect::<Result<_>>()?, with_tags))
-}
-
-/// What a header names, and whether sectors have tags.
-fn ciphers_of(args: &Args, path: &Path) -> Result<(Vec<String>, bool)> {
-    let storage = device::storage(path, Access::Probe)?;
-    let luks = Luks::open_with(storage, Access::Probe, device::locking(args));
-    let luks = luks.map_err(|why| device::explain::on_device(path, &why))?;
-    Ok(ciphers(luks.header()))
-}
-
 /// A module as the kernel loads it without any help.
 fn unpacked(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
     let file = from.read(path)?;
     match Compression::of(&file) {
         None => Ok(file),
-        Some(compression) => compression
-            .unpack_all(&file, LARGEST)
-            .map_err(|why| Failure::new(Exit::Device, format!("{}: {why}.", path.display()))),
+        Some(compression) => compression.unpack_all(&file, LARGEST).map_err(|why| unusable(path, &why)),
     }
 }
 

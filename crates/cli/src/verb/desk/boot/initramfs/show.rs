@@ -1,23 +1,22 @@
 //! `--list` and `--diff`: what is in an image.
 
-use super::unreadable;
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::say::paint::printable;
-use crate::verb::desk::boot::files;
+use crate::verb::desk::boot::files::{self, unusable};
 use keyway_boot::initramfs::{Difference, Item, Listing};
 use std::path::Path;
 
 /// A name a line, as `ls -l` has it.
 pub(super) fn list(path: &Path) -> Result<()> {
-    let listing = Listing::of(&files::read(path)?, false).map_err(|why| unreadable(path, &why))?;
+    let listing = Listing::of(&files::read(path)?, false).map_err(|why| unusable(path, &why))?;
     output::print(&listing.items.iter().map(|(name, item)| line("", name, item)).collect::<String>())
 }
 
 /// What the second image has more, less or otherwise.
 pub(super) fn difference(original: &Path, path: &Path) -> Result<()> {
     let (before, after) = (files::read(original)?, files::read(path)?);
-    let of = |path, image| Listing::of(image, true).map_err(|why| unreadable(path, &why));
+    let of = |path, image| Listing::of(image, true).map_err(|why| unusable(path, &why));
     let (old, new) = (of(original, &before[..])?, of(path, &after[..])?);
     let mut text = String::new();
     for (name, difference) in old.differences(&new) {

@@ -8,48 +8,46 @@ use keyway_measure::results::Direction;
 use keyway_measure::suite::{Asked, Listed, Suite, Unknown, list};
 
 /// What the options ask for.
-pub(super) fn asked(args: &Args) -> Result<Asked> {
-    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
-    let texts = |option: &Opt| args.texts(option).into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let directions = texts(&options::DIRECTION);
-    let directions = directions.iter().map(|way| match way.as_str() {
-        "encrypt" => Direction::Encrypt,
-        _ => Direction::Decrypt,
-    });
-    let mut kdfs = texts(&options::PBKDF);
-    let hashes = texts(&options::HASH);
-    if is_of_kdfs(args) {
-        let others = [&options::SUITE, &options::CIPHER, &options::KEY_SIZE];
-        if let Some(option) = others.into_iter().find(|option| args.given(option)) {
-            let why = format!("bench kdf measures key derivation: --{} is not for it.", option.long);
-            return Err(Failure::new(Exit::Parameters, why));
-        }
-        if kdfs.is_empty() && hashes.is_empty() {
-            kdfs.push("*".to_owned());
-        }
-    }
-    let compare = args.texts(&options::COMPARE).into_iter().flat_map(|list| list.split(','));
-    Ok(Asked {
-        suite: args.text(&options::SUITE).map(suite).transpose()?,
-        ciphers: texts(&options::CIPHER),
-        key_bits: numbers(args, &options::KEY_SIZE)?,
-        sector_sizes: sectors(args)?,
-        messages: messages(args)?,
-        directions: directions.collect(),
-        threads: threads(args, cpus)?,
-        kdfs,
-        hashes,
-        memory_kib: args.number32(&shared::PBKDF_MEMORY),
-        lanes: args.number32(&shared::PBKDF_PARALLEL),
-        iter_time_ms: args.number32(&options::ITER_TIME).filter(|ms| *ms > 0),
-        compare: compare.map(str::to_owned).collect(),
-        cpus,
-    })
-}
+pub(super) struct Cases(pub(super) Asked);
 
-/// `bench kdf`.
-fn is_of_kdfs(args: &Args) -> bool {
-    args.operand(0).is_some_and(|verb| verb == "kdf")
+impl Cases {
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+        let texts = |option: &Opt| args.texts(option).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let directions = args.texts(&options::DIRECTION).into_iter().map(|way| match way {
+            "encrypt" => Direction::Encrypt,
+            _ => Direction::Decrypt,
+        });
+        let mut kdfs = texts(&options::PBKDF);
+        let hashes = texts(&options::HASH);
+        if args.operand(0).is_some_and(|verb| verb == "kdf") {
+            let others = [&options::SUITE, &options::CIPHER, &options::KEY_SIZE];
+            if let Some(option) = others.into_iter().find(|option| args.given(option)) {
+                let why = format!("bench kdf measures key derivation: --{} is not for it.", option.long);
+                return Err(Failure::new(Exit::Parameters, why));
+            }
+            if kdfs.is_empty() && hashes.is_empty() {
+                kdfs.push("*".to_owned());
+            }
+        }
+        let compare = args.texts(&options::COMPARE).into_iter().flat_map(|list| list.split(','));
+        Ok(Self(Asked {
+            suite: args.text(&options::SUITE).map(suite).transpose()?,
+            ciphers: texts(&options::CIPHER),
+            key_bits: numbers(&options::KEY_SIZE, args.texts(&options::KEY_SIZE))?,
+            sector_sizes: sectors(args.texts(&options::SECTOR_SIZE))?,
+            messages: args.texts(&options::MESSAGE).into_iter().map(message).collect::<Result<_>>()?,
+            directions: directions.collect(),
+            threads: threads(args.texts(&options::THREADS), cpus)?,
+            kdfs,
+            hashes,
+            memory_kib: args.number32(&shared::PBKDF_MEMORY),
+            lanes: args.number32(&shared::PBKDF_PARALLEL),
+            iter_time_ms: args.number32(&options::ITER_TIME).filter(|ms| *ms > 0),
+            compare: compare.map(str::to_owned).collect(),
+            cpus,
+        }))
+    }
 }
 
 /// The cases; a name that nothing has is refused with the nearest that something has.
@@ -91,14 +89,14 @@ fn suite(name: &str) -> Result<Suite> {
     })
 }
 
-fn numbers(args: &Args, option: &Opt) -> Result<Vec<u32>> {
+fn numbers(option: &Opt, texts: Vec<&str>) -> Result<Vec<u32>> {
     let number = |text: &str| size::parse_number(text).and_then(|number| u32::try_from(number).ok());
     let wrong = |text: &str| wrong(option, text, "a whole number is needed");
-    args.texts(option).into_iter().map(|text| number(text).ok_or_else(|| wrong(text))).collect()
+    texts.into_iter().map(|text| number(text).ok_or_else(|| wrong(text))).collect()
 }
 
-fn sectors(args: &Args) -> Result<Vec<u32>> {
-    let sizes = numbers(args, &options::SECTOR_SIZE)?;
+fn sectors(texts: Vec<&str>) -> Result<Vec<u32>> {
+    let sizes = numbers(&options::SECTOR_SIZE, texts)?;
     match sizes.iter().find(|size| ![512, 1024, 2048, 4096].contains(*size)) {
         Some(size) => {
             Err(wrong(&options::SECTOR_SIZE, &size.to_string(), "one of 512, 1024, 2048, 4096 is needed"))
@@ -107,19 +105,16 @@ fn sectors(args: &Args) -> Result<Vec<u32>> {
     }
 }
 
-fn messages(args: &Args) -> Result<Vec<u32>> {
+fn message(text: &str) -> Result<u32> {
     let fits = |bytes: &u64| (512..=MOST_MESSAGE).contains(bytes) && bytes.is_multiple_of(512);
-    let message = |text: &str| {
-        let bytes = size::parse(text).filter(fits).map(|bytes| bytes as u32);
-        bytes.ok_or_else(|| wrong(&options::MESSAGE, text, "whole sectors are needed, 16 MiB at most"))
-    };
-    args.texts(&options::MESSAGE).into_iter().map(message).collect()
+    let bytes = size::parse(text).filter(fits).map(|bytes| bytes as u32);
+    bytes.ok_or_else(|| wrong(&options::MESSAGE, text, "whole sectors are needed, 16 MiB at most"))
 }
 
 /// Longest message.
 const MOST_MESSAGE: u64 = 16 << 20;
 
-fn threads(args: &Args, cpus: u32) -> Result<Vec<u32>> {
+fn threads(lists: Vec<&str>, cpus: u32) -> Result<Vec<u32>> {
     let one = |text: &str| match text {
         "all" => Ok(cpus),
         text => size::parse_number(text)
@@ -127,7 +122,7 @@ fn threads(args: &Args, cpus: u32) -> Result<Vec<u32>> {
             .map(|number| number as u32)
             .ok_or_else(|| wrong(&options::THREADS, text, "numbers from 1 to 1024, or all, are needed")),
     };
-    args.texts(&options::THREADS).into_iter().flat_map(|list| list.split(',')).map(one).collect()
+    lists.into_iter().flat_map(|list| list.split(',')).map(one).collect()
 }
 
 /// Most threads at once.

@@ -1,15 +1,13 @@
 //! Results files: read, compared, put side by side.
 
 use super::options;
-use super::outputs::Outputs;
+use super::outputs::Reports;
 use crate::device::whole_file::{self, RESULTS};
-use crate::door::Args;
+use crate::door::{Args, Request};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
-use keyway_measure::Results;
-use keyway_measure::report;
-use keyway_measure::report::diff::Diff;
-use std::path::Path;
+use keyway_measure::{Results, machine, report};
+use std::path::{Path, PathBuf};
 
 /// Reads results. What is no results file is refused with the line.
 pub(super) fn read(path: &Path) -> Result<Results> {
@@ -28,26 +26,73 @@ pub(super) fn read(path: &Path) -> Result<Results> {
     })
 }
 
+/// Whether the run began on this machine with this program.
+///
+/// # Errors
+/// What is not as it was.
+pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
+    let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
+    let here = machine::look(Path::new("/"));
+    let there = &results.machine;
+    for (what, here, there) in [
+        ("CPU", &here.cpu, &there.cpu),
+        ("number of CPUs", &here.cpus.to_string(), &there.cpus.to_string()),
+        ("kernel", &here.kernel, &there.kernel),
+    ] {
+        if here != there {
+            return refuse(format!("the run began with another {what} ({there}); here it is {here}."));
+        }
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    if results.versions.get("keyway").map(String::as_str) != Some(version) {
+        return refuse(format!("the run began with another version of Keyway; this is {version}."));
+    }
+    Ok(())
+}
+
 /// `keyway bench diff OLD NEW`.
-pub(super) fn diff(args: &Args) -> Result<()> {
-    let [_, old, new] = args.operands() else {
-        let usage = "bench diff takes two results files, the older one first.";
-        return Err(Failure::new(Exit::Parameters, usage));
-    };
-    let (old, new) = (read(Path::new(old))?, read(Path::new(new))?);
-    let threshold = args.number(&options::THRESHOLD).unwrap_or(0) as f64 / 100.0;
-    let diff = Diff::between(&old, &new, threshold);
-    output::print(&diff.text())?;
-    if diff.is_regression() { Err(Failure::silent(Exit::Parameters)) } else { Ok(()) }
+pub(super) struct Diff {
+    old: PathBuf,
+    new: PathBuf,
+    /// Smaller changes are left alone.
+    threshold: f64,
+}
+
+impl Request for Diff {
+    fn from_args(args: &Args) -> Result<Self> {
+        let [_, old, new] = args.operands() else {
+            let usage = "bench diff takes two results files, the older one first.";
+            return Err(Failure::new(Exit::Parameters, usage));
+        };
+        let threshold = args.number(&options::THRESHOLD).unwrap_or(0) as f64 / 100.0;
+        Ok(Self { old: old.into(), new: new.into(), threshold })
+    }
+
+    fn run(self) -> Result<()> {
+        let diff = report::diff::Diff::between(&read(&self.old)?, &read(&self.new)?, self.threshold);
+        output::print(&diff.text())?;
+        if diff.is_regression() { Err(Failure::silent(Exit::Parameters)) } else { Ok(()) }
+    }
 }
 
 /// `keyway bench merge FILE...`.
-pub(super) fn merge(args: &Args) -> Result<()> {
-    let files = args.operands().get(1..).unwrap_or_default();
-    if files.is_empty() {
-        let usage = "bench merge takes results files, one a machine.";
-        return Err(Failure::new(Exit::Parameters, usage));
+pub(super) struct Merge {
+    files: Vec<PathBuf>,
+    reports: Reports,
+}
+
+impl Request for Merge {
+    fn from_args(args: &Args) -> Result<Self> {
+        let files = args.operands().get(1..).unwrap_or_default();
+        if files.is_empty() {
+            let usage = "bench merge takes results files, one a machine.";
+            return Err(Failure::new(Exit::Parameters, usage));
+        }
+        Ok(Self { files: files.iter().map(PathBuf::from).collect(), reports: Reports::from_args(args)? })
     }
-    let all = files.iter().map(|file| read(Path::new(file))).collect::<Result<Vec<_>>>()?;
-    Outputs::open(args, report::machines)?.write(&all)
+
+    fn run(self) -> Result<()> {
+        let all = self.files.iter().map(|file| read(file)).collect::<Result<Vec<_>>>()?;
+        self.reports.open(report::machines)?.write(&all)
+    }
 }

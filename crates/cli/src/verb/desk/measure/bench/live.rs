@@ -1,7 +1,6 @@
 //! A run as it goes: rows into the results file, progress on the
 //! terminal, and whether somebody wants it to stop.
 
-use crate::door::Args;
 use keyway_measure::results::{Growing, Machine};
 use keyway_measure::rounds::Watcher;
 use keyway_measure::{Results, Row, machine};
@@ -28,9 +27,9 @@ struct Line {
 }
 
 impl Live {
-    /// Watches until `stop` is set.
-    pub(super) fn new(args: &Args, results: Results, file: Option<Growing>, stop: Arc<AtomicBool>) -> Self {
-        let shown = !args.manner().batch_mode && stderr().is_terminal();
+    /// Watches until `stop` is set; with a line on a terminal, unless it is to be `quiet`.
+    pub(super) fn new(quiet: bool, results: Results, file: Option<Growing>, stop: Arc<AtomicBool>) -> Self {
+        let shown = !quiet && stderr().is_terminal();
         let now = Instant::now();
         let line = shown.then_some(Line { start: now, drawn: now });
         Self { results, file, error: None, stop, line }

@@ -1,19 +1,20 @@
 //! `bench`: measures ciphers and key derivation in memory, storage plain
 //! and encrypted, and compares what was measured.
 //!
-//! `options` is the table's options, `asked` makes a list of cases of them, `run`
-//! measures it while `live` watches, `disk` measures storage, `outputs` writes
+//! `options` is the table's options, `asked` makes a list of cases of them, `kept` is what every
+//! run takes, `run` measures while `live` watches, `disk` measures storage, `outputs` writes
 //! reports, `files` reads results and compares them.
 
 mod asked;
 mod disk;
 mod files;
+mod kept;
 mod live;
 mod options;
 mod outputs;
 mod run;
 
-use crate::door::{Args, Command, Example, Group, Operand, nearest};
+use crate::door::{self, Args, Command, Example, Group, Operand, Request, nearest};
 use crate::say::failure::{Exit, Failure, Result};
 
 /// `keyway bench`.
@@ -73,23 +74,43 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway bench diff before.json after.json", does: "What changed beyond noise?" },
     ],
-    run,
+    run: door::run::<Bench>,
 };
 
-fn run(args: &Args) -> Result<()> {
-    match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
-        None | Some("kdf") => run::run(args),
-        Some("disk") => disk::run(args),
-        Some("diff") => files::diff(args),
-        Some("merge") => files::merge(args),
-        Some(other) => {
-            let hint = match nearest(other, ["kdf", "disk", "diff", "merge"].into_iter()) {
-                Some(near) => format!("did you mean \"{near}\"?"),
-                None => {
-                    "There are kdf, disk, diff and merge; without one, bench measures in memory.".to_owned()
-                }
-            };
-            Err(Failure::new(Exit::Parameters, format!("bench: unknown verb \"{other}\"; {hint}")))
+/// One of its verbs.
+enum Bench {
+    /// Without a verb, or `kdf`.
+    Memory(run::Memory),
+    Disk(disk::Disk),
+    Diff(files::Diff),
+    Merge(files::Merge),
+}
+
+impl Request for Bench {
+    fn from_args(args: &Args) -> Result<Self> {
+        match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
+            None | Some("kdf") => Request::from_args(args).map(Self::Memory),
+            Some("disk") => Request::from_args(args).map(Self::Disk),
+            Some("diff") => Request::from_args(args).map(Self::Diff),
+            Some("merge") => Request::from_args(args).map(Self::Merge),
+            Some(other) => Err(unknown(other)),
         }
     }
+
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Memory(request) => request.run(),
+            Self::Disk(request) => request.run(),
+            Self::Diff(request) => request.run(),
+            Self::Merge(request) => request.run(),
+        }
+    }
+}
+
+fn unknown(verb: &str) -> Failure {
+    let hint = match nearest(verb, ["kdf", "disk", "diff", "merge"].into_iter()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "There are kdf, disk, diff and merge; without one, bench measures in memory.".to_owned(),
+    };
+    Failure::new(Exit::Parameters, format!("bench: unknown verb \"{verb}\"; {hint}"))
 }

@@ -15,16 +15,17 @@ use std::path::{Path, PathBuf};
 /// Makes a report of one run or several.
 type Report = fn(&[Results]) -> String;
 
-/// The reports that were asked for.
-pub(super) struct Outputs {
-    files: Vec<(PathBuf, File, Report)>,
-    /// What standard output gets.
-    shown: Report,
+/// Which reports are asked for, and where they go.
+pub(super) struct Reports {
+    files: Vec<(PathBuf, Report)>,
+    /// For standard output, in the place of a table.
+    shown: Option<Report>,
+    replace: bool,
 }
 
-impl Outputs {
-    /// Makes the files. Standard output gets `table`, unless the options give it something else.
-    pub(super) fn open(args: &Args, table: Report) -> Result<Self> {
+impl Reports {
+    /// `--json` and the options that name a file.
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
         let asked: [(&'static Opt, Report); 4] = [
             (&options::JSON_LINES, report::json_lines),
             (&options::CSV, report::csv),
@@ -36,15 +37,35 @@ impl Outputs {
         for (option, report) in asked {
             let Some(path) = args.path(option) else { continue };
             if path != Path::new("-") {
-                files.push((path.to_owned(), create(args, path)?, report));
+                files.push((path.to_owned(), report));
             } else if shown.replace(report).is_some() {
                 let why = "Standard output can take one report: give the others a file.";
                 return Err(Failure::new(Exit::Parameters, why));
             }
         }
-        Ok(Self { files, shown: shown.unwrap_or(table) })
+        Ok(Self { files, shown, replace: args.given(&shared::FORCE) })
     }
 
+    /// Makes the files. Standard output gets `table`, when nothing else was asked for.
+    pub(super) fn open(self, table: Report) -> Result<Outputs> {
+        let replace = self.replace;
+        let made = |(path, report): (PathBuf, Report)| {
+            let file = create(&path, replace)?;
+            Ok((path, file, report))
+        };
+        let files = self.files.into_iter().map(made).collect::<Result<_>>()?;
+        Ok(Outputs { files, shown: self.shown.unwrap_or(table) })
+    }
+}
+
+/// Reports in the making.
+pub(super) struct Outputs {
+    files: Vec<(PathBuf, File, Report)>,
+    /// What standard output gets.
+    shown: Report,
+}
+
+impl Outputs {
     /// Writes all of them.
     pub(super) fn write(self, all: &[Results]) -> Result<()> {
         for (path, mut file, report) in self.files {
@@ -62,10 +83,9 @@ fn json(all: &[Results]) -> String {
     }
 }
 
-fn create(args: &Args, path: &Path) -> Result<File> {
-    let force = args.given(&shared::FORCE);
-    let place = Place::find(path, force);
-    let made = place.and_then(|place| if force { place.make_or_empty(0o666) } else { place.make(0o666) });
+fn create(path: &Path, replace: bool) -> Result<File> {
+    let place = Place::find(path, replace);
+    let made = place.and_then(|place| if replace { place.make_or_empty(0o666) } else { place.make(0o666) });
     made.map_err(|error| cannot_write(path, &error))
 }
 

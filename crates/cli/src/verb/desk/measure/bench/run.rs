@@ -1,14 +1,15 @@
 //! Measuring: the cases, the machine, the rounds, and what is said at the end.
 
-use super::asked::{asked, cases};
+use super::asked::{Cases, cases};
+use super::files;
+use super::kept::RunOptions;
 use super::live::Live;
-use super::outputs::{Outputs, cannot_write};
-use super::{files, options};
-use crate::door::{Args, shared};
+use super::outputs::cannot_write;
+use crate::door::{Args, Request};
 use crate::process::interrupt;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_measure::clock::{Clock, Machine as MachineClock};
-use keyway_measure::results::{Growing, SCHEMA, Settings};
+use keyway_measure::results::{SCHEMA, Settings};
 use keyway_measure::suite::{Asked, Listed};
 use keyway_measure::{Results, machine, peers, prepare, report, rounds};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,27 +17,31 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `keyway bench`.
-pub(super) fn run(args: &Args) -> Result<()> {
+/// `keyway bench` and `keyway bench kdf`: in memory.
+pub(super) struct Memory {
+    asked: Asked,
+    options: RunOptions,
+}
+
+impl Request for Memory {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self { asked: Cases::from_args(args)?.0, options: RunOptions::from_args(args)? })
+    }
+
+    fn run(self) -> Result<()> {
+        measure(self.asked, self.options)
+    }
+}
+
+fn measure(asked: Asked, options: RunOptions) -> Result<()> {
     let clock = MachineClock::start();
-    let (mut results, listed, path) = match args.path(&options::RESUME) {
-        Some(path) => {
-            let (results, listed) = resumed(args, path)?;
-            (results, listed, Some(path))
-        }
-        None => {
-            let (results, listed) = begun(args, &clock)?;
-            (results, listed, args.path(&options::SAVE))
-        }
+    let (mut results, listed) = match options.resumed() {
+        Some(path) => resumed(&asked, path)?,
+        None => begun(&asked, &options, &clock)?,
     };
-    let outputs = Outputs::open(args, |all| all.iter().map(report::terminal).collect())?;
-    let file = match path {
-        Some(path) => {
-            let replace = args.given(&options::RESUME) || args.given(&shared::FORCE);
-            Some(Growing::create(path, &results, replace).map_err(|error| cannot_write(path, &error))?)
-        }
-        None => None,
-    };
+    let outputs = options.reports.open(|all| all.iter().map(report::terminal).collect())?;
+    let file = options.file.as_ref().map(|file| file.create(&results)).transpose()?;
+    let path = options.file.as_ref().map(|file| file.path.as_path());
     let done: HashSet<&str> = results.rows.iter().map(|row| row.id.as_str()).collect();
     let rest: Vec<Listed> =
         listed.iter().filter(|it| !done.contains(it.case.id().as_str())).cloned().collect();
@@ -45,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked_to = Arc::clone(&stop);
     let stopping = interrupt::stop_by(move |_| asked_to.store(true, Ordering::Relaxed));
-    let mut live = Live::new(args, results, file, Arc::clone(&stop));
+    let mut live = Live::new(options.manner.batch_mode, results, file, Arc::clone(&stop));
     rounds::run(&rest, &settings, &clock, &prepare, &mut live);
     live.finish();
     drop(stopping);
@@ -71,24 +76,22 @@ fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
 }
 
 /// A new run.
-fn begun(args: &Args, clock: &MachineClock) -> Result<(Results, Vec<Listed>)> {
-    let asked = asked(args)?;
-    let listed = cases(&asked)?;
+fn begun(asked: &Asked, options: &RunOptions, clock: &MachineClock) -> Result<(Results, Vec<Listed>)> {
+    let listed = cases(asked)?;
     let to_measure = listed.iter().filter(|it| it.outcome.is_none()).count();
-    let time = args.number(&options::TIME).filter(|seconds| *seconds > 0).map(|seconds| seconds as f64);
     let settings = Settings {
-        suite: suite_name(&asked),
+        suite: suite_name(asked),
         filters: asked.filters(),
-        ..rounds::settings(time, to_measure, clock.cost().as_secs_f64())
+        ..rounds::settings(options.time, to_measure, clock.cost().as_secs_f64())
     };
     let mut here = machine::look(Path::new("/"));
-    if let Some(name) = args.text(&options::NAME) {
-        name.clone_into(&mut here.name);
+    if let Some(name) = &options.name {
+        here.name.clone_from(name);
     }
     let results = Results {
         schema: SCHEMA.to_owned(),
         started: clock.date(),
-        versions: versions(&asked),
+        versions: versions(asked),
         warnings: machine::warnings(&here),
         machine: here,
         settings,
@@ -114,48 +117,23 @@ fn versions(asked: &Asked) -> BTreeMap<String, String> {
 }
 
 /// A run that was stopped, with the cases that it has. It goes on only where it began.
-fn resumed(args: &Args, path: &Path) -> Result<(Results, Vec<Listed>)> {
+fn resumed(asked: &Asked, path: &Path) -> Result<(Results, Vec<Listed>)> {
     let results = files::read(path)?;
     let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
     if results.settings.suite == "disk" {
         let shown = path.display();
         return refuse(format!("this run was over storage; \"keyway bench disk --resume {shown}\" goes on."));
     }
-    begun_here(&results, path)?;
+    files::begun_here(&results, path)?;
     let Some(begun_with) = Asked::from_filters(&results.settings.filters, results.machine.cpus) else {
         return refuse("its options are none of bench's: it cannot be gone on with.".to_owned());
     };
-    let asked = asked(args)?;
     if !asked.filters().is_empty() && asked.filters() != begun_with.filters() {
         let options = begun_with.filters().join(" ");
         return refuse(format!("the run began with other options ({options}); leave them out to go on."));
     }
     let listed = cases(&begun_with)?;
     Ok((results, listed))
-}
-
-/// Whether the run began on this machine with this program.
-///
-/// # Errors
-/// What is not as it was.
-pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
-    let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
-    let here = machine::look(Path::new("/"));
-    let there = &results.machine;
-    for (what, here, there) in [
-        ("CPU", &here.cpu, &there.cpu),
-        ("number of CPUs", &here.cpus.to_string(), &there.cpus.to_string()),
-        ("kernel", &here.kernel, &there.kernel),
-    ] {
-        if here != there {
-            return refuse(format!("the run began with another {what} ({there}); here it is {here}."));
-        }
-    }
-    let version = env!("CARGO_PKG_VERSION");
-    if results.versions.get("keyway").map(String::as_str) != Some(version) {
-        return refuse(format!("the run began with another version of Keyway; this is {version}."));
-    }
-    Ok(())
 }
 
 /// The rows in the order of the cases, and what is to be said about all of them.

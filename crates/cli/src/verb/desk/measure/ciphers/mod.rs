@@ -9,7 +9,7 @@ mod matrix;
 mod rows;
 mod survey;
 
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, shared};
 use crate::say::failure::Result;
 use crate::say::output;
 use kernel::Kernel;
@@ -42,7 +42,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway ciphers blowfish-xts-plain64", does: "Why there is no such thing." },
         Example { line: "keyway ciphers --json --all", does: "Everything, for programs." },
     ],
-    run,
+    run: door::run::<Ciphers>,
 };
 
 static CIPHER: Opt = Opt {
@@ -63,16 +63,29 @@ static ALL: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let all = args.given(&ALL);
-    let operand = args.operand(0).map(|operand| operand.to_string_lossy().into_owned());
-    let filter = args.text(&CIPHER).map(str::to_owned).or(operand);
-    let survey = Survey::take(filter.as_deref(), all, Kernel::look(Path::new("/")))?;
-    let text = match (args.given(&shared::JSON), filter) {
-        (true, _) => format!("{}\n", json::show(&survey)),
-        (false, None) if !all => matrix::show(&survey),
-        (false, Some(filter)) if survey.entries.len() == 1 => rows::one(&survey, &filter),
-        (false, _) => rows::many(&survey),
-    };
-    output::print(&text)
+struct Ciphers {
+    filter: Option<String>,
+    /// Every combination, and every hash of ESSIV.
+    all: bool,
+    json: bool,
+}
+
+impl Request for Ciphers {
+    fn from_args(args: &Args) -> Result<Self> {
+        let operand = args.operand(0).map(|operand| operand.to_string_lossy().into_owned());
+        let filter = args.text(&CIPHER).map(str::to_owned).or(operand);
+        Ok(Self { filter, all: args.given(&ALL), json: args.given(&shared::JSON) })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { filter, all, json } = self;
+        let survey = Survey::take(filter.as_deref(), all, Kernel::look(Path::new("/")))?;
+        let text = match filter {
+            _ if json => format!("{}\n", json::show(&survey)),
+            None if !all => matrix::show(&survey),
+            Some(filter) if survey.entries.len() == 1 => rows::one(&survey, &filter),
+            _ => rows::many(&survey),
+        };
+        output::print(&text)
+    }
 }

@@ -1,8 +1,7 @@
 //! `--apply`: header backup, question, passphrase, edit, and a look whether it opens.
 
-use super::facts::{Passport, backup_name};
+use super::facts::Passport;
 use super::text;
-use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::Paint;
 use crate::say::{output, question};
@@ -14,10 +13,7 @@ use keyway_volume::edit::{AddKey, change_key, convert_key, set_priority};
 use keyway_volume::{Cost, KdfChoice, Luks, OsRandom, UnlockOptions};
 use std::path::Path;
 
-pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<()> {
-    if args.given(&shared::JSON) {
-        return Err(Failure::new(Exit::Parameters, "--apply asks and tells; --json shows: one of them."));
-    }
+pub(super) fn run(luks: &mut Luks, passport: &Passport, key: &KeyOptions, backup_file: &str) -> Result<()> {
     output::print(&text::show(passport, Paint::for_stdout()))?;
     let Some(advised) = &passport.advice else { return Ok(()) };
     let (slot, hash, iterations, skip) = match &advised.advice {
@@ -25,26 +21,23 @@ pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<(
         Advice::Impossible { .. } => return Err(Failure::silent(Exit::Parameters)),
         Advice::Recost { slot, hash, iterations, skip, .. } => (*slot as u32, hash, *iterations as u32, skip),
     };
-    let name = backup_name(args, &passport.device);
-    let file = Path::new(&name);
+    let file = Path::new(backup_file);
     if file.exists() {
-        let message =
-            format!("Header backup file {name} exists already; name another with --header-backup-file.");
+        let message = format!(
+            "Header backup file {backup_file} exists already; name another with --header-backup-file."
+        );
         return Err(Failure::new(Exit::Parameters, message));
     }
     let warning = format!(
-        "This will give keyslot {slot} of {} another cost; {name} keeps the header as it is now.",
+        "This will give keyslot {slot} of {} another cost; {backup_file} keeps the header as it is now.",
         passport.device
     );
-    question::confirm(args.manner(), &warning, "Nothing was changed.", Exit::Parameters)?;
-    let passphrase = KeyOptions::from_args(args)?
-        .passphrase
-        .existing(format!("Enter passphrase of keyslot {slot}: "))
-        .read()?;
-    let unlock_options = UnlockOptions { keyslot: Some(slot), ..KeyOptions::from_args(args)?.limits() };
+    question::confirm(key.manner, &warning, "Nothing was changed.", Exit::Parameters)?;
+    let passphrase = key.passphrase.existing(format!("Enter passphrase of keyslot {slot}: ")).read()?;
+    let unlock_options = UnlockOptions { keyslot: Some(slot), ..key.limits() };
     let unlocked = keyway_volume::unlock(luks, &passphrase, &unlock_options)?;
     backup(luks, file)?;
-    output::print(&format!("\n  The header as it was is in {name}.\n"))?;
+    output::print(&format!("\n  The header as it was is in {backup_file}.\n"))?;
     let options = AddKey {
         keyslot: None,
         kdf: KdfChoice::Pbkdf2 { hash: hash.clone(), cost: Cost::Forced(iterations) },
@@ -60,7 +53,7 @@ pub(super) fn run(args: &Args, luks: &mut Luks, passport: &Passport) -> Result<(
     for number in skip {
         set_priority(luks, *number as u32, Priority::Ignore, &mut OsRandom)?;
     }
-    let again = UnlockOptions { keyslot: Some(slot), ..KeyOptions::from_args(args)?.limits() };
+    let again = UnlockOptions { keyslot: Some(slot), ..key.limits() };
     keyway_volume::unlock(luks, &passphrase, &again)?;
     output::print(&format!("  Keyslot {slot} has {iterations} iterations of pbkdf2 {hash} now, and opens.\n"))
 }

@@ -1,11 +1,9 @@
 //! What there is to say about each keyslot.
 
-use super::options::Request;
-use crate::device::{self, Target};
-use crate::door::{Args, shared};
+use super::question::Question;
+use crate::device;
 use crate::say::failure::Result;
 use crate::unlock::KeyOptions;
-use crate::verb::desk::boot::judge;
 use keyway_boot::advice::{Advice, Candidate, advise};
 use keyway_boot::attack::{self, Cost};
 use keyway_boot::loader::grub::{Judgement, Loader, Verdict};
@@ -60,17 +58,21 @@ pub(super) struct Advised {
 }
 
 impl Passport {
-    pub(super) fn gather(args: &Args, luks: &Luks, request: &Request) -> Result<Self> {
-        let path = Target::from_args(args, 0)?.header_path().to_owned();
-        let data = args.operand(0).map(device::resolve).unwrap_or_else(|| path.clone());
+    pub(super) fn gather(
+        volume: &device::Target,
+        luks: &Luks,
+        question: &Question,
+        key: &KeyOptions,
+    ) -> Result<Self> {
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
         let mut slots = keyslots(luks, &mut times);
-        let judgement = match request.target.grub {
-            Some(version) => Some(judge(
-                &**luks.storage(),
-                &Loader::new(version),
-                device::storage(&data, Access::Probe)?.len(),
-            )),
+        let judgement = match question.target.grub {
+            Some(version) => {
+                let header = &**luks.storage();
+                let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
+                let data_len = device::storage(&volume.device, Access::Probe)?.len();
+                Some(Loader::new(version).judge_header(header.len(), &read, data_len))
+            }
             None => None,
         };
         if let Some(judgement) = &judgement {
@@ -80,12 +82,12 @@ impl Passport {
         }
         let works: Vec<Work> =
             slots.iter().flat_map(|slot| [slot.derive.clone(), slot.digest.clone()]).collect();
-        let rates = request.target.rates(&works.iter().collect::<Vec<_>>(), &mut times);
+        let rates = question.target.rates(&works.iter().collect::<Vec<_>>(), &mut times);
         let mut waited = Some(0.0);
         for slot in &mut slots {
             slot.verdict =
                 judgement.as_ref().and_then(|judgement| Some(judgement.slot(slot.number)?.verdict.clone()));
-            slot.cost = attack::cost(&slot.derive, request.hardware, request.entropy, request.price);
+            slot.cost = attack::cost(&slot.derive, question.hardware, question.entropy, question.price);
             let tried = slot.works(judgement.as_ref());
             slot.alone =
                 rates.total(tried.iter()).map(|seconds| seconds + rates.each_slot).filter(|_| slot.opens());
@@ -96,28 +98,27 @@ impl Passport {
         }
         let weakest = weakest(&slots);
         let mut passport = Self {
-            device: path.display().to_string(),
+            device: volume.header_path().display().to_string(),
             format: luks.version(),
-            target: request.target.title.clone(),
-            entropy: request.entropy,
-            hardware: request.hardware.title,
-            price: request.price,
-            within: request.within,
+            target: question.target.title.clone(),
+            entropy: question.entropy,
+            hardware: question.hardware.title,
+            price: question.price,
+            within: question.within,
             slots,
             weakest,
-            checked: checked(args, luks)?,
+            checked: checked(luks, key)?,
             advice: None,
         };
-        if let Some(within) = request.within {
-            passport.advice = Some(passport.advised(args, request, &rates, within, judgement.as_ref()));
+        if let Some(within) = question.within {
+            passport.advice = Some(passport.advised(question, &rates, within, judgement.as_ref()));
         }
         Ok(passport)
     }
 
     fn advised(
         &self,
-        args: &Args,
-        request: &Request,
+        question: &Question,
         rates: &Rates,
         within: f64,
         judgement: Option<&Judgement>,
@@ -132,7 +133,9 @@ impl Passport {
                 key_len: slot.key_len,
                 opens: slot.opens(),
                 tried: !slot.ignored
-                    && (judgement.is_none() || !slot.works(judgement).is_empty() || slot.kdf_is_why()),
+                    && (judgement.is_none()
+                        || !slot.works(judgement).is_empty()
+                        || slot.verdict.as_ref().is_some_and(Verdict::is_for_its_kdf)),
             })
             .collect();
         // LUKS1 has one hash for all; SHA-512 makes a key of 64 bytes in one
@@ -141,7 +144,8 @@ impl Passport {
             (Some(Work::Pbkdf2 { hash, .. }), 1) => hash.as_str(),
             _ => "sha512",
         };
-        let advice = advise(&candidates, request.slot.map(u64::from), rates, within, hash, self.format == 2);
+        let advice =
+            advise(&candidates, question.keyslot.map(u64::from), rates, within, hash, self.format == 2);
         let (mut commands, mut cheaper) = (Vec::new(), None);
         if let Advice::Recost { slot, hash, iterations, skip, .. } = &advice {
             let device = quoted(&self.device);
@@ -149,13 +153,13 @@ impl Passport {
             cheaper = new.and_then(|known| {
                 let after = attack::guesses_per_second(
                     &Work::pbkdf2(hash, *iterations, known.key_len),
-                    request.hardware,
+                    question.hardware,
                 )?;
-                Some(after / attack::guesses_per_second(&known.derive, request.hardware)?)
+                Some(after / attack::guesses_per_second(&known.derive, question.hardware)?)
             });
             commands.push(format!(
                 "keyway luksHeaderBackup {device} --header-backup-file {}",
-                quoted(&backup_name(args, &self.device))
+                quoted(&question.backup_name(&self.device))
             ));
             commands.push(match self.format {
                 1 => format!("keyway luksChangeKey {device} --key-slot {slot} --pbkdf-force-iterations {iterations}"),
@@ -175,12 +179,6 @@ impl Keyslot {
     /// Whether the target opens it, however long that takes.
     fn opens(&self) -> bool {
         !self.ignored && self.verdict.as_ref().is_none_or(|verdict| *verdict == Verdict::Opens)
-    }
-
-    /// Whether another key derivation is what it needs.
-    fn kdf_is_why(&self) -> bool {
-        let finding = self.verdict.as_ref().and_then(Verdict::finding);
-        finding.is_some_and(|finding| ["no-argon2", "argon2-memory", "slot-hash"].contains(&finding.rule.id))
     }
 
     /// What the target computes when it tries this keyslot.
@@ -275,27 +273,17 @@ fn weakest(slots: &[Keyslot]) -> Option<u64> {
 }
 
 /// A real derivation, when a passphrase is given.
-fn checked(args: &Args, luks: &Luks) -> Result<Option<(u64, f64)>> {
-    if !args.given(&shared::KEY_FILE) {
+fn checked(luks: &Luks, key: &KeyOptions) -> Result<Option<(u64, f64)>> {
+    if key.passphrase.key_file.is_none() {
         return Ok(None);
     }
-    let passphrase = KeyOptions::from_args(args)?.passphrase.existing("Enter passphrase: ").read()?;
-    let mut options = KeyOptions::from_args(args)?.limits();
-    options.keyslot = args.number32(&shared::KEY_SLOT);
-    let found = keyway_volume::unlock(luks, &passphrase, &options)?;
+    let passphrase = key.passphrase.existing("Enter passphrase: ").read()?;
+    let found = keyway_volume::unlock(luks, &passphrase, &key.of_keyslot())?;
     // Once more, that keyslot alone: the first time others ran beside it.
-    options.keyslot = Some(found.keyslot);
+    let options = UnlockOptions { keyslot: Some(found.keyslot), ..key.limits() };
     let start = Instant::now();
     keyway_volume::unlock(luks, &passphrase, &options)?;
     Ok(Some((found.keyslot.into(), start.elapsed().as_secs_f64())))
-}
-
-/// Where the header's copy goes.
-pub(super) fn backup_name(args: &Args, device: &str) -> String {
-    match args.path(&shared::HEADER_BACKUP_FILE) {
-        Some(path) => path.display().to_string(),
-        None => format!("{}.header-backup", device.rsplit('/').next().unwrap_or(device)),
-    }
 }
 
 /// As a shell takes it.

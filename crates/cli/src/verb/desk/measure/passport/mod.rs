@@ -1,25 +1,22 @@
 //! `passport`: each keyslot's cost, here, on the machine that boots it, and to
 //! whoever searches its passphrase; and what to change.
 //!
-//! `target` knows how fast others are, `facts` gathers, `text`,
-//! `json` and `page` show, `apply` changes.
+//! `request` is the command, `question` what it asks, `target` knows how fast others are, `facts`
+//! gathers, `text`, `json` and `page` show, `apply` changes.
 
 mod apply;
 mod facts;
 mod json;
 mod options;
 mod page;
+mod question;
+mod request;
 mod target;
 mod text;
 mod words;
 
-use crate::device::{Target, Versions};
-use crate::door::{Args, Command, Example, Group, Operand, shared};
-use crate::say::failure::Result;
-use crate::say::output;
-use crate::say::paint::Paint;
-use facts::Passport;
-use keyway_volume::Access;
+use crate::door::{self, Command, Example, Group, Operand};
+use request::Request;
 
 /// `keyway passport`.
 pub(crate) static COMMAND: Command = Command {
@@ -47,22 +44,5 @@ pub(crate) static COMMAND: Command = Command {
             does: "Which keyslot to change, to what, for GRUB in four seconds?",
         },
     ],
-    run,
+    run: door::run::<Request>,
 };
-
-fn run(args: &Args) -> Result<()> {
-    let access = if args.given(&options::APPLY) { Access::Write } else { Access::Probe };
-    let request = options::Request::from_args(args)?;
-    let mut luks = Target::from_args(args, 0)?.load(access, Versions::from_args(args)?)?;
-    let passport = Passport::gather(args, &luks, &request)?;
-    if args.given(&options::APPLY) {
-        return apply::run(args, &mut luks, &passport);
-    }
-    if let Some(path) = args.path(&options::HTML) {
-        page::write(&passport, path)?;
-    }
-    match args.given(&shared::JSON) {
-        true => output::print(&format!("{}\n", json::show(&passport))),
-        false => output::print(&text::show(&passport, Paint::for_stdout())),
-    }
-}

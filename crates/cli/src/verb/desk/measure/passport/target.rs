@@ -1,8 +1,7 @@
 //! The machine that unlocks, and how fast it derives keys.
 
-use super::options::{RATE_FILE, TARGET, wrong};
+use super::options::{TARGET, wrong};
 use crate::device::whole_file::{self, RESULTS};
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_boot::loader::grub::Version;
 use keyway_boot::unlock_time::{Board, Place, Rates, Work, Yardstick};
@@ -25,9 +24,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn from_args(args: &Args) -> Result<Self> {
-        let name = args.text(&TARGET).unwrap_or("linux");
-        let file = args.path(&RATE_FILE);
+    /// By its name; its CPU is that of the results file, where there is one.
+    pub(super) fn named(name: &str, file: Option<&Path>) -> Result<Self> {
         let rates = file.map(from_file).transpose()?;
         let on = match file {
             Some(file) => format!("on the CPU of {}", file.display()),
@@ -35,7 +33,7 @@ impl Target {
         };
         if let Some(version) = name.strip_prefix("grub-") {
             let Some(version) = Version::parse(version) else {
-                return Err(wrong(&TARGET, args, "there are grub-2.06, grub-2.12 and grub-2.14"));
+                return Err(wrong(&TARGET, name, "there are grub-2.06, grub-2.12 and grub-2.14"));
             };
             return Ok(Self {
                 title: format!("GRUB {version} in firmware, {on}"),
@@ -51,7 +49,7 @@ impl Target {
             Some(board) => Ok(Self { title: board.title.to_owned(), grub: None, rates, board: Some(board) }),
             None => Err(wrong(
                 &TARGET,
-                args,
+                name,
                 "there are grub-2.06, grub-2.12, grub-2.14, linux, pi3 and pi4; for another machine run \"keyway bench kdf --json \
                  >rates.json\" there and say --rate-file rates.json",
             )),

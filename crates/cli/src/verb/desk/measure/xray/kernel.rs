@@ -2,17 +2,15 @@
 
 use super::place::{self, Place};
 use super::subject::Subject;
-use super::{ALL, KERNEL_VERSION, NO_MEASURE, PROC_CRYPTO};
 use crate::device::whole_file;
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::CipherSpec;
 use keyway_measure::kernel::proc_crypto::Kind;
-use keyway_measure::kernel::{Algorithm, Checked, CpuFacts, Line, System, Version, Xray, verdict};
+use keyway_measure::kernel::{Algorithm, Checked, CpuFacts, Line, Row, System, Version, Xray, verdict};
 use keyway_measure::machine;
 use keyway_measure::results::Machine;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// All that was found.
 #[derive(Default)]
@@ -29,37 +27,52 @@ pub(super) struct Cipher {
     pub(super) verdict: Vec<Line>,
 }
 
+/// How to look at a kernel.
+pub(super) struct Look {
+    /// Another machine's; without it, the one that runs here.
+    pub(super) sent: Option<Sent>,
+    /// Every sector cipher that is in use.
+    pub(super) all: bool,
+    /// Whether drivers are tried.
+    pub(super) measures: bool,
+}
+
+/// A /proc/crypto that somebody sent.
+pub(super) struct Sent {
+    pub(super) file: PathBuf,
+    /// Which Linux it is from.
+    pub(super) version: Option<Version>,
+}
+
 impl Findings {
     /// Looks at a kernel, and at what it lacks for the volume.
-    pub(super) fn look(&mut self, args: &Args, subject: &Subject) -> Result<()> {
-        let (mut system, is_here) = system(args)?;
+    pub(super) fn of_kernel(look: &Look, subject: &Subject) -> Result<Self> {
+        let mut found = Self::default();
+        let is_here = look.sent.is_none();
+        let mut system = match &look.sent {
+            None => running()?,
+            Some(sent) => sent.read()?,
+        };
         let machine = machine::look(Path::new("/"));
-        let measures = is_here && !args.given(&NO_MEASURE);
-        if args.given(&ALL) {
-            self.all(&system, measures);
+        if look.all {
+            found.all(&system, look.measures);
         } else {
             for spec in &subject.specs {
-                let cipher = one(&mut system, spec, &machine, measures, is_here);
-                self.ciphers.push(cipher);
+                let cipher = one(&mut system, spec, &machine, look.measures, is_here);
+                found.ciphers.push(cipher);
             }
         }
         if is_here && subject.volume.is_some() {
-            self.places.push(place::running(&system, subject));
+            found.places.push(place::running(&system, subject));
         }
-        (self.system, self.machine) = (Some(system), is_here.then_some(machine));
-        Ok(())
+        (found.system, found.machine) = (Some(system), is_here.then_some(machine));
+        Ok(found)
     }
 
     /// Whether something needs to be done.
     pub(super) fn is_bad(&self) -> bool {
-        let wrong = |cipher: &Cipher| {
-            cipher
-                .xray
-                .rows
-                .iter()
-                .any(|row| matches!(row.checked, Some(Checked::Wrong(_) | Checked::Failed(_))))
-        };
-        self.ciphers.iter().any(wrong) || self.places.iter().any(Place::lacks_something)
+        let mut rows = self.ciphers.iter().flat_map(|cipher| &cipher.xray.rows);
+        rows.any(is_wrong) || self.places.iter().any(Place::lacks_something)
     }
 
     fn all(&mut self, system: &System, measures: bool) {
@@ -76,37 +89,28 @@ impl Findings {
     }
 }
 
-/// The kernel, and whether it is the one that runs here.
-fn system(args: &Args) -> Result<(System, bool)> {
-    let Some(file) = args.path(&PROC_CRYPTO) else {
-        let system = System::look(Path::new("/"));
-        return system.map(|system| (system, true)).map_err(|why| {
-            Failure::new(
-                Exit::Device,
-                format!(
-                    "/proc/crypto cannot be read: {why}; is /proc mounted, and has this kernel CONFIG_CRYPTO?"
-                ),
-            )
-        });
-    };
-    let unreadable = |why| Failure::new(Exit::Device, format!("{} cannot be read: {why}.", file.display()));
-    let text = String::from_utf8_lossy(&whole_file::read(file, LARGEST).map_err(unreadable)?).into_owned();
-    let version = match args.text(&KERNEL_VERSION) {
-        Some(text) => Some(Version::parse(text).ok_or_else(|| {
-            Failure::new(
-                Exit::Parameters,
-                format!("--kernel-version {text}: a version is needed, such as 6.1.174."),
-            )
-        })?),
-        None => None,
-    };
-    let system = System::of_text(&text, version);
-    match system.registry.drivers.is_empty() {
-        true => Err(Failure::new(
-            Exit::Device,
-            format!("{} has no record of /proc/crypto's form (name, driver, …).", file.display()),
-        )),
-        false => Ok((system, false)),
+/// Whether a driver's output is not to be had, or not what it must be.
+pub(super) fn is_wrong(row: &Row) -> bool {
+    matches!(row.checked, Some(Checked::Wrong(_) | Checked::Failed(_)))
+}
+
+fn running() -> Result<System> {
+    System::look(Path::new("/")).map_err(|why| {
+        let hint = "is /proc mounted, and has this kernel CONFIG_CRYPTO?";
+        Failure::new(Exit::Device, format!("/proc/crypto cannot be read: {why}; {hint}"))
+    })
+}
+
+impl Sent {
+    fn read(&self) -> Result<System> {
+        let refused = |why: String| Failure::new(Exit::Device, format!("{} {why}.", self.file.display()));
+        let text = whole_file::read(&self.file, LARGEST);
+        let text = text.map_err(|why| refused(format!("cannot be read: {why}")))?;
+        let system = System::of_text(&String::from_utf8_lossy(&text), self.version);
+        match system.registry.drivers.is_empty() {
+            true => Err(refused("has no record of /proc/crypto's form (name, driver, …)".to_owned())),
+            false => Ok(system),
+        }
     }
 }
 

@@ -6,14 +6,18 @@
 mod json;
 mod kernel;
 mod place;
-pub(in crate::verb::desk) mod subject;
+mod subject;
 mod text;
 
-use crate::door::{Args, Command, Example, Group, Kind, Operand, Opt, shared};
+use crate::device::{Target, Versions};
+use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::Paint;
-use subject::Subject;
+use kernel::{Findings, Look, Sent};
+use keyway_measure::kernel::Version;
+use std::path::{Path, PathBuf};
+use subject::{Asked, Subject};
 
 /// `keyway xray`.
 pub(crate) static COMMAND: Command = Command {
@@ -63,7 +67,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway xray --all", does: "Check the output of every driver that this kernel has." },
     ],
-    run,
+    run: door::run::<Xray>,
 };
 
 static ALL: Opt = Opt {
@@ -116,19 +120,79 @@ static NO_MEASURE: Opt = Opt {
     man: "",
 };
 
-fn run(args: &Args) -> Result<()> {
-    let subject = Subject::find(args)?;
-    let mut findings = kernel::Findings::default();
-    if args.given(&ROOT) || args.given(&INITRAMFS) {
-        findings.places = place::look(args.path(&ROOT), args.path(&INITRAMFS), &subject)?;
-    } else {
-        findings.look(args, &subject)?;
+struct Xray {
+    asked: Asked,
+    place: Where,
+    json: bool,
+}
+
+/// Where the code is looked for.
+enum Where {
+    /// In a kernel that runs.
+    Kernel(Look),
+    /// In modules: of a root file system, or of an image.
+    Modules { root: Option<PathBuf>, image: Option<PathBuf> },
+}
+
+impl Request for Xray {
+    fn from_args(args: &Args) -> Result<Self> {
+        let wrong = |what: &str| Err(Failure::new(Exit::Parameters, what));
+        let [all, no_measure, sent] = [&ALL, &NO_MEASURE, &PROC_CRYPTO].map(|option| args.given(option));
+        let elsewhere = args.given(&ROOT) || args.given(&INITRAMFS);
+        if elsewhere && (sent || all || no_measure) {
+            return wrong(
+                "--root and --initramfs look for modules and measure nothing: --proc-crypto, --all and --no-measure are for kernels that run.",
+            );
+        }
+        if args.given(&KERNEL_VERSION) && !sent {
+            return wrong(
+                "--kernel-version is for --proc-crypto: the running kernel says itself which one it is.",
+            );
+        }
+        if all && (sent || args.operand(0).is_some()) {
+            return wrong(
+                "--all checks every driver of the running kernel: it takes no cipher, no volume and no --proc-crypto.",
+            );
+        }
+        let path = |option: &Opt| args.path(option).map(Path::to_owned);
+        let asked = match (args.operand(0), args.given(&shared::HEADER)) {
+            (None, false) => Asked::default_cipher()?,
+            (Some(name), false) if !subject::is_file(name) => Asked::cipher(&name.to_string_lossy())?,
+            _ => Asked::Volume(Target::from_args(args, 0)?, Versions::from_args(args)?),
+        };
+        let place = match elsewhere {
+            true => Where::Modules { root: path(&ROOT), image: path(&INITRAMFS) },
+            false => {
+                let version = args.text(&KERNEL_VERSION).map(version).transpose()?;
+                let sent = path(&PROC_CRYPTO).map(|file| Sent { file, version });
+                Where::Kernel(Look { measures: sent.is_none() && !no_measure, sent, all })
+            }
+        };
+        Ok(Self { asked, place, json: args.given(&shared::JSON) })
     }
-    let text = match args.given(&shared::JSON) {
-        true => format!("{}\n", json::show(&subject, &findings)),
-        false => text::show(&subject, &findings, Paint::for_stdout()),
-    };
-    output::print(&text)?;
-    // Everything was said already.
-    if findings.is_bad() { Err(Failure::silent(Exit::Parameters)) } else { Ok(()) }
+
+    fn run(self) -> Result<()> {
+        let subject = Subject::find(self.asked)?;
+        let findings = match self.place {
+            Where::Kernel(look) => Findings::of_kernel(&look, &subject)?,
+            Where::Modules { root, image } => {
+                let places = place::look(root.as_deref(), image.as_deref(), &subject)?;
+                Findings { places, ..Findings::default() }
+            }
+        };
+        let text = match self.json {
+            true => format!("{}\n", json::show(&subject, &findings)),
+            false => text::show(&subject, &findings, Paint::for_stdout()),
+        };
+        output::print(&text)?;
+        // Everything was said already.
+        if findings.is_bad() { Err(Failure::silent(Exit::Parameters)) } else { Ok(()) }
+    }
+}
+
+fn version(text: &str) -> Result<Version> {
+    Version::parse(text).ok_or_else(|| {
+        let needed = "a version is needed, such as 6.1.174";
+        Failure::new(Exit::Parameters, format!("--kernel-version {text}: {needed}."))
+    })
 }

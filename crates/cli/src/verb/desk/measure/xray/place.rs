@@ -29,7 +29,8 @@ impl Place {
     fn of(name: String, inventory: &Inventory, subject: &Subject, system: Option<&System>) -> Self {
         let version = Version::parse(&inventory.release);
         let mut wanted: Vec<Need> = Vec::new();
-        for need in subject.specs.iter().flat_map(|spec| needs(spec, version)).chain(also(subject)) {
+        let of_specs = subject.specs.iter().flat_map(|spec| needs(spec, version));
+        for need in of_specs.chain(subject.also.iter().cloned()) {
             if !wanted.iter().any(|known| known.name == need.name) {
                 wanted.push(need);
             }
@@ -92,12 +93,6 @@ pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject)
     let mut place = Place::of(image.display().to_string(), &inventory, subject, None);
     place.notes.extend(notes);
     Ok(vec![place])
-}
-
-fn also(subject: &Subject) -> impl Iterator<Item = Need> + '_ {
-    let need =
-        |(name, why): &(&str, &str)| Need { name: (*name).into(), why: (*why).into(), is_module: true };
-    subject.also.iter().map(need)
 }
 
 /// Ciphers that are there in portable code only, although this CPU has instructions for them.

@@ -1,6 +1,6 @@
 //! The findings for people: drivers as a table, what is missing, and the verdict in words.
 
-use super::kernel::{Cipher, Findings};
+use super::kernel::{Cipher, Findings, is_wrong};
 use super::place::Place;
 use super::subject::Subject;
 use crate::say::paint::{Paint, printable};
@@ -59,20 +59,22 @@ fn one(page: &mut String, cipher: &Cipher, paint: Paint) {
     let algorithm = xray.algorithm.to_string();
     let _ = writeln!(page, "\n  {} is {} to the kernel", paint.strong(&xray.spec), paint.strong(&algorithm));
     let chosen = xray.dm_crypt.as_ref().ok().map(|choice| &choice.driver);
-    let mut rows: Vec<[String; 6]> = xray
+    let mut rows: Vec<Cells> = xray
         .rows
         .iter()
         .map(|row| {
             let mark = if chosen == Some(&row.driver.driver) { ">" } else { " " };
             let name = format!("{mark} {}", printable(&row.driver.driver));
             let [large, small] = [4096, 512].map(|bytes| speed(row, bytes));
-            [name, row.driver.priority.to_string(), what(row), large, small, output(row)]
+            let cells = [name, row.driver.priority.to_string(), what(row), large, small, output(row)];
+            Cells { cells, is_bad: is_wrong(row) }
         })
         .collect();
     if let Some((speed, code)) = &xray.keyway {
         let pair = format!("{} / {}", in_words(speed.encrypt), in_words(speed.decrypt));
         let runs = format!("  Keyway, {code}");
-        rows.push([runs, String::new(), "CPU".into(), pair, String::new(), "the reference".into()]);
+        let cells = [runs, String::new(), "CPU".into(), pair, String::new(), "the reference".into()];
+        rows.push(Cells { cells, is_bad: false });
     }
     table(page, ["  Driver", "Priority", "Runs on", "4096 bytes", "512 bytes", "Output"], &rows, paint);
     if let Some(missing) = &xray.unmeasured {
@@ -89,7 +91,9 @@ fn every(page: &mut String, ciphers: &[Cipher], paint: Paint) {
     let mut rows = Vec::new();
     for row in ciphers.iter().flat_map(|cipher| &cipher.xray.rows) {
         let (name, driver) = (printable(&row.driver.name), printable(&row.driver.driver));
-        rows.push([name, driver, row.driver.priority.to_string(), what(row), output(row), String::new()]);
+        let priority = row.driver.priority.to_string();
+        let cells = [name, driver, priority, what(row), output(row), String::new()];
+        rows.push(Cells { cells, is_bad: is_wrong(row) });
     }
     if !rows.is_empty() {
         page.push('\n');
@@ -203,13 +207,19 @@ fn painted(line: &Line, paint: Paint) -> String {
     if line.severity == Severity::Bad { paint.bad(&text) } else { text }
 }
 
+/// A line of a table.
+struct Cells {
+    cells: [String; 6],
+    is_bad: bool,
+}
+
 /// Columns as wide as their widest entry.
-fn table(page: &mut String, head: [&str; 6], rows: &[[String; 6]], paint: Paint) {
+fn table(page: &mut String, head: [&str; 6], rows: &[Cells], paint: Paint) {
     if rows.is_empty() {
         return;
     }
     let width = |column: usize| {
-        let widest = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widest = rows.iter().map(|row| row.cells[column].chars().count()).max().unwrap_or(0);
         if widest == 0 { 0 } else { widest.max(head[column].chars().count()) }
     };
     let widths: Vec<usize> = (0..6).map(width).collect();
@@ -221,8 +231,8 @@ fn table(page: &mut String, head: [&str; 6], rows: &[[String; 6]], paint: Paint)
     };
     let _ = writeln!(page, "  {}", paint.faint(&line(&head)));
     for row in rows {
-        let text = line(&row.each_ref().map(String::as_str));
-        let text = if text.contains("WRONG") || text.contains("FAILED") { paint.bad(&text) } else { text };
+        let text = line(&row.cells.each_ref().map(String::as_str));
+        let text = if row.is_bad { paint.bad(&text) } else { text };
         let _ = writeln!(page, "  {text}");
     }
 }

@@ -1,9 +1,8 @@
 //! What a run over storage was asked for, as the results file keeps it: a run that was stopped goes
 //! on with the same encryption, on the same bytes of the same target, with the same requests.
 
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::verb::desk::measure::bench::{files, options, run};
+use crate::verb::desk::measure::bench::files;
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_measure::Results;
 use keyway_measure::disk::{Encryption, Fio};
@@ -22,24 +21,16 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// By the command line.
-    ///
-    /// # Errors
-    /// There is no such encryption, or no TARGET.
-    pub(super) fn of(args: &Args) -> Result<Self> {
-        let encryptions = encryptions(args)?;
-        let [_, target] = args.operands() else {
-            let usage = "bench disk takes one TARGET: a directory, a file or a block device.";
-            return Err(Failure::new(Exit::Parameters, usage));
-        };
-        Ok(Self { encryptions, target: PathBuf::from(target), region: None })
-    }
-
-    /// By a results file, which must have been begun here and so.
+    /// By a results file, which must have been begun here and so; `encryptions` and `target` are
+    /// what the command line says of them.
     ///
     /// # Errors
     /// The file's, and what is not as it was.
-    pub(super) fn resumed(args: &Args, path: &Path) -> Result<(Results, Self)> {
+    pub(super) fn resumed(
+        path: &Path,
+        encryptions: Option<&[Encryption]>,
+        target: Option<&Path>,
+    ) -> Result<(Results, Self)> {
         let results = files::read(path)?;
         let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
         if results.settings.suite != SUITE {
@@ -48,18 +39,15 @@ impl Asked {
                 "this run was not over storage; \"keyway bench --resume {shown}\" goes on."
             ));
         }
-        run::begun_here(&results, path)?;
+        files::begun_here(&results, path)?;
         let Some(asked) = Self::from_filters(&results.settings.filters) else {
             return refuse("its options are none of bench disk's: it cannot be gone on with.".to_owned());
         };
-        let chosen = [&options::CIPHER, &options::KEY_SIZE, &options::SECTOR_SIZE];
-        if chosen.iter().any(|option| args.given(option)) && encryptions(args)? != asked.encryptions {
+        if encryptions.is_some_and(|chosen| chosen != asked.encryptions) {
             let options = asked.filters().join(" ");
             return refuse(format!("the run began with other options ({options}); leave them out to go on."));
         }
-        if let [_, target] = args.operands()
-            && absolute(Path::new(target)) != asked.target
-        {
+        if target.is_some_and(|target| absolute(target) != asked.target) {
             let began = asked.target.display();
             return refuse(format!("the run began on {began}; leave TARGET out to go on there."));
         }
@@ -109,26 +97,28 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// What is encrypted with: one cipher, at each sector size that it takes.
-fn encryptions(args: &Args) -> Result<Vec<Encryption>> {
-    let spec = args.text(&options::CIPHER).unwrap_or(DEFAULT.0);
+pub(super) fn encryptions(
+    spec: Option<&str>,
+    key_bits: Option<u32>,
+    sector_sizes: &[u32],
+) -> Result<Vec<Encryption>> {
+    let spec = spec.unwrap_or(DEFAULT.0);
     let wrong =
         |error: keyway_crypto::Error| Failure::new(Exit::Parameters, format!("Cipher {spec}: {error}."));
     let parsed = CipherSpec::parse(spec).map_err(wrong)?;
-    let key_bits = match args.number32(&options::KEY_SIZE) {
+    let key_bits = match key_bits {
         Some(bits) => bits,
         None if spec == DEFAULT.0 => DEFAULT.1,
         None => 256,
     };
     parsed.check_key_bits(key_bits as usize).map_err(wrong)?;
-    let asked: Vec<u32> =
-        args.texts(&options::SECTOR_SIZE).iter().filter_map(|text| text.parse().ok()).collect();
-    let sizes = if asked.is_empty() { vec![512, 4096] } else { asked.clone() };
+    let sizes = if sector_sizes.is_empty() { &[512, 4096] } else { sector_sizes };
     let mut all = Vec::new();
-    for sector_size in sizes {
+    for &sector_size in sizes {
         match SectorSize::new(sector_size).and_then(|size| parsed.check_sector_size(size)) {
             Ok(()) => all.push(Encryption { spec: spec.to_owned(), key_bits, sector_size }),
             // Of the usual ones those that the cipher takes.
-            Err(_) if asked.is_empty() => {}
+            Err(_) if sector_sizes.is_empty() => {}
             Err(error) => return Err(wrong(error)),
         }
     }

@@ -12,57 +12,90 @@ mod kernel;
 mod paths;
 mod target;
 
+use super::kept::RunOptions;
 use super::live::Live;
 use super::options;
-use super::outputs::{Outputs, cannot_write};
-use crate::door::{Args, shared};
+use super::outputs::cannot_write;
+use crate::door::{Args, Request};
 use crate::process::interrupt;
 use crate::say::failure::{Exit, Failure, Result};
 use asked::Asked;
 use keyway_measure::clock::{Clock, Machine as MachineClock};
-use keyway_measure::disk::{self, Engine, Fio, Scratch, Turns, fill, turns, workload};
-use keyway_measure::results::{By, Growing, SCHEMA, Settings};
+use keyway_measure::disk::{self, Encryption, Engine, Fio, Scratch, Turns, fill, turns, workload};
+use keyway_measure::results::{By, SCHEMA, Settings};
 use keyway_measure::rounds::Watcher;
 use keyway_measure::{Results, machine, prepare, report, rounds};
 use paths::Paths;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use target::Target;
 
 /// `keyway bench disk TARGET`.
-pub(super) fn run(args: &Args) -> Result<()> {
-    let clock = MachineClock::start();
-    let resumed = args.path(&options::RESUME);
-    let (results, asked) = match resumed {
-        Some(path) => Asked::resumed(args, path)?,
-        None => {
-            let asked = Asked::of(args)?;
-            (begun(args, &clock, &asked), asked)
-        }
-    };
+pub(super) struct Disk {
+    /// One cipher, at each sector size.
+    encryptions: Vec<Encryption>,
+    /// Whether the command line says which.
+    is_chosen: bool,
+    /// A run that goes on knows its own.
+    target: Option<PathBuf>,
+    options: RunOptions,
+}
+
+impl Request for Disk {
+    fn from_args(args: &Args) -> Result<Self> {
+        let chosen = [&options::CIPHER, &options::KEY_SIZE, &options::SECTOR_SIZE];
+        let sizes = args.texts(&options::SECTOR_SIZE);
+        let sizes: Vec<u32> = sizes.into_iter().filter_map(|text| text.parse().ok()).collect();
+        let key_bits = args.number32(&options::KEY_SIZE);
+        let encryptions = asked::encryptions(args.text(&options::CIPHER), key_bits, &sizes)?;
+        let options = RunOptions::from_args(args)?;
+        let target = match args.operands() {
+            [_, target] => Some(PathBuf::from(target)),
+            _ if options.resumed().is_some() => None,
+            _ => {
+                let usage = "bench disk takes one TARGET: a directory, a file or a block device.";
+                return Err(Failure::new(Exit::Parameters, usage));
+            }
+        };
+        let is_chosen = chosen.iter().any(|option| args.given(option));
+        Ok(Self { encryptions, is_chosen, target, options })
+    }
+
+    fn run(self) -> Result<()> {
+        let clock = MachineClock::start();
+        let (results, asked) = match self.options.resumed() {
+            Some(path) => {
+                let chosen = self.is_chosen.then_some(&self.encryptions[..]);
+                Asked::resumed(path, chosen, self.target.as_deref())?
+            }
+            None => {
+                let target = self.target.unwrap_or_default();
+                let asked = Asked { encryptions: self.encryptions, target, region: None };
+                (begun(&self.options, &clock, &asked), asked)
+            }
+        };
+        measure(&asked, results, self.options, &clock)
+    }
+}
+
+fn measure(asked: &Asked, results: Results, options: RunOptions, clock: &MachineClock) -> Result<()> {
     let mut target = Target::of(&asked.target)?;
     let region = target.region(asked.region)?;
     let time = results.settings.time_seconds.unwrap_or(TIME);
-    let outputs = Outputs::open(args, |all| all.iter().map(report::terminal).collect())?;
-    let path = resumed.or_else(|| args.path(&options::SAVE));
-    let file = match path {
-        Some(path) => {
-            let file = Growing::create(path, &results, resumed.is_some() || args.given(&shared::FORCE));
-            Some(file.map_err(|error| cannot_write(path, &error))?)
-        }
-        None => None,
-    };
-    target.confirm(args)?;
+    let outputs = options.reports.open(|all| all.iter().map(report::terminal).collect())?;
+    let file = options.file.as_ref().map(|file| file.create(&results)).transpose()?;
+    let path = options.file.as_ref().map(|file| file.path.as_path());
+    target.confirm(options.manner)?;
 
     let stop = Arc::new(AtomicBool::new(false));
     let asked_to = Arc::clone(&stop);
     let stopping = interrupt::stop_by(move |_| asked_to.store(true, Ordering::Relaxed));
-    let mut live = Live::new(args, results, file, Arc::clone(&stop));
-    let whole = Whole { clock: &clock, time, stop: &stop, asked: &asked };
+    let mut live = Live::new(options.manner.batch_mode, results, file, Arc::clone(&stop));
+    let whole = Whole { clock, time, stop: &stop, asked };
     let measured = whole.measure(&mut target, region, &mut live);
     live.finish();
     drop(stopping);
@@ -250,16 +283,15 @@ fn because(target: &Target, region: u64, filled: u64) -> String {
     }
 }
 
-fn begun(args: &Args, clock: &MachineClock, asked: &Asked) -> Results {
+fn begun(options: &RunOptions, clock: &MachineClock, asked: &Asked) -> Results {
     let mut here = machine::look(Path::new("/"));
-    if let Some(name) = args.text(&options::NAME) {
-        name.clone_into(&mut here.name);
+    if let Some(name) = &options.name {
+        here.name.clone_from(name);
     }
-    let time = args.number(&options::TIME).filter(|seconds| *seconds > 0).map_or(TIME, |time| time as f64);
     let settings = Settings {
         suite: asked::SUITE.into(),
         filters: asked.filters(),
-        time_seconds: Some(time),
+        time_seconds: Some(options.time.unwrap_or(TIME)),
         precision: 0.01,
         least_samples: 1,
         most_samples: 101,

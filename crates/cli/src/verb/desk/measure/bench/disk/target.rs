@@ -1,8 +1,8 @@
 //! What TARGET is, and whether it may be written over.
 
 use crate::device::{content, explain};
-use crate::door::Args;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::question;
 use keyway_measure::disk::{Scratch, scratch};
 use keyway_volume::Storage;
@@ -123,15 +123,15 @@ impl Target {
 
     /// Asks before anything is lost. Without a terminal only --batch-mode is a yes: who names the
     /// wrong device in a script shall not lose it.
-    pub(super) fn confirm(&self, args: &Args) -> Result<()> {
+    pub(super) fn confirm(&self, manner: Manner) -> Result<()> {
         let (Kind::File(..) | Kind::Device(..)) = self.kind else { return Ok(()) };
         let path = self.path.display();
-        if !args.manner().batch_mode && !rustix::termios::isatty(rustix::stdio::stdin()) {
+        if !manner.batch_mode && !rustix::termios::isatty(rustix::stdio::stdin()) {
             let message = format!("{path} would be written over; --batch-mode says that this is meant.");
             return Err(Failure::new(Exit::Parameters, message));
         }
         let warning = format!("This will overwrite data on {path} irrevocably.");
-        question::confirm(args.manner(), &warning, "Operation aborted.", Exit::Parameters)
+        question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
     }
 
     /// The storage that is measured.
@@ -177,9 +177,9 @@ impl Target {
 
 /// What somebody may still want is not written over.
 fn refuse_known(file: &File, path: &Path) -> Result<()> {
-    let known = content::warnings(file, path)?;
-    known.first().map_or(Ok(()), |warning| {
-        let (what, name) = (warning.trim_start_matches("WARNING: "), path.display());
+    let known = content::found(file, path)?;
+    known.first().map_or(Ok(()), |what| {
+        let name = path.display();
         let way_out = format!("Nothing was written; \"wipefs -a {name}\" if nobody needs it any more.");
         Err(Failure::new(Exit::Device, format!("{what} {way_out}")))
     })

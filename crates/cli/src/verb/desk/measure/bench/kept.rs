@@ -1,0 +1,62 @@
+//! What a run is told beside its cases: how long it may take, and what is kept of it.
+
+use super::options;
+use super::outputs::{Reports, cannot_write};
+use crate::door::{Args, shared};
+use crate::say::failure::Result;
+use crate::say::manner::Manner;
+use keyway_measure::Results;
+use keyway_measure::results::Growing;
+use std::path::{Path, PathBuf};
+
+/// The options of every run, in memory or over storage.
+pub(super) struct RunOptions {
+    /// `--save`, or `--resume`.
+    pub(super) file: Option<ResultsFile>,
+    pub(super) reports: Reports,
+    /// Seconds, about.
+    pub(super) time: Option<f64>,
+    /// What the machine is called.
+    pub(super) name: Option<String>,
+    pub(super) manner: Manner,
+}
+
+impl RunOptions {
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let (resume, save) = (args.path(&options::RESUME), args.path(&options::SAVE));
+        let file = resume.or(save).map(|path| ResultsFile {
+            path: path.to_owned(),
+            goes_on: resume.is_some(),
+            replace: resume.is_some() || args.given(&shared::FORCE),
+        });
+        let time = args.number(&options::TIME).filter(|seconds| *seconds > 0);
+        Ok(Self {
+            file,
+            reports: Reports::from_args(args)?,
+            time: time.map(|seconds| seconds as f64),
+            name: args.text(&options::NAME).map(str::to_owned),
+            manner: args.manner(),
+        })
+    }
+
+    /// The results of the run that goes on.
+    pub(super) fn resumed(&self) -> Option<&Path> {
+        self.file.as_ref().filter(|file| file.goes_on).map(|file| file.path.as_path())
+    }
+}
+
+/// Where the results go while they come.
+pub(super) struct ResultsFile {
+    pub(super) path: PathBuf,
+    /// It holds those of a run that was stopped.
+    goes_on: bool,
+    replace: bool,
+}
+
+impl ResultsFile {
+    /// Writes what there is so far.
+    pub(super) fn create(&self, results: &Results) -> Result<Growing> {
+        let file = Growing::create(&self.path, results, self.replace);
+        file.map_err(|error| cannot_write(&self.path, &error))
+    }
+}

@@ -1,0 +1,102 @@
+//! What a passport answers: who unlocks, in which time, and who searches for the passphrase.
+
+use super::options::{ENTROPY, HARDWARE, PRICE, RATE_FILE, TARGET, WITHIN, wrong};
+use super::target::Target;
+use crate::door::{Args, Opt, shared};
+use crate::say::failure::Result;
+use keyway_boot::attack::Hardware;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+/// All of it sound.
+pub(super) struct Question {
+    pub(super) target: Target,
+    /// Seconds that opening may take.
+    pub(super) within: Option<f64>,
+    /// Bits of the passphrase.
+    pub(super) entropy: f64,
+    pub(super) hardware: &'static Hardware,
+    /// Dollars that an hour of it costs.
+    pub(super) price: f64,
+    /// The only keyslot that may be changed.
+    pub(super) keyslot: Option<u32>,
+    backup: Option<PathBuf>,
+}
+
+impl Question {
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let hardware = hardware(args.text(&HARDWARE).unwrap_or("rtx4090"))?;
+        let within = args.text(&WITHIN).map(|text| {
+            seconds(text).ok_or_else(|| wrong(&WITHIN, text, "a time is written 4s, 500ms or 2m"))
+        });
+        let within = within.transpose()?;
+        let target = Target::named(args.text(&TARGET).unwrap_or("linux"), args.path(&RATE_FILE))?;
+        let entropy = args.text(&ENTROPY).map(|text| decimal(&ENTROPY, text, 1.0..=1024.0));
+        let price = args.text(&PRICE).map(|text| decimal(&PRICE, text, 0.0..=1e12));
+        Ok(Self {
+            target,
+            within,
+            entropy: entropy.transpose()?.unwrap_or(FOUR_WORDS),
+            hardware,
+            price: price.transpose()?.unwrap_or(hardware.dollars_per_hour),
+            keyslot: args.number32(&shared::KEY_SLOT),
+            backup: args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned),
+        })
+    }
+
+    /// Where the header's copy goes.
+    pub(super) fn backup_name(&self, device: &str) -> String {
+        match &self.backup {
+            Some(path) => path.display().to_string(),
+            None => format!("{}.header-backup", device.rsplit('/').next().unwrap_or(device)),
+        }
+    }
+}
+
+fn hardware(name: &str) -> Result<&'static Hardware> {
+    Hardware::find(name).ok_or_else(|| {
+        let names: Vec<&str> = Hardware::all().map(|device| device.name).collect();
+        wrong(&HARDWARE, name, &format!("there are {}", names.join(" and ")))
+    })
+}
+
+fn decimal(option: &Opt, text: &str, range: RangeInclusive<f64>) -> Result<f64> {
+    match text.parse::<f64>() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => {
+            let needed = format!("a number from {} to {} is needed", range.start(), range.end());
+            Err(wrong(option, text, &needed))
+        }
+    }
+}
+
+/// "4s", "500ms", "2m", "4".
+fn seconds(text: &str) -> Option<f64> {
+    let (number, unit) = match text.trim() {
+        text if text.ends_with("ms") => (&text[..text.len() - 2], 0.001),
+        text if text.ends_with('s') => (&text[..text.len() - 1], 1.0),
+        text if text.ends_with('m') => (&text[..text.len() - 1], 60.0),
+        text => (text, 1.0),
+    };
+    number.parse::<f64>().ok().map(|n| n * unit).filter(|n| (0.001..=86400.0).contains(n))
+}
+
+/// Four words of a list of 7776 (diceware).
+const FOUR_WORDS: f64 = 51.7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (text, found) in
+            [("4s", Some(4.0)), ("500ms", Some(0.5)), ("2m", Some(120.0)), ("1.5", Some(1.5))]
+        {
+            assert_eq!(seconds(text), found, "{text}");
+        }
+        for text in ["", "s", "-1s", "4h", "nan", "0"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+}

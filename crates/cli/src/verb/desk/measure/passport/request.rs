@@ -1,0 +1,78 @@
+//! What `passport` is asked for.
+
+use super::facts::Passport;
+use super::options::{APPLY, HTML};
+use super::question::Question;
+use super::{apply, json, page, text};
+use crate::device::{self, Versions};
+use crate::door::{self, Args, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::say::paint::Paint;
+use crate::unlock::KeyOptions;
+use keyway_volume::Access;
+use std::path::{Path, PathBuf};
+
+/// `keyway passport`.
+pub(super) struct Request {
+    volume: device::Target,
+    versions: Versions,
+    question: Question,
+    key: KeyOptions,
+    answer: Answer,
+}
+
+/// What is done with the passport.
+enum Answer {
+    /// It is shown, and written as a page too.
+    Show { json: bool, page: Option<PathBuf> },
+    /// What it advises is done.
+    Apply,
+}
+
+impl door::Request for Request {
+    fn from_args(args: &Args) -> Result<Self> {
+        let question = Question::from_args(args)?;
+        let json = args.given(&shared::JSON);
+        let answer = match args.given(&APPLY) {
+            true if question.within.is_none() => {
+                let why = "--apply does what --within advises: say --within TIME too.";
+                return Err(Failure::new(Exit::Parameters, why));
+            }
+            true if json => {
+                let why = "--apply asks and tells; --json shows: one of them.";
+                return Err(Failure::new(Exit::Parameters, why));
+            }
+            true => Answer::Apply,
+            false => Answer::Show { json, page: args.path(&HTML).map(Path::to_owned) },
+        };
+        Ok(Self {
+            volume: device::Target::from_args(args, 0)?,
+            versions: Versions::from_args(args)?,
+            question,
+            key: KeyOptions::from_args(args)?,
+            answer,
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let access = if matches!(self.answer, Answer::Apply) { Access::Write } else { Access::Probe };
+        let mut luks = self.volume.load(access, self.versions)?;
+        let passport = Passport::gather(&self.volume, &luks, &self.question, &self.key)?;
+        match self.answer {
+            Answer::Apply => {
+                let backup = self.question.backup_name(&passport.device);
+                apply::run(&mut luks, &passport, &self.key, &backup)
+            }
+            Answer::Show { json: as_json, page: path } => {
+                if let Some(path) = path {
+                    page::write(&passport, &path)?;
+                }
+                match as_json {
+                    true => output::print(&format!("{}\n", json::show(&passport))),
+                    false => output::print(&text::show(&passport, Paint::for_stdout())),
+                }
+            }
+        }
+    }
+}
