@@ -43,16 +43,19 @@ static_for_this_machine() {
         $(packed_pointers)
 }
 
-# only_once PROFILE: flags for the program's own crate, which is compiled last and alone. Optimizing it once more across its units
-# takes as long as all the rest of it; sectors and KDFs are work of the libraries, and it is made small.
+# only_once PROFILE: flags for the program's own crate, which is compiled last and alone. Optimizing
+# it once more across its units takes as long as all the rest of it. Sectors and KDFs are the work of
+# the libraries: it is made small. (Its package gets no profile of its own: cargo would leave the
+# symbols in.)
 only_once() { [ "$1" != release ] || echo "-C lto=off -C opt-level=s"; }
 
-# A program that may lie anywhere in memory moves 20,000 pointers when it starts: packed they are half a megabyte less. The
-# C library that is linked in has to know that (glibc: from 2.36 on).
+# A program that can lie anywhere in memory relocates 20,000 pointers when it starts. Packed, their
+# table is half a megabyte smaller; the C library that is linked in has to read it (glibc 2.36).
 packed_pointers() {
     local version
     version=$(getconf GNU_LIBC_VERSION 2>/dev/null) || return 0
-    [ "$(printf '%s\n' 2.36 "${version#* }" | sort -V | head -n 1)" != 2.36 ] || echo "-C link-arg=-Wl,-z,pack-relative-relocs"
+    [ "$(printf '%s\n' 2.36 "${version#* }" | sort -V | head -n 1)" != 2.36 ] ||
+        echo "-C link-arg=-Wl,-z,pack-relative-relocs"
 }
 
 # Its profile, and what it goes without.

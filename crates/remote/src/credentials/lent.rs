@@ -1,12 +1,11 @@
 //! Keys that somebody lends for a while: Amazon's services to its machines and containers, or for
 //! another provider's token.
 //!
-//! | service              | documented in                                                             |
-//! |----------------------|---------------------------------------------------------------------------|
-//! | instance metadata    | Amazon EC2 User Guide, "Retrieve security credentials from instance metadata" |
-//! | tasks                | Amazon ECS Developer Guide, "Task IAM role"                               |
-//! | pods                 | Amazon EKS User Guide, "Pod Identity"                                     |
-//! | web identity         | AWS STS API Reference, "AssumeRoleWithWebIdentity"                        |
+//! - Instance metadata: Amazon EC2 User Guide, "Retrieve security credentials from instance
+//!   metadata".
+//! - Tasks: Amazon ECS Developer Guide, "Task IAM role".
+//! - Pods: Amazon EKS User Guide, "Pod Identity".
+//! - Web identity: AWS STS API Reference, "AssumeRoleWithWebIdentity".
 
 use super::keys::Keys;
 use crate::date;

@@ -23,8 +23,8 @@ pub(super) struct Signer {
 }
 
 impl Signer {
-    /// Adds a signature for the time `now`, in seconds since 1970. A token, if `keys` have one, goes
-    /// into the field `token`.
+    /// Adds a signature for the time `now`, in seconds since 1970. A token, if `keys` have one,
+    /// goes into the field `token`.
     pub(super) fn sign(&self, request: Request, keys: &Keys, token: HeaderName, now: u64) -> Request {
         let time = date::to_basic(now);
         let day = &time[..8];

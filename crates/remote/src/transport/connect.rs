@@ -61,7 +61,8 @@ async fn tcp(url: &Url, limit: Duration) -> Result<TcpStream, Cause> {
     Ok(stream)
 }
 
-/// A connection to the first address that takes one. Each has a head start over the next (RFC 8305).
+/// A connection to the first address that takes one. Each has a head start over the next
+/// (RFC 8305).
 async fn first_of(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut failure = io::Error::new(ErrorKind::NotFound, "its name has no address");
     let mut attempts = JoinSet::new();

@@ -154,7 +154,8 @@ impl Transport {
     }
 }
 
-/// As it goes over the line: with a path, or for a proxy that asks for it by a whole URL (RFC 9112, 3.2).
+/// As it goes over the line: with a path, or with a whole URL for a proxy that asks for it
+/// (RFC 9112, 3.2).
 fn message(request: &Request, proxy: Option<&Proxy>) -> Result<http::Request<Empty<Bytes>>, Cause> {
     let wrong = || Cause::Address("its URL makes no sense".into());
     let url = &request.url;
