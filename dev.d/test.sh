@@ -79,7 +79,7 @@ format_check() {
 layer_unit() {
     local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/keyring,keyway/remote"
     cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume)
-    cargo_test --doc $library $(packages attach boot crypto format measure remote resolve volume)
+    cargo_test --doc $library $(packages attach boot crypto format kernel measure remote resolve volume)
     cargo_test --lib --test harness --test threats $(packages tests)
 }
 
@@ -106,11 +106,12 @@ layer_ct() {
     fi
 }
 
-# Statistics against known distributions, reports under a scripted clock to the byte; then real runs of every suite with
-# next to no time, their files read by other people's parsers, the page by a browser.
+# What the kernel's drivers are and do; statistics against known distributions, reports under a scripted clock to the
+# byte; then real runs of every suite with next to no time, their files read by other people's parsers, the page by a
+# browser.
 layer_measure() {
     want_packages $measure_programs
-    cargo_test --lib $(packages measure)
+    cargo_test --lib $(packages kernel measure)
     proofs measure
 }
 

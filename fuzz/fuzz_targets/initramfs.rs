@@ -3,7 +3,7 @@
 #![no_main]
 
 use keyway_boot::initramfs::cpio::Archive;
-use keyway_measure::kernel::modules::Inventory;
+use keyway_kernel::modules::Inventory;
 use libfuzzer_sys::fuzz_target;
 use std::io::Read;
 

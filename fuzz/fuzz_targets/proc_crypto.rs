@@ -2,7 +2,7 @@
 //! the drivers have an order and somebody's choice.
 #![no_main]
 
-use keyway_measure::kernel::{Algorithm, Registry, Running, User, Version, proc_crypto};
+use keyway_kernel::{Algorithm, Registry, Running, User, Version, proc_crypto};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

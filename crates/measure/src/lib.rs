@@ -5,13 +5,12 @@
 //! a number; a sample whose output was not right is no sample.
 //!
 //! [`results`] is the data model that everything here reads and writes; [`stats`] what samples say;
-//! [`machine`] where they come from; [`kernel`] the kernel's crypto API.
+//! [`machine`] where they come from.
 #![deny(unsafe_code)]
 #![allow(clippy::result_large_err, reason = "what keeps a case from being measured is passed up once a case")]
 
 pub mod clock;
 pub mod disk;
-pub mod kernel;
 pub mod machine;
 pub mod memory;
 pub mod peers;

@@ -25,11 +25,11 @@ pub use path::{Access, Encryption, Engine, Path};
 pub use scratch::Scratch;
 pub use turns::Turns;
 
-use crate::kernel::{Chosen, Missing};
 use crate::memory::longest_request;
 use crate::results::{By, Case, CipherCase, Direction, DriverCase};
 use crate::suite::{DEFAULT, Listed};
 use keyway_crypto::CipherSpec;
+use keyway_kernel::{Chosen, Missing};
 
 /// The cases in memory that the [`model`] needs of these encryptions.
 pub fn ciphers(encryptions: &[Encryption]) -> Vec<Listed> {

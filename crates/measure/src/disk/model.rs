@@ -4,10 +4,10 @@
 //! of the two; where the path itself costs something, slower. Beside the measurement it shows
 //! whether a faster disk or a faster cipher would help.
 
-use crate::kernel::Algorithm;
 use crate::results::{By, Case, CipherCase, Direction, DiskCase, DriverCase, Pattern, Row, Unit};
 use crate::stats::Summary;
 use keyway_crypto::CipherSpec;
+use keyway_kernel::Algorithm;
 use std::fmt;
 
 /// The expectation for a row. All in bytes a second.

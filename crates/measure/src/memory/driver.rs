@@ -8,10 +8,10 @@
 
 use super::{missing, not_measured, pattern};
 use crate::Clock;
-use crate::kernel::{Algorithm, Checked, af_alg, check, reference};
 use crate::results::{DriverCase, Outcome, Settings, Unit, Wrong};
 use crate::rounds::{Sample, Subject, passes};
 use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_kernel::{Algorithm, Checked, af_alg, check, reference};
 
 struct Driver {
     case: DriverCase,
@@ -37,7 +37,7 @@ pub(super) fn prepare(
     let key_bytes = case.key_bits as usize / 8;
     let compared = match check(&case.driver, &algorithm, (key_bytes, key_bytes)) {
         Checked::Right(compared) => compared,
-        Checked::Wrong(wrong) => return Err(Outcome::Wrong(*wrong)),
+        Checked::Wrong(wrong) => return Err(Outcome::Wrong((*wrong).into())),
         Checked::NotChecked(why) => return Err(missing(why)),
         Checked::Failed(why) => return Err(not_measured(why)),
     };

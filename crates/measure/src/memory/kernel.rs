@@ -9,10 +9,10 @@
 use super::cipher::{Cipher, Worker, key, keyed, sectors};
 use super::{missing, not_measured};
 use crate::Clock;
-use crate::kernel::{Algorithm, Chosen, af_alg, reference};
 use crate::results::{CipherCase, Outcome, Settings};
 use crate::rounds::Subject;
 use keyway_crypto::{CipherSpec, Cpu};
+use keyway_kernel::{Algorithm, Chosen, af_alg, reference};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 struct Kernel {

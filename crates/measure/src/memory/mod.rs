@@ -10,9 +10,9 @@ mod threads;
 pub(crate) use driver::longest_request;
 
 use crate::Clock;
-use crate::kernel::Missing;
 use crate::results::{By, Case, Outcome, Settings};
 use crate::rounds::Subject;
+use keyway_kernel::Missing;
 
 /// Makes a case ready that Keyway's own code runs, or the kernel's.
 pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Box<dyn Subject>, Outcome> {

@@ -258,6 +258,15 @@ impl fmt::Display for Direction {
     }
 }
 
+impl From<Direction> for keyway_kernel::af_alg::Direction {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Encrypt => Self::Encrypt,
+            Direction::Decrypt => Self::Decrypt,
+        }
+    }
+}
+
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

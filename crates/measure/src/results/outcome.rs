@@ -94,41 +94,20 @@ pub struct Wrong {
 impl Wrong {
     /// Compares; `None` when the output is right.
     pub fn first_difference(expected: &[u8], found: &[u8], during: &str) -> Option<Self> {
-        let same_length = expected.len() == found.len();
-        let at = expected.iter().zip(found).position(|(a, b)| a != b);
-        let at = at.or_else(|| (!same_length).then(|| expected.len().min(found.len())))?;
-        let from =
-            |bytes: &[u8]| bytes.iter().skip(at).take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
-        Some(Self {
-            at: at as u64,
-            expected: from(expected),
-            found: from(found),
-            during: during.to_owned(),
-            remedy: None,
-        })
+        keyway_kernel::Wrong::first_difference(expected, found, during).map(Self::from)
     }
 }
 
-/// How many bytes of a difference are kept.
-const SHOWN: usize = 8;
+impl From<keyway_kernel::Wrong> for Wrong {
+    fn from(wrong: keyway_kernel::Wrong) -> Self {
+        let keyway_kernel::Wrong { at, expected, found, during } = wrong;
+        Self { at, expected, found, during, remedy: None }
+    }
+}
 
 impl Unit {
     /// Whether more is better.
     pub fn more_is_better(self) -> bool {
         self != Self::Seconds
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_wrong_byte_is_named() {
-        assert_eq!(Wrong::first_difference(b"same", b"same", ""), None);
-        let wrong = Wrong::first_difference(&[1, 2, 3, 4], &[1, 2, 0xf3, 4], "sample 2").unwrap();
-        assert_eq!((wrong.at, &wrong.expected[..], &wrong.found[..]), (2, "0304", "f304"));
-        let short = Wrong::first_difference(&[1, 2], &[1], "").unwrap();
-        assert_eq!((short.at, &short.expected[..], &short.found[..]), (1, "02", ""));
     }
 }

@@ -9,8 +9,8 @@ use crate::say::output;
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize};
 use keyway_format::json::{Object, Value};
-use keyway_measure::kernel::af_alg::{self, Direction};
-use keyway_measure::kernel::{self, Missing};
+use keyway_kernel::Missing;
+use keyway_kernel::af_alg::{self, Direction};
 use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, argon2_cost, pbkdf2_rate};
 use std::cell::OnceCell;
 use std::hint::black_box;
@@ -267,7 +267,7 @@ impl Report {
             return InKernel { speed: Err(missing), has_columns: false };
         }
         let both = CipherSpec::parse(&full_spec(cipher)).map(|spec| {
-            let speed = |direction| kernel::speed(&spec, key_bits as usize, direction);
+            let speed = |direction| keyway_kernel::speed(&spec, key_bits as usize, direction);
             Ok(Speed { encrypt: speed(Direction::Encrypt)?, decrypt: speed(Direction::Decrypt)? })
         });
         InKernel { speed: both.unwrap_or_else(|why| Err(Missing::new(why.to_string()))), has_columns: true }

@@ -10,8 +10,8 @@ use crate::verb::desk::boot::files::{Ingredients, unusable};
 use crate::verb::desk::boot::options::KERNEL;
 use keyway_boot::initramfs::Compression;
 use keyway_crypto::CipherSpec;
-use keyway_measure::kernel::modules::{Found, Inventory};
-use keyway_measure::kernel::{Version, needs, needs_of_tags};
+use keyway_kernel::modules::{Found, Inventory};
+use keyway_kernel::{Version, needs, needs_of_tags};
 use keyway_volume::{Access, DataCiphers, Locking, Luks};
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 //! `xray` finds them. Nothing is loaded by looking.
 
 use keyway_crypto::CipherSpec;
-use keyway_measure::kernel::modules::{Found, Inventory};
-use keyway_measure::kernel::{Algorithm, Need, Registry, Running, Version, needs, proc_crypto};
+use keyway_kernel::modules::{Found, Inventory};
+use keyway_kernel::{Algorithm, Need, Registry, Running, Version, needs, proc_crypto};
 use std::fs;
 use std::path::Path;
 

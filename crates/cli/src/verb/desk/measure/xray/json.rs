@@ -4,8 +4,8 @@ use super::kernel::{Cipher, Findings};
 use super::place::Place;
 use super::subject::Subject;
 use keyway_format::json::{Object, Value};
-use keyway_measure::kernel::modules::Found;
-use keyway_measure::kernel::{Checked, Choice, Missing, Row, SelfTests, Severity, Speed, System};
+use keyway_kernel::modules::Found;
+use keyway_kernel::{Checked, Choice, Missing, Row, SelfTests, Severity, Speed, System};
 
 /// One object, indented.
 pub(super) fn show(subject: &Subject, findings: &Findings) -> String {

@@ -15,7 +15,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::Paint;
 use kernel::{Findings, Look, Sent};
-use keyway_measure::kernel::Version;
+use keyway_kernel::Version;
 use std::path::{Path, PathBuf};
 use subject::{Asked, Subject};
 

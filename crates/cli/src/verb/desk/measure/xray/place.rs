@@ -3,8 +3,8 @@
 use super::subject::Subject;
 use crate::device::whole_file::{self, BOOT_IMAGE};
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_measure::kernel::modules::{Found, Inventory};
-use keyway_measure::kernel::{Need, System, Version, accelerators, needs};
+use keyway_kernel::modules::{Found, Inventory};
+use keyway_kernel::{Need, System, Version, accelerators, needs};
 use keyway_measure::machine;
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use crate::door::nearest;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::CipherSpec;
 use keyway_crypto::spec::space;
-use keyway_measure::kernel::{Need, needs_of_tags};
+use keyway_kernel::{Need, needs_of_tags};
 use keyway_volume::Access;
 use std::path::Path;
 

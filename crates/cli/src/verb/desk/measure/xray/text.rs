@@ -4,8 +4,8 @@ use super::kernel::{Cipher, Findings, is_wrong};
 use super::place::Place;
 use super::subject::Subject;
 use crate::say::paint::{Paint, printable};
-use keyway_measure::kernel::modules::Found;
-use keyway_measure::kernel::{Checked, Line, Row, Severity, Speed, System, User, in_words};
+use keyway_kernel::modules::Found;
+use keyway_kernel::{Checked, Line, Row, Severity, Speed, System, User, in_words};
 use std::fmt::Write;
 
 /// The whole page.

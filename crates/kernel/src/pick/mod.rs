@@ -6,8 +6,8 @@
 //! the one that stands first in /proc/crypto among equals. When none is left, the kernel makes an
 //! instance of a template out of the best of its parts, with the same refusals.
 
-use super::proc_crypto::Kind;
-use super::{Algorithm, Driver, Engine, Flags, Version};
+use crate::proc_crypto::Kind;
+use crate::{Algorithm, Driver, Engine, Flags, Version};
 
 /// The drivers of a kernel.
 #[derive(Debug, Clone, Default)]

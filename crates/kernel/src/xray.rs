@@ -1,8 +1,8 @@
 //! One specification on one kernel: every driver that could run it,
 //! with what it does when it is tried.
 
-use super::pick::{Choice, User};
-use super::{
+use crate::pick::{Choice, User};
+use crate::{
     Algorithm, Checked, Driver, Engine, Flags, Missing, Speed, System, af_alg, check, of_driver, of_keyway,
 };
 use keyway_crypto::CipherSpec;
@@ -146,7 +146,7 @@ impl Row {
 }
 
 /// Asks for an algorithm, and looks again at what the kernel has.
-pub(super) fn ask(system: &mut System, algorithm: &Algorithm) -> Result<(), Missing> {
+pub(crate) fn ask(system: &mut System, algorithm: &Algorithm) -> Result<(), Missing> {
     af_alg::Algorithm::find(&algorithm.to_string())?;
     if let Ok(now) = System::look(Path::new("/")) {
         *system = now;

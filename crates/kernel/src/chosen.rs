@@ -1,6 +1,6 @@
 //! The driver that dm-crypt gets from the running kernel for a specification.
 
-use super::{Algorithm, Missing, System, Xray, af_alg};
+use crate::{Algorithm, Missing, System, Xray, af_alg};
 use keyway_crypto::CipherSpec;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl Chosen {
         Ok(Self {
             driver: choice.map_or_else(|| algorithm.to_string(), |choice| choice.driver.clone()),
             priority: choice.map_or(0, |choice| choice.priority),
-            remedy: seen.as_ref().and_then(Xray::chosen).map(super::Row::remedy),
+            remedy: seen.as_ref().and_then(Xray::chosen).map(crate::Row::remedy),
             algorithm,
         })
     }

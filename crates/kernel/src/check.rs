@@ -5,10 +5,10 @@
 //! odd sizes and at odd addresses, requests handed over in odd pieces, and for modes that chain, a
 //! request continued with the IV that the driver left behind.
 
-use super::af_alg::{self, Direction};
-use super::random::Random;
-use super::{Algorithm, Missing, reference};
-use crate::results::Wrong;
+use crate::Wrong;
+use crate::af_alg::{self, Direction};
+use crate::random::Random;
+use crate::{Algorithm, Missing, reference};
 use keyway_crypto::{CipherSpec, SectorCipher, SectorSize};
 use std::io::{self, IoSliceMut};
 

@@ -26,11 +26,11 @@ impl Flags {
     /// have while memory is being written out.
     pub const ALLOCATES_MEMORY: Self = Self(0x1_0000);
     /// An entry that still waits for its driver.
-    pub(super) const LARVAL: Self = Self(0x10);
+    pub(crate) const LARVAL: Self = Self(0x10);
     /// Being removed.
-    pub(super) const GOING: Self = Self(0x20 | 0x40);
+    pub(crate) const GOING: Self = Self(0x20 | 0x40);
     /// What an instance has when one of its parts has it (CRYPTO_ALG_INHERITED_FLAGS).
-    pub(super) const INHERITED: Self = Self(Self::ASYNC.0 | Self::NEED_FALLBACK.0 | Self::ALLOCATES_MEMORY.0);
+    pub(crate) const INHERITED: Self = Self(Self::ASYNC.0 | Self::NEED_FALLBACK.0 | Self::ALLOCATES_MEMORY.0);
 
     /// The flags in the kernel's word; its low four bits are the type.
     pub const fn from_bits(bits: u32) -> Self {

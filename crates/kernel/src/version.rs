@@ -35,12 +35,12 @@ impl Version {
     }
 
     /// Whether it is `series` (5.15) from patch level `patch` on.
-    pub(super) fn is_in(self, series: (u32, u32), patch: u32) -> bool {
+    pub(crate) fn is_in(self, series: (u32, u32), patch: u32) -> bool {
         (self.major, self.minor) == series && self.patch >= patch
     }
 
     /// Whether it is at least major.minor.
-    pub(super) fn is_from(self, major: u32, minor: u32) -> bool {
+    pub(crate) fn is_from(self, major: u32, minor: u32) -> bool {
         (self.major, self.minor) >= (major, minor)
     }
 }

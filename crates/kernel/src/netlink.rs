@@ -14,8 +14,8 @@
 //! Listing needs no rights, only the module crypto_user, which the kernel loads
 //! when somebody asks. Numbers are the machine's.
 
-use super::proc_crypto::Driver;
-use super::{Flags, Missing};
+use crate::proc_crypto::Driver;
+use crate::{Flags, Missing};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with, sockopt,

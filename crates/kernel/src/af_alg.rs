@@ -8,7 +8,7 @@
 //! Kernels of 2026 and later reach drivers of the CPU only, and from 7.3 on a short list of
 //! algorithms unless /proc/sys/crypto/af_alg_restrict is 0; what they hide is "not found" (ENOENT).
 
-use super::{Engine, Missing};
+use crate::{Engine, Missing};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType, bind, sendmsg, setsockopt, socket,
@@ -34,15 +34,6 @@ impl Direction {
         match self {
             Self::Encrypt => "encrypting",
             Self::Decrypt => "decrypting",
-        }
-    }
-}
-
-impl From<crate::results::Direction> for Direction {
-    fn from(direction: crate::results::Direction) -> Self {
-        match direction {
-            crate::results::Direction::Encrypt => Self::Encrypt,
-            crate::results::Direction::Decrypt => Self::Decrypt,
         }
     }
 }

@@ -4,9 +4,9 @@
 //! Two system calls go with each, which dm-crypt has not: for the fastest code they are most
 //! of the time, and 4096 bytes tell more than 512.
 
-use super::af_alg::{self, Direction};
-use super::random::Random;
-use super::{Algorithm, Missing, reference};
+use crate::af_alg::{self, Direction};
+use crate::random::Random;
+use crate::{Algorithm, Missing, reference};
 use keyway_crypto::{CipherSpec, SectorSize};
 use std::io;
 use std::time::{Duration, Instant};

@@ -19,13 +19,13 @@ impl Missing {
         Self { reason: reason.into(), right: None, module: None }
     }
 
-    pub(super) fn module(name: &str) -> Self {
+    pub(crate) fn module(name: &str) -> Self {
         let reason =
             format!("this kernel has not loaded the module {name}, and could not load it when asked");
         Self { module: Some(name.to_owned()), ..Self::new(reason) }
     }
 
-    pub(super) fn right(reason: impl Into<String>, right: &str) -> Self {
+    pub(crate) fn right(reason: impl Into<String>, right: &str) -> Self {
         Self { right: Some(right.to_owned()), ..Self::new(reason) }
     }
 }

@@ -1,7 +1,7 @@
 //! Kernels as users have them, by the names and priorities of the drivers' sources.
 
 use super::*;
-use crate::kernel::proc_crypto;
+use crate::proc_crypto;
 
 /// Lines "name driver priority type [async] [internal]".
 fn registry(lines: &str, version: &str) -> Registry {

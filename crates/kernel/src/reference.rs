@@ -1,11 +1,11 @@
 //! Keyway's own code for an algorithm of the kernel's, to compare the kernel's drivers with.
 
-use super::Algorithm;
+use crate::Algorithm;
 use keyway_crypto::{CipherSpec, Cpu, Error, Secret, SectorCipher, SectorSize};
 
 /// The specification whose sector `n` is the algorithm under the IV
 /// `n` (64 bits, little-endian, then zeros).
-pub(crate) fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
+pub fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
     let text = match (&algorithm.name[..], &algorithm.of[..]) {
         ("ecb", [cipher]) => format!("{cipher}-ecb"),
         ("adiantum", [stream, cipher]) => format!("{stream},{cipher}-adiantum-plain64"),
@@ -22,14 +22,14 @@ pub(crate) fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
 }
 
 /// The IV of a sector, as dm-crypt's plain64 makes it.
-pub(crate) fn iv(spec: &CipherSpec, sector: u64) -> Vec<u8> {
+pub fn iv(spec: &CipherSpec, sector: u64) -> Vec<u8> {
     let mut iv = Vec::from(sector.to_le_bytes());
     iv.resize(spec.iv_len(), 0);
     iv
 }
 
 /// Keyway's cipher.
-pub(crate) fn cipher(spec: &CipherSpec, key: &[u8], sector: SectorSize) -> Result<SectorCipher, Error> {
+pub fn cipher(spec: &CipherSpec, key: &[u8], sector: SectorSize) -> Result<SectorCipher, Error> {
     let mut secret = Secret::zeroed(key.len());
     secret.expose_mut().copy_from_slice(key);
     SectorCipher::new(spec, &secret, sector, Cpu::detect())

@@ -5,14 +5,14 @@ use std::hash::{BuildHasher, RandomState};
 
 /// SplitMix64 (Steele, Lea, Flood 2014) from a seed of the system's.
 #[derive(Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    pub(super) fn number(&mut self) -> u64 {
+    pub(crate) fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,7 +20,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub(super) fn bytes(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(length + 8);
         while bytes.len() < length {
             bytes.extend(self.number().to_le_bytes());
@@ -30,7 +30,7 @@ impl Random {
     }
 
     /// From 1 to `most`.
-    pub(super) fn up_to(&mut self, most: usize) -> usize {
+    pub(crate) fn up_to(&mut self, most: usize) -> usize {
         1 + (self.number() % most.max(1) as u64) as usize
     }
 }

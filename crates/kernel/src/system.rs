@@ -1,7 +1,7 @@
 //! What the running kernel has at this moment, as far as it can be seen without any rights.
 
-use super::proc_crypto::{self, Driver};
-use super::{Missing, Registry, Running, Version, netlink};
+use crate::proc_crypto::{self, Driver};
+use crate::{Missing, Registry, Running, Version, netlink};
 use std::fs;
 use std::io::Read;
 use std::path::Path;

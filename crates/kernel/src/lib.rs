@@ -10,6 +10,7 @@
 //! system, xray, verdict  one specification on one kernel, and what that means
 //! needs, modules         what a volume needs, and whether a system or an initramfs image has it
 //! ```
+#![forbid(unsafe_code)]
 
 pub mod af_alg;
 mod algorithm;
@@ -17,7 +18,6 @@ mod check;
 mod chosen;
 mod engines;
 mod flags;
-
 mod missing;
 pub mod modules;
 mod needs;
@@ -25,11 +25,12 @@ pub mod netlink;
 mod pick;
 pub mod proc_crypto;
 mod random;
-pub(crate) mod reference;
+pub mod reference;
 mod speed;
 mod system;
 mod verdict;
 mod version;
+mod wrong;
 mod xray;
 
 pub use algorithm::Algorithm;
@@ -45,4 +46,5 @@ pub use speed::{Speed, of_driver, of_keyway, speed};
 pub use system::{SelfTests, System};
 pub use verdict::{CpuFacts, Line, Severity, in_words, verdict};
 pub use version::Version;
+pub use wrong::Wrong;
 pub use xray::{Row, Xray};

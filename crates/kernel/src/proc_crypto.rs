@@ -20,7 +20,7 @@
 //! known, what is unknown is passed over. The text may come from a file of somebody's, so
 //! nothing in it is believed to be well-formed or short.
 
-use super::Flags;
+use crate::Flags;
 
 /// One driver of an algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -2,7 +2,7 @@
 
 use super::super::{Missing, Version};
 use super::*;
-use crate::results::Wrong;
+use crate::Wrong;
 use keyway_crypto::CipherSpec;
 
 /// Drivers "name priority module MB/s" of xts(aes).

@@ -1,8 +1,8 @@
 //! What a kernel must have to map a volume of a specification:
 //! dm-crypt, and the parts of the cipher by name.
 
-use super::modules::{Found, Inventory};
-use super::{Algorithm, Driver, Version};
+use crate::modules::{Found, Inventory};
+use crate::{Algorithm, Driver, Version};
 use keyway_crypto::CipherSpec;
 use std::collections::BTreeSet;
 
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_runs_counts() {
-        let drivers = crate::kernel::proc_crypto::parse(
+        let drivers = crate::proc_crypto::parse(
             "name : xts(aes)\ndriver : xts-aes-aesni\n\nname : cbc(serpent)\ndriver : cbc(serpent-generic)\n\nname : aes\ndriver : aes-generic\n",
         );
         let running = Running::new(&drivers, ["dm_crypt".to_owned()]);

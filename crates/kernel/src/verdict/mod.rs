@@ -1,8 +1,8 @@
 //! What the findings mean, in words.
 
-use super::pick::User;
-use super::xray::{Row, Xray};
-use super::{Checked, SelfTests, Speed, System, accelerators};
+use crate::pick::User;
+use crate::xray::{Row, Xray};
+use crate::{Checked, SelfTests, Speed, System, accelerators};
 use std::fmt::Write;
 
 /// One sentence, and how bad it is.

@@ -9,7 +9,7 @@
 //! Code that runs on the CPU is not here although it needs special instructions:
 //! AES-NI, ARMv8 CE, VIA's PadLock, s390's CPACF.
 
-use super::Flags;
+use crate::Flags;
 
 /// One family of engines.
 #[derive(Debug)]
