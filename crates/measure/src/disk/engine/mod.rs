@@ -223,5 +223,4 @@ impl Aligned {
 const PAGE: usize = 4096;
 
 #[cfg(test)]
-#[path = "engine_tests.rs"]
 mod tests;

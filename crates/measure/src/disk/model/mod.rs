@@ -183,5 +183,4 @@ fn bytes_per_second(row: &Row) -> Option<f64> {
 }
 
 #[cfg(test)]
-#[path = "model_tests.rs"]
 mod tests;
