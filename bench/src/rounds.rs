@@ -1,5 +1,7 @@
-//! Rounds: every contestant once, then every contestant again. What
-//! disturbs the machine disturbs all of them.
+//! Cases of the tables, their contestants and goals; contestants take turns in keyway-measure's rounds.
+
+use keyway_measure::rounds::{self, Turn};
+use keyway_measure::stats;
 
 /// Something to measure, by two or more contestants; the first one is Keyway.
 pub(crate) struct Case {
@@ -95,20 +97,16 @@ impl Case {
 
     /// One round that nobody counts, then the rounds.
     pub(crate) fn measure(mut self) -> Samples {
-        let mut values = vec![Vec::with_capacity(self.rounds); self.contestants.len()];
+        let mut values = vec![Vec::with_capacity(self.rounds + 1); self.contestants.len()];
         let mut floors = Vec::new();
-        for round in 0..=self.rounds {
-            for (contestant, values) in self.contestants.iter_mut().zip(&mut values) {
-                let Ok(sample) = &mut contestant.sample else { continue };
-                let value = sample();
-                if round > 0 {
-                    values.push(value);
-                }
-            }
-            if let Some(floor) = self.floor.as_mut().filter(|_| round > 0) {
-                floors.push((floor.sample)());
-            }
+        let contestants = self.contestants.iter_mut().zip(&mut values);
+        let contestants = contestants.filter_map(|(it, values)| Some((it.sample.as_mut().ok()?, values)));
+        let floor = self.floor.as_mut().map(|floor| (&mut floor.sample, &mut floors));
+        let mut all: Vec<(&mut Sample, &mut Vec<f64>)> = contestants.chain(floor).collect();
+        for _ in 0..=self.rounds {
+            rounds::round(&mut all, |_| Turn::Now, || false, |(sample, values)| values.push(sample()));
         }
+        all.into_iter().for_each(|(_, values)| _ = values.remove(0));
         Samples { case: self, values, floors }
     }
 }
@@ -116,25 +114,26 @@ impl Case {
 impl Samples {
     /// The median of one contestant's samples; `None` when it has none.
     pub(crate) fn median(&self, contestant: usize) -> Option<f64> {
-        quantile(&self.values[contestant], 0.5)
+        stats::median(&self.values[contestant])
     }
 
     /// Half the distance of the quartiles, as a part of the median.
     pub(crate) fn spread(&self, contestant: usize) -> Option<f64> {
         let values = &self.values[contestant];
-        Some((quantile(values, 0.75)? - quantile(values, 0.25)?) / 2.0 / quantile(values, 0.5)?)
+        let quartile = |part| stats::quantile(values, part);
+        Some((quartile(0.75)? - quartile(0.25)?) / 2.0 / stats::median(values)?)
     }
 
     /// The median of the floor's samples; `None` when the case has none.
     pub(crate) fn floor(&self) -> Option<f64> {
-        quantile(&self.floors, 0.5)
+        stats::median(&self.floors)
     }
 
     /// Keyway over another contestant: the median of the rounds' ratios, so that a disturbance that
     /// lasts longer than a round changes nothing.
     pub(crate) fn ratio(&self, contestant: usize) -> Option<f64> {
         let pairs = self.values[0].iter().zip(&self.values[contestant]);
-        quantile(&pairs.map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>(), 0.5)
+        stats::median(&pairs.map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>())
     }
 
     /// Whether the goal beside this contestant was reached; `None` when somebody was not there.
@@ -145,13 +144,4 @@ impl Samples {
             Goal::Below(wanted) => self.median(0)? < wanted,
         })
     }
-}
-
-/// Between two neighbours, where the quantile falls between them.
-fn quantile(values: &[f64], part: f64) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    let place = part * (values.len().checked_sub(1)?) as f64;
-    let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
-    Some(below + (above - below) * place.fract())
 }

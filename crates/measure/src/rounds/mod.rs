@@ -65,6 +65,38 @@ pub trait Watcher {
     fn stopped(&self) -> bool;
 }
 
+/// Whose turn it is in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It has a sample.
+    Now,
+    /// It has one if nobody else has.
+    Later,
+    /// It has samples enough.
+    Over,
+}
+
+/// A round: a sample of everyone whose turn it is, until somebody stops it; how many there were.
+pub fn round<T>(
+    all: &mut [T],
+    turn: impl Fn(&T) -> Turn,
+    stopped: impl Fn() -> bool,
+    mut sample: impl FnMut(&mut T),
+) -> usize {
+    let nobody_now = all.iter().all(|one| turn(one) != Turn::Now);
+    let mut taken = 0;
+    for one in all {
+        match turn(one) {
+            Turn::Over => continue,
+            Turn::Later if !nobody_now => continue,
+            _ if stopped() => break,
+            _ => sample(one),
+        }
+        taken += 1;
+    }
+    taken
+}
+
 /// Measures everything in the list, batch by batch, in the list's order. Ends early when the
 /// watcher says so: cases without a row were not measured well enough to have one.
 pub fn run(
@@ -157,25 +189,14 @@ impl<'a> Batch<'a> {
     ) {
         let start = clock.now();
         let spent = |clock: &dyn Clock| (clock.now() - start).as_secs_f64() / limit.max(1e-9);
-        for round in 1.. {
+        for number in 1.. {
             let part = spent(clock);
-            let nobody_is_due =
-                !self.lanes.iter().any(|lane| lane.wants_more(round, part, settings) && lane.is_due(part));
-            let mut active = 0;
-            for lane in &mut self.lanes {
-                if !lane.wants_more(round, part, settings) || !(nobody_is_due || lane.is_due(part)) {
-                    continue;
-                }
-                if watcher.stopped() {
-                    break;
-                }
-                lane.sample(clock);
-                active += 1;
-            }
+            let turn = |lane: &Lane<'_>| lane.turn(number, part, settings);
+            let active = round(&mut self.lanes, turn, || watcher.stopped(), |lane| lane.sample(clock));
             if active == 0 || watcher.stopped() {
                 break;
             }
-            for lane in self.lanes.iter_mut().filter(|lane| !lane.wants_more(round + 1, part, settings)) {
+            for lane in self.lanes.iter_mut().filter(|lane| !lane.wants_more(number + 1, part, settings)) {
                 lane.close(settings, false, watcher);
             }
             let lanes = self.lanes.len() as f64;
@@ -208,9 +229,13 @@ impl Lane<'_> {
 
     /// Whether it is its turn. One whose samples take seconds would leave the
     /// others no time: its few are spread over the run.
-    fn is_due(&self, spent: f64) -> bool {
+    fn turn(&self, round: usize, spent: f64, settings: &Settings) -> Turn {
         let slow = self.subject.as_ref().is_some_and(|subject| subject.least_samples().is_some());
-        !slow || self.samples.len() as f64 <= spent * self.least as f64
+        match self.wants_more(round, spent, settings) {
+            false => Turn::Over,
+            true if slow && self.samples.len() as f64 > spent * self.least as f64 => Turn::Later,
+            true => Turn::Now,
+        }
     }
 
     /// How much of it is done, when this part of the time is spent.

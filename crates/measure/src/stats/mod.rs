@@ -48,26 +48,32 @@ impl Summary {
 /// What samples say; `None` when there are none.
 pub fn summarise(samples: &[f64]) -> Option<Summary> {
     let sorted = sorted(samples);
-    let median = quantile(&sorted, 0.5)?;
-    let mad = median_distance(&sorted, median);
+    let middle = of_sorted(&sorted, 0.5)?;
+    let distances: Vec<f64> = samples.iter().map(|sample| (sample - middle).abs()).collect();
+    let mad = median(&distances)?;
     // Half of the samples may be equal to the last bit; then any
     // other would be infinitely far away.
-    let scale = (mad * MAD_TO_SIGMA).max(median.abs() * FINEST);
-    let far = |(_, sample): &(usize, &f64)| (**sample - median).abs() > OUTLIER_SIGMAS * scale;
+    let scale = (mad * MAD_TO_SIGMA).max(middle.abs() * FINEST);
+    let far = |(_, sample): &(usize, &f64)| (**sample - middle).abs() > OUTLIER_SIGMAS * scale;
     Some(Summary {
         count: samples.len(),
-        median,
+        median: middle,
         mad,
-        p5: quantile(&sorted, 0.05)?,
-        p95: quantile(&sorted, 0.95)?,
-        interval: interval(&sorted, turns::independent(samples, median)),
+        p5: of_sorted(&sorted, 0.05)?,
+        p95: of_sorted(&sorted, 0.95)?,
+        interval: interval(&sorted, turns::independent(samples, middle)),
         outliers: samples.iter().enumerate().filter(far).map(|(place, _)| place).collect(),
     })
 }
 
 /// The middle of some figures; `None` when there are none.
 pub fn median(samples: &[f64]) -> Option<f64> {
-    quantile(&sorted(samples), 0.5)
+    quantile(samples, 0.5)
+}
+
+/// The figure below which that part of them lies; `None` when there are none.
+pub fn quantile(samples: &[f64], part: f64) -> Option<f64> {
+    of_sorted(&sorted(samples), part)
 }
 
 /// Between which samples the median lies, when they are worth
@@ -82,7 +88,7 @@ fn interval(sorted: &[f64], independent: usize) -> Option<(f64, f64)> {
 /// Positions, from 0, of the order statistics between which the median lies with at least 95 %:
 /// the narrowest such pair that is symmetric. `None` for fewer than six samples: even the
 /// smallest and the largest do not enclose it so often.
-pub fn interval_ranks(count: usize) -> Option<(usize, usize)> {
+fn interval_ranks(count: usize) -> Option<(usize, usize)> {
     // The chance that exactly k of them lie below, for k from 0 up,
     // in logarithms: 2^-count underflows.
     let log_half = count as f64 * 0.5_f64.ln();
@@ -104,13 +110,8 @@ fn sorted(samples: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn median_distance(sorted_samples: &[f64], median: f64) -> f64 {
-    let distances: Vec<f64> = sorted_samples.iter().map(|sample| (sample - median).abs()).collect();
-    quantile(&sorted(&distances), 0.5).unwrap_or(0.0)
-}
-
 /// Between two neighbours where it falls between them (Hyndman and Fan's type 7).
-pub(crate) fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+fn of_sorted(sorted: &[f64], part: f64) -> Option<f64> {
     let place = part * sorted.len().checked_sub(1)? as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     Some(below + (above - below) * place.fract())
