@@ -23,7 +23,7 @@ use crate::engine::{BATCH, Engine, Run};
 use crate::iv::{IvGenerator, WHITENING, Whitened};
 use crate::mode::{by_iv::ByIv, cbc, lrw::Lrw, xts::Xts};
 use crate::secret::stop_if_wiped;
-use crate::{Cpu, Error, Secret};
+use crate::{Cpu, Error, Secret, SectorSize};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
@@ -212,7 +212,7 @@ impl BlockCipher for Chain {
 }
 
 /// Bytes a sector.
-const SECTOR: usize = 512;
+const SECTOR: usize = SectorSize::S512.bytes();
 
 /// The key of a cipher in XTS and LRW, in bytes.
 const KEY_128: usize = 32;

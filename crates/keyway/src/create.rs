@@ -62,8 +62,8 @@ impl Create {
     pub fn new(version: Version) -> Self {
         Self {
             version,
-            cipher: "aes-xts-plain64".to_owned(),
-            key_bits: 512,
+            cipher: CipherSpec::DEFAULT.to_owned(),
+            key_bits: CipherSpec::DEFAULT_KEY_BITS,
             kdf: NewKdf::default_of(version.number()),
             sector_size: None,
             label: None,

@@ -58,14 +58,9 @@ pub(crate) fn default_for(cipher: &str, key_bytes: u32) -> (String, u32) {
     };
     match CipherSpec::parse(cipher).is_ok_and(fits) {
         true => (cipher.to_owned(), key_bytes),
-        false => (DEFAULT_CIPHER.to_owned(), DEFAULT_KEY_BYTES),
+        false => (CipherSpec::DEFAULT.to_owned(), CipherSpec::DEFAULT_KEY_BITS / 8),
     }
 }
-
-/// cryptsetup's default.
-const DEFAULT_CIPHER: &str = "aes-xts-plain64";
-/// And its key: 512 bits.
-const DEFAULT_KEY_BYTES: u32 = 64;
 
 /// The ciphers that cryptsetup knows by name (lib/crypto_backend/cipher_generic.c).
 const TABLE: [&str; 18] = [

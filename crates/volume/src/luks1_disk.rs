@@ -3,6 +3,7 @@
 //! writes so that what is half written is not in use yet.
 
 use crate::{Error, Result, Storage};
+use keyway_format::Sectors;
 use keyway_format::luks1::{HEADER_LEN, Header, SlotState};
 
 /// Reads and parses the header; its keyslots must lie on the storage.
@@ -60,12 +61,12 @@ pub(crate) fn write_descriptor(storage: &dyn Storage, header: &Header, slot: usi
 
 /// Length of one keyslot's material, in bytes.
 pub(crate) fn material_len(header: &Header) -> u64 {
-    header.area_sectors().0 * SECTOR as u64
+    header.area_sectors().0 * Sectors::SIZE
 }
 
 /// Where the last keyslot ends, in bytes.
 pub(crate) fn areas_end(header: &Header) -> u64 {
-    header.end_of_areas().0 * SECTOR as u64
+    header.end_of_areas().0 * Sectors::SIZE
 }
 
 fn check_written(storage: &dyn Storage, bytes: &[u8]) -> Result<()> {
@@ -79,7 +80,7 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
     move |source| Error::Io { what: format!("{doing} the LUKS1 header"), source }
 }
 
-const SECTOR: usize = 512;
+const SECTOR: usize = Sectors::SIZE as usize;
 /// Where the eight descriptors start, how long each is, and how long its active word.
 const DESCRIPTORS: usize = 208;
 const DESCRIPTOR_LEN: usize = 48;

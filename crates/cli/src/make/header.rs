@@ -230,8 +230,8 @@ static LUKS2_ONLY: &[&Opt] = &[
 ];
 
 /// cryptsetup's default.
-const DEFAULT_CIPHER: &str = "aes-xts-plain64";
+const DEFAULT_CIPHER: &str = CipherSpec::DEFAULT;
 /// The longest volume key that LUKS1's header may name: 512 bytes.
 const LUKS1_MOST_KEY_BITS: u32 = 4096;
 /// cryptsetup's default volume key: 256 bits, doubled for XTS.
-const DEFAULT_KEY_BITS: u32 = 256;
+const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;

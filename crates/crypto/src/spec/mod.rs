@@ -79,6 +79,13 @@ pub(crate) enum Iv {
 }
 
 impl CipherSpec {
+    /// What volumes get when nothing is chosen: cryptsetup's default.
+    pub const DEFAULT: &'static str = "aes-xts-plain64";
+    /// The size of its volume key in bits.
+    pub const DEFAULT_KEY_BITS: u32 = 2 * Self::DEFAULT_CIPHER_KEY_BITS;
+    /// cryptsetup's default for one key of a cipher, in bits; XTS has two.
+    pub const DEFAULT_CIPHER_KEY_BITS: u32 = 256;
+
     /// Parses a specification. Names what is unknown, which rule an impossible combination breaks
     /// ([`Error::Impossible`]), and the few that the kernel has but this build has no code for
     /// ([`Error::Unsupported`]).

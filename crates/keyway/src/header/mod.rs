@@ -9,6 +9,7 @@ pub use keyslots::{Keyslot, Priority};
 
 use crate::error::At;
 use crate::{Location, Result, Unlock};
+use keyway_format::Sectors;
 use keyway_format::luks2::{SegmentKind, SegmentSize};
 use keyway_volume::seal::Seal;
 use keyway_volume::{DataDevice, Luks, admission};
@@ -235,4 +236,4 @@ impl fmt::Debug for Header {
 }
 
 /// LUKS1's, and what the kernel rounds a linear segment to.
-const SECTOR: u32 = 512;
+const SECTOR: u32 = Sectors::SIZE as u32;

@@ -15,6 +15,7 @@ mod glob;
 mod kdfs;
 
 use crate::results::{By, Case, Direction, Outcome};
+use keyway_crypto::CipherSpec;
 use std::fmt;
 
 /// A named set of cases.
@@ -105,7 +106,7 @@ impl fmt::Display for Unknown {
 impl std::error::Error for Unknown {}
 
 /// The specification that is used when nothing is chosen, and its key size.
-pub const DEFAULT: (&str, u32) = ("aes-xts-plain64", 512);
+pub const DEFAULT: (&str, u32) = (CipherSpec::DEFAULT, CipherSpec::DEFAULT_KEY_BITS);
 
 /// All cases, the default first, each followed by the same case of those it is compared with.
 pub fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {

@@ -7,6 +7,8 @@ use crate::seal::Seal;
 use crate::storage::{Exclusive, NewFile, Readers, extend_to};
 use crate::{Error, Locking, Luks, Refusal, Result, Storage, luks1_disk};
 use keyway_format::luks1;
+use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
+use keyway_format::{Sectors, luks1};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -239,7 +241,7 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
 }
 
 const PAGE: usize = 4096;
-const SECTOR: u64 = 512;
+const SECTOR: u64 = Sectors::SIZE;
 
 #[cfg(test)]
 mod tests;

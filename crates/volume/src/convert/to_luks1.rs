@@ -233,4 +233,4 @@ fn cannot(why: &str) -> Error {
 
 /// The low byte of the version: what makes the header LUKS1.
 const VERSION: std::ops::Range<usize> = 7..8;
-const SECTOR: usize = 512;
+const SECTOR: usize = Sectors::SIZE as usize;

@@ -7,13 +7,13 @@ use crate::luks::Header;
 use crate::random::random_bytes;
 use crate::storage::Exclusive;
 use crate::{Luks, Random, Result, Storage, luks1_disk};
-use keyway_format::Bytes;
 use keyway_format::af::STRIPES;
 use keyway_format::luks1::{self, SLOTS, SlotState};
 use keyway_format::luks2::{
     AREA_ALIGNMENT, Area, BinaryHeader, Copy, Digest, DigestKind, HeaderCopy, HeaderSize, Kdf, Keyslot,
     KeyslotKind, MAX_KEYSLOTS_SIZE, Metadata, NewMetadata, Priority, Segment, SegmentKind, SegmentSize,
 };
+use keyway_format::{Bytes, Sectors};
 
 /// Turns a LUKS1 header into LUKS2. Keyslots keep their numbers.
 ///
@@ -207,4 +207,4 @@ fn check_no_luksmeta(storage: &dyn Storage, header: &luks1::Header) -> Result<()
 
 /// Size of each copy of the new header.
 const SIZE: HeaderSize = HeaderSize::ALL[0];
-const SECTOR: usize = 512;
+const SECTOR: usize = Sectors::SIZE as usize;

@@ -40,8 +40,8 @@ pub struct Luks1Params {
 impl Default for Luks1Params {
     fn default() -> Self {
         Self {
-            cipher: "aes-xts-plain64".into(),
-            key_bits: 512,
+            cipher: CipherSpec::DEFAULT.into(),
+            key_bits: CipherSpec::DEFAULT_KEY_BITS,
             hash: "sha256".into(),
             kdf: KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Time(kdf_cost::DEFAULT_TIME) },
             align_payload: None,

@@ -61,8 +61,8 @@ pub struct Luks2Params {
 impl Default for Luks2Params {
     fn default() -> Self {
         Self {
-            cipher: "aes-xts-plain64".into(),
-            key_bits: 512,
+            cipher: CipherSpec::DEFAULT.into(),
+            key_bits: CipherSpec::DEFAULT_KEY_BITS,
             hash: "sha256".into(),
             kdf: KdfChoice::default(),
             sector_size: None,

@@ -3,6 +3,7 @@
 //! chosen write, for what an operation says then.
 
 use super::Storage;
+use keyway_format::Sectors;
 use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -223,7 +224,7 @@ fn cuts_in_changes(image: &[u8], offset: usize, bytes: &[u8]) -> Vec<usize> {
     changed.iter().copied().step_by(step).chain(changed.last().copied()).collect()
 }
 
-const SECTOR: usize = 512;
+const SECTOR: usize = Sectors::SIZE as usize;
 const CUTS_IN_CHANGES: usize = 8;
 
 #[cfg(test)]

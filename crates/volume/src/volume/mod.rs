@@ -10,7 +10,8 @@ use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
 use crate::{Refusal, Result, Storage};
 use keyway_crypto::secret::wipe_stack;
-use keyway_crypto::{Cpu, Secret, SectorCipher};
+use keyway_crypto::{Cpu, Secret, SectorCipher, SectorSize};
+use keyway_format::Sectors;
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
@@ -391,10 +392,10 @@ const WHOLE: usize = 1 << 20;
 const SPREAD_FROM: usize = 4 << 20;
 
 /// The largest encryption sector.
-const MAX_SECTOR: usize = 4096;
+const MAX_SECTOR: usize = SectorSize::S4096.bytes();
 
 /// What the kernel rounds a linear mapping to.
-const LINEAR_SECTOR: u64 = 512;
+const LINEAR_SECTOR: u64 = Sectors::SIZE;
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 //! core.img: the modules follow each other as ELF files, plain in EFI images, packed on i386-pc;
 //! each ELF file names itself in its section `.modname`, a C string.
 
+use keyway_format::Sectors;
 use std::io::Read;
 
 /// The modules in an image (EFI's grubx64.efi, i386-pc's core.img);
@@ -89,7 +90,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|part| part == needle)
 }
 
-const SECTOR: usize = 512;
+const SECTOR: usize = Sectors::SIZE as usize;
 /// i386-pc's image has to fit below a megabyte twice; others have none.
 const MOST_UNPACKED: u32 = 16 << 20;
 const LZMA_DICTIONARY: u32 = 1 << 16;

@@ -144,4 +144,4 @@ fn optional(text: &str) -> Value {
 const COLUMNS: usize = 6;
 
 /// The device mapper's unit, in bytes.
-const SECTOR: u64 = 512;
+const SECTOR: u64 = keyway_format::Sectors::SIZE;

@@ -145,4 +145,4 @@ fn mode(read_only: bool, suspended: bool) -> String {
 }
 
 /// The unit of offsets and sizes, in bytes.
-const SECTOR: u64 = 512;
+const SECTOR: u64 = keyway_format::Sectors::SIZE;

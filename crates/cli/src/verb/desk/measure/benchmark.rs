@@ -71,7 +71,7 @@ const RUN: usize = 1 << 20;
 /// How long each direction of a cipher is measured.
 const CIPHER_TIME: Duration = Duration::from_millis(250);
 /// cryptsetup's key size when none is given, in bits.
-const DEFAULT_KEY_BITS: u32 = 256;
+const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;
 
 struct Benchmark {
     what: What,

@@ -1,0 +1,131 @@
+//! `resize`: an open mapping grows or shrinks; what is on it is left to its owner.
+
+use super::open::check_size;
+use crate::args::{Args, Command, Example, Group, Operand, Topic, groups, shared};
+use crate::failure::{Exit, Failure, Result};
+use crate::mapping::{self, KeyPlace, Mapping, Open};
+use crate::session::Session;
+use keyway_attach::dm::crypt::{Key, Line};
+use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
+use keyway_volume::Access;
+use std::fs;
+
+/// `keyway resize`.
+pub(crate) static COMMAND: Command = Command {
+    name: "resize",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
+    about: "Change the size of an open volume.",
+    man: "Without a size it reaches to the end of its device, or of the file behind its loop device, as that is now. The header is \
+          not changed: the next opening takes all there is. A file system on it is to be shrunk before and grown after.\n\n\
+          Where the volume key is in the kernel's keyring, the passphrase is asked for, as cryptsetup does it. A volume behind \
+          a door of Keyway's own needs none. An NBD client sees the new size when it connects anew, and is refused what lies \
+          beyond a smaller one; a ublk device keeps the size that it was made with.",
+    options: &[
+        &[&shared::SIZE, &shared::DEVICE_SIZE, &shared::EXTERNAL_TOKENS_PATH],
+        groups::KEY_AGAIN,
+        groups::ADMISSION,
+    ],
+    examples: &[
+        Example { line: "keyway resize home", does: "Take all of the device, which has grown." },
+        Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },
+    ],
+    run,
+};
+
+fn run(args: &Args) -> Result<()> {
+    check_size(args)?;
+    match mapping::find_active(mapping::name_operand(args, 0)?)? {
+        Open::Kernel(found) => resize_mapping(args, &found),
+        Open::Session(session) => resize_session(args, &session),
+    }
+}
+
+fn resize_mapping(args: &Args, found: &Mapping) -> Result<()> {
+    found.refuse_suspended()?;
+    let unfit = || refused(format!("Device {} has a table that cannot be resized.", found.name()));
+    let (target, line) = found.line(true)?.ok_or_else(unfit)?;
+    let held = reload_key(args, found, &line)?;
+    if loopback::backing_file(line.device).is_some() {
+        loopback::update_size(line.device)
+            .unwrap_or_else(|error| say!("Cannot resize loop device: {error}."));
+    }
+    let length = new_length(args, found, &line)?;
+    if length == target.length {
+        return Ok(());
+    }
+    let table = [Target::crypt(target.start, length, &line)];
+    let flags = dm::Flags { read_only: found.info.read_only, ..dm::Flags::default() };
+    found.replace_table(&table, flags)?;
+    drop(held);
+    Ok(())
+}
+
+/// A key in the keyring is in nobody's keyring any more: it has to be
+/// put there again before a table can name it.
+fn reload_key(args: &Args, found: &Mapping, line: &Line) -> Result<Option<KeyPlace<'static>>> {
+    if !matches!(line.key, Key::InKeyring(_)) {
+        return Ok(None);
+    }
+    if args.given(&shared::DISABLE_KEYRING) {
+        return Err(refused(
+            "Resize of active device requires volume key in keyring but --disable-keyring option is set."
+                .into(),
+        ));
+    }
+    let luks =
+        mapping::luks(args, found, line, Access::Read)?.ok_or_else(|| mapping::no_header(found.name()))?;
+    let shown = mapping::header_path(args, found, line).unwrap_or_default();
+    let opened = mapping::open_again(args, luks, line, &shown)?;
+    mapping::hold_key(opened.volume_key(), opened.luks().uuid(), opened.digest()).map(Some)
+}
+
+/// The new length in sectors.
+fn new_length(args: &Args, found: &Mapping, line: &Line) -> Result<u64> {
+    let device =
+        || mapping::device_path(&found.mapper, line.device).unwrap_or_default().display().to_string();
+    let all = sysfs_number(line.device, "size").unwrap_or(0);
+    let sector = u64::from(line.options.sector_size.unwrap_or(512)) / SECTOR;
+    let Some(room) = all.checked_sub(line.offset).filter(|room| *room > 0) else {
+        return Err(refused(format!("Requested offset is beyond real size of device {}.", device())));
+    };
+    let bytes = args.number(&shared::DEVICE_SIZE);
+    // As with cryptsetup, 0 is all there is.
+    match bytes.map(|bytes| bytes / SECTOR).or(args.number(&shared::SIZE)).filter(|size| *size > 0) {
+        None => Ok(room / sector * sector),
+        Some(size) if size > room => Err(refused(format!("Device {} is too small.", device()))),
+        Some(size) if size % sector != 0 => {
+            Err(refused("Device size is not aligned to requested sector size.".into()))
+        }
+        Some(size) if size % (block_size(line.device) / SECTOR) != 0 => {
+            Err(refused("Device size is not aligned to device logical block size.".into()))
+        }
+        Some(size) => Ok(size),
+    }
+}
+
+/// The device's logical block size in bytes; a partition has its disk's.
+fn block_size(device: DeviceNumber) -> u64 {
+    let own = sysfs_number(device, "queue/logical_block_size");
+    own.or_else(|| sysfs_number(device, "../queue/logical_block_size")).unwrap_or(SECTOR).max(SECTOR)
+}
+
+fn sysfs_number(device: DeviceNumber, file: &str) -> Option<u64> {
+    fs::read_to_string(format!("/sys/dev/block/{device}/{file}")).ok()?.trim().parse().ok()
+}
+
+fn resize_session(args: &Args, session: &Session) -> Result<()> {
+    if session.status()?.suspended {
+        return Err(mapping::suspended(&session.facts().name));
+    }
+    let bytes = args.number(&shared::SIZE).map(|sectors| sectors.saturating_mul(SECTOR));
+    session.resize(args.number(&shared::DEVICE_SIZE).or(bytes).filter(|size| *size > 0))
+}
+
+fn refused(message: String) -> Failure {
+    Failure::new(Exit::Parameters, message)
+}
+
+/// Lengths in tables and in sysfs count these bytes.
+const SECTOR: u64 = keyway_format::Sectors::SIZE;
