@@ -10,7 +10,7 @@ mod markdown;
 mod ranking;
 mod terminal;
 
-pub use flat::{COLUMNS, csv, json_lines};
+pub use flat::{csv, json_lines};
 pub use html::page as html;
 pub use html::passport::{PassportPage, PassportSlot, passport};
 pub use machines::machines;

@@ -2,12 +2,12 @@
 
 use super::super::ranking::{Entry, Group};
 use super::advice;
-use super::chart::{Bar, BarRow, Bars, Line, Lines, Point};
+use super::chart::{Bar, BarRow, Bars, Line, Lines, Point, highest};
 use super::figure::{Figure, Table};
 use super::palette::SERIES;
 use super::run::{Run, full_name, requests, short_name, threads};
 use super::words;
-use crate::results::{By, Direction};
+use crate::results::{By, Unit};
 use crate::stats::Summary;
 use maud::{Markup, html};
 
@@ -36,38 +36,18 @@ fn title(group: &Group<'_>) -> String {
     format!("{}, {}", threads(group.like.threads), requests(group.like))
 }
 
-/// A chart that owns what it draws.
-pub(super) struct Owned<C> {
-    title: String,
-    text: String,
-    chart: C,
-    table: Table,
-}
-
-impl<C: super::chart::Chart> Owned<C> {
-    pub(super) fn new(title: impl Into<String>, text: impl Into<String>, chart: C, table: Table) -> Self {
-        Self { title: title.into(), text: text.into(), chart, table }
-    }
-
-    pub(super) fn markup(self) -> Markup {
-        let Self { title, text, chart, table } = self;
-        Figure { title, text, chart: &chart, table }.markup()
-    }
-}
-
-fn group(group: &Group<'_>) -> Owned<Bars> {
+fn group(group: &Group<'_>) -> Figure<Bars> {
     let shown = shown(group);
     let left = group.entries.len() - shown.len();
     let mut text = String::new();
     if left > 0 {
         text = format!("The fastest {} and the default; {left} more are in the table.", shown.len());
     }
-    let (per, unit) = words::throughput_unit(group.highest());
+    let (per, unit) = words::axis(group.highest(), Unit::BytesPerSecond);
     let both = shown.iter().any(|entry| entry.encrypt.is_some() && entry.decrypt.is_some());
-    let series: &[&str] = if both { &["encrypt", "decrypt"] } else { &[] };
+    let series = if both { ["encrypt", "decrypt"].map(str::to_owned).into() } else { Vec::new() };
     let rows = shown.into_iter().map(row).collect();
-    let series = series.iter().map(|name| (*name).to_owned()).collect();
-    Owned::new(title(group), text, Bars { series, rows, per, unit: unit.to_owned() }, table(group))
+    Figure::new(title(group), text, Bars { series, rows, per, unit }, table(group))
 }
 
 /// Those that a chart has room for, the default always.
@@ -85,7 +65,8 @@ fn is_default(entry: &Entry<'_>) -> bool {
 
 fn row(entry: &Entry<'_>) -> BarRow {
     let directions = [&entry.encrypt, &entry.decrypt].into_iter().enumerate();
-    let bars = directions.filter_map(|(series, summary)| Some(bar(series, summary.as_ref()?)));
+    let bars = directions
+        .filter_map(|(series, summary)| Some(Bar::of(series, summary.as_ref()?, Unit::BytesPerSecond)));
     let mark = if advice::against(&entry.case.spec).is_some() { " †" } else { "" };
     BarRow {
         place: Some(entry.place),
@@ -95,26 +76,10 @@ fn row(entry: &Entry<'_>) -> BarRow {
     }
 }
 
-/// A bar of so many bytes a second.
-pub(super) fn bar(series: usize, summary: &Summary) -> Bar {
-    let text = format!("{} {}", words::throughput(summary.median), words::precision(summary));
-    Bar { series, value: summary.median, interval: summary.interval, text: text.trim_end().to_owned() }
-}
-
 fn table(group: &Group<'_>) -> Table {
-    let head = [
-        "Place",
-        "Cipher",
-        "Key",
-        "Encrypt, MiB/s",
-        "95 % interval",
-        "Decrypt, MiB/s",
-        "95 % interval",
-        "Samples",
-        "Outliers",
-        "Remark",
-    ];
-    let mut table = Table::new(&head, 1);
+    let head =
+        "Place|Cipher|Key|Encrypt, MiB/s|95 % interval|Decrypt, MiB/s|95 % interval|Samples|Outliers|Remark";
+    let mut table = Table { label: 1, ..Table::new(head) };
     for entry in &group.entries {
         let summaries = [&entry.encrypt, &entry.decrypt];
         let count =
@@ -184,20 +149,18 @@ pub(super) fn scaling(run: &Run<'_>) -> Markup {
     let mut chosen: Vec<&Entry<'_>> = main.entries.iter().filter(own).collect();
     chosen.sort_by_key(|entry| !entry.case.default);
     chosen.truncate(SERIES);
-    let mut table =
-        Table::new(&["Cipher", "Threads", "Encrypt, MiB/s", "95 % interval", "Times one thread"], 0);
+    let mut table = Table::new("Cipher|Threads|Encrypt, MiB/s|95 % interval|Times one thread");
     let lines = chosen.iter().map(|entry| line(run, entry, &counts, &mut table)).collect::<Vec<_>>();
-    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.value).fold(0.0, f64::max);
-    let (per, unit) = words::throughput_unit(highest);
+    let (per, unit) = words::axis(highest(&lines), Unit::BytesPerSecond);
     let marks = counts.iter().map(|count| (f64::from(*count), count.to_string())).collect();
-    let chart = Lines { across: "threads".into(), marks, per, unit: unit.into(), by_tens: false, lines };
+    let chart = Lines { across: "threads".into(), marks, per, unit, by_tens: false, lines };
     let text = format!(
         "Encryption by all threads together, {}. The default and the fastest that are fit for a disk.",
         requests(like)
     );
     html! {
         h2 { "More cores" }
-        (Owned::new("Throughput over threads", text, chart, table).markup())
+        (Figure::new("Throughput over threads", text, chart, table).markup())
     }
 }
 
@@ -226,12 +189,4 @@ fn line(run: &Run<'_>, entry: &Entry<'_>, counts: &[u32], table: &mut Table) -> 
         points.push(Point { at: f64::from(count), value: summary.median, interval: summary.interval });
     }
     Line { name: short_name(entry.case), points }
-}
-
-/// A direction, for a sentence.
-pub(super) fn doing(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Encrypt => "encrypt",
-        Direction::Decrypt => "decrypt",
-    }
 }

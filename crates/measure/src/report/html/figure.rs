@@ -4,32 +4,27 @@ use super::chart::{Chart, drawings};
 use maud::{Markup, html};
 
 /// A chart and its table.
-pub(super) struct Figure<'a> {
-    /// What it shows, in a few words.
-    pub(super) title: String,
+pub(super) struct Figure<C> {
+    title: String,
     /// How to read it.
-    pub(super) text: String,
-    /// The drawing.
-    pub(super) chart: &'a dyn Chart,
-    /// The same as a table.
-    pub(super) table: Table,
+    text: String,
+    chart: C,
+    table: Table,
 }
 
 /// A table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Names of columns.
     pub(super) head: Vec<String>,
     /// Which column says what the row is.
     pub(super) label: usize,
-    /// Rows.
     pub(super) rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// No rows yet.
-    pub(super) fn new(head: &[&str], label: usize) -> Self {
-        Self { head: head.iter().map(|name| (*name).to_owned()).collect(), label, rows: Vec::new() }
+    /// No rows yet; names of columns have bars between them.
+    pub(super) fn new(head: &str) -> Self {
+        Self { head: head.split('|').map(str::to_owned).collect(), ..Self::default() }
     }
 
     /// To be scrolled where it is too wide for the page, also with the keyboard.
@@ -64,12 +59,16 @@ impl Table {
     }
 }
 
-impl Figure<'_> {
+impl<C: Chart> Figure<C> {
+    pub(super) fn new(title: impl Into<String>, text: impl Into<String>, chart: C, table: Table) -> Self {
+        Self { title: title.into(), text: text.into(), chart, table }
+    }
+
     pub(super) fn markup(&self) -> Markup {
         html! {
             figure {
                 figcaption { strong { (self.title) } @if !self.text.is_empty() { " " (self.text) } }
-                (drawings(self.chart, &self.title, &self.text))
+                (drawings(&self.chart, &self.title, &self.text))
                 details {
                     summary { "Table: " (self.title) }
                     (self.table.markup(&self.title))

@@ -4,11 +4,11 @@ use super::super::label;
 use super::super::ranking::Entry;
 use super::answer::{fastest, pairs};
 use super::chart::{Bar, BarRow, Bars};
-use super::ciphers::{Owned, bar, interval};
-use super::figure::Table;
+use super::ciphers::interval;
+use super::figure::{Figure, Table};
 use super::palette::SERIES;
 use super::run::{Run, default_of, full_name, requests, short_name, threads};
-use super::{kdf, words};
+use super::words;
 use crate::results::{By, Case, CipherCase, Unit};
 use crate::stats::Summary;
 use maud::{Markup, html};
@@ -57,7 +57,7 @@ fn common<'r>(runs: &'r [Run<'_>]) -> Option<&'r CipherCase> {
 
 fn default_everywhere(runs: &[Run<'_>]) -> Markup {
     let Some(like) = common(runs) else { return html! {} };
-    let mut table = Table::new(&["Machine", "Threads", "Encrypt, MiB/s", "95 % interval"], 0);
+    let mut table = Table::new("Machine|Threads|Encrypt, MiB/s|95 % interval");
     let mut rows = Vec::new();
     for run in runs {
         let mut bars = Vec::new();
@@ -67,7 +67,7 @@ fn default_everywhere(runs: &[Run<'_>]) -> Markup {
             }
             let entry = run.group_like(like, count).and_then(default_of);
             let Some(summary) = entry.and_then(|entry| entry.encrypt.as_ref()) else { continue };
-            bars.push(bar(series, summary));
+            bars.push(Bar::of(series, summary, Unit::BytesPerSecond));
             table.rows.push(vec![
                 run.name.clone(),
                 count.to_string(),
@@ -76,7 +76,7 @@ fn default_everywhere(runs: &[Run<'_>]) -> Markup {
             ]);
         }
         if !bars.is_empty() {
-            rows.push(BarRow { place: None, label: run.name.clone(), default: false, bars });
+            rows.push(BarRow { label: run.name.clone(), bars, ..BarRow::default() });
         }
     }
     if rows.is_empty() {
@@ -89,14 +89,14 @@ fn default_everywhere(runs: &[Run<'_>]) -> Markup {
     };
     let text = format!("Encryption with what is used when nothing is chosen, {}.", requests(like));
     html! {
-        (Owned::new("The default on each machine", text, bars(series, rows), table).markup())
+        (Figure::new("The default on each machine", text, bars(series, rows), table).markup())
     }
 }
 
 fn bars(series: Vec<String>, rows: Vec<BarRow>) -> Bars {
-    let highest = rows.iter().flat_map(|row| &row.bars).map(|bar| bar.value).fold(0.0, f64::max);
-    let (per, unit) = words::throughput_unit(highest);
-    Bars { series, rows, per, unit: unit.to_owned() }
+    let mut bars = Bars { series, rows, ..Bars::default() };
+    (bars.per, bars.unit) = words::axis(bars.highest(), Unit::BytesPerSecond);
+    bars
 }
 
 /// What the machines have in common: a label, and a figure by machine.
@@ -120,9 +120,9 @@ impl Shared {
     }
 
     /// A row with a bar for each machine that there is room for.
-    fn row(&self, bar: impl Fn(usize, &Summary) -> Bar) -> BarRow {
+    fn row(&self, unit: Unit) -> BarRow {
         let shown = self.figures.iter().filter(|(machine, _)| *machine < SERIES);
-        let bars = shown.map(|(machine, summary)| bar(*machine, summary)).collect();
+        let bars = shown.map(|(machine, summary)| Bar::of(*machine, summary, unit)).collect();
         BarRow { place: None, label: self.label.clone(), default: self.default, bars }
     }
 }
@@ -153,19 +153,19 @@ fn ciphers(runs: &[Run<'_>]) -> Markup {
     if shown.is_empty() {
         return html! {};
     }
-    let rows = shown.into_iter().map(|it| it.row(bar)).collect();
+    let rows = shown.into_iter().map(|it| it.row(Unit::BytesPerSecond)).collect();
     let text = format!(
         "MiB/s of encryption, {}, {}. What two machines measured at least; everything is in the table.",
         threads(like.threads),
         requests(like)
     );
-    Owned::new("Ciphers, machine beside machine", text, bars(names(runs), rows), table).markup()
+    Figure::new("Ciphers, machine beside machine", text, bars(names(runs), rows), table).markup()
 }
 
 const MOST: usize = 12;
 
 fn table(runs: &[Run<'_>], all: &[Shared], show: fn(f64) -> String) -> Table {
-    let mut table = Table::new(&[""], 0);
+    let mut table = Table::new("");
     table.head.extend(runs.iter().map(|run| run.name.clone()));
     for it in all {
         let figure = |machine: usize| {
@@ -200,9 +200,9 @@ fn kdfs(runs: &[Run<'_>]) -> Markup {
         }
         all.sort_by(|a, b| b.highest().total_cmp(&a.highest()));
         let table = table(runs, &all, words::count);
-        let (per, axis) = kdf::axis(all[0].highest(), kdf::unit_name(unit));
-        let rows = all.iter().map(|it| it.row(|series, summary| kdf::bar(series, summary, unit))).collect();
-        Owned::new(title, "", Bars { series: names(runs), rows, per, unit: axis }, table).markup()
+        let (per, axis) = words::axis(all[0].highest(), unit);
+        let rows = all.iter().map(|it| it.row(unit)).collect();
+        Figure::new(title, "", Bars { series: names(runs), rows, per, unit: axis }, table).markup()
     };
     html! { @for kind in kinds { (chart(kind)) } }
 }

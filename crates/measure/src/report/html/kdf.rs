@@ -2,9 +2,8 @@
 //! the machine with one passphrase.
 
 use super::super::label;
-use super::chart::{Bar, BarRow, Bars};
-use super::ciphers::Owned;
-use super::figure::Table;
+use super::chart::{Bar, Bars};
+use super::figure::{Figure, Table};
 use super::palette::SERIES;
 use super::run::Run;
 use super::words;
@@ -57,11 +56,11 @@ fn figured<'a>(run: &Run<'a>) -> Vec<Figured<'a>> {
     run.results.rows.iter().filter_map(of_row).collect()
 }
 
-fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Owned<Bars> {
+fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Figure<Bars> {
     let counted = match (unit, all.iter().all(|it| it.case.kdf == "pbkdf2")) {
         (Unit::Cost, true) => "iterations",
         (Unit::Cost, false) => "passes",
-        _ => unit_name(unit),
+        _ => words::unit_name(unit),
     };
     let mut by: Vec<&By> = Vec::new();
     for it in all {
@@ -69,8 +68,8 @@ fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Owned<Bars> {
             by.push(&it.case.by);
         }
     }
-    let mut rows: Vec<(f64, BarRow)> = Vec::new();
-    let mut table = Table::new(&["", "By", counted, "", "Samples", "Remarks"], 0);
+    let mut bars = Bars { series: by.iter().map(ToString::to_string).collect(), ..Bars::default() };
+    let mut table = Table::new(&format!("|By|{counted}||Samples|Remarks"));
     for it in all {
         let name = label(&Case::Kdf(KdfCase { by: By::Keyway, ..it.case.clone() }));
         table.rows.push(vec![
@@ -82,49 +81,11 @@ fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Owned<Bars> {
             it.measured.notes.join("; "),
         ]);
         let Some(series) = by.iter().position(|known| **known == it.case.by) else { continue };
-        let bar = bar(series, &it.summary, unit);
-        match rows.iter_mut().find(|(_, row)| row.label == name) {
-            Some((highest, row)) => {
-                *highest = highest.max(bar.value);
-                row.bars.push(bar);
-            }
-            None => {
-                let row = BarRow { place: None, label: name, default: it.case.default, bars: vec![bar] };
-                rows.push((it.summary.median, row));
-            }
-        }
+        let row = bars.labelled(name);
+        row.default |= row.bars.is_empty() && it.case.default;
+        row.bars.push(Bar::of(series, &it.summary, unit));
     }
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let highest = rows.first().map_or(1.0, |(highest, _)| *highest);
-    let (per, unit) = axis(highest, counted);
-    let rows = rows.into_iter().map(|(_, row)| row).collect();
-    let bars = Bars { series: by.iter().map(ToString::to_string).collect(), rows, per, unit };
-    Owned::new(title, "", bars, table)
-}
-
-/// A bar with its figure.
-pub(super) fn bar(series: usize, summary: &Summary, unit: Unit) -> Bar {
-    let text = format!("{} {}", words::short(summary.median, unit), words::precision(summary));
-    Bar { series, value: summary.median, interval: summary.interval, text: text.trim_end().to_owned() }
-}
-
-/// Thousands and millions of a unit, as the axis needs them.
-pub(super) fn axis(highest: f64, unit: &str) -> (f64, String) {
-    match highest {
-        highest if highest >= 2e6 => (1e6, format!("million {unit}")),
-        highest if highest >= 2e4 => (1e3, format!("thousand {unit}")),
-        _ => (1.0, unit.to_owned()),
-    }
-}
-
-/// What is counted, as an axis says it.
-pub(super) fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::BytesPerSecond => "bytes/s",
-        Unit::IterationsPerSecond => "iterations/s",
-        Unit::PassesPerSecond => "passes/s",
-        Unit::Cost => "iterations or passes",
-        Unit::RequestsPerSecond => "requests/s",
-        Unit::Seconds => "s",
-    }
+    bars.rows.sort_by(|a, b| b.highest().total_cmp(&a.highest()));
+    (bars.per, bars.unit) = words::axis_of(bars.highest(), counted);
+    Figure::new(title, "", bars, table)
 }

@@ -16,7 +16,7 @@ pub(super) fn facts(run: &Run<'_>) -> Markup {
 
 /// All machines, one beside the other.
 pub(super) fn fleet(runs: &[Run<'_>]) -> Markup {
-    let mut table = Table::new(&[""], 0);
+    let mut table = Table::new("");
     let lists: Vec<Vec<(&str, String)>> = runs.iter().map(list).collect();
     table.head.extend(runs.iter().map(|run| run.name.clone()));
     let mut names: Vec<&str> = Vec::new();

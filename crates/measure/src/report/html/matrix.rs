@@ -1,8 +1,7 @@
 //! The whole matrix of ciphers and modes over key and sector sizes, as a heat map.
 
 use super::chart::{Cell, Heat, HeatRow};
-use super::ciphers::Owned;
-use super::figure::Table;
+use super::figure::{Figure, Table};
 use super::run::{Run, threads};
 use super::words;
 use crate::results::{By, Case, CipherCase, Direction, Outcome, Results};
@@ -99,8 +98,8 @@ fn cipher_of(spec: &str) -> &str {
     spec.split('-').next().unwrap_or(spec)
 }
 
-fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Owned<Heat> {
-    let mut table = Table::new(&["Cipher", "Key", "Sector", "Encrypt, MiB/s"], 0);
+fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Figure<Heat> {
+    let mut table = Table::new("Cipher|Key|Sector|Encrypt, MiB/s");
     let (mut sectors, mut keys) = (BTreeSet::new(), BTreeSet::new());
     for spec in specs {
         for ((_, key, sector), known) in cells.range((*spec, 0, 0)..=(*spec, u32::MAX, u32::MAX)) {
@@ -136,7 +135,7 @@ fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Owned<Hea
         rows: rows.collect(),
         unit: "MiB/s".to_owned(),
     };
-    Owned::new(title, text, chart, table)
+    Figure::new(title, text, chart, table)
 }
 
 fn cell(cells: &Cells<'_>, spec: &str, key: u32, sector: u32) -> Cell {

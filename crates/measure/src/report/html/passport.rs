@@ -89,29 +89,26 @@ fn seconds(page: &PassportPage) -> Markup {
             value.map(|value| Bar { series, value, interval: None, text: text.clone() })
         };
         let bars: Vec<Bar> = [0, 1].into_iter().filter_map(bar).collect();
-        (!bars.is_empty()).then(|| BarRow { place: None, label: slot.name.clone(), default: false, bars })
+        (!bars.is_empty()).then(|| BarRow { label: slot.name.clone(), bars, ..BarRow::default() })
     };
     let rows: Vec<BarRow> = page.slots.iter().filter_map(row).collect();
     if rows.is_empty() {
         return html! {};
     }
-    let mut table = Table::new(&["Keyslot", "Key derivation", &page.places[0], &page.places[1]], 0);
+    let mut table = Table::new("Keyslot|Key derivation");
+    table.head.extend(page.places.iter().cloned());
     for slot in &page.slots {
         let [here, there] = &slot.seconds;
         table.rows.push(vec![slot.name.clone(), slot.derivation.clone(), here.1.clone(), there.1.clone()]);
     }
     let chart = Bars { series: page.places.to_vec(), rows, per: 1.0, unit: "seconds".into() };
-    let figure = Figure {
-        title: "Seconds until it opens".into(),
-        text: "On the target with everything that is tried before it.".into(),
-        chart: &chart,
-        table,
-    };
+    let text = "On the target with everything that is tried before it.";
+    let figure = Figure::new("Seconds until it opens", text, chart, table);
     html! { h2 { "When it opens" } (figure.markup()) }
 }
 
 fn search(page: &PassportPage) -> Markup {
-    let mut table = Table::new(&["Keyslot", "Key derivation", "Guesses a second", "Time", "Cost"], 0);
+    let mut table = Table::new("Keyslot|Key derivation|Guesses a second|Time|Cost");
     for slot in &page.slots {
         let mut row = vec![slot.name.clone(), slot.derivation.clone()];
         row.extend(slot.search.iter().cloned());

@@ -30,9 +30,41 @@ pub(super) fn throughput(bytes: f64) -> String {
 }
 
 /// The largest unit of which there is one at least.
-pub(super) fn throughput_unit(bytes: f64) -> (f64, &'static str) {
+fn throughput_unit(bytes: f64) -> (f64, &'static str) {
     let units = [(GIB, "GiB/s"), (MIB, "MiB/s"), (KIB, "KiB/s")];
     units.into_iter().find(|(per, _)| bytes >= *per).unwrap_or((1.0, "B/s"))
+}
+
+/// How much one of an axis's unit is, and its name.
+pub(super) fn axis(highest: f64, unit: Unit) -> (f64, String) {
+    match unit {
+        Unit::BytesPerSecond => {
+            let (per, unit) = throughput_unit(highest);
+            (per, unit.to_owned())
+        }
+        _ => axis_of(highest, unit_name(unit)),
+    }
+}
+
+/// Thousands and millions of a unit, as the axis needs them.
+pub(super) fn axis_of(highest: f64, unit: &str) -> (f64, String) {
+    match highest {
+        highest if highest >= 2e6 => (1e6, format!("million {unit}")),
+        highest if highest >= 2e4 => (1e3, format!("thousand {unit}")),
+        _ => (1.0, unit.to_owned()),
+    }
+}
+
+/// What is counted, as an axis says it.
+pub(super) fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::BytesPerSecond => "bytes/s",
+        Unit::IterationsPerSecond => "iterations/s",
+        Unit::PassesPerSecond => "passes/s",
+        Unit::Cost => "iterations or passes",
+        Unit::RequestsPerSecond => "requests/s",
+        Unit::Seconds => "s",
+    }
 }
 
 /// In MiB/s, for a table's column.

@@ -2,41 +2,37 @@
 //! runs, and the figure at the end of each.
 
 use super::super::palette::{Ink, SERIES};
+use super::super::words;
 use super::pen::{self, Pen, Side, fit, width_of};
 use super::{Chart, Width, legend, place, plausible, ticks};
+use crate::results::Unit;
+use crate::stats::Summary;
 
 /// Lying bars, some to a row.
 #[derive(Debug, Default)]
 pub(in super::super) struct Bars {
     /// What the bars of a row are; one alone needs no legend.
     pub(in super::super) series: Vec<String>,
-    /// From the top.
     pub(in super::super) rows: Vec<BarRow>,
     /// How much one of the axis's unit is.
     pub(in super::super) per: f64,
-    /// The axis's unit.
     pub(in super::super) unit: String,
 }
 
-/// A row.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in super::super) struct BarRow {
-    /// Its place in a ranking.
+    /// In a ranking.
     pub(in super::super) place: Option<usize>,
-    /// What it is.
     pub(in super::super) label: String,
     /// Whether it is what the tool uses when nothing is chosen.
     pub(in super::super) default: bool,
-    /// Its bars.
     pub(in super::super) bars: Vec<Bar>,
 }
 
-/// A bar.
 #[derive(Debug)]
 pub(in super::super) struct Bar {
     /// Which of the series.
     pub(in super::super) series: usize,
-    /// How long it is.
     pub(in super::super) value: f64,
     /// Where its whiskers are.
     pub(in super::super) interval: Option<(f64, f64)>,
@@ -63,6 +59,34 @@ const AXIS: i32 = 34;
 const LABELS: i32 = 280;
 
 impl Bars {
+    /// The row of that label, which may be new.
+    pub(in super::super) fn labelled(&mut self, label: String) -> &mut BarRow {
+        let known = self.rows.iter().position(|row| row.label == label);
+        let at = known.unwrap_or(self.rows.len());
+        if known.is_none() {
+            self.rows.push(BarRow { label, ..BarRow::default() });
+        }
+        &mut self.rows[at]
+    }
+
+    /// A bar in the row of that label, unless there are more series than can be told apart.
+    pub(in super::super) fn push(&mut self, series: &str, label: String, bar: impl FnOnce(usize) -> Bar) {
+        let known = self.series.iter().position(|known| known == series);
+        let number = known.unwrap_or(self.series.len());
+        if number == SERIES {
+            return;
+        }
+        if known.is_none() {
+            self.series.push(series.to_owned());
+        }
+        self.labelled(label).bars.push(bar(number));
+    }
+
+    /// The longest bar.
+    pub(in super::super) fn highest(&self) -> f64 {
+        self.rows.iter().map(BarRow::highest).fold(0.0, f64::max)
+    }
+
     fn layout(&self, width: Width) -> Layout {
         let bars = || self.rows.iter().flat_map(|row| &row.bars);
         let highest = bars().map(|bar| bar.interval.map_or(bar.value, |it| it.1.max(bar.value)));
@@ -128,7 +152,19 @@ impl Bars {
     }
 }
 
+impl Bar {
+    /// A median with its figure.
+    pub(in super::super) fn of(series: usize, summary: &Summary, unit: Unit) -> Self {
+        let text = format!("{} {}", words::short(summary.median, unit), words::precision(summary));
+        Self { series, value: summary.median, interval: summary.interval, text: text.trim_end().to_owned() }
+    }
+}
+
 impl BarRow {
+    pub(in super::super) fn highest(&self) -> f64 {
+        self.bars.iter().map(|bar| bar.value).fold(0.0, f64::max)
+    }
+
     fn letters(&self) -> i32 {
         if self.default { pen::BOLD } else { pen::TEXT }
     }
@@ -169,7 +205,7 @@ impl Chart for Bars {
 /// A round figure, without the noughts that a computer adds.
 pub(super) fn axis_figure(tick: f64) -> String {
     if tick >= 1e6 {
-        return super::super::words::count(tick);
+        return words::count(tick);
     }
     let text = format!("{tick:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

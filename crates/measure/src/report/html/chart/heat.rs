@@ -11,35 +11,28 @@ use super::{Chart, Width};
 pub(in super::super) struct Heat {
     /// Names of groups of columns; on a phone they stand one below the other.
     pub(in super::super) groups: Vec<String>,
-    /// Names of columns, the same in each group.
+    /// The same in each group.
     pub(in super::super) columns: Vec<String>,
-    /// From the top.
     pub(in super::super) rows: Vec<HeatRow>,
-    /// What the figures are.
     pub(in super::super) unit: String,
 }
 
-/// A row.
 #[derive(Debug)]
 pub(in super::super) struct HeatRow {
-    /// What it is.
     pub(in super::super) label: String,
     /// Whether it is what the tool uses when nothing is chosen.
     pub(in super::super) default: bool,
     /// Whether it has more to do with the row above than with others.
     pub(in super::super) joined: bool,
-    /// Cells, group by group.
+    /// Group by group.
     pub(in super::super) cells: Vec<Cell>,
 }
 
-/// A cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Cell {
-    /// There is nothing to say.
     Empty,
     /// It cannot exist.
     Impossible,
-    /// It has a figure.
     Figure(f64),
 }
 

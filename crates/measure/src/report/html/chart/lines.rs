@@ -14,32 +14,31 @@ pub(in super::super) struct Lines {
     pub(in super::super) marks: Vec<(f64, String)>,
     /// How much one of the vertical axis's unit is.
     pub(in super::super) per: f64,
-    /// The vertical axis's unit.
     pub(in super::super) unit: String,
     /// Whether each step upwards is ten times the one before, not as much again.
     pub(in super::super) by_tens: bool,
-    /// The lines.
     pub(in super::super) lines: Vec<Line>,
 }
 
-/// A line.
 #[derive(Debug)]
 pub(in super::super) struct Line {
-    /// What it is.
     pub(in super::super) name: String,
     /// From left to right.
     pub(in super::super) points: Vec<Point>,
 }
 
-/// A point.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Point {
     /// Where on the horizontal axis.
     pub(in super::super) at: f64,
-    /// How high.
     pub(in super::super) value: f64,
     /// Where its whiskers are.
     pub(in super::super) interval: Option<(f64, f64)>,
+}
+
+/// The highest point of all.
+pub(in super::super) fn highest(lines: &[Line]) -> f64 {
+    lines.iter().flat_map(|line| &line.points).map(|point| point.value).fold(0.0, f64::max)
 }
 
 struct Layout {

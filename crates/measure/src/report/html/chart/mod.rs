@@ -8,7 +8,7 @@ mod pen;
 
 pub(super) use bars::{Bar, BarRow, Bars};
 pub(super) use heat::{Cell, Heat, HeatRow};
-pub(super) use lines::{Line, Lines, Point};
+pub(super) use lines::{Line, Lines, Point, highest};
 pub(super) use pen::Pen;
 
 use super::palette::Ink;

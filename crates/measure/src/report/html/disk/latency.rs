@@ -1,8 +1,7 @@
 //! How long single requests take: the middle one, and those that people notice.
 
 use super::super::chart::{Line, Lines, Point};
-use super::super::ciphers::Owned;
-use super::super::figure::Table;
+use super::super::figure::{Figure, Table};
 use super::super::palette::SERIES;
 use super::super::words;
 use super::{Figured, is_in_order, way};
@@ -34,9 +33,9 @@ pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
     }
 }
 
-fn curve(way: &str, rows: &[&Figured<'_>]) -> Owned<Lines> {
+fn curve(way: &str, rows: &[&Figured<'_>]) -> Figure<Lines> {
     let mut percents: Vec<f64> = Vec::new();
-    let mut table = Table::new(&["Through", "Amount", "Part of all requests", "Take no longer than"], 0);
+    let mut table = Table::new("Through|Amount|Part of all requests|Take no longer than");
     let mut lines: Vec<Line> = Vec::new();
     for it in rows {
         let mut points = Vec::new();
@@ -71,7 +70,7 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Owned<Lines> {
         by_tens: true,
         lines,
     };
-    Owned::new(way, "", chart, table)
+    Figure::new(way, "", chart, table)
 }
 
 /// As far from the middle as it has nines: 90 % stands one to the right, 99 % two, 1 % two

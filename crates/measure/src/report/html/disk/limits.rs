@@ -3,10 +3,8 @@
 //! other (the model c·d/(c+d)), and how long it took.
 
 use super::super::chart::{Bar, Bars};
-use super::super::ciphers::Owned;
-use super::super::figure::Table;
+use super::super::figure::{Figure, Table};
 use super::super::words;
-use super::sizes::Grouped;
 use super::{Figured, capital, largest, pattern_name, way};
 use crate::disk::model::Model;
 use crate::results::Pattern;
@@ -14,19 +12,10 @@ use maud::{Markup, html};
 
 /// Bars for what is read and written in order; the table has everything.
 pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
-    let head = [
-        "Through",
-        "Requests",
-        "Disk alone, MiB/s",
-        "Cipher alone, MiB/s",
-        "Whose cipher",
-        "c·d/(c+d), MiB/s",
-        "Measured, MiB/s",
-        "Of the model",
-        "Limit",
-    ];
-    let mut table = Table::new(&head, 0);
-    let mut bars = Grouped::default();
+    let head = "Through|Requests|Disk alone, MiB/s|Cipher alone, MiB/s|Whose cipher|c·d/(c+d), MiB/s|Measured, MiB/s|\
+                Of the model|Limit";
+    let mut table = Table::new(head);
+    let mut bars = Bars { per: 1.0, unit: "seconds for 10⁹ bytes".into(), ..Bars::default() };
     let modelled: Vec<(&Figured<'_>, Model)> =
         largest(items).filter_map(|it| Some((it, it.model?))).collect();
     for (it, model) in &modelled {
@@ -69,9 +58,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
     let text = "Seconds for 10⁹ bytes, less is better. What takes longer alone is the limit: a faster one of those would help, a faster \
                 one of the other would not. Measured may be shorter than one after the other where both work at the same time. The \
                 cipher was measured in memory, in the same run: Keyway's; for dm-crypt the kernel's, where it could be.";
-    let chart =
-        Bars { series: bars.series, rows: bars.rows, per: 1.0, unit: "seconds for 10⁹ bytes".into() };
-    Owned::new(format!("Disk or cipher{of}"), text, chart, table).markup()
+    Figure::new(format!("Disk or cipher{of}"), text, bars, table).markup()
 }
 
 const GIGABYTE: f64 = 1e9;

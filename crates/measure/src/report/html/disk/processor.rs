@@ -1,10 +1,8 @@
 //! Processor time, which encryption costs also where the disk is the limit.
 
 use super::super::chart::{Bar, Bars};
-use super::super::ciphers::Owned;
-use super::super::figure::Table;
+use super::super::figure::{Figure, Table};
 use super::super::words;
-use super::sizes::Grouped;
 use super::{Figured, is_in_order, largest, way};
 use maud::{Markup, html};
 
@@ -19,14 +17,14 @@ pub(super) fn processor(items: &[Figured<'_>], of: &str) -> Markup {
 }
 
 fn chart(items: &[Figured<'_>], title: &str) -> Markup {
-    let mut table = Table::new(&["Through", "Requests", "Amount", "Seconds for 10⁹ bytes"], 0);
+    let mut table = Table::new("Through|Requests|Amount|Seconds for 10⁹ bytes");
     let timed = |it: &Figured<'_>| it.measured.cpu_seconds_per_gb.filter(|time| *time > 0.0);
     for it in items {
         let Some(time) = timed(it) else { continue };
         let amount = it.case.total.map_or_else(String::new, words::bytes);
         table.rows.push(vec![it.path.clone(), way(it.case), amount, words::digits(time)]);
     }
-    let mut bars = Grouped::default();
+    let mut bars = Bars { per: 1.0, unit: "seconds".into(), ..Bars::default() };
     for it in largest(items) {
         let Some(time) = timed(it) else { continue };
         let bar = |series| Bar { series, value: time, interval: None, text: words::digits(time) };
@@ -36,6 +34,5 @@ fn chart(items: &[Figured<'_>], title: &str) -> Markup {
         return html! {};
     }
     let text = "Of the whole machine, or of all that took part, for 10⁹ bytes. Less is better.";
-    let chart = Bars { series: bars.series, rows: bars.rows, per: 1.0, unit: "seconds".into() };
-    Owned::new(title, text, chart, table).markup()
+    Figure::new(title, text, bars, table).markup()
 }

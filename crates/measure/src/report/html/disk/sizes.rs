@@ -1,10 +1,9 @@
 //! Throughput over the amount of data, and bars where there is one amount only.
 
-use super::super::chart::{Bar, BarRow, Bars, Line, Lines, Point};
-use super::super::ciphers::{self, Owned};
-use super::super::figure::Table;
+use super::super::chart::{Bar, Bars, Line, Lines, Point, highest};
+use super::super::figure::{Figure, Table};
 use super::super::palette::SERIES;
-use super::super::{kdf, words};
+use super::super::words;
 use super::{Figured, capital, load, pattern_name, way};
 use crate::results::{Pattern, Unit};
 use maud::Markup;
@@ -20,10 +19,8 @@ pub(super) fn over_sizes(all: &[&Figured<'_>], pattern: Pattern, of: &str) -> Ma
         return requests(all, unit, of);
     }
     let title = capital(&format!("{}, over the amount of data{of}", pattern_name(pattern)));
-    let mut table = Table::new(
-        &["Through", "Requests", "Amount", figure_head(unit), "", "Samples", "Model", "Remarks"],
-        0,
-    );
+    let head = figure_head(unit);
+    let mut table = Table::new(&format!("Through|Requests|Amount|{head}||Samples|Model|Remarks"));
     let mut lines: Vec<Line> = Vec::new();
     for it in all {
         let Some(total) = it.case.total else { continue };
@@ -39,58 +36,25 @@ pub(super) fn over_sizes(all: &[&Figured<'_>], pattern: Pattern, of: &str) -> Ma
         }
     }
     lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.at.total_cmp(&b.at)));
-    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.value).fold(0.0, f64::max);
-    let (per, unit) = unit_axis(highest, unit);
+    let (per, unit) = words::axis(highest(&lines), unit);
     let marks = totals.iter().enumerate().map(|(at, total)| (at as f64, words::bytes(*total))).collect();
     let chart = Lines { across: "data read or written".into(), marks, per, unit, by_tens: false, lines };
-    Owned::new(title, capital(&load(all[0].case)) + ".", chart, table).markup()
+    Figure::new(title, capital(&load(all[0].case)) + ".", chart, table).markup()
 }
 
 /// Bars for each way of asking.
 pub(super) fn requests(all: &[&Figured<'_>], unit: Unit, of: &str) -> Markup {
-    let head = ["Through", "Requests", figure_head(unit), "", "Samples", "Model", "Remarks"];
-    let mut table = Table::new(&head, 0);
-    let mut bars = Grouped::default();
+    let mut table = Table::new(&format!("Through|Requests|{}||Samples|Model|Remarks", figure_head(unit)));
+    let mut bars = Bars::default();
     for it in all {
         table.rows.push(cells(it, unit));
-        let bar = |number| match unit {
-            Unit::BytesPerSecond => ciphers::bar(number, &it.summary),
-            _ => kdf::bar(number, &it.summary, unit),
-        };
-        bars.push(&it.path, way(it.case), bar);
+        bars.push(&it.path, way(it.case), |number| Bar::of(number, &it.summary, unit));
     }
     let highest = all.iter().map(|it| it.summary.median).fold(0.0, f64::max);
-    let (per, axis) = unit_axis(highest, unit);
+    (bars.per, bars.unit) = words::axis(highest, unit);
     let title =
         if unit == Unit::RequestsPerSecond { "Requests a second" } else { "Throughput by kind of request" };
-    let chart = Bars { series: bars.series, rows: bars.rows, per, unit: axis };
-    Owned::new(format!("{title}{of}"), "", chart, table).markup()
-}
-
-/// Bars by row and series, as they come.
-#[derive(Default)]
-pub(super) struct Grouped {
-    pub(super) series: Vec<String>,
-    pub(super) rows: Vec<BarRow>,
-}
-
-impl Grouped {
-    /// One more, unless there are more series than a chart can tell apart.
-    pub(super) fn push(&mut self, series: &str, label: String, bar: impl FnOnce(usize) -> Bar) {
-        let number = match self.series.iter().position(|known| known == series) {
-            Some(number) => number,
-            None if self.series.len() < SERIES => {
-                self.series.push(series.to_owned());
-                self.series.len() - 1
-            }
-            None => return,
-        };
-        let bar = bar(number);
-        match self.rows.iter_mut().find(|row| row.label == label) {
-            Some(row) => row.bars.push(bar),
-            None => self.rows.push(BarRow { place: None, label, default: false, bars: vec![bar] }),
-        }
-    }
+    Figure::new(format!("{title}{of}"), "", bars, table).markup()
 }
 
 fn cells(it: &Figured<'_>, unit: Unit) -> Vec<String> {
@@ -121,15 +85,5 @@ fn remarks(it: &Figured<'_>) -> String {
 }
 
 fn figure_head(unit: Unit) -> &'static str {
-    if unit == Unit::BytesPerSecond { "MiB/s" } else { kdf::unit_name(unit) }
-}
-
-fn unit_axis(highest: f64, unit: Unit) -> (f64, String) {
-    match unit {
-        Unit::BytesPerSecond => {
-            let (per, unit) = words::throughput_unit(highest);
-            (per, unit.to_owned())
-        }
-        _ => kdf::axis(highest, kdf::unit_name(unit)),
-    }
+    if unit == Unit::BytesPerSecond { "MiB/s" } else { words::unit_name(unit) }
 }
