@@ -1,22 +1,24 @@
 //! Who measures a case: by whose code it is to run.
 
 use crate::Clock;
-use crate::memory::{self, not_measured};
+use crate::memory;
 use crate::peers;
 use crate::results::{By, Case, Outcome, Settings};
 use crate::rounds::Subject;
 
 /// Makes any case of a suite ready, or says why there is nothing to measure.
-pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Box<dyn Subject>, Outcome> {
+pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let by = match case {
         Case::Cipher(case) => &case.by,
         Case::Kdf(case) => &case.by,
         Case::Driver(_) => return memory::prepare(case, settings, clock),
-        Case::Disk(_) => return Err(not_measured(format!("{} is not measured in memory", case.id()))),
+        Case::Disk(_) => {
+            return Err(Outcome::not_measured(format!("{} is not measured in memory", case.id())));
+        }
     };
     match by {
         By::Keyway | By::Kernel(_) => memory::prepare(case, settings, clock),
         By::Peer(_) => peers::prepare(case),
-        By::Plain | By::DmCrypt => Err(not_measured(format!("{by} is not measured in memory"))),
+        By::Plain | By::DmCrypt => Err(Outcome::not_measured(format!("{by} is not measured in memory"))),
     }
 }

@@ -5,8 +5,8 @@
 
 use super::Encryption;
 use super::engine::Aligned;
-use crate::memory::{not_measured, pattern};
-use crate::results::{Outcome, Wrong};
+use crate::memory::pattern;
+use crate::results::{Outcome, right};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use keyway_volume::Storage;
 use std::io;
@@ -23,13 +23,12 @@ impl Check {
     /// # Errors
     /// [`Outcome::Impossible`]: there is no such combination.
     pub fn new(encryption: Option<&Encryption>) -> Result<Self, Outcome> {
-        let impossible = |error: keyway_crypto::Error| Outcome::Impossible { reason: error.to_string() };
         let keyed = |cpu| {
-            let cipher = encryption.map(|it| {
+            let cipher = encryption.map(|it| -> Result<_, keyway_crypto::Error> {
                 let spec = CipherSpec::parse(&it.spec)?;
                 SectorCipher::new(&spec, &it.key(), SectorSize::new(it.sector_size)?, cpu)
             });
-            cipher.transpose().map_err(impossible)
+            cipher.transpose().map_err(Outcome::impossible)
         };
         let code = keyed(Cpu::detect())?.map(|cipher| cipher.code().to_owned());
         Ok(Self { cipher: keyed(Cpu::portable())?, code })
@@ -119,12 +118,8 @@ fn places(sample: u64, region: u64) -> impl Iterator<Item = u64> {
     all.into_iter()
 }
 
-fn right(expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
-    Wrong::first_difference(expected, found, during).map_or(Ok(()), |wrong| Err(Outcome::Wrong(wrong)))
-}
-
 pub(super) fn failed(error: io::Error) -> Outcome {
-    not_measured(format!("the storage failed: {error}"))
+    Outcome::not_measured(format!("the storage failed: {error}"))
 }
 
 /// The largest encryption sector.

@@ -26,8 +26,8 @@ pub use scratch::Scratch;
 pub use turns::Turns;
 
 use crate::memory::longest_request;
-use crate::results::{By, Case, CipherCase, Direction, DriverCase};
-use crate::suite::{DEFAULT, Listed};
+use crate::results::{Case, CipherCase, Direction, DriverCase};
+use crate::suite::Listed;
 use keyway_crypto::CipherSpec;
 use keyway_kernel::{Chosen, Missing};
 
@@ -38,16 +38,8 @@ pub fn ciphers(encryptions: &[Encryption]) -> Vec<Listed> {
     for it in encryptions {
         for message in blocks {
             for direction in [Direction::Encrypt, Direction::Decrypt] {
-                let case = CipherCase {
-                    by: By::Keyway,
-                    spec: it.spec.clone(),
-                    key_bits: it.key_bits,
-                    sector_size: it.sector_size,
-                    message,
-                    direction,
-                    threads: 1,
-                    default: (it.spec.as_str(), it.key_bits) == DEFAULT,
-                };
+                let case = CipherCase::new(&it.spec, it.key_bits, it.sector_size);
+                let case = CipherCase { message, direction, ..case };
                 all.push(Listed { case: Case::Cipher(case), outcome: None });
             }
         }

@@ -4,8 +4,7 @@ use super::cpu::Whose;
 use super::workload::Bound;
 use super::*;
 use crate::clock::Machine;
-use crate::memory::not_measured;
-use crate::results::{Outcome, Row, Settings};
+use crate::results::{By, Outcome, Row, Settings};
 use crate::rounds::Watcher;
 use keyway_volume::Storage;
 use std::io;
@@ -93,7 +92,7 @@ fn paths(scratch: &Scratch) -> Vec<Path> {
         all.push(path(By::Keyway, Some(it), view.map(access)));
     }
     let it = Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size: 512 };
-    all.push(path(By::DmCrypt, Some(it), Err(not_measured("there is no dm-crypt"))));
+    all.push(path(By::DmCrypt, Some(it), Err(Outcome::not_measured("there is no dm-crypt"))));
     all
 }
 

@@ -13,7 +13,6 @@ use super::path::{Engine, Path};
 use super::scratch::Scratch;
 use super::workload::{Bound, Workload};
 use crate::Clock;
-use crate::memory::not_measured;
 use crate::results::{Outcome, Row, Settings};
 use crate::rounds::Watcher;
 use std::collections::HashSet;
@@ -160,7 +159,7 @@ fn weight(workload: &Workload) -> f64 {
 }
 
 fn stopped() -> Outcome {
-    not_measured("it was stopped")
+    Outcome::not_measured("it was stopped")
 }
 
 /// The time that a workload has, in seconds.
@@ -248,10 +247,10 @@ impl Group<'_> {
     fn fits(&self, plan: Plan, length: f64, speeds: &Speeds) -> Result<(), Outcome> {
         let total = self.workload.total().unwrap_or(0);
         if total > self.turns.region {
-            return Err(not_measured(self.turns.region_because.clone()));
+            return Err(Outcome::not_measured(self.turns.region_because.clone()));
         }
         if plan.left <= 0.0 {
-            return Err(not_measured("--time was over"));
+            return Err(Outcome::not_measured("--time was over"));
         }
         let sample = |lane: &Lane<'_>| match self.workload.bound {
             Bound::Bytes(_) => speeds.seconds(lane.number, &self.workload, total),
@@ -261,7 +260,7 @@ impl Group<'_> {
         // A round that takes more than its share takes it from those that follow.
         let may_take = plan.share.max(plan.left / 2.0);
         if round > may_take {
-            return Err(not_measured(format!(
+            return Err(Outcome::not_measured(format!(
                 "a round of {} would take about {round:.0} s, of the {:.0} s that --time leaves",
                 words(&self.workload),
                 plan.left.max(0.0)

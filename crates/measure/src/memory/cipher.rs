@@ -6,12 +6,12 @@
 //! number of passes, so its result is known too: from the first sample on it must be the same to
 //! the last byte, and one of its messages is computed pass by pass with the portable code.
 
+use super::pattern;
 use super::threads::Team;
-use super::{not_measured, pattern};
 use crate::Clock;
-use crate::results::{CipherCase, Direction, Outcome, Settings, Unit, Wrong};
+use crate::results::{CipherCase, Direction, Outcome, Settings, Unit, Wrong, right};
 use crate::rounds::{Sample, Subject, passes};
-use keyway_crypto::{CipherSpec, Cpu, Error, Secret, SectorCipher, SectorSize};
+use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,30 +23,24 @@ const TRIES: u32 = 3;
 const FIRST: u64 = (1 << 32) + 8;
 
 /// Whose code works on the buffers.
-pub(super) trait Worker: Sync {
+pub(super) struct Worker {
     /// One thread's pass over its data, message by message, in place.
-    fn pass(&self, member: usize, data: &mut [u8]) -> Result<(), Outcome>;
-
+    pub(super) pass: Box<Pass>,
     /// The code that runs.
-    fn code(&self) -> Option<String>;
-
+    pub(super) code: String,
     /// What says that the output is right, when that is not simply the portable code.
-    fn checked_by(&self) -> String;
-
+    pub(super) checked_by: &'static str,
     /// How to keep this code from being used, where its output is wrong.
-    fn remedy(&self) -> Option<String> {
-        None
-    }
-
+    pub(super) remedy: Option<String>,
     /// What a reader must know.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
+    pub(super) notes: Vec<String>,
 }
+
+type Pass = dyn Fn(usize, &mut [u8]) -> Result<(), Outcome> + Sync;
 
 /// A worker over its buffers, with everything that its output must be.
 pub(super) struct Cipher {
-    worker: Box<dyn Worker>,
+    worker: Worker,
     case: CipherCase,
     portable: SectorCipher,
     /// What every sample starts from.
@@ -59,26 +53,20 @@ pub(super) struct Cipher {
     team: Team,
 }
 
-/// Keyway's own code for this CPU.
-struct Own {
-    fast: SectorCipher,
-    is_portable: bool,
-    case: CipherCase,
-}
-
-pub(super) fn prepare(
-    case: &CipherCase,
-    settings: &Settings,
-    clock: &dyn Clock,
-) -> Result<Box<dyn Subject>, Outcome> {
-    let spec = CipherSpec::parse(&case.spec).map_err(impossible)?;
+pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+    let spec = CipherSpec::parse(&case.spec).map_err(Outcome::impossible)?;
     let (fast, portable) = (keyed(&spec, case, Cpu::detect())?, keyed(&spec, case, Cpu::portable())?);
-    let own = Own { is_portable: fast.code() == portable.code(), fast, case: case.clone() };
-    Cipher::ready(case, Box::new(own), portable, settings, clock)
-}
-
-pub(super) fn impossible(error: Error) -> Outcome {
-    Outcome::Impossible { reason: error.to_string() }
+    let checked_by = match fast.code() == portable.code() {
+        true => "the portable code, which is the code that ran",
+        false => "the portable code",
+    };
+    let (code, own) = (fast.code().to_owned(), case.clone());
+    let pass = Box::new(move |_, data: &mut [u8]| {
+        work(&fast, &own, data, FIRST);
+        Ok(())
+    });
+    let worker = Worker { pass, code, checked_by, remedy: None, notes: Vec::new() };
+    Cipher::ready(case, worker, portable, settings, clock)
 }
 
 /// The key of a case. XTS refuses equal halves in strict implementations: it is no constant.
@@ -90,8 +78,8 @@ pub(super) fn key(case: &CipherCase) -> Secret {
 
 /// Keyway's code for the case's key and sectors.
 pub(super) fn keyed(spec: &CipherSpec, case: &CipherCase, cpu: Cpu) -> Result<SectorCipher, Outcome> {
-    let sector = SectorSize::new(case.sector_size).map_err(impossible)?;
-    SectorCipher::new(spec, &key(case), sector, cpu).map_err(impossible)
+    let sector = SectorSize::new(case.sector_size).map_err(Outcome::impossible)?;
+    SectorCipher::new(spec, &key(case), sector, cpu).map_err(Outcome::impossible)
 }
 
 /// The sectors of all messages of a buffer, by their numbers.
@@ -110,19 +98,23 @@ impl Cipher {
     /// A worker that has seen its output to be right, and how long it takes.
     pub(super) fn ready(
         case: &CipherCase,
-        worker: Box<dyn Worker>,
+        worker: Worker,
         portable: SectorCipher,
         settings: &Settings,
         clock: &dyn Clock,
-    ) -> Result<Box<dyn Subject>, Outcome> {
+    ) -> Result<Subject, Outcome> {
         if case.message == 0 || !case.message.is_multiple_of(case.sector_size) {
-            return Err(not_measured("a message is a whole number of sectors"));
+            return Err(Outcome::not_measured("a message is a whole number of sectors"));
         }
         let mut start = vec![0; length(case)];
         pattern(2, &mut start);
         let mut once = start.clone();
         work(&portable, case, &mut once, FIRST);
         let team = Team::of(case.threads as usize, start.len());
+        let by = worker.checked_by;
+        let checked =
+            format!("{by}: all of a buffer before and after each sample, and the timed work itself");
+        let (code, notes) = (Some(worker.code.clone()), worker.notes.clone());
         let mut cipher =
             Self { worker, case: case.clone(), portable, start, once, all: None, passes: 1, team };
         // Once to warm up and to see that it is right at all, then to see how long it takes: the
@@ -131,17 +123,19 @@ impl Cipher {
         let (mut data, mut once) = (cipher.start.clone(), Duration::MAX);
         for _ in 0..TRIES {
             let before = clock.now();
-            cipher.worker.pass(0, &mut data)?;
+            (cipher.worker.pass)(0, &mut data)?;
             once = once.min(clock.now().saturating_sub(before));
         }
         cipher.passes = passes(once, settings.sample_seconds);
-        Ok(Box::new(cipher))
+        let sample = Box::new(move |clock: &dyn Clock| cipher.sample(clock));
+        let unit = Unit::BytesPerSecond;
+        Ok(Subject { sample, unit, checked, code, least_samples: None, notes })
     }
 
     /// One pass over the known data, compared with the portable code's.
     fn check(&self, during: &str) -> Result<(), Outcome> {
         let mut data = self.start.clone();
-        self.worker.pass(0, &mut data)?;
+        (self.worker.pass)(0, &mut data)?;
         self.right(&self.once, &data, during)
     }
 
@@ -167,19 +161,17 @@ impl Cipher {
     }
 
     fn right(&self, expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
-        match Wrong::first_difference(expected, found, during) {
-            Some(wrong) => Err(Outcome::Wrong(Wrong { remedy: self.worker.remedy(), ..wrong })),
-            None => Ok(()),
-        }
+        right(expected, found, during).map_err(|outcome| match outcome {
+            Outcome::Wrong(wrong) => Outcome::Wrong(Wrong { remedy: self.worker.remedy.clone(), ..wrong }),
+            other => other,
+        })
     }
-}
 
-impl Subject for Cipher {
     fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
         self.check("before timing")?;
-        let (worker, passes, failed) = (&*self.worker, self.passes, Mutex::new(None));
+        let (pass, passes, failed) = (&self.worker.pass, self.passes, Mutex::new(None));
         let took = self.team.time(clock, &self.start, |member, data| {
-            let mut all = (0..passes).map(|_| worker.pass(member, data));
+            let mut all = (0..passes).map(|_| pass(member, data));
             if let Some(outcome) = all.find_map(Result::err) {
                 failed.lock().unwrap_or_else(PoisonError::into_inner).replace(outcome);
             }
@@ -192,39 +184,6 @@ impl Subject for Cipher {
         let seconds = took.as_secs_f64().max(1e-9);
         let bytes = self.start.len() as f64 * f64::from(self.passes) * self.team.len() as f64;
         Ok(Sample { value: bytes / seconds, seconds })
-    }
-
-    fn unit(&self) -> Unit {
-        Unit::BytesPerSecond
-    }
-
-    fn checked(&self) -> String {
-        let by = self.worker.checked_by();
-        format!("{by}: all of a buffer before and after each sample, and the timed work itself")
-    }
-
-    fn code(&self) -> Option<String> {
-        self.worker.code()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.worker.notes()
-    }
-}
-
-impl Worker for Own {
-    fn pass(&self, _: usize, data: &mut [u8]) -> Result<(), Outcome> {
-        work(&self.fast, &self.case, data, FIRST);
-        Ok(())
-    }
-
-    fn code(&self) -> Option<String> {
-        Some(self.fast.code().to_owned())
-    }
-
-    fn checked_by(&self) -> String {
-        let own = if self.is_portable { ", which is the code that ran" } else { "" };
-        format!("the portable code{own}")
     }
 }
 

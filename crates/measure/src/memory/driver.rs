@@ -6,9 +6,9 @@
 //! Keyway's as `keyway xray` does it; each sample must then begin as Keyway's sector does and
 //! be the same to the last byte as the one before.
 
-use super::{missing, not_measured, pattern};
+use super::{missing, pattern};
 use crate::Clock;
-use crate::results::{DriverCase, Outcome, Settings, Unit, Wrong};
+use crate::results::{DriverCase, Outcome, Settings, Unit, right};
 use crate::rounds::{Sample, Subject, passes};
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_kernel::{Algorithm, Checked, af_alg, check, reference};
@@ -24,30 +24,34 @@ struct Driver {
     /// What all passes of a sample must make of it; known after the first.
     all: Option<Vec<u8>>,
     passes: u32,
-    /// How many outputs were compared before the first sample.
-    compared: usize,
 }
 
-pub(super) fn prepare(
-    case: &DriverCase,
-    settings: &Settings,
-    clock: &dyn Clock,
-) -> Result<Box<dyn Subject>, Outcome> {
+pub(super) fn prepare(case: &DriverCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let algorithm = Algorithm::parse(&case.algorithm);
     let key_bytes = case.key_bits as usize / 8;
     let compared = match check(&case.driver, &algorithm, (key_bytes, key_bytes)) {
         Checked::Right(compared) => compared,
         Checked::Wrong(wrong) => return Err(Outcome::Wrong((*wrong).into())),
         Checked::NotChecked(why) => return Err(missing(why)),
-        Checked::Failed(why) => return Err(not_measured(why)),
+        Checked::Failed(why) => return Err(Outcome::not_measured(why)),
     };
     let spec = reference::spec(&algorithm)
-        .ok_or_else(|| not_measured(format!("Keyway has no {algorithm} to compare it with")))?;
-    let mut driver = Driver::new(case, &spec, compared)?;
+        .ok_or_else(|| Outcome::not_measured(format!("Keyway has no {algorithm} to compare it with")))?;
+    let mut driver = Driver::new(case, &spec)?;
     let before = clock.now();
     driver.check("before the first sample")?;
     driver.passes = passes(clock.now().saturating_sub(before), settings.sample_seconds);
-    Ok(Box::new(driver))
+    let bytes = driver.begins.len();
+    Ok(Subject {
+        sample: Box::new(move |clock| driver.sample(clock)),
+        unit: Unit::BytesPerSecond,
+        checked: format!(
+            "Keyway's code: {compared} outputs before the first sample, {bytes} bytes before and after each"
+        ),
+        code: Some(case.driver.clone()),
+        least_samples: None,
+        notes: Vec::new(),
+    })
 }
 
 /// The longest request whose output can be compared: where no block
@@ -64,28 +68,28 @@ pub(crate) fn longest_request(algorithm: &Algorithm) -> u32 {
 const NARROW: [&str; 8] = ["xts", "cbc", "ctr", "ecb", "pcbc", "cfb", "ofb", "lrw"];
 
 impl Driver {
-    fn new(case: &DriverCase, spec: &CipherSpec, compared: usize) -> Result<Self, Outcome> {
+    fn new(case: &DriverCase, spec: &CipherSpec) -> Result<Self, Outcome> {
         let mut key = vec![0; case.key_bits as usize / 8];
         pattern(1, &mut key);
-        let failed = |why: std::io::Error| not_measured(format!("it takes no such key: {why}"));
+        let failed = |why: std::io::Error| Outcome::not_measured(format!("it takes no such key: {why}"));
         let cipher = af_alg::Algorithm::find(&case.driver).map_err(missing)?.key(&key).map_err(failed)?;
         let mut start = vec![0; case.message as usize];
         pattern(2, &mut start);
         let ours = |size| reference::cipher(spec, &key, size);
         let size = SectorSize::new(case.message.min(4096)).unwrap_or(SectorSize::S512);
-        let ours = ours(size).map_err(super::cipher::impossible)?;
+        let ours = ours(size).map_err(Outcome::impossible)?;
         let mut begins = start[..size.bytes().min(start.len())].to_vec();
         match case.direction.into() {
             af_alg::Direction::Encrypt => ours.encrypt(SECTOR, &mut begins),
             af_alg::Direction::Decrypt => ours.decrypt(SECTOR, &mut begins),
         }
         let iv = reference::iv(spec, SECTOR);
-        Ok(Self { case: case.clone(), cipher, iv, start, begins, all: None, passes: 1, compared })
+        Ok(Self { case: case.clone(), cipher, iv, start, begins, all: None, passes: 1 })
     }
 
     fn pass(&self, data: &mut [u8]) -> Result<(), Outcome> {
         let done = self.cipher.run(self.case.direction.into(), &self.iv, data);
-        done.map_err(|why| not_measured(format!("{} fails: {why}", self.case.driver)))
+        done.map_err(|why| Outcome::not_measured(format!("{} fails: {why}", self.case.driver)))
     }
 
     fn check(&self, during: &str) -> Result<(), Outcome> {
@@ -93,9 +97,7 @@ impl Driver {
         self.pass(&mut data)?;
         right(&self.begins, &data[..self.begins.len()], during)
     }
-}
 
-impl Subject for Driver {
     fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
         self.check("before timing")?;
         let mut data = self.start.clone();
@@ -109,26 +111,6 @@ impl Subject for Driver {
         self.check("after timing")?;
         Ok(Sample { value: bytes / seconds, seconds })
     }
-
-    fn unit(&self) -> Unit {
-        Unit::BytesPerSecond
-    }
-
-    fn checked(&self) -> String {
-        let bytes = self.begins.len();
-        format!(
-            "Keyway's code: {} outputs before the first sample, {bytes} bytes before and after each",
-            self.compared
-        )
-    }
-
-    fn code(&self) -> Option<String> {
-        Some(self.case.driver.clone())
-    }
-}
-
-fn right(expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
-    Wrong::first_difference(expected, found, during).map_or(Ok(()), |wrong| Err(Outcome::Wrong(wrong)))
 }
 
 /// The sector whose IV all requests have.

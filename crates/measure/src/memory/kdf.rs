@@ -3,7 +3,7 @@
 
 use super::pattern;
 use crate::Clock;
-use crate::results::{KdfCase, Outcome, Settings, Unit, Wrong};
+use crate::results::{KdfCase, Outcome, Settings, Unit, right};
 use crate::rounds::{Sample, Subject, passes};
 use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2_on, pbkdf2_on, pbkdf2_side_by_side};
 use keyway_crypto::{Cpu, Error, Hash, Secret, Stop};
@@ -26,14 +26,9 @@ struct Derive {
     expected: Vec<u8>,
     /// When a cost is sought: how long it shall take.
     target: Option<f64>,
-    slow: bool,
 }
 
-pub(super) fn prepare(
-    case: &KdfCase,
-    settings: &Settings,
-    clock: &dyn Clock,
-) -> Result<Box<dyn Subject>, Outcome> {
+pub(super) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let kdf = Kdf::of(case)?;
     let key_len = case.key_bits as usize / 8;
     let probe = kdf.smallest();
@@ -55,9 +50,22 @@ pub(super) fn prepare(
     let cost = passes(once, wanted).saturating_mul(probe).max(kdf.smallest());
     let mut expected = vec![0; key_len];
     kdf.derive_portably(cost, &mut expected)?;
-    let slow = once.as_secs_f64() > SLOW;
+    let least_samples = (once.as_secs_f64() > SLOW).then_some(FEWEST);
     let target = case.iter_time_ms.map(|ms| f64::from(ms) / 1000.0);
-    Ok(Box::new(Derive { kdf, key_len, cost, expected, target, slow }))
+    let unit = match (&kdf, target) {
+        (_, Some(_)) => Unit::Cost,
+        (Kdf::Pbkdf2 { .. }, None) => Unit::IterationsPerSecond,
+        (Kdf::Argon2 { .. }, None) => Unit::PassesPerSecond,
+    };
+    let mut derive = Derive { kdf, key_len, cost, expected, target };
+    Ok(Subject {
+        sample: Box::new(move |clock| derive.sample(clock)),
+        unit,
+        checked: "the portable code: the key of each timed derivation".to_owned(),
+        code: None,
+        least_samples,
+        notes: Vec::new(),
+    })
 }
 
 /// Costs for a time are extrapolated from samples no longer than this, in seconds:
@@ -80,7 +88,7 @@ impl Kdf {
                 let passwords = lanes as usize;
                 if passwords > 1 && !Derivation::fits(hash, 1, case.key_bits as usize / 8) {
                     let reason = format!("{name} has no code that derives several keys side by side");
-                    return Err(Outcome::NotMeasured { reason, missing_right: None });
+                    return Err(Outcome::not_measured(reason));
                 }
                 return Ok(Self::Pbkdf2 { hash, passwords });
             }
@@ -150,37 +158,19 @@ fn side_by_side(hash: Hash, passwords: usize, cost: u32, salt: &[u8], key: &mut 
     Ok(())
 }
 
-impl Subject for Derive {
+impl Derive {
     fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
         let mut key = vec![0; self.key_len];
         let before = clock.now();
         self.kdf.derive(Cpu::detect(), self.cost, &mut key)?;
         let seconds = clock.now().saturating_sub(before).as_secs_f64().max(1e-9);
-        if let Some(wrong) = Wrong::first_difference(&self.expected, &key, "the timed derivation") {
-            return Err(Outcome::Wrong(wrong));
-        }
+        right(&self.expected, &key, "the timed derivation")?;
         let rate = f64::from(self.cost) / seconds;
         let value = match self.target {
             Some(target) => (rate * target).max(1.0),
             None => rate * self.kdf.at_once(),
         };
         Ok(Sample { value, seconds })
-    }
-
-    fn unit(&self) -> Unit {
-        match (&self.kdf, self.target) {
-            (_, Some(_)) => Unit::Cost,
-            (Kdf::Pbkdf2 { .. }, None) => Unit::IterationsPerSecond,
-            (Kdf::Argon2 { .. }, None) => Unit::PassesPerSecond,
-        }
-    }
-
-    fn checked(&self) -> String {
-        "the portable code: the key of each timed derivation".to_owned()
-    }
-
-    fn least_samples(&self) -> Option<u32> {
-        self.slow.then_some(FEWEST)
     }
 }
 
@@ -193,9 +183,7 @@ fn salt() -> [u8; 32] {
 fn failed(error: Error) -> Outcome {
     let reason = error.to_string();
     match error {
-        Error::NoMemory { .. } | Error::Unsupported(_) => {
-            Outcome::NotMeasured { reason, missing_right: None }
-        }
-        _ => Outcome::Impossible { reason },
+        Error::NoMemory { .. } | Error::Unsupported(_) => Outcome::not_measured(reason),
+        _ => Outcome::impossible(reason),
     }
 }

@@ -7,7 +7,7 @@
 //! them itself (essiv): all others are dm-crypt's own work.
 
 use super::cipher::{Cipher, Worker, key, keyed, sectors};
-use super::{missing, not_measured};
+use super::missing;
 use crate::Clock;
 use crate::results::{CipherCase, Outcome, Settings};
 use crate::rounds::Subject;
@@ -15,46 +15,43 @@ use keyway_crypto::{CipherSpec, Cpu};
 use keyway_kernel::{Algorithm, Chosen, af_alg, reference};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-struct Kernel {
-    chosen: Chosen,
-    /// One a thread: a request is answered on the socket that it was made on.
-    ciphers: Vec<af_alg::Cipher>,
-    /// Of each sector of the buffer.
-    ivs: Vec<Vec<u8>>,
-    sector: usize,
-    direction: af_alg::Direction,
-    /// Why IVs are not those of the specification.
-    plain64: Option<String>,
-}
-
-pub(super) fn prepare(
-    case: &CipherCase,
-    settings: &Settings,
-    clock: &dyn Clock,
-) -> Result<Box<dyn Subject>, Outcome> {
-    let spec = CipherSpec::parse(&case.spec).map_err(super::cipher::impossible)?;
+pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+    let spec = CipherSpec::parse(&case.spec).map_err(Outcome::impossible)?;
     let reference = reference(&spec, case)?;
     let portable = keyed(&reference, case, Cpu::portable())?;
     let chosen = Chosen::of(&spec).map_err(missing)?;
-    let failed = |why: std::io::Error| not_measured(format!("{} takes no such key: {why}", chosen.driver));
+    let failed =
+        |why: std::io::Error| Outcome::not_measured(format!("{} takes no such key: {why}", chosen.driver));
     make_room();
     let cipher = |_| {
         let found = af_alg::Algorithm::find(&chosen.driver).map_err(missing)?;
         found.key(key(case).expose()).map_err(failed)
     };
-    let ciphers = (0..case.threads.max(1)).map(cipher).collect::<Result<_, _>>()?;
-    let plain64 =
-        (!spec.means(&reference)).then(|| format!("IVs of plain64: those of {spec} are dm-crypt's own"));
-    let kernel = Kernel {
-        chosen,
-        ciphers,
-        ivs: sectors(case).map(|sector| reference::iv(&reference, sector)).collect(),
-        sector: case.sector_size as usize,
-        direction: case.direction.into(),
-        plain64,
+    // One a thread: a request is answered on the socket that it was made on.
+    let ciphers: Vec<af_alg::Cipher> = (0..case.threads.max(1)).map(cipher).collect::<Result<_, _>>()?;
+    let ivs: Vec<Vec<u8>> = sectors(case).map(|sector| reference::iv(&reference, sector)).collect();
+    let (sector, direction) = (case.sector_size as usize, af_alg::Direction::from(case.direction));
+    let driver = chosen.driver.clone();
+    let pass = move |member: usize, data: &mut [u8]| {
+        let mut sectors = data.chunks_exact_mut(sector).zip(&ivs);
+        let done = sectors.try_for_each(|(sector, iv)| ciphers[member].run(direction, iv, sector));
+        done.map_err(|why| Outcome::not_measured(format!("{driver} fails: {why}")))
     };
-    Cipher::ready(case, Box::new(kernel), portable, settings, clock)
+    let mut notes = vec![CALLS.to_owned()];
+    if !spec.means(&reference) {
+        notes.push(format!("IVs of plain64: those of {spec} are dm-crypt's own"));
+    }
+    let worker = Worker {
+        pass: Box::new(pass),
+        code: chosen.driver,
+        checked_by: "Keyway's portable code",
+        remedy: chosen.remedy,
+        notes,
+    };
+    Cipher::ready(case, worker, portable, settings, clock)
 }
+
+const CALLS: &str = "AF_ALG, a sector a request: two system calls each, which dm-crypt has not";
 
 /// Hundreds of cases take turns, each with two sockets a thread: as many as this process may
 /// have at all. Where that is too few, rows say so.
@@ -68,37 +65,13 @@ fn make_room() {
 fn reference(spec: &CipherSpec, case: &CipherCase) -> Result<CipherSpec, Outcome> {
     let algorithm = Algorithm::of_spec(spec);
     if spec.key_count() > 1 || !Algorithm::for_the_iv(spec).is_empty() {
-        return Err(not_measured(format!(
+        return Err(Outcome::not_measured(format!(
             "the kernel's {algorithm} is a part of it only; dm-crypt does the rest"
         )));
     }
     let found =
         reference::spec(&algorithm).filter(|found| found.check_key_bits(case.key_bits as usize).is_ok());
-    found.ok_or_else(|| not_measured(format!("Keyway has no {algorithm} to compare the kernel's with")))
-}
-
-impl Worker for Kernel {
-    fn pass(&self, member: usize, data: &mut [u8]) -> Result<(), Outcome> {
-        let cipher = &self.ciphers[member];
-        let mut sectors = data.chunks_exact_mut(self.sector).zip(&self.ivs);
-        let done = sectors.try_for_each(|(sector, iv)| cipher.run(self.direction, iv, sector));
-        done.map_err(|why| not_measured(format!("{} fails: {why}", self.chosen.driver)))
-    }
-
-    fn code(&self) -> Option<String> {
-        Some(self.chosen.driver.clone())
-    }
-
-    fn checked_by(&self) -> String {
-        "Keyway's portable code".to_owned()
-    }
-
-    fn remedy(&self) -> Option<String> {
-        self.chosen.remedy.clone()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let calls = "AF_ALG, a sector a request: two system calls each, which dm-crypt has not";
-        std::iter::once(calls.to_owned()).chain(self.plain64.clone()).collect()
-    }
+    found.ok_or_else(|| {
+        Outcome::not_measured(format!("Keyway has no {algorithm} to compare the kernel's with"))
+    })
 }

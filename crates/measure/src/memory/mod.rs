@@ -15,18 +15,14 @@ use crate::rounds::Subject;
 use keyway_kernel::Missing;
 
 /// Makes a case ready that Keyway's own code runs, or the kernel's.
-pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Box<dyn Subject>, Outcome> {
+pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     match case {
         Case::Cipher(case) if case.by == By::Keyway => cipher::prepare(case, settings, clock),
         Case::Cipher(case) if matches!(case.by, By::Kernel(None)) => kernel::prepare(case, settings, clock),
         Case::Driver(case) => driver::prepare(case, settings, clock),
         Case::Kdf(case) if case.by == By::Keyway => kdf::prepare(case, settings, clock),
-        _ => Err(not_measured(format!("{} is not measured in memory", case.id()))),
+        _ => Err(Outcome::not_measured(format!("{} is not measured in memory", case.id()))),
     }
-}
-
-pub(crate) fn not_measured(reason: impl Into<String>) -> Outcome {
-    Outcome::NotMeasured { reason: reason.into(), missing_right: None }
 }
 
 /// What keeps the kernel from being measured.

@@ -6,16 +6,7 @@ use crate::results::{CipherCase, Direction, KdfCase, Unit};
 use crate::rounds;
 
 fn cipher(spec: &str, key_bits: u32, threads: u32, direction: Direction) -> Case {
-    Case::Cipher(CipherCase {
-        by: By::Keyway,
-        spec: spec.into(),
-        key_bits,
-        sector_size: 512,
-        message: 512,
-        direction,
-        threads,
-        default: false,
-    })
+    Case::Cipher(CipherCase { direction, threads, ..CipherCase::new(spec, key_bits, 512) })
 }
 
 fn short() -> Settings {
@@ -31,10 +22,10 @@ fn ciphers_are_measured_and_found_right() {
                 let case = cipher(spec, bits, threads, direction);
                 let mut subject = prepare(&case, &short(), &clock).unwrap();
                 for _ in 0..3 {
-                    let sample = subject.sample(&clock).unwrap();
+                    let sample = (subject.sample)(&clock).unwrap();
                     assert!(sample.value > 1e5 && sample.seconds > 0.0, "{spec}: {sample:?}");
                 }
-                assert_eq!(subject.unit(), Unit::BytesPerSecond);
+                assert_eq!(subject.unit, Unit::BytesPerSecond);
             }
         }
     }
@@ -46,7 +37,7 @@ fn a_run_is_one_call_of_many_sectors() {
     let Case::Cipher(case) = cipher("aes-xts-plain64", 512, 1, Direction::Decrypt) else { panic!() };
     for message in [1024, 65_536, 131_072] {
         let case = Case::Cipher(CipherCase { message, ..case.clone() });
-        prepare(&case, &short(), &clock).unwrap().sample(&clock).unwrap();
+        (prepare(&case, &short(), &clock).unwrap().sample)(&clock).unwrap();
     }
     let odd = prepare(&Case::Cipher(CipherCase { message: 700, ..case }), &short(), &clock);
     assert!(matches!(odd.err(), Some(Outcome::NotMeasured { .. })));
@@ -57,14 +48,10 @@ fn derivations_are_measured_and_found_right() {
     let clock = Machine::start();
     let kdf = |kdf: &str, hash: Option<&str>, lanes, iter_time_ms| {
         Case::Kdf(KdfCase {
-            by: By::Keyway,
-            kdf: kdf.into(),
             hash: hash.map(str::to_owned),
             memory_kib: hash.is_none().then_some(64),
-            lanes,
-            key_bits: 512,
             iter_time_ms,
-            default: false,
+            ..KdfCase::new(kdf, lanes)
         })
     };
     for (case, unit) in [
@@ -74,8 +61,8 @@ fn derivations_are_measured_and_found_right() {
         (kdf("argon2id", None, 4, Some(10)), Unit::Cost),
     ] {
         let mut subject = prepare(&case, &short(), &clock).unwrap();
-        assert!(subject.sample(&clock).unwrap().value >= 1.0);
-        assert_eq!(subject.unit(), unit);
+        assert!((subject.sample)(&clock).unwrap().value >= 1.0);
+        assert_eq!(subject.unit, unit);
     }
     let none = prepare(&kdf("pbkdf2", Some("sha3-256"), 2, None), &short(), &clock);
     assert!(matches!(none.err(), Some(Outcome::NotMeasured { .. })));
@@ -97,8 +84,8 @@ fn the_kernels_ciphers_are_measured_or_say_what_is_missing() {
     {
         match kernel(spec, bits, message) {
             Ok(mut subject) => {
-                assert!(subject.sample(&clock).unwrap().value > 1e4);
-                assert!(subject.code().unwrap().contains("aes"));
+                assert!((subject.sample)(&clock).unwrap().value > 1e4);
+                assert!(subject.code.unwrap().contains("aes"));
             }
             Err(Outcome::NotMeasured { reason, .. }) => {
                 assert!(reason.contains("af_alg") || reason.contains("AF_ALG"), "{reason}");

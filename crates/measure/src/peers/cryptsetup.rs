@@ -3,21 +3,20 @@
 //! same messages; its Argon2 prints costs, not rates.
 
 use super::Printed;
-use crate::memory::not_measured;
 use crate::results::{KdfCase, Outcome, Unit};
 use crate::rounds::Subject;
 
-pub(super) fn prepare(case: &KdfCase) -> Result<Box<dyn Subject>, Outcome> {
+pub(super) fn prepare(case: &KdfCase) -> Result<Subject, Outcome> {
     let (Some(hash), 1, None) = (&case.hash, case.lanes, case.iter_time_ms) else {
-        return Err(not_measured(
+        return Err(Outcome::not_measured(
             "cryptsetup benchmark prints rates of PBKDF2 only, of one password at a time",
         ));
     };
     let arguments = ["benchmark", "--hash", hash, "--key-size", &case.key_bits.to_string()];
     let arguments = arguments.map(str::to_owned).into();
-    let unit = Unit::IterationsPerSecond;
     let checked = "not checked: cryptsetup benchmark throws its output away";
-    Ok(Box::new(Printed { program: "cryptsetup", arguments, unit, checked, read, notes: Vec::new() }))
+    let printed = Printed { program: "cryptsetup", arguments, read };
+    Ok(printed.subject(Unit::IterationsPerSecond, checked, Vec::new()))
 }
 
 /// "PBKDF2-sha256    2857155 iterations per second for 256-bit key".

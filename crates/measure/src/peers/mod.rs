@@ -6,17 +6,16 @@ mod cryptsetup;
 mod openssl;
 
 use crate::Clock;
-use crate::memory::not_measured;
-use crate::results::{By, Case, Outcome};
+use crate::results::{By, Case, Outcome, Unit};
 use crate::rounds::{Sample, Subject};
 use std::process::{Command, Stdio};
 
 /// Makes a case ready that a peer measures.
-pub fn prepare(case: &Case) -> Result<Box<dyn Subject>, Outcome> {
+pub fn prepare(case: &Case) -> Result<Subject, Outcome> {
     match case {
         Case::Cipher(cipher) if cipher.by == By::Peer("openssl".into()) => openssl::prepare(cipher),
         Case::Kdf(kdf) if kdf.by == By::Peer("cryptsetup".into()) => cryptsetup::prepare(kdf),
-        other => Err(not_measured(format!("{} measures no such thing", by(other)))),
+        other => Err(Outcome::not_measured(format!("{} measures no such thing", by(other)))),
     }
 }
 
@@ -43,49 +42,35 @@ fn by(case: &Case) -> String {
 struct Printed {
     program: &'static str,
     arguments: Vec<String>,
-    unit: crate::results::Unit,
-    checked: &'static str,
     read: fn(&str) -> Option<f64>,
-    notes: Vec<String>,
 }
 
 impl Printed {
+    fn subject(self, unit: Unit, checked: &str, notes: Vec<String>) -> Subject {
+        let sample = move |clock: &dyn Clock| {
+            let before = clock.now();
+            let value = self.run()?;
+            Ok(Sample { value, seconds: clock.now().saturating_sub(before).as_secs_f64() })
+        };
+        let (sample, checked) = (Box::new(sample), checked.to_owned());
+        Subject { sample, unit, checked, code: None, least_samples: Some(FEWEST), notes }
+    }
+
     fn run(&self) -> Result<f64, Outcome> {
         let line = format!("{} {}", self.program, self.arguments.join(" "));
         let output = Command::new(self.program).args(&self.arguments).stdin(Stdio::null()).output();
-        let output =
-            output.map_err(|error| not_measured(format!("{} cannot be run: {error}", self.program)))?;
+        let output = output
+            .map_err(|error| Outcome::not_measured(format!("{} cannot be run: {error}", self.program)))?;
         let (text, errors) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let figure = (self.read)(&text).filter(|figure| *figure > 0.0);
         figure.ok_or_else(|| {
             let last = errors.lines().chain(text.lines()).rfind(|line| !line.trim().is_empty());
-            not_measured(format!("\"{line}\" gave no figure: {}", last.unwrap_or("it said nothing").trim()))
+            Outcome::not_measured(format!(
+                "\"{line}\" gave no figure: {}",
+                last.unwrap_or("it said nothing").trim()
+            ))
         })
-    }
-}
-
-impl Subject for Printed {
-    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
-        let before = clock.now();
-        let value = self.run()?;
-        Ok(Sample { value, seconds: clock.now().saturating_sub(before).as_secs_f64() })
-    }
-
-    fn unit(&self) -> crate::results::Unit {
-        self.unit
-    }
-
-    fn checked(&self) -> String {
-        self.checked.to_owned()
-    }
-
-    fn least_samples(&self) -> Option<u32> {
-        Some(FEWEST)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.notes.clone()
     }
 }
 
@@ -96,32 +81,17 @@ const FEWEST: u32 = 6;
 mod tests {
     use super::*;
 
-    #[test]
-    fn who_is_not_installed_is_not_measured() {
-        let none = Printed {
-            program: "no-such-program-anywhere",
-            arguments: Vec::new(),
-            unit: crate::results::Unit::BytesPerSecond,
-            checked: "",
-            read: |_| None,
-            notes: Vec::new(),
-        };
-        let Err(Outcome::NotMeasured { reason, .. }) = none.run() else { panic!("it ran") };
-        assert!(reason.starts_with("no-such-program-anywhere cannot be run"), "{reason}");
-        assert_eq!(version("no-such-program-anywhere"), None);
+    fn refusal(program: &'static str, argument: &str) -> String {
+        let none = Printed { program, arguments: vec![argument.to_owned()], read: |_| None };
+        let Err(Outcome::NotMeasured { reason, .. }) = none.run() else { panic!("a figure") };
+        reason
     }
 
     #[test]
-    fn a_program_that_prints_none_is_quoted() {
-        let echo = Printed {
-            program: "echo",
-            arguments: vec!["sorry".into()],
-            unit: crate::results::Unit::BytesPerSecond,
-            checked: "",
-            read: |_| None,
-            notes: Vec::new(),
-        };
-        let Err(Outcome::NotMeasured { reason, .. }) = echo.run() else { panic!("a figure") };
-        assert_eq!(reason, "\"echo sorry\" gave no figure: sorry");
+    fn who_is_not_installed_is_not_measured_and_who_prints_no_figure_is_quoted() {
+        let reason = refusal("no-such-program-anywhere", "");
+        assert!(reason.starts_with("no-such-program-anywhere cannot be run"), "{reason}");
+        assert_eq!(version("no-such-program-anywhere"), None);
+        assert_eq!(refusal("echo", "sorry"), "\"echo sorry\" gave no figure: sorry");
     }
 }

@@ -3,13 +3,12 @@
 //! It sets no IV for a message, which dm-crypt's work needs: the comparison favours OpenSSL.
 
 use super::Printed;
-use crate::memory::not_measured;
 use crate::results::{CipherCase, Direction, Outcome, Unit};
 use crate::rounds::Subject;
 
-pub(super) fn prepare(case: &CipherCase) -> Result<Box<dyn Subject>, Outcome> {
+pub(super) fn prepare(case: &CipherCase) -> Result<Subject, Outcome> {
     let name = name(&case.spec, case.key_bits).ok_or_else(|| {
-        not_measured(format!("openssl speed has no {} with {} bits", case.spec, case.key_bits))
+        Outcome::not_measured(format!("openssl speed has no {} with {} bits", case.spec, case.key_bits))
     })?;
     let mut arguments: Vec<String> =
         ["speed", "-elapsed", "-mr", "-seconds", "1", "-bytes"].map(str::to_owned).into();
@@ -24,9 +23,8 @@ pub(super) fn prepare(case: &CipherCase) -> Result<Box<dyn Subject>, Outcome> {
         true => vec!["no IV is set for a message".into()],
         false => vec!["one message, where Keyway has sectors with an IV each".into()],
     };
-    let unit = Unit::BytesPerSecond;
     let checked = "not checked: openssl speed throws its output away";
-    Ok(Box::new(Printed { program: "openssl", arguments, unit, checked, read, notes }))
+    Ok(Printed { program: "openssl", arguments, read }.subject(Unit::BytesPerSecond, checked, notes))
 }
 
 /// EVP's name for a cipher and mode; the IV does not matter to it.

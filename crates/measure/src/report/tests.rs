@@ -4,7 +4,7 @@
 use super::diff::Diff;
 use super::*;
 use crate::clock::{Clock, Scripted};
-use crate::results::{By, DiskCase, Frequency, Latency, Machine, Pattern, SCHEMA, Settings, Wrong};
+use crate::results::{By, DiskCase, Frequency, Latency, Machine, Pattern, SCHEMA, Settings, right};
 use crate::rounds::{self, Watcher};
 use crate::suite::{self, Asked};
 use std::time::Duration;
@@ -227,8 +227,7 @@ fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
     };
     scale(&mut after.rows[0], 0.8);
     scale(&mut after.rows[1], 1.5);
-    let wrong = Wrong::first_difference(&[0], &[1], "sample 1").unwrap();
-    after.rows[2].outcome = Outcome::Wrong(wrong);
+    after.rows[2].outcome = right(&[0], &[1], "sample 1").unwrap_err();
     after.rows.pop();
     after.machine.kernel = "Linux 6.2".into();
     let diff = Diff::between(&before, &after, 0.0);

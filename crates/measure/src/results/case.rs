@@ -1,5 +1,6 @@
 //! What can be measured. A case says everything that its figure depends on, apart from the machine.
 
+use keyway_crypto::CipherSpec;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -184,6 +185,20 @@ impl Case {
 }
 
 impl CipherCase {
+    /// Keyway's encryption of a sector a call on one thread.
+    pub(crate) fn new(spec: &str, key_bits: u32, sector_size: u32) -> Self {
+        Self {
+            by: By::Keyway,
+            spec: spec.to_owned(),
+            key_bits,
+            sector_size,
+            message: sector_size,
+            direction: Direction::Encrypt,
+            threads: 1,
+            default: (spec, key_bits) == (CipherSpec::DEFAULT, CipherSpec::DEFAULT_KEY_BITS),
+        }
+    }
+
     /// Whether Keyway uses this when nothing is chosen.
     pub fn is_default(&self) -> bool {
         self.default && self.by == By::Keyway
@@ -191,6 +206,20 @@ impl CipherCase {
 }
 
 impl KdfCase {
+    /// Keyway's rate of a KDF for a key of 512 bits.
+    pub(crate) fn new(kdf: &str, lanes: u32) -> Self {
+        Self {
+            by: By::Keyway,
+            kdf: kdf.to_owned(),
+            hash: None,
+            memory_kib: None,
+            lanes,
+            key_bits: 512,
+            iter_time_ms: None,
+            default: false,
+        }
+    }
+
     fn id(&self) -> String {
         let hash = self.hash.as_ref().map_or_else(String::new, |hash| format!("-{hash}"));
         let memory = self.memory_kib.map_or_else(String::new, |kib| format!("/memory{kib}"));

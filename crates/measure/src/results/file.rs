@@ -99,7 +99,7 @@ mod tests {
         assert!(Growing::create(&path, &all, false).is_err(), "it exists");
         let mut again = Growing::create(&path, &so_far, true).unwrap();
         let mut last = all.rows[0].clone();
-        last.outcome = Outcome::Impossible { reason: "anew".into() };
+        last.outcome = Outcome::impossible("anew");
         so_far.rows = vec![last];
         again.rewrite(&so_far).unwrap();
         assert_eq!(read(), so_far);

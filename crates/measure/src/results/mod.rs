@@ -15,6 +15,7 @@ mod text;
 pub use case::{By, Case, CipherCase, Direction, DiskCase, DriverCase, KdfCase, Pattern};
 pub use file::Growing;
 pub use machine::{Frequency, Machine};
+pub(crate) use outcome::right;
 pub use outcome::{Latency, Measured, Outcome, Unit, Wrong};
 pub use text::Corrupt;
 

@@ -25,7 +25,7 @@ pub enum Outcome {
 }
 
 /// Figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
     /// What a sample counts.
@@ -58,10 +58,11 @@ pub struct Latency {
 }
 
 /// What a sample counts. More is better, except of [`Unit::Seconds`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Bytes a second, of all threads together.
+    #[default]
     BytesPerSecond,
     /// PBKDF2's iterations a second, of all passwords together.
     IterationsPerSecond,
@@ -91,11 +92,22 @@ pub struct Wrong {
     pub remedy: Option<String>,
 }
 
-impl Wrong {
-    /// Compares; `None` when the output is right.
-    pub fn first_difference(expected: &[u8], found: &[u8], during: &str) -> Option<Self> {
-        keyway_kernel::Wrong::first_difference(expected, found, during).map(Self::from)
+impl Outcome {
+    /// It exists and cannot be measured here.
+    pub(crate) fn not_measured(reason: impl Into<String>) -> Self {
+        Self::NotMeasured { reason: reason.into(), missing_right: None }
     }
+
+    /// It cannot exist.
+    pub(crate) fn impossible(reason: impl ToString) -> Self {
+        Self::Impossible { reason: reason.to_string() }
+    }
+}
+
+/// Compares an output with what it must be.
+pub(crate) fn right(expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
+    let wrong = keyway_kernel::Wrong::first_difference(expected, found, during);
+    wrong.map_or(Ok(()), |wrong| Err(Outcome::Wrong(wrong.into())))
 }
 
 impl From<keyway_kernel::Wrong> for Wrong {

@@ -81,36 +81,20 @@ pub(super) mod tests {
     use super::super::*;
 
     pub(in super::super) fn results() -> Results {
-        let case = Case::Cipher(CipherCase {
+        let case = CipherCase {
             by: By::Kernel(Some("xts-aes-aesni".into())),
-            spec: "aes-xts-plain64".into(),
-            key_bits: 512,
-            sector_size: 512,
-            message: 512,
-            direction: Direction::Encrypt,
-            threads: 1,
-            default: true,
-        });
+            ..CipherCase::new("aes-xts-plain64", 512, 512)
+        };
+        let case = Case::Cipher(case);
         let measured = Measured {
-            unit: Unit::BytesPerSecond,
             samples: vec![1.0e9, 1.1e9 + 0.1],
             sample_seconds: 0.01,
             checked: "portable code".into(),
-            code: None,
             latency: Some(vec![Latency { percent: 99.9, microseconds: 17.5 }]),
-            cpu_seconds_per_gb: None,
             notes: vec!["says \"rows\":[] itself".into()],
+            ..Measured::default()
         };
-        let kdf = Case::Kdf(KdfCase {
-            by: By::Keyway,
-            kdf: "pbkdf2".into(),
-            hash: Some("sha256".into()),
-            memory_kib: None,
-            lanes: 1,
-            key_bits: 512,
-            iter_time_ms: None,
-            default: false,
-        });
+        let kdf = Case::Kdf(KdfCase { hash: Some("sha256".into()), ..KdfCase::new("pbkdf2", 1) });
         let disk = Case::Disk(DiskCase {
             by: By::DmCrypt,
             medium: "brd".into(),
@@ -132,7 +116,7 @@ pub(super) mod tests {
             settings: Settings { suite: "quick".into(), ..Settings::default() },
             rows: vec![
                 Row::new(case, Outcome::Measured(measured)),
-                Row::new(kdf, Outcome::Impossible { reason: "no such hash".into() }),
+                Row::new(kdf, Outcome::impossible("no such hash")),
                 Row::new(
                     disk,
                     Outcome::NotMeasured {

@@ -22,36 +22,28 @@ pub struct Sample {
 }
 
 /// Something that samples can be taken of.
-pub trait Subject {
+pub struct Subject {
     /// Checks the output, takes a sample, checks again. Wrong output, or whatever
     /// keeps it from being measured, ends the case.
-    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome>;
-
+    pub sample: Box<TakeSample>,
     /// What a sample counts.
-    fn unit(&self) -> Unit;
-
+    pub unit: Unit,
     /// What says that the output is right.
-    fn checked(&self) -> String;
-
-    /// The code that runs.
-    fn code(&self) -> Option<String> {
-        None
-    }
-
+    pub checked: String,
+    /// The code that runs, where that is known.
+    pub code: Option<String>,
     /// Fewest samples, where one takes so long that the usual number is out of the question.
-    fn least_samples(&self) -> Option<u32> {
-        None
-    }
-
+    pub least_samples: Option<u32>,
     /// What a reader must know.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
+    pub notes: Vec<String>,
 }
+
+/// Takes one sample.
+pub type TakeSample = dyn FnMut(&dyn Clock) -> Result<Sample, Outcome>;
 
 /// Makes a case ready: keys, warm-up, how many passes a sample has.
 /// Or says why there is nothing to measure.
-pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock) -> Result<Box<dyn Subject>, Outcome> + 'a;
+pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock) -> Result<Subject, Outcome> + 'a;
 
 /// Who watches a run.
 pub trait Watcher {
@@ -139,7 +131,7 @@ struct Batch<'a> {
 /// A case with its samples.
 struct Lane<'a> {
     case: &'a Case,
-    subject: Option<Box<dyn Subject>>,
+    subject: Option<Subject>,
     samples: Vec<Sample>,
     outcome: Option<Outcome>,
     least: usize,
@@ -168,7 +160,7 @@ impl<'a> Batch<'a> {
             if outcome.is_none() && !watcher.stopped() {
                 match prepare(case, settings, clock) {
                     Ok(subject) => {
-                        lane.least = subject.least_samples().map_or(usual, |least| least as usize);
+                        lane.least = subject.least_samples.map_or(usual, |least| least as usize);
                         lane.subject = Some(subject);
                     }
                     Err(outcome) => lane.outcome = Some(outcome),
@@ -230,7 +222,7 @@ impl Lane<'_> {
     /// Whether it is its turn. One whose samples take seconds would leave the
     /// others no time: its few are spread over the run.
     fn turn(&self, round: usize, spent: f64, settings: &Settings) -> Turn {
-        let slow = self.subject.as_ref().is_some_and(|subject| subject.least_samples().is_some());
+        let slow = self.subject.as_ref().is_some_and(|subject| subject.least_samples.is_some());
         match self.wants_more(round, spent, settings) {
             false => Turn::Over,
             true if slow && self.samples.len() as f64 > spent * self.least as f64 => Turn::Later,
@@ -251,7 +243,7 @@ impl Lane<'_> {
 
     fn sample(&mut self, clock: &dyn Clock) {
         let Some(subject) = &mut self.subject else { return };
-        match subject.sample(clock) {
+        match (subject.sample)(clock) {
             Ok(sample) => self.samples.push(sample),
             Err(Outcome::Wrong(wrong)) => {
                 let during = format!("sample {}: {}", self.samples.len() + 1, wrong.during);
@@ -286,7 +278,7 @@ impl Lane<'_> {
             return None;
         }
         let subject = self.subject.as_ref()?;
-        let mut notes = subject.notes();
+        let mut notes = subject.notes.clone();
         if !self.is_precise(settings) {
             notes.push(format!(
                 "the median is not known to ±{:.0} %: the machine was too noisy, or the time too short",
@@ -295,14 +287,13 @@ impl Lane<'_> {
         }
         let seconds: Vec<f64> = self.samples.iter().map(|sample| sample.seconds).collect();
         let measured = Measured {
-            unit: subject.unit(),
+            unit: subject.unit,
             samples: self.values(),
             sample_seconds: stats::median(&seconds).unwrap_or(0.0),
-            checked: subject.checked(),
-            code: subject.code(),
-            latency: None,
-            cpu_seconds_per_gb: None,
+            checked: subject.checked.clone(),
+            code: subject.code.clone(),
             notes,
+            ..Measured::default()
         };
         Some(Row::new(self.case.clone(), Outcome::Measured(measured)))
     }

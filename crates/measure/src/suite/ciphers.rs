@@ -1,7 +1,7 @@
 //! Ciphers: specification × key size × sector size × message × direction × threads.
 
 use super::{Asked, DEFAULT, Listed, Suite, Unknown, article, glob, or};
-use crate::results::{By, Case, CipherCase, Direction, Outcome};
+use crate::results::{Case, CipherCase, Direction, Outcome};
 use keyway_crypto::spec::{Combination, space};
 use keyway_crypto::{CipherSpec, Error, SectorSize};
 
@@ -88,9 +88,7 @@ fn of_the_article() -> Vec<Point> {
     };
     let point = |text: &str, typed| match sizes(typed) {
         Ok(bits) => Point::new(text, bits),
-        Err(reason) => {
-            Point { text: text.to_owned(), key_bits: 0, spec: Err(Outcome::Impossible { reason }) }
-        }
+        Err(reason) => Point { text: text.to_owned(), key_bits: 0, spec: Err(Outcome::impossible(reason)) },
     };
     article::TYPED.iter().flat_map(|(text, typed)| typed.split(' ').map(|size| point(text, size))).collect()
 }
@@ -160,16 +158,7 @@ impl Point {
     }
 
     fn case(&self, sector_size: u32) -> CipherCase {
-        CipherCase {
-            by: By::Keyway,
-            spec: self.text.clone(),
-            key_bits: self.key_bits,
-            sector_size,
-            message: sector_size,
-            direction: Direction::Encrypt,
-            threads: 1,
-            default: (self.text.as_str(), self.key_bits) == DEFAULT,
-        }
+        CipherCase::new(&self.text, self.key_bits, sector_size)
     }
 }
 
@@ -178,8 +167,8 @@ fn outcome(text: &str, error: &Error) -> Outcome {
     let reason = error.to_string();
     let reason = reason.strip_prefix(&format!("{text}: ")).unwrap_or(&reason).to_owned();
     match error {
-        Error::Unsupported(_) => Outcome::NotMeasured { reason, missing_right: None },
-        _ => Outcome::Impossible { reason },
+        Error::Unsupported(_) => Outcome::not_measured(reason),
+        _ => Outcome::impossible(reason),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Key derivations: rates of each hash and of Argon2, and the costs that take a given time.
 
 use super::{Asked, Listed, Suite, Unknown, or};
-use crate::results::{By, Case, KdfCase};
+use crate::results::{Case, KdfCase};
 use keyway_crypto::Hash;
 
 /// Every KDF case.
@@ -53,7 +53,7 @@ fn pbkdf2(asked: &Asked, cases: &mut Vec<KdfCase>) {
         _ => ["sha1", "sha256", "sha512", "ripemd160", "whirlpool"].map(str::to_owned).into(),
     };
     for hash in or(&asked.hashes, &usual) {
-        let one = KdfCase { hash: Some(hash), ..case("pbkdf2", 1) };
+        let one = KdfCase { hash: Some(hash), ..KdfCase::new("pbkdf2", 1) };
         cases.push(one.clone());
         if asked.cpus > 1 && asked.suite != Some(Suite::Quick) {
             cases.push(KdfCase { lanes: asked.cpus, ..one.clone() });
@@ -71,7 +71,7 @@ fn argon2(asked: &Asked, kdf: &str, cases: &mut Vec<KdfCase>) {
     for memory in or(asked.memory_kib.as_slice(), usual_memory) {
         for lanes in or(asked.lanes.as_slice(), usual_lanes) {
             let default = kdf == "argon2id" && (memory, lanes) == (1 << 20, 4);
-            let one = KdfCase { memory_kib: Some(memory), default, ..case(kdf, lanes) };
+            let one = KdfCase { memory_kib: Some(memory), default, ..KdfCase::new(kdf, lanes) };
             cases.push(one.clone());
             cases.extend(timed(asked, one));
         }
@@ -81,19 +81,6 @@ fn argon2(asked: &Asked, kdf: &str, cases: &mut Vec<KdfCase>) {
 /// The same, with the cost sought that takes so long.
 fn timed(asked: &Asked, one: KdfCase) -> Option<KdfCase> {
     Some(KdfCase { iter_time_ms: Some(asked.iter_time_ms?), ..one })
-}
-
-fn case(kdf: &str, lanes: u32) -> KdfCase {
-    KdfCase {
-        by: By::Keyway,
-        kdf: kdf.to_owned(),
-        hash: None,
-        memory_kib: None,
-        lanes,
-        key_bits: 512,
-        iter_time_ms: None,
-        default: false,
-    }
 }
 
 const ALL: [&str; 3] = ["pbkdf2", "argon2i", "argon2id"];

@@ -6,16 +6,7 @@ use super::*;
 use crate::results::{Measured, Outcome};
 
 fn row(case: Case, unit: Unit, value: f64) -> Row {
-    let measured = Measured {
-        unit,
-        samples: vec![value],
-        sample_seconds: 1.0,
-        checked: String::new(),
-        code: None,
-        latency: None,
-        cpu_seconds_per_gb: None,
-        notes: Vec::new(),
-    };
+    let measured = Measured { unit, samples: vec![value], ..Measured::default() };
     Row::new(case, Outcome::Measured(measured))
 }
 
@@ -25,7 +16,7 @@ fn encryption() -> Encryption {
 
 fn path(encryption: Option<Encryption>, engine: Engine) -> Path {
     let by = if encryption.is_some() { By::Keyway } else { By::Plain };
-    let access = Err(Outcome::NotMeasured { reason: String::new(), missing_right: None });
+    let access = Err(Outcome::not_measured(""));
     Path { by, medium: "file".into(), encryption, flags: Vec::new(), engine, access }
 }
 
