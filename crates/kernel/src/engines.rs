@@ -55,11 +55,6 @@ impl Name {
     }
 }
 
-/// All of them.
-pub fn all() -> &'static [Engine] {
-    ENGINES
-}
-
 const A: Flags = Flags::ASYNC;
 const K: Flags = Flags::KERN_DRIVER_ONLY;
 const M: Flags = Flags::ALLOCATES_MEMORY;
@@ -178,7 +173,7 @@ mod tests {
     #[test]
     fn every_row_is_complete() {
         let mut names = HashSet::new();
-        for engine in all() {
+        for engine in ENGINES {
             assert!(names.insert(engine.name), "{} stands twice", engine.name);
             assert!(engine.source.starts_with("drivers/crypto/"), "{}", engine.name);
             // modprobe takes dashes and underscores for the same; /proc/crypto shows underscores.

@@ -2,7 +2,6 @@
 //! include/linux/crypto.h, CRYPTO_ALG_…).
 
 use std::fmt;
-use std::ops::BitOr;
 
 /// A set of CRYPTO_ALG_… flags, of those that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,14 +52,6 @@ impl Flags {
     }
 }
 
-impl BitOr for Flags {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        self.with(other)
-    }
-}
-
 /// The kernel's names of what it refuses, with commas: "ASYNC, ALLOCATES_MEMORY".
 impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,7 +78,7 @@ mod tests {
     fn the_words_of_the_kernel() {
         let caam = Flags::from_bits(0x0001_1585);
         assert_eq!(caam.to_string(), "ALLOCATES_MEMORY, KERN_DRIVER_ONLY, ASYNC, NEED_FALLBACK");
-        assert!(!caam.has_any(Flags::INTERNAL | Flags::GOING));
+        assert!(!caam.has_any(Flags::INTERNAL.with(Flags::GOING)));
         assert_eq!(caam.and(Flags::INHERITED).to_string(), "ALLOCATES_MEMORY, ASYNC, NEED_FALLBACK");
         assert_eq!(Flags::NONE.to_string(), "");
     }

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// One driver, as the kernel reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub(crate) struct Report {
     name: String,
     driver: String,
     flags: Flags,
@@ -33,7 +33,7 @@ pub struct Report {
 
 /// What came of a datagram.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// More will come.
     More,
     /// That was all.
@@ -43,7 +43,7 @@ pub enum Part {
 }
 
 /// Asks the running kernel.
-pub fn reports() -> Result<Vec<Report>, Missing> {
+pub(crate) fn reports() -> Result<Vec<Report>, Missing> {
     let unavailable = |errno: Errno| match errno {
         Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT | Errno::CONNREFUSED => Missing::module("crypto_user"),
         errno => {
@@ -67,7 +67,7 @@ pub fn reports() -> Result<Vec<Report>, Missing> {
 }
 
 /// Gives each driver the flags that were reported for it.
-pub fn add_flags(drivers: &mut [Driver], reports: &[Report]) {
+pub(crate) fn add_flags(drivers: &mut [Driver], reports: &[Report]) {
     for driver in drivers {
         let same = |report: &&Report| {
             cut(&driver.driver) == report.driver
@@ -79,7 +79,7 @@ pub fn add_flags(drivers: &mut [Driver], reports: &[Report]) {
 }
 
 /// Reads one datagram of the answer.
-pub fn parse(mut datagram: &[u8], found: &mut Vec<Report>) -> Part {
+pub(crate) fn parse(mut datagram: &[u8], found: &mut Vec<Report>) -> Part {
     while let (Some(length), Some(kind)) = (word(datagram, 0), half(datagram, 4)) {
         let length = length as usize;
         let Some(message) = datagram.get(HEADER..length) else { return Part::Done };
@@ -109,7 +109,7 @@ fn report(message: &[u8]) -> Option<Report> {
         }
         attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    (!flags.has_any(Flags::LARVAL | Flags::GOING)).then_some(Report { name, driver, flags, priority })
+    (!flags.has_any(Flags::LARVAL.with(Flags::GOING))).then_some(Report { name, driver, flags, priority })
 }
 
 fn request() -> Vec<u8> {

@@ -47,7 +47,7 @@ pub struct Driver {
     pub max_key: usize,
     /// In bytes.
     pub iv: usize,
-    /// All its flags, when the kernel told ([`netlink`](super::netlink)).
+    /// All its flags, when the kernel told (by netlink).
     pub flags: Option<Flags>,
 }
 

@@ -47,10 +47,10 @@ impl User {
         match self {
             Self::DmCrypt if from(5, 10) => (Flags::ALLOCATES_MEMORY, "since Linux 5.10"),
             Self::Fscrypt if from(6, 17) => {
-                (Flags::ASYNC | Flags::ALLOCATES_MEMORY | Flags::KERN_DRIVER_ONLY, "since Linux 6.17")
+                (Flags::ASYNC.with(Flags::ALLOCATES_MEMORY).with(Flags::KERN_DRIVER_ONLY), "since Linux 6.17")
             }
             Self::Fscrypt if version.is_some_and(has_backport) => (
-                Flags::ALLOCATES_MEMORY | Flags::KERN_DRIVER_ONLY,
+                Flags::ALLOCATES_MEMORY.with(Flags::KERN_DRIVER_ONLY),
                 "since 6.17, and in this series since August 2025; 6.17 refuses ASYNC too",
             ),
             Self::DmCrypt => (Flags::NONE, "it takes any before Linux 5.10"),
@@ -97,7 +97,7 @@ impl Driver {
                 false => engine.flags,
             }
         });
-        is_async | of_engine
+        is_async.with(of_engine)
     }
 
     /// Whether it may be given to anybody.
@@ -221,11 +221,11 @@ fn compose(
     // The kernel divides Adiantum's and HCTR2's by seven, with the block cipher's share in it.
     let priority = if weights.len() > 1 && weights[1] > 0 { sum / 7 } else { sum };
     let inherited =
-        chosen.iter().fold(Flags::NONE, |flags, choice| flags | choice.flags.and(Flags::INHERITED));
+        chosen.iter().fold(Flags::NONE, |flags, choice| flags.with(choice.flags.and(Flags::INHERITED)));
     Ok(Choice {
         driver: format!("{template}({})", drivers.join(",")),
         priority,
-        flags: inherited | Flags::INSTANCE,
+        flags: inherited.with(Flags::INSTANCE),
         exists: false,
     })
 }

@@ -40,7 +40,7 @@ impl Workload {
 
     /// Whether its requests follow one another on the storage.
     pub fn is_sequential(&self) -> bool {
-        matches!(self.pattern, Pattern::SequentialRead | Pattern::SequentialWrite)
+        self.pattern.is_sequential()
     }
 
     /// The bytes that are read or written in all, where they end it.

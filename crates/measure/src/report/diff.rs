@@ -1,7 +1,7 @@
 //! Two runs side by side: what changed beyond noise.
 
 use super::{figure, label};
-use crate::results::{Case, Outcome, Results, Row};
+use crate::results::{Case, Frequency, Outcome, Results, Row};
 use crate::stats::{Change, Summary, compare};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -71,8 +71,7 @@ impl Diff {
             (Outcome::Measured(_), Outcome::NotMeasured { reason, .. } | Outcome::Impossible { reason }) => {
                 self.worse.push(format!("{name}: no figure any more: {reason}"));
             }
-            (a, Outcome::Measured(b)) => {
-                let _ = a;
+            (_, Outcome::Measured(b)) => {
                 let median =
                     Summary::of(b).map_or_else(String::new, |summary| figure(summary.median, b.unit));
                 self.better.push(format!("{name}: has a figure now: {median}"));
@@ -129,32 +128,22 @@ fn name(case: &Case) -> String {
 
 fn circumstances(before: &Results, after: &Results) -> Vec<String> {
     let (a, b) = (&before.machine, &after.machine);
-    let frequency = |it: &crate::results::Machine| {
-        it.frequency.map(|seen| format!("{:.0} to {:.0} MHz", seen.lowest_mhz, seen.highest_mhz))
-    };
-    let moved = |x: &Option<String>, y: &Option<String>| {
-        let show = |it: &Option<String>| it.clone().unwrap_or_else(|| "unknown".to_owned());
-        (show(x), show(y))
-    };
-    let governors = moved(&a.governor, &b.governor);
+    let known = |it: &Option<String>| it.clone().unwrap_or_else(|| "unknown".to_owned());
     let pairs = [
-        ("CPU", (a.cpu.clone(), b.cpu.clone())),
-        ("number of CPUs", (a.cpus.to_string(), b.cpus.to_string())),
-        ("kernel", (a.kernel.clone(), b.kernel.clone())),
-        ("governor", governors),
+        ("CPU", a.cpu.clone(), b.cpu.clone()),
+        ("number of CPUs", a.cpus.to_string(), b.cpus.to_string()),
+        ("kernel", a.kernel.clone(), b.kernel.clone()),
+        ("governor", known(&a.governor), known(&b.governor)),
     ];
-    let mut lines: Vec<String> = pairs
-        .iter()
-        .filter(|(_, (x, y))| x != y)
-        .map(|(what, (x, y))| format!("the {what} differs: {x}, then {y}"))
-        .collect();
-    let middle =
-        |it: &crate::results::Machine| it.frequency.map(|seen| (seen.lowest_mhz + seen.highest_mhz) / 2.0);
-    if let (Some(x), Some(y)) = (middle(a), middle(b))
-        && (x / y - 1.0).abs() > CLOCKS_DIFFER
+    let differ = pairs.iter().filter(|(_, x, y)| x != y);
+    let mut lines: Vec<String> =
+        differ.map(|(what, x, y)| format!("the {what} differs: {x}, then {y}")).collect();
+    let middle = |seen: Frequency| (seen.lowest_mhz + seen.highest_mhz) / 2.0;
+    let show = |seen: Frequency| format!("{:.0} to {:.0} MHz", seen.lowest_mhz, seen.highest_mhz);
+    if let (Some(x), Some(y)) = (a.frequency, b.frequency)
+        && (middle(x) / middle(y) - 1.0).abs() > CLOCKS_DIFFER
     {
-        let (x, y) = (frequency(a).unwrap_or_default(), frequency(b).unwrap_or_default());
-        lines.push(format!("the clock frequency differs: {x}, then {y}"));
+        lines.push(format!("the clock frequency differs: {}, then {}", show(x), show(y)));
     }
     lines
 }

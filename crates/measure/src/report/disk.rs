@@ -2,6 +2,7 @@
 //! write them down, and under it what disk and cipher together should give; a line
 //! for each path with its latencies at random places.
 
+use super::distinct;
 use crate::disk::model::{self, Model};
 use crate::results::{By, Case, DiskCase, Pattern, Results, Row};
 use crate::stats::Summary;
@@ -19,7 +20,9 @@ pub(super) struct Table {
 /// All tables of a run over storage; none when it has no such rows.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
-    for (medium, engine) in distinct(results, |case| (case.medium.clone(), case.engine.clone())) {
+    for (medium, engine) in
+        distinct(disk_rows(results).map(|(case, _)| (case.medium.clone(), case.engine.clone())))
+    {
         let rows = disk_rows(results).filter(|(case, _)| (&case.medium, &case.engine) == (&medium, &engine));
         let rows: Vec<Entry<'_>> = rows.collect();
         let by = format!("{medium}, requests by {engine}");
@@ -40,17 +43,6 @@ fn disk_rows(results: &Results) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
-fn distinct<T: PartialEq>(results: &Results, of: impl Fn(&DiskCase) -> T) -> Vec<T> {
-    let mut all = Vec::new();
-    for (case, _) in disk_rows(results) {
-        let one = of(case);
-        if !all.contains(&one) {
-            all.push(one);
-        }
-    }
-    all
-}
-
 fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str) -> Option<Table> {
     let rows: Vec<&Entry<'_>> = rows.iter().filter(|(case, _)| case.pattern == pattern).collect();
     let mut sizes: Vec<Option<u64>> = rows.iter().map(|(case, _)| case.total).collect();
@@ -62,7 +54,7 @@ fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str)
         sizes.iter().map(|size| size.map_or_else(|| "long".to_owned(), |size| (size >> 20).to_string())),
     );
     let (mut lines, mut below) = (Vec::new(), Vec::new());
-    for path in paths(&rows) {
+    for path in distinct(rows.iter().map(|(case, _)| name(case))) {
         let of_path =
             |size: &Option<u64>| rows.iter().find(|(case, _)| name(case) == path && case.total == *size);
         let mut line = vec![path.clone()];
@@ -87,7 +79,7 @@ fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str)
 }
 
 fn random(results: &Results, rows: &[Entry<'_>], by: &str) -> Option<Table> {
-    let rows: Vec<&Entry<'_>> = rows.iter().filter(|(case, _)| !is_sequential(case)).collect();
+    let rows: Vec<&Entry<'_>> = rows.iter().filter(|(case, _)| !case.pattern.is_sequential()).collect();
     let mut lines = Vec::new();
     for depth in [1, 32] {
         for (pattern, way) in
@@ -130,20 +122,6 @@ fn expected(results: &Results, row: &Row) -> Option<Model> {
 
 fn percent(model: &Model) -> String {
     format!("{:.0} %", 100.0 * model.measured / model.expected())
-}
-
-fn is_sequential(case: &DiskCase) -> bool {
-    matches!(case.pattern, Pattern::SequentialRead | Pattern::SequentialWrite)
-}
-
-fn paths(rows: &[&Entry<'_>]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for (case, _) in rows {
-        if !all.contains(&name(case)) {
-            all.push(name(case));
-        }
-    }
-    all
 }
 
 /// "plain", "keyway 512", "dm-crypt 4096 nq": without queues.

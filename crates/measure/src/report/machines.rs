@@ -1,7 +1,7 @@
 //! The same cases on several machines, side by side.
 
 use super::{figure, label, machine_lines};
-use crate::results::{Case, Results, Unit};
+use crate::results::{Case, Results, Row, Unit};
 use crate::stats::Summary;
 use std::fmt::Write;
 
@@ -18,15 +18,15 @@ pub fn machines(all: &[Results]) -> String {
         }
     }
     let rows = rows(all);
-    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let _ = write!(text, "\n{:width$}", "");
     for number in 1..=all.len() {
         let _ = write!(text, "  {:>14}", format!("[{number}]"));
     }
     text.push('\n');
-    for row in rows {
-        let _ = write!(text, "{:width$}", row.name);
-        for cell in row.cells {
+    for (name, cells) in rows {
+        let _ = write!(text, "{name:width$}");
+        for cell in cells {
             let _ = write!(text, "  {cell:>14}");
         }
         text.push('\n');
@@ -34,22 +34,12 @@ pub fn machines(all: &[Results]) -> String {
     text
 }
 
-struct Line {
-    name: String,
-    cells: Vec<String>,
-}
-
-fn rows(all: &[Results]) -> Vec<Line> {
+fn rows(all: &[Results]) -> Vec<(String, Vec<String>)> {
     let mut seen = std::collections::HashSet::new();
-    let mut lines = Vec::new();
-    for row in all.iter().flat_map(|results| &results.rows).filter(|row| row.measured().is_some()) {
-        if !seen.insert(&row.id) {
-            continue;
-        }
-        let cells = all.iter().map(|results| cell(results, &row.id)).collect();
-        lines.push(Line { name: name(&row.case), cells });
-    }
-    lines
+    let measured = all.iter().flat_map(|results| &results.rows).filter(|row| row.measured().is_some());
+    let first = measured.filter(|row| seen.insert(&row.id));
+    let line = |row: &Row| (name(&row.case), all.iter().map(|results| cell(results, &row.id)).collect());
+    first.map(line).collect()
 }
 
 fn cell(results: &Results, id: &str) -> String {

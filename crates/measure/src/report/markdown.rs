@@ -2,7 +2,7 @@
 
 use super::ranking::groups;
 use super::{circumstances, figure, label, machine_lines, precision, reasons, wrong};
-use crate::results::{Case, Results};
+use crate::results::Results;
 use crate::stats::Summary;
 use std::fmt::Write;
 
@@ -53,15 +53,13 @@ pub fn markdown(results: &Results) -> String {
 }
 
 fn others(text: &mut String, results: &Results) {
-    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_) | Case::Disk(_)));
-    let rows: Vec<_> = rows.filter_map(|row| Some((row, row.measured()?))).collect();
+    let rows = super::others(results);
     if !rows.is_empty() {
         text.push_str("\n## Key derivation and the rest\n\n| | median | |\n|---|--:|--:|\n");
     }
-    for (row, measured) in rows {
-        let Some(summary) = Summary::of(measured) else { continue };
-        let figure = figure(summary.median, measured.unit);
-        let _ = writeln!(text, "| {} | {figure} | {} |", cell(&label(&row.case)), precision(&summary));
+    for (case, unit, summary) in rows {
+        let figure = figure(summary.median, unit);
+        let _ = writeln!(text, "| {} | {figure} | {} |", cell(&label(case)), precision(&summary));
     }
 }
 

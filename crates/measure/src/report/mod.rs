@@ -73,24 +73,46 @@ pub(crate) fn circumstances(case: &CipherCase) -> String {
 /// Reasons for rows without figures, each once with the cases that it holds for:
 /// what cannot exist, and what could not be measured.
 pub(crate) fn reasons(results: &Results, impossible: bool) -> Vec<(String, Vec<String>)> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for row in &results.rows {
-        let reason = match (&row.outcome, impossible) {
-            (Outcome::Impossible { reason }, true) => reason.clone(),
-            (Outcome::NotMeasured { reason, missing_right: None }, false) => reason.clone(),
-            (Outcome::NotMeasured { reason, missing_right: Some(right) }, false) => {
-                format!("{reason} (missing: {right})")
-            }
-            _ => continue,
-        };
-        let name = name_without_figures(&row.case);
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
+    let reason = |row: &Row| match (&row.outcome, impossible) {
+        (Outcome::Impossible { reason }, true) => Some(reason.clone()),
+        (Outcome::NotMeasured { reason, missing_right: None }, false) => Some(reason.clone()),
+        (Outcome::NotMeasured { reason, missing_right: Some(right) }, false) => {
+            Some(format!("{reason} (missing: {right})"))
+        }
+        _ => None,
+    };
+    let named = results.rows.iter().filter_map(|row| Some((reason(row)?, name_without_figures(&row.case))));
+    by_key(named).into_iter().map(|(reason, names)| (reason, distinct(names))).collect()
+}
+
+/// Each once, in the order in which they come.
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
         }
     }
-    reasons
+    found
+}
+
+/// Values by their keys, in the order in which these come.
+fn by_key<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut found: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in all {
+        match found.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => found.push((key, vec![value])),
+        }
+    }
+    found
+}
+
+/// The medians of whatever is no cipher in memory and no storage.
+fn others(results: &Results) -> Vec<(&Case, Unit, Summary)> {
+    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_) | Case::Disk(_)));
+    let measured = rows.filter_map(|row| Some((row, row.measured()?)));
+    measured.filter_map(|(row, it)| Some((&row.case, it.unit, Summary::of(it)?))).collect()
 }
 
 fn name_without_figures(case: &Case) -> String {

@@ -67,18 +67,16 @@ const BAR: usize = 12;
 
 /// Whatever is no cipher in memory: a line each.
 fn others(text: &mut String, results: &Results) {
-    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_) | Case::Disk(_)));
-    let rows: Vec<_> = rows.filter_map(|row| Some((row, row.measured()?))).collect();
+    let rows = super::others(results);
     if rows.is_empty() {
         return;
     }
-    let width = rows.iter().map(|(row, _)| name(&row.case).chars().count()).max().unwrap_or(0);
+    let width = rows.iter().map(|(case, ..)| name(case).chars().count()).max().unwrap_or(0);
     text.push('\n');
-    for (row, measured) in rows {
-        let Some(summary) = Summary::of(measured) else { continue };
-        let mark = if row.case.is_default() { '*' } else { ' ' };
-        let figure = figure(summary.median, measured.unit);
-        let _ = writeln!(text, "{mark} {:width$}  {figure:>22} {}", name(&row.case), precision(&summary));
+    for (case, unit, summary) in rows {
+        let mark = if case.is_default() { '*' } else { ' ' };
+        let figure = figure(summary.median, unit);
+        let _ = writeln!(text, "{mark} {:width$}  {figure:>22} {}", name(case), precision(&summary));
     }
 }
 

@@ -244,6 +244,13 @@ impl DiskCase {
     }
 }
 
+impl Pattern {
+    /// Whether requests follow one another on the storage.
+    pub fn is_sequential(self) -> bool {
+        matches!(self, Self::SequentialRead | Self::SequentialWrite)
+    }
+}
+
 impl fmt::Display for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -176,13 +176,7 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
             }
         }
     }
-    let order = |pattern| match pattern {
-        Pattern::SequentialRead => 0,
-        Pattern::SequentialWrite => 1,
-        Pattern::RandomRead => 2,
-        Pattern::RandomWrite => 3,
-        Pattern::RandomMixed => 4,
-    };
+    let order = |pattern| disk::PATTERNS.iter().position(|known| *known == pattern);
     let by = |it: &disk::Figured<'_>| it.case.by != By::Keyway;
     // Of what was measured once or twice nothing follows.
     let vague = |it: &disk::Figured<'_>| it.summary.interval.is_none();

@@ -1,6 +1,7 @@
 //! Ciphers in memory: the ranking, and what more cores bring.
 
 use super::super::ranking::{Entry, Group};
+use super::super::{by_key, distinct};
 use super::advice;
 use super::chart::{Bar, BarRow, Bars, Line, Lines, Point, highest};
 use super::figure::{Figure, Table};
@@ -111,21 +112,14 @@ fn remark(entry: &Entry<'_>) -> String {
 
 /// What the marks in the ranking mean, where there are any.
 pub(super) fn not_for_disks(run: &Run<'_>) -> Markup {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for entry in run.groups.iter().flat_map(|group| &group.entries) {
-        let Some(reason) = advice::against(&entry.case.spec) else { continue };
-        let spec = entry.case.spec.clone();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, specs)) if specs.contains(&spec) => {}
-            Some((_, specs)) => specs.push(spec),
-            None => reasons.push((reason, vec![spec])),
-        }
-    }
+    let entries = run.groups.iter().flat_map(|group| &group.entries);
+    let unfit = entries.filter_map(|it| Some((advice::against(&it.case.spec)?, it.case.spec.as_str())));
+    let reasons = by_key(unfit);
     html! {
         @if !reasons.is_empty() {
             details.more {
                 summary { "† Fast, but not fit for a disk" }
-                dl { @for (reason, specs) in reasons { dt { (reason) } dd { (specs.join(", ")) } } }
+                dl { @for (reason, specs) in reasons { dt { (reason) } dd { (distinct(specs).join(", ")) } } }
             }
         }
     }

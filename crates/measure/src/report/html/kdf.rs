@@ -1,7 +1,7 @@
 //! Key derivation: how much work an attacker has with each guess, and
 //! the machine with one passphrase.
 
-use super::super::label;
+use super::super::{distinct, label};
 use super::chart::{Bar, Bars};
 use super::figure::{Figure, Table};
 use super::palette::SERIES;
@@ -62,12 +62,8 @@ fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Figure<Bars> {
         (Unit::Cost, false) => "passes",
         _ => words::unit_name(unit),
     };
-    let mut by: Vec<&By> = Vec::new();
-    for it in all {
-        if !by.contains(&&it.case.by) && by.len() < SERIES {
-            by.push(&it.case.by);
-        }
-    }
+    let mut by = distinct(all.iter().map(|it| &it.case.by));
+    by.truncate(SERIES);
     let mut bars = Bars { series: by.iter().map(ToString::to_string).collect(), ..Bars::default() };
     let mut table = Table::new(&format!("|By|{counted}||Samples|Remarks"));
     for it in all {

@@ -1,5 +1,6 @@
 //! Where the figures come from.
 
+use super::super::distinct;
 use super::figure::Table;
 use super::run::Run;
 use super::words;
@@ -19,13 +20,7 @@ pub(super) fn fleet(runs: &[Run<'_>]) -> Markup {
     let mut table = Table::new("");
     let lists: Vec<Vec<(&str, String)>> = runs.iter().map(list).collect();
     table.head.extend(runs.iter().map(|run| run.name.clone()));
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in lists.iter().flatten() {
-        if !names.contains(name) {
-            names.push(name);
-        }
-    }
-    for name in names {
+    for name in distinct(lists.iter().flatten().map(|(name, _)| *name)) {
         let value = |list: &Vec<(&str, String)>| {
             list.iter().find(|(known, _)| *known == name).map_or_else(String::new, |(_, value)| value.clone())
         };

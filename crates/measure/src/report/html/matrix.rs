@@ -1,5 +1,6 @@
 //! The whole matrix of ciphers and modes over key and sector sizes, as a heat map.
 
+use super::super::by_key;
 use super::chart::{Cell, Heat, HeatRow};
 use super::figure::{Figure, Table};
 use super::run::{Run, threads};
@@ -31,13 +32,7 @@ pub(super) fn matrix(run: &Run<'_>) -> Markup {
          reasons are below.",
         threads(main.like.threads)
     );
-    let mut by_cipher: Vec<(&str, Vec<&str>)> = Vec::new();
-    for spec in &specs {
-        match by_cipher.last_mut() {
-            Some((cipher, specs)) if *cipher == cipher_of(spec) => specs.push(spec),
-            _ => by_cipher.push((cipher_of(spec), vec![spec])),
-        }
-    }
+    let by_cipher = by_key(specs.iter().map(|spec| (cipher_of(spec), *spec)));
     html! {
         h2 { "The whole matrix" }
         @if specs.len() <= MOST_ROWS {

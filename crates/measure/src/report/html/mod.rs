@@ -31,6 +31,27 @@ use run::Run;
 pub fn page(results: &[Results]) -> String {
     let runs = run::runs(results);
     let title = title(&runs);
+    let main = match runs.as_slice() {
+        [] => html! { p { "There are no results." } },
+        [run] => html! { h2 { "The answer" } (report(run)) (remarks::method(&runs)) },
+        many => html! {
+            h2 { "The answer" }
+            (fleet::overview(many))
+            (machines::fleet(many))
+            @for run in many {
+                details.machine {
+                    summary { "Everything about " (run.name) }
+                    (report(run))
+                }
+            }
+            (remarks::method(many))
+        },
+    };
+    let made_by = html! { "Made by " code { "keyway bench" } ". The results file has every sample." };
+    document(&title, &dates(&runs), &main, &made_by)
+}
+
+fn document(title: &str, dates: &Markup, main: &Markup, made_by: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -42,26 +63,9 @@ pub fn page(results: &[Results]) -> String {
                 style { (PreEscaped(palette::style_sheet())) (PreEscaped(STYLE)) }
             }
             body {
-                header { h1 { (title) } (dates(&runs)) (switch()) }
-                main {
-                    @match runs.as_slice() {
-                        [] => p { "There are no results." },
-                        [run] => { h2 { "The answer" } (report(run)) (remarks::method(&runs)) },
-                        many => {
-                            h2 { "The answer" }
-                            (fleet::overview(many))
-                            (machines::fleet(many))
-                            @for run in many {
-                                details.machine {
-                                    summary { "Everything about " (run.name) }
-                                    (report(run))
-                                }
-                            }
-                            (remarks::method(many))
-                        }
-                    }
-                }
-                footer { p { "Made by " code { "keyway bench" } ". The results file has every sample." } }
+                header { h1 { (title) } (dates) (switch()) }
+                main { (main) }
+                footer { p { (made_by) } }
             }
         }
     };

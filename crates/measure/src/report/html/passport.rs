@@ -2,9 +2,9 @@
 //! its passphrase. Whoever calls has the figures and the words; here they are set.
 
 use super::chart::{Bar, BarRow, Bars};
+use super::document;
 use super::figure::{Figure, Table};
-use super::{POLICY, STYLE, palette, shown, switch};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 /// Everything on the page.
 #[derive(Debug, Default)]
@@ -43,24 +43,10 @@ pub struct PassportSlot {
 /// The page.
 pub fn passport(page: &PassportPage) -> String {
     let title = format!("Keyslots of {}", page.title);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) }
-                style { (PreEscaped(palette::style_sheet())) (PreEscaped(STYLE)) }
-            }
-            body {
-                header { h1 { (title) } (switch()) }
-                main { (answer(page)) (seconds(page)) (search(page)) (advice(page)) (facts(page)) }
-                footer { p { "Made by " code { "keyway passport" } ". docs/COST.md in its source traces every figure." } }
-            }
-        }
-    };
-    page.into_string().chars().map(shown).collect()
+    let main = html! { (answer(page)) (seconds(page)) (search(page)) (advice(page)) (facts(page)) };
+    let made_by =
+        html! { "Made by " code { "keyway passport" } ". docs/COST.md in its source traces every figure." };
+    document(&title, &html! {}, &main, &made_by)
 }
 
 fn answer(page: &PassportPage) -> Markup {

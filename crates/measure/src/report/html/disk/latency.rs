@@ -1,27 +1,22 @@
 //! How long single requests take: the middle one, and those that people notice.
 
+use super::super::super::{by_key, distinct};
 use super::super::chart::{Line, Lines, Point};
 use super::super::figure::{Figure, Table};
 use super::super::palette::SERIES;
 use super::super::words;
-use super::{Figured, is_in_order, way};
+use super::{Figured, way};
 use maud::{Markup, html};
 
 /// A chart for each way of asking here and there; in order only where nothing else
 /// was asked. `of` tells its titles from another's.
 pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
-    let mut ways: Vec<(String, Vec<&Figured<'_>>)> = Vec::new();
-    let in_order = |it: &Figured<'_>| is_in_order(it.case);
+    let in_order = |it: &Figured<'_>| it.case.pattern.is_sequential();
     let random_too = all.iter().any(|it| !in_order(it));
     let has_points =
         |it: &&Figured<'_>| it.measured.latency.as_ref().is_some_and(|points| !points.is_empty());
-    for it in all.iter().filter(has_points).filter(|it| !(random_too && in_order(it))) {
-        let way = format!("{}{of}", way(it.case));
-        match ways.iter_mut().find(|(known, _)| *known == way) {
-            Some((_, rows)) => rows.push(it),
-            None => ways.push((way, vec![it])),
-        }
-    }
+    let shown = all.iter().filter(has_points).filter(|it| !(random_too && in_order(it)));
+    let ways = by_key(shown.map(|it| (format!("{}{of}", way(it.case)), it)));
     html! {
         @if !ways.is_empty() {
             p.lead {
@@ -34,7 +29,8 @@ pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
 }
 
 fn curve(way: &str, rows: &[&Figured<'_>]) -> Figure<Lines> {
-    let mut percents: Vec<f64> = Vec::new();
+    let points = rows.iter().flat_map(|it| it.measured.latency.iter().flatten());
+    let mut percents = distinct(points.map(|point| point.percent));
     let mut table = Table::new("Through|Amount|Part of all requests|Take no longer than");
     let mut lines: Vec<Line> = Vec::new();
     for it in rows {
@@ -49,9 +45,6 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Figure<Lines> {
             ]);
             let at = place(point.percent);
             points.push(Point { at, value: point.microseconds, interval: None });
-            if !percents.contains(&point.percent) {
-                percents.push(point.percent);
-            }
         }
         points.sort_by(|a, b| a.at.total_cmp(&b.at));
         // Of several amounts of data the last is the largest.

@@ -9,6 +9,7 @@ mod sizes;
 
 pub(super) use compare::{Comparison, Figured, comparisons};
 
+use super::super::distinct;
 use super::run::Run;
 use super::words;
 use crate::disk::path::SUSTAINED;
@@ -61,7 +62,7 @@ fn comparison(one: &Comparison<'_>, of: &str) -> Markup {
     }
 }
 
-const PATTERNS: [Pattern; 5] = [
+pub(super) const PATTERNS: [Pattern; 5] = [
     Pattern::SequentialRead,
     Pattern::SequentialWrite,
     Pattern::RandomRead,
@@ -93,15 +94,10 @@ impl Comparison<'_> {
 
     /// What holds for all of it.
     fn about(&self) -> String {
-        let mut specs: Vec<String> = Vec::new();
-        for it in &self.items {
-            if let (Some(spec), Some(bits)) = (&it.case.spec, it.case.key_bits) {
-                let text = format!("{spec} with a {bits}-bit key");
-                if !specs.contains(&text) {
-                    specs.push(text);
-                }
-            }
-        }
+        let spec = |it: &Figured<'_>| {
+            Some(format!("{} with a {}-bit key", it.case.spec.as_ref()?, it.case.key_bits?))
+        };
+        let specs = distinct(self.items.iter().filter_map(spec));
         let mut text = match self.engine.as_str() {
             "keyway" => "Requests by Keyway's own engine.".to_owned(),
             engine => format!("Requests by {engine}."),
@@ -154,10 +150,6 @@ pub(super) fn load(case: &DiskCase) -> String {
 /// "Random read, 4 KiB, depth 32".
 fn way(case: &DiskCase) -> String {
     capital(pattern_name(case.pattern)) + ", " + &load(case).replacen(" requests", "", 1)
-}
-
-fn is_in_order(case: &DiskCase) -> bool {
-    matches!(case.pattern, Pattern::SequentialRead | Pattern::SequentialWrite)
 }
 
 fn is_sustained(case: &DiskCase) -> bool {

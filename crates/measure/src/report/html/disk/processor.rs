@@ -3,13 +3,14 @@
 use super::super::chart::{Bar, Bars};
 use super::super::figure::{Figure, Table};
 use super::super::words;
-use super::{Figured, is_in_order, largest, way};
+use super::{Figured, largest, way};
 use maud::{Markup, html};
 
 /// Bars for each way of asking; nothing where the machine did not tell. In order and at random have
 /// a chart each: small requests take so much more that nothing would be seen of the others.
 pub(super) fn processor(items: &[Figured<'_>], of: &str) -> Markup {
-    let (ordered, random): (Vec<_>, Vec<_>) = items.iter().cloned().partition(|it| is_in_order(it.case));
+    let (ordered, random): (Vec<_>, Vec<_>) =
+        items.iter().cloned().partition(|it| it.case.pattern.is_sequential());
     html! {
         (chart(&ordered, &format!("Processor time, in order{of}")))
         (chart(&random, &format!("Processor time, at random{of}")))
