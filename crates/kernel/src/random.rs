@@ -1,18 +1,25 @@
-//! Data that repeats nowhere and is another in each run, to compare ciphers
-//! with. No keys are made of it that protect anything.
+//! Data that repeats nowhere, to compare ciphers with and to fill disks. No keys
+//! are made of it that protect anything.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// SplitMix64 (Steele, Lea, Flood 2014) from a seed of the system's.
+/// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
+    /// Other numbers in each run.
     pub(crate) fn new() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    pub(crate) fn number(&mut self) -> u64 {
+    /// The same numbers for the same seed.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
+    /// The next one.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,12 +27,16 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(length + 8);
-        while bytes.len() < length {
-            bytes.extend(self.number().to_le_bytes());
+    /// Takes all of these.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.number().to_le_bytes()[..chunk.len()]);
         }
-        bytes.truncate(length);
+    }
+
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        self.fill(&mut bytes);
         bytes
     }
 

@@ -7,7 +7,7 @@
 use crate::af_alg::{self, Direction};
 use crate::random::Random;
 use crate::{Algorithm, Missing, reference};
-use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_crypto::{CipherSpec, SectorCipher, SectorSize};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -57,16 +57,14 @@ pub fn of_keyway(spec: &CipherSpec, key_bits: usize) -> Option<(Speed, &'static 
     let size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
     let cipher = reference::cipher(spec, &Random::new().bytes(key_bits / 8), size).ok()?;
     let bytes = RUN;
-    let encrypt = rate(bytes, |data| {
-        cipher.encrypt(0, data);
-        Ok(())
-    })
-    .ok()?;
-    let decrypt = rate(bytes, |data| {
-        cipher.decrypt(0, data);
-        Ok(())
-    })
-    .ok()?;
+    let of = |run: fn(&SectorCipher, u64, &mut [u8])| {
+        let work = |data: &mut [u8]| {
+            run(&cipher, 0, data);
+            Ok(())
+        };
+        rate(bytes, work).ok()
+    };
+    let (encrypt, decrypt) = (of(SectorCipher::encrypt)?, of(SectorCipher::decrypt)?);
     Some((Speed { bytes, encrypt, decrypt }, cipher.code()))
 }
 

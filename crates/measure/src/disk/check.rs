@@ -8,6 +8,7 @@ use super::engine::Aligned;
 use crate::memory::pattern;
 use crate::results::{Outcome, right};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
+use keyway_kernel::Random;
 use keyway_volume::Storage;
 use std::io;
 
@@ -108,14 +109,8 @@ impl Check {
 
 /// Where is looked, by the sample's number.
 fn places(sample: u64, region: u64) -> impl Iterator<Item = u64> {
-    let blocks = region / PLACE as u64;
-    let mut random = [0; 8 * PLACES];
-    pattern(sample + 1, &mut random);
-    let all: Vec<u64> = random
-        .chunks_exact(8)
-        .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()) % blocks.max(1) * PLACE as u64)
-        .collect();
-    all.into_iter()
+    let (blocks, mut random) = ((region / PLACE as u64).max(1), Random::seeded(sample));
+    (0..PLACES).map(move |_| random.number() % blocks * PLACE as u64)
 }
 
 pub(super) fn failed(error: io::Error) -> Outcome {

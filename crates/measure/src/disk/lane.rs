@@ -117,13 +117,7 @@ impl<'a> Lane<'a> {
         for part in 0..LEAST_SAMPLES as u64 {
             let extent =
                 Extent { region: turns.region, seconds: seconds / LEAST_SAMPLES as f64, seed: seed + part };
-            let run = fio.run(node, *workload, extent, turns.stop)?;
-            all.bytes += run.bytes;
-            all.requests += run.requests;
-            all.seconds += run.seconds;
-            all.cpu = Some(all.cpu.unwrap_or(0.0) + run.cpu.unwrap_or(0.0));
-            all.latencies.add(&run.latencies);
-            all.parts.extend(run.parts);
+            all.add(fio.run(node, *workload, extent, turns.stop)?);
         }
         Ok(all)
     }
@@ -189,10 +183,7 @@ impl<'a> Lane<'a> {
         } else if self.samples.len() < LEAST_SAMPLES {
             notes.push(format!("{} samples: from fewer than six no interval follows", self.samples.len()));
         } else if !self.is_precise(settings) {
-            notes.push(format!(
-                "the median is not known to ±{:.0} %: the machine was too noisy, or the time too short",
-                100.0 * settings.precision
-            ));
+            notes.push(crate::rounds::vague(settings));
         }
         notes
     }

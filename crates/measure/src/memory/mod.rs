@@ -12,7 +12,7 @@ pub(crate) use driver::longest_request;
 use crate::Clock;
 use crate::results::{By, Case, Outcome, Settings};
 use crate::rounds::Subject;
-use keyway_kernel::Missing;
+use keyway_kernel::{Missing, Random};
 
 /// Makes a case ready that Keyway's own code runs, or the kernel's.
 pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
@@ -32,15 +32,7 @@ fn missing(missing: Missing) -> Outcome {
 
 /// Bytes that look random and are the same each time: keys and data of a benchmark are no secrets.
 pub(crate) fn pattern(seed: u64, bytes: &mut [u8]) {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    for chunk in bytes.chunks_mut(8) {
-        // xorshift64* (Marsaglia, Vigna).
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        let word = state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes();
-        chunk.copy_from_slice(&word[..chunk.len()]);
-    }
+    Random::seeded(seed).fill(bytes);
 }
 
 #[cfg(test)]

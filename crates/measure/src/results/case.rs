@@ -130,7 +130,7 @@ pub enum By {
 /// Encryption or decryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // They are what they are called.
+#[allow(missing_docs)] // They are what they are called, in text too.
 pub enum Direction {
     Encrypt,
     Decrypt,
@@ -287,10 +287,7 @@ impl From<String> for By {
 
 impl fmt::Display for Direction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Encrypt => "encrypt",
-            Self::Decrypt => "decrypt",
-        })
+        self.serialize(f)
     }
 }
 
@@ -305,12 +302,6 @@ impl From<Direction> for keyway_kernel::af_alg::Direction {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SequentialRead => "sequential-read",
-            Self::SequentialWrite => "sequential-write",
-            Self::RandomRead => "random-read",
-            Self::RandomWrite => "random-write",
-            Self::RandomMixed => "random-mixed",
-        })
+        self.serialize(f)
     }
 }

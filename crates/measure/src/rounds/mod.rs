@@ -280,10 +280,7 @@ impl Lane<'_> {
         let subject = self.subject.as_ref()?;
         let mut notes = subject.notes.clone();
         if !self.is_precise(settings) {
-            notes.push(format!(
-                "the median is not known to ±{:.0} %: the machine was too noisy, or the time too short",
-                100.0 * settings.precision
-            ));
+            notes.push(vague(settings));
         }
         let seconds: Vec<f64> = self.samples.iter().map(|sample| sample.seconds).collect();
         let measured = Measured {
@@ -297,6 +294,12 @@ impl Lane<'_> {
         };
         Some(Row::new(self.case.clone(), Outcome::Measured(measured)))
     }
+}
+
+/// What is said of a row whose interval is too wide.
+pub(crate) fn vague(settings: &Settings) -> String {
+    let percent = 100.0 * settings.precision;
+    format!("the median is not known to ±{percent:.0} %: the machine was too noisy, or the time too short")
 }
 
 /// What is to be said when the machine was too noisy to conclude.

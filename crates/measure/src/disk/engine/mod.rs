@@ -7,6 +7,7 @@ use super::workload::{Bound, Workload};
 use crate::Clock;
 use crate::memory::pattern;
 use crate::results::Pattern;
+use keyway_kernel::Random;
 use keyway_volume::Storage;
 use std::io;
 use std::sync::Mutex;
@@ -30,6 +31,18 @@ pub struct Run {
     pub latencies: Latencies,
     /// Bytes a second in each part of a sustained run.
     pub parts: Vec<f64>,
+}
+
+impl Run {
+    /// Takes over what another has done.
+    pub(super) fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.requests += other.requests;
+        self.seconds += other.seconds;
+        self.cpu = other.cpu.map(|cpu| self.cpu.unwrap_or(0.0) + cpu).or(self.cpu);
+        self.latencies.add(&other.latencies);
+        self.parts.extend(other.parts);
+    }
 }
 
 /// Where and how long.
@@ -100,11 +113,8 @@ impl Job<'_> {
             parts.count(block as u64, after);
             before = after;
         }
-        let mut all = all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        all.bytes += run.bytes;
-        all.requests += run.requests;
-        all.latencies.add(&run.latencies);
-        all.parts.append(&mut parts.done);
+        run.parts = parts.done;
+        all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).add(run);
         Ok(())
     }
 }
@@ -118,19 +128,19 @@ struct Order {
     workload: Workload,
     blocks: u64,
     seconds: f64,
-    state: u64,
+    random: Random,
     next: u64,
 }
 
 impl Order {
     fn new(job: &Job<'_>, number: u64) -> Self {
         let block = u64::from(job.workload.block);
-        let state = (job.seed << 16 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let random = Random::seeded(job.seed << 16 | number);
         Self {
             workload: job.workload,
             blocks: (job.region / block).max(1),
             seconds: job.seconds,
-            state,
+            random,
             next: 0,
         }
     }
@@ -145,13 +155,6 @@ impl Order {
     /// Its offset, and whether it is a write.
     fn next(&mut self) -> (u64, bool) {
         let block = u64::from(self.workload.block);
-        let random = |state: &mut u64| {
-            // xorshift64* (Marsaglia, Vigna); the upper half is the good one.
-            *state ^= *state >> 12;
-            *state ^= *state << 25;
-            *state ^= *state >> 27;
-            state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
-        };
         match self.workload.pattern {
             Pattern::SequentialRead | Pattern::SequentialWrite => {
                 let offset = self.next % self.blocks * block;
@@ -159,9 +162,9 @@ impl Order {
                 (offset, self.workload.writes())
             }
             pattern => {
-                let offset = (random(&mut self.state) * self.blocks) >> 32;
+                let offset = ((self.random.number() >> 32) * self.blocks) >> 32;
                 let write = match pattern {
-                    Pattern::RandomMixed => random(&mut self.state) % 10 >= READS_OF_TEN,
+                    Pattern::RandomMixed => self.random.number() % 10 >= READS_OF_TEN,
                     _ => self.workload.writes(),
                 };
                 (offset * block, write)

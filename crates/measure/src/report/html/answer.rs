@@ -198,7 +198,7 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
 fn of_a_pair(plain: &disk::Figured<'_>, encrypted: &disk::Figured<'_>) -> Markup {
     let (a, b) = (&plain.summary, &encrypted.summary);
     let show = |it: &Summary| words::value(it.median, plain.measured.unit);
-    let what = disk::capital(disk::pattern_name(encrypted.case.pattern));
+    let what = disk::capital(&disk::pattern_name(encrypted.case.pattern));
     html! {
         (what) " (" (disk::load(encrypted.case))
         @if let Some(total) = encrypted.case.total { ", " (words::bytes(total)) }

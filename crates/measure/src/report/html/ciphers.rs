@@ -53,16 +53,11 @@ fn group(group: &Group<'_>) -> Figure<Bars> {
 
 /// Those that a chart has room for, the default always.
 fn shown<'g, 'a>(group: &'g Group<'a>) -> Vec<&'g Entry<'a>> {
-    let wanted = |(number, entry): &(usize, &Entry<'_>)| *number < MOST || is_default(entry);
+    let wanted = |(number, entry): &(usize, &Entry<'_>)| *number < MOST || entry.case.is_default();
     group.entries.iter().enumerate().filter(wanted).map(|(_, entry)| entry).collect()
 }
 
 const MOST: usize = 24;
-
-/// What the tool uses when nothing is chosen; the same by others is there to be compared with.
-fn is_default(entry: &Entry<'_>) -> bool {
-    entry.case.default && entry.case.by == By::Keyway
-}
 
 fn row(entry: &Entry<'_>) -> BarRow {
     let directions = [&entry.encrypt, &entry.decrypt].into_iter().enumerate();
@@ -72,7 +67,7 @@ fn row(entry: &Entry<'_>) -> BarRow {
     BarRow {
         place: Some(entry.place),
         label: format!("{}{mark}", short_name(entry.case)),
-        default: is_default(entry),
+        default: entry.case.is_default(),
         bars: bars.collect(),
     }
 }
@@ -105,7 +100,7 @@ pub(super) fn interval(summary: &Summary) -> String {
 }
 
 fn remark(entry: &Entry<'_>) -> String {
-    let default = is_default(entry).then_some("default");
+    let default = entry.case.is_default().then_some("default");
     let parts: Vec<&str> = default.into_iter().chain(advice::against(&entry.case.spec)).collect();
     parts.join("; ")
 }
@@ -137,7 +132,7 @@ pub(super) fn scaling(run: &Run<'_>) -> Markup {
         return html! {};
     }
     let own = |entry: &&Entry<'_>| {
-        let fit = is_default(entry) || advice::against(&entry.case.spec).is_none();
+        let fit = entry.case.is_default() || advice::against(&entry.case.spec).is_none();
         entry.case.by == By::Keyway && entry.encrypt.is_some() && fit
     };
     let mut chosen: Vec<&Entry<'_>> = main.entries.iter().filter(own).collect();

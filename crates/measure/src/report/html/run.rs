@@ -63,8 +63,7 @@ impl<'a> Run<'a> {
 
 /// The tool's default among them.
 pub(super) fn default_of<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
-    let own = |entry: &&Entry<'_>| entry.case.default && entry.case.by == By::Keyway;
-    group.entries.iter().find(own)
+    group.entries.iter().find(|entry| entry.case.is_default())
 }
 
 /// "aes-xts-plain64, 512-bit key"; whose code it is, unless it is Keyway's.

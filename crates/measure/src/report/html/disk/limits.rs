@@ -38,7 +38,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
         let way = match it.case.pattern {
             Pattern::SequentialRead => "Read".to_owned(),
             Pattern::SequentialWrite => "Write".to_owned(),
-            other => capital(pattern_name(other)),
+            other => capital(&pattern_name(other)),
         };
         let label = format!("{way}: {}", it.path);
         for (name, speed) in [

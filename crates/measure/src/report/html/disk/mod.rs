@@ -130,13 +130,10 @@ fn medium(medium: &str) -> String {
     }
 }
 
-pub(super) fn pattern_name(pattern: Pattern) -> &'static str {
+pub(super) fn pattern_name(pattern: Pattern) -> String {
     match pattern {
-        Pattern::SequentialRead => "sequential read",
-        Pattern::SequentialWrite => "sequential write",
-        Pattern::RandomRead => "random read",
-        Pattern::RandomWrite => "random write",
-        Pattern::RandomMixed => "random, 70 % reads",
+        Pattern::RandomMixed => "random, 70 % reads".to_owned(),
+        other => other.to_string().replace('-', " "),
     }
 }
 
@@ -149,7 +146,7 @@ pub(super) fn load(case: &DiskCase) -> String {
 
 /// "Random read, 4 KiB, depth 32".
 fn way(case: &DiskCase) -> String {
-    capital(pattern_name(case.pattern)) + ", " + &load(case).replacen(" requests", "", 1)
+    capital(&pattern_name(case.pattern)) + ", " + &load(case).replacen(" requests", "", 1)
 }
 
 fn is_sustained(case: &DiskCase) -> bool {
