@@ -1,4 +1,5 @@
-//! Cases of the tables, their contestants and goals; contestants take turns in keyway-measure's rounds.
+//! Cases of the tables, their contestants and goals. Contestants take turns in keyway-measure's
+//! rounds.
 
 use keyway_measure::rounds::{self, Turn};
 use keyway_measure::stats;
