@@ -168,8 +168,8 @@ fn refusal(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
 
-const DEFAULT_CIPHER: &str = "aes-xts-plain64";
-const DEFAULT_KEY_BITS: u32 = 256;
+const DEFAULT_CIPHER: &str = CipherSpec::DEFAULT;
+const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;
 
 /// What cryptsetup says of a plain volume's option.
 pub(crate) const IV_LARGE_SECTORS_ALONE: &str = "Large IV sectors option is supported only for opening plain type \

@@ -6,8 +6,6 @@ use crate::luks::{Header, read_header};
 use crate::seal::Seal;
 use crate::storage::{Exclusive, NewFile, Readers, extend_to};
 use crate::{Error, Locking, Luks, Refusal, Result, Storage, luks1_disk};
-use keyway_format::luks1;
-use crate::{Error, Locking, Luks, Result, Storage, luks1_disk};
 use keyway_format::{Sectors, luks1};
 use std::path::Path;
 use std::sync::Arc;

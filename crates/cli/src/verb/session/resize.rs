@@ -155,4 +155,4 @@ fn refused(message: String) -> Failure {
 }
 
 /// Lengths in tables and in sysfs count these bytes.
-const SECTOR: u64 = 512;
+const SECTOR: u64 = keyway_format::Sectors::SIZE;

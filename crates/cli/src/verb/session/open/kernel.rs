@@ -187,4 +187,4 @@ fn link_key(text: &str, unlocked: &Unlocked) -> Result<(Key, Link)> {
 }
 
 /// Lengths and offsets in tables count these bytes.
-const SECTOR: u64 = 512;
+const SECTOR: u64 = keyway_format::Sectors::SIZE;

@@ -171,7 +171,7 @@ fn unpacked(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
 }
 
 /// What luksFormat takes when it is not told.
-const DEFAULT: &str = "aes-xts-plain64";
+const DEFAULT: &str = CipherSpec::DEFAULT;
 /// What a disk and a keyboard may need; what a kernel has not, it has built in, or needs not.
 const DRIVERS: &[&str] = &[
     "virtio_pci",
