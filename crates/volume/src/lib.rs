@@ -9,6 +9,7 @@ mod address;
 pub mod admission;
 mod area_cipher;
 pub mod backup;
+pub mod build;
 pub mod convert;
 pub mod create;
 mod digest;

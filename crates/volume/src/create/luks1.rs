@@ -65,6 +65,17 @@ pub fn plan_luks1(
     plan_in(params, storage_len.into(), volume_key, passphrase, rng)
 }
 
+/// Plans a LUKS1 header for `storage`, which may be a file that grows to take it.
+pub fn plan_luks1_on(
+    storage: &dyn Storage,
+    params: &Luks1Params,
+    volume_key: &Secret,
+    passphrase: &Secret,
+    rng: &mut dyn Random,
+) -> Result<Plan> {
+    plan_in(params, Room::of(storage), volume_key, passphrase, rng)
+}
+
 /// Makes a LUKS1 volume on `storage`; old signatures are wiped, the header comes last.
 pub fn create_luks1(
     storage: Arc<dyn Storage>,
@@ -73,7 +84,7 @@ pub fn create_luks1(
     passphrase: &Secret,
     rng: &mut dyn Random,
 ) -> Result<Luks> {
-    let plan = plan_in(params, Room::of(&*storage), volume_key, passphrase, rng)?;
+    let plan = plan_luks1_on(&*storage, params, volume_key, passphrase, rng)?;
     plan.write(storage, params.detached, params.locking, rng)
 }
 

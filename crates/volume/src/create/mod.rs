@@ -4,14 +4,16 @@
 mod luks1;
 mod luks2;
 
-pub use luks1::{Luks1Params, create_luks1, plan_luks1};
+pub use luks1::{Luks1Params, create_luks1, plan_luks1, plan_luks1_on};
 pub(crate) use luks2::new_digest;
-pub use luks2::{Luks2Params, create_luks2, plan_luks2};
+pub use luks2::{Luks2Params, create_luks2, plan_luks2, plan_luks2_on};
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::storage::{Exclusive, extend_to};
 use crate::{Error, Layout, Locking, Luks, Random, Refusal, Result, Storage, probe};
+use crate::stream::Meter;
+use crate::{Error, Layout, Locking, Luks, Random, Result, Storage, probe};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -59,7 +61,7 @@ impl Plan {
     /// Zeroes what stands before the data, and all signatures: an old
     /// header must not claim new data.
     pub fn wipe(&self, storage: &Exclusive) -> Result<()> {
-        zero(&***storage, 0..self.data_offset)?;
+        zero(&***storage, 0..self.data_offset, &Meter::new())?;
         wipe_signatures(&***storage)
     }
 
@@ -72,20 +74,31 @@ impl Plan {
         locking: Locking,
         rng: &mut dyn Random,
     ) -> Result<Luks> {
+        self.write_metered(storage, detached, locking, rng, &Meter::new())
+    }
+
+    /// As [`Plan::write`]; `meter` counts the bytes that are wiped, and ends that. Nothing is a
+    /// volume then.
+    ///
+    /// # Errors
+    /// [`keyway_crypto::Error::Stopped`] after [`Meter::stop`]; what writing fails with.
+    pub fn write_metered(
+        self,
+        storage: Arc<dyn Storage>,
+        detached: bool,
+        locking: Locking,
+        rng: &mut dyn Random,
+        meter: &Meter,
+    ) -> Result<Luks> {
         let target = Exclusive::claim(Arc::clone(&storage))?;
         let lock = HeaderLock::acquire(&*storage, LockMode::Exclusive, locking)?;
         if !detached && storage.can_grow() {
             extend_to(&*storage, self.data_offset).map_err(io("making room for"))?;
         }
-        let zeroed = match (detached, self.data_offset) {
-            (true, _) => DETACHED_WIPE.min(self.header_end),
-            (false, offset) if offset > MOST_WIPED => self.header_end,
-            (false, offset) => offset,
-        };
-        zero(&*storage, 0..zeroed)?;
+        zero(&*storage, 0..self.zeroed(detached), meter)?;
         wipe_signatures(&*storage)?;
         for area in &self.areas {
-            fill(&*storage, area.clone(), &mut |block| rng.fill(block))?;
+            fill(&*storage, area.clone(), meter, &mut |block| rng.fill(block))?;
         }
         for (at, bytes) in &self.writes {
             storage.write_at(bytes, *at).map_err(io("writing"))?;
@@ -97,6 +110,20 @@ impl Plan {
         }
         drop((lock, target));
         Ok(Luks::from_parts(storage, header, locking))
+    }
+
+    /// Bytes that [`Plan::write`] wipes.
+    pub fn wiped(&self, detached: bool) -> u64 {
+        self.zeroed(detached) + self.areas.iter().map(|area| area.end - area.start).sum::<u64>()
+    }
+
+    /// Up to where zeros go before anything else is written.
+    fn zeroed(&self, detached: bool) -> u64 {
+        match (detached, self.data_offset) {
+            (true, _) => DETACHED_WIPE.min(self.header_end),
+            (false, offset) if offset > MOST_WIPED => self.header_end,
+            (false, offset) => offset,
+        }
     }
 }
 
@@ -160,8 +187,8 @@ fn name_and_mode(cipher: &str) -> (&str, &str) {
 }
 
 /// Overwrites a range with zeros.
-fn zero(storage: &dyn Storage, range: Range<u64>) -> Result<()> {
-    fill(storage, range, &mut |block| {
+fn zero(storage: &dyn Storage, range: Range<u64>, meter: &Meter) -> Result<()> {
+    fill(storage, range, meter, &mut |block| {
         block.fill(0);
         Ok(())
     })?;
@@ -172,15 +199,20 @@ fn zero(storage: &dyn Storage, range: Range<u64>) -> Result<()> {
 fn fill(
     storage: &dyn Storage,
     range: Range<u64>,
+    meter: &Meter,
     content: &mut dyn FnMut(&mut [u8]) -> Result<()>,
 ) -> Result<()> {
     let mut block = vec![0; WIPE_BLOCK.min((range.end - range.start) as usize)];
     let mut at = range.start;
     while at < range.end {
+        if meter.is_stopped() {
+            return Err(keyway_crypto::Error::Stopped.into());
+        }
         let len = block.len().min((range.end - at) as usize);
         content(&mut block[..len])?;
         storage.write_at(&block[..len], at).map_err(io("wiping"))?;
         at += len as u64;
+        meter.add(len as u64);
     }
     Ok(())
 }

@@ -17,10 +17,12 @@ mod worker;
 
 use crate::Storage;
 use crate::spread::cores;
+use keyway_crypto::Stop;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use worker::Work;
 
 /// Where bytes come from.
@@ -82,17 +84,22 @@ impl Default for Options {
     }
 }
 
-/// How far the work is, seen and stopped from other threads.
-#[derive(Debug, Default)]
+/// How far the work is, seen and stopped from other threads. Clones are the same meter.
+#[derive(Debug, Clone, Default)]
 pub struct Meter {
-    done: AtomicU64,
-    stop: AtomicBool,
+    done: Arc<AtomicU64>,
+    stop: Arc<Stop>,
 }
 
 impl Meter {
     /// Nothing done yet.
-    pub const fn new() -> Self {
-        Self { done: AtomicU64::new(0), stop: AtomicBool::new(false) }
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One that counts in `done` and ends with `stop`, as a key derivation does.
+    pub fn over(done: Arc<AtomicU64>, stop: Arc<Stop>) -> Self {
+        Self { done, stop }
     }
 
     /// Bytes of the source that are behind us, holes included.
@@ -102,15 +109,15 @@ impl Meter {
 
     /// Ends the work after the chunks that are in hand, with [`Failure::Stopped`].
     pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.stop();
     }
 
-    fn add(&self, bytes: u64) {
+    pub(crate) fn add(&self, bytes: u64) {
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_stopped()
     }
 }
 
