@@ -4,7 +4,7 @@
 use crate::device::Versions;
 use crate::device::input::Input;
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
-use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume};
+use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
@@ -14,6 +14,7 @@ use crate::say::size::human;
 use crate::unlock::{self, KeyOptions};
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
+use keyway_volume::build::{Content, ImageHoles, MOST, NoLength, plaintext_len};
 use keyway_volume::stream::{Holes, Moved, Source};
 use std::fs::File;
 use std::io::Read;
@@ -143,7 +144,7 @@ impl Request for Build {
         Ok(Self {
             version,
             new,
-            holes: ImageHoles::from_args(args)?,
+            holes: new_volume::holes_from_args(args)?,
             length: Length::from_args(args)?,
             key: KeyOptions::from_args(args)?,
             replacing: seed.iter().fold(replacing, |replacing, seed| replacing.reading(seed)),
@@ -163,7 +164,7 @@ impl Request for Build {
         let source = if input.is_stdin() { source.stdin_holds_data() } else { source };
         let passphrase = source.read()?;
         let unneeded =
-            input.storage().map(|image| holes.view(image, &input.to_string())).transpose()?.flatten();
+            input.storage().map(|image| new_volume::view(*holes, image, &name)).transpose()?.flatten();
         let recognised = unneeded.is_some();
         let source = match &unneeded {
             Some(view) => Source::Storage(view, 0..view.len()),
@@ -174,14 +175,13 @@ impl Request for Build {
         let middle = !recognised && *holes == ImageHoles::Unneeded && matches!(source, Source::Storage(..));
         let content = Content {
             source,
-            name,
             len,
             holes: if middle { Holes::Fill } else { holes.in_transfer() },
             extend_to: self.length.size.unwrap_or(0),
             headroom: self.length.headroom.unwrap_or(0),
             limit: self.length.size,
         };
-        let moved = self.new.make(destination, content, &passphrase)?;
+        let moved = self.new.make(destination, content, &name, &passphrase)?;
         self.warn(&moved);
         let (version, size, kept) = (self.version, human(moved.length), human(moved.holes));
         output::verbose(
@@ -217,15 +217,14 @@ impl Length {
     /// Length of the plaintext; `None` for a pipe of unknown length.
     fn of(&self, input: &Input) -> Result<Option<u64>> {
         let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
-        match (self.size, self.headroom, input.len()) {
-            (Some(size), _, Some(len)) if size < len => {
+        match plaintext_len(input.len(), self.size, self.headroom) {
+            Err(NoLength::DoesNotFit { len, size }) => {
                 refuse(format!("{input} has {len} bytes and does not fit into --size {size}."))
             }
-            (None, headroom, Some(0)) if headroom.unwrap_or(0) == 0 => {
+            Err(NoLength::Empty) => {
                 refuse(format!("{input} is empty: --size or --headroom gives the volume room."))
             }
-            (Some(size), ..) => Ok(Some(size)),
-            (None, headroom, len) => Ok(len.map(|len| len.saturating_add(headroom.unwrap_or(0)))),
+            Ok(len) => Ok(len),
         }
     }
 }
@@ -268,7 +267,5 @@ impl Build {
     }
 }
 
-/// Longest plaintext: with header and rounding it stays below the 2^63 bytes that offsets can name.
-const MOST: u64 = 1 << 62;
 /// Bytes of a seed.
 const SEED_LEN: std::ops::RangeInclusive<u64> = 32..=8 << 20;

@@ -2,7 +2,7 @@
 
 use crate::device::{self, explain};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
-use crate::make::new_volume::{Content, Destination, FILL, ImageHoles, KEEP_HOLES, NewVolume, refuse_itself};
+use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::make::seal::NewSeal;
@@ -13,6 +13,7 @@ use crate::say::transfer::{self, cannot_write};
 use crate::unlock;
 use crate::volume::{Data, Opening, Plaintext};
 use keyway_crypto::Secret;
+use keyway_volume::build::{Content, ImageHoles};
 use keyway_volume::storage::Readers;
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
 use keyway_volume::{Access, Error, Luks, Storage};
@@ -96,7 +97,7 @@ impl Request for Copy {
         let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
             return Err(Failure::silent(Exit::Parameters));
         };
-        let holes = ImageHoles::from_args(args)?;
+        let holes = new_volume::holes_from_args(args)?;
         let new = |version| NewVolume::from_args(args, version, None, NewSeal::NONE).map(Some);
         Ok(Self {
             new: match args.text(&TO) {
@@ -133,8 +134,8 @@ impl Copy {
         let plain = self.opening.open(Data::Read)?;
         let name = plain.device.display().to_string();
         let passphrase = self.new_passphrase()?;
-        let content = whole(&plain.volume, name, self.holes.in_transfer());
-        new.make(self.destination()?, content, &passphrase).map(drop)
+        let content = Content::whole(&plain.volume, self.holes.in_transfer());
+        new.make(self.destination()?, content, &name, &passphrase).map(drop)
     }
 
     fn encrypt(&self, new: &NewVolume) -> Result<()> {
@@ -145,10 +146,10 @@ impl Copy {
         };
         let destination = self.destination()?;
         let name = self.from.display().to_string();
-        let view = self.holes.view(&*raw, &name)?;
+        let view = new_volume::view(self.holes, &*raw, &name)?;
         let image: &dyn Storage = view.as_ref().map_or(&*raw, |view| view);
-        let content = whole(image, name, self.holes.in_transfer());
-        new.make(destination, content, &passphrase).map(drop)
+        let content = Content::whole(image, self.holes.in_transfer());
+        new.make(destination, content, &name, &passphrase).map(drop)
     }
 
     fn destination(&self) -> Result<Destination> {
@@ -218,12 +219,6 @@ impl Copy {
             Err(error) => Err(explain::on_device(&self.from, &error)),
         }
     }
-}
-
-fn whole(storage: &dyn Storage, name: String, holes: Holes) -> Content<'_> {
-    let len = storage.len();
-    let source = Source::Storage(storage, 0..len);
-    Content { source, name, len: Some(len), holes, extend_to: 0, headroom: 0, limit: None }
 }
 
 /// A LUKS1 header with its keyslots, or one copy of a LUKS2 header, is longer.
