@@ -291,6 +291,10 @@ impl Device {
     fn header_place(&self) -> &Location {
         self.header_place.as_ref().unwrap_or(&self.place)
     }
+    pub(crate) fn data(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.data)
+    }
+
 
     fn data_device(&self) -> DataDevice {
         let holds_header =

@@ -28,9 +28,10 @@
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
 //! | demand something of a volume; take one that is refused | [`Unlock`] |
-//! | bound what unlocking may cost, end it | [`Limits`], [`Cancel`] |
-//! | make a volume | [`Create`] |
-//! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk` (features) |
+//! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
+//! | make a volume, empty or with its content; copy one | [`Create`], [`Create::build`], [`Volume::copy_to_file`] |
+//! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk`, `Admitted::map` (features) |
+//! | learn how long a keyslot takes, here, on a board, in GRUB | [`Header::unlock_time`], `Device::predict` (feature) |
 //! | run on storage of your own | [`storage`] |
 //!
 //! # Safe by default
@@ -85,7 +86,7 @@ mod volume;
 
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 pub use attach::Attached;
-pub use create::Create;
+pub use create::{Content, Create};
 pub use device::{Device, DeviceOptions, Restore};
 pub use error::{Error, ErrorKind, Result};
 pub use header::{Header, Keyslot, LastKeyslot, NewKeyslot, Priority, Segment, Version};
@@ -96,7 +97,7 @@ pub use key::{Key, KeyFile};
 pub use keyway_crypto::Secret;
 /// See [`Header::keyslots`] for an example.
 pub use keyway_volume::KeyslotState;
-pub use limits::{Cancel, Limits};
+pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 pub use probe::{Probe, Signature, SignatureKind};
 #[cfg(feature = "keyring")]

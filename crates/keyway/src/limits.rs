@@ -1,12 +1,19 @@
-//! What key derivation may cost, and how it is ended.
+//! What work may cost, how far it is, and how it is ended.
 
 use keyway_crypto::Stop;
 use keyway_volume::UnlockOptions;
+use keyway_volume::stream::Meter;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What unlocking may cost. A header names its own costs, and whoever forges one names a year:
+/// What work may cost. A header names its own costs, and whoever forges one names a year:
 /// beyond these limits a keyslot is not tried, and the error says what it would have needed.
+///
+/// Memory and time bound unlocking. Threads and [`Cancel`] are also for whatever moves the bytes of
+/// whole volumes: [`Volume::copy_from_with`](crate::Volume::copy_from_with),
+/// [`Create::build`](crate::Create::build); [`Progress`] is for these alone, since a key
+/// derivation has none.
 ///
 /// ```
 /// # use keyway::*;
@@ -25,6 +32,7 @@ pub struct Limits {
     time: Option<Duration>,
     threads: Option<usize>,
     cancel: Option<Cancel>,
+    progress: Option<Progress>,
 }
 
 impl Limits {
@@ -49,7 +57,7 @@ impl Limits {
         self
     }
 
-    /// Threads for all derivations together. See [`Limits`] for an example.
+    /// Threads for all derivations together, or for moving bytes. See [`Limits`] for an example.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
@@ -61,6 +69,32 @@ impl Limits {
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = Some(cancel.clone());
         self
+    }
+
+    /// Shows another thread how far long work is. See [`Progress`] for an example.
+    #[must_use]
+    pub fn progress(mut self, progress: &Progress) -> Self {
+        self.progress = Some(progress.clone());
+        self
+    }
+
+    /// Long work begins, over so many bytes where that is known.
+    pub(crate) fn begin(&self, total: Option<u64>) -> Meter {
+        let progress = self.progress.clone().unwrap_or_default();
+        progress.done.store(0, Ordering::Relaxed);
+        progress.total.store(total.unwrap_or(UNKNOWN), Ordering::Relaxed);
+        let stop = self.cancel.as_ref().map(|cancel| Arc::clone(&cancel.0));
+        Meter::over(progress.done, stop.unwrap_or_default())
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.0.is_stopped())
+    }
+
+    /// How whole volumes are moved within these limits.
+    pub(crate) fn transfer(&self) -> keyway_volume::stream::Options {
+        let default = keyway_volume::stream::Options::default();
+        keyway_volume::stream::Options { threads: self.threads.unwrap_or(default.threads), ..default }
     }
 
     pub(crate) fn options(&self) -> UnlockOptions {
@@ -79,7 +113,8 @@ impl Limits {
     }
 }
 
-/// Ends a derivation from another thread, within milliseconds. Clones end the same one.
+/// Ends work from another thread: a key derivation within milliseconds, moving and wiping between
+/// two chunks (a reader or a writer that waits is not interrupted). Clones end the same work.
 ///
 /// ```
 /// # use keyway::*;
@@ -105,3 +140,59 @@ impl Cancel {
         self.0.stop();
     }
 }
+
+/// How far long work is: read from another thread while it runs. Clones show the same work.
+///
+/// ```
+/// # use keyway::*;
+/// # let key = Key::passphrase("correct horse");
+/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+/// let (volume, progress, cancel) = (device.unlock(&key)?, Progress::new(), Cancel::new());
+/// let limits = Limits::new().progress(&progress).cancel(&cancel);
+/// std::thread::scope(|scope| {
+///     let work = scope.spawn(|| volume.copy_to_with(&mut std::io::sink(), &limits));
+///     while !work.is_finished() {
+///         eprint!("\r{} of {:?} bytes", progress.done(), progress.total());
+///         std::thread::sleep(std::time::Duration::from_millis(10));
+///     }
+///     work.join().unwrap()
+/// })?;
+/// assert_eq!((progress.done(), progress.total()), (1 << 20, Some(1 << 20)));
+///
+/// cancel.cancel();
+/// let error = volume.copy_to_with(&mut std::io::sink(), &limits).unwrap_err();
+/// assert_eq!(error.kind(), &ErrorKind::Cancelled);
+/// # Ok::<(), keyway::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Progress {
+    done: Arc<AtomicU64>,
+    total: Arc<AtomicU64>,
+}
+
+impl Progress {
+    /// Nothing done yet. See [`Progress`] for an example.
+    pub fn new() -> Self {
+        Self { done: Arc::default(), total: Arc::new(AtomicU64::new(UNKNOWN)) }
+    }
+
+    /// Bytes that are done, holes that were stepped over included. See [`Progress`] for an example.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that there are to do; `None` before the work begins, and of a reader, whose end nobody
+    /// knows. See [`Progress`] for an example.
+    pub fn total(&self) -> Option<u64> {
+        Some(self.total.load(Ordering::Relaxed)).filter(|total| *total != UNKNOWN)
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// No work is that long.
+const UNKNOWN: u64 = u64::MAX;

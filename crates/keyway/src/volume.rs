@@ -2,12 +2,14 @@
 
 use crate::error::At;
 use crate::plaintext::Plaintext;
-use crate::{Error, ErrorKind, Location, Result, Version};
-use keyway_volume::stream::{self, Meter, Options, Sink, Source};
+use crate::{Error, ErrorKind, Limits, Location, Result, Version};
+use keyway_volume::storage::{NewFile, Readers};
+use keyway_volume::stream::{self, Holes, Options, Sink, Source};
 use keyway_volume::{Opened, Storage};
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The plaintext of an unlocked volume.
@@ -171,11 +173,20 @@ impl Volume {
     /// [`ErrorKind::ReadOnly`]; more comes than there is room for; the reader or the device fails.
     /// What was written until then stays written.
     pub fn copy_from(&self, reader: &mut (dyn Read + Send)) -> Result<u64> {
+        self.copy_from_with(reader, &Limits::new())
+    }
+
+    /// As [`Volume::copy_from`], to be watched and ended. See [`Progress`](crate::Progress) for an
+    /// example.
+    ///
+    /// # Errors
+    /// Those of [`Volume::copy_from`], and [`ErrorKind::Cancelled`].
+    pub fn copy_from_with(&self, reader: &mut (dyn Read + Send), limits: &Limits) -> Result<u64> {
         self.check_writable()?;
-        let options = Options { limit: Some(self.len()), ..Options::default() };
+        let options = Options { limit: Some(self.len()), ..limits.transfer() };
         let sink = Sink::Storage(self.plaintext(), 0);
-        let moved = stream::transfer(Source::Pipe(reader), sink, &options, &Meter::new());
-        let length = moved.map_err(failed).at(&self.shared.place)?.length;
+        let moved = stream::transfer(Source::Pipe(reader), sink, &options, &limits.begin(None));
+        let length = moved.at(&self.shared.place)?.length;
         self.flush()?;
         Ok(length)
     }
@@ -186,9 +197,48 @@ impl Volume {
     /// # Errors
     /// The writer or the device fails.
     pub fn copy_to(&self, writer: &mut (dyn Write + Send)) -> Result<u64> {
+        self.copy_to_with(writer, &Limits::new())
+    }
+
+    /// As [`Volume::copy_to`], to be watched and ended. See [`Progress`](crate::Progress) for an
+    /// example.
+    ///
+    /// # Errors
+    /// Those of [`Volume::copy_to`], and [`ErrorKind::Cancelled`].
+    pub fn copy_to_with(&self, writer: &mut (dyn Write + Send), limits: &Limits) -> Result<u64> {
         let source = Source::Storage(self.plaintext(), 0..self.len());
-        let moved = stream::transfer(source, Sink::Pipe(writer), &Options::default(), &Meter::new());
-        Ok(moved.map_err(failed).at(&self.shared.place)?.length)
+        let meter = limits.begin(Some(self.len()));
+        let moved = stream::transfer(source, Sink::Pipe(writer), &limits.transfer(), &meter);
+        Ok(moved.at(&self.shared.place)?.length)
+    }
+
+    /// Copies the whole plaintext into a new file. Holes stay holes: what nobody ever wrote. The
+    /// file appears when it is complete, and only its owner may read it.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let path = std::env::temp_dir().join(format!("keyway-copied-{}", std::process::id()));
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let volume = device.unlock(&key)?;
+    /// volume.copy_to_file(&path, &Limits::new())?;
+    /// assert_eq!(std::fs::metadata(&path)?.len(), 1 << 20);
+    /// let again = volume.copy_to_file(&path, &Limits::new()).unwrap_err();
+    /// assert_eq!(again.kind(), &ErrorKind::Exists);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`], [`ErrorKind::Cancelled`]; writing fails, or reading.
+    pub fn copy_to_file(&self, path: impl AsRef<Path>, limits: &Limits) -> Result<()> {
+        let path = path.as_ref();
+        let new = NewFile::create(path, false).at(&path.display())?;
+        let options = Options { holes: Holes::Keep, ..limits.transfer() };
+        let source = Source::Storage(self.plaintext(), 0..self.len());
+        let sink = Sink::Storage(&**new.file(), 0);
+        stream::transfer(source, sink, &options, &limits.begin(Some(self.len()))).at(&self.shared.place)?;
+        new.file().set_len(self.len()).and_then(|()| new.complete(Readers::Owner)).at(&path.display())
     }
 
     /// The plaintext as [`Storage`], for a file system or whoever else works on that: read-only
@@ -268,13 +318,5 @@ impl fmt::Debug for Volume {
         let mut shown = f.debug_struct("Volume");
         shown.field("place", &self.shared.place).field("uuid", &self.shared.uuid).field("len", &self.len());
         shown.finish_non_exhaustive()
-    }
-}
-
-fn failed(failure: stream::Failure) -> Error {
-    match failure {
-        stream::Failure::Read { source, .. } | stream::Failure::Write { source, .. } => source.into(),
-        stream::Failure::Stopped => Error::new(ErrorKind::Cancelled),
-        other => Error::refused(other.to_string()),
     }
 }

@@ -5,7 +5,7 @@ use keyway_format::Error as Format;
 use keyway_volume::Error as Lower;
 use keyway_volume::Refusal;
 use keyway_volume::admission::{Rule, Unmet};
-use keyway_volume::key_file;
+use keyway_volume::{key_file, stream};
 use std::error::Error as StdError;
 use std::io;
 use std::time::Duration;
@@ -132,6 +132,16 @@ fn name_of(rule: &Rule) -> &'static str {
         Rule::BeyondDevice { .. } => "beyond-device",
         Rule::OverHeader { .. } => "over-header",
         Rule::NoRoom { .. } => "no-room",
+    }
+}
+
+impl From<stream::Failure> for Error {
+    fn from(failure: stream::Failure) -> Self {
+        match failure {
+            stream::Failure::Read { source, .. } | stream::Failure::Write { source, .. } => source.into(),
+            stream::Failure::Stopped => Self::new(ErrorKind::Cancelled),
+            other => Self::refused(other.to_string()),
+        }
     }
 }
 

@@ -1,13 +1,18 @@
 //! New volumes.
 
+mod build;
+mod content;
+
+pub use content::Content;
+
 use crate::error::At;
-use crate::{Device, Error, ErrorKind, Key, Location, NewKdf, Result, Version};
+use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::create::{
-    Luks1Params, Luks2Params, Plan, create_luks1, create_luks2, plan_luks1, plan_luks2,
+    Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks1_on, plan_luks2, plan_luks2_on,
 };
 use keyway_volume::storage::{Exclusive, Memory, NewFile, Place, Readers};
-use keyway_volume::{OsRandom, Random, admission};
+use keyway_volume::{Locking, OsRandom, Random, admission};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,6 +47,7 @@ pub struct Create {
     header: Option<Location>,
     overwrite: bool,
     weak_cipher: bool,
+    limits: Limits,
 }
 
 impl Create {
@@ -72,11 +78,12 @@ impl Create {
             header: None,
             overwrite: false,
             weak_cipher: false,
+            limits: Limits::new(),
         }
     }
 
     /// The plaintext's length in bytes, of a file that is made: rounded up to whole sectors. A
-    /// device is used to its end. See [`Create`] for an example.
+    /// device is used to its end. [`Create::build`] takes no more content than that. See [`Create`] for an example.
     #[must_use]
     pub fn size(mut self, bytes: u64) -> Self {
         self.size = Some(bytes);
@@ -170,6 +177,15 @@ impl Create {
         self
     }
 
+    /// Watches and ends the long part of the work: wiping what is overwritten, and encrypting the
+    /// content of [`Create::build`]. What is cut short is no volume. See [`Create::build`]
+    /// for an example.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Makes the volume, and opens it for writing. A new file appears when it is complete,
     /// and only its owner may read it; what there was before is claimed first and its
     /// header wiped. See [`Create`] for an example.
@@ -224,7 +240,10 @@ impl Create {
             return Err(Error::new(ErrorKind::Exists).at(header));
         };
         let claimed = match self.find(data)? {
-            Found::Something => Some(self.claim(data).at(data)?),
+            Found::Something => {
+                self.refuse_size().at(data)?;
+                Some(self.claim(data).at(data)?)
+            }
             Found::Nothing(_) => None,
         };
         let new_size = || self.size.ok_or_else(no_size);
@@ -249,11 +268,16 @@ impl Create {
         }
     }
 
+    /// Without content to be bounded a size says nothing of what is there.
+    fn refuse_size(&self) -> Result<()> {
+        match self.size {
+            Some(_) => Err(Error::refused("a size is for new files: what is there is used to its end")),
+            None => Ok(()),
+        }
+    }
+
     /// What is there, for nobody else's use.
     fn claim(&self, location: &Location) -> Result<Exclusive> {
-        if self.size.is_some() {
-            return Err(Error::refused("a size is for new files: what is there is used to its end"));
-        }
         if let Some(path) = location.path() {
             // A link to it that others could have put in its way is not followed.
             Place::find(path, true)?;
@@ -262,16 +286,17 @@ impl Create {
     }
 
     fn existing(&self, location: &Location, key: &Key) -> Result<()> {
+        self.refuse_size()?;
         let storage = self.claim(location)?;
         let (volume_key, passphrase, rng) = (self.volume_key()?, key.read_passphrase()?, &mut OsRandom);
-        match self.version {
-            Version::Luks1 => {
-                create_luks1(Arc::clone(&storage), &self.luks1_params(), &volume_key, &passphrase, rng)?
-            }
+        let plan = match self.version {
+            Version::Luks1 => plan_luks1_on(&**storage, &self.luks1_params(), &volume_key, &passphrase, rng)?,
             Version::Luks2 => {
-                create_luks2(Arc::clone(&storage), &self.luks2_params(None), &volume_key, &passphrase, rng)?
+                plan_luks2_on(&**storage, &self.luks2_params(None), &volume_key, &passphrase, rng)?
             }
         };
+        let meter = self.limits.begin(Some(plan.wiped(false)));
+        plan.write_metered(Arc::clone(&storage), false, Locking::default(), rng, &meter)?;
         Ok(())
     }
 

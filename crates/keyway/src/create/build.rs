@@ -1,0 +1,158 @@
+//! New volumes together with their content, in one pass.
+
+use super::content::{Bytes, Content};
+use super::{Create, Found};
+use crate::error::At;
+use crate::{Device, Error, ErrorKind, Key, Location, Result, Version};
+use keyway_volume::build::{self, Build, NoLength, Params, Target, plaintext_len};
+use keyway_volume::in_use::{self, Access, InUse};
+use keyway_volume::storage::{File, NewFile, Readers};
+use keyway_volume::stream::{Holes, Source};
+use keyway_volume::{OsRandom, Storage};
+use std::path::Path;
+
+impl Create {
+    /// Makes the volume together with its content, in one pass, and opens it for writing. It is as
+    /// long as its content, or as [`Create::size`] says, in whole sectors. A new file appears when
+    /// it is complete, and only its owner may read it; with [`Create::overwrite`] it takes the place
+    /// of the file that is there. On a device the header is written last, and what the content does
+    /// not reach keeps what was there before.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let directory = std::env::temp_dir().join(format!("keyway-built-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&directory)?;
+    /// # let [image, built, copied] = ["rootfs", "rootfs.luks", "copy.luks"].map(|name| directory.join(name));
+    /// # std::fs::write(&image, [7; 8192])?;
+    /// let (key, progress) = (Key::passphrase("correct horse"), Progress::new());
+    /// let create = Create::luks2().kdf(NewKdf::pbkdf2(1000)).limits(Limits::new().progress(&progress));
+    ///
+    /// // An image becomes a volume, with room to grow.
+    /// let content = Content::image(&Device::open(&image)?).headroom(4096);
+    /// let volume = create.build(&built, &key, content)?.unlock(&key)?;
+    /// assert_eq!((volume.len(), progress.total()), (12_288, Some(12_288)));
+    ///
+    /// // A volume is copied under another key and cipher, no hole shows.
+    /// let other = create.clone().cipher("serpent-xts-plain64", 512);
+    /// let copy = other.build(&copied, &Key::passphrase("battery staple"), Content::volume(&volume).fill_holes())?;
+    ///
+    /// // A stream, in the place of that.
+    /// let mut stream = &b"from a pipe"[..];
+    /// # drop(copy);
+    /// let third = create.overwrite().build(&copied, &key, Content::reader(&mut stream).keep_holes())?;
+    /// assert_eq!(third.unlock(&key)?.len(), 4096);
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Create::create`]; [`ErrorKind::TooShort`] where the content does not fit the
+    /// device; [`ErrorKind::Cancelled`]; an empty content, or a reader or device that fails. No file
+    /// is left then, and no volume on a device.
+    pub fn build(&self, location: impl Into<Location>, key: &Key, content: Content<'_>) -> Result<Device> {
+        let location = location.into();
+        if let Some(header) = &self.header {
+            let why = "a volume that is made with its content holds its own header";
+            return Err(Error::refused(why).at(header));
+        }
+        match self.find(&location)? {
+            Found::Nothing(path) => self.build_file(path, false, key, content),
+            Found::Something => match location.path().filter(|path| path.is_file()) {
+                Some(path) => self.build_file(path, true, key, content),
+                None => self.build_over(&location, key, content),
+            },
+        }
+        .at(&location)?;
+        Device::open_rw(location)
+    }
+
+    fn build_file(&self, path: &Path, replace: bool, key: &Key, content: Content<'_>) -> Result<()> {
+        // Somebody may have what is replaced open, and would lose it. Who may not read a file may
+        // still replace it.
+        let replaced = File::open(path).ok().filter(|_| replace);
+        let _claim = replaced.map(|file| InUse::acquire(&file, Access::Write, false)).transpose()?;
+        let new = NewFile::create(path, replace)?;
+        self.fill(Target::New(&new), key, content)?;
+        Ok(new.complete(Readers::Owner)?)
+    }
+
+    fn build_over(&self, location: &Location, key: &Key, content: Content<'_>) -> Result<()> {
+        let storage = self.claim(location)?;
+        if let Bytes::Image(image) = &content.bytes
+            && in_use::is_same(&**image, &**storage)
+        {
+            return Err(Error::refused("it would be overwritten while it is read"));
+        }
+        self.fill(Target::Existing(&storage), key, content)
+    }
+
+    fn fill(&self, target: Target<'_>, key: &Key, content: Content<'_>) -> Result<()> {
+        let (holes, headroom) = (content.holes, content.headroom);
+        match content.bytes {
+            Bytes::Reader(reader) => self.fill_from(target, key, Source::Pipe(reader), Holes::Fill, headroom),
+            Bytes::Volume(volume) => {
+                self.fill_from(target, key, whole(&*volume), holes.in_transfer(), headroom)
+            }
+            Bytes::Image(image) => {
+                let view = holes.view(&*image)?;
+                let image: &dyn Storage = view.as_ref().map_or(&*image, |view| view);
+                self.fill_from(target, key, whole(image), holes.in_transfer(), headroom)
+            }
+        }
+    }
+
+    fn fill_from(
+        &self,
+        target: Target<'_>,
+        key: &Key,
+        source: Source<'_>,
+        holes: Holes,
+        headroom: u64,
+    ) -> Result<()> {
+        let content = self.content(source, holes, headroom)?;
+        let (volume_key, passphrase, rng) = (self.volume_key()?, key.read_passphrase()?, &mut OsRandom);
+        if self.limits.is_cancelled() {
+            return Err(Error::new(ErrorKind::Cancelled));
+        }
+        let params = match self.version {
+            Version::Luks1 => Params::Luks1(self.luks1_params()),
+            Version::Luks2 => Params::Luks2(self.luks2_params(None)),
+        };
+        let plan = build::plan(params, &content, &volume_key, &passphrase, rng)?;
+        let meter = self.limits.begin(content.len);
+        let build = Build::start(plan, target, content.len, &volume_key)?;
+        let moved = build.fill(content, self.limits.transfer(), &meter)?;
+        if moved.length == 0 {
+            return Err(empty());
+        }
+        build.settle(moved.length)?;
+        Ok(build.write_header(rng)?)
+    }
+
+    fn content<'a>(&self, source: Source<'a>, holes: Holes, headroom: u64) -> Result<build::Content<'a>> {
+        let headroom = Some(headroom).filter(|headroom| *headroom > 0);
+        if self.size.is_some() && headroom.is_some() {
+            return Err(Error::refused("a size and headroom exclude each other"));
+        }
+        let len = match &source {
+            Source::Storage(_, range) => Some(range.end),
+            Source::Pipe(_) => None,
+        };
+        let len = plaintext_len(len, self.size, headroom).map_err(|why| match why {
+            NoLength::DoesNotFit { len, size } => {
+                Error::refused(format!("{len} bytes of content do not fit into {size}"))
+            }
+            NoLength::Empty => empty(),
+        })?;
+        let (extend_to, headroom) = (self.size.unwrap_or(0), headroom.unwrap_or(0));
+        Ok(build::Content { source, len, holes, extend_to, headroom, limit: self.size })
+    }
+}
+
+fn whole(storage: &dyn Storage) -> Source<'_> {
+    Source::Storage(storage, 0..storage.len())
+}
+
+fn empty() -> Error {
+    Error::refused("the content is empty: a size or headroom gives the volume room")
+}

@@ -1,0 +1,81 @@
+//! What goes into a volume that is made together with its content.
+
+use crate::{Device, Volume};
+use keyway_volume::Storage;
+use keyway_volume::build::ImageHoles;
+use std::fmt;
+use std::io::Read;
+use std::sync::Arc;
+
+/// What goes into a volume that [`Create::build`](crate::Create::build) makes, where there is an
+/// example.
+///
+/// Holes stay holes where that is harmless: those of a volume, which nobody ever wrote, and those
+/// of an image that its own file system (ext2, ext3, ext4, bare or in partitions) calls free. All
+/// others are zeros that somebody may rely on, and are encrypted.
+pub struct Content<'a> {
+    pub(super) bytes: Bytes<'a>,
+    pub(super) holes: ImageHoles,
+    pub(super) headroom: u64,
+}
+
+pub(super) enum Bytes<'a> {
+    Reader(&'a mut (dyn Read + Send)),
+    Image(Arc<dyn Storage>),
+    Volume(Arc<dyn Storage>),
+}
+
+impl<'a> Content<'a> {
+    /// Everything from a reader, to its end. See [`Create::build`](crate::Create::build) for an
+    /// example.
+    pub fn reader(reader: &'a mut (dyn Read + Send)) -> Self {
+        Self::new(Bytes::Reader(reader))
+    }
+
+    /// All bytes of a device or file, as they are. See [`Create::build`](crate::Create::build) for
+    /// an example.
+    pub fn image(device: &Device) -> Self {
+        Self::new(Bytes::Image(device.data()))
+    }
+
+    /// The plaintext of a volume: a copy under a key of its own. See
+    /// [`Create::build`](crate::Create::build) for an example.
+    pub fn volume(volume: &Volume) -> Self {
+        Self::new(Bytes::Volume(volume.storage()))
+    }
+
+    /// Encrypts all holes as zeros: nothing shows which sectors are in use. See
+    /// [`Create::build`](crate::Create::build) for an example.
+    #[must_use]
+    pub fn fill_holes(mut self) -> Self {
+        self.holes = ImageHoles::None;
+        self
+    }
+
+    /// Leaves all holes unwritten: they read as noise then, so this is for images whose holes nobody
+    /// reads. See [`Create::build`](crate::Create::build) for an example.
+    #[must_use]
+    pub fn keep_holes(mut self) -> Self {
+        self.holes = ImageHoles::All;
+        self
+    }
+
+    /// Leaves so many bytes of room behind it, unwritten: they read as noise, unless holes are
+    /// filled. See [`Create::build`](crate::Create::build) for an example.
+    #[must_use]
+    pub fn headroom(mut self, bytes: u64) -> Self {
+        self.headroom = bytes;
+        self
+    }
+
+    fn new(bytes: Bytes<'a>) -> Self {
+        Self { bytes, holes: ImageHoles::default(), headroom: 0 }
+    }
+}
+
+impl fmt::Debug for Content<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Content");
+        shown.field("holes", &self.holes).field("headroom", &self.headroom).finish_non_exhaustive()
+    }
+}
