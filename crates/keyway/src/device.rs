@@ -295,7 +295,6 @@ impl Device {
         Arc::clone(&self.data)
     }
 
-
     fn data_device(&self) -> DataDevice {
         let holds_header =
             Arc::ptr_eq(&self.data, &self.header) || in_use::is_same(&*self.data, &*self.header);

@@ -8,6 +8,7 @@
 //!
 //! Source: include/uapi/linux/dm-ioctl.h, drivers/md/dm-ioctl.c.
 
+mod backing;
 mod buffer;
 mod change;
 mod control;
@@ -26,7 +27,9 @@ mod sys;
 mod target;
 mod udev;
 pub mod uuid;
+pub mod volume;
 
+pub use backing::Backing;
 pub use change::{Step, Unchanged};
 pub use device_number::DeviceNumber;
 pub use flag::Flag;

@@ -3,31 +3,10 @@
 
 use crate::say::failure::Result;
 use crate::say::sentence;
-use keyway_attach::dm::crypt::{Features, Key};
-use keyway_attach::dm::keyring::{self, VolumeKey};
+use keyway_attach::dm::crypt::Features;
+use keyway_attach::dm::keyring::VolumeKey;
+use keyway_attach::dm::volume::KeyPlace;
 use keyway_crypto::Secret;
-
-/// A volume key ready for table lines. One in the keyring is there until
-/// this is dropped; dm-crypt then has its own copy.
-pub(crate) enum KeyPlace<'a> {
-    /// `cipher_null` has none.
-    Absent,
-    /// In the line.
-    Line(&'a Secret),
-    /// In this thread's keyring.
-    Keyring(VolumeKey),
-}
-
-impl KeyPlace<'_> {
-    /// As a line or message has it.
-    pub(crate) fn key(&self) -> Key {
-        match self {
-            Self::Absent => Key::Absent,
-            Self::Line(key) => Key::Bytes(Secret::copy_from(key.expose())),
-            Self::Keyring(held) => Key::InKeyring(held.reference.clone()),
-        }
-    }
-}
 
 /// Puts the key where cryptsetup would: a LUKS2 volume's (its UUID and digest are
 /// then given) into the keyring, where the kernel's dm-crypt can take it from
@@ -38,14 +17,7 @@ pub(crate) fn place_key<'a>(
     luks2: Option<(&str, u32)>,
     features: &Features,
 ) -> Result<KeyPlace<'a>> {
-    if key.is_empty() {
-        return Ok(KeyPlace::Absent);
-    }
-    let may = allowed && features.keyring && keyring::is_available();
-    match luks2 {
-        Some((uuid, digest)) if may => hold_key(key, uuid, digest),
-        _ => Ok(KeyPlace::Line(key)),
-    }
+    KeyPlace::find(allowed, key, luks2, features).map_err(|e| sentence::door(&e))
 }
 
 /// Puts a LUKS2 volume's key into the keyring, by the name that its mapping knows.

@@ -6,10 +6,10 @@ mod flags;
 mod header;
 mod keyring;
 
-pub(crate) use devices::{Data, device_path, is_read_only};
+pub(crate) use devices::{device_path, is_read_only};
 pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
 pub(crate) use header::{Reopening, no_header};
-pub(crate) use keyring::{KeyPlace, hold_key, place_key};
+pub(crate) use keyring::{hold_key, place_key};
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;

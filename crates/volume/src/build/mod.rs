@@ -14,7 +14,7 @@ use crate::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
 use crate::probe::largest_sector;
 use crate::storage::{Exclusive, NewFile};
 use crate::stream::{self, Failure, Meter, Moved, Options, Sink};
-use crate::{Error, Layout, Locking, Mapping, Random, Result, Storage, Volume};
+use crate::{Error, Layout, Locking, Mapping, Random, Refusal, Result, Storage, Volume};
 use keyway_crypto::{Cpu, Secret};
 use std::io;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl<'a> Build<'a> {
     pub fn start(plan: Plan, target: Target<'a>, len: Option<u64>, volume_key: &Secret) -> Result<Self> {
         let unit = sector_size(&plan)?;
         if len.is_some_and(|len| len > MOST) {
-            return Err(Error::Refused(format!("no file and no device is longer than {MOST} bytes")));
+            return Err(Refusal::NoRoom.because(format!("no file and no device is longer than {MOST} bytes")));
         }
         let room = len.map(|len| len.next_multiple_of(unit));
         let volume = match target {

@@ -11,9 +11,8 @@ pub use luks2::{Luks2Params, create_luks2, plan_luks2, plan_luks2_on};
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::storage::{Exclusive, extend_to};
-use crate::{Error, Layout, Locking, Luks, Random, Refusal, Result, Storage, probe};
 use crate::stream::Meter;
-use crate::{Error, Layout, Locking, Luks, Random, Result, Storage, probe};
+use crate::{Error, Layout, Locking, Luks, Random, Refusal, Result, Storage, probe};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! `resize`: an open mapping grows or shrinks; what is on it is left to its owner.
 
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
-use crate::mapping::{self, KeyPlace, Mapping, Open, Reopening};
+use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session::Session;
 use crate::volume::given_plain;
 use keyway_attach::dm::crypt::{Key, Line};
+use keyway_attach::dm::volume::KeyPlace;
 use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
 use keyway_volume::Access;
 use std::fs;

@@ -2,14 +2,16 @@
 
 use super::flags::PersistentFlags;
 use crate::device::{self, explain};
-use crate::mapping::{self, KeyPlace};
+use crate::mapping;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
 use crate::volume::{Data, Format, Opening, Unlocked};
-use keyway_attach::dm::crypt::{Features, Line, Options};
+
+use keyway_attach::dm::crypt::Features;
 use keyway_attach::dm::keyring::{Key, Link};
-use keyway_attach::dm::{self, Mapper, Target};
-use keyway_volume::{InUse, MappedSegment, Mapping, in_use};
+use keyway_attach::dm::volume::{self, Below, KeyPlace};
+use keyway_attach::dm::{self, Backing, Mapper};
+use keyway_volume::{InUse, in_use};
 
 /// A volume to be mapped.
 pub(super) struct KernelDoor {
@@ -55,15 +57,17 @@ impl KernelDoor {
         let features = mapping::features(mapper)?;
         // Held until the kernel has claimed what it maps: of two who open it at once one is refused.
         let _mark = self.leave_to_the_kernel(unlocked)?;
-        let sector_size = sector_size(&unlocked.layout.segments);
-        let attached = mapping::Data::attach(&*unlocked.storage, &unlocked.device, read_only, sector_size)?;
+        let segments = &unlocked.layout.segments;
+        let sector_size = volume::sector_size(segments);
+        let attached = Backing::attach(&*unlocked.storage, &unlocked.device, read_only, sector_size)
+            .map_err(|e| sentence::door(&e))?;
         let place = self.place_key(unlocked, &features)?;
         let mut options = self.flags.of(&unlocked.format);
         for flag in mapping::drop_unknown(&mut options, &features) {
             self.debug(&format!("This kernel's dm-crypt has no --{flag}: left out."))?;
         }
         let below = Below { device: attached.number, len: unlocked.storage.len(), options };
-        let table = table(&unlocked.layout.segments, &place, &below)?;
+        let table = volume::table(segments, &place, &below).map_err(|e| sentence::door(&e))?;
         let link = self.link.as_deref().map(|text| link_key(text, unlocked)).transpose()?;
         let flags = dm::Flags { read_only: attached.read_only, ..dm::Flags::default() };
         let created = mapper.create(&self.name, &uuid(&unlocked.format, &self.name), &table, flags);
@@ -87,11 +91,7 @@ impl KernelDoor {
 
     /// Where cryptsetup would put the key.
     fn place_key<'a>(&self, unlocked: &'a Unlocked, features: &Features) -> Result<KeyPlace<'a>> {
-        let encrypts_nothing = unlocked.layout.segments.iter().all(|segment| match &segment.mapping {
-            Mapping::Linear => true,
-            Mapping::Crypt { spec, .. } => spec.to_string().starts_with("cipher_null"),
-        });
-        if encrypts_nothing {
+        if volume::encrypts_nothing(&unlocked.layout.segments) {
             return Ok(KeyPlace::Absent);
         }
         mapping::place_key(self.keyring, &unlocked.volume_key, luks2(&unlocked.format), features)
@@ -108,59 +108,6 @@ fn luks2(format: &Format) -> Option<(&str, u32)> {
         Format::Luks { luks, digest, .. } if luks.version() == 2 => Some((luks.uuid(), *digest)),
         _ => None,
     }
-}
-
-/// What all segments share.
-struct Below {
-    device: dm::DeviceNumber,
-    /// Bytes of the device.
-    len: u64,
-    options: Options,
-}
-
-/// A target a segment.
-fn table(segments: &[MappedSegment], place: &KeyPlace<'_>, below: &Below) -> Result<Vec<Target>> {
-    segments.iter().map(|segment| target(segment, place, below)).collect()
-}
-
-fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Result<Target> {
-    let left = below.len.saturating_sub(segment.storage_offset);
-    let (start, offset) = (segment.plaintext_start / SECTOR, segment.storage_offset / SECTOR);
-    match &segment.mapping {
-        Mapping::Linear => {
-            let length = segment.length.unwrap_or(left) / SECTOR;
-            Ok(Target::linear(start, length, below.device, offset))
-        }
-        Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
-            let bytes = sector_size.bytes() as u64;
-            // As everywhere, what does not fill a sector at the end is no part of the volume.
-            let length = segment.length.unwrap_or(left) / bytes * bytes / SECTOR;
-            if length == 0 {
-                return Err(Failure::new(Exit::Parameters, "There is no remaining space for data."));
-            }
-            let line = Line {
-                cipher: spec.to_string(),
-                key: place.key(),
-                iv_offset: *iv_tweak,
-                device: below.device,
-                offset,
-                options: Options {
-                    sector_size: (bytes > SECTOR).then_some(bytes as u32),
-                    iv_large_sectors: *iv_large_sectors,
-                    ..below.options.clone()
-                },
-            };
-            Ok(Target::crypt(start, length, &line))
-        }
-    }
-}
-
-fn sector_size(segments: &[MappedSegment]) -> u32 {
-    let sizes = segments.iter().filter_map(|segment| match &segment.mapping {
-        Mapping::Linear => None,
-        Mapping::Crypt { sector_size, .. } => Some(sector_size.bytes() as u32),
-    });
-    sizes.max().unwrap_or(SECTOR as u32)
 }
 
 fn uuid(format: &Format, name: &str) -> String {
@@ -185,6 +132,3 @@ fn link_key(text: &str, unlocked: &Unlocked) -> Result<(Key, Link)> {
     let key = Key::add(link.kind, &link.description, &unlocked.volume_key, link.keyring);
     Ok((key.map_err(|e| sentence::door(&e))?, link))
 }
-
-/// Lengths and offsets in tables count these bytes.
-const SECTOR: u64 = keyway_format::Sectors::SIZE;

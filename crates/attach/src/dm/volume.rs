@@ -1,0 +1,167 @@
+//! A volume as a mapping's table: a target a segment, and its key where cryptsetup would put it.
+
+use super::crypt::{Features, Key, Line, Options};
+use super::keyring::{self, VolumeKey};
+use super::{DeviceNumber, Target};
+use crate::{Error, Result};
+use keyway_crypto::Secret;
+use keyway_volume::{MappedSegment, Mapping};
+
+/// A volume key ready for table lines. One in the keyring is there until this is dropped; dm-crypt
+/// then has its own copy.
+pub enum KeyPlace<'a> {
+    /// `cipher_null` has none.
+    Absent,
+    /// In the line.
+    Line(&'a Secret),
+    /// In this thread's keyring.
+    Keyring(VolumeKey),
+}
+
+impl<'a> KeyPlace<'a> {
+    /// Where cryptsetup would put the key: a LUKS2 volume's (its UUID and digest are then given) into
+    /// the keyring, where the kernel's dm-crypt can take it from there and that is `allowed` (no
+    /// `--disable-keyring`).
+    ///
+    /// # Errors
+    /// Those of [`VolumeKey::add`].
+    pub fn find(
+        allowed: bool,
+        key: &'a Secret,
+        luks2: Option<(&str, u32)>,
+        features: &Features,
+    ) -> Result<Self> {
+        if key.is_empty() {
+            return Ok(Self::Absent);
+        }
+        let may = allowed && features.keyring && keyring::is_available();
+        match luks2 {
+            Some((uuid, digest)) if may => VolumeKey::add(uuid, digest, key).map(Self::Keyring),
+            _ => Ok(Self::Line(key)),
+        }
+    }
+
+    /// As a line or message has it.
+    pub fn key(&self) -> Key {
+        match self {
+            Self::Absent => Key::Absent,
+            Self::Line(key) => Key::Bytes(Secret::copy_from(key.expose())),
+            Self::Keyring(held) => Key::InKeyring(held.reference.clone()),
+        }
+    }
+}
+
+/// What all segments share.
+#[derive(Debug)]
+pub struct Below {
+    /// The encrypted device.
+    pub device: DeviceNumber,
+    /// Its bytes.
+    pub len: u64,
+    /// dm-crypt's options; what a segment needs itself is added.
+    pub options: Options,
+}
+
+/// A target a segment.
+///
+/// # Errors
+/// [`Error::Refused`] where the device ends before the first sector.
+pub fn table(segments: &[MappedSegment], place: &KeyPlace<'_>, below: &Below) -> Result<Vec<Target>> {
+    segments.iter().map(|segment| target(segment, place, below)).collect()
+}
+
+fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Result<Target> {
+    let left = below.len.saturating_sub(segment.storage_offset);
+    let (start, offset) = (segment.plaintext_start / SECTOR, segment.storage_offset / SECTOR);
+    match &segment.mapping {
+        Mapping::Linear => {
+            let length = segment.length.unwrap_or(left) / SECTOR;
+            Ok(Target::linear(start, length, below.device, offset))
+        }
+        Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
+            let bytes = sector_size.bytes() as u64;
+            // As everywhere, what does not fill a sector at the end is no part of the volume.
+            let length = segment.length.unwrap_or(left) / bytes * bytes / SECTOR;
+            if length == 0 {
+                return Err(Error::Refused("There is no remaining space for data.".into()));
+            }
+            let line = Line {
+                cipher: spec.to_string(),
+                key: place.key(),
+                iv_offset: *iv_tweak,
+                device: below.device,
+                offset,
+                options: Options {
+                    sector_size: (bytes > SECTOR).then_some(bytes as u32),
+                    iv_large_sectors: *iv_large_sectors,
+                    ..below.options.clone()
+                },
+            };
+            Ok(Target::crypt(start, length, &line))
+        }
+    }
+}
+
+/// The largest encryption sector among the segments, in bytes: blocks of a loop device below.
+pub fn sector_size(segments: &[MappedSegment]) -> u32 {
+    let sizes = segments.iter().filter_map(|segment| match &segment.mapping {
+        Mapping::Linear => None,
+        Mapping::Crypt { sector_size, .. } => Some(sector_size.bytes() as u32),
+    });
+    sizes.max().unwrap_or(SECTOR as u32)
+}
+
+/// Whether no segment needs a key.
+pub fn encrypts_nothing(segments: &[MappedSegment]) -> bool {
+    segments.iter().all(|segment| match &segment.mapping {
+        Mapping::Linear => true,
+        Mapping::Crypt { spec, .. } => spec.to_string().starts_with("cipher_null"),
+    })
+}
+
+/// Lengths and offsets in tables count these bytes.
+const SECTOR: u64 = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_crypto::{CipherSpec, SectorSize};
+
+    fn segment(mapping: Mapping) -> MappedSegment {
+        MappedSegment { plaintext_start: 0, length: None, storage_offset: 16 << 20, mapping }
+    }
+
+    fn crypt(cipher: &str) -> MappedSegment {
+        segment(Mapping::Crypt {
+            spec: CipherSpec::parse(cipher).unwrap(),
+            sector_size: SectorSize::new(4096).unwrap(),
+            iv_tweak: 0,
+            iv_large_sectors: false,
+        })
+    }
+
+    fn below(len: u64) -> Below {
+        Below { device: DeviceNumber { major: 7, minor: 1 }, len, options: Options::default() }
+    }
+
+    #[test]
+    fn a_volume_ends_with_its_last_whole_sector() {
+        let (key, segments) = (Secret::copy_from(&[1; 64]), [crypt("aes-xts-plain64")]);
+        let made = table(&segments, &KeyPlace::Line(&key), &below((17 << 20) + 4095)).unwrap();
+        let line = made[0].as_crypt().unwrap();
+        assert_eq!((made[0].start, made[0].length, line.offset), (0, 2048, 32768));
+        assert_eq!((line.options.sector_size, sector_size(&segments)), (Some(4096), 4096));
+        assert!(table(&segments, &KeyPlace::Line(&key), &below((16 << 20) + 4095)).is_err());
+    }
+
+    #[test]
+    fn what_encrypts_nothing_needs_no_key() {
+        let linear = segment(Mapping::Linear);
+        assert!(encrypts_nothing(&[linear.clone(), crypt("cipher_null-ecb")]));
+        assert!(!encrypts_nothing(&[linear.clone(), crypt("aes-xts-plain64")]));
+        let made = table(&[linear], &KeyPlace::Absent, &below(17 << 20)).unwrap();
+        assert_eq!((made[0].kind.as_str(), made[0].length), ("linear", 2048));
+        let (empty, features) = (Secret::zeroed(0), Features::of(None));
+        assert!(matches!(KeyPlace::find(true, &empty, None, &features), Ok(KeyPlace::Absent)));
+    }
+}
