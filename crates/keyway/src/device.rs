@@ -1,6 +1,7 @@
 //! A device that is open, and what can be asked of it before it is unlocked.
 
 use crate::error::At;
+use crate::unlock::Held;
 use crate::users::Users;
 use crate::{Admitted, Error, Header, Key, Location, Probe, Result, Unlock, Volume, probe};
 use keyway_volume::backup::Restore as Prepared;
@@ -256,6 +257,11 @@ impl Device {
         let luks = Luks::open_with(header, Access::Read, self.locking).at(self.header_place())?;
         let judged = keyway_volume::Admitted::judge(luks, Some(self.data_device()), options.terms());
         let judged = judged.at(self.header_place())?;
+        let data = Held {
+            claimed: data,
+            #[cfg(feature = "dm")]
+            unclaimed: Arc::clone(&self.data),
+        };
         Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), !write))
     }
 
@@ -273,11 +279,20 @@ impl Device {
         Ok(Restore { prepared: prepared.at(self.header_place())?, place: self.header_place().clone() })
     }
 
+    #[cfg(feature = "predict")]
+    pub(crate) fn header_storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.header)
+    }
+
     pub(crate) fn check_writable(&self) -> Result<()> {
         match self.write {
             true => Ok(()),
             false => Err(Error::new(crate::ErrorKind::ReadOnly).at(&self.place)),
         }
+    }
+
+    pub(crate) fn data(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.data)
     }
 
     fn claim(&self, options: &Unlock, access: in_use::Access) -> Result<Arc<dyn Storage>> {

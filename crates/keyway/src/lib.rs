@@ -55,7 +55,9 @@
 //! | `tls` | `nbds://`, `nbds+unix://` |
 //! | `fuse` | `Volume::mount`: the plaintext as a file |
 //! | `ublk` | `Volume::add_ublk`: the plaintext as a block device |
+//! | `dm` | `Admitted::map`: a dm-crypt mapping of the kernel's, for root |
 //! | `keyring` | `Key::Token`: passphrases that a header's tokens name in the kernel's keyring |
+//! | `predict` | `Device::predict`: the time to unlock on other machines, and what GRUB makes of a volume |
 //! | `remote` | volumes behind HTTP and in S3-compatible stores (`https://`, `s3://`), to be read |
 //!
 //! # Stability
@@ -76,7 +78,11 @@ mod kdf;
 mod key;
 mod limits;
 mod location;
+#[cfg(feature = "dm")]
+mod mapping;
 mod plaintext;
+#[cfg(feature = "predict")]
+mod predict;
 mod probe;
 #[cfg(feature = "keyring")]
 mod token;
@@ -99,6 +105,10 @@ pub use keyway_crypto::Secret;
 pub use keyway_volume::KeyslotState;
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
+#[cfg(feature = "dm")]
+pub use mapping::Mapping;
+#[cfg(feature = "predict")]
+pub use predict::{Finding, GrubVersion, Machine, Outcome, PredictedKeyslot, Prediction};
 pub use probe::{Probe, Signature, SignatureKind};
 #[cfg(feature = "keyring")]
 pub use token::Token;

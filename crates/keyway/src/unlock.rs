@@ -165,7 +165,7 @@ impl Unlock {
 /// example. Dropped, it lets the device go.
 pub struct Admitted {
     judged: keyway_volume::Admitted,
-    data: Arc<dyn Storage>,
+    data: Held,
     place: Location,
     options: Unlock,
     read_only: bool,
@@ -173,10 +173,19 @@ pub struct Admitted {
     mark: Arc<()>,
 }
 
+/// The device with the data.
+pub(crate) struct Held {
+    /// In use for as long as anybody holds it.
+    pub(crate) claimed: Arc<dyn Storage>,
+    /// Without the claim, for the kernel, which makes its own.
+    #[cfg(feature = "dm")]
+    pub(crate) unclaimed: Arc<dyn Storage>,
+}
+
 impl Admitted {
     pub(crate) fn new(
         judged: keyway_volume::Admitted,
-        data: Arc<dyn Storage>,
+        data: Held,
         place: Location,
         options: Unlock,
         read_only: bool,
@@ -211,14 +220,29 @@ impl Admitted {
     /// elsewhere; [`ErrorKind::Policy`];
     /// [`ErrorKind::TooShort`] where the device ends before the data.
     pub fn open(self, key: VolumeKey) -> Result<Volume> {
-        let Self { judged, data, place, options, read_only, mark } = self;
-        if !key.of.is_some_and(|of| Arc::ptr_eq(&of, &mark)) {
-            return Err(Error::new(ErrorKind::WrongVolumeKey).at(&place));
-        }
-        let opened = judged.open(key.secret, key.digest).at(&place)?;
+        let (data, place, keyslot) = (Arc::clone(&self.data.claimed), self.place.clone(), key.keyslot);
+        let (read_only, discards) = (self.read_only, self.options.passes_discards());
+        let opened = self.into_opened(key)?;
         let plaintext = keyway_volume::Volume::new(data, opened.layout(), opened.volume_key(), Cpu::detect());
-        let discards = options.passes_discards();
-        Ok(Volume::new(plaintext.at(&place)?, &opened, place, key.keyslot, read_only, discards))
+        Ok(Volume::new(plaintext.at(&place)?, &opened, place, keyslot, read_only, discards))
+    }
+
+    #[cfg(feature = "dm")]
+    pub(crate) fn for_the_kernel(&self) -> (Location, Arc<dyn Storage>, Unlock) {
+        (self.place.clone(), Arc::clone(&self.data.unclaimed), self.options.clone())
+    }
+
+    #[cfg(feature = "dm")]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// What the key opens, if it was found here.
+    pub(crate) fn into_opened(self, key: VolumeKey) -> Result<keyway_volume::Opened> {
+        if !key.of.is_some_and(|of| Arc::ptr_eq(&of, &self.mark)) {
+            return Err(Error::new(ErrorKind::WrongVolumeKey).at(&self.place));
+        }
+        self.judged.open(key.secret, key.digest).at(&self.place)
     }
 
     /// Both in one. See [`Device::admit`](crate::Device::admit) for an example.

@@ -3,6 +3,10 @@
 #[path = "../examples/make_and_fill.rs"]
 #[allow(dead_code, reason = "its main")]
 mod make_and_fill;
+#[cfg(feature = "predict")]
+#[path = "../examples/predict.rs"]
+#[allow(dead_code, reason = "its main")]
+mod predict;
 #[path = "../examples/print_header.rs"]
 #[allow(dead_code, reason = "its main")]
 mod print_header;
@@ -46,6 +50,23 @@ fn each_does_what_it_says() {
     let mut said = Vec::new();
     unlock_time::unlock_times(&volume, &mut said).unwrap();
     assert!(said.starts_with(b"keyslot 0: about "), "{}", String::from_utf8_lossy(&said));
+
+    #[cfg(feature = "predict")]
+    {
+        let mut said = Vec::new();
+        predict::predict(&volume, &mut said).unwrap();
+        let said = String::from_utf8(said).unwrap();
+        assert!(
+            said.contains(
+                "GRUB 2.06 in firmware, on a CPU like this one:\n  keyslot 0: does not open, because "
+            ),
+            "{said}"
+        );
+        assert!(
+            said.contains("Raspberry Pi 4 (cryptsetup's own figures there):\n  keyslot 0: about "),
+            "{said}"
+        );
+    }
 
     #[cfg(feature = "nbd")]
     {

@@ -155,7 +155,7 @@ impl From<key_file::Error> for Error {
     }
 }
 
-#[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk", feature = "keyring"))]
+#[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk", feature = "dm", feature = "keyring"))]
 impl From<keyway_attach::Error> for Error {
     fn from(error: keyway_attach::Error) -> Self {
         use keyway_attach::Error as Door;

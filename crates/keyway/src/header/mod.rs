@@ -190,6 +190,11 @@ impl Header {
         unlock_time::of(&self.luks, keyslot, threads).at(&self.place)
     }
 
+    #[cfg(feature = "predict")]
+    pub(crate) fn luks(&self) -> &Luks {
+        &self.luks
+    }
+
     /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether that is
     /// genuine. See [`Header::seal`] for an example.
     pub fn is_sealed(&self) -> bool {

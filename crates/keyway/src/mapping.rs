@@ -1,0 +1,188 @@
+//! The kernel's door: a dm-crypt mapping, as cryptsetup makes it.
+
+use crate::error::At;
+use crate::{Admitted, Error, ErrorKind, Location, Result, VolumeKey};
+use keyway_attach::dm::crypt::{Features, Options};
+use keyway_attach::dm::volume::{self, Below, KeyPlace};
+use keyway_attach::dm::{Backing, Flags, Mapper, node, uuid};
+use keyway_crypto::Secret;
+use keyway_volume::in_use::{self, Access, InUse};
+use keyway_volume::{Header, Layout, Luks, Storage};
+use std::path::{Path, PathBuf};
+
+/// A mapping of the kernel's dm-crypt, /dev/mapper/NAME: from [`Admitted::map`], where there is an
+/// example. It needs no process, and stays when this is dropped, until it is removed or the machine
+/// stops.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    name: String,
+}
+
+impl Mapping {
+    /// The mapping of a name, made by this library, Keyway or cryptsetup. See [`Admitted::map`] for
+    /// an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Refused`] where somebody else made it;
+    /// [`ErrorKind::PermissionDenied`] for who is not root.
+    pub fn find(name: &str) -> Result<Self> {
+        let info = Mapper::open().and_then(|mapper| mapper.status(name)).at(&name)?;
+        match uuid::is_crypt(&info.uuid) {
+            true => Ok(Self { name: name.to_owned() }),
+            false => Err(Error::refused("it is no mapping of an encrypted volume").at(&name)),
+        }
+    }
+
+    /// Its name. See [`Admitted::map`] for an example.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its block device. See [`Admitted::map`] for an example.
+    pub fn path(&self) -> PathBuf {
+        node::path(&self.name).unwrap_or_else(|_| Path::new("/dev/mapper").join(&self.name))
+    }
+
+    /// Removes it: the kernel forgets the key. See [`Admitted::map`] for an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InUse`] while somebody has it open or mounted.
+    pub fn remove(self) -> Result<()> {
+        Mapper::open().and_then(|mapper| mapper.remove(&self.name, false)).at(&self.name)
+    }
+}
+
+impl Admitted {
+    /// Has the kernel map the volume as /dev/mapper/`name`, with the table, UUID and key that
+    /// cryptsetup would give it, and lets the device go to it. Root only. A file gets a loop device,
+    /// which goes with the mapping. Discards are passed on where
+    /// [`Unlock::discards`](crate::Unlock::discards) or the header says so.
+    ///
+    /// ```no_run
+    /// # use keyway::*;
+    /// let admitted = Device::open_rw("/dev/sda2")?.admit(&Unlock::new())?;
+    /// let key = admitted.try_key(&Key::passphrase("correct horse"))?;
+    /// let mapping = admitted.map(key, "home")?;
+    /// assert_eq!(mapping.path(), std::path::Path::new("/dev/mapper/home"));
+    ///
+    /// // Later, in any process.
+    /// let mapping = Mapping::find("home")?;
+    /// println!("{} goes", mapping.name());
+    /// mapping.remove()?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Admitted::open`]; [`ErrorKind::PermissionDenied`]; [`ErrorKind::InUse`] where the
+    /// name is taken, or somebody else was faster; [`ErrorKind::Unsupported`] where the kernel lacks
+    /// dm-crypt or a cipher; [`ErrorKind::Refused`] for what is no file and no block device.
+    pub fn map(self, key: VolumeKey, name: &str) -> Result<Mapping> {
+        let (place, unclaimed, options) = self.for_the_kernel();
+        let Some(path) = place.path().map(Path::to_owned) else {
+            return Err(Error::refused("the kernel maps block devices and files alone").at(&place));
+        };
+        let mapper = Mapper::open().at(&place)?;
+        let terms = Terms { read_only: self.is_read_only(), discards: options.passes_discards() };
+        // The claim on the device goes with this; the kernel makes its own.
+        let kept = Kept::of(self.into_opened(key)?);
+        let _mark = match options.is_shared() {
+            true => None,
+            false => Some(leave_to_the_kernel(&*unclaimed, &path).at(&place)?),
+        };
+        kept.map(&mapper, name, &*unclaimed, &path, terms).at(&place)?;
+        Ok(Mapping { name: name.to_owned() })
+    }
+}
+
+/// What the caller allows.
+struct Terms {
+    read_only: bool,
+    discards: bool,
+}
+
+/// What of an opened volume the kernel needs.
+struct Kept {
+    layout: Layout,
+    volume_key: Secret,
+    digest: u32,
+    version: u8,
+    uuid: String,
+    options: Options,
+}
+
+impl Kept {
+    fn of(opened: keyway_volume::Opened) -> Self {
+        let digest = opened.digest();
+        let (luks, layout, volume_key) = opened.into_parts();
+        let (version, uuid, options) = (luks.version(), luks.uuid().to_owned(), kept_options(&luks));
+        Self { layout, volume_key, digest, version, uuid, options }
+    }
+
+    fn map(
+        self,
+        mapper: &Mapper,
+        name: &str,
+        storage: &dyn Storage,
+        path: &Path,
+        terms: Terms,
+    ) -> keyway_attach::Result<()> {
+        let features = Features::of(mapper.target_version("crypt")?);
+        let segments = &self.layout.segments;
+        let backing = Backing::attach(storage, path, terms.read_only, volume::sector_size(segments))?;
+        let luks2 = (self.version == 2).then_some((self.uuid.as_str(), self.digest));
+        let key = match volume::encrypts_nothing(segments) {
+            true => KeyPlace::Absent,
+            false => KeyPlace::find(true, &self.volume_key, luks2, &features)?,
+        };
+        let mut options = self.options;
+        options.allow_discards |= terms.discards;
+        drop_unknown(&mut options, &features);
+        let below = Below { device: backing.number, len: storage.len(), options };
+        let table = volume::table(segments, &key, &below)?;
+        let uuid = uuid::of_mapping(&format!("LUKS{}", self.version), Some(&self.uuid), name);
+        let flags = Flags { read_only: backing.read_only, ..Flags::default() };
+        mapper.create(name, &uuid, &table, flags).map(drop)
+    }
+}
+
+/// Marks the volume as in use, but for the claim that dm-crypt makes itself: of two who map it at
+/// once one is refused.
+fn leave_to_the_kernel(storage: &dyn Storage, path: &Path) -> Result<InUse> {
+    let mut mark = InUse::acquire(storage, Access::Write, false)?;
+    if let Some(node) = in_use::loop_device_of(path).filter(|_| path.is_file()) {
+        return Err(Error::new(ErrorKind::InUse { by: format!("attached to {}", node.display()) }));
+    }
+    mark.leave_to_the_kernel();
+    Ok(mark)
+}
+
+/// The flags that the header keeps (LUKS2 on-disk format, section 3.5, "config").
+fn kept_options(luks: &Luks) -> Options {
+    let Header::Luks2 { metadata, .. } = luks.header() else { return Options::default() };
+    let is_kept = |name: &str| metadata.config.flags.iter().any(|flag| flag == name);
+    Options {
+        allow_discards: is_kept("allow-discards"),
+        same_cpu_crypt: is_kept("same-cpu-crypt"),
+        submit_from_crypt_cpus: is_kept("submit-from-crypt-cpus"),
+        no_read_workqueue: is_kept("no-read-workqueue"),
+        no_write_workqueue: is_kept("no-write-workqueue"),
+        high_priority: is_kept("high_priority"),
+        ..Options::default()
+    }
+}
+
+/// Takes back what this kernel's dm-crypt does not know, as cryptsetup does.
+fn drop_unknown(options: &mut Options, features: &Features) {
+    options.allow_discards &= features.discards;
+    options.same_cpu_crypt &= features.cpu_options;
+    options.submit_from_crypt_cpus &= features.cpu_options;
+    options.no_read_workqueue &= features.no_workqueue;
+    options.no_write_workqueue &= features.no_workqueue;
+    options.high_priority &= features.high_priority;
+}
+
+impl From<&Mapping> for Location {
+    fn from(mapping: &Mapping) -> Self {
+        mapping.path().into()
+    }
+}
