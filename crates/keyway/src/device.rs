@@ -306,10 +306,6 @@ impl Device {
     fn header_place(&self) -> &Location {
         self.header_place.as_ref().unwrap_or(&self.place)
     }
-    pub(crate) fn data(&self) -> Arc<dyn Storage> {
-        Arc::clone(&self.data)
-    }
-
     fn data_device(&self) -> DataDevice {
         let holds_header =
             Arc::ptr_eq(&self.data, &self.header) || in_use::is_same(&*self.data, &*self.header);
