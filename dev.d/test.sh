@@ -80,7 +80,7 @@ layer_unit() {
     local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/dm,keyway/keyring,keyway/predict,keyway/remote"
     cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume)
     cargo_test --doc $library $(packages attach boot crypto format kernel measure remote resolve volume)
-    cargo_test --lib --test harness --test threats $(packages tests)
+    cargo_test --lib --test harness --test rooms --test threats $(packages tests)
 }
 
 # Ciphers, modes, IVs, hashes and KDFs: published vectors, the vector code at every CPU level against the portable,

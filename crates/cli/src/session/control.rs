@@ -10,7 +10,7 @@
 //! ```
 
 use super::facts::{Facts, Status};
-use super::holder::Life;
+use super::holder::{Close, Life};
 use super::{Rights, Session};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::local::{Directory, peer};
@@ -21,17 +21,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
-
-/// When a session is to close.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Close {
-    /// After the requests under way.
-    Now,
-    /// When its last client has gone.
-    Deferred,
-    /// No longer when its last client goes.
-    CancelDeferred,
-}
 
 impl Session {
     /// What it is and does now.

@@ -1,7 +1,6 @@
 //! Serving until told to stop, by a signal, by `keyway close` or from outside (`umount`); then what
 //! was acknowledged is flushed, and the volume goes with its key.
 
-use super::control::{Close, Control};
 use super::facts::Status;
 use super::{Gate, Opened, Rights};
 use crate::process::interrupt;
@@ -40,27 +39,15 @@ pub(crate) fn serve_until_stopped(
     volumes.iter().map(|volume| flush(&**volume)).fold(ended, Result::and)
 }
 
-/// The background process's life behind its open door.
-pub(super) fn live(opened: Opened, control: Control) -> Result<()> {
-    let life = Arc::new(Life::new(opened));
-    let told = Arc::clone(&life);
-    // The terminal that it was started on is none of its business any more.
-    let _watch = interrupt::stop_by(move |signal| {
-        if signal != SIGHUP && told.stop().is_err() {
-            let _ = flush(&*told.opened.gate);
-        }
-    });
-    let asked = Arc::clone(&life);
-    thread::spawn(move || control.answer(&asked));
-    let ended = life.opened.door.wait().map_err(|e| sentence::door(&e));
-    // Whoever stopped it is still flushing and answering.
-    let _stopped = life.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-    // A client's `umount` ends a door as well: while the key is away there
-    // is nothing to flush, and nobody to wait for.
-    life.opened.gate.shut();
-    let flushed = flush(&*life.opened.gate);
-    life.opened.gate.wipe();
-    ended.and(flushed)
+/// When a session is to close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Close {
+    /// After the requests under way.
+    Now,
+    /// When its last client has gone.
+    Deferred,
+    /// No longer when its last client goes.
+    CancelDeferred,
 }
 
 /// A session that is open.
@@ -72,8 +59,30 @@ pub(super) struct Life {
 }
 
 impl Life {
-    fn new(opened: Opened) -> Self {
+    pub(super) fn new(opened: Opened) -> Self {
         Self { opened, closing: AtomicBool::new(false), stopping: Mutex::new(()) }
+    }
+
+    /// Serves until somebody closes it, then flushes and wipes. `answer` answers those who ask.
+    pub(super) fn last(self: &Arc<Self>, answer: impl FnOnce(Arc<Self>) + Send + 'static) -> Result<()> {
+        let told = Arc::clone(self);
+        // The terminal that it was started on no longer concerns it.
+        let _watch = interrupt::stop_by(move |signal| {
+            if signal != SIGHUP && told.stop().is_err() {
+                let _ = flush(&*told.opened.gate);
+            }
+        });
+        let asked = Arc::clone(self);
+        thread::spawn(move || answer(asked));
+        let ended = self.opened.door.wait().map_err(|e| sentence::door(&e));
+        // Whoever stopped it is still flushing and answering.
+        let _stopped = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
+        // A client's `umount` ends a door as well: while the key is away there
+        // is nothing to flush, and nobody to wait for.
+        self.opened.gate.shut();
+        let flushed = flush(&*self.opened.gate);
+        self.opened.gate.wipe();
+        ended.and(flushed)
     }
 
     /// What others may know.

@@ -23,6 +23,7 @@ mod background;
 pub(crate) mod closing;
 mod control;
 pub(crate) mod directory;
+mod errand;
 mod facts;
 mod gate;
 mod holder;
@@ -31,21 +32,16 @@ mod source;
 mod volume;
 
 pub(crate) use background::errand;
-pub(crate) use control::Close;
+pub(crate) use errand::{Errand, live, start};
 pub(crate) use facts::{Facts, Status};
 pub(crate) use gate::Gate;
-pub(crate) use holder::serve_until_stopped;
+pub(crate) use holder::{Close, serve_until_stopped};
 pub(crate) use registry::{Name, find, is_inside, list, using};
 pub(crate) use volume::{Rights, behind_gate};
 
-use crate::device::{Target, explain};
-use crate::process::handed::Handed;
-use crate::say::failure::Result;
+use keyway_attach::Door;
 use keyway_attach::local::Directory;
-use keyway_attach::{Door, fuse};
-use registry::Claim;
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What a command opens in the background process.
@@ -58,54 +54,6 @@ pub(crate) struct Opened {
     pub(crate) facts: Facts,
     /// What the user is told when it is open, on standard output.
     pub(crate) message: String,
-}
-
-/// What a background process is asked for.
-pub(crate) trait Errand: Handed {
-    /// Tells errands apart on the pipe.
-    const KIND: u8;
-
-    /// What the session is called.
-    fn name(&self) -> Name;
-
-    /// The volume; failures are about it.
-    fn target(&self) -> &Target;
-
-    /// Asks for what it needs, unlocks and opens the door: in the background process. `directory` is the
-    /// session's private one, where a door may put a socket.
-    fn open(&self, directory: &Directory) -> Result<Opened>;
-}
-
-/// Opens a session in the background, and returns when it is open.
-pub(crate) fn start<E: Errand>(errand: &E) -> Result<()> {
-    // Before anything is asked for.
-    registry::check_place()?;
-    let mut bytes = vec![E::KIND];
-    errand.put(&mut bytes);
-    background::start(&bytes)
-}
-
-/// Opens the session in this background process, and returns when it has been closed.
-pub(crate) fn live<E: Errand>(errand: &E) -> Result<()> {
-    let place = errand.target().header_path();
-    serve(errand).map_err(|failure| explain::placed(failure, Some(place)))
-}
-
-fn serve<E: Errand>(errand: &E) -> Result<()> {
-    let claim = Claim::take(&errand.name())?;
-    let mut opened = errand.open(claim.directory())?;
-    opened.facts.name = claim.name().to_owned();
-    opened.facts.place = opened.door.place();
-    opened.facts.pid = std::process::id();
-    let mount = Path::new(&opened.facts.place).parent().filter(|_| opened.facts.door == "fuse");
-    opened.facts.mount = mount.and_then(fuse::device_at).unwrap_or_default();
-    let control = control::listen(claim.directory())?;
-    claim.publish(&opened.facts)?;
-    background::leave_terminal(&opened.message)?;
-    let ended = holder::live(opened, control);
-    // The key went with the life: when the name is free, it is gone.
-    drop(claim);
-    ended
 }
 
 /// Gives the background process the name that lists of processes

@@ -4,7 +4,6 @@
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::volume::plain_dmcrypt::PlainOptions;
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::{Bytes, Sectors};
 use keyway_volume::PlainVolume;
@@ -66,14 +65,6 @@ impl GivenPlain {
         }
     }
 
-    /// What it describes, with cryptsetup's defaults.
-    pub(crate) fn options(self) -> Result<PlainOptions> {
-        let key_len = self.key_len()?;
-        let volume = self.volume()?;
-        volume.spec.check_key_bits(8 * key_len).map_err(keyway_volume::Error::from)?;
-        Ok(PlainOptions { volume, key_len, given: self })
-    }
-
     /// Refuses what only plain volumes have.
     pub(super) fn refuse(&self) -> Result<()> {
         if self.skip.is_some() {
@@ -105,7 +96,7 @@ impl GivenPlain {
         self.cipher.as_deref().unwrap_or(DEFAULT_CIPHER)
     }
 
-    fn volume(&self) -> Result<PlainVolume> {
+    pub(super) fn volume(&self) -> Result<PlainVolume> {
         let spec = CipherSpec::parse(self.cipher()).map_err(keyway_volume::Error::from)?;
         let sector_size = SectorSize::new(self.sector_size.filter(|n| *n > 0).unwrap_or(512))
             .map_err(|_| refusal("Unsupported encryption sector size."))?;
@@ -140,7 +131,7 @@ impl GivenPlain {
     }
 
     /// The key's length in bytes.
-    fn key_len(&self) -> Result<usize> {
+    pub(super) fn key_len(&self) -> Result<usize> {
         let bits = self.key_bits.filter(|bits| *bits > 0).unwrap_or(DEFAULT_KEY_BITS);
         if !bits.is_multiple_of(8) {
             return Err(refusal("Key size must be a multiple of 8 bits"));

@@ -95,6 +95,16 @@ impl PlainOptions {
     }
 }
 
+impl GivenPlain {
+    /// What it describes, with cryptsetup's defaults.
+    pub(crate) fn options(self) -> Result<PlainOptions> {
+        let key_len = self.key_len()?;
+        let volume = self.volume()?;
+        volume.spec.check_key_bits(8 * key_len).map_err(keyway_volume::Error::from)?;
+        Ok(PlainOptions { volume, key_len, given: self })
+    }
+}
+
 /// The key of a plain volume that is open and was opened with keys of `bits` by the hash `was`, from
 /// its passphrase or key file. `--hash` gives another hash.
 pub(crate) fn key_again(

@@ -178,7 +178,8 @@ impl Create {
     }
 
     /// Watches and ends the long part of the work: wiping what is overwritten, and encrypting the
-    /// content of [`Create::build`]. What is cut short is no volume. See [`Create::build`]
+    /// content of [`Create::build`]. The first keyslot's key derivation, of the length that
+    /// [`NewKdf`] says, runs to its end. What is cut short is no volume. See [`Create::build`]
     /// for an example.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {

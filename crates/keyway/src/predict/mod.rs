@@ -185,8 +185,9 @@ impl Device {
     /// if let Outcome::Cannot(why) | Outcome::SaysInvalidPassphrase(why) = boot.keyslots()[0].outcome() {
     ///     println!("GRUB 2.06 cannot open keyslot 0, because {why} ({}, {})", why.rule(), why.source());
     /// }
-    /// assert!(!boot.opens() && boot.refused().is_none() && boot.notes().is_empty());
-    /// assert!(boot.modules().contains(&"luks2"));
+    /// assert!(!boot.opens() && boot.refused().is_none());
+    /// println!("core.img needs {}", boot.modules().join(", "));
+    /// boot.notes().iter().for_each(|note| println!("note that {note}"));
     /// # Ok::<(), keyway::Error>(())
     /// ```
     ///

@@ -1,0 +1,158 @@
+//! Which module of a crate names which other, by its sources' text: `use` trees and paths that start
+//! with `crate` or `super`. Unit tests may name what they like.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// For each module (`verb::key::add`; the crate's root is empty) those that it names.
+pub(crate) struct Imports(BTreeMap<String, BTreeSet<String>>);
+
+impl Imports {
+    /// Reads all sources below `src`.
+    pub(crate) fn of(src: &Path) -> Self {
+        let mut texts = BTreeMap::new();
+        gather(src, "", &mut texts);
+        let modules: BTreeSet<String> = texts.keys().cloned().collect();
+        let named = |(module, text): (&String, &String)| {
+            let mut named = BTreeSet::new();
+            for path in paths(&without_tests(text)) {
+                let module = absolute(module, &path).map(|path| longest(&modules, &path));
+                named.extend(module);
+            }
+            named.remove(module);
+            (module.clone(), named)
+        };
+        Self(texts.iter().map(named).collect())
+    }
+
+    /// All modules.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Who names whom.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().flat_map(|(from, to)| to.iter().map(move |to| (from.as_str(), to.as_str())))
+    }
+
+    /// Modules that can be reached from themselves, each set once.
+    pub(crate) fn circles(&self) -> Vec<BTreeSet<&str>> {
+        let mut circles: Vec<BTreeSet<&str>> = Vec::new();
+        for module in self.modules() {
+            if circles.iter().any(|circle| circle.contains(module)) {
+                continue;
+            }
+            let ahead = self.reachable(module);
+            if ahead.contains(module) {
+                let back = ahead.into_iter().filter(|it| self.reachable(it).contains(module));
+                circles.push(back.collect());
+            }
+        }
+        circles
+    }
+
+    fn reachable<'a>(&'a self, from: &str) -> BTreeSet<&'a str> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
+        while let Some(module) = next.pop() {
+            for to in &self.0[&module] {
+                if found.insert(to.as_str()) {
+                    next.push(to.clone());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The text of every module below `folder`, whose own path is `module`.
+fn gather(folder: &Path, module: &str, texts: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let inner = if module.is_empty() { name.clone() } else { format!("{module}::{name}") };
+        if path.is_dir() {
+            gather(&path, &inner, texts);
+        } else if path.extension().is_some_and(|it| it == "rs") && name != "tests" {
+            let own = if name == "mod" || name == "main" { module.to_owned() } else { inner };
+            texts.insert(own, fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// Without comments, and without what is compiled for tests only.
+fn without_tests(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let mut kept = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() == "#[cfg(test)]" {
+            // One item, up to its closing brace or semicolon in the first column.
+            lines.by_ref().find(|line| line.starts_with('}') || line.ends_with(';'));
+            continue;
+        }
+        kept.push_str(line.split("//").next().unwrap());
+        kept.push('\n');
+    }
+    kept
+}
+
+/// Every path that starts with `crate::` or `super::`, trees taken apart.
+fn paths(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for start in ["crate::", "super::"] {
+        for (at, _) in text.match_indices(start) {
+            let before = text[..at].chars().next_back();
+            let is_path = before.is_none_or(|c| !(c.is_alphanumeric() || c == '_' || c == ':' || c == '$'));
+            if is_path {
+                expand(&text[at..], "", &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// Takes one path or tree at the start of `text` apart; gives what follows it.
+fn expand<'a>(text: &'a str, prefix: &str, found: &mut Vec<String>) -> &'a str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(text.len());
+    let (head, rest) = text.split_at(end);
+    let path = format!("{prefix}{head}");
+    if !head.ends_with("::") || !rest.starts_with('{') {
+        found.push(path);
+        return rest;
+    }
+    let mut rest = rest[1..].trim_start();
+    while !rest.starts_with('}') {
+        rest = expand(rest, &path, found);
+        let next = rest.find([',', '}', '{']).unwrap();
+        rest = rest[next..].trim_start_matches(',').trim_start();
+    }
+    &rest[1..]
+}
+
+/// The same path from the crate's root.
+fn absolute(module: &str, path: &str) -> Option<String> {
+    if let Some(path) = path.strip_prefix("crate::") {
+        return Some(path.to_owned());
+    }
+    let (mut base, mut path) = (module, path);
+    while let Some(rest) = path.strip_prefix("super::") {
+        base = base.rsplit_once("::").map_or("", |(parent, _)| parent);
+        path = rest;
+    }
+    Some(if base.is_empty() { path.to_owned() } else { format!("{base}::{path}") })
+}
+
+/// The module that holds what `path` names.
+fn longest(modules: &BTreeSet<String>, path: &str) -> String {
+    let mut path = path.trim_end_matches("::self").trim_end_matches("::");
+    loop {
+        if modules.contains(path) {
+            return path.to_owned();
+        }
+        match path.rsplit_once("::") {
+            Some((parent, _)) => path = parent,
+            None => return String::new(),
+        }
+    }
+}

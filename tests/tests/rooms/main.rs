@@ -1,0 +1,60 @@
+//! The program's sources stand in rooms, and import downwards only; no files import each other in a
+//! circle; parsed arguments go no further than the reading of a request.
+
+mod imports;
+
+use imports::Imports;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// From the top: each may import from those behind it.
+const ROOMS: [&str; 10] =
+    ["verb", "mapping", "session", "make", "volume", "unlock", "device", "door", "say", "process"];
+
+/// What imports upwards all the same, and why.
+const UPWARDS: &[(&str, &str, &str)] = &[
+    ("device::explain", "session", "who uses a device is named, and may be a session"),
+    ("device::nbd", "session", "a session's socket belongs to its user"),
+];
+
+fn program() -> Imports {
+    Imports::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/src"))
+}
+
+#[test]
+fn every_folder_is_a_room() {
+    let found: BTreeSet<String> = program().modules().filter_map(room_of).collect();
+    assert_eq!(found, ROOMS.iter().map(ToString::to_string).collect());
+}
+
+#[test]
+fn nothing_imports_upwards() {
+    let rank = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let imports = program();
+    let mut allowed: BTreeSet<_> = UPWARDS.iter().map(|(from, to, _)| (*from, *to)).collect();
+    let mut found = Vec::new();
+    for (from, to) in imports.edges() {
+        let (Some(below), Some(above)) = (room_of(from), room_of(to)) else { continue };
+        let is_known = UPWARDS.iter().any(|(known, room, _)| from == *known && above == *room);
+        if rank(&below) > rank(&above) && !is_known {
+            found.push(format!("{from} imports {to}"));
+        }
+        allowed.retain(|(known, room)| !(from == *known && above == *room));
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(allowed.is_empty(), "no longer needed: {allowed:?}");
+    assert!(UPWARDS.len() <= 10);
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let imports = program();
+    let circles = imports.circles();
+    assert!(circles.is_empty(), "{circles:#?}");
+}
+
+/// The first part of a module's path; main.rs stands above all rooms.
+fn room_of(module: &str) -> Option<String> {
+    let first = module.split("::").next().unwrap_or_default();
+    (!first.is_empty()).then(|| first.to_owned())
+}
