@@ -29,7 +29,7 @@ impl PlainVolume {
     /// The layout on a device of `device_len` bytes that `device` names in messages.
     ///
     /// # Errors
-    /// [`Error::Refused`]: the device is too small, or offset, size
+    /// [`crate::Error::Refused`]: the device is too small, or offset, size
     /// and sector size do not go together.
     pub fn layout(&self, device: &str, device_len: u64) -> Result<Layout> {
         self.spec.check_sector_size(self.sector_size)?;
