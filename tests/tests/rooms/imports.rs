@@ -5,35 +5,51 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// For each module (`verb::key::add`; the crate's root is empty) those that it names.
-pub(crate) struct Imports(BTreeMap<String, BTreeSet<String>>);
+/// A crate's modules (`verb::key::add`; the root is empty).
+pub(crate) struct Imports {
+    /// For each, those that it names.
+    named: BTreeMap<String, BTreeSet<String>>,
+    /// Their sources, without comments and tests.
+    texts: BTreeMap<String, String>,
+}
 
 impl Imports {
     /// Reads all sources below `src`.
     pub(crate) fn of(src: &Path) -> Self {
         let mut texts = BTreeMap::new();
         gather(src, "", &mut texts);
+        texts.values_mut().for_each(|text| *text = without_tests(text));
         let modules: BTreeSet<String> = texts.keys().cloned().collect();
         let named = |(module, text): (&String, &String)| {
             let mut named = BTreeSet::new();
-            for path in paths(&without_tests(text)) {
+            for path in paths(text) {
                 let module = absolute(module, &path).map(|path| longest(&modules, &path));
                 named.extend(module);
             }
             named.remove(module);
             (module.clone(), named)
         };
-        Self(texts.iter().map(named).collect())
+        let named = texts.iter().map(named).collect();
+        Self { named, texts }
+    }
+
+    /// Functions with a parameter of the type, and their modules.
+    pub(crate) fn functions_with(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().flat_map(move |(module, text)| {
+            let heads = text.split("fn ").skip(1).map(|rest| rest.split(['{', ';']).next().unwrap());
+            let takes = heads.filter(move |head| head.contains(kind));
+            takes.map(move |head| (module.as_str(), head.split(['(', '<']).next().unwrap()))
+        })
     }
 
     /// All modules.
     pub(crate) fn modules(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.named.keys().map(String::as_str)
     }
 
     /// Who names whom.
     pub(crate) fn edges(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().flat_map(|(from, to)| to.iter().map(move |to| (from.as_str(), to.as_str())))
+        self.named.iter().flat_map(|(from, to)| to.iter().map(move |to| (from.as_str(), to.as_str())))
     }
 
     /// Modules that can be reached from themselves, each set once.
@@ -55,7 +71,7 @@ impl Imports {
     fn reachable<'a>(&'a self, from: &str) -> BTreeSet<&'a str> {
         let (mut found, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
         while let Some(module) = next.pop() {
-            for to in &self.0[&module] {
+            for to in &self.named[&module] {
                 if found.insert(to.as_str()) {
                     next.push(to.clone());
                 }

@@ -53,6 +53,37 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(circles.is_empty(), "{circles:#?}");
 }
 
+/// What reads arguments besides a request's `from_args`, for one of them.
+const READERS: &[(&str, &str)] = &[
+    ("device::target", "locking"),
+    ("make::header", "check_keyslot_encryption"),
+    ("make::header", "check_options"),
+    ("make::header", "key_bits"),
+    ("make::kdf", "cost"),
+    ("make::new_volume", "holes_from_args"),
+    ("unlock::key_options", "volume_key_file"),
+    ("verb::key::add", "unbound_bits"),
+    ("verb::session::open::conflicts", "of_another_format"),
+    ("verb::volume::backup", "backup_file"),
+];
+
+#[test]
+fn arguments_stop_where_requests_are_read() {
+    let imports = program();
+    let mut found = Vec::new();
+    for (module, function) in imports.functions_with("&Args") {
+        let is_door = room_of(module).is_none_or(|room| room == "door");
+        let is_known = function == "from_args" || READERS.contains(&(module, function));
+        if !is_door && !is_known {
+            found.push(format!("{module}::{function}"));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    let is_there = |reader: &&(&str, &str)| imports.functions_with("&Args").any(|found| found == **reader);
+    let gone: Vec<_> = READERS.iter().filter(|reader| !is_there(reader)).collect();
+    assert!(gone.is_empty(), "no longer there: {gone:?}");
+}
+
 /// The first part of a module's path; main.rs stands above all rooms.
 fn room_of(module: &str) -> Option<String> {
     let first = module.split("::").next().unwrap_or_default();

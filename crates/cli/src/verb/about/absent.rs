@@ -1,7 +1,7 @@
 //! cryptsetup's commands that this build lacks: each says so in one
 //! line and names what works instead.
 
-use crate::door::{Args, Command, Group, Kind, Operand, Opt, shared};
+use crate::door::{self, Args, Command, Group, Kind, Operand, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 
 const DEVICE: Operand = Operand { name: "DEVICE", required: true, help: "The encrypted device or file." };
@@ -21,7 +21,7 @@ const fn absent(
         man: "",
         options,
         examples: &[],
-        run,
+        run: door::run::<Absent>,
     }
 }
 
@@ -84,15 +84,24 @@ pub(crate) static BITLK_DUMP: Command =
     absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[&[&DUMP_VOLUME_KEY]]);
 pub(crate) static FVAULT2_DUMP: Command =
     absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[&[&DUMP_VOLUME_KEY]]);
-fn run(args: &Args) -> Result<()> {
-    let name = args.command().name;
-    let why = match name {
-        "reencrypt" => {
-            "changing the volume key in place is not built yet; \"keyway copy\" makes a re-encrypted copy"
-        }
-        _ => "this format is not built yet; LUKS1 and LUKS2 are",
-    };
-    Err(Failure::new(Exit::Parameters, format!("{name}: {why}.")))
+struct Absent {
+    name: &'static str,
+}
+
+impl Request for Absent {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self { name: args.command().name })
+    }
+
+    fn run(self) -> Result<()> {
+        let why = match self.name {
+            "reencrypt" => {
+                "changing the volume key in place is not built yet; \"keyway copy\" makes a re-encrypted copy"
+            }
+            _ => "this format is not built yet; LUKS1 and LUKS2 are",
+        };
+        Err(Failure::new(Exit::Parameters, format!("{}: {why}.", self.name)))
+    }
 }
 
 const fn flag(long: &'static str, help: &'static str) -> Opt {
