@@ -1,11 +1,13 @@
-//! The second process: the same program, which goes on in the background with what the first hands to it.
+//! The background process: a second instance of the same program, which continues in the background
+//! with what the first process hands to it.
 //!
-//! It starts on the user's terminal, where it asks for passphrases and complains. Its
-//! standard output is a pipe to the process that the user started, which passes everything on
-//! until a zero byte says that the door is open, or until the end says that it is not. The
-//! pipe is a socket: the first things on it go the other way, the secrets of addresses and the
-//! errand. Its command line is its name alone. Just before the zero byte the process gets a session
-//! (setsid(2)) of its own, and so no signal of the terminal's.
+//! It starts on the user's terminal, where it asks for passphrases and reports errors. Its standard
+//! output is a pipe to the process that the user started. That process passes all output on until a
+//! zero byte says that the door is open, or until end of file says that it is not. The pipe is a
+//! socket, and its first bytes travel in the other direction: the secrets of addresses, then the
+//! errand. The command line consists of the process name alone. Just before the zero byte the
+//! process starts a session of its own (setsid(2)), so that it receives no more signals from the
+//! terminal.
 
 use crate::device::remote;
 use crate::door::address;
@@ -25,37 +27,38 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this is the second process: it was handed an errand.
+/// Whether this is the background process, that is, it was handed an errand.
 pub(super) fn is_inside() -> bool {
     INSIDE.load(Ordering::Relaxed)
 }
 
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Starts the second process with this errand and returns when its door is open.
+/// Starts the background process with this errand and returns when its door is open.
 pub(super) fn start(errand: &[u8]) -> Result<()> {
     let mut command = Command::new("/proc/self/exe");
     let (mut ours, theirs) = UnixStream::pair().map_err(|e| cannot_start(&e))?;
     command.arg0(NAME).stdout(OwnedFd::from(theirs));
-    // What this process was given it was given for the other: a key file may be called /dev/fd/3.
+    // The child inherits the file descriptors that this process inherited: a key file may be called
+    // /dev/fd/3.
     let mut child = sys::handing_down(|| command.spawn()).map_err(|e| cannot_start(&e))?;
-    // Its end of the socket is to be the child's alone.
+    // Only the child may hold its end of the socket.
     drop(command);
-    // Whoever cannot be told has ended, and its status says why.
+    // If the errand cannot be sent, the child has ended; its exit status says why.
     let _ = hand_on(&mut ours, errand);
     if pass_on(&mut ours).map_err(|e| cannot_start(&e))? {
         return Ok(());
     }
     let status = child.wait().map_err(|e| cannot_start(&e))?;
     Err(match status.code() {
-        // It has said why.
+        // The child has already printed the reason.
         Some(code) => Failure::silent(Exit::from_code(code)),
         None => Failure::new(Exit::Parameters, format!("The background process was ended ({status}).")),
     })
 }
 
-/// The errand that [`start`] has handed to this process, if it is the second one. The secrets of
-/// addresses that came with it are known from now on.
+/// The errand that [`start`] handed to this process, if it is the background one. Also takes over
+/// the secrets of addresses that came with the errand.
 pub(crate) fn errand() -> Option<Vec<u8>> {
     if env::args_os().next()? != NAME || !is_socket(stdout()) {
         return None;
@@ -96,7 +99,7 @@ fn receive_len() -> io::Result<usize> {
     Ok(u32::from_le_bytes(len) as usize)
 }
 
-/// From the first process, on standard output.
+/// Reads what the first process sends, from standard output.
 fn receive(mut buf: &mut [u8]) -> io::Result<()> {
     while !buf.is_empty() {
         let count = retry_on_intr(|| read(stdout(), &mut *buf))?;
@@ -105,13 +108,14 @@ fn receive(mut buf: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Says that the door is open, and leaves the terminal and the directory that it was started in.
+/// Reports that the door is open, then detaches from the terminal and leaves the directory that the
+/// process was started in.
 pub(super) fn leave_terminal(message: &str) -> Result<()> {
-    // Before anybody is told: a terminal that is closed at once must not take the session with it.
+    // Before the report: a terminal that is closed right away must not end the session.
     let _ = rustix::process::setsid();
     let mut stdout = io::stdout().lock();
     let told = stdout.write_all(message.as_bytes()).and_then(|()| stdout.write_all(&[OPEN]));
-    // Whoever waited was interrupted: nobody would know of what is open now.
+    // The waiting process was interrupted: nobody would know what is open now.
     told.and_then(|()| stdout.flush()).map_err(|_| Failure::silent(Exit::Parameters))?;
     let null = File::options().read(true).write(true).open("/dev/null");
     if let Ok(null) = null {
@@ -119,25 +123,25 @@ pub(super) fn leave_terminal(message: &str) -> Result<()> {
         let _ = dup2_stdout(&null);
         let _ = dup2_stderr(&null);
     }
-    // Whoever reads from the other end of one waits for its last holder.
+    // A reader at the other end of an inherited pipe waits until its last holder closes it.
     sys::close_inherited();
     let _ = env::set_current_dir(Path::new("/"));
     Ok(())
 }
 
-/// Passes the child's standard output on; whether the byte came that says open.
+/// Passes the child's standard output on. Returns whether the byte came that says "open".
 fn pass_on(output: &mut UnixStream) -> io::Result<bool> {
     let mut buffer = [0; 4096];
     loop {
         let got = match output.read(&mut buffer) {
             Ok(got) => &buffer[..got],
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            // It ended before it was told anything.
+            // The child ended before it read the errand.
             Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
             Err(e) => return Err(e),
         };
         let end = got.iter().position(|byte| *byte == OPEN);
-        // A reader that went away is no reason to lose the session.
+        // A reader that has gone away is no reason to end the session.
         let mut stdout = io::stdout().lock();
         let _ = stdout.write_all(&got[..end.unwrap_or(got.len())]).and_then(|()| stdout.flush());
         if end.is_some() || got.is_empty() {
@@ -150,8 +154,8 @@ fn cannot_start(why: &io::Error) -> Failure {
     Failure::new(Exit::Parameters, format!("Cannot start a background process: {why}."))
 }
 
-/// The second process's own name (`argv[0]`), which it is known by in lists of processes too.
+/// The background process's own name (`argv[0]`), which process lists show as well.
 pub(super) const NAME: &str = "keyway-session";
 
-/// The byte that says that the door is open. No text holds it.
+/// The byte that says that the door is open. It occurs in no text.
 const OPEN: u8 = 0;

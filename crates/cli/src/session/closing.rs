@@ -1,5 +1,5 @@
-//! Closing what is still in use: by programs that were told to end and have not yet written
-//! everything, as fuse2fs after its file system was unmounted.
+//! Closing a session that is still in use: by a program that was told to end but has not written
+//! everything yet, such as fuse2fs after its file system was unmounted.
 
 use super::{Close, Session, registry};
 use crate::say::failure::{Exit, Failure, Result};
@@ -9,22 +9,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 impl Session {
-    /// The directory that its FUSE door is mounted on.
+    /// The directory that the session's FUSE door is mounted on.
     pub(crate) fn mount_point(&self) -> Option<&Path> {
         Path::new(&self.facts.place).parent().filter(|_| self.facts.door == "fuse")
     }
 
-    /// Whether it is mounted there, or its file is there.
+    /// Whether the session is mounted at `place`, or its file is there.
     pub(crate) fn is_at(&self, place: &Path) -> bool {
         self.mount_point().is_some_and(|mount| mount == place || Path::new(&self.facts.place) == place)
     }
 
-    /// Closes it as soon as those are done who use its file, if that is within `limit`. Returns
-    /// when its process has ended, with what there is to say about it.
+    /// Closes the session as soon as its file is no longer in use, waiting at most `limit`. Returns
+    /// when its process has ended, with the message to show.
     pub(crate) fn close_when_unused(&self, limit: Duration) -> Result<String> {
         let Some(mount) = self.mount_point() else { return self.close(Close::Now) };
         patiently(mount, limit, || match self.close(Close::Now) {
-            // Somebody else has closed it meanwhile.
+            // Another process has closed it in the meantime.
             Err(failure) if failure.exit() != Exit::Busy && registry::find(&self.facts.name).is_none() => {
                 Ok(String::new())
             }
@@ -33,8 +33,8 @@ impl Session {
     }
 }
 
-/// Tries until what is mounted at `mount` is not busy any more, or `limit`
-/// is over; says who uses it when that takes long.
+/// Tries `work` until what is mounted at `mount` is no longer busy, or `limit` has passed. If that
+/// takes long, says which programs use it.
 pub(crate) fn patiently<T>(
     mount: &Path,
     limit: Duration,
@@ -78,6 +78,6 @@ fn users(mount: &Path) -> String {
     if found.is_empty() { "by whom cannot be seen".to_owned() } else { format!("by {}", found.join(", ")) }
 }
 
-/// Before it is said who is waited for.
+/// How long to wait before saying which programs are waited for.
 const SILENCE: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);

@@ -1,8 +1,8 @@
-//! How other processes of the user ask a session: the socket `control` in its directory.
+//! How other processes of the user talk to a session: the socket `control` in its directory.
 //!
-//! A question is a line, `resume` followed by as many key bytes as it says; the answer starts
-//! with `ok` or with `failed`, an exit code and a sentence, and ends with the connection.
-//! After a `close` that is when the process has ended.
+//! A question is one line; `resume` is followed by as many key bytes as the line says. The answer
+//! starts with `ok`, or with `failed`, an exit code and a sentence, and ends when the connection is
+//! closed. After `close`, the connection is closed when the process has ended.
 //!
 //! ```text
 //! status | close | close deferred | close cancel | suspend | resume 64
@@ -23,13 +23,13 @@ use std::thread;
 use std::time::Duration;
 
 impl Session {
-    /// What it is and does now.
+    /// The session's facts and its current state.
     pub(crate) fn status(&self) -> Result<Status> {
         self.ask("status", None).map(|answer| Status::from_text(&answer))
     }
 
-    /// Closes it. Returns when its process has ended, or (deferred) when it
-    /// knows, with what there is to say about it.
+    /// Closes the session. Returns when its process has ended or, if deferred, when the process has
+    /// taken note; in both cases with the message to show.
     pub(crate) fn close(&self, when: Close) -> Result<String> {
         let question = match when {
             Close::Now => "close",
@@ -39,29 +39,30 @@ impl Session {
         self.ask(question, None)
     }
 
-    /// Wipes its key; its clients wait.
+    /// Wipes the session's volume key; its clients wait.
     pub(crate) fn suspend(&self) -> Result<()> {
         self.ask("suspend", None).map(drop)
     }
 
-    /// Gives it its volume key again.
+    /// Gives the session its volume key again.
     pub(crate) fn resume(&self, volume_key: &Secret) -> Result<()> {
         self.ask("resume", Some(volume_key)).map(drop)
     }
 
-    /// Gives it `size` bytes, or without it all that there are.
+    /// Gives the session's volume `size` bytes, or all that the device has if `size` is `None`.
     pub(crate) fn resize(&self, size: Option<u64>) -> Result<()> {
         let size = size.map_or("all".to_owned(), |size| size.to_string());
         self.ask(&format!("size {size}"), None).map(drop)
     }
 
-    /// Lets discards through or no longer; makes it read-only, for good.
+    /// Turns discards on or off; makes the session read-only, for good.
     pub(crate) fn set_rights(&self, rights: Rights) -> Result<()> {
         self.ask(&format!("rights {} {}", rights.discards, rights.read_only), None).map(drop)
     }
 
     fn ask(&self, question: &str, key: Option<&Secret>) -> Result<String> {
-        // Whoever else listened there would be told no key, and obeyed in nothing.
+        // The connection is checked: a process of another user listening there gets no key, and its
+        // answer is ignored.
         let stream = self.directory.connect(SOCKET).map_err(|e| silent(&self.facts, &e))?;
         let answer = exchange(stream, question, key).map_err(|e| silent(&self.facts, &e))?;
         let (first, rest) = answer.split_once('\n').unwrap_or((&answer, ""));
@@ -107,7 +108,7 @@ pub(super) fn listen(directory: &Directory) -> Result<Control> {
 impl Control {
     /// Answers for as long as the process lives.
     pub(super) fn answer(&self, life: &Arc<Life>) {
-        // Connections of those who wait for the process's end.
+        // Connections of clients that wait for the process to end.
         let leaving = Arc::new(Mutex::new(Vec::new()));
         for stream in self.0.incoming() {
             let Ok(stream) = stream else {
@@ -124,10 +125,10 @@ impl Control {
     }
 }
 
-/// Answers one question; the connection is given back when it is to stay until the process ends.
+/// Answers one question. Returns the connection if it is to stay open until the process ends.
 fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
     let _ = stream.set_read_timeout(Some(PATIENCE));
-    // The directory keeps others out already.
+    // The directory already keeps other users out.
     peer::check(&stream).ok()?;
     let question = read_line(&mut stream)?;
     let words: Vec<&str> = question.split(' ').collect();
@@ -169,7 +170,7 @@ fn answer_with(stream: &mut UnixStream, answer: Result<String>) {
     let _ = stream.write_all(text.as_bytes());
 }
 
-/// A byte at a time: what follows the line may be a key, which no buffer is to keep.
+/// Reads one byte at a time: a key may follow the line, and no buffer may keep it.
 fn read_line(stream: &mut UnixStream) -> Option<String> {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -192,9 +193,9 @@ fn read_key(stream: &mut UnixStream, len: &str) -> Option<Secret> {
 
 const SOCKET: &str = "control";
 
-/// Whoever connects asks at once.
+/// A client sends its question right after connecting.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LONGEST_LINE: usize = 64;
 
-/// More than any cipher's key, in bytes.
+/// In bytes; longer than any cipher's key.
 const LONGEST_KEY: usize = 1024;

@@ -1,9 +1,9 @@
-//! Where a user's sockets and sessions live: directories that nobody else can change.
+//! Where a user's sockets and sessions live: directories that no other user can change.
 //!
 //! `$XDG_RUNTIME_DIR` (XDG Base Directory Specification, section 3: owned by the user, mode 0700),
-//! else `/run/user/UID`, else `/run` for root and a directory of the user's own in `/tmp` for
-//! others. A place that somebody else could change, at its end or on the way, is passed over with a
-//! line that says why; where no other is left, nothing is opened.
+//! else `/run/user/UID`, else `/run` for root and a directory of the user's own in `/tmp` for other
+//! users. If another user could change the directory itself or one on the way to it, the place is
+//! passed over with a line that says why. If no place is left, nothing is opened.
 
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::Error;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The directory `name` in the first place that can be used; made when it is not there.
+/// The directory `name` in the first place that can be used; created if it does not exist.
 pub(crate) fn directory(name: &str) -> Result<Directory> {
     let mut refused = Vec::new();
     for base in bases() {
@@ -22,7 +22,7 @@ pub(crate) fn directory(name: &str) -> Result<Directory> {
                 refused.iter().for_each(say_once);
                 return Ok(directory);
             }
-            // Of a place that is not there nobody expects anything, unless it was named.
+            // A place that does not exist is only worth a message if the environment named it.
             Err(Error::NotFound(_)) if base.kind != Kind::Named => {}
             Err(why) => refused.push(why),
         }
@@ -35,8 +35,8 @@ pub(crate) fn directory(name: &str) -> Result<Directory> {
     Err(Failure::new(Exit::Device, message))
 }
 
-/// Every place where [`directory`] may have put it, whatever the
-/// environment was then; only those that are safe.
+/// Every place where [`directory`] may have created it, whatever the environment was then; only
+/// those that are safe.
 pub(crate) fn directories(name: &str) -> Vec<Directory> {
     let mut found: Vec<Directory> = Vec::new();
     for base in bases() {
@@ -51,12 +51,12 @@ pub(crate) fn directories(name: &str) -> Vec<Directory> {
     found
 }
 
-/// Whether `path` is below a place where [`directory`] may have put `name`, fit or not.
+/// Whether `path` is below a place where [`directory`] may have created `name`, safe or not.
 pub(crate) fn is_inside(name: &str, path: &Path) -> bool {
     bases().iter().any(|base| path.starts_with(base.path.join(name)))
 }
 
-/// A place for directories of this user's.
+/// A place where this user's directories can be created.
 struct Base {
     path: PathBuf,
     kind: Kind,
@@ -64,13 +64,13 @@ struct Base {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// By the environment.
+    /// Named by the environment.
     Named,
-    /// Made by the system for this user.
+    /// Created by the system for this user.
     Usual,
-    /// Made by the system for all who may make something there: what is in it is this user's.
+    /// Created by the system for everybody with write access; what is in it is this user's.
     Shared,
-    /// Made by us.
+    /// Created by this program.
     Last,
 }
 
@@ -107,7 +107,7 @@ fn bases() -> Vec<Base> {
 fn say_once(why: &Error) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let why = why.to_string();
-    // The process that started this one has said so.
+    // The process that started this one has already said so.
     if super::is_background() {
         return;
     }

@@ -1,5 +1,5 @@
-//! What a background process is asked for, from both ends: the process that the user started hands
-//! it over, and the one in the background does it.
+//! What a background process is asked to do. The process that the user started hands the errand
+//! over; the background process carries it out.
 
 use super::holder::Life;
 use super::registry::{self, Claim, Name};
@@ -12,25 +12,25 @@ use keyway_attach::local::Directory;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a background process is asked for.
+/// What a background process is asked to do.
 pub(crate) trait Errand: Handed {
-    /// Tells errands apart on the pipe.
+    /// Distinguishes kinds of errands on the pipe.
     const KIND: u8;
 
-    /// What the session is called.
+    /// The session's name.
     fn name(&self) -> Name;
 
-    /// The volume; failures are about it.
+    /// The volume, which failure messages name.
     fn target(&self) -> &Target;
 
-    /// Asks for what it needs, unlocks and opens the door: in the background process. `directory` is the
-    /// session's private one, where a door may put a socket.
+    /// Asks for what is needed, unlocks and opens the door; runs in the background process.
+    /// `directory` is the session's private one, where a door may put a socket.
     fn open(&self, directory: &Directory) -> Result<Opened>;
 }
 
 /// Opens a session in the background, and returns when it is open.
 pub(crate) fn start<E: Errand>(errand: &E) -> Result<()> {
-    // Before anything is asked for.
+    // Before the user is asked for anything.
     registry::check_place()?;
     let mut bytes = vec![E::KIND];
     errand.put(&mut bytes);
@@ -55,7 +55,7 @@ fn serve<E: Errand>(errand: &E) -> Result<()> {
     claim.publish(&opened.facts)?;
     background::leave_terminal(&opened.message)?;
     let ended = Arc::new(Life::new(opened)).last(move |life| control.answer(&life));
-    // The key went with the life: when the name is free, it is gone.
+    // The key was wiped together with the `Life`: once the name is free, the key is gone.
     drop(claim);
     ended
 }

@@ -1,23 +1,22 @@
-//! What may be known about a session by whoever may see it: the
-//! header's public part, and where the door is.
+//! The public facts of a session: the header's public part, and where the door is.
 //!
-//! The file `facts` in a session's directory holds a line for each: its name,
-//! a space, its value with `\` and newline escaped. Unknown lines are left
-//! alone, so that versions can read each other's.
+//! The file `facts` in a session's directory holds one line per fact: its name, a space, and its
+//! value with `\` and newline escaped. Unknown lines are ignored, so that different versions can
+//! read each other's files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The facts that stay the same while a session lives.
+/// The facts that do not change while a session is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// Its name among the user's sessions.
+    /// The session's name, unique among the user's sessions.
     pub(crate) name: String,
     /// "nbd", "fuse" or "ublk".
     pub(crate) door: String,
-    /// Where users find it: a socket's URI, a file, a device node.
+    /// Where clients find the plaintext: a socket's URI, a file or a device node.
     pub(crate) place: String,
-    /// The device number of its mount, where the door is one.
+    /// The device number of the mount, if the door is one.
     pub(crate) mount: u64,
     /// The volume, as an absolute path or URL.
     pub(crate) device: String,
@@ -27,41 +26,41 @@ pub(crate) struct Facts {
     pub(crate) format: String,
     /// The volume's UUID; empty when it has none.
     pub(crate) uuid: String,
-    /// As dm-crypt writes it: "aes-xts-plain64".
+    /// In dm-crypt's notation: "aes-xts-plain64".
     pub(crate) cipher: String,
-    /// Of a plain volume: the hash that makes its key of a passphrase, where one was named.
+    /// For a plain volume: the hash that derives its key from a passphrase, if one was named.
     pub(crate) hash: String,
     /// Size of the volume key in bits.
     pub(crate) key_bits: u64,
-    /// Bytes of an encryption sector.
+    /// Size of an encryption sector in bytes.
     pub(crate) sector_size: u64,
     /// Where the data starts on the device, in bytes.
     pub(crate) offset: u64,
-    /// Bytes of plaintext.
+    /// Size of the plaintext in bytes.
     pub(crate) size: u64,
     /// Whether writes are refused.
     pub(crate) read_only: bool,
     /// Whether discards reach the device.
     pub(crate) discards: bool,
-    /// Its process.
+    /// The session's process.
     pub(crate) pid: u32,
 }
 
-/// The facts, and what changes.
+/// The facts, and the state that changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// What stays.
+    /// What does not change.
     pub(crate) facts: Facts,
-    /// Connections or open files now.
+    /// Connections or files that are open now.
     pub(crate) clients: u64,
     /// Whether the key is away and requests wait.
     pub(crate) suspended: bool,
-    /// Whether it closes when its last client goes.
+    /// Whether the session closes when its last client disconnects.
     pub(crate) closing: bool,
 }
 
 impl Facts {
-    /// The file's text.
+    /// The text of the file `facts`.
     pub(super) fn to_text(&self) -> String {
         let mut lines = Lines::default();
         lines.put("name", &self.name);
@@ -106,14 +105,14 @@ impl Facts {
         }
     }
 
-    /// What [`Facts::to_text`] wrote.
+    /// Parses what [`Facts::to_text`] wrote.
     pub(super) fn from_text(file: &str) -> Self {
         Self::from_map(&parse(file))
     }
 }
 
 impl Status {
-    /// As it goes through the control socket.
+    /// The text that goes through the control socket.
     pub(super) fn to_text(&self) -> String {
         let mut lines = Lines(self.facts.to_text());
         lines.put("clients", &self.clients.to_string());
@@ -122,7 +121,7 @@ impl Status {
         lines.0
     }
 
-    /// What [`Status::to_text`] wrote.
+    /// Parses what [`Status::to_text`] wrote.
     pub(super) fn from_text(answer: &str) -> Self {
         let map = parse(answer);
         Self {

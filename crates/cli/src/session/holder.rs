@@ -1,5 +1,5 @@
-//! Serving until told to stop, by a signal, by `keyway close` or from outside (`umount`); then what
-//! was acknowledged is flushed, and the volume goes with its key.
+//! Serving until told to stop: by a signal, by `keyway close` or from outside (`umount`). Then
+//! acknowledged data is flushed, and the volume and its key are dropped.
 
 use super::facts::Status;
 use super::{Gate, Opened, Rights};
@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door or it is closed from
-/// outside. From the moment on that `announce` runs, a signal does so.
+/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door, or it is closed from
+/// outside. Signals take effect from the moment `announce` runs.
 pub(crate) fn serve_until_stopped(
     door: &Arc<dyn Door>,
     volumes: &[Arc<dyn Storage>],
@@ -25,13 +25,13 @@ pub(crate) fn serve_until_stopped(
     let (stopping, behind) = (Arc::clone(door), volumes.to_vec());
     let _watch = interrupt::stop_by(move |_| {
         if let Err(why) = stopping.stop() {
-            // It stays open; what was written so far is safe at least.
+            // The door stays open; at least what was written so far is safe.
             behind.iter().for_each(|volume| drop(volume.flush()));
             sentence::door(&why).report();
         }
     });
     if let Err(failure) = announce() {
-        // Nobody would know where it is.
+        // Nobody would know where the door is.
         let _ = door.stop();
         return Err(failure);
     }
@@ -42,15 +42,15 @@ pub(crate) fn serve_until_stopped(
 /// When a session is to close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Close {
-    /// After the requests under way.
+    /// After the requests under way have ended.
     Now,
-    /// When its last client has gone.
+    /// When its last client disconnects.
     Deferred,
-    /// No longer when its last client goes.
+    /// Takes `Deferred` back.
     CancelDeferred,
 }
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Life {
     opened: Opened,
     closing: AtomicBool,
@@ -63,10 +63,11 @@ impl Life {
         Self { opened, closing: AtomicBool::new(false), stopping: Mutex::new(()) }
     }
 
-    /// Serves until somebody closes it, then flushes and wipes. `answer` answers those who ask.
+    /// Serves until the session is closed, then flushes and wipes. `answer` serves the control
+    /// socket.
     pub(super) fn last(self: &Arc<Self>, answer: impl FnOnce(Arc<Self>) + Send + 'static) -> Result<()> {
         let told = Arc::clone(self);
-        // The terminal that it was started on no longer concerns it.
+        // A hangup of the terminal that the session was started on does not concern it.
         let _watch = interrupt::stop_by(move |signal| {
             if signal != SIGHUP && told.stop().is_err() {
                 let _ = flush(&*told.opened.gate);
@@ -75,17 +76,17 @@ impl Life {
         let asked = Arc::clone(self);
         thread::spawn(move || answer(asked));
         let ended = self.opened.door.wait().map_err(|e| sentence::door(&e));
-        // Whoever stopped it is still flushing and answering.
+        // The thread that stopped the door may still be flushing and answering.
         let _stopped = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-        // A client's `umount` ends a door as well: while the key is away there
-        // is nothing to flush, and nobody to wait for.
+        // A client's `umount` ends a door as well. If the key is away then, there is nothing to
+        // flush, and no request to wait for.
         self.opened.gate.shut();
         let flushed = flush(&*self.opened.gate);
         self.opened.gate.wipe();
         ended.and(flushed)
     }
 
-    /// What others may know.
+    /// The public facts and the current state.
     pub(super) fn status(&self) -> Status {
         let mut facts = self.opened.facts.clone();
         facts.size = self.gate().len();
@@ -99,7 +100,7 @@ impl Life {
         }
     }
 
-    /// Closes now, or when the last client has gone. `done` runs before the process ends.
+    /// Closes now, or when the last client has disconnected. `done` runs before the process ends.
     pub(super) fn close(self: &Arc<Self>, when: Close, done: impl FnOnce(Result<String>)) {
         match when {
             Close::Now => self.stop_then(done),
@@ -123,12 +124,12 @@ impl Life {
         self.gate().suspend()
     }
 
-    /// Takes the key back.
+    /// Takes the key back; requests go on.
     pub(super) fn resume(&self, key: &Secret) -> Result<()> {
         self.gate().resume(key)
     }
 
-    /// Takes `size` bytes of the device, or all that it has now.
+    /// Resizes the volume to `size` bytes, or to all that the device has now.
     pub(super) fn resize(&self, size: Option<u64>) -> Result<()> {
         let door = &self.opened.door;
         door.check_resizable().map_err(|e| sentence::door(&e))?;
@@ -137,7 +138,7 @@ impl Life {
         Ok(())
     }
 
-    /// Takes other rights. What is read-only stays so.
+    /// Changes the access rights. A read-only volume stays read-only.
     pub(super) fn set_rights(&self, rights: Rights) -> Result<()> {
         let door = &self.opened.door;
         door.pass_discards(rights.discards).map_err(|e| sentence::door(&e))?;
@@ -159,7 +160,7 @@ impl Life {
         result
     }
 
-    /// `done` gets what there is to say about it.
+    /// Stops the door; `done` gets the message to show.
     fn stop_then(&self, done: impl FnOnce(Result<String>)) {
         let _held = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
         done(self.stop_door().map_err(|e| sentence::door(&e)).and_then(|()| {
@@ -172,7 +173,7 @@ impl Life {
     fn stop_door(&self) -> keyway_attach::Result<()> {
         let door = &self.opened.door;
         if self.gate().is_suspended() {
-            // Before requests that wait for the key are refused for nothing.
+            // Before waiting requests are refused in vain.
             door.check_stoppable()?;
         }
         self.gate().shut();
@@ -190,7 +191,7 @@ impl Life {
 }
 
 fn flush(volume: &dyn Storage) -> Result<()> {
-    // A storage that does not answer any more has nothing to lose then.
+    // If everything is flushed, nothing is lost even when the storage no longer answers.
     if volume.is_settled() {
         return Ok(());
     }
@@ -199,5 +200,5 @@ fn flush(volume: &dyn Storage) -> Result<()> {
     volume.flush().map_err(lost)
 }
 
-/// How often a session that is to close looks whether it is unused.
+/// How often a session that is waiting to close checks whether it is still in use.
 const POLL: Duration = Duration::from_millis(50);

@@ -3,21 +3,21 @@
 //!
 //! What is to be opened is an [`Errand`]. [`start`], in the process that the user started, runs this
 //! program once more, hands it the errand through a pipe and waits for it. [`live`], in that
-//! background process, claims the name, asks on the inherited terminal, unlocks, opens the door, says
-//! so and leaves the terminal. A key never leaves the process that derived it.
+//! background process, claims the name, asks on the inherited terminal, unlocks, opens the door,
+//! reports that and leaves the terminal. A key never leaves the process that derived it.
 //!
-//! | module       | what it knows                                                      |
+//! | module       | what it does                                                       |
 //! |--------------|--------------------------------------------------------------------|
-//! | `background` | starting the second process, and its leaving the terminal          |
-//! | `registry`   | who is there: a directory a session, a lock that dies with it      |
-//! | `directory`  | where such directories may be                                      |
-//! | `facts`      | what may be known about a session; no keys                         |
-//! | `control`    | the socket through which others ask for status and close           |
-//! | `closing`    | waiting for those who use it, and saying who they are              |
-//! | `holder`     | serving until told to stop; then waiting, flushing, wiping         |
+//! | `background` | starts the background process, and detaches it from the terminal   |
+//! | `registry`   | lists sessions: one directory each, with a lock that dies with it  |
+//! | `directory`  | finds the places where such directories may be                     |
+//! | `facts`      | the public facts of a session; no keys                             |
+//! | `control`    | the socket through which other processes ask for status and close  |
+//! | `closing`    | waits for programs that use a session, and names them              |
+//! | `holder`     | serves until told to stop; then waits, flushes and wipes           |
 //! | `gate`       | the volume behind the door, which can be taken away and put back   |
-//! | `source`     | what the volume is made of again, and which key is the right one    |
-//! | `volume`     | from an unlocked volume to its gate and its facts                  |
+//! | `source`     | rebuilds the volume, and checks that a key is the right one        |
+//! | `volume`     | turns an unlocked volume into its gate and its facts               |
 
 mod background;
 pub(crate) mod closing;
@@ -46,18 +46,18 @@ use std::sync::Arc;
 
 /// What a command opens in the background process.
 pub(crate) struct Opened {
-    /// The open door; it shows `gate`.
+    /// The open door, which shows `gate`.
     pub(crate) door: Arc<dyn Door>,
     /// The volume behind it.
     pub(crate) gate: Arc<Gate>,
-    /// What others may know. Name, place and process are filled in here.
+    /// The public facts. Name, place and process are filled in here.
     pub(crate) facts: Facts,
-    /// What the user is told when it is open, on standard output.
+    /// The message for the user on standard output once the door is open.
     pub(crate) message: String,
 }
 
-/// Gives the background process the name that lists of processes
-/// show. Once it may not be looked into, it cannot.
+/// Gives the background process the name that process lists show. This is no longer possible once
+/// the process is not dumpable.
 pub(crate) fn name_process() {
     if background::is_inside() {
         let _ = fs::write("/proc/self/comm", background::NAME);
@@ -69,7 +69,7 @@ fn is_background() -> bool {
     background::is_inside()
 }
 
-/// A session of this user that is alive.
+/// A running session of this user.
 #[derive(Debug)]
 pub(crate) struct Session {
     directory: Directory,
@@ -77,12 +77,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// What is known without asking it.
+    /// What is known without asking the session.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Who it is, for others that cannot have its volume: "open in
+    /// The session in words, for messages about a volume that it has in use: "open in
     /// keyway-session, process 77, session home".
     pub(crate) fn in_words(&self) -> String {
         let Facts { name, pid, .. } = &*self.facts;

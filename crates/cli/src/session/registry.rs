@@ -1,12 +1,12 @@
-//! Who is there: `keyway/NAME/` in the runtime directory, one a session.
+//! The registry of sessions: `keyway/NAME/` in the runtime directory, one per session.
 //!
 //! ```text
 //! lock      locked (flock) by the session's process: whoever gets the lock knows that it is dead
 //! facts     what it is; appears when it is open
 //! control   the socket that it listens on
 //! ```
-//! A session that was killed leaves its directory, and maybe a mount that answers nothing or a
-//! block device's number: they go when somebody finds it.
+//! A session that was killed leaves its directory behind, and maybe a mount that no longer answers
+//! or the number of a block device. They are removed when another process finds them.
 
 use super::facts::Facts;
 use super::{Session, directory};
@@ -27,17 +27,16 @@ use std::time::{Duration, Instant};
 /// What a session is to be called.
 #[derive(Debug, Clone)]
 pub(crate) enum Name {
-    /// So; refused when it is taken.
+    /// This name; refused if it is taken.
     Exactly(String),
-    /// So, or with a number behind it.
+    /// This name, or if it is taken, this name followed by a number.
     Like(String),
 }
 
-/// The session of this name, or mounted at this path, when it is
-/// alive. What is left of a dead one is cleared away.
+/// The running session of this name, or mounted at this path. What a dead session left is removed.
 pub(crate) fn find(name: &str) -> Option<Session> {
     let mut sessions = list();
-    // No name has a slash; of the others a name goes before a path.
+    // No name contains a slash. Otherwise a name takes precedence over a path.
     let named = sessions.iter().position(|session| session.facts.name == name);
     let at = named.or_else(|| {
         let place = fs::canonicalize(name).ok()?;
@@ -46,12 +45,12 @@ pub(crate) fn find(name: &str) -> Option<Session> {
     Some(sessions.swap_remove(at))
 }
 
-/// The session that has this volume or device open, whatever its door.
+/// The session that has this volume or device open, through any kind of door.
 pub(crate) fn using(device: &Path) -> Option<Session> {
     list().into_iter().find(|session| device::is_same(Path::new(&session.facts.device), device))
 }
 
-/// All sessions of this user that are alive, by name. What is left of dead ones is cleared away.
+/// All running sessions of this user, by name. What dead ones left is removed.
 pub(crate) fn list() -> Vec<Session> {
     let mut found = Vec::new();
     for root in directory::directories(REGISTRY) {
@@ -62,17 +61,18 @@ pub(crate) fn list() -> Vec<Session> {
     found
 }
 
-/// Whether there is a place for sessions of this user's; says which were passed over, and why.
+/// Checks that there is a place for sessions of this user; says which places were passed over, and
+/// why.
 pub(super) fn check_place() -> Result<()> {
     directory::directory(REGISTRY).map(drop)
 }
 
-/// Whether a socket's path is one of a session of this user's, or looks like one.
+/// Whether a socket's path belongs to a session of this user, or looks like it.
 pub(crate) fn is_inside(path: &Path) -> bool {
     directory::is_inside(REGISTRY, path)
 }
 
-/// A name that is taken, for as long as this lives.
+/// A name that is taken, while this value exists.
 pub(crate) struct Claim {
     name: String,
     root: Directory,
@@ -81,7 +81,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Takes the name, or the first free one like it.
+    /// Takes the name, or the first free one derived from it.
     pub(super) fn take(name: &Name) -> Result<Self> {
         let root = || directory::directory(REGISTRY);
         match name {
@@ -104,8 +104,8 @@ impl Claim {
 
     fn of(root: Directory, name: &str) -> Result<Self> {
         check_name(root.path(), name)?;
-        // Another place of the registry may hold the name: whoever
-        // opened it had another environment.
+        // The name may be registered in another place, if the session was opened with another
+        // environment.
         if find(name).is_some() {
             return Err(already_there(name));
         }
@@ -117,7 +117,8 @@ impl Claim {
                     clear(&directory);
                     return Ok(Self { name: name.to_owned(), root, directory, _lock: lock });
                 }
-                // Its owner, or somebody who looks whether it is alive.
+                // The lock is held by its owner, or by a process that checks whether the session is
+                // alive.
                 Ok(None) if Instant::now() < deadline => thread::sleep(POLL),
                 Ok(None) => return Err(already_there(name)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -134,7 +135,7 @@ impl Claim {
         &self.directory
     }
 
-    /// Lets others see it.
+    /// Makes the session visible to other processes.
     pub(super) fn publish(&self, facts: &Facts) -> Result<()> {
         self.directory.replace(FACTS, &facts.to_text()).map_err(|e| cannot_use(&self.directory, &e))
     }
@@ -142,13 +143,13 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // The lock is still held: nobody else can be using the directory.
+        // The lock is still held: no other process can be using the directory.
         clear(&self.directory);
         remove(&self.root, &self.directory, OsStr::new(&self.name));
     }
 }
 
-/// The session in this directory if it is alive and open; a dead one is cleared away.
+/// The session in this directory if it is alive and open; a dead one is removed.
 fn look(root: &Directory, name: &OsStr) -> Option<Session> {
     let directory = root.enter(name).ok()?;
     match lock(&directory, FlockOperation::NonBlockingLockShared) {
@@ -168,8 +169,8 @@ fn look(root: &Directory, name: &OsStr) -> Option<Session> {
     }
 }
 
-/// The lock of a session's directory; `None` while somebody else holds
-/// it, not found when the directory went meanwhile.
+/// The lock of a session's directory. `None` while another process holds it; "not found" if the
+/// directory was removed in the meantime.
 fn lock(directory: &Directory, operation: FlockOperation) -> io::Result<Option<File>> {
     let file = directory.file(LOCK, OFlags::CREATE | OFlags::RDWR)?;
     match flock(&file, operation) {
@@ -180,33 +181,34 @@ fn lock(directory: &Directory, operation: FlockOperation) -> io::Result<Option<F
     if directory.is_named(&file, LOCK)? { Ok(Some(file)) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
-/// Removes what a dead session left, but for the lock that the caller holds.
+/// Removes what a dead session left, except the lock, which the caller holds.
 fn clear(directory: &Directory) {
     if let Ok(facts) = directory.read(FACTS) {
         let facts = Facts::from_text(&facts);
-        // Nobody could be told; whoever mounts there is.
+        // Errors are ignored: nobody could be told, except a user who mounts there, who will be.
         match (facts.door.as_str(), Path::new(&facts.place).parent()) {
             ("fuse", Some(mount)) => drop(fuse::clear_dead(mount, facts.mount)),
-            // Without the right to it, it stays: a number and no more.
+            // If this user may not remove the device, it stays; that only takes up a device number.
             ("ublk", _) => drop(ublk::remove_dead(Path::new(&facts.place))),
             _ => {}
         }
     }
     let rest = directory.names().unwrap_or_default().into_iter().filter(|name| name != LOCK && name != FACTS);
-    // Never into a directory: something may be mounted there still, and the facts say what.
+    // Never descends into a directory: something may still be mounted there, and the facts say
+    // what.
     let kept = rest.filter(|name| directory.remove(name).is_err()).count();
     if kept == 0 {
         let _ = directory.remove(FACTS);
     }
 }
 
-/// Removes a directory that holds nothing but its lock.
+/// Removes a directory that holds only its lock.
 fn remove(root: &Directory, directory: &Directory, name: &OsStr) {
     let _ = directory.remove(LOCK);
     let _ = root.remove(name);
 }
 
-/// Refuses what cannot be a directory's name, and what would make a socket's address too long.
+/// Refuses what cannot be a directory name, and what would make a socket's address too long.
 fn check_name(root: &Path, name: &str) -> Result<()> {
     let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("Name \"{name}\" {why}.")));
     if name.is_empty() || name.starts_with('.') {
@@ -222,14 +224,14 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Something like `base` that can be a name.
+/// A valid name derived from `base`.
 fn usable(base: &str) -> String {
     let plain = |c: char| if c == '/' || c.is_control() { '_' } else { c };
     let name: String = base.trim_start_matches('.').chars().map(plain).take(64).collect();
     if name.is_empty() { "volume".into() } else { name }
 }
 
-/// cryptsetup's words.
+/// cryptsetup's message.
 fn already_there(name: &str) -> Failure {
     Failure::new(Exit::Busy, format!("Device {name} already exists."))
 }
@@ -238,16 +240,16 @@ fn cannot_use(directory: &Directory, why: &io::Error) -> Failure {
     Failure::new(Exit::Device, format!("Cannot use {}: {why}.", directory.path().display()))
 }
 
-/// The registry's name in a runtime directory.
+/// The registry's directory name in a runtime directory.
 const REGISTRY: &str = "keyway";
 const FACTS: &str = "facts";
 const LOCK: &str = "lock";
 
-/// Whoever looks at a session holds its lock for a moment only.
+/// A process that checks a session holds its lock only for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(10);
 
-/// So many numbers are tried behind a name.
+/// How many numbers are tried after a name.
 const MOST_ALIKE: usize = 999;
 
 /// `sun_path` holds 108 bytes, the last of them zero (unix(7)).

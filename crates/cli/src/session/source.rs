@@ -1,4 +1,4 @@
-//! What a volume is made of again after its key was away, and how the right key is recognised.
+//! What a suspended volume is rebuilt from, and how the right key is recognised.
 
 use crate::device::explain;
 use crate::say::failure::{Exit, Failure, Result};
@@ -14,22 +14,22 @@ pub(crate) struct Source {
     pub(crate) device: PathBuf,
     /// The data device.
     pub(crate) storage: Arc<dyn Storage>,
-    /// Which of its bytes are plaintext where.
+    /// Where the plaintext is on the data device.
     pub(crate) layout: Layout,
-    /// Whether a key is the right one.
+    /// How a key is checked.
     pub(crate) check: Check,
 }
 
 impl Source {
-    /// The volume, with its key.
+    /// Builds the volume with its key.
     pub(crate) fn build(&self, key: &Secret) -> Result<Volume> {
         self.check.verify(key).map_err(|e| explain::on_volume(&self.device, &e))?;
         let volume = Volume::new(Arc::clone(&self.storage), &self.layout, key, Cpu::detect());
         volume.map_err(|e| explain::on_volume(&self.device, &e))
     }
 
-    /// `volume` with `size` bytes; `None`: as many as its header says, or its device
-    /// has by now. The refusals are cryptsetup's.
+    /// `volume` with `size` bytes; `None` means as many as its header says, or its device has by
+    /// now. The error messages are cryptsetup's.
     pub(crate) fn resized(&self, volume: &Volume, size: Option<u64>) -> Result<Volume> {
         let device = self.device.display();
         let has = self.storage.refresh_len();
@@ -60,12 +60,12 @@ impl Source {
 pub(crate) enum Check {
     /// By the header's digest.
     Luks(Box<Luks>),
-    /// A plain volume has no header; what is kept of its key instead was made when it was opened.
+    /// For a plain volume, which has no header: by a digest of its key, made when it was opened.
     Digest(KeyDigest),
 }
 
 impl Check {
-    /// For a volume without a header, which `key` has opened.
+    /// For a volume without a header that `key` has opened.
     pub(crate) fn of_key(key: &Secret) -> Result<Self> {
         let mut salt = [0; SALT_LEN];
         OsRandom.fill(&mut salt)?;
@@ -86,7 +86,7 @@ impl Check {
     }
 }
 
-/// As LUKS keeps it of its volume key: PBKDF2 with a salt.
+/// A digest like the one LUKS keeps of its volume key: PBKDF2 with a salt.
 pub(crate) struct KeyDigest {
     salt: [u8; SALT_LEN],
     digest: Secret,
@@ -105,5 +105,5 @@ fn refused(message: String) -> Failure {
 const SALT_LEN: usize = 32;
 const DIGEST_LEN: usize = 32;
 
-/// A few milliseconds.
+/// Takes a few milliseconds.
 const ITERATIONS: u32 = 20_000;

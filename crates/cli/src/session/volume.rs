@@ -1,5 +1,5 @@
-//! From an unlocked volume to what a session keeps of it: the gate
-//! before its plaintext, and the public facts.
+//! From an unlocked volume to what a session keeps of it: the gate in front of its plaintext, and
+//! the public facts.
 
 use super::Facts;
 use super::gate::Gate;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a door lets through.
+/// What a door permits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rights {
     /// Whether writes are refused.
@@ -20,7 +20,7 @@ pub(crate) struct Rights {
     pub(crate) discards: bool,
 }
 
-/// Puts the plaintext of `unlocked` behind a gate; the volume key is gone when this returns.
+/// Puts the plaintext of `unlocked` behind a gate; the volume key is wiped when this returns.
 pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Arc<Gate>, Facts)> {
     let mut facts = facts(&unlocked);
     let Unlocked { device, storage, layout, volume_key, format } = unlocked;
@@ -60,7 +60,7 @@ fn facts(unlocked: &Unlocked) -> Facts {
     }
 }
 
-/// The first encrypted segment's cipher and sector size.
+/// The cipher and sector size of the first encrypted segment.
 fn cipher(layout: &Layout) -> (String, u64) {
     let found = layout.segments.iter().find_map(|segment| match &segment.mapping {
         Mapping::Crypt { spec, sector_size, .. } => Some((spec.to_string(), sector_size.bytes() as u64)),
@@ -69,7 +69,8 @@ fn cipher(layout: &Layout) -> (String, u64) {
     found.unwrap_or_default()
 }
 
-/// The session leaves the directory that it was started in; URLs stay as they are.
+/// The path made absolute, because the session leaves the directory that it was started in; URLs
+/// stay as they are.
 fn absolute(device: &Path) -> String {
     fs::canonicalize(device).unwrap_or_else(|_| device.to_owned()).display().to_string()
 }

@@ -1,5 +1,6 @@
-//! What is given of a plain dm-crypt volume, by options or by a line of crypttab: which of it is
-//! missing decides on defaults and warnings, and for a LUKS volume nothing of it may be there.
+//! The options of a plain dm-crypt volume as given on the command line or in a crypttab line. Which
+//! of them are missing decides on defaults and warnings; for a LUKS volume none of them may be
+//! given.
 
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
@@ -8,7 +9,7 @@ use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::{Bytes, Sectors};
 use keyway_volume::PlainVolume;
 
-/// As it is given, nothing filled in.
+/// The options as given, without defaults.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GivenPlain {
     /// `--cipher`.
@@ -17,7 +18,7 @@ pub(crate) struct GivenPlain {
     pub(crate) key_bits: Option<u32>,
     /// `--hash`.
     pub(crate) hash: Option<String>,
-    /// `--offset` of commands that count it in sectors.
+    /// `--offset`, for commands that count it in sectors.
     pub(crate) offset: Option<u64>,
     /// `--device-offset`, in bytes.
     device_offset: Option<u64>,
@@ -47,9 +48,9 @@ handed!(GivenPlain {
 });
 
 impl GivenPlain {
-    /// Of a command that opens plain volumes too.
+    /// For commands that open plain volumes too.
     pub(crate) fn from_args(args: &Args) -> Self {
-        // Some commands have another --offset.
+        // In some commands --offset means something else.
         let own = |option| args.number(option).filter(|_| args.takes(option));
         Self {
             cipher: args.text(&shared::CIPHER).map(str::to_owned),
@@ -65,7 +66,7 @@ impl GivenPlain {
         }
     }
 
-    /// Refuses what only plain volumes have.
+    /// Refuses options that only plain volumes have.
     pub(super) fn refuse(&self) -> Result<()> {
         if self.skip.is_some() {
             return Err(refusal("Option --skip is supported only for open of plain and loopaes devices."));
@@ -86,12 +87,12 @@ impl GivenPlain {
         }
     }
 
-    /// Refuses sizes that cannot be meant.
+    /// Refuses size options that are invalid.
     pub(crate) fn check_size(&self) -> Result<()> {
         check_size(self.device_size, self.size)
     }
 
-    /// The cipher's name, as it was written.
+    /// The cipher's name as written.
     pub(super) fn cipher(&self) -> &str {
         self.cipher.as_deref().unwrap_or(DEFAULT_CIPHER)
     }
@@ -140,7 +141,7 @@ impl GivenPlain {
     }
 }
 
-/// Refuses sizes that cannot be meant: `--device-size` in bytes, `--size` in sectors.
+/// Refuses size options that are invalid: `--device-size` in bytes, `--size` in sectors.
 pub(crate) fn check_size(device_size: Option<u64>, size: Option<u64>) -> Result<()> {
     if device_size.is_some() && size.is_some() {
         return Err(refusal("Options --device-size and --size cannot be combined."));
@@ -162,6 +163,6 @@ fn refusal(message: impl Into<String>) -> Failure {
 const DEFAULT_CIPHER: &str = CipherSpec::DEFAULT;
 const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;
 
-/// What cryptsetup says of a plain volume's option.
+/// cryptsetup's message about an option of plain volumes.
 pub(crate) const IV_LARGE_SECTORS_ALONE: &str = "Large IV sectors option is supported only for opening plain type \
                                                  device with sector size larger than 512 bytes.";

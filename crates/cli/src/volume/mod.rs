@@ -1,4 +1,4 @@
-//! From an operand to a volume with its key, and to its plaintext.
+//! From an operand to a volume with its key, and on to its plaintext.
 
 pub(crate) mod given_plain;
 mod opening;

@@ -1,4 +1,5 @@
-//! The volume that the command line names: where it is, what it is, how its key is had.
+//! The volume that the command line names: where it is, what kind it is, and where its key comes
+//! from.
 
 use crate::device::{self, Target, Versions};
 use crate::door::{Args, shared};
@@ -15,28 +16,28 @@ use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks, Storage};
 use std::sync::Arc;
 
-/// Which volume, whatever is done to its data then.
+/// Which volume to open, whatever is then done with its data.
 #[derive(Debug, Clone)]
 pub(crate) struct Opening {
     /// Where it is.
     pub(crate) target: Target,
-    /// What it is.
+    /// What kind of volume it is.
     pub(crate) kind: Kind,
-    /// How its key is had.
+    /// Where its key comes from.
     pub(crate) key: KeyOptions,
-    /// What its header has to be.
+    /// The demands that its header must meet.
     pub(crate) demands: Demands,
-    /// Whether others may use it meanwhile.
+    /// Whether other programs may use it at the same time.
     pub(crate) sharing: Sharing,
-    /// The page cache is passed by (`--direct-io`).
+    /// The page cache is bypassed (`--direct-io`).
     pub(crate) direct: bool,
-    /// Standard input holds data: a passphrase is asked for on the terminal only.
+    /// Standard input holds data: the passphrase is asked for on the terminal only.
     pub(crate) stdin_holds_data: bool,
 }
 
 handed!(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data });
 
-/// What kind of volume the command line says it is.
+/// The kind of volume, according to the command line.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// LUKS, of these versions.
@@ -65,7 +66,7 @@ impl Handed for Kind {
 }
 
 impl Opening {
-    /// The operand at `operand`, with `--header` where given.
+    /// The volume of the operand at `operand`, with `--header` if given.
     pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
         Ok(Self {
             kind: match PlainOptions::from_args(args)? {
@@ -81,7 +82,7 @@ impl Opening {
         })
     }
 
-    /// [`Opening::unlock`] for those who want the bytes only.
+    /// [`Opening::unlock`] for commands that only want the plaintext.
     pub(crate) fn open(&self, data: Data) -> Result<Plaintext> {
         let unlocked = self.unlock(data)?.mark_in_use(self.sharing, data)?;
         let line = format!("{} holds {}.", unlocked.device.display(), unlocked.format);
@@ -89,7 +90,7 @@ impl Opening {
         unlocked.into_plaintext()
     }
 
-    /// Unlocks it. `data` says how its data device is to be opened.
+    /// Unlocks the volume. `data` says how its data device is to be opened.
     pub(crate) fn unlock(&self, data: Data) -> Result<Unlocked> {
         let storage = self.data(data)?;
         match &self.kind {
@@ -145,7 +146,7 @@ impl Opening {
             return open(device, Access::Probe);
         }
         let storage = open(device, Access::Write)?;
-        // Before a passphrase is asked for.
+        // Before asking for a passphrase.
         if !self.sharing.allowed {
             device::refuse_if_mapped(device).map_err(|failure| self.sharing.advise(failure))?;
         }

@@ -1,8 +1,8 @@
-//! Plain dm-crypt volumes (`--type plain`): what the options say about them, and the key.
+//! Plain dm-crypt volumes (`--type plain`): their options and their key.
 //!
 //! The rules are those of cryptsetup's `open --type plain` since 2.7 (src/cryptsetup.c,
-//! `action_open_plain`). What a plain volume is stands nowhere but on the command line:
-//! a wrong option is not noticed, it gives noise.
+//! `action_open_plain`). A plain volume is described by the command line alone: a wrong option goes
+//! unnoticed and yields noise.
 
 use crate::device::{content, explain};
 use crate::door::{Args, Opt, shared};
@@ -17,18 +17,18 @@ use keyway_format::plain::PassphraseHash;
 use keyway_volume::{Layout, PlainVolume, Storage};
 use std::path::Path;
 
-/// What the options say of a plain volume.
+/// A plain volume as the options describe it.
 #[derive(Debug, Clone)]
 pub(crate) struct PlainOptions {
     pub(super) volume: PlainVolume,
     pub(super) key_len: usize,
-    /// What they were made from.
+    /// The options it was made from.
     pub(super) given: GivenPlain,
 }
 
 impl PlainOptions {
-    /// The options, where the volume is meant to be a plain one. Refuses what only plain volumes
-    /// have, for the others.
+    /// The options, if the volume is a plain one. For other types, refuses options that only plain
+    /// volumes have.
     pub(crate) fn from_args(args: &Args) -> Result<Option<Self>> {
         if !args.command().all_options().any(|option| option.long == shared::SKIP.long) {
             return Ok(None);
@@ -43,12 +43,13 @@ impl PlainOptions {
         given.options().map(Some)
     }
 
-    /// The hash that makes a key of the passphrase, where one was named.
+    /// The hash that derives the key from the passphrase, if one was named.
     pub(crate) fn hash(&self) -> Option<&str> {
         self.given.hash.as_deref()
     }
 
-    /// Where the data lies on `device`. Whoever writes over something else is asked.
+    /// Where the data lies on `device`. Asks for confirmation before other content may be
+    /// overwritten.
     pub(super) fn layout(
         &self,
         device: &Path,
@@ -64,7 +65,7 @@ impl PlainOptions {
         Ok(layout)
     }
 
-    /// Its key.
+    /// The volume's key.
     pub(super) fn volume_key(
         &self,
         key: &KeyOptions,
@@ -74,7 +75,7 @@ impl PlainOptions {
         volume_key(key, device, self.key_len, self.hash(), self.hash().is_some(), stdin_holds_data)
     }
 
-    /// cryptsetup's warning, given in batch mode too: its defaults changed in 2.7.
+    /// cryptsetup's warning about its defaults, which changed in 2.7; printed in batch mode too.
     pub(super) fn warn_about_defaults(&self, key: &KeyOptions) {
         let is_keyed = key.passphrase.key_file.is_some() || key.volume_key_file.is_some();
         let uses_default_hash = self.hash().is_none() && !is_keyed;
@@ -96,7 +97,7 @@ impl PlainOptions {
 }
 
 impl GivenPlain {
-    /// What it describes, with cryptsetup's defaults.
+    /// The volume that these options describe, with cryptsetup's defaults.
     pub(crate) fn options(self) -> Result<PlainOptions> {
         let key_len = self.key_len()?;
         let volume = self.volume()?;
@@ -105,8 +106,8 @@ impl GivenPlain {
     }
 }
 
-/// The key of a plain volume that is open and was opened with keys of `bits` by the hash `was`, from
-/// its passphrase or key file. `--hash` gives another hash.
+/// The key of an open plain volume, derived again from its passphrase or key file. The volume was
+/// opened with a key of `bits` and the hash `was`; `--hash` names another hash.
 pub(crate) fn key_again(
     key: &KeyOptions,
     device: &Path,
@@ -118,7 +119,7 @@ pub(crate) fn key_again(
     volume_key(key, device, (bits / 8) as usize, used, hash.is_some(), false)
 }
 
-/// A key file is the key itself; a passphrase, from standard input too, is hashed.
+/// The content of a key file is the key itself; a passphrase is hashed, even from standard input.
 fn volume_key(
     key: &KeyOptions,
     device: &Path,
@@ -149,7 +150,7 @@ fn volume_key(
         .map_err(|why| refusal(format!("Key processing error (using hash {hash}): {why}.")))
 }
 
-/// cryptsetup's warnings about options that a key file makes idle.
+/// cryptsetup's warnings about options that have no effect with a key file.
 fn note_ignored(key: &KeyOptions, hash_is_given: bool) {
     if key.manner.batch_mode {
         return;
@@ -164,8 +165,7 @@ fn note_ignored(key: &KeyOptions, hash_is_given: bool) {
     }
 }
 
-/// Writing to a plain volume on a device that holds something else
-/// destroys that: cryptsetup asks first.
+/// Asks first, as cryptsetup does: writing to a plain volume destroys other content of its device.
 fn confirm_signatures(manner: Manner, device: &Path, storage: &dyn Storage) -> Result<()> {
     let found = content::warnings(storage, device)?;
     if found.is_empty() || manner.batch_mode {
@@ -179,7 +179,7 @@ fn confirm_signatures(manner: Manner, device: &Path, storage: &dyn Storage) -> R
     question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
 }
 
-/// What is said against an option that only volumes with a header have.
+/// The refusal of an option that only volumes with a header have.
 pub(crate) fn not_for_plain(option: &Opt) -> Failure {
     refusal(format!("--{} is not for plain volumes: they have no header.", option.long))
 }
@@ -188,5 +188,5 @@ fn refusal(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
 
-/// What only volumes with a header have.
+/// Options that only volumes with a header have.
 static OF_HEADERS: &[&Opt] = &[&shared::HEADER, &shared::KEY_SLOT, &shared::UNBOUND];

@@ -1,4 +1,4 @@
-//! A volume that is unlocked, and its plaintext.
+//! An unlocked volume, and its plaintext.
 
 use crate::device::explain;
 use crate::say::failure::{Exit, Failure, Result};
@@ -11,13 +11,13 @@ use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A volume with its key: what any door needs, the kernel's too.
+/// A volume with its key: what any door needs, including the kernel's.
 pub(crate) struct Unlocked {
     /// The data device's path.
     pub(crate) device: PathBuf,
     /// The data device, opened as [`Data`] said.
     pub(crate) storage: Arc<dyn Storage>,
-    /// Which of its bytes are plaintext where.
+    /// Where the plaintext is on the data device.
     pub(crate) layout: Layout,
     /// The volume key.
     pub(crate) volume_key: Secret,
@@ -29,15 +29,15 @@ pub(crate) struct Unlocked {
 pub(crate) enum Format {
     /// LUKS1 or LUKS2.
     Luks {
-        /// The header: version, UUID, metadata.
+        /// The header, with version, UUID and metadata.
         luks: Box<Luks>,
-        /// The keyslot that opened; `None` when the volume key was given.
+        /// The keyslot that was opened; `None` if the volume key was given.
         keyslot: Option<u32>,
         /// The digest that verified the volume key (0 for LUKS1).
         digest: u32,
     },
-    /// Plain dm-crypt: everything that is known stands in the layout, but for the hash that makes
-    /// the key of a passphrase, where one was named.
+    /// Plain dm-crypt. The layout holds everything that is known about it, except the hash that
+    /// derives the key from a passphrase, if one was named.
     Plain { hash: Option<String> },
 }
 
@@ -54,8 +54,8 @@ impl Display for Format {
 }
 
 impl Unlocked {
-    /// Marks the data device as in use, as `data` asks for, for as long as its storage is held.
-    /// (The kernel's door needs it unmarked: dm-crypt claims a device for itself.)
+    /// Marks the data device as in use, in the way `data` asks for, until its storage is dropped.
+    /// (The kernel's door needs it unmarked: dm-crypt claims the device itself.)
     pub(crate) fn mark_in_use(mut self, sharing: Sharing, data: Data) -> Result<Self> {
         let Some(access) = data.claims() else { return Ok(self) };
         match InUse::acquire(&*self.storage, access, sharing.allowed) {
@@ -67,7 +67,7 @@ impl Unlocked {
         }
     }
 
-    /// Puts the plaintext over the data device.
+    /// Creates the plaintext view of the data device.
     pub(crate) fn into_plaintext(self) -> Result<Plaintext> {
         let Self { device, storage, layout, volume_key, .. } = self;
         let volume = Volume::new(storage, &layout, &volume_key, Cpu::detect());
@@ -75,15 +75,15 @@ impl Unlocked {
     }
 }
 
-/// An unlocked volume's bytes.
+/// The plaintext of an unlocked volume.
 pub(crate) struct Plaintext {
-    /// The bytes.
+    /// The plaintext.
     pub(crate) volume: Volume,
     /// The data device's path, for messages.
     pub(crate) device: PathBuf,
 }
 
-/// Refuses a range that does not lie in the volume, before anything is done.
+/// Refuses a range that is not within the volume, before anything is done.
 pub(crate) fn check_range(device: &Path, volume: &Volume, offset: u64, len: u64) -> Result<()> {
     let (device, size) = (device.display(), volume.len());
     if offset > size {

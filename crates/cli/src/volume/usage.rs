@@ -1,23 +1,23 @@
-//! What is done to a volume's data, and whether others may use it meanwhile.
+//! What is done with a volume's data, and whether other programs may use it at the same time.
 
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure};
 use keyway_volume::in_use;
 
-/// What is going to be done to the data.
+/// What a command is going to do with the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Data {
-    /// Reading, whoever else writes.
+    /// Read, even while other programs write.
     Read,
-    /// Reading for as long as a door is open: nobody may write meanwhile.
+    /// Read while a door is open: no other program may write in the meantime.
     Show,
-    /// Reading and writing, alone.
+    /// Read and write, exclusively.
     Write,
 }
 
 impl Data {
-    /// What others are told.
+    /// The access that is announced to other programs.
     pub(super) fn claims(self) -> Option<in_use::Access> {
         match self {
             Self::Read => None,
@@ -27,10 +27,10 @@ impl Data {
     }
 }
 
-/// Whether a volume is used although others do (`--shared`).
+/// Whether a volume may be used although other programs use it (`--shared`).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sharing {
-    /// It is.
+    /// It may.
     pub(crate) allowed: bool,
     /// The command has the option.
     is_offered: bool,
@@ -39,12 +39,12 @@ pub(crate) struct Sharing {
 handed!(Sharing { allowed, is_offered });
 
 impl Sharing {
-    /// Of every command that uses a volume's data.
+    /// For every command that uses a volume's data.
     pub(crate) fn from_args(args: &Args) -> Self {
         Self { allowed: args.given(&shared::SHARED), is_offered: args.takes(&shared::SHARED) }
     }
 
-    /// Names the way out of a volume in use, where the command has one.
+    /// If the volume is in use, adds the option that permits sharing, if the command has it.
     pub(super) fn advise(self, failure: Failure) -> Failure {
         let is_busy = failure.exit() == Exit::Busy;
         if self.is_offered && is_busy { failure.adding("--shared uses it all the same.") } else { failure }

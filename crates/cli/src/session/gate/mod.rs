@@ -1,5 +1,5 @@
-//! The volume behind a door, which can be taken away (its key is wiped then) and put back, and
-//! which can get another length, other rights. Requests wait meanwhile.
+//! The volume behind a door. It can be taken away (which wipes its key) and put back, and its
+//! length and access rights can change. Requests wait in the meantime.
 
 use super::source::Source;
 use crate::say::failure::{Exit, Failure, Result};
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A volume that may be away for a while.
+/// A volume that can be suspended.
 pub(crate) struct Gate {
     volume: RwLock<Option<Volume>>,
     source: Source,
@@ -28,15 +28,15 @@ pub(crate) struct Gate {
 enum State {
     Open,
     Suspended,
-    /// Requests fail: the door is being closed while the key is away.
-    /// What was written before it went is flushed.
+    /// Requests fail: the door is being closed while the key is away. Data written before
+    /// suspension has been flushed.
     Shut,
-    /// Nothing comes back.
+    /// The volume does not come back.
     Wiped,
 }
 
 impl Gate {
-    /// A gate before the volume of `source`, which `key` opens.
+    /// Creates a gate in front of the volume of `source`, which `key` opens.
     pub(crate) fn open(source: Source, key: &Secret) -> Result<Self> {
         let volume = source.build(key)?;
         Ok(Self {
@@ -76,7 +76,7 @@ impl Gate {
             return Err(Failure::new(Exit::Parameters, "It is not suspended."));
         }
         let fresh = self.source.build(key)?;
-        // What was resized keeps its size.
+        // A volume that was resized keeps its size.
         let fresh =
             if fresh.len() == self.len() { fresh } else { self.source.resized(&fresh, Some(self.len()))? };
         *self.lock_alone() = Some(fresh);
@@ -85,8 +85,8 @@ impl Gate {
         Ok(())
     }
 
-    /// Gives the volume `size` bytes, or without it all that there are. Whoever
-    /// reads or writes beyond its end is told so.
+    /// Gives the volume `size` bytes, or all that the device has if `size` is `None`. Requests
+    /// beyond the new end fail.
     pub(crate) fn resize(&self, size: Option<u64>) -> Result<()> {
         let mut volume = self.lock_alone();
         let Some(open) = &*volume else {
@@ -100,22 +100,22 @@ impl Gate {
 
     /// Refuses writes from now on.
     pub(crate) fn make_read_only(&self) {
-        // Those under way have ended when this returns.
+        // Requests under way have ended when this returns.
         let _alone = self.lock_alone();
         self.read_only.store(true, Ordering::Relaxed);
     }
 
-    /// Whether discards go through; otherwise they are accepted, and nothing happens.
+    /// Whether discards are passed on; otherwise they are accepted without effect.
     pub(crate) fn passes_discards(&self) -> bool {
         self.discards.load(Ordering::Relaxed)
     }
 
-    /// Lets discards through, or no longer.
+    /// Turns passing discards on or off.
     pub(crate) fn pass_discards(&self, pass: bool) {
         self.discards.store(pass, Ordering::Relaxed);
     }
 
-    /// Lets requests that wait for a suspended volume fail, so that its door can be closed.
+    /// Makes requests that wait for a suspended volume fail, so that its door can be closed.
     pub(crate) fn shut(&self) {
         self.pass(State::Suspended, State::Shut);
     }
@@ -138,14 +138,15 @@ impl Gate {
         }
     }
 
-    /// Drops the volume with its key for good.
+    /// Drops the volume and its key for good.
     pub(crate) fn wipe(&self) {
         *self.state() = State::Wiped;
         *self.lock_alone() = None;
         self.changed.notify_all();
     }
 
-    /// The volume, waiting while it is away; `refused` is called when it does not come back.
+    /// Runs with the volume, waiting while it is suspended; `refused` is called if it does not come
+    /// back.
     fn with_or<T>(
         &self,
         work: impl FnOnce(&Volume) -> io::Result<T>,
@@ -170,7 +171,7 @@ impl Gate {
         self.with_or(work, || ())
     }
 
-    /// [`Gate::with`] for what changes the volume.
+    /// [`Gate::with`] for operations that change the volume.
     fn writing<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
         let work = |volume: &Volume| match self.is_read_only() {
             true => Err(ErrorKind::ReadOnlyFilesystem.into()),
@@ -213,9 +214,9 @@ impl Storage for Gate {
         if let Some(volume) = &*self.lock() {
             return volume.flush();
         }
-        // Whatever was acknowledged was flushed before the key went, and nothing was
-        // since. (The kernel flushes a file for each process that closes it, by the
-        // way of others too: they must not hang.)
+        // All acknowledged data was flushed before the key was wiped, and nothing has been written
+        // since. (The kernel also flushes a file for each process that closes it, including
+        // processes that inherited it: these must not hang.)
         match *self.state() {
             State::Wiped => Err(io::Error::other("the volume was closed")),
             State::Open | State::Suspended | State::Shut => Ok(()),

@@ -64,14 +64,14 @@ fn a_closing_door_gets_its_waiting_requests_back() {
     assert!(gate.has_turned_away());
 }
 
-/// What was acknowledged before the key went is flushed: a suspended
-/// volume closes without a complaint.
+/// Acknowledged data is flushed before the key is wiped: closing a suspended volume reports no
+/// error.
 #[test]
 fn b18_a_suspended_volume_is_flushed() {
     let gate = gate();
     gate.write_at(&[1], 0).unwrap();
     gate.suspend().unwrap();
-    // At once: it says nothing of writes that wait.
+    // Returns at once: flush does not cover writes that are still waiting.
     gate.flush().unwrap();
     gate.shut();
     gate.flush().unwrap();
