@@ -1,16 +1,16 @@
-//! What a device holds before it is written over, in cryptsetup's words.
+//! What a device holds before it is overwritten, in cryptsetup's words.
 
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_volume::Storage;
 use keyway_volume::probe::{Kind, Signature, probe};
 use std::path::Path;
 
-/// One warning for each find.
+/// One warning for each signature found.
 pub(crate) fn warnings(storage: &dyn Storage, device: &Path) -> Result<Vec<String>> {
     Ok(found(storage, device)?.into_iter().map(|find| format!("WARNING: {find}")).collect())
 }
 
-/// One sentence for each find.
+/// One sentence for each signature found.
 pub(crate) fn found(storage: &dyn Storage, device: &Path) -> Result<Vec<String>> {
     let device = device.display();
     let cannot = |error| format!("Cannot look for what {device} holds: {error}.");

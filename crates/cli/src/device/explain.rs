@@ -1,4 +1,5 @@
-//! The libraries say what and where; here it becomes one line with what to do, and an exit code.
+//! Turns the libraries' errors, which say what failed and where, into one line that also says what
+//! to do, and an exit code.
 
 use crate::device::remote;
 use crate::door::shared;
@@ -13,7 +14,8 @@ use keyway_volume::seal::Broken;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Says what the library's error means, on `device` where there is one; what was said stays.
+/// Turns the library's error into a line, about `device` if there is one; a line that exists
+/// already is kept.
 pub(crate) fn placed(failure: Failure, device: Option<&Path>) -> Failure {
     match (failure.into_unplaced(), device) {
         (Ok(error), Some(device)) => on_device(device, &error),
@@ -55,7 +57,7 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
             Exit::Device,
             format!("{device} ends at byte {has}, but its header describes data up to byte {needs}."),
         ),
-        // Who brings bytes from elsewhere names the place.
+        // The remote storage's error already names the place.
         Error::Io { source, .. } if remote::is_failure(source) => plain(error),
         Error::NotAdmitted(Finding { rule: Rule::NoRoom { .. }, .. }) => {
             let what = if path.is_file() { "LUKS file container" } else { "Device" };
@@ -70,14 +72,14 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
     }
 }
 
-/// The line for a device that somebody else uses, after cryptsetup's.
+/// The line for a device that is in use elsewhere, modelled on cryptsetup's.
 fn device_in_use(device: &Path, holder: &Holder) -> Failure {
     let (shown, holder) = (device.display(), named(device, holder));
     Failure::new(Exit::Busy, format!("Cannot use device {shown} which is in use ({holder})."))
 }
 
-/// Who has it; a session of this user's by its name. (What a process that keeps keys has open
-/// nobody but root sees: such a session is known by what it says of itself.)
+/// The holder of the device; a session of this user is called by its name. (Only root can see which
+/// files a process that protects its keys has open: such a session is found by its own facts.)
 fn named(device: &Path, holder: &Holder) -> String {
     let session = match holder {
         Holder::Process { pid, .. } => session::list().into_iter().find(|it| it.facts().pid == *pid),
@@ -90,8 +92,8 @@ fn named(device: &Path, holder: &Holder) -> String {
     session.map_or_else(|| holder.to_string(), |session| session.in_words())
 }
 
-/// An error of mapping the volume on `device`: a cipher is the
-/// header's then, not the command line's.
+/// An error in mapping the volume on `device`: the cipher comes from the header then, not from the
+/// command line.
 pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
     match error {
         Error::Crypto(why) => {
@@ -103,7 +105,7 @@ pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
     }
 }
 
-/// An error that needs no device in its line.
+/// An error whose line needs no device.
 pub(crate) fn plain(error: &Error) -> Failure {
     let exit = exit_code(error);
     match error {
@@ -140,7 +142,7 @@ pub(crate) fn plain(error: &Error) -> Failure {
     }
 }
 
-/// What is against opening the volume, and the option that opens it all the same.
+/// Why the volume is not opened, and the option that opens it nevertheless.
 fn not_admitted(finding: &Finding) -> String {
     match finding.rule.exemption() {
         Some(Exemption::WeakCiphers) => {
@@ -154,7 +156,7 @@ fn not_admitted(finding: &Finding) -> String {
     }
 }
 
-/// What the volume is not, and what to do if that is nothing to worry about.
+/// Which demand the volume does not meet, and what to do if that is acceptable.
 fn unmet(unmet: &Unmet) -> String {
     match unmet {
         Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
@@ -184,7 +186,7 @@ fn exit_code(error: &Error) -> Exit {
     }
 }
 
-/// Argon2's least memory that cryptsetup takes.
+/// The least memory for Argon2 that cryptsetup accepts.
 const LEAST_KIB: u64 = 32;
 
 #[cfg(test)]

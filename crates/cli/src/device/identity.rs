@@ -8,8 +8,8 @@ use rustix::fs::fstat;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Whether both name the same file, the same block device whatever its node, the file
-/// behind a loop device and that, or the same URL.
+/// Whether both name the same file, the same block device (under any node), a file and its loop
+/// device, or the same URL.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     if url(one).is_some() {
         return one == other;
@@ -25,7 +25,7 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| Some(one) == identity(other))
 }
 
-/// Whether both are open, and are not the same file or block device.
+/// Whether both are open files or block devices, but not the same one.
 pub(crate) fn is_exchanged(one: &dyn Storage, other: &dyn Storage) -> bool {
     let identity = |storage: &dyn Storage| match storage.lock_target()? {
         LockTarget::BlockDevice { major, minor, .. } => Some((true, u64::from(major), u64::from(minor))),

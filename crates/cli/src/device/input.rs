@@ -1,4 +1,4 @@
-//! Bytes that a command takes in: a file, a device, a pipe or standard input.
+//! The input of a command: a file, a device, a pipe or standard input.
 
 use crate::device;
 use crate::say::failure::{Exit, Failure, Result};
@@ -31,7 +31,7 @@ enum Name {
 }
 
 impl Input {
-    /// Opens `path`; without one, or with "-", standard input.
+    /// Opens `path`; standard input if it is `None` or "-".
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         match path {
             Some(path) if device::is_url(path) => {
@@ -53,7 +53,7 @@ impl Input {
             let message = "Standard input is a terminal: name a file, or redirect one.";
             return Err(Failure::new(Exit::Parameters, message));
         }
-        // `< file` may have been read in part; a pipe has no position.
+        // `< file` may have been partly read already; a pipe has no position.
         let start = rustix::fs::tell(&file).unwrap_or(0);
         Self::new(file, Name::Stdin, start)
     }
@@ -74,7 +74,7 @@ impl Input {
         Ok(Self { name, kind })
     }
 
-    /// Whether it is standard input, which then holds no passphrase.
+    /// Whether it is standard input, from which no passphrase can be read then.
     pub(crate) fn is_stdin(&self) -> bool {
         matches!(self.name, Name::Stdin)
     }
@@ -87,7 +87,7 @@ impl Input {
         }
     }
 
-    /// Everything in it, once.
+    /// All of its bytes, readable once.
     pub(crate) fn source(&mut self) -> Source<'_> {
         match &mut self.kind {
             Kind::Storage(file, start) => Source::Storage(&**file, *start..file.len().max(*start)),

@@ -1,4 +1,4 @@
-//! What an operand names: a path, a device by its UUID, a URL; and whether that is there.
+//! What an operand names (a path, a device by its UUID, a URL), and whether that exists.
 
 use crate::device::{nbd, remote};
 use keyway_volume::storage::Readers;
@@ -16,7 +16,7 @@ pub(crate) fn resolve(spec: &Path) -> PathBuf {
     }
 }
 
-/// The operand as a URL, when it is one. (A file of such a name is `./nbd://…`.)
+/// The operand as a URL, if it is one. (A file with such a name is written `./nbd://…`.)
 pub(super) fn url(spec: &Path) -> Option<&str> {
     spec.to_str().filter(|spec| nbd::is_url(spec) || remote::is_url(spec))
 }
@@ -26,23 +26,24 @@ pub(crate) fn is_url(spec: &Path) -> bool {
     url(spec).is_some()
 }
 
-/// Whether an operand can be read only: a door shows it so without being told.
+/// Whether an operand is read-only by nature: doors then show it read-only without an option.
 pub(crate) fn is_read_only(spec: &Path) -> bool {
     spec.to_str().is_some_and(remote::is_url)
 }
 
-/// Whether there is something to open; of a URL only its server knows.
+/// Whether there is something to open. A URL is assumed to exist: only its server could tell.
 pub(crate) fn exists(spec: &Path) -> bool {
     url(spec).is_some() || spec.exists()
 }
 
-/// Whether it is written where it stands, and as long as it is: a block device, or what is
-/// behind a URL. Anything else is a file to be made.
+/// Whether it is overwritten in place, at its existing length: a block device, or the storage
+/// behind a URL. Anything else is a file to create.
 pub(crate) fn is_given(spec: &Path) -> bool {
     url(spec).is_some() || std::fs::metadata(spec).is_ok_and(|found| found.file_type().is_block_device())
 }
 
-/// Who may read an input: of a pipe or an export only the umask tells.
+/// Who may read an input. For a pipe or an export there are no permissions to copy, so only the
+/// umask counts.
 pub(crate) fn readers(spec: &Path) -> Readers {
     let path = if spec == Path::new("-") { Path::new("/dev/stdin") } else { spec };
     let has_mode = |found: &std::fs::Metadata| found.is_file() || found.file_type().is_block_device();

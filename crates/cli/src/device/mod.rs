@@ -1,4 +1,4 @@
-//! What commands work on: files, devices, exports and objects, by the names that people give them.
+//! What commands work on: files, devices, exports and objects, by the names that users give them.
 
 pub(crate) mod content;
 pub(crate) mod explain;

@@ -1,8 +1,8 @@
-//! Devices that are exports of NBD servers: `nbd://`, `nbds://`,
-//! `nbd+unix://` and `nbds+unix://` operands.
+//! Devices that are exports of NBD servers: `nbd://`, `nbds://`, `nbd+unix://` and `nbds+unix://`
+//! operands.
 //!
-//! An export is connected to once in a process, whatever opens it: servers may take one client at a
-//! time only, and end when it has gone (`qemu-nbd` does both).
+//! A process connects to an export only once, however often it is opened: some servers accept only
+//! one client at a time, and end when it disconnects (`qemu-nbd` does both).
 
 use crate::device::remote;
 use crate::say::failure::{Exit, Failure, Result};
@@ -34,7 +34,7 @@ pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
     }
 }
 
-/// Says goodbye to all servers.
+/// Disconnects from all servers.
 pub(crate) fn disconnect() {
     connected().clear();
 }
@@ -45,8 +45,8 @@ fn connect(url: &str) -> Result<Client> {
         return Ok(client.clone());
     }
     let uri = Uri::parse(url).map_err(|error| cannot_open(url, &error, Exit::Parameters))?;
-    // A session's socket is a user's own: who else listened there
-    // would read and answer in its place.
+    // A session's socket belongs to the user: a process of another user listening there would read
+    // and answer in its place.
     let own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
     let options = Options { own_user_only, tell, ..patience() };
     let client = Client::connect(&uri, options);
@@ -55,15 +55,15 @@ fn connect(url: &str) -> Result<Client> {
     Ok(client)
 }
 
-/// With `--timeout` everything takes that long at most; what changes
-/// a volume may take its time even so.
+/// With `--timeout`, each step takes at most that long; operations that change a volume may still
+/// take longer.
 fn patience() -> Options {
     let unsaid = Options::default();
     let Some(timeout) = remote::wanted_timeout() else { return unsaid };
     Options { handshake: timeout, timeout, reconnect: unsaid.reconnect.min(timeout), ..unsaid }
 }
 
-/// A line for the user who waits. A standard error that nobody reads is no reason to stop.
+/// Prints a line for the waiting user. If standard error cannot be written, work goes on.
 fn tell(place: &str, waited: Duration, limit: Duration) {
     let line = format!(
         "Waiting for {place}: nothing came for {} s; after {} s (--timeout) it is given up.",

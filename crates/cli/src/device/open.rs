@@ -1,5 +1,4 @@
-//! Files, devices and exports opened, and claimed where they are written over; refused with the
-//! reason.
+//! Opening files, devices and exports, and claiming those to be overwritten; a refusal says why.
 
 use crate::device::location::{is_url, url};
 use crate::device::{explain, nbd, place, remote};
@@ -12,8 +11,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The bytes behind `spec`, for what is going to be done to them: writing, reading (writable where
-/// that is allowed, so that a damaged header copy can be recovered), or looking only.
+/// The bytes behind `spec`, opened for writing, for reading (writable if permitted, so that a
+/// damaged header copy can be recovered), or for looking only.
 pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     if let Some(url) = url(spec) {
         return if remote::is_url(url) { remote::storage(url, access) } else { nbd::storage(url, access) };
@@ -21,7 +20,7 @@ pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     Ok(open(spec, access)?)
 }
 
-/// As [`storage`], past the page cache: files and block devices only.
+/// As [`storage`], bypassing the page cache: files and block devices only.
 pub(crate) fn storage_direct(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     let refused = |why: &dyn Display| {
         let message = format!(
@@ -50,7 +49,7 @@ fn open(path: &Path, access: Access) -> Result<Arc<File>> {
 fn open_writable(path: &Path) -> Result<Arc<File>> {
     check_kind(path)?;
     let file = File::open_rw(path).map_err(|e| cannot_open(path, &e, true))?;
-    // A write-protected device is opened, and refuses each write.
+    // A write-protected device can be opened, but refuses each write.
     if file.is_read_only() {
         return Err(cannot_open(path, &ErrorKind::PermissionDenied.into(), true));
     }
@@ -70,9 +69,9 @@ fn open_read_only(path: &Path) -> Result<Arc<File>> {
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
 }
 
-/// The file, device or export at `path`, to be written over: nobody else uses
-/// it, and nobody else gets it before that is dropped. A link to it that
-/// others could have put in its way is not followed.
+/// The file, device or export at `path`, to be overwritten: no other program uses it, and none can
+/// claim it until the result is dropped. A link to it that another user could have planted is not
+/// followed.
 pub(crate) fn exclusive(path: &Path) -> Result<Exclusive> {
     if !is_url(path) {
         place::existing(path)?;
@@ -80,15 +79,16 @@ pub(crate) fn exclusive(path: &Path) -> Result<Exclusive> {
     claimed(path, Access::Write)
 }
 
-/// As [`exclusive`], opened for something else than writing.
+/// As [`exclusive`], but opened with other access than writing.
 pub(crate) fn claimed(path: &Path, access: Access) -> Result<Exclusive> {
     Exclusive::claim(storage(path, access)?).map_err(|e| explain::on_device(path, &e))
 }
 
-/// Refuses a file or device that somebody else uses: it is open in QEMU or Keyway, mounted or
-/// mapped. This is a look before anybody is asked for anything; whoever writes claims.
+/// Refuses a file or device that is in use elsewhere: open in QEMU or Keyway, mounted or mapped.
+/// This is only an early check, before the user is asked for anything; a command that writes still
+/// claims the device.
 pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
-    // What cannot be opened is refused in detail by whoever opens it.
+    // If it cannot be opened, the error is reported in detail when it is opened for use.
     let Ok(file) = File::open(path) else { return Ok(()) };
     match InUse::acquire(&file, in_use::Access::Write, false) {
         Err(error @ Error::InUse(_)) => Err(explain::on_device(path, &error)),
@@ -96,14 +96,14 @@ pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a device that somebody uses exclusively (a mount, a mapping), and a file that a loop
-/// device stands for: a second one would write behind the first one's back.
+/// Refuses a device that is used exclusively (a mount, a mapping), and a file attached to a loop
+/// device: a second user would write behind the first one's back.
 pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
     refuse_if_in_use(path)?;
     refuse_if_attached(path)
 }
 
-/// Refuses a file that a loop device stands for.
+/// Refuses a file that is attached to a loop device.
 pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
     match in_use::loop_device_of(path).filter(|_| path.is_file()) {
         Some(node) => {
@@ -115,13 +115,14 @@ pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses pipes and terminals before they are opened: opening a pipe waits for its other end.
+/// Refuses pipes and terminals before they are opened: opening a pipe blocks until its other end is
+/// opened.
 pub(crate) fn check_kind(path: &Path) -> Result<()> {
     match std::fs::metadata(path).map(|m| m.file_type()) {
         Ok(kind) if !kind.is_file() && !kind.is_block_device() => {
             Err(cannot_open(path, &ErrorKind::InvalidInput.into(), false))
         }
-        // What does not exist or may not be looked at is refused in detail by opening it.
+        // If it does not exist or cannot be examined, opening it gives the detailed error.
         _ => Ok(()),
     }
 }

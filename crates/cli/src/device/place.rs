@@ -1,4 +1,4 @@
-//! Where an output goes, after no link that others could have put in its way.
+//! Where an output goes. Links that another user could have planted are not followed.
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::transfer::cannot_write;
@@ -6,12 +6,12 @@ use keyway_volume::storage::{Place, Planted};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// The device or pipe that is there, after no link that others could have put in its way.
+/// The device or pipe at `path`. Links that another user could have planted are not followed.
 pub(crate) fn existing(path: &Path) -> Result<Place> {
     Place::find(path, true).map_err(|e| refused(path, &e))
 }
 
-/// The line for a place that an output cannot have.
+/// The line for a place where an output cannot go.
 pub(crate) fn refused(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
     if let Some(planted) = error.get_ref().and_then(|it| it.downcast_ref::<Planted>()) {

@@ -1,4 +1,5 @@
-//! The volume that a command is about: its data device, where its header is, how that is locked.
+//! The volume that a command works on: its data device, where its header is, and how the header is
+//! locked.
 
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
@@ -23,7 +24,7 @@ pub(crate) enum Versions {
 handed!(Versions: Any, One, Two);
 
 impl Versions {
-    /// What `--type` (or the command's old name) asks for.
+    /// The versions that `--type` (or the command's old name) asks for.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         match args.device_type().map(str::to_ascii_lowercase).as_deref() {
             None | Some("luks") => Ok(Self::Any),
@@ -45,16 +46,16 @@ impl Versions {
     }
 }
 
-/// A volume, and how its header is had.
+/// A volume, and how to reach its header.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// The data device; empty where only a header was named.
+    /// The data device; empty if only a header was named.
     pub(crate) device: PathBuf,
-    /// Where the header is, if not on the data device (`--header`).
+    /// Where the header is, if it is not on the data device (`--header`).
     pub(crate) header: Option<PathBuf>,
     /// Whether the header is locked.
     pub(crate) locking: Locking,
-    /// How much is said of it.
+    /// How much is printed.
     pub(crate) manner: Manner,
 }
 
@@ -76,7 +77,7 @@ impl Handed for Locking {
 }
 
 impl Target {
-    /// The operand at `operand`, with `--header` and `--disable-locks`.
+    /// The volume of the operand at `operand`, with `--header` and `--disable-locks`.
     pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
         let device = args.operand(operand).map(device::resolve);
         let header = args.path(&shared::HEADER).map(device::resolve);
@@ -108,19 +109,19 @@ impl Target {
         Ok(luks)
     }
 
-    /// The data device as the header is judged by it.
+    /// The data device, in the form in which the header is checked against it.
     pub(crate) fn data_device(&self, storage: &dyn Storage) -> DataDevice {
         let holds_header = self.header.as_ref().is_none_or(|header| device::is_same(header, &self.device));
         DataDevice { len: storage.len(), holds_header }
     }
 }
 
-/// Whether to lock the header, after `--disable-locks`.
+/// Whether to lock the header, according to `--disable-locks`.
 pub(crate) fn locking(args: &Args) -> Locking {
     if args.given(&shared::DISABLE_LOCKS) { Locking::Disabled } else { Locking::default() }
 }
 
-/// cryptsetup's words for a device without the header that was asked for.
+/// cryptsetup's message for a device without the requested header.
 pub(crate) fn not_luks(path: &Path) -> Failure {
     Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
 }

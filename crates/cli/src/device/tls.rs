@@ -1,4 +1,4 @@
-//! The options by which a server encrypts its connections, in nbdkit's words.
+//! The options for a server that encrypts its connections, with nbdkit's names.
 
 use crate::door::{Args, Kind, Opt};
 use crate::say::failure::{Exit, Failure, Result};
@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 /// What `--tls` and its companions ask for.
 pub(crate) struct TlsOptions {
-    /// `--tls-certificates`, where connections are encrypted at all.
+    /// `--tls-certificates`, if connections are encrypted at all.
     certificates: Option<PathBuf>,
-    /// Clients may go without (`--tls on`).
+    /// Clients may connect without encryption (`--tls on`).
     is_optional: bool,
     /// Clients have to show a certificate.
     verify: bool,
 }
 
 impl TlsOptions {
-    /// Refuses what contradicts itself.
+    /// Refuses options that contradict each other.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
         if args.given(&TLS_PSK) {

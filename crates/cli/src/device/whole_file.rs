@@ -1,16 +1,16 @@
-//! Small files that are read whole: at most so much of them, whatever their length is said to be.
+//! Small files that are read whole, up to a limit, whatever length they claim to have.
 
 use crate::say::size::human;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Of what goes into a boot image, and of such an image: no boot loader takes more.
+/// The limit for boot images and their parts: no boot loader accepts more.
 pub(crate) const BOOT_IMAGE: u64 = 2 << 30;
-/// Of bench's results: a run of every case with all its samples has some MiB.
+/// The limit for bench's results: a run of every case with all its samples takes some MiB.
 pub(crate) const RESULTS: u64 = 64 << 20;
 
-/// The content of a file that may have `most` bytes.
+/// The content of a file of at most `most` bytes.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let length = file.metadata().map_or(0, |found| found.len()).min(most);
@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The same of a file that is text.
+/// The same for a text file.
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?)
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8"))

@@ -1,6 +1,7 @@
-//! What a new header should be, from the command line: `luksFormat`, `build` and `copy` ask here.
+//! The properties of a new header, from the command line, for `luksFormat`, `build` and `copy`.
 //!
-//! Whatever cannot be is refused when this is made: before anything is asked, read or written.
+//! Invalid combinations are refused when this is created, before anything is asked, read or
+//! written.
 
 use crate::device;
 use crate::door::{Args, Opt, shared};
@@ -13,7 +14,7 @@ use keyway_volume::create::{Luks1Params, Luks2Params};
 use keyway_volume::{KdfChoice, Locking, Random};
 use std::path::{Path, PathBuf};
 
-/// What a new header should be.
+/// The properties of a new header.
 pub(crate) struct HeaderParams {
     version: u8,
     cipher: String,
@@ -75,7 +76,7 @@ impl HeaderParams {
         self.version
     }
 
-    /// In words, for `--debug`.
+    /// A description for `--debug`.
     pub(crate) fn describe(&self) -> String {
         format!(
             "LUKS{}, {}, {} bits, {}, {:?}",
@@ -83,7 +84,7 @@ impl HeaderParams {
         )
     }
 
-    /// For a LUKS1 header.
+    /// The parameters of a LUKS1 header.
     pub(crate) fn luks1(&self) -> Luks1Params {
         Luks1Params {
             cipher: self.cipher.clone(),
@@ -99,8 +100,8 @@ impl HeaderParams {
         }
     }
 
-    /// For a LUKS2 header. `data_len` is the length of the data
-    /// device when the header stands elsewhere.
+    /// The parameters of a LUKS2 header. `data_len` is the length of the data device if the header
+    /// is detached.
     pub(crate) fn luks2(&self, data_len: Option<u64>) -> Luks2Params {
         Luks2Params {
             cipher: self.cipher.clone(),
@@ -124,8 +125,8 @@ impl HeaderParams {
         }
     }
 
-    /// Takes a cost that does not differ from run to run, and refuses a cipher under which two volumes
-    /// with one key give each other away.
+    /// Chooses a cost that does not differ from run to run, and refuses a cipher under which two
+    /// volumes with the same key reveal information about each other.
     pub(crate) fn make_reproducible(&mut self) -> Result<()> {
         self.check_reproducible()?;
         self.kdf_options.fixed(&mut self.kdf)
@@ -142,7 +143,7 @@ impl HeaderParams {
         )))
     }
 
-    /// The volume key: the one in `--volume-key-file`, else a random one.
+    /// The volume key, from `--volume-key-file` or random.
     pub(crate) fn volume_key(&self, rng: &mut dyn Random) -> Result<Secret> {
         let len = self.key_bits as usize / 8;
         if let Some(file) = &self.volume_key_file {
@@ -154,7 +155,7 @@ impl HeaderParams {
     }
 }
 
-/// `--keyslot-cipher` and `--keyslot-key-size` make sense together only.
+/// `--keyslot-cipher` and `--keyslot-key-size` may only be given together.
 pub(crate) fn check_keyslot_encryption(args: &Args) -> Result<()> {
     if args.given(&shared::KEYSLOT_CIPHER) != args.given(&shared::KEYSLOT_KEY_SIZE) {
         return Err(refusal("Options --keyslot-cipher and --keyslot-key-size must be used together."));
@@ -162,7 +163,7 @@ pub(crate) fn check_keyslot_encryption(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Refuses options that exclude each other, and those that the format does not have.
+/// Refuses options that exclude each other, and those that the format does not support.
 fn check_options(args: &Args, version: u8) -> Result<()> {
     if args.given(&shared::ALIGN_PAYLOAD) && args.given(&shared::OFFSET) {
         return Err(refusal("Options --align-payload and --offset cannot be combined."));
@@ -183,7 +184,7 @@ fn check_options(args: &Args, version: u8) -> Result<()> {
     check_keyslot_encryption(args)
 }
 
-/// `--key-size`, or cryptsetup's default for the mode, or where the cipher does not take that, the
+/// `--key-size`, or cryptsetup's default for the mode, or if the cipher does not accept that, the
 /// largest key that it does; checked against the cipher.
 fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
     let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
@@ -219,7 +220,7 @@ fn refusal(message: &str) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
 
-/// What LUKS1 has no place for.
+/// Options that LUKS1 does not support.
 static LUKS2_ONLY: &[&Opt] = &[
     &shared::LUKS2_METADATA_SIZE,
     &shared::LUKS2_KEYSLOTS_SIZE,
@@ -231,7 +232,7 @@ static LUKS2_ONLY: &[&Opt] = &[
 
 /// cryptsetup's default.
 const DEFAULT_CIPHER: &str = CipherSpec::DEFAULT;
-/// The longest volume key that LUKS1's header may name: 512 bytes.
+/// The longest volume key that a LUKS1 header can declare: 512 bytes.
 const LUKS1_MOST_KEY_BITS: u32 = 4096;
 /// cryptsetup's default volume key: 256 bits, doubled for XTS.
 const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;

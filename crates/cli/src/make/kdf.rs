@@ -8,7 +8,7 @@ use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME};
 use keyway_volume::{Cost, KdfChoice};
 use std::time::Duration;
 
-/// The hash of headers and PBKDF2 when nothing is said.
+/// The default hash of headers and PBKDF2.
 pub(crate) const DEFAULT_HASH: &str = "sha256";
 
 /// `--pbkdf` and its companions.
@@ -18,12 +18,12 @@ pub(crate) struct KdfOptions {
     cost: Cost,
     memory_kib: Option<u32>,
     lanes: Option<u32>,
-    /// The cost was asked for in time (`--iter-time`).
+    /// The cost was given as a time (`--iter-time`).
     pub(crate) is_timed: bool,
 }
 
 impl KdfOptions {
-    /// Of every command that makes keyslots.
+    /// For every command that makes keyslots.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         Ok(Self {
             name: args.text(&shared::PBKDF).map(str::to_owned),
@@ -34,7 +34,7 @@ impl KdfOptions {
         })
     }
 
-    /// The KDF of a new keyslot in a LUKS header of `version`. `hash` is PBKDF2's.
+    /// The KDF of a new keyslot in a LUKS header of `version`. `hash` is used for PBKDF2.
     pub(crate) fn choice(&self, version: u8, hash: &str) -> Result<KdfChoice> {
         Hash::parse(hash).map_err(keyway_volume::Error::from)?;
         let default = if version == 1 { "pbkdf2" } else { "argon2id" };
@@ -55,7 +55,7 @@ impl KdfOptions {
         Ok(kdf)
     }
 
-    /// The same with a cost that is not measured: what was forced, or what is fixed.
+    /// The same with a cost that is not measured: the forced one, or a fixed default.
     pub(crate) fn fixed(&self, kdf: &mut KdfChoice) -> Result<()> {
         if self.is_timed {
             let message = "--iter-time measures, and no two measurements are the same: with --reproducible, name the cost \
@@ -97,7 +97,7 @@ pub(crate) fn cost(args: &Args) -> Result<Cost> {
     }
 }
 
-/// cryptsetup's words for a KDF that nobody knows.
+/// cryptsetup's message for an unknown KDF.
 pub(crate) fn unknown(name: &str) -> Failure {
     Failure::new(
         Exit::Parameters,

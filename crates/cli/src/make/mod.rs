@@ -1,4 +1,5 @@
-//! New volumes and files: what their headers say, where they go, and what they must not replace.
+//! New volumes and files: what their headers contain, where they go, and what they must not
+//! replace.
 
 pub(crate) mod header;
 pub(crate) mod kdf;

@@ -1,5 +1,5 @@
-//! A volume that is made together with its content, in one pass: what it should be and where it
-//! goes, from the command line. [`keyway_volume::build`] makes it.
+//! A volume that is made together with its content, in one pass: its properties and its
+//! destination, from the command line. [`keyway_volume::build`] makes it.
 
 use crate::device::{self, explain};
 use crate::door::{Args, Kind, Opt};
@@ -19,8 +19,8 @@ use keyway_volume::stream::{Moved, Options};
 use keyway_volume::{Access, Error, Luks, OsRandom, Random, SeededRandom, Storage, Unneeded};
 use std::path::{Path, PathBuf};
 
-/// What the new volume should be. Whatever cannot be is refused when this is
-/// made: before anything is asked, read or written.
+/// The properties of the new volume. Invalid combinations are refused when this is created, before
+/// anything is asked, read or written.
 pub(crate) struct NewVolume {
     params: HeaderParams,
     seed: Option<Secret>,
@@ -29,7 +29,7 @@ pub(crate) struct NewVolume {
 }
 
 impl NewVolume {
-    /// From the format options. With a `seed` everything random comes from it.
+    /// From the format options. If a `seed` is given, all random values are derived from it.
     pub(crate) fn from_args(args: &Args, version: u8, seed: Option<Secret>, seal: NewSeal) -> Result<Self> {
         let mut params = HeaderParams::from_args(args, version)?;
         if seed.is_some() {
@@ -72,7 +72,7 @@ impl NewVolume {
         Ok(moved)
     }
 
-    /// Seals the volume when it is there, whole: only then is its length known.
+    /// Seals the volume once it is complete: only then is its length known.
     fn seal(&self, path: &Path, volume_key: &Secret, rng: &mut dyn Random) -> Result<()> {
         let storage = device::storage(path, Access::Write)?;
         let data_len = storage.len();
@@ -89,7 +89,7 @@ impl NewVolume {
     }
 }
 
-/// `--fill` and `--keep-holes`, or what is right for the file system in the image.
+/// `--fill` and `--keep-holes`, or the default for the file system in the image.
 pub(crate) fn holes_from_args(args: &Args) -> Result<ImageHoles> {
     match (args.given(&FILL), args.given(&KEEP_HOLES)) {
         (true, true) => {
@@ -102,7 +102,7 @@ pub(crate) fn holes_from_args(args: &Args) -> Result<ImageHoles> {
     }
 }
 
-/// The image's free space, where that matters.
+/// The image's free space, if it matters.
 pub(crate) fn view<'a>(
     holes: ImageHoles,
     image: &'a dyn Storage,
@@ -133,11 +133,12 @@ pub(crate) static KEEP_HOLES: Opt = Opt {
 
 /// Where the new volume goes.
 pub(crate) enum Destination {
-    /// A file that appears when it is complete, and whom the content allows to read it.
+    /// A file that appears when it is complete, and the users who may read it because they may read
+    /// the content.
     New(Creation, Readers),
     /// A block device or an export: its old header is wiped first, the new one written last.
     Device {
-        /// Its bytes, claimed until they are all written.
+        /// The storage, claimed until everything is written.
         storage: Exclusive,
         /// Its name.
         path: PathBuf,
@@ -145,8 +146,8 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Opens `path`: a new file (or with `--force` one that is replaced), or a block device or
-    /// export, after a question. `source` is what will be read meanwhile.
+    /// Opens `path`: a new file (with `--force` it may replace one), or a block device or export,
+    /// after asking. `source` is what will be read at the same time.
     pub(crate) fn open(manner: Manner, replacing: &Replacing, path: &Path, source: &Path) -> Result<Self> {
         let path = device::resolve(path);
         if !device::is_given(&path) {
@@ -193,8 +194,8 @@ impl Destination {
     }
 }
 
-/// Refuses a block device that is read while it is overwritten. (A
-/// file is replaced when the new one is complete.)
+/// Refuses a block device that would be read while it is overwritten. (A file is replaced only when
+/// the new one is complete.)
 pub(crate) fn refuse_itself(source: &Path, target: &Path) -> Result<()> {
     if device::is_same(source, target) {
         let message =

@@ -1,5 +1,5 @@
-//! Files that a command makes: complete or not there, never over an existing one unless that was
-//! asked for, and read by nobody who may not read what went into them.
+//! Files that a command creates. They are complete or absent, replace an existing file only on
+//! request, and are readable only by users who may read what went into them.
 
 use crate::device::{self, explain, place};
 use crate::make::replacing::Replacing;
@@ -12,24 +12,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file in the making. A signal leaves nothing of it behind.
+/// A file being created. If a signal ends the program, nothing of it is left behind.
 pub(crate) struct Creation {
     file: NewFile,
     path: PathBuf,
-    /// What is replaced: nobody uses it.
+    /// The file that is replaced, claimed so that no other program uses it.
     _replaced: Option<InUse>,
     _pending: Option<Pending>,
 }
 
 impl Creation {
-    /// Starts `path`. An existing file needs `--force`, and is none
-    /// that the command reads its keys from.
+    /// Starts `path`. To replace an existing file, `--force` is needed; it must not be one that the
+    /// command reads keys from.
     pub(crate) fn start(replacing: &Replacing, path: &Path) -> Result<Self> {
         replacing.check(path)?;
         Self::start_over(path, replacing.force)
     }
 
-    /// Starts `path`, in the place of an existing file where that is wanted.
+    /// Starts `path`, replacing an existing file if `replace` is set.
     pub(crate) fn start_over(path: &Path, replace: bool) -> Result<Self> {
         // Renaming over it would turn /dev/null, a pipe or a terminal into a file.
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -53,29 +53,29 @@ impl Creation {
         &self.file
     }
 
-    /// Its name to be.
+    /// Its final name.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Brings it to stable storage and gives it its name; `readers`
-    /// are those who may read all that went into it.
+    /// Syncs the file to stable storage and gives it its final name; `readers` are the users who
+    /// may read everything that went into it.
     pub(crate) fn complete(self, readers: Readers) -> Result<()> {
         self.file.complete(readers).map_err(|e| cannot_write(&self.path.display(), None, &e))
     }
 }
 
-/// The device or export that an output goes over, claimed: none that the command reads its keys
-/// from.
+/// Claims the device or export that an output overwrites; it must not be one that the command reads
+/// keys from.
 pub(crate) fn overwrite(replacing: &Replacing, path: &Path) -> Result<Exclusive> {
     replacing.check(path)?;
     device::exclusive(path)
 }
 
-/// Claims a file that is to be replaced: somebody may have it open, or
-/// mounted through a loop device, and would lose it.
+/// Claims a file that is to be replaced: another program that has it open, or mounted through a
+/// loop device, would lose it.
 fn claim_replaced(path: &Path) -> Result<Option<InUse>> {
-    // Who may not read a file may still replace it.
+    // A user who cannot read a file may still be able to replace it.
     let Ok(file) = File::open(path) else { return Ok(None) };
     InUse::acquire(&file, Access::Write, false).map(Some).map_err(|e| explain::on_device(path, &e))
 }
@@ -110,7 +110,7 @@ mod tests {
         let (exit, why) = refused(Path::new("/dev/null"), true);
         assert!(exit == Exit::Device && why.starts_with("/dev/null is no regular file: "), "{why}");
 
-        // Somebody uses it: then nobody.
+        // In use: not replaced.
         let user = InUse::acquire(&File::open(&path).unwrap(), Access::Write, false).unwrap();
         assert_eq!(refused(&path, true).0, Exit::Busy);
         assert_eq!(fs::read(&path).unwrap(), b"one");

@@ -1,16 +1,16 @@
-//! What a command reads, and must not replace: a key file, a header.
+//! Files that a command reads and must not replace, such as a key file or a header.
 
 use crate::device;
 use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use std::path::{Path, PathBuf};
 
-/// Whether a command may write over what is there (`--force`), and the files that it must not
-/// take for that: those that its options name to be read. Without them what is made, or what it
-/// was made from, is lost.
+/// Whether a command may overwrite existing files (`--force`), and the files that it must not
+/// overwrite even then: those that its options name to be read. Without them, the new volume or the
+/// source that it was made from would be lost.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replacing {
-    /// A file that exists may be replaced.
+    /// An existing file may be replaced.
     pub(crate) force: bool,
     sources: Vec<PathBuf>,
 }
@@ -22,19 +22,19 @@ impl Replacing {
         Self { force: args.given(&shared::FORCE), sources }
     }
 
-    /// One file more that is read.
+    /// Adds a file that is read.
     pub(crate) fn reading(mut self, source: &Path) -> Self {
         self.sources.push(source.to_owned());
         self
     }
 
-    /// Refuses an output that is one of the files.
+    /// Refuses an output that is one of these files.
     pub(crate) fn check(&self, output: &Path) -> Result<()> {
         self.sources.iter().try_for_each(|source| refuse(source, output))
     }
 }
 
-/// Options that name a file which is read while an output is made.
+/// Options that name a file that is read while an output is made.
 static READ: [&Opt; 5] = [
     &shared::HEADER,
     &shared::KEY_FILE,

@@ -1,11 +1,11 @@
-//! `--seal`: a new volume that is sealed as soon as it is there.
+//! `--seal`: a new volume that is sealed as soon as it exists.
 
 use crate::door::{Args, Kind, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::{Luks, Random, seal};
 
-/// `--seal` of the commands that make volumes.
+/// `--seal`, for the commands that make volumes.
 pub(crate) static SEAL: Opt = Opt {
     long: "seal",
     short: None,
@@ -23,7 +23,7 @@ pub(crate) struct NewSeal {
 }
 
 impl NewSeal {
-    /// Refuses a seal where there will be no room for one, and a context without it.
+    /// Refuses a seal if there will be no room for one, and a context without a seal.
     pub(crate) fn from_args(args: &Args, version: u8) -> Result<Self> {
         let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
         match args.given(&SEAL) {
@@ -45,7 +45,7 @@ impl NewSeal {
         self.wanted
     }
 
-    /// Seals a volume that was just made, where that was asked for.
+    /// Seals a volume that was just made, if requested.
     pub(crate) fn seal(
         &self,
         luks: &mut Luks,

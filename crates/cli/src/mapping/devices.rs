@@ -1,11 +1,10 @@
-//! The device below a mapping: attached where it is a file, named as
-//! cryptsetup names it, kept for one user.
+//! The device below a mapping: its node, named as cryptsetup names it, and whether it is read-only.
 
 use keyway_attach::dm::{DeviceNumber, Mapper};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Whether the device or file at `path` refuses writes whoever asks.
+/// Whether the device or file at `path` refuses writes, whoever asks.
 pub(crate) fn is_read_only(path: &Path) -> bool {
     match DeviceNumber::at(path) {
         Ok(number) => number.is_read_only(),

@@ -1,5 +1,5 @@
-//! How dm-crypt treats requests: flags from the command line, kept in a LUKS2
-//! header, written into a table, shown by `status`.
+//! How dm-crypt treats requests: flags from the command line, stored in a LUKS2 header, written
+//! into a table, shown by `status`.
 
 use crate::door::shared::{
     ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
@@ -12,8 +12,8 @@ use keyway_crypto::Secret;
 use keyway_volume::seal::Renewal;
 use keyway_volume::{Header, Luks, OsRandom};
 
-/// A flag of dm-crypt's by its names: its option; in the header (LUKS2 on-disk format, section 3.5,
-/// "config"); in `status`, with the space that cryptsetup writes behind it.
+/// A dm-crypt flag and its names: its option; its name in the header (LUKS2 on-disk format, section
+/// 3.5, "config"); its name in `status`, with the space that cryptsetup writes after it.
 struct Named {
     flag: Flag,
     option: &'static Opt,
@@ -25,7 +25,7 @@ const fn named(flag: Flag, option: &'static Opt, kept: &'static str, shown: &'st
     Named { flag, option, kept, shown }
 }
 
-/// In the order in which cryptsetup shows and keeps them.
+/// In the order in which cryptsetup shows and stores them.
 #[rustfmt::skip]
 static FLAGS: [Named; 6] = [
     named(Flag::AllowDiscards, &ALLOW_DISCARDS, "allow-discards", "discards "),
@@ -36,7 +36,7 @@ static FLAGS: [Named; 6] = [
     named(Flag::HighPriority, &PERF_HIGH_PRIORITY, "high_priority", "high_priority"),
 ];
 
-/// The flags that somebody gives: the command line, or a line of crypttab.
+/// The flags that are given on the command line or in a crypttab line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GivenFlags(Options);
 
@@ -47,20 +47,20 @@ impl GivenFlags {
         this
     }
 
-    /// The flag of this option too.
+    /// Adds the flag of this option.
     pub(crate) fn give(&mut self, option: &Opt) {
         for named in FLAGS.iter().filter(|named| std::ptr::eq(named.option, option)) {
             named.flag.set(&mut self.0);
         }
     }
 
-    /// Sets them.
+    /// Sets these flags in `options`.
     pub(crate) fn apply(&self, options: &mut Options) {
         set_in(&self.0).for_each(|named| named.flag.set(options));
     }
 
-    /// Keeps them in the header (`--persistent`), and no others. The volume key, where it is at hand,
-    /// renews a seal.
+    /// Stores these flags in the header (`--persistent`), and no others. The volume key, if
+    /// available, renews a seal.
     pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
         let names: Vec<_> = set_in(&self.0).map(|named| named.kept).collect();
         let renewal = volume_key.map(|volume_key| Renewal { volume_key });
@@ -81,19 +81,20 @@ impl Handed for GivenFlags {
     }
 }
 
-/// Those that are set, by their names.
+/// The flags that are set, with their names.
 fn set_in(options: &Options) -> impl Iterator<Item = &'static Named> {
     FLAGS.iter().filter(|named| named.flag.is_in(options))
 }
 
-/// Sets the flags that the header keeps.
+/// Sets the flags that are stored in the header.
 pub(crate) fn apply_kept(luks: &Luks, options: &mut Options) {
     let Header::Luks2 { metadata, .. } = luks.header() else { return };
     let is_kept = |named: &&Named| metadata.config.flags.iter().any(|kept| kept == named.kept);
     FLAGS.iter().filter(is_kept).for_each(|named| named.flag.set(options));
 }
 
-/// Takes back what this kernel's dm-crypt does not know, and names the options.
+/// Clears the flags that this kernel's dm-crypt does not know, and returns the names of their
+/// options.
 pub(crate) fn drop_unknown(options: &mut Options, features: &Features) -> Vec<&'static str> {
     let dropped = options.drop_unknown(features);
     FLAGS.iter().filter(|named| dropped.contains(&named.flag)).map(|named| named.option.long).collect()

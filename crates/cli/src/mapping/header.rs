@@ -1,4 +1,4 @@
-//! The header of a volume that is mapped: at the start of its device, or where `--header` says.
+//! The header of a mapped volume: at the start of its device, or where `--header` says.
 
 use super::{Mapping, device_path};
 use crate::device::{self, explain};
@@ -13,18 +13,18 @@ use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::{Access, Layout, Locking, Luks, Mapping as Stored, Opened};
 use std::path::{Path, PathBuf};
 
-/// How the header and the key of something that is open are had again.
+/// How to get the header and the key of an open volume again.
 #[derive(Debug, Clone)]
 pub(crate) struct Reopening {
     /// `--header`.
     pub(crate) header: Option<PathBuf>,
     /// Whether the header is locked.
     pub(crate) locking: Locking,
-    /// How the key is had.
+    /// Where the key comes from.
     pub(crate) key: KeyOptions,
-    /// What the header has to be.
+    /// The demands that the header must meet.
     pub(crate) demands: Demands,
-    /// `--hash`, of a plain volume.
+    /// `--hash`, for a plain volume.
     pub(crate) hash: Option<String>,
 }
 
@@ -44,8 +44,8 @@ impl Reopening {
         self.header.clone().or_else(|| device_path(&mapping.mapper, line.device))
     }
 
-    /// The LUKS header that the mapping was made from; `None` when it is
-    /// no LUKS volume, or its header is elsewhere.
+    /// The LUKS header that the mapping was made from; `None` if the volume is not LUKS, or its
+    /// header is elsewhere.
     pub(crate) fn luks(&self, mapping: &Mapping, line: &crypt::Line, access: Access) -> Result<Option<Luks>> {
         let Some((kind @ ("LUKS1" | "LUKS2"), uuid)) = mapping.kind() else { return Ok(None) };
         let Some(path) = self.header_path(mapping, line) else { return Ok(None) };
@@ -60,8 +60,8 @@ impl Reopening {
         Ok(is_same.then_some(luks))
     }
 
-    /// Judges the header of what is mapped by `line`, and asks for a
-    /// passphrase until it opens. The header's path is shown.
+    /// Judges the header of the volume mapped by `line`, and asks for a passphrase until one opens
+    /// it. Messages show the path `shown`.
     pub(crate) fn open_again(&self, luks: Luks, line: &crypt::Line, shown: &Path) -> Result<Opened> {
         let opened = self.open_header(luks, shown)?;
         if !is_mapped(opened.layout(), line) {
@@ -80,7 +80,7 @@ impl Reopening {
         admission::open(admitted, shown, volume_key, digest)
     }
 
-    /// The volume key of the volume behind a session, from its passphrase.
+    /// The volume key of a session's volume, from its passphrase.
     pub(crate) fn take_session_key(&self, facts: &Facts) -> Result<Secret> {
         match self.session_header(facts, Access::Read)? {
             Some((luks, path)) => self.open_header(luks, &path).map(|opened| opened.into_parts().2),
@@ -91,7 +91,7 @@ impl Reopening {
         }
     }
 
-    /// The header of the volume behind a session, and its path; a plain volume has none.
+    /// The header of a session's volume, and its path; a plain volume has none.
     pub(crate) fn session_header(&self, facts: &Facts, access: Access) -> Result<Option<(Luks, PathBuf)>> {
         if !facts.format.starts_with("LUKS") {
             return Ok(None);
@@ -107,7 +107,7 @@ impl Reopening {
     }
 }
 
-/// Whether dm-crypt's line maps this layout.
+/// Whether dm-crypt's table line maps this layout.
 fn is_mapped(layout: &Layout, line: &crypt::Line) -> bool {
     let [segment] = &layout.segments[..] else { return false };
     let Stored::Crypt { spec, sector_size, iv_tweak, .. } = &segment.mapping else { return false };
@@ -119,7 +119,7 @@ fn is_mapped(layout: &Layout, line: &crypt::Line) -> bool {
         && line.offset.checked_mul(512) == Some(segment.storage_offset)
 }
 
-/// cryptsetup's words for a mapping that is not LUKS, or whose header is elsewhere.
+/// cryptsetup's message for a mapping that is not LUKS, or whose header is elsewhere.
 pub(crate) fn no_header(name: &str) -> Failure {
     let message = format!("{name} is not active LUKS device name or header is missing.");
     Failure::new(Exit::Parameters, message)

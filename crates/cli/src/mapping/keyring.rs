@@ -1,5 +1,5 @@
-//! Where a mapping's volume key is: in dm-crypt's line, or in the
-//! kernel's keyring, which cryptsetup uses for LUKS2.
+//! Where a mapping's volume key is: in dm-crypt's table line, or in the kernel's keyring, which
+//! cryptsetup uses for LUKS2.
 
 use crate::say::failure::Result;
 use crate::say::sentence;
@@ -8,9 +8,9 @@ use keyway_attach::dm::keyring::VolumeKey;
 use keyway_attach::dm::volume::KeyPlace;
 use keyway_crypto::Secret;
 
-/// Puts the key where cryptsetup would: a LUKS2 volume's (its UUID and digest are
-/// then given) into the keyring, where the kernel's dm-crypt can take it from
-/// there and that is `allowed` (no `--disable-keyring`).
+/// Puts the key where cryptsetup would. The key of a LUKS2 volume, for which UUID and digest are
+/// given, goes into the keyring if the kernel's dm-crypt can read it from there and that is
+/// `allowed` (no `--disable-keyring`).
 pub(crate) fn place_key<'a>(
     allowed: bool,
     key: &'a Secret,
@@ -20,7 +20,7 @@ pub(crate) fn place_key<'a>(
     KeyPlace::find(allowed, key, luks2, features).map_err(|e| sentence::door(&e))
 }
 
-/// Puts a LUKS2 volume's key into the keyring, by the name that its mapping knows.
+/// Adds a LUKS2 volume's key to the keyring, under the name that its mapping refers to.
 pub(crate) fn hold_key(key: &Secret, uuid: &str, digest: u32) -> Result<KeyPlace<'static>> {
     VolumeKey::add(uuid, digest, key).map(KeyPlace::Keyring).map_err(|e| sentence::door(&e))
 }

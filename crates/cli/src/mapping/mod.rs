@@ -1,5 +1,5 @@
-//! Mappings of the kernel's that are open, whoever made them: found by name, their
-//! table read, cryptsetup's words where there is none.
+//! Open kernel mappings, whichever program made them: finding them by name, reading their table,
+//! and cryptsetup's messages if there is none.
 
 mod devices;
 mod flags;
@@ -20,16 +20,16 @@ use keyway_attach::dm::{self, DeviceNumber, Mapper, Step, Target, Unchanged};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Something that is open under a name.
+/// What is open under a name.
 pub(crate) enum Open {
-    /// By the kernel.
+    /// A mapping of the kernel's.
     Kernel(Mapping),
-    /// By a process of the user's.
+    /// A session: a process of the user's.
     Session(Session),
 }
 
-/// What is open under `name`, which may be a path of a mapping's
-/// block device; the kernel's come first.
+/// What is open under `name`, which may be the path of a mapping's block device; kernel mappings
+/// take precedence.
 pub(crate) fn find(name: &str) -> Result<Option<Open>> {
     match find_mapping(name)? {
         Some(mapping) => Ok(Some(Open::Kernel(mapping))),
@@ -37,16 +37,16 @@ pub(crate) fn find(name: &str) -> Result<Option<Open>> {
     }
 }
 
-/// As [`find`], for commands that need something open.
+/// As [`find`], for commands that need an open volume.
 pub(crate) fn find_active(name: &str) -> Result<Open> {
     find(name)?.ok_or_else(|| not_active(name))
 }
 
-/// A mapping of the kernel's, and the way to it.
+/// A kernel mapping, and access to it.
 pub(crate) struct Mapping {
     /// The kernel's device-mapper.
     pub(crate) mapper: Mapper,
-    /// What the kernel says of it.
+    /// The kernel's information about it.
     pub(crate) info: dm::Info,
 }
 
@@ -56,7 +56,7 @@ impl Mapping {
         &self.info.name
     }
 
-    /// Refuses one that is suspended: its table has no key that could go into another.
+    /// Refuses a suspended mapping: its table contains no key to copy into another table.
     pub(crate) fn refuse_suspended(&self) -> Result<()> {
         if !self.info.suspended {
             return Ok(());
@@ -64,12 +64,12 @@ impl Mapping {
         Err(suspended(self.name()))
     }
 
-    /// Its table; keys in it are zeros unless asked for.
+    /// Its table; keys in it are zeros unless requested.
     pub(crate) fn table(&self, with_keys: bool) -> Result<Vec<Target>> {
         self.mapper.table(self.name(), with_keys).map_err(|e| sentence::door(&e))
     }
 
-    /// dm-crypt's line, when it is the whole table.
+    /// dm-crypt's table line, if it is the whole table.
     pub(crate) fn line(&self, with_key: bool) -> Result<Option<(Target, crypt::Line)>> {
         let mut targets = self.table(with_key)?;
         match (targets.pop(), targets.is_empty()) {
@@ -78,12 +78,12 @@ impl Mapping {
         }
     }
 
-    /// What kind of volume it was made from ("LUKS2", "PLAIN"), and its UUID.
+    /// The type of volume it was made from ("LUKS2", "PLAIN"), and that volume's UUID.
     pub(crate) fn kind(&self) -> Option<(&str, Option<String>)> {
         dm::uuid::kind_and_volume(&self.info.uuid)
     }
 
-    /// Gives it another table while it is in use.
+    /// Replaces its table while it is in use.
     pub(crate) fn replace_table(&self, table: &[Target], flags: dm::Flags) -> Result<()> {
         self.refuse_suspended()?;
         self.mapper.replace_table(self.name(), table, flags).map_err(|Unchanged { step, source }| {
@@ -102,8 +102,8 @@ impl Mapping {
 pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
     let mapper = match Mapper::open() {
         Ok(mapper) => mapper,
-        // Without the module nothing is mapped; without rights it is
-        // to be seen whether anything is.
+        // Without the module, nothing is mapped; without permission, sysfs tells whether the
+        // mapping exists.
         Err(Error::Permission(_)) if is_listed(name) => {
             return Err(no_mapper(&Error::Permission(String::new())));
         }
@@ -124,7 +124,7 @@ pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
     }
 }
 
-/// The kernel's device-mapper, or cryptsetup's words for its absence.
+/// The kernel's device-mapper, or cryptsetup's message if it is not available.
 pub(crate) fn mapper() -> Result<Mapper> {
     Mapper::open().map_err(|error| no_mapper(&error))
 }
@@ -145,17 +145,17 @@ pub(crate) fn name(operand: Option<&OsString>) -> Result<String> {
     name.ok_or_else(|| Failure::new(Exit::Parameters, "The name of a mapping must be valid UTF-8."))
 }
 
-/// Where people find the mapping of this name.
+/// The path where the mapping of this name is found.
 pub(crate) fn place(name: &str) -> PathBuf {
     dm::node::path(name).unwrap_or_else(|_| Path::new("/dev/mapper").join(name))
 }
 
-/// cryptsetup's words for a name under which nothing is open.
+/// cryptsetup's message for a name under which nothing is open.
 pub(crate) fn not_active(name: &str) -> Failure {
     Failure::new(Exit::Device, format!("Device {name} is not active."))
 }
 
-/// The line for what cannot be done while the key is away.
+/// The line for an operation that is impossible while the volume is suspended.
 pub(crate) fn suspended(name: &str) -> Failure {
     let message = format!("Volume {name} is suspended; luksResume lets it go on.");
     Failure::new(Exit::Parameters, message)
@@ -169,7 +169,7 @@ fn no_mapper(error: &Error) -> Failure {
     Failure::new(Exit::Parameters, line)
 }
 
-/// Whether sysfs, which anybody may read, shows a mapping of this name.
+/// Whether sysfs, which any user may read, shows a mapping of this name.
 fn is_listed(name: &str) -> bool {
     let name =
         Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Volumes opened without root: a background process of the user
 //! holds the key and keeps the door open.
 //!
-//! What is to be opened is an [`Errand`]. [`start`], in the process that the user started, runs this
-//! program once more, hands it the errand through a pipe and waits for it. [`live`], in that
+//! What is to be opened is an [`Errand`]. [`start`], in the process that the user started, runs
+//! this program once more, hands it the errand through a pipe and waits for it. [`live`], in that
 //! background process, claims the name, asks on the inherited terminal, unlocks, opens the door,
 //! reports that and leaves the terminal. A key never leaves the process that derived it.
 //!

@@ -1,9 +1,9 @@
-//! Which headers the command line opens: its terms, and what is said
-//! of a header that is opened on them only.
+//! Which headers the command line accepts: the terms it sets, and the warnings about a header that
+//! is accepted only because of them.
 //!
-//! The judgement itself is the library's ([`keyway_volume::admission`]). Called by
-//! cryptsetup's name, weak ciphers are taken with a warning, as scripts that were
-//! written for it use them; forged segments are not.
+//! The library does the judging ([`keyway_volume::admission`]). When called by cryptsetup's name,
+//! the program accepts weak ciphers with a warning, because scripts written for cryptsetup use
+//! them; it does not accept forged segments.
 
 use crate::device::explain;
 use crate::door::{Args, Opt, shared};
@@ -16,27 +16,27 @@ use keyway_volume::seal::Seal;
 use keyway_volume::{Admitted, DataDevice, Luks, Opened, Terms};
 use std::path::Path;
 
-/// Whether ciphers are taken that protect little.
+/// Whether weak ciphers are accepted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WeakCiphers {
     /// They are.
     pub(crate) taken: bool,
-    /// And that was said, with nothing more to be said of it.
+    /// The user asked for it by option, so there is no warning.
     pub(crate) by_name: bool,
 }
 
 impl WeakCiphers {
-    /// By the option, or by cryptsetup's name.
+    /// Accepted by the option, or when called by cryptsetup's name.
     pub(crate) fn from_args(args: &Args) -> Self {
         let by_name = args.given(&shared::WEAK_CIPHER);
         Self { taken: by_name || args.is_cryptsetup(), by_name }
     }
 }
 
-/// What the user takes and demands.
+/// What the user accepts and demands.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Demands {
-    /// In the library's words.
+    /// In the library's terms.
     pub(crate) terms: Terms,
     weak_ciphers: WeakCiphers,
     /// What `terms.policies` were read from.
@@ -72,7 +72,7 @@ impl Handed for Demands {
 }
 
 impl Demands {
-    /// Of every command that opens a volume. Policies are read.
+    /// For every command that opens a volume. Reads the policies.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         let weak_ciphers = WeakCiphers::from_args(args);
         let terms = Terms {
@@ -88,7 +88,7 @@ impl Demands {
         Ok(this)
     }
 
-    /// The string that the seal must be bound to.
+    /// Sets the string that the seal must be bound to.
     pub(crate) fn bind_seal(&mut self, context: &str) -> Result<()> {
         if self.terms.ignore_seal {
             let message = "--ignore-seal and --seal-context contradict each other.";
@@ -98,20 +98,20 @@ impl Demands {
         Ok(())
     }
 
-    /// One policy more.
+    /// Adds a policy.
     pub(crate) fn require(&mut self, policy: PolicyText) -> Result<()> {
         self.terms.policies.push(policy.required()?);
         self.policies.push(policy);
         Ok(())
     }
 
-    /// Weak ciphers are taken, or are not.
+    /// Sets whether weak ciphers are accepted.
     pub(crate) fn take_weak_ciphers(&mut self, weak: WeakCiphers) {
         self.terms.weak_ciphers = weak.taken;
         self.weak_ciphers = weak;
     }
 
-    /// The first option that demands something.
+    /// The first option that makes a demand.
     fn demand(&self) -> Option<&'static Opt> {
         match (&self.policies[..], &self.terms.seal_context) {
             ([_, ..], _) => Some(&shared::REQUIRE),
@@ -120,7 +120,7 @@ impl Demands {
         }
     }
 
-    /// Refuses demands on a volume that has no header to meet them.
+    /// Refuses demands if the volume has no header that could meet them.
     pub(crate) fn refuse(&self, device: &Path) -> Result<()> {
         let Some(option) = self.demand() else { return Ok(()) };
         let (device, option, why) =
@@ -128,13 +128,13 @@ impl Demands {
         Err(Failure::new(Exit::Unmet, format!("Device {device}: --{option}: it {why}.")))
     }
 
-    /// Whether something is demanded of the volume: its data device is then judged too where only
-    /// keys are tried, which else may be those of a header's backup.
+    /// Whether the command line demands anything of the volume. If so, its data device is judged
+    /// even when keys are only tried; without demands it is not, since the header may be a backup.
     pub(crate) fn is_demanded(&self) -> bool {
         self.demand().is_some()
     }
 
-    /// Judges the header of the volume at `device`: before a passphrase is asked for.
+    /// Judges the header of the volume at `device`, before a passphrase is asked for.
     pub(crate) fn judge(&self, luks: Luks, device: &Path, data: Option<DataDevice>) -> Result<Admitted> {
         let admitted =
             Admitted::judge(luks, data, &self.terms).map_err(|e| explain::on_volume(device, &e))?;
@@ -142,7 +142,7 @@ impl Demands {
         Ok(admitted)
     }
 
-    /// Judges a header whose keys are only tried.
+    /// Judges a header when keys are only tried.
     pub(crate) fn check(&self, luks: &Luks, device: &Path, data: Option<DataDevice>) -> Result<()> {
         let tolerated =
             admission::check(luks, data, &self.terms).map_err(|e| explain::on_volume(device, &e))?;
@@ -150,13 +150,14 @@ impl Demands {
         Ok(())
     }
 
-    /// Judges a header whose key is given out or gets another keyslot, before that is asked for.
+    /// Judges a header whose volume key is given out or gets another keyslot, before the key is
+    /// asked for.
     pub(crate) fn check_header(&self, luks: &Luks, device: &Path) -> Result<()> {
         admission::check_header(luks, &self.terms).map_err(|e| explain::on_volume(device, &e))
     }
 
-    /// Judges the header with a key that is only tried or kept; `data` where the device is to be judged
-    /// too.
+    /// Judges the header together with a volume key that is only tried or kept; `data` is given if
+    /// the device is to be judged too.
     pub(crate) fn check_key(
         &self,
         luks: &Luks,
@@ -170,7 +171,7 @@ impl Demands {
             .map_err(|e| explain::on_volume(device, &e))
     }
 
-    /// Says what nobody has allowed by name.
+    /// Warns of findings that no option has permitted.
     fn warn(&self, device: &Path, tolerated: &[Finding]) {
         let by_name = |finding: &&Finding| match finding.rule.exemption() {
             Some(Exemption::WeakCiphers) => self.weak_ciphers.by_name,
@@ -187,12 +188,12 @@ impl Demands {
     }
 }
 
-/// Goes on with the volume key that `digest` has verified.
+/// Continues with the volume key that `digest` has verified.
 pub(crate) fn open(admitted: Admitted, device: &Path, volume_key: Secret, digest: u32) -> Result<Opened> {
     admitted.open(volume_key, digest).map_err(|e| explain::on_volume(device, &e))
 }
 
-/// Refuses to make a volume that protects little.
+/// Refuses to make a volume with a weak cipher.
 pub(crate) fn check_new(weak: WeakCiphers, cipher: &CipherSpec, key_len: usize) -> Result<()> {
     let Some(why) = admission::weakness(cipher, key_len) else { return Ok(()) };
     let option = shared::WEAK_CIPHER.long;
@@ -207,10 +208,10 @@ pub(crate) fn check_new(weak: WeakCiphers, cipher: &CipherSpec, key_len: usize) 
     Ok(())
 }
 
-/// Says that an edit made the seal one of another header.
+/// Warns that an edit has invalidated the seal.
 pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
     let seal = Seal::of(luks.header());
-    // The string itself is not in the header; without it the new seal would have none.
+    // The context string is not stored in the header; without it the new seal would have none.
     let context = seal.as_ref().is_ok_and(|seal| seal.as_ref().is_some_and(Seal::has_context));
     let held = seal.and_then(|seal| seal.map_or(Ok(()), |s| s.compare(luks.header(), None)));
     if let Err(broken) = held {

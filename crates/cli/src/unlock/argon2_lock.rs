@@ -1,7 +1,8 @@
-//! `--serialize-memory-hard-pbkdf`: one program at a time derives a key that takes much memory.
+//! `--serialize-memory-hard-pbkdf`: only one program at a time derives a key that takes a lot of
+//! memory.
 //!
-//! cryptsetup takes the same lock (lib/utils_device_locking.c,
-//! crypt_serialize_lock): a file in its lock directory, by flock.
+//! cryptsetup takes the same lock (lib/utils_device_locking.c, crypt_serialize_lock): flock on a
+//! file in its lock directory.
 
 use crate::say::failure::Result;
 use crate::say::output;
@@ -9,8 +10,8 @@ use crate::unlock::KeyOptions;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::os::fd::OwnedFd;
 
-/// This program's turn, if turns are taken; it ends when this is dropped. Where cryptsetup's
-/// directory may not be used nobody waits for anybody, as with cryptsetup.
+/// Waits for this program's turn, if requested; the turn ends when the result is dropped. If
+/// cryptsetup's lock directory cannot be used, the program does not wait, as in cryptsetup.
 pub(super) fn turn(key: &KeyOptions) -> Result<Option<OwnedFd>> {
     if !key.one_at_a_time {
         return Ok(None);

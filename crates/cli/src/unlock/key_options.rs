@@ -1,4 +1,4 @@
-//! How a volume's key is had: which options say where it comes from, and what it may cost.
+//! Where a volume's key comes from, according to the options, and what deriving it may cost.
 
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
@@ -11,10 +11,10 @@ use keyway_volume::UnlockOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a person is asked when `--tries` does not say.
+/// How many times the user is asked if `--tries` is not given.
 const TRIES: u64 = 3;
 
-/// What the command line says of the key.
+/// The options that concern the key.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyOptions {
     /// Where passphrases come from.
@@ -23,15 +23,15 @@ pub(crate) struct KeyOptions {
     pub(crate) keyslot: Option<u32>,
     /// `--volume-key-file`.
     pub(crate) volume_key_file: Option<PathBuf>,
-    /// `--key-size`, of a volume key whose header has no keyslot.
+    /// `--key-size`, for a volume key whose header has no keyslot.
     pub(crate) key_bits: Option<u32>,
-    /// How often a person is asked.
+    /// How many times the user is asked.
     pub(crate) tries: u64,
-    /// Which tokens are asked first.
+    /// Which tokens are tried first.
     pub(crate) tokens: TokenOptions,
-    /// Argon2 keys are derived one program at a time.
+    /// Only one program at a time derives an Argon2 key.
     pub(crate) one_at_a_time: bool,
-    /// How much is said.
+    /// How much is printed.
     pub(crate) manner: Manner,
     limits: Limits,
 }
@@ -49,7 +49,7 @@ handed!(KeyOptions {
 });
 
 impl Default for KeyOptions {
-    /// Nothing was said of it.
+    /// None of the options was given.
     fn default() -> Self {
         Self {
             passphrase: PassphraseOptions::default(),
@@ -65,15 +65,15 @@ impl Default for KeyOptions {
     }
 }
 
-/// What key derivation may cost, as far as it was said. The rest is found when a key is derived: only
-/// then is it known how much memory there is.
+/// The limits on key derivation that were given. The others are determined when a key is derived:
+/// only then is it known how much memory is available.
 #[derive(Debug, Clone, Default)]
 struct Limits {
     /// `--memory-budget`, in bytes.
     memory: Option<u64>,
     /// `--time-limit`.
     time: Option<Duration>,
-    /// Keyslots under weak ciphers are tried too.
+    /// Keyslots under weak ciphers are tried as well.
     weak_ciphers_too: bool,
 }
 
@@ -102,7 +102,7 @@ impl Limits {
 }
 
 impl KeyOptions {
-    /// Of every command that needs a key.
+    /// For every command that needs a key.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         Ok(Self {
             passphrase: PassphraseOptions::from_args(args)?,
@@ -117,23 +117,23 @@ impl KeyOptions {
         })
     }
 
-    /// What key derivation may cost, with no keyslot chosen.
+    /// The limits on key derivation, with no keyslot chosen.
     pub(crate) fn limits(&self) -> UnlockOptions {
         self.limits.options()
     }
 
-    /// Keyslots under weak ciphers are tried too, or are not.
+    /// Sets whether keyslots under weak ciphers are tried as well.
     pub(crate) fn take_weak_ciphers(&mut self, weak: WeakCiphers) {
         self.limits.weak_ciphers_too = weak.taken;
     }
 
-    /// What key derivation may cost, of the keyslot that `--key-slot` names, if it names one.
+    /// The limits on key derivation, with the keyslot that `--key-slot` names, if any.
     pub(crate) fn of_keyslot(&self) -> UnlockOptions {
         UnlockOptions { keyslot: self.keyslot, ..self.limits() }
     }
 }
 
-/// `--volume-key-file`, by its new or old name.
+/// `--volume-key-file`, under its new or old name.
 pub(crate) fn volume_key_file(args: &Args) -> Option<&Path> {
     args.path(&shared::VOLUME_KEY_FILE).or_else(|| args.path(&shared::MASTER_KEY_FILE))
 }

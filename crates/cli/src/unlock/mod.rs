@@ -21,7 +21,8 @@ use std::path::Path;
 use std::time::Instant;
 
 impl KeyOptions {
-    /// Unlocks by a token of the header's, or else by a passphrase: what opens a volume for use.
+    /// Unlocks with one of the header's tokens, else with a passphrase: what commands that open a
+    /// volume for use do.
     pub(crate) fn unlock_by_token_or(
         &self,
         luks: &Luks,
@@ -37,8 +38,8 @@ impl KeyOptions {
         }
     }
 
-    /// Reads a passphrase and unlocks; a person is asked again after a
-    /// wrong one. Says which keyslot opened (`-v`).
+    /// Reads a passphrase and unlocks; an interactive user is asked again after a wrong one. Says
+    /// which keyslot was opened (`-v`).
     pub(crate) fn unlock(
         &self,
         luks: &Luks,
@@ -82,8 +83,8 @@ impl KeyOptions {
         }
     }
 
-    /// The volume key, as the command line gives it or from a token or
-    /// passphrase, and the digest that it fits.
+    /// The volume key, given on the command line or obtained with a token or passphrase, and the
+    /// digest that it matches.
     pub(crate) fn volume_key(&self, luks: &Luks, device: &Path) -> Result<(Secret, u32)> {
         if let Some(given) = self.given_volume_key(luks)? {
             return Ok(given);
@@ -93,7 +94,7 @@ impl KeyOptions {
         Ok((unlocked.volume_key, unlocked.digest))
     }
 
-    /// The volume key from `--volume-key-file`, and the digest that it fits.
+    /// The volume key from `--volume-key-file`, and the digest that it matches.
     pub(crate) fn given_volume_key(&self, luks: &Luks) -> Result<Option<(Secret, u32)>> {
         let Some(file) = &self.volume_key_file else { return Ok(None) };
         luks.check_requirements()?;

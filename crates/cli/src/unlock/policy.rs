@@ -1,4 +1,5 @@
-//! `--require`: the policies that a volume must meet, read once, before anything is asked for.
+//! `--require`: the policies that a volume must meet. They are read once, before anything is asked
+//! for.
 
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
@@ -9,23 +10,23 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// A policy as it was read: a pipe gives it once.
+/// The text of a policy, kept because a pipe can be read only once.
 #[derive(Debug, Clone)]
 pub(crate) struct PolicyText {
     name: String,
-    /// `None`: the volume must be sealed, and nothing else.
+    /// `None`: the only demand is that the volume is sealed.
     text: Option<Vec<u8>>,
 }
 
 handed!(PolicyText { name, text });
 
 impl PolicyText {
-    /// Every policy that the command line names; all of them hold.
+    /// Every policy that the command line names; the volume must meet all of them.
     pub(crate) fn from_args(args: &Args) -> Result<Vec<Self>> {
         args.all(&shared::REQUIRE).into_iter().map(Self::read).collect()
     }
 
-    /// Of a file that the command line, crypttab or the kernel's command line names.
+    /// Reads a policy file that the command line, crypttab or the kernel's command line names.
     pub(crate) fn read(file: &OsStr) -> Result<Self> {
         if file == SEALED {
             return Ok(Self { name: format!("--{} {SEALED}", shared::REQUIRE.long), text: None });
@@ -37,7 +38,7 @@ impl PolicyText {
         Ok(Self { name, text: Some(text) })
     }
 
-    /// What it demands.
+    /// The demands it makes.
     pub(crate) fn required(&self) -> Result<Required> {
         let name = self.name.clone();
         let policy = self.text.as_deref().map_or_else(|| Ok(Policy::sealed()), Policy::parse);
@@ -47,14 +48,14 @@ impl PolicyText {
     }
 }
 
-/// One byte more than a policy may have is enough to refuse it.
+/// Reads one byte more than a policy may have: enough to refuse a longer one.
 fn bytes(file: &OsStr) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(file)?.take(MAX_LEN as u64 + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
-/// A policy without a file.
+/// The policy that needs no file.
 const SEALED: &str = "sealed";
 
 #[cfg(test)]
@@ -79,7 +80,7 @@ mod tests {
             "{why}"
         );
 
-        // The longest one, whose last letter counts, and one that is longer.
+        // The longest policy, whose last letter counts, and one that is longer.
         let comment = |length: usize| format!("#{}\n", "x".repeat(length - 2));
         let demand = "label = \"root\"";
         fs::write(&file, comment(MAX_LEN - demand.len()) + demand).unwrap();

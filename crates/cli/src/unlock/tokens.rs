@@ -1,11 +1,11 @@
-//! LUKS2 tokens: what leads to a passphrase without asking anybody. They are tried
-//! first, in cryptsetup's order and with its words.
+//! LUKS2 tokens, which lead to a passphrase without asking the user. They are tried first, in
+//! cryptsetup's order and with its messages.
 //!
-//! A token of type "luks2-keyring" names a key of type "user" in the kernel's keyring,
-//! which is searched for as request_key(2) does it: in the thread's, the process's and
-//! the session's keyring, to which the user's is linked. Tokens of other types are
-//! passed over. Their order, and that of their keyslots, is [`TokenChoice`]'s.
-//! (cryptsetup: cryptsetup-open(8), lib/luks2/luks2_token.c.)
+//! A token of type "luks2-keyring" names a key of type "user" in the kernel's keyring, which is
+//! searched for as request_key(2) does: in the keyrings of the thread, the process and the session,
+//! which links to the user's. Tokens of other types are passed over. [`TokenChoice`] determines the
+//! order of tokens and of their keyslots. (cryptsetup: cryptsetup-open(8),
+//! lib/luks2/luks2_token.c.)
 
 use crate::device::explain;
 use crate::door::{Args, shared};
@@ -20,7 +20,7 @@ use keyway_format::luks2::{Metadata, Token};
 use keyway_volume::{Error, Header, Luks, TokenChoice, UnlockOptions, Unlocked};
 use std::collections::BTreeMap;
 
-/// Which tokens are asked, and whether a person may be asked when none of them opens anything.
+/// Which tokens are tried, and whether the user may be asked if none of them opens a keyslot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TokenOptions {
     /// `--token-id`.
@@ -29,14 +29,14 @@ pub(crate) struct TokenOptions {
     pub(crate) kind: Option<String>,
     /// `--token-only`.
     pub(crate) only: bool,
-    /// The command has these options: then `-v` says why no token opened the volume.
+    /// The command has these options; `-v` then says why no token opened the volume.
     pub(crate) are_offered: bool,
 }
 
 handed!(TokenOptions { number, kind, only, are_offered });
 
 impl TokenOptions {
-    /// Of every command that opens a volume.
+    /// For every command that opens a volume.
     pub(crate) fn from_args(args: &Args) -> Self {
         Self {
             number: args.number32(&shared::TOKEN_ID),
@@ -47,32 +47,33 @@ impl TokenOptions {
     }
 }
 
-/// Opens by the first token that opens a keyslot; `None` when none does and somebody may be asked.
+/// Unlocks with the first token that opens a keyslot; `None` if none does and the user may be
+/// asked.
 pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> Result<Option<Unlocked>> {
     let miss = match luks.header() {
         Header::Luks2 { metadata, .. } => match (Search { key, luks, metadata, options }).run()? {
             Ok(unlocked) => return Ok(Some(unlocked)),
             Err(miss) => miss,
         },
-        // Nothing is said of what LUKS1 cannot have.
+        // LUKS1 has no tokens, so nothing is said about them.
         Header::Luks1(_) if !key.tokens.only => return Ok(None),
         Header::Luks1(_) => Miss::Unusable,
     };
     if key.tokens.only {
         return Err(miss.failure(&key.tokens));
     }
-    // With -v, by the commands that can be told about tokens.
+    // With -v, in commands that have token options.
     if let Some(line) = miss.line(&key.tokens).filter(|_| key.tokens.are_offered) {
         output::verbose(key.manner, &line)?;
     }
     Ok(None)
 }
 
-/// Why no token opened anything; what comes later is worth more to know.
+/// Why no token opened a keyslot. Later variants are the more useful to report.
 enum Miss {
-    /// There is none that could.
+    /// There is no usable token.
     Unusable,
-    /// The passphrase is not there, or opens nothing.
+    /// The passphrase does not exist, or opens no keyslot.
     Wrong,
     /// A keyslot could not even be tried.
     Trouble(Error),
@@ -104,7 +105,7 @@ impl Miss {
         }
     }
 
-    /// For those who want nothing but tokens.
+    /// The failure for commands that may use tokens only.
     fn failure(&self, tokens: &TokenOptions) -> Failure {
         match self {
             Self::Unusable => Failure::new(Exit::Parameters, self.line(tokens).unwrap_or_default()),
@@ -157,10 +158,10 @@ impl Search<'_> {
         }
     }
 
-    /// What the token leads to.
+    /// The passphrase that the token leads to.
     fn passphrase(&self, number: u32, token: &Token) -> Result<std::result::Result<Secret, Miss>> {
         if token.kind != Token::KEYRING {
-            // Beside cryptsetup's words on standard output, which scripts read.
+            // In addition to cryptsetup's message on standard output, which scripts read.
             if self.key.manner.verbose {
                 say!("Token {number} is passed over: type {} is not known here.", printable(&token.kind));
             }
@@ -170,7 +171,7 @@ impl Search<'_> {
             output::debug(self.key.manner, &format!("Token {number} names no key."))?;
             return Ok(Err(Miss::Unusable));
         };
-        // cryptsetup 2.6 would open another keyslot than the one that is asked for.
+        // cryptsetup 2.6 would open another keyslot than the requested one.
         if self.options.keyslot.is_some_and(|wanted| !token.keyslots.contains(&wanted)) {
             return Ok(Err(Miss::Wrong));
         }

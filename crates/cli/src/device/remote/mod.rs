@@ -1,5 +1,5 @@
-//! Devices that are objects behind HTTP: `http://`, `https://` and `s3://`
-//! operands, which can be read and never written.
+//! Devices that are objects behind HTTP: `http://`, `https://` and `s3://` operands, which are
+//! read-only.
 
 #[cfg(feature = "remote")]
 mod object;
@@ -16,23 +16,23 @@ pub(crate) fn is_url(spec: &str) -> bool {
     scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "s3"))
 }
 
-/// How long servers may bring nothing, for the whole process.
+/// Sets how long servers may send nothing, for the whole process.
 pub(crate) fn set_timeout(seconds: Option<u64>) {
     if let Some(seconds) = seconds.filter(|seconds| *seconds > 0) {
         TIMEOUT.store(seconds, Ordering::Relaxed);
     }
 }
 
-/// What [`set_timeout`] was told.
+/// The timeout set by [`set_timeout`].
 pub(crate) fn wanted_timeout() -> Option<Duration> {
     let seconds = TIMEOUT.load(Ordering::Relaxed);
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
-/// In seconds; 0 when nobody has said any.
+/// In seconds; 0 if none was set.
 static TIMEOUT: AtomicU64 = AtomicU64::new(0);
 
-/// Opens the object at `url`; refuses whoever means to write before anything else is asked.
+/// Opens the object at `url`; refuses access for writing before anything else is done.
 pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
     match access {
         Access::Write => {
@@ -50,7 +50,7 @@ pub(crate) use object::is_failure;
 #[cfg(feature = "remote")]
 use object::open;
 
-/// Whether an object could not be read; the error then names it.
+/// Whether the error says that an object could not be read; it then names the object.
 #[cfg(not(feature = "remote"))]
 pub(crate) fn is_failure(_: &std::io::Error) -> bool {
     false

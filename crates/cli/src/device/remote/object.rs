@@ -1,4 +1,4 @@
-//! Objects as storage: opened once in a process; their errors become a line that says what to do.
+//! Objects as storage, opened once per process. Their errors become a line that says what to do.
 
 use crate::door::address;
 use crate::say::failure::{Exit, Failure, Result};
@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// Opens the object at `url`. A header and the data behind it are one
-/// object, of one version and with one cache.
+/// Opens the object at `url`. A header and the data after it are read from one object, of one
+/// version and with one cache.
 pub(crate) fn open(url: &str) -> Result<Arc<dyn Storage>> {
     static OPENED: Mutex<Option<HashMap<String, Weak<Object>>>> = Mutex::new(None);
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,12 +25,12 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Storage>> {
     Ok(object)
 }
 
-/// Whether an object could not be read; the error then names it.
+/// Whether the error says that an object could not be read; it then names the object.
 pub(crate) fn is_failure(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }
 
-/// How long a server may bring nothing: a minute, when nobody says.
+/// How long a server may send nothing: one minute by default.
 fn timeout() -> Duration {
     super::wanted_timeout().unwrap_or(Duration::from_secs(60))
 }
@@ -39,8 +39,8 @@ fn no_url(text: &str) -> Failure {
     Failure::new(Exit::Device, format!("Cannot open {text}: this is not a URL."))
 }
 
-/// A line for the user who waits, or who should know. A standard
-/// error that nobody reads is no reason to stop.
+/// Prints a line for the user, who is waiting or should know. If standard error cannot be written,
+/// work goes on.
 fn tell(place: &str, notice: &Notice) {
     let line = match notice {
         Notice::Waiting(waited) => format!(

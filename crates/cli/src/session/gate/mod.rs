@@ -215,8 +215,8 @@ impl Storage for Gate {
             return volume.flush();
         }
         // All acknowledged data was flushed before the key was wiped, and nothing has been written
-        // since. (The kernel also flushes a file for each process that closes it, including
-        // processes that inherited it: these must not hang.)
+        // since. (The kernel sends a flush each time any process closes the file, even in passing:
+        // such a process must not hang.)
         match *self.state() {
             State::Wiped => Err(io::Error::other("the volume was closed")),
             State::Open | State::Suspended | State::Shut => Ok(()),

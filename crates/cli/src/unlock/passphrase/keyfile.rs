@@ -1,5 +1,5 @@
-//! Passphrases from files and from standard input that is no
-//! terminal, by the rules of [`keyway_volume::key_file`].
+//! Passphrases from files, and from standard input that is not a terminal, by the rules of
+//! [`keyway_volume::key_file`].
 
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
@@ -7,16 +7,16 @@ use keyway_volume::key_file::{self, End, Error, Part};
 use rustix::stdio::stdin;
 use std::path::Path;
 
-/// Reads standard input, not one byte further than the end says; `None` where it ended before
-/// anything came.
+/// Reads standard input, and no byte beyond what `end` says; `None` if it ended before any byte
+/// came.
 pub(super) fn read_stdin(part: Part, end: End) -> Result<Option<Secret>> {
     let input = key_file::read_stream(stdin(), part, end).map_err(failed)?;
     let is_nothing = input.secret.is_empty() && !input.ended_by_newline;
     Ok((!is_nothing).then_some(input.secret))
 }
 
-/// Whether `path` is standard input, by whatever name (-, /dev/stdin,
-/// /dev/fd/0, the redirected file itself).
+/// Whether `path` is standard input under any name (-, /dev/stdin, /dev/fd/0, the redirected file
+/// itself).
 pub(super) fn is_stdin(path: &Path) -> bool {
     let same = |(a, b): (rustix::fs::Stat, rustix::fs::Stat)| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
     path == Path::new("-")

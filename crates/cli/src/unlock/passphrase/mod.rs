@@ -1,10 +1,10 @@
-//! Where a passphrase comes from: a terminal, standard input, or a
-//! key file. Straight into a [`Secret`].
+//! Where a passphrase comes from: a terminal, standard input, or a key file. It is read straight
+//! into a [`Secret`].
 //!
-//! The rules are those of cryptsetup's man page. A terminal is asked without echo. Standard input
-//! that is no terminal is read bytewise up to the first newline, so that what follows is left for
-//! the next reader. `--key-file -` reads standard input to its end and keeps newlines. A key file
-//! is taken whole, unless offset and size choose a part.
+//! The rules are those of cryptsetup's man page. On a terminal, the passphrase is read without
+//! echo. Standard input that is not a terminal is read byte by byte up to the first newline, so
+//! that what follows is left for the next reader. `--key-file -` reads standard input to its end
+//! and keeps newlines. A key file is read whole, unless offset and size select a part of it.
 
 mod keyfile;
 mod terminal;
@@ -17,7 +17,7 @@ use keyway_volume::key_file::{End, Part};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where passphrases come from, existing ones and new ones.
+/// Where existing and new passphrases come from.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PassphraseOptions {
     /// `--key-file`.
@@ -27,9 +27,9 @@ pub(crate) struct PassphraseOptions {
     new_part: Part,
     /// `--verify-passphrase` was given.
     pub(crate) asked_to_verify: bool,
-    /// New passphrases are asked for once (`--batch-mode`).
+    /// New passphrases are asked for only once (`--batch-mode`).
     trusted: bool,
-    /// How long a person is waited for.
+    /// How long to wait for the user's input.
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -37,7 +37,7 @@ handed!(PassphraseOptions { key_file, part, new_part, asked_to_verify, trusted, 
 handed!(Part { offset, size });
 
 impl PassphraseOptions {
-    /// Of every command that asks for a passphrase.
+    /// For every command that asks for a passphrase.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         if args.times(&shared::KEY_FILE) > 1 {
             return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
@@ -56,7 +56,8 @@ impl PassphraseOptions {
         })
     }
 
-    /// An existing passphrase: `--key-file`, `--keyfile-offset`, `--keyfile-size`; asked for once.
+    /// An existing passphrase, by `--key-file`, `--keyfile-offset` and `--keyfile-size`; asked for
+    /// once.
     pub(crate) fn existing(&self, prompt: impl Into<String>) -> PassphraseSource {
         self.source(prompt.into(), self.key_file.as_deref(), self.part, false)
     }
@@ -67,7 +68,8 @@ impl PassphraseOptions {
         self.source(prompt.into(), key_file, self.new_part, true)
     }
 
-    /// The first passphrase of a new volume: `--key-file` and its parts, else asked for twice.
+    /// The first passphrase of a new volume: `--key-file` and the selected part of it, else asked
+    /// for twice.
     pub(crate) fn first(&self, prompt: impl Into<String>, key_file: Option<&Path>) -> PassphraseSource {
         self.source(prompt.into(), self.key_file.as_deref().or(key_file), self.part, true)
     }
@@ -85,14 +87,14 @@ impl PassphraseOptions {
     }
 }
 
-/// One passphrase to be had.
+/// Where one passphrase is to be read from.
 #[derive(Debug)]
 pub(crate) struct PassphraseSource {
     prompt: String,
     key_file: Option<PathBuf>,
     part: Part,
     verify: bool,
-    /// `--verify-passphrase` was given, not only meant.
+    /// `--verify-passphrase` was given; it is not just the default.
     asked_to_verify: bool,
     timeout: Option<Duration>,
     stdin_holds_data: bool,
@@ -106,24 +108,24 @@ impl PassphraseSource {
         self
     }
 
-    /// Reads exactly so many bytes, whatever `--keyfile-size` says.
+    /// Reads exactly `bytes` bytes, whatever `--keyfile-size` says.
     pub(crate) fn exactly(mut self, bytes: usize) -> Self {
         self.part.size = Some(bytes as u64);
         self
     }
 
-    /// Takes the passphrase from this file (an operand) when `--key-file` did not name one.
+    /// Takes the passphrase from this file (an operand) if `--key-file` was not given.
     pub(crate) fn or_key_file(mut self, file: Option<&Path>) -> Self {
         self.key_file = self.key_file.or_else(|| file.map(Path::to_owned));
         self
     }
 
-    /// Whether it is to come from standard input or a terminal, not from a key file.
+    /// Whether it comes from standard input or a terminal, not from a key file.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
     }
 
-    /// Whether a person will be asked (and may be asked again).
+    /// Whether a user will be asked (and may be asked again).
     pub(crate) fn is_interactive(&self) -> bool {
         self.uses_stdin() && (self.stdin_holds_data || terminal::stdin_is_terminal())
     }
@@ -134,7 +136,7 @@ impl PassphraseSource {
         self.read_if_any()?.ok_or_else(nothing)
     }
 
-    /// Reads the passphrase; `None` where standard input held nothing at all.
+    /// Reads the passphrase; `None` if standard input was empty.
     pub(crate) fn read_if_any(&self) -> Result<Option<Secret>> {
         if self.stdin_holds_data && self.key_file.as_deref().is_some_and(keyfile::is_stdin) {
             let message =

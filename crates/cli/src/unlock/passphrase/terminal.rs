@@ -1,4 +1,4 @@
-//! Asking a person: /dev/tty without echo, and the echo comes back whatever happens.
+//! Asking the user: /dev/tty without echo. Echo is restored whatever happens.
 
 use crate::process::interrupt::{self, Pending};
 use crate::say::failure::{Cause, Exit, Failure, Result};
@@ -18,7 +18,7 @@ pub(super) fn stdin_is_terminal() -> bool {
     rustix::termios::isatty(rustix::stdio::stdin())
 }
 
-/// Asks for a passphrase, twice with `verify`. `tty_only` keeps standard input out of it.
+/// Asks for a passphrase, twice with `verify`. With `tty_only`, standard input is not used.
 pub(super) fn ask(prompt: &str, verify: bool, timeout: Option<Duration>, tty_only: bool) -> Result<Secret> {
     let terminal = Terminal::open(tty_only)?;
     let passphrase = terminal.ask_once(prompt, timeout)?;
@@ -28,7 +28,7 @@ pub(super) fn ask(prompt: &str, verify: bool, timeout: Option<Duration>, tty_onl
     Ok(passphrase)
 }
 
-/// /dev/tty, or standard input and standard error where there is none.
+/// /dev/tty, or standard input and standard error if there is none.
 struct Terminal {
     tty: Option<OwnedFd>,
 }
@@ -54,7 +54,7 @@ impl Terminal {
     }
 
     fn ask_once(&self, prompt: &str, timeout: Option<Duration>) -> Result<Secret> {
-        // Before the prompt: whoever answers at once would else be seen, and not heard.
+        // Before the prompt: otherwise input typed right away would be echoed, and then discarded.
         let echo_off = EchoOff::new(self.input())?;
         let _ = rustix::io::write(self.output(), prompt.as_bytes());
         let result = read_line(self.input(), timeout);
@@ -64,7 +64,7 @@ impl Terminal {
     }
 }
 
-/// Reads one line; the newline is left out.
+/// Reads one line, without the newline.
 fn read_line(input: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<Secret> {
     let mut line = Secret::zeroed(LONGEST + 1);
     let mut filled = 0;
@@ -106,7 +106,7 @@ fn reading(why: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Parameters, format!("Error reading passphrase from terminal: {why}."))
 }
 
-/// Turns echo off; back on when dropped, or when a signal ends the program.
+/// Turns echo off; restores it when dropped, or when a signal ends the program.
 struct EchoOff<'a> {
     terminal: BorrowedFd<'a>,
     before: Termios,
