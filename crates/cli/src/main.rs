@@ -4,7 +4,7 @@
 //! failure carries cryptsetup's exit code (`failure`).
 #![deny(unsafe_code)]
 
-// First: its macro is for all.
+// First, because all other modules use its macro.
 #[macro_use]
 mod say;
 
@@ -26,18 +26,18 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: until then lists of processes show it as it was typed.
+    // Before anything else: until then, process lists show the command line as it was typed.
     let task = Task::of_this_process();
     session::name_process();
     process::harden::process();
     process::interrupt::survive_file_limit();
-    // A panic has had its line; its code is one of cryptsetup's.
+    // A panic has printed its line; its exit code is one of cryptsetup's.
     let code = std::panic::catch_unwind(|| task.run())
         .unwrap_or_else(|_| ExitCode::from(say::failure::Exit::Parameters as u8));
     // Threads that still run may hold keys.
     keyway_crypto::secret::wipe_all();
     if verb::boot::unlock::is_first_process() {
-        // The kernel panics at its end, and then drops what the console has not shown yet.
+        // The kernel panics when this process ends, and loses what the console has not shown yet.
         let _ = rustix::termios::tcdrain(rustix::stdio::stderr());
     }
     code
@@ -45,12 +45,12 @@ fn main() -> ExitCode {
 
 /// What this process is for.
 enum Task {
-    /// What the user typed.
+    /// Run what the user typed.
     Typed(Vec<OsString>),
-    /// To open what a machine boots from. The kernel gives the first process what it did not
-    /// understand itself, which is no command of ours.
+    /// Open the volumes that a machine boots from. The kernel passes the parameters that it did not
+    /// understand to the first process; they are no command line for this program.
     Boot,
-    /// What the process that started this one has handed to it.
+    /// Carry out the errand that the process that started this one handed over.
     Errand(Vec<u8>),
 }
 
@@ -75,7 +75,7 @@ impl Task {
             Self::Errand(errand) => {
                 let result = verb::session::run_errand(&errand);
                 device::nbd::disconnect();
-                // The closing line is for the process that the user started.
+                // The process that the user started prints the closing line.
                 say::ending::conclude(Manner::default(), result)
             }
         }
@@ -93,14 +93,14 @@ fn run(command_line: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Runs a command; with `--debug` it is announced.
+/// Runs a command, and announces it with `--debug`.
 fn run_command(args: &Args) -> ExitCode {
     let (manner, command) = (args.manner(), args.command());
     device::remote::set_timeout(args.number(&shared::TIMEOUT));
     let line = format!("keyway {} runs {}.", env!("CARGO_PKG_VERSION"), command.name);
     let result = say::output::debug(manner, &line).and_then(|()| (command.run)(args));
     device::nbd::disconnect();
-    // Errors are about the operand that is a device.
+    // An error is reported for the operand that names a device.
     let operand = command.operands.iter().position(|operand| operand.name == "DEVICE");
     let target = operand.and_then(|index| Target::from_args(args, index).ok());
     let place = target.as_ref().map(Target::header_path);

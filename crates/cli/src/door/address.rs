@@ -1,8 +1,9 @@
-//! Addresses on the command line: what gives access is taken out before anything else sees them.
+//! Addresses on the command line: passwords and signatures are taken out before other code sees
+//! them.
 //!
-//! Everywhere in the program an address is what may be shown of it, in paths,
-//! messages, facts, descriptions of exports, sources of mounts. Passwords and
-//! signatures are kept here, and only who connects asks for them.
+//! Everywhere else in the program, an address is the part of it that may be shown: in paths,
+//! messages, facts, descriptions of exports, and sources of mounts. Passwords and signatures are
+//! kept here, and only the code that connects asks for them.
 
 use crate::door::table::{Commands, Kind, Opt};
 use crate::process::sys;
@@ -11,16 +12,16 @@ use keyway_volume::Address;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What was taken out of one address.
+/// The secrets that were taken out of one address.
 struct Kept {
-    /// By which the program knows it.
+    /// The name by which the program knows the address.
     name: String,
     address: Arc<Address>,
 }
 
-/// The command line without passwords and signatures, which are kept. Where the system
-/// allows it, lists of processes do not show them either from now on. The values of
-/// options that are texts (`--label`) stay as they are.
+/// Returns the command line without passwords and signatures, which are kept here. If the system
+/// permits it, process lists no longer show them either. The values of text options (`--label`) are
+/// not changed.
 pub(crate) fn take_secrets(commands: &Commands, argv: &[OsString]) -> Vec<OsString> {
     let taken = strip(commands, argv);
     sys::retitle(argv, &taken);
@@ -29,7 +30,8 @@ pub(crate) fn take_secrets(commands: &Commands, argv: &[OsString]) -> Vec<OsStri
 
 fn strip(commands: &Commands, argv: &[OsString]) -> Vec<OsString> {
     let mut taken = Vec::with_capacity(argv.len());
-    // Whether the next argument is a value, and whether of an option that names a file or a device.
+    // Whether the next argument is an option's value, and if so, whether the option names a file or
+    // a device.
     let mut value = None;
     let mut options = true;
     for argument in argv {
@@ -69,19 +71,19 @@ fn strip(commands: &Commands, argv: &[OsString]) -> Vec<OsString> {
     taken
 }
 
-/// What the program knows an operand by that it found elsewhere, in `/etc/crypttab`.
+/// The name by which the program knows an operand that it found elsewhere, in `/etc/crypttab`.
 pub(crate) fn without_secrets(operand: OsString) -> OsString {
     operand.to_str().map(known_as).map_or(operand, OsString::from)
 }
 
-/// The address that is known as `name`, with all that gives access.
+/// The address known as `name`, with its password and signature.
 #[cfg(any(test, feature = "remote"))]
 pub(crate) fn find(name: &str) -> Option<Arc<Address>> {
     let found = kept().iter().find(|kept| kept.name == name).map(|kept| Arc::clone(&kept.address));
     found.or_else(|| Address::new(name).map(Arc::new))
 }
 
-/// What the second process has to be told: it starts with a command line that holds none of it.
+/// The secrets to hand to the background process, whose command line contains none of them.
 pub(crate) fn secrets() -> Secret {
     let kept = kept();
     let texts = || kept.iter().flat_map(|kept| [kept.name.as_str(), kept.address.expose()]);
@@ -96,7 +98,7 @@ pub(crate) fn secrets() -> Secret {
     told
 }
 
-/// Takes what [`secrets`] gave in the first process; what is damaged is left.
+/// Takes over what [`secrets`] returned in the first process; ignores damaged data.
 pub(crate) fn learn(told: &[u8]) {
     let mut rest = told;
     let mut text = || {
@@ -112,8 +114,7 @@ pub(crate) fn learn(told: &[u8]) {
     }
 }
 
-/// Two addresses that differ in their secrets only get different
-/// names: they may be different objects.
+/// Addresses that differ only in their secrets get different names: they may be different objects.
 fn known_as(text: &str) -> String {
     let Some(address) = Address::new(text).filter(Address::holds_secrets) else { return text.to_owned() };
     let mut kept = kept();
@@ -130,8 +131,8 @@ fn known_as(text: &str) -> String {
     name
 }
 
-/// Of an option that takes one: whether its value names a file or a
-/// device, and the value where it is attached.
+/// For an option that takes a value: whether the value names a file or a device, and the value
+/// itself if it is attached to the option.
 fn value_of<'a>(commands: &Commands, argument: &'a str) -> Option<(bool, &'a str)> {
     if let Some(long) = argument.strip_prefix("--") {
         let (name, value) = long.split_once('=').unwrap_or((long, ""));
@@ -203,7 +204,7 @@ mod tests {
         let (one, two) = ("https://h/two?version=1", "https://h/two?version=2");
         assert_eq!(taken(&[one, two, one]), ["https://h/two", "https://h/two#2", "https://h/two"]);
         assert_eq!(find("https://h/two#2").unwrap().expose(), two);
-        // As the second process sees them again.
+        // As the background process sees them again.
         assert_eq!(taken(&["https://h/two#2"]), ["https://h/two#2"]);
         assert_eq!(find("https://h/unknown").unwrap().expose(), "https://h/unknown");
         assert!(find("disk.img").is_none());

@@ -1,9 +1,9 @@
-//! Options that go together: lists that the tables of several commands share.
+//! Options that belong together: lists that the tables of several commands share.
 
 use super::shared::*;
 use super::table::Opt;
 
-/// What unlocks a volume, and what key derivation may cost.
+/// Options for unlocking a volume, and limits on key derivation.
 pub(crate) const UNLOCKING: &[&Opt] = &[
     &KEY_FILE,
     &KEYFILE_OFFSET,
@@ -20,21 +20,21 @@ pub(crate) const UNLOCKING: &[&Opt] = &[
     &DISABLE_LOCKS,
 ];
 
-/// What is demanded of a header, and what is taken of one that nobody means to have.
+/// Demands on a header, and exemptions for a header that few users would want.
 pub(crate) const ADMISSION: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER];
 
-/// What is demanded of a header that is not opened: its key is given out, or gets another keyslot.
+/// Demands on a header that is not opened for use: its key is given out, or gets another keyslot.
 pub(crate) const DEMANDS: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL];
 
-/// The same where nothing is ever written to the volume.
+/// [`ADMISSION`] for commands that never write to the volume.
 pub(crate) const ADMISSION_TO_READ: &[&Opt] =
     &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER, &LINEAR_SEGMENTS];
 
-/// What a plain volume is, where `--offset` has another meaning.
+/// The parameters of a plain volume, for commands where `--offset` has another meaning.
 pub(crate) const PLAIN: &[&Opt] =
     &[&CIPHER, &HASH, &DEVICE_OFFSET, &SKIP, &SIZE, &DEVICE_SIZE, &SECTOR_SIZE, &IV_LARGE_SECTORS];
 
-/// What brings the key of a volume that is open back.
+/// Options for getting the key of an open volume again.
 pub(crate) const KEY_AGAIN: &[&Opt] = &[
     &KEY_FILE,
     &KEYFILE_OFFSET,
@@ -48,7 +48,7 @@ pub(crate) const KEY_AGAIN: &[&Opt] = &[
     &TIME_LIMIT,
 ];
 
-/// What a new LUKS volume is.
+/// The parameters of a new LUKS volume.
 pub(crate) const NEW_VOLUME: &[&Opt] = &[
     &TYPE,
     &CIPHER,
@@ -73,5 +73,5 @@ pub(crate) const NEW_VOLUME: &[&Opt] = &[
     &TIMEOUT,
 ];
 
-/// How far it is.
+/// How progress is shown.
 pub(crate) const PROGRESS: &[&Opt] = &[&PROGRESS_FREQUENCY, &PROGRESS_JSON];

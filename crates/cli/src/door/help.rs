@@ -3,7 +3,7 @@
 use super::table::{Command, Commands, Group, Opt, Topic};
 use std::fmt::Write;
 
-/// Where descriptions start in a list of options.
+/// The column where descriptions start in a list of options.
 const COLUMN: usize = 34;
 /// A terminal's usual width.
 const WIDTH: usize = 80;
@@ -41,7 +41,7 @@ fn names_in(commands: &Commands, group: Group) -> String {
     names.join(", ")
 }
 
-/// Breaks a list at spaces so that lines of `indent` and text stay within [`WIDTH`].
+/// Breaks a list at spaces so that lines stay within [`WIDTH`], indentation included.
 fn wrapped(list: &str, indent: usize) -> String {
     let mut text = String::new();
     let mut used = indent;
@@ -59,7 +59,7 @@ fn wrapped(list: &str, indent: usize) -> String {
     text
 }
 
-/// The version line; scripts read cryptsetup's second word.
+/// The version line; scripts read its second word, as with cryptsetup.
 pub(super) fn version(program: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match program {

@@ -111,7 +111,7 @@ fn paragraphs(text: &mut String, body: &str) {
     }
 }
 
-/// Protects roff's special characters: backslashes, dashes, and a dot or quote that starts a line.
+/// Escapes roff's special characters: backslashes, dashes, and a dot or quote that starts a line.
 fn escape(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     let protect =

@@ -1,9 +1,9 @@
-//! The command line as tables: one a command, from which come the
-//! parser, `--help`, the man pages and completions.
+//! The command line as tables, one per command. The parser, `--help`, the man pages and the
+//! completions are generated from them.
 //!
-//! `table` holds the types, `shared` the options that several commands take,
-//! `parser` turns an argument vector into [`Args`], `help`, `man` and
-//! `completion` print the same tables for people and shells.
+//! `table` holds the types, `shared` the options that several commands take, `parser` turns an
+//! argument vector into [`Args`], `help`, `man` and `completion` print the same tables for people
+//! and shells.
 
 pub(crate) mod address;
 pub(crate) mod completion;

@@ -1,6 +1,6 @@
-//! From an argument vector to [`Args`], with popt's habits: options stand before, between and
-//! after the command and its operands, `--name=value` and `--name value` are the same,
-//! letters can be bundled, `--` ends the options.
+//! From an argument vector to [`Args`], by popt's conventions: options may come before, between and
+//! after the command and its operands, `--name=value` and `--name value` are equivalent, letters
+//! can be bundled, `--` ends the options.
 
 use super::suggest::nearest;
 use super::table::{self, Alias, Command, Commands, Opt};
@@ -28,7 +28,7 @@ pub(crate) fn parse(
 ) -> Result<Invocation> {
     let program = program_name(&argv.next().unwrap_or_default());
     let argv: Vec<OsString> = argv.collect();
-    // -h is --hash, as in cryptsetup. Alone it can only be a plea for help.
+    // -h is --hash, as in cryptsetup. On its own it can only be a request for help.
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
         let text = help::overview(commands, program);
         return if argv.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn parse(
     run_command(commands, program, command, alias, rest)
 }
 
-/// "cryptsetup" when called by that name, else "keyway".
+/// "cryptsetup" if called by that name, else "keyway".
 pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
     match Path::new(argv0).file_name() {
         Some(name) if name == "cryptsetup" => "cryptsetup",
@@ -76,7 +76,7 @@ fn find_command(commands: &Commands, program: &str, argv: &[OsString]) -> Result
     Ok(None)
 }
 
-/// Whether an option argument (`--name`, `-abc`) has its value in the next argument.
+/// Whether the value of an option argument (`--name`, `-abc`) is in the next argument.
 fn takes_next(commands: &Commands, program: &str, argument: &str) -> Result<bool> {
     if let Some(long) = argument.strip_prefix("--") {
         let name = long.split('=').next().unwrap_or(long);
@@ -97,7 +97,7 @@ fn takes_next(commands: &Commands, program: &str, argument: &str) -> Result<bool
     Ok(false)
 }
 
-/// Only options were given.
+/// Handles a command line that has options but no command.
 fn without_command(commands: &Commands, program: &'static str, argv: &[OsString]) -> Result<Invocation> {
     let asks = |option: &Opt| {
         let letter = option.short.map(|c| format!("-{c}"));
@@ -190,7 +190,7 @@ fn clap_arg(option: &'static Opt) -> Arg {
     if !option.takes_value() {
         return arg.action(ArgAction::SetTrue);
     }
-    // popt takes whatever follows as the value, dashes or not.
+    // Like popt, takes the next argument as the value even if it starts with a dash.
     arg = arg.action(ArgAction::Append).allow_hyphen_values(true).value_name(option.value);
     match option.kind {
         table::Kind::Path => arg.value_hint(clap::ValueHint::FilePath).value_parser(ValueParser::os_string()),
@@ -210,7 +210,7 @@ fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Re
     ))
 }
 
-/// clap's error as one line of ours.
+/// clap's error as one line in this program's style.
 fn explain(commands: &Commands, program: &str, command: &Command, error: &clap::Error) -> Failure {
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(s)) => s.clone(),
@@ -227,7 +227,7 @@ fn explain(commands: &Commands, program: &str, command: &Command, error: &clap::
     }
 }
 
-/// An option that this command does not take: another's, or nobody's.
+/// An option that this command does not take: it belongs to another command, or does not exist.
 fn refuse_option(commands: &Commands, program: &str, command: &Command, name: &str) -> Failure {
     let fits = |o: &Opt| match name.strip_prefix("--") {
         Some(long) => o.long == long,
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::verb::COMMANDS;
 
-    /// Words that command lines are made of, sound and unsound.
+    /// Words that command lines are made of, valid and invalid.
     fn vocabulary() -> Vec<OsString> {
         use std::os::unix::ffi::OsStringExt;
         let mut words: Vec<OsString> =
@@ -292,13 +292,13 @@ mod tests {
         words
     }
 
-    /// Whatever is typed: an invocation or one line, never a panic.
+    /// Any command line gives an invocation or a one-line error, never a panic.
     #[test]
     fn no_command_line_panics() {
         let words = vocabulary();
         let mut state = 1_u64;
         let mut below = |n: usize| {
-            // Knuth's MMIX generator; the high bits are the good ones.
+            // Knuth's MMIX generator; its high bits have the better quality.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % n
         };

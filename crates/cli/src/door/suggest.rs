@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest known name to a mistyped one.
+//! "Did you mean": the known name that is closest to a mistyped one.
 
-/// The candidate with the fewest edits to `typed`, when that is few for its length.
+/// The candidate with the fewest edits to `typed`, if they are few for its length.
 pub(crate) fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = 1 + typed.chars().count() / 4;
     candidates

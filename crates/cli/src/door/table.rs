@@ -1,4 +1,4 @@
-//! The rows that tables are made of.
+//! The row types that tables are made of.
 
 use super::Args;
 use crate::say::failure::Result;
@@ -6,17 +6,17 @@ use crate::say::failure::Result;
 /// One option.
 #[derive(Debug)]
 pub(crate) struct Opt {
-    /// Without the dashes.
+    /// The long name, without the dashes.
     pub(crate) long: &'static str,
     /// The letter after a single dash.
     pub(crate) short: Option<char>,
-    /// What stands for the value in help (`BITS`); empty for a flag.
+    /// The placeholder for the value in help (`BITS`); empty for a flag.
     pub(crate) value: &'static str,
     /// What the value must be.
     pub(crate) kind: Kind,
     /// One line for `--help`.
     pub(crate) help: &'static str,
-    /// A paragraph for the man page; empty when the line says it all.
+    /// A paragraph for the man page; empty if the help line says it all.
     pub(crate) man: &'static str,
 }
 
@@ -45,7 +45,7 @@ impl Opt {
     }
 }
 
-/// One operand (an argument that is no option).
+/// One operand (an argument that is not an option).
 #[derive(Debug)]
 pub(crate) struct Operand {
     /// As shown in help: `DEVICE`.
@@ -66,41 +66,41 @@ pub(crate) struct Alias {
     pub(crate) device_type: Option<&'static str>,
 }
 
-/// Where a command stands in `keyway --help`.
+/// Where a command is listed in `keyway --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     /// Keyway's own verbs, which need no root.
     Rootless,
-    /// cryptsetup's commands.
+    /// cryptsetup's commands, by topic.
     Cryptsetup(Topic),
     /// cryptsetup's commands that this build lacks.
     Absent,
-    /// For packagers; left out of `--help`.
+    /// For packagers; not listed in `--help`.
     Hidden,
 }
 
-/// What a command of cryptsetup is about.
+/// The topic of a cryptsetup command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
-    /// Volumes made, opened, turned into something else.
+    /// Making, opening and converting volumes.
     Volumes,
     /// Passphrases and the keyslots behind them.
     Passphrases,
     /// The header as a whole.
     Headers,
-    /// What can be asked without changing anything.
+    /// Queries that change nothing.
     Questions,
 }
 
 impl Topic {
-    /// All, in the order of help.
+    /// All topics, in the order of help.
     pub(crate) const ALL: [Self; 4] = [Self::Volumes, Self::Passphrases, Self::Headers, Self::Questions];
 }
 
-/// An example in help and man page.
+/// An example for help and the man page.
 #[derive(Debug)]
 pub(crate) struct Example {
-    /// The line to type.
+    /// The command line to type.
     pub(crate) line: &'static str,
     /// What it does.
     pub(crate) does: &'static str,
@@ -112,7 +112,7 @@ pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// Other names.
     pub(crate) aliases: &'static [Alias],
-    /// Where it stands in help.
+    /// Where it is listed in help.
     pub(crate) group: Group,
     /// Its operands in order.
     pub(crate) operands: &'static [Operand],
@@ -120,26 +120,26 @@ pub(crate) struct Command {
     pub(crate) about: &'static str,
     /// Paragraphs for the man page, separated by empty lines.
     pub(crate) man: &'static str,
-    /// Its options in the order of help, in one list or several. Those that every command
-    /// takes (`shared::EVERYWHERE`) are not repeated.
+    /// Its options in the order of help, in one list or several. Options that every command takes
+    /// (`shared::EVERYWHERE`) are not repeated.
     pub(crate) options: &'static [&'static [&'static Opt]],
-    /// Examples, at most a few.
+    /// A few examples at most.
     pub(crate) examples: &'static [Example],
-    /// What it does: [`run`] of its [`Request`].
+    /// The function that runs it: [`run`] with its [`Request`].
     pub(crate) run: fn(&Args) -> Result<()>,
 }
 
-/// All that a command was asked for, typed: what the program itself, or another command, may ask for
-/// too. The arguments go no further.
+/// Everything that a command was asked to do, as typed values, which other code of the program can
+/// construct as well. The arguments themselves are not passed on.
 pub(crate) trait Request: Sized {
     /// Reads the arguments; refuses those that contradict each other.
     fn from_args(args: &Args) -> Result<Self>;
 
-    /// Does it.
+    /// Carries it out.
     fn run(self) -> Result<()>;
 }
 
-/// Does what the arguments ask for: what stands in a [`Command`]'s table.
+/// Carries out what the arguments ask for: the function that a [`Command`]'s table refers to.
 pub(crate) fn run<R: Request>(args: &Args) -> Result<()> {
     R::from_args(args)?.run()
 }
@@ -148,12 +148,13 @@ pub(crate) fn run<R: Request>(args: &Args) -> Result<()> {
 pub(crate) struct Commands {
     /// In the order of `keyway --help`.
     pub(crate) all: &'static [&'static Command],
-    /// The names of those that a small program goes without: not that nobody knows them.
+    /// The names of commands that a small program leaves out, so that they are not reported as
+    /// unknown.
     pub(crate) left_out: &'static [&'static str],
 }
 
 impl Commands {
-    /// The first row of any table that fits.
+    /// The first row in any table that satisfies `fits`.
     pub(super) fn any_option(&self, fits: impl Fn(&Opt) -> bool) -> Option<&'static Opt> {
         self.options().find(|o| fits(o))
     }
@@ -168,7 +169,7 @@ impl Commands {
         self.all.iter().copied().filter(move |c| c.group == group)
     }
 
-    /// Those that people are told about.
+    /// The commands that are shown to users.
     pub(super) fn shown(&self) -> impl Iterator<Item = &'static Command> + use<> {
         self.all.iter().copied().filter(|c| c.group != Group::Hidden)
     }
@@ -180,7 +181,7 @@ impl Command {
         self.name == name || self.aliases.iter().any(|a| a.name == name)
     }
 
-    /// The options of its table.
+    /// The options in its own table.
     pub(crate) fn own_options(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
         self.options.iter().copied().flatten().copied()
     }
@@ -191,7 +192,7 @@ mod tests {
     use crate::verb::COMMANDS;
     use std::collections::BTreeMap;
 
-    /// The parser looks for the command before it knows which table applies: an option must take a
+    /// The parser finds the command before it knows which table applies: an option must take a
     /// value in all tables or in none, and a letter must stand for options of one kind.
     #[test]
     fn tables_agree_on_what_takes_a_value() {

@@ -1,4 +1,4 @@
-//! What the user typed, looked up by the same table row that defined it.
+//! The values that the user typed, looked up by the table row that defines them.
 
 use super::shared;
 use super::table::{Command, Kind, Opt};
@@ -36,12 +36,12 @@ impl Args {
         Ok(args)
     }
 
-    /// Every value of an option whose values add up.
+    /// All values of an option that accumulates them.
     pub(crate) fn all(&self, option: &Opt) -> Vec<&OsStr> {
         self.matches.try_get_raw(option.long).ok().flatten().into_iter().flatten().collect()
     }
 
-    /// Whether the program was called by cryptsetup's name.
+    /// Whether the program was called as cryptsetup.
     pub(crate) fn is_cryptsetup(&self) -> bool {
         self.program == "cryptsetup"
     }
@@ -51,7 +51,8 @@ impl Args {
         self.command
     }
 
-    /// Whether the command has this very option: another of the same name may mean something else.
+    /// Whether the command has exactly this option: another one of the same name may mean something
+    /// else.
     pub(crate) fn takes(&self, option: &Opt) -> bool {
         self.command.all_options().any(|own| std::ptr::eq(own, option))
     }
@@ -66,7 +67,7 @@ impl Args {
         }
     }
 
-    /// The value as text; the last one when it was given several times.
+    /// The value as text; the last one if it was given several times.
     pub(crate) fn text(&self, option: &Opt) -> Option<&str> {
         self.raw(option).and_then(OsStr::to_str)
     }
@@ -77,7 +78,7 @@ impl Args {
         raw.into_iter().flatten().filter_map(OsStr::to_str).collect()
     }
 
-    /// The value as a file name.
+    /// The value as a path.
     pub(crate) fn path(&self, option: &Opt) -> Option<&Path> {
         self.raw(option).map(Path::new)
     }
@@ -111,12 +112,12 @@ impl Args {
         &self.operands
     }
 
-    /// `--type`, or what the command's old name stands for ("luksOpen": luks).
+    /// `--type`, or the type that the command's old name implies ("luksOpen": luks).
     pub(crate) fn device_type(&self) -> Option<&str> {
         self.device_type.or_else(|| self.text(&shared::TYPE))
     }
 
-    /// How much is said, and whether anybody is asked.
+    /// How much is printed, and whether the user is asked questions.
     pub(crate) fn manner(&self) -> Manner {
         let debug_json = self.given(&shared::DEBUG_JSON);
         let debug = debug_json || self.given(&shared::DEBUG);

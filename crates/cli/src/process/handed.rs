@@ -1,22 +1,22 @@
-//! What a process of this program hands to the one that it starts: its request, as bytes on a pipe.
-//! Both run the same program, so that the bytes need no version and no names.
+//! What a process of this program hands to one that it starts: its request, as bytes on a pipe.
+//! Both run the same program, so the bytes need no version and no field names.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What can be handed on.
+/// A value that can be handed on.
 pub(crate) trait Handed: Sized {
-    /// Puts its bytes behind those in `to`.
+    /// Appends its bytes to `to`.
     fn put(&self, to: &mut Vec<u8>);
 
-    /// Takes what [`Handed::put`] put from the front of `from`; `None` when it is not there.
+    /// Takes what [`Handed::put`] wrote from the front of `from`; `None` if it is not there.
     fn take(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// Hands on a structure by its fields, or an enumeration without data by its variants, in the order
-/// of their declaration.
+/// Implements [`Handed`] for a structure by its fields, or for an enumeration without data by its
+/// variants, in the order of their declaration.
 macro_rules! handed {
     ($name:ty { $($field:ident),+ $(,)? }) => {
         impl $crate::process::handed::Handed for $name {

@@ -1,5 +1,5 @@
-//! Signals: what has to be put back when one ends the program (the terminal's echo, a temporary
-//! file), those that must not end it, and those that ask a server to stop.
+//! Signals: restoring state when one ends the program (the terminal's echo, a temporary file),
+//! those that must not end the program, and those that ask a server to stop.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::ffi::c_int;
@@ -18,7 +18,7 @@ pub(crate) fn clean_up(cleanup: impl FnOnce() + Send + 'static) -> Pending {
     Pending(number)
 }
 
-/// Something that is to be put back.
+/// Cleanup that is pending.
 pub(crate) struct Pending(u64);
 
 impl Drop for Pending {
@@ -27,8 +27,8 @@ impl Drop for Pending {
     }
 }
 
-/// From now on, and until the guard is dropped, SIGINT, SIGTERM and SIGHUP
-/// end nothing: `stop` is called with the signal.
+/// Until the guard is dropped, SIGINT, SIGTERM and SIGHUP do not end the program: `stop` is called
+/// with the signal instead.
 #[must_use]
 pub(crate) fn stop_by(stop: impl Fn(c_int) + Send + 'static) -> Stopping {
     watch_signals();
@@ -36,13 +36,13 @@ pub(crate) fn stop_by(stop: impl Fn(c_int) + Send + 'static) -> Stopping {
     Stopping
 }
 
-/// Signals ask to stop.
+/// While this exists, signals call the stopper.
 pub(crate) struct Stopping;
 
 impl Drop for Stopping {
     fn drop(&mut self) {
-        // A signal that is being seen to right now keeps the stopper;
-        // the program then ends by itself.
+        // If a signal is being handled right now, the stopper stays in place; the program is ending
+        // anyway.
         if let Ok(mut stopper) = STOPPER.try_lock() {
             *stopper = None;
         }
@@ -64,14 +64,14 @@ fn pending() -> MutexGuard<'static, Vec<Cleanup>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a write beyond the limit on the size of files (`ulimit -f`) fail, with a line and
-/// nothing left behind, instead of ending the program.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with an error line, with nothing
+/// left behind, instead of ending the program.
 pub(crate) fn survive_file_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// Whether whoever started the program (`nohup`, a script's trap)
-/// wants it to go on in spite of `signal`.
+/// Whether the program was started with `signal` ignored (`nohup`, a script's trap), so that it
+/// must go on in spite of it.
 fn is_ignored(signal: c_int) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -79,7 +79,7 @@ fn is_ignored(signal: c_int) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
 }
 
-/// Starts, once, a thread that cleans up and then lets the signal do what it always does.
+/// Starts a thread, once, that cleans up and then gives the signal its default effect.
 fn watch_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

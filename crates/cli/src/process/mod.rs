@@ -1,4 +1,4 @@
-//! The process itself: what it keeps from others, its signals, the few calls that need `unsafe`.
+//! The process itself: its hardening, its signals, and the few calls that need `unsafe`.
 
 pub(crate) mod handed;
 pub(crate) mod harden;

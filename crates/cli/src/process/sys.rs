@@ -1,10 +1,9 @@
-//! What the standard library has no safe way to do.
+//! Tasks for which the standard library has no safe function.
 //!
-//! A look at standard input before it starts: it opens /dev/null in the place of one
-//! that was closed, and from then on a closed one cannot be told from an empty one. A
-//! handler for the signals of a crash. The descriptors that this process was given
-//! beside the three standard ones: other programs that it starts do not get them. And
-//! the command line, as lists of processes show it.
+//! Checking standard input before the standard library starts, because it opens /dev/null in place
+//! of a closed one, after which closed and empty cannot be told apart. A handler for the signals of
+//! a crash. The descriptors beyond the three standard ones that this process was given, which
+//! programs that it starts must not inherit. And the command line as process lists show it.
 
 use libc::c_int;
 use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
@@ -34,12 +33,12 @@ extern "C" fn look() {
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// From now on a crash wipes all keys before it does what it always does.
+/// From now on, a crash wipes all keys before it takes its default effect.
 pub(crate) fn wipe_keys_on_crash() {
     for signal in CRASHES {
-        // SAFETY: both structures are plain data, for which zeros are a value;
-        // the handler has the type that a `sigaction` without SA_SIGINFO asks
-        // for, and calls only what a handler may call.
+        // SAFETY: both structures are plain data, for which zeros are a valid value; the handler
+        // has the type that a `sigaction` without SA_SIGINFO requires, and calls only
+        // async-signal-safe functions.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             let asked = libc::sigaction(*signal, std::ptr::null(), &mut before);
@@ -48,16 +47,16 @@ pub(crate) fn wipe_keys_on_crash() {
             }
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = crashed as extern "C" fn(c_int) as usize;
-            // The stack may be what is used up: the standard library
-            // gives every thread another for signals.
+            // The crash may be a stack overflow: the standard library gives every thread an
+            // alternate stack for signals.
             action.sa_flags = libc::SA_ONSTACK;
             libc::sigaction(*signal, &action, std::ptr::null_mut());
         }
     }
 }
 
-/// Before anything is opened: the descriptors that are open now are
-/// somebody else's, and end with this program.
+/// Must run before anything is opened: the descriptors that are open now were given by the parent,
+/// and must not be inherited by child programs.
 pub(crate) fn keep_from_children() {
     let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
@@ -67,7 +66,8 @@ pub(crate) fn keep_from_children() {
     mark_inherited(FdFlags::CLOEXEC);
 }
 
-/// Lets a program that `start` starts have what this one was given: it goes on in its place.
+/// Lets a program started by `start` inherit the descriptors that this process was given, because
+/// it continues in this process's place.
 pub(crate) fn handing_down<T>(start: impl FnOnce() -> T) -> T {
     mark_inherited(FdFlags::empty());
     let started = start();
@@ -75,11 +75,11 @@ pub(crate) fn handing_down<T>(start: impl FnOnce() -> T) -> T {
     started
 }
 
-/// Closes what this program was given and does not need any longer.
+/// Closes the descriptors that this process was given and no longer needs.
 pub(crate) fn close_inherited() {
     for number in inherited().drain(..) {
-        // SAFETY: it was open before `main` ran, nothing here has made an owner of it, and it
-        // leaves the list that others borrow from.
+        // SAFETY: the descriptor was open before `main` ran, nothing here owns it, and it leaves
+        // the list that other code borrows from.
         drop(unsafe { OwnedFd::from_raw_fd(number) });
     }
 }
@@ -91,8 +91,8 @@ fn mark_inherited(flags: FdFlags) {
 }
 
 fn borrow(number: RawFd) -> BorrowedFd<'static> {
-    // SAFETY: one that is not open is an error of the calls that it is
-    // given to, and no other use is made of it here.
+    // SAFETY: if the descriptor is not open, the calls that it is passed to return an error, and it
+    // is not used for anything else here.
     unsafe { BorrowedFd::borrow_raw(number) }
 }
 
@@ -100,9 +100,9 @@ fn inherited() -> MutexGuard<'static, Vec<RawFd>> {
     static INHERITED: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
     INHERITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
-/// Writes `shown` over the arguments in this process's memory, where ps(1) looks for them.
-/// No more than an attempt: without /proc, or with arguments that are not where the kernel
-/// says (proc_pid_stat(5), `arg_start`), they stay.
+/// Writes `shown` over the arguments in this process's memory, where ps(1) reads them. This is best
+/// effort: without /proc, or if the arguments are not where the kernel says (proc_pid_stat(5),
+/// `arg_start`), they stay.
 pub(crate) fn retitle(argv: &[OsString], shown: &[OsString]) {
     let is_typed = argv.len() == shown.len() && argv.iter().map(OsString::as_os_str).eq(std::env::args_os());
     if argv != shown && is_typed {
@@ -110,8 +110,8 @@ pub(crate) fn retitle(argv: &[OsString], shown: &[OsString]) {
     }
 }
 
-/// Through a file descriptor: writing to one's own memory by address is nothing that the language
-/// knows of. The bytes are compared first, and each argument keeps its place and its NUL.
+/// Writes through a file descriptor, because Rust has no defined way to write to its own memory by
+/// address. The bytes are compared first, and each argument keeps its place and its NUL.
 fn overwrite(argv: &[OsString], shown: &[OsString]) -> io::Result<()> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
@@ -134,21 +134,21 @@ fn overwrite(argv: &[OsString], shown: &[OsString]) -> io::Result<()> {
     Ok(())
 }
 
-/// The field, counted from the one behind the program's name.
+/// The index of the field, counted from the one after the program's name.
 const ARG_START: usize = 48 - 3;
 
 extern "C" fn crashed(signal: c_int) {
     keyway_crypto::secret::wipe_all();
-    // SAFETY: both may be called in a handler. The signal is blocked
-    // here and ends the process on return.
+    // SAFETY: both functions may be called in a signal handler. The signal is blocked here and ends
+    // the process on return.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
     }
 }
 
-/// Signals whose default is a core dump (signal(7)); resource limits
-/// are not crashes, but end alike.
+/// Signals whose default is a core dump (signal(7)). Exceeded resource limits are not crashes, but
+/// end the process in the same way.
 const CRASHES: &[c_int] = &[
     libc::SIGABRT,
     libc::SIGBUS,

@@ -5,8 +5,8 @@ use crate::say::manner::Manner;
 use crate::say::output;
 use std::process::ExitCode;
 
-/// Ends a command: its line on failure and, with `-v`, cryptsetup's
-/// closing line on standard output.
+/// Ends a command: prints its error line on failure and, with `-v`, cryptsetup's closing line on
+/// standard output.
 pub(crate) fn conclude(manner: Manner, result: Result<()>) -> ExitCode {
     let (code, closing) = match &result {
         Ok(()) => (ExitCode::SUCCESS, "Command successful.".to_owned()),

@@ -1,15 +1,15 @@
-//! How a command ends: cryptsetup's exit codes, and one line that says what, where and what to do.
+//! How a command fails: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use keyway_volume::Error;
 use std::process::ExitCode;
 
-/// Shorthand for commands.
+/// The result type of commands.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// cryptsetup's exit codes, which scripts depend on, and one that it does not have.
+/// cryptsetup's exit codes, which scripts depend on, and one of Keyway's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Wrong parameters, and everything that has no code of its own.
+    /// Wrong parameters, and every error without a code of its own.
     Parameters = 1,
     /// No permission, or a wrong passphrase.
     Permission = 2,
@@ -19,18 +19,18 @@ pub(crate) enum Exit {
     Device = 4,
     /// The device exists already or is in use.
     Busy = 5,
-    /// The volume is not what its seal or a policy says: Keyway's own code.
+    /// The volume does not match its seal or a policy: Keyway's own code.
     Unmet = 6,
 }
 
 impl Exit {
-    /// The code of another Keyway process.
+    /// The exit code that another Keyway process returned.
     pub(crate) fn from_code(code: i32) -> Self {
         let all = [Self::Permission, Self::Memory, Self::Device, Self::Busy, Self::Unmet];
         all.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Self::Parameters)
     }
 
-    /// What `-v` prints beside the code, as cryptsetup does.
+    /// The meaning that `-v` prints with the code, as cryptsetup does.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::Parameters => "wrong or missing parameters",
@@ -43,24 +43,26 @@ impl Exit {
     }
 }
 
-/// Why a command did not succeed: its exit code and, unless everything was said already, its line.
+/// Why a command did not succeed: its exit code and its line, unless everything has been said
+/// already.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
     message: Option<String>,
-    /// The library's error, until it is known which device it is about.
+    /// The library's error, until it is known which device it concerns.
     unplaced: Option<Error>,
     cause: Cause,
 }
 
-/// What callers decide by, where exit codes do not tell.
+/// The cause, for callers that need to know more than the exit code says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Nobody needs to know more.
+    /// No caller needs to know more.
     Other,
-    /// Standard input held nothing: there is nobody to be asked.
+    /// Standard input was empty: nobody can be asked.
     NoInput,
-    /// The key opens nothing, another one may. (The exit code is that of what is not permitted, too.)
+    /// The key opens nothing, but another one might. (The exit code does not tell, since it also
+    /// stands for missing permission.)
     WrongKey,
 }
 
@@ -76,23 +78,23 @@ impl Failure {
         Self { message: Some(message.into()), ..Self::silent(exit) }
     }
 
-    /// A failure that needs no words, such as `isLuks` saying no.
+    /// A failure without a line, such as `isLuks` saying no.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self { exit, message: None, unplaced: None, cause: Cause::Other }
     }
 
-    /// The library's error, where nothing has been said of it yet.
+    /// The library's error, if no line has been made of it yet.
     pub(crate) fn into_unplaced(mut self) -> std::result::Result<Error, Self> {
         self.unplaced.take().ok_or(self)
     }
 
-    /// Puts the thing that it is about in front of its line.
+    /// Puts the thing that the failure is about in front of its line.
     pub(crate) fn about(mut self, what: &str) -> Self {
         self.message = self.message.map(|message| format!("{what}: {message}"));
         self
     }
 
-    /// Puts one more sentence behind its line.
+    /// Appends a sentence to its line.
     pub(crate) fn adding(mut self, sentence: &str) -> Self {
         self.message = self.message.map(|message| format!("{message} {sentence}"));
         self
@@ -103,7 +105,7 @@ impl Failure {
         self.exit
     }
 
-    /// What callers decide by.
+    /// The cause, for callers that need to know more than the exit code says.
     pub(crate) fn cause(&self) -> Cause {
         match self.unplaced {
             Some(Error::WrongPassphrase | Error::WrongVolumeKey) => Cause::WrongKey,
@@ -111,18 +113,18 @@ impl Failure {
         }
     }
 
-    /// The same, for a cause that callers decide by.
+    /// The same failure with a cause.
     pub(crate) fn because(mut self, cause: Cause) -> Self {
         self.cause = cause;
         self
     }
 
-    /// The line, empty when there is none.
+    /// The line; empty if there is none.
     pub(crate) fn message(&self) -> &str {
         self.message.as_deref().unwrap_or_default()
     }
 
-    /// Prints the line and gives the code to leave with.
+    /// Prints the line and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if let Some(message) = &self.message {
             say!("{message}");

@@ -1,17 +1,17 @@
-//! How much a command says, and whether it asks.
+//! How much a command prints, and whether it asks questions.
 
 use crate::process::handed::handed;
 
-/// What `-v`, `--debug`, `--debug-json` and `--batch-mode` ask for.
+/// The effect of `-v`, `--debug`, `--debug-json` and `--batch-mode`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Manner {
-    /// More is said (`-v`, or `--debug`).
+    /// More is printed (`-v`, or `--debug`).
     pub(crate) verbose: bool,
-    /// What is done is shown, and why.
+    /// Each step is shown with its reason.
     pub(crate) debug: bool,
     /// LUKS2 metadata is shown with it.
     pub(crate) debug_json: bool,
-    /// Questions are taken as answered.
+    /// Questions are taken as answered with yes.
     pub(crate) batch_mode: bool,
 }
 

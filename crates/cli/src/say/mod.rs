@@ -1,4 +1,4 @@
-//! What the program says: lines, tables' colours, progress, questions, and how a command fails.
+//! What the program prints: lines, colours of tables, progress, questions, and how a command fails.
 
 #[macro_use]
 pub(crate) mod output;

@@ -1,5 +1,5 @@
-//! Text on standard output, with write errors reported instead of a panic; and on standard
-//! error, where nobody is left to be told of one.
+//! Text on standard output, where write errors are reported without a panic, and on standard error,
+//! where they are ignored because they cannot be reported.
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
@@ -7,21 +7,22 @@ use crate::say::paint::printable_lines;
 use std::fmt;
 use std::io::{self, Write};
 
-/// A line on standard error, with the arguments of `format!`. Standard error that
-/// cannot be written (a full device, a reader that has gone) changes nothing:
-/// `eprintln!` would panic, and in a panic end the process.
+/// Prints a line on standard error, with the arguments of `format!`. If standard error cannot be
+/// written (a full device, a reader that has gone away), nothing happens: `eprintln!` would panic,
+/// and within a panic abort the process.
 macro_rules! say {
     ($($words:tt)*) => { $crate::say::output::say(format_args!($($words)*)) };
 }
 
-/// What [`say!`] does: one write, so that the lines of several processes do not
-/// mix. Names out of headers, images and servers may be part of it, and are shown
-/// so that the terminal takes nothing for a command.
+/// The implementation of [`say!`]: one write, so that the lines of several processes do not mix.
+/// Names from headers, images and servers may be part of the text, and are escaped so that the
+/// terminal does not interpret them.
 pub(crate) fn say(words: fmt::Arguments<'_>) {
     let _ = io::stderr().write_all(printable_lines(&format!("{words}\n")).as_bytes());
 }
 
-/// Writes `text` as it is and flushes. A reader that went away (`| head`) ends the program quietly.
+/// Writes `text` as it is and flushes. If the reader has gone away (`| head`), the program ends
+/// quietly.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -31,13 +32,13 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Writes a line with `-v` only. It goes to standard output, where
-/// cryptsetup's scripts look for it.
+/// Writes a line only with `-v`. It goes to standard output, where scripts for cryptsetup look for
+/// it.
 pub(crate) fn verbose(manner: Manner, line: &str) -> Result<()> {
     if manner.verbose { print(&format!("{}\n", printable_lines(line))) } else { Ok(()) }
 }
 
-/// Writes a line with `--debug` only, marked as cryptsetup marks them.
+/// Writes a line only with `--debug`, marked in the way cryptsetup marks such lines.
 pub(crate) fn debug(manner: Manner, line: &str) -> Result<()> {
     if manner.debug { print(&format!("# {}\n", printable_lines(line))) } else { Ok(()) }
 }

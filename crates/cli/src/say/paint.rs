@@ -1,4 +1,4 @@
-//! Colours, where they are wanted, and text that is safe to show.
+//! Colours, if they are wanted, and text that is safe to show.
 
 use keyway_format::text::{Shown, is_hidden};
 use std::env;
@@ -9,7 +9,7 @@ use std::io::{IsTerminal, stdout};
 pub(crate) struct Paint(pub(crate) bool);
 
 impl Paint {
-    /// On a terminal that has some, unless NO_COLOR says otherwise.
+    /// Yes on a terminal with colours, unless NO_COLOR says otherwise.
     pub(crate) fn for_stdout() -> Self {
         let refused = env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let dumb = env::var_os("TERM").is_none_or(|t| t == "dumb");
@@ -41,12 +41,12 @@ impl Paint {
     }
 }
 
-/// Text that may be anybody's: nothing in it reaches the terminal as a command.
+/// Text from an untrusted source, escaped so that the terminal does not interpret any of it.
 pub(crate) fn printable(text: &str) -> String {
     Shown(text).to_string()
 }
 
-/// The same of several lines, which stay lines.
+/// The same for text of several lines; line breaks are kept.
 pub(crate) fn printable_lines(text: &str) -> String {
     match text.contains(is_hidden) {
         true => text.split('\n').map(printable).collect::<Vec<_>>().join("\n"),

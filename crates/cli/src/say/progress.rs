@@ -1,8 +1,8 @@
 //! Progress of long work, on standard error: one line that is redrawn on a terminal, lines or JSON
-//! in cryptsetup's form when asked for, nothing otherwise.
+//! in cryptsetup's form if requested, otherwise nothing.
 //!
-//! Own code instead of a progress-bar crate: one line, drawn by one
-//! thread that only reads a counter.
+//! This is own code rather than a progress-bar crate because it is one line, drawn by one thread
+//! that only reads a counter.
 
 use crate::say::size::human;
 use keyway_volume::stream::Meter;
@@ -12,19 +12,18 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What `--progress-frequency`, `--progress-json` and `--batch-mode` ask for.
+/// The effect of `--progress-frequency`, `--progress-json` and `--batch-mode`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
-    /// How often there is a line.
+    /// How often a line is printed.
     pub(crate) every: Option<Duration>,
     /// The lines are JSON.
     pub(crate) json: bool,
-    /// A terminal is left alone.
+    /// Nothing is drawn on a terminal.
     pub(crate) quiet: bool,
 }
 
-/// Does `work` while its meter is watched. `total` is what the meter
-/// will reach, where that is known.
+/// Does `work` while watching its meter. `total` is the meter's final value, if known.
 pub(crate) fn watch<T>(
     progress: Progress,
     device: &Path,
@@ -96,7 +95,7 @@ impl View {
         let _ = stderr().write_all(line.as_bytes());
     }
 
-    /// The terminal is left clean; logs get a closing line.
+    /// Clears the terminal's line; logs get a closing line.
     fn finish(&self, done: u64) {
         let elapsed = self.start.elapsed();
         let line = match self.style {
@@ -154,7 +153,7 @@ impl View {
         done as f64 / total as f64 * 100.0
     }
 
-    /// Bytes a second since the start.
+    /// Bytes per second since the start.
     fn speed(&self, done: u64) -> f64 {
         done as f64 / self.start.elapsed().as_secs_f64().max(1e-6)
     }
@@ -165,7 +164,7 @@ impl View {
     }
 }
 
-/// "12m44s", and hours before that from 90 minutes on.
+/// "12m44s", with hours in front from 90 minutes on.
 fn minutes(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds < 90 * 60 {
@@ -175,7 +174,7 @@ fn minutes(time: Duration) -> String {
     }
 }
 
-/// A file name between JSON's quotes.
+/// A file name as it is written between JSON's quotes.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

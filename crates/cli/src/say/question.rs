@@ -1,4 +1,4 @@
-//! Questions that only the word YES answers.
+//! Questions to which only the word YES is a yes.
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
@@ -6,7 +6,7 @@ use crate::say::output;
 use rustix::io::Errno;
 
 /// Asks for confirmation on a terminal. Without a terminal, or with `--batch-mode`, the answer is
-/// yes, as in cryptsetup. On no, fails with `refusal` and the exit code.
+/// yes, as in cryptsetup. If the user says no, fails with `refusal` and the exit code.
 pub(crate) fn confirm(manner: Manner, warning: &str, refusal: &str, exit: Exit) -> Result<()> {
     if manner.batch_mode || !rustix::termios::isatty(rustix::stdio::stdin()) {
         return Ok(());
@@ -22,7 +22,7 @@ pub(crate) fn confirm(manner: Manner, warning: &str, refusal: &str, exit: Exit) 
     }
 }
 
-/// One line from standard input, bytewise: the passphrase may follow.
+/// Reads one line from standard input byte by byte, because the passphrase may follow.
 fn read_answer() -> Option<String> {
     let mut line = Vec::new();
     let mut byte = [0];

@@ -1,4 +1,5 @@
-//! The libraries say what and where in half a sentence; here it becomes a whole one.
+//! Turns the libraries' errors, which say what failed and where in half a sentence, into whole
+//! sentences.
 
 use crate::say::failure::{Exit, Failure};
 
@@ -14,7 +15,8 @@ pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
     Failure::new(exit, sentence(&error.to_string()))
 }
 
-/// Starts with a capital letter unless the first word is a name, and ends with a full stop.
+/// Starts `text` with a capital letter, unless its first word is a name, and ends it with a full
+/// stop.
 pub(crate) fn sentence(text: &str) -> String {
     let mut text = text.trim_end().to_owned();
     let first_word = text.split(' ').next().unwrap_or_default().trim_end_matches(':');
@@ -29,7 +31,7 @@ pub(crate) fn sentence(text: &str) -> String {
     text
 }
 
-/// Ciphers and modes: they stay as dm-crypt spells them at the start of a sentence too.
+/// Ciphers and modes, which keep dm-crypt's spelling even at the start of a sentence.
 const NAMES: &[&str] = &[
     "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
     "ofb", "xctr", "essiv", "plain", "capi",

@@ -1,7 +1,7 @@
 //! Sizes with units, read as cryptsetup reads them.
 
 /// Parses a number of bytes: `s` is 512; K, M, G, T and KiB, MiB … count in 1024; KB, MB … in 1000.
-/// `None` when it is no such thing or does not fit into 64 bits.
+/// `None` if the text is not of this form or the number does not fit into 64 bits.
 pub(crate) fn parse(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

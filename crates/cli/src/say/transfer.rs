@@ -1,4 +1,4 @@
-//! Failures of moving bytes between a volume and what they come from or go to.
+//! Failures of transfers between a volume and a source or sink.
 
 use crate::say::failure::{Exit, Failure};
 use keyway_volume::stream;
@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 /// The line for a transfer that failed between `source` and `sink`.
 pub(crate) fn failed(failure: stream::Failure, source: &dyn Display, sink: &dyn Display) -> Failure {
     match failure {
-        // The reader of our pipe has seen enough.
+        // The reader of our pipe has closed it.
         stream::Failure::Write { source: e, .. } if e.kind() == ErrorKind::BrokenPipe => {
             Failure::silent(Exit::Parameters)
         }
@@ -27,7 +27,7 @@ pub(crate) fn failed(failure: stream::Failure, source: &dyn Display, sink: &dyn 
     }
 }
 
-/// The line for a sink that takes no more.
+/// The line for a sink that can no longer be written.
 pub(crate) fn cannot_write(sink: &dyn Display, at: Option<u64>, error: &io::Error) -> Failure {
     let place = at.map(|at| format!(" at byte {at}")).unwrap_or_default();
     let message = match error.kind() {

@@ -1,4 +1,4 @@
-//! The commands, one file a verb: its table and what it does.
+//! The commands, one file each: the command's table and its implementation.
 
 mod about;
 pub(crate) mod boot;
@@ -74,7 +74,7 @@ static ALL: &[&Command] = &[
     &about::effects::COMMAND,
 ];
 
-/// What a program without the feature "desk" says of these: not that nobody knows them.
+/// The commands that a program without the feature "desk" reports as left out, not as unknown.
 #[cfg(not(feature = "desk"))]
 static LEFT_OUT: &[&str] = &["bench", "benchmark", "boot", "ciphers", "passport", "xray"];
 /// None.

@@ -45,8 +45,7 @@ pub(crate) static VERIFY_PASSPHRASE: Opt =
 pub(crate) static TIMEOUT: Opt =
     option("timeout", Some('t'), "SECONDS", U32, "Give up waiting for a prompt or a server.", SERVER_TIMEOUT);
 
-/// One word for both: whoever runs this without a person in front of
-/// it wants an end to all waiting.
+/// One text for both options: a user who runs this unattended wants every wait to end.
 const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server is given up when it has brought nothing, or next to \
      nothing, for so long: http, https and s3 after 60 seconds, repetitions included; nbd after 15 seconds of connecting, \
      or 120 without an answer, where a read is asked once more over a new connection. With this option it is as many \

@@ -1,4 +1,4 @@
-//! Options that say what a new keyslot or volume shall be.
+//! Options that set the properties of a new keyslot or volume.
 
 use super::{U32, U64, flag, option};
 use crate::door::table::{Kind, Opt};

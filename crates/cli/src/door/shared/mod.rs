@@ -1,7 +1,7 @@
-//! Options that more than one command takes, named once.
+//! Options that more than one command takes, defined once.
 //!
-//! Names and letters are cryptsetup's; the words are ours. Options of one command only stand in its
-//! own file.
+//! Names and letters are cryptsetup's; the help texts are Keyway's own. Options of a single command
+//! are in that command's file.
 
 mod keys;
 mod making;
@@ -102,7 +102,7 @@ pub(crate) static LABEL: Opt =
 pub(crate) static SUBSYSTEM: Opt =
     option("subsystem", None, "TEXT", Kind::Text, "Subsystem label, at most 47 bytes (LUKS2).", "");
 
-// ---- for cryptsetup's scripts: without effect where a command has no use for them ----
+// ---- for cryptsetup's scripts: no effect in commands that have no use for them ----
 
 pub(crate) static JSON_FILE: Opt =
     option("json-file", None, "FILE", Kind::Path, "Where a token's JSON is read or written.", "");
@@ -124,7 +124,7 @@ pub(crate) static DISABLE_KEYRING: Opt = flag(
      Doors of Keyway's own use no keyring.",
 );
 
-/// cryptsetup takes these with every command, used or not.
+/// Options that cryptsetup accepts with every command, used or not.
 pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
     &KEY_FILE,
     &KEYFILE_OFFSET,
@@ -160,7 +160,7 @@ pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
 ];
 
 impl Command {
-    /// Its own options and those that every command of its kind takes.
+    /// The command's own options, and those that every command of its group accepts.
     pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
         let own = self.own_options();
         let shared = accepted_by(self.group).iter().chain(EVERYWHERE).copied();
@@ -169,7 +169,7 @@ impl Command {
     }
 }
 
-/// What commands of a group take beside their own options and [`EVERYWHERE`].
+/// The options that commands of a group accept in addition to their own and [`EVERYWHERE`].
 pub(crate) fn accepted_by(group: Group) -> &'static [&'static Opt] {
     match group {
         Group::Cryptsetup(_) | Group::Absent => CRYPTSETUP_EVERYWHERE,

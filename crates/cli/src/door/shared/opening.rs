@@ -1,4 +1,4 @@
-//! Options that say what is accepted of a volume, and how it is used.
+//! Options that say which volumes are accepted, and how a volume is used.
 
 use super::{flag, option};
 use crate::door::table::{Kind, Opt};

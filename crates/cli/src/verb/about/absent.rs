@@ -1,5 +1,5 @@
-//! cryptsetup's commands that this build lacks: each says so in one
-//! line and names what works instead.
+//! cryptsetup's commands that this build lacks: each prints one line that says so and names what
+//! works instead.
 
 use crate::door::{self, Args, Command, Group, Kind, Operand, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};

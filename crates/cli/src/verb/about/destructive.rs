@@ -1,49 +1,51 @@
-//! What each command can destroy, and what it proves before it does: the one table of all of them.
+//! What each command can destroy, and what it checks first: one table for all commands.
 //!
-//! Whatever deletes, overwrites, mounts, unmounts or replaces has a row a way to do so; a command
-//! without a row fails a test here. `keyway effects` prints the table. Another test reads that, and
-//! tries each row's line on a device that is mounted and on the file behind it: nothing may change.
+//! A command that deletes, overwrites, mounts, unmounts or replaces has one row for each way to do
+//! so; a test here fails for a command without a row. `keyway effects` prints the table. Another
+//! test reads that output, and tries each row's line on a mounted device and on the file behind it:
+//! nothing may change.
 
-/// What is done to something that somebody may need.
+/// The effect on something that another user or program may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing.
     Looks,
     /// A LUKS header is changed.
     Edits,
-    /// A file, a device or an export, or data in it, is written over.
+    /// A file, a device or an export, or data in it, is overwritten.
     Overwrites,
-    /// A file appears, or takes the place of another.
+    /// A file appears, or replaces another.
     Replaces,
     /// It is mounted, mapped or served, or a mapping gets another table.
     Mounts,
-    /// It is taken away from whoever uses it.
+    /// It is taken away from the programs that use it.
     Unmounts,
-    /// Files go.
+    /// Files are deleted.
     Deletes,
 }
 
-/// What is proven first.
+/// What is checked first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// Nothing is to be proven.
+    /// Nothing needs to be checked.
     None,
-    /// Nobody else uses it, nor gets it before the last write
+    /// No other program uses it, or can claim it before the last write
     /// (`keyway_volume::storage::Exclusive`, `InUse`).
     Claim,
-    /// The LUKS header that is changed is there, and the one that was
-    /// read, under its lock (`Luks::lock_for_edit`).
+    /// The LUKS header to be changed exists and is still the one that was read, under its lock
+    /// (`Luks::lock_for_edit`).
     Header,
-    /// There is no file of that name; or it is to be replaced
-    /// (--force), and nobody uses it (`Creation`).
+    /// There is no file of that name; or it is to be replaced (--force), and is not in use
+    /// (`Creation`).
     NewName,
-    /// It is an empty directory of this user's (`fuse::check`).
+    /// It is an empty directory that belongs to this user (`fuse::check`).
     EmptyDirectory,
-    /// The mapping is Keyway's or cryptsetup's.
+    /// The mapping was made by Keyway or cryptsetup.
     Mapping,
-    /// The session is this user's, and its lock says whether it lives.
+    /// The session is this user's, and its lock says whether it is alive.
     Session,
-    /// This is the first process, on a ramdisk, with the root that it goes on with mounted.
+    /// This is the first process, on a ramdisk, and the root file system to continue with is
+    /// mounted.
     FirstProcess,
 }
 
@@ -55,10 +57,10 @@ pub(crate) struct Row {
     pub(crate) place: &'static str,
     pub(crate) effect: Effect,
     pub(crate) proof: Proof,
-    /// Arguments that try it on TARGET, which is in use: they must be refused. VOLUME is a
-    /// volume, BACKUP its header, KEY its key file, RAW an image, PLACE the directory where
-    /// TARGET is mounted, EMPTY one with nothing in it, NEW a name that nothing has. Empty where
-    /// no line can try it safely; another test does then.
+    /// Arguments that try the effect on TARGET, which is in use: they must be refused. VOLUME is a
+    /// volume, BACKUP its header, KEY its key file, RAW an image, PLACE the directory where TARGET
+    /// is mounted, EMPTY an empty directory, NEW an unused name. Empty if no line can try it
+    /// safely; another test does so then.
     pub(crate) attempt: &'static str,
 }
 
@@ -148,7 +150,8 @@ pub(crate) static ROWS: &[Row] = &[
     looks("effects"),
 ];
 
-/// The table, a row a line, its cells apart by tabs: command, place, effect, proof, attempt.
+/// The table, one row per line, with cells separated by tabs: command, place, effect, proof,
+/// attempt.
 pub(crate) fn text() -> String {
     let rows = ROWS.iter().map(|row| {
         let Row { command, place, effect, proof, attempt } = row;

@@ -1,5 +1,5 @@
-//! `effects`: what each command can destroy and what it proves first, for tests
-//! and for who wants to know. Left out of `--help`.
+//! `effects`: what each command can destroy and what it checks first, for tests and for users who
+//! want to know. Not listed in `--help`.
 
 use crate::door::{self, Args, Command, Group};
 use crate::say::failure::Result;

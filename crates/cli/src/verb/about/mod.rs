@@ -1,4 +1,4 @@
-//! Keyway itself: what its commands can destroy, what it lacks, what packagers need.
+//! Keyway itself: what its commands can destroy, what it lacks, and what packagers need.
 
 pub(crate) mod absent;
 pub(crate) mod destructive;

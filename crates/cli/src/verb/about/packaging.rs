@@ -1,4 +1,4 @@
-//! `man` and `completions`: what a package is made with. Left out of `--help`.
+//! `man` and `completions`: the generated files of a package. Not listed in `--help`.
 
 use crate::door::{self, Args, Command, Group, Operand, Request, completion, man};
 use crate::say::failure::{Exit, Failure, Result};
