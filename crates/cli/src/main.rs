@@ -1,7 +1,7 @@
 //! `keyway`: Linux disk encryption without root.
 //!
-//! A command is a table (`args`) and a function (`command`); a
-//! failure carries cryptsetup's exit code (`failure`).
+//! A command is a table (`door`) and a function (`verb`); a failure carries cryptsetup's exit code
+//! (`say::failure`).
 #![deny(unsafe_code)]
 
 // First, because all other modules use its macro.

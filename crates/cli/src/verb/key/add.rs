@@ -1,4 +1,4 @@
-//! `luksAddKey`: another passphrase for a volume.
+//! `luksAddKey`: adds a passphrase to a volume.
 
 use crate::device::{Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
@@ -93,7 +93,7 @@ static NEW_TOKEN_ID: Opt = Opt {
     man: "",
 };
 
-/// They choose a token that opens the volume instead of a passphrase.
+/// Options that choose a token which opens the volume instead of a passphrase.
 static FOR_TOKENS: &[&Opt] = &[&shared::TOKEN_ID, &shared::TOKEN_ONLY, &shared::TOKEN_TYPE];
 
 struct AddKey {
@@ -104,18 +104,18 @@ struct AddKey {
     what: What,
 }
 
-/// What the new keyslot is a key to.
+/// What the new keyslot holds.
 enum What {
-    /// The data.
+    /// The volume key.
     Bound {
         versions: Versions,
         demands: Demands,
-        /// The keyslot that is opened.
+        /// The keyslot to unlock with.
         existing: Option<u32>,
-        /// The keyslot that is written.
+        /// The number of the new keyslot.
         new: Option<u32>,
     },
-    /// Nothing: a key of so many bits, in this keyslot.
+    /// An unbound key of so many bits, in this keyslot.
     Unbound { bits: u32, new: Option<u32> },
 }
 
@@ -156,7 +156,7 @@ impl What {
             return Ok(Self::Unbound { bits: unbound_bits(args)?, new: new.or(old) });
         }
         let (versions, demands) = (Versions::from_args(args)?, Demands::from_args(args)?);
-        // Alone, --key-slot names the new one.
+        // On its own, --key-slot names the new keyslot.
         let (existing, new) = if new.is_none() { (None, old) } else { (old, new) };
         Ok(Self::Bound { versions, demands, existing, new })
     }
@@ -202,8 +202,8 @@ impl AddKey {
         luks.check_requirements()?;
         let unlocked = keyway_volume::unlock(luks, &source.read()?, &options)?;
         demands.check_key(luks, device, None, &unlocked.volume_key, unlocked.digest)?;
-        // With a key file nobody waits for news between the two
-        // passphrases, and cryptsetup says nothing.
+        // With a key file, nobody waits for a message between the two passphrases, and cryptsetup
+        // prints none.
         if source.uses_stdin() {
             unlock::note_unlocked(manner, unlocked.keyslot)?;
         }
@@ -215,7 +215,7 @@ impl AddKey {
         let options = edit::AddKey { keyslot: new, ..self.keyslot.for_header(&luks)? };
         keyslot::check_free(&luks, options.keyslot)?;
         if let Header::Luks2 { metadata, .. } = luks.header() {
-            // Before a key of any size is drawn, or a passphrase asked for.
+            // Before a key of any size is generated, or a passphrase asked for.
             let no_room =
                 |error| Failure::new(Exit::Parameters, format!("No space for new keyslot: {error}."));
             metadata.free_area(bits / 8).map_err(no_room)?;

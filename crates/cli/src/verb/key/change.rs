@@ -1,4 +1,4 @@
-//! `luksChangeKey`: another passphrase instead of an existing one.
+//! `luksChangeKey`: replaces an existing passphrase.
 
 use crate::device::{Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};

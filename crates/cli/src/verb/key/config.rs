@@ -1,4 +1,4 @@
-//! `config`: what a LUKS2 header remembers beside its keys: priorities and labels.
+//! `config`: what a LUKS2 header stores besides its keys: priorities and labels.
 
 use crate::device::{Target, Versions};
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
@@ -38,7 +38,7 @@ static PRIORITY: Opt = Opt {
 
 struct Config {
     target: Target,
-    /// Of which keyslot.
+    /// The keyslot and its new priority.
     priority: Option<(u32, Priority)>,
     /// Label and subsystem.
     names: Option<(String, String)>,
@@ -56,7 +56,7 @@ impl Request for Config {
             (Some(_), None) => return refuse("Keyslot specification is required."),
             (word, keyslot) => keyslot.zip(word.map(priority)),
         };
-        // As in cryptsetup: the one that is not named becomes empty.
+        // As in cryptsetup: of the two, the one that is not given becomes empty.
         let name = |given: Option<&str>| given.unwrap_or_default().to_owned();
         let names = has_names.then(|| (name(label), name(subsystem)));
         Ok(Self { target: Target::from_args(args, 0)?, priority, names })

@@ -1,4 +1,4 @@
-//! `luksConvertKey`: another key derivation for the same passphrase (LUKS2).
+//! `luksConvertKey`: another key derivation function for the same passphrase (LUKS2).
 
 use crate::device::{Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};

@@ -1,5 +1,5 @@
-//! What every command that writes a keyslot needs: its KDF and
-//! encryption from the command line, and a free number.
+//! What all commands that write a keyslot share: its KDF and encryption from the command line, and
+//! a free number.
 
 use crate::door::{Args, shared};
 use crate::make::header;
@@ -9,7 +9,7 @@ use crate::unlock::admission::WeakCiphers;
 use keyway_volume::edit::AddKey;
 use keyway_volume::{Header, Luks};
 
-/// KDF, hash and encryption of a new keyslot; no number.
+/// KDF, hash and encryption of a new keyslot, without its number.
 pub(super) struct KeyslotOptions {
     kdf: KdfOptions,
     hash: Option<String>,
@@ -30,7 +30,7 @@ impl KeyslotOptions {
         })
     }
 
-    /// As the header `luks` can have it.
+    /// The keyslot parameters in a form that the header `luks` supports.
     pub(super) fn for_header(&self, luks: &Luks) -> Result<AddKey> {
         if luks.version() == 1 && self.cipher.is_some() {
             let message = "Keyslot encryption parameters can be set only for LUKS2 device.";
@@ -52,7 +52,7 @@ impl KeyslotOptions {
     }
 }
 
-/// Refuses a number that is out of range or taken, before anybody types a passphrase.
+/// Refuses a number that is out of range or taken, before the user types a passphrase.
 pub(super) fn check_free(luks: &Luks, keyslot: Option<u32>) -> Result<()> {
     let Some(number) = keyslot else { return Ok(()) };
     let last = luks.last_keyslot();
@@ -67,7 +67,7 @@ pub(super) fn check_free(luks: &Luks, keyslot: Option<u32>) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a number that no passphrase opens anything by.
+/// Refuses the number of a keyslot that is not active.
 pub(super) fn check_active(luks: &Luks, keyslot: u32) -> Result<()> {
     match luks.keyslot_state(keyslot).is_active() {
         true => Ok(()),

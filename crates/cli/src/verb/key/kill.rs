@@ -1,4 +1,4 @@
-//! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots overwritten and removed.
+//! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots are overwritten and removed.
 
 use crate::device::{Target, Versions};
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
@@ -133,7 +133,8 @@ impl KillSlot {
         self.key.passphrase.key_file.is_some()
     }
 
-    /// Demands a passphrase that will still work afterwards; for the last keyslot, its own.
+    /// Demands a passphrase that will still work afterwards or, for the last keyslot, the
+    /// passphrase of that keyslot.
     fn ask_for_another_key(&self, luks: &Luks) -> Result<()> {
         let is_last = luks.bound_keyslots() == [self.keyslot];
         if is_last && !self.has_key_file() {
@@ -143,7 +144,7 @@ impl KillSlot {
         if source.uses_stdin() && sys::stdin_was_closed() {
             return Err(Failure::new(Exit::Permission, format!("Standard input is closed. {NOT_WIPED}")));
         }
-        // Nobody to ask: cryptsetup takes an empty standard input as "do it".
+        // Nobody can be asked: cryptsetup takes an empty standard input as consent.
         let Some(passphrase) = source.read_if_any()? else { return Ok(()) };
         let opened = prove_another_key(luks, self.keyslot, &passphrase, &self.key.limits())?;
         unlock::note_unlocked(self.target.manner, opened)

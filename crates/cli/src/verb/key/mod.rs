@@ -1,4 +1,4 @@
-//! Keyslots and tokens: who may open a volume.
+//! Keyslots and tokens: the keys that open a volume.
 
 pub(crate) mod add;
 pub(crate) mod change;

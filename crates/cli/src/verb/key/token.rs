@@ -1,4 +1,4 @@
-//! `token`: LUKS2 tokens added, removed, imported, exported and unbound.
+//! `token`: adds, removes, imports, exports and unassigns LUKS2 tokens.
 
 use crate::device::{Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
@@ -80,7 +80,7 @@ enum Action {
     Unassign { token: u32, keyslot: u32 },
 }
 
-/// What a new token is assigned to.
+/// The keyslots that a new token is assigned to.
 enum Keyslots {
     One(u32),
     All,
@@ -211,7 +211,7 @@ fn unassign(luks: &mut Luks, token: u32, keyslot: u32) -> Result<()> {
     Ok(token_unassign(luks, token, keyslot, &mut OsRandom)?)
 }
 
-/// Whether the token is to be replaced; refuses a number that is taken.
+/// Whether an existing token is to be replaced; refuses a number that is taken.
 fn check_number(luks: &Luks, token: Option<u32>, replace: bool) -> Result<bool> {
     let Some(number) = token else { return Ok(false) };
     if number > 31 {

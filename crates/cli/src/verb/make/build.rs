@@ -1,5 +1,5 @@
-//! `build`: an image, a disk or standard input becomes a LUKS volume
-//! of exactly the needed size, in one pass.
+//! `build`: turns an image, a disk or standard input into a LUKS volume of exactly the needed size,
+//! in one pass.
 
 use crate::device::Versions;
 use crate::device::input::Input;
@@ -170,8 +170,8 @@ impl Request for Build {
             Some(view) => Source::Storage(view, 0..view.len()),
             None => input.source(),
         };
-        // A file that standard input stands in the middle of: nobody can
-        // say which of its holes are free.
+        // Standard input is a file that is positioned in the middle: which of its holes are free
+        // cannot be determined.
         let middle = !recognised && *holes == ImageHoles::Unneeded && matches!(source, Source::Storage(..));
         let content = Content {
             source,
@@ -249,7 +249,7 @@ fn read_seed(path: &Path) -> Result<Secret> {
 }
 
 impl Build {
-    /// What a person should know about the volume that was made; scripts say `--batch-mode`.
+    /// Warns an interactive user about the volume that was made; scripts use `--batch-mode`.
     fn warn(&self, moved: &Moved) {
         if self.manner.batch_mode {
             return;
@@ -267,5 +267,5 @@ impl Build {
     }
 }
 
-/// Bytes of a seed.
+/// The length of a seed in bytes.
 const SEED_LEN: std::ops::RangeInclusive<u64> = 32..=8 << 20;

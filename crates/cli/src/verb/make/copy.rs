@@ -84,7 +84,7 @@ struct Copy {
     opening: Opening,
     from: PathBuf,
     to: PathBuf,
-    /// `None`: the plaintext.
+    /// The new volume; `None` to write the plaintext.
     new: Option<NewVolume>,
     new_key_file: Option<PathBuf>,
     holes: ImageHoles,
@@ -166,11 +166,11 @@ impl Copy {
         let file = creation.file();
         self.move_all(&plain, &**file, self.holes.in_transfer())?;
         file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;
-        // Plaintext of an encrypted volume is nobody else's business.
+        // Only the owner may read the plaintext of an encrypted volume.
         creation.complete(Readers::Owner)
     }
 
-    /// A device has no holes to leave: everything is written.
+    /// A device cannot have holes: everything is written.
     fn to_raw_device(&self, plain: &Plaintext) -> Result<()> {
         let to = &self.to;
         let device = output_file::overwrite(&self.replacing, to)?;
@@ -203,8 +203,8 @@ impl Copy {
         self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref()).read()
     }
 
-    /// Whether the source carries a LUKS header, or has a detached one. A
-    /// header that is damaged is no raw image.
+    /// Whether the source has a LUKS header, possibly a detached one. A source with a damaged
+    /// header is not treated as a raw image.
     fn is_luks(&self) -> Result<bool> {
         if self.opening.target.header.is_some() {
             return Ok(true);
@@ -221,5 +221,5 @@ impl Copy {
     }
 }
 
-/// A LUKS1 header with its keyslots, or one copy of a LUKS2 header, is longer.
+/// A LUKS1 header with its keyslots, and one copy of a LUKS2 header, are both longer.
 const SMALLEST_HEADER: u64 = 4096;

@@ -85,7 +85,7 @@ static INTEGRITY_INLINE: Opt = refused("integrity-inline", None, "", "Refused: s
 static HW_OPAL: Opt = refused("hw-opal", None, "", "Refused: no self-encrypting drives.");
 static HW_OPAL_ONLY: Opt = refused("hw-opal-only", None, "", "Refused: see --hw-opal.");
 
-/// What is refused by name instead of being done halfway.
+/// Options that are refused by name instead of being carried out halfway.
 static REFUSED: &[&Opt] = &[
     &INTEGRITY,
     &INTEGRITY_NO_WIPE,
@@ -105,7 +105,7 @@ struct Format {
     params: HeaderParams,
     seal: NewSeal,
     key: KeyOptions,
-    /// The operand.
+    /// The operand that names a key file.
     key_file: Option<PathBuf>,
     target: Target,
 }
@@ -171,11 +171,11 @@ fn warn_of_few_keyslots(luks: &Luks) -> Result<()> {
     }
 }
 
-/// The device and, when detached, the file that takes the header.
+/// The device and, if the header is detached, the file for the header.
 struct Place<'a> {
     target: &'a Target,
     data: Exclusive,
-    /// A header's place that is there already.
+    /// The header's file, if it exists already.
     claimed_header: Option<Exclusive>,
 }
 
@@ -214,7 +214,7 @@ impl<'a> Place<'a> {
         question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
     }
 
-    /// Says what the header's place holds now.
+    /// Lists the signatures that are found where the header goes.
     fn show_signatures(&self) -> Result<()> {
         let found = match &self.target.header {
             Some(path) => content::warnings(&*device::storage(path, Access::Probe)?, path)?,
@@ -223,7 +223,8 @@ impl<'a> Place<'a> {
         found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
     }
 
-    /// cryptsetup's words for a file that grew to take the header, and has no room for data yet.
+    /// cryptsetup's warning about a file that was extended for the header, and has no room for data
+    /// yet.
     fn warn_of_no_room(&self, luks: &Luks, len_before: u64) -> Result<()> {
         let data_start = luks.data_offset()?;
         if self.target.header.is_some() || len_before > data_start {
@@ -235,7 +236,7 @@ impl<'a> Place<'a> {
         ))
     }
 
-    /// The storage for the header; a header file is made when it does not exist.
+    /// The storage for the header; a header file is created if it does not exist.
     fn prepare_header(&self) -> Result<Arc<dyn Storage>> {
         let Some(path) = &self.target.header else { return Ok(Arc::clone(&self.data)) };
         if let Some(claimed) = &self.claimed_header {

@@ -1,4 +1,4 @@
-//! `close` and its old names: a mapping or a session ends.
+//! `close` and its old names: closes a mapping or a session.
 
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
@@ -90,7 +90,7 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
     let in_use = || Failure::new(Exit::Busy, format!("Device {name} is still in use."));
     match when {
         Close::CancelDeferred => mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name)),
-        // Another mapping on top of it does not go away by waiting.
+        // Waiting does not remove another mapping on top of it.
         Close::Now if found.info.device.has_holders() => Err(in_use()),
         Close::Now | Close::Deferred => {
             mapper.remove(name, when == Close::Deferred).map_err(|error| match error {
@@ -105,7 +105,8 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
     }
 }
 
-/// A logical volume, a path of multipath, a snapshot: whoever made it takes it away.
+/// Refuses a logical volume, a multipath device, a snapshot: these must be removed by the program
+/// that made them.
 fn refuse_others(found: &Mapping) -> Result<()> {
     let uuid = &found.info.uuid;
     if dm::uuid::is_crypt(uuid) {
@@ -147,6 +148,6 @@ fn cannot_cancel(name: &str) -> Failure {
     Failure::new(Exit::Parameters, format!("Could not cancel deferred remove from device {name}."))
 }
 
-/// As long as cryptsetup tries again to remove a mapping that is busy
-/// (lib/libdevmapper.c, RETRY: 25 times 0.2 s).
+/// How long cryptsetup retries to remove a busy mapping (lib/libdevmapper.c, RETRY: 25 times 0.2
+/// s).
 const PATIENCE: Duration = Duration::from_secs(5);

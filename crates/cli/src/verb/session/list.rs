@@ -1,4 +1,4 @@
-//! `list`: what is open, whichever door it is open through.
+//! `list`: open volumes, through any kind of door.
 
 use crate::door::{self, Args, Command, Example, Group, Request, shared};
 use crate::mapping::{self, Mapping};
@@ -45,14 +45,14 @@ impl Request for List {
     }
 }
 
-/// Sessions of this user, then mappings of the kernel's where this user may ask for them.
+/// Sessions of this user, then kernel mappings if this user may query them.
 fn rows() -> Vec<Status> {
-    // One that closes at this moment answers no more.
+    // A session that is closing right now no longer answers.
     let sessions = session::list().into_iter().filter_map(|session| session.status().ok());
     sessions.chain(mappings()).collect()
 }
 
-/// dm-crypt's mappings, whoever made them.
+/// dm-crypt's mappings, whichever program made them.
 fn mappings() -> Vec<Status> {
     let names = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
     let found = names.iter().filter_map(|(name, _)| mapping::find_mapping(name).ok().flatten());

@@ -1,4 +1,4 @@
-//! Volumes that are open: by the kernel, or by a process of the user's.
+//! Open volumes: kernel mappings, and sessions of the user.
 
 pub(crate) mod close;
 pub(crate) mod list;
@@ -16,7 +16,7 @@ use crate::session::{self, Errand};
 use mount::MountVolume;
 use open::OwnDoor;
 
-/// Does what another process of this program has handed to this one.
+/// Carries out an errand that another process of this program handed over.
 pub(crate) fn run_errand(bytes: &[u8]) -> Result<()> {
     match bytes.split_first() {
         Some((&OwnDoor::KIND, errand)) => live::<OwnDoor>(errand),

@@ -1,4 +1,4 @@
-//! `mount`: a volume as a file in a directory, through FUSE.
+//! `mount`: shows a volume as a file in a directory, through FUSE.
 
 use crate::device::{self, Target};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
@@ -158,7 +158,7 @@ impl Request for MountVolume {
 impl Errand for MountVolume {
     const KIND: u8 = b'm';
 
-    /// As the volume's file is called.
+    /// The session's name, which is the name of the volume's file.
     fn name(&self) -> Name {
         let device = &self.opening.target.device;
         Name::Like(device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy().into_owned())
@@ -176,7 +176,7 @@ impl Errand for MountVolume {
 impl MountVolume {
     fn show(&self) -> Result<Opened> {
         let dir = &*self.directory;
-        // Before a passphrase is asked for.
+        // Before asking for a passphrase.
         fuse::check(dir).map_err(|e| sentence::door(&e))?;
         let data = if self.read_only { Data::Show } else { Data::Write };
         let unlocked = self.opening.unlock(data)?.mark_in_use(self.opening.sharing, data)?;
@@ -209,7 +209,7 @@ impl MountVolume {
     }
 }
 
-/// Where the plaintext is, and the command lines that use it.
+/// The text that says where the plaintext is, with command lines that use it.
 fn usage(place: &str, dir: &Path, facts: &Facts) -> String {
     let (mode, qemu) = if facts.read_only { ("read-only", ",readonly=on") } else { ("read/write", "") };
     let (device, size, dir) = (&facts.device, facts.size, dir.display());

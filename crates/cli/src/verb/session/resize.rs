@@ -1,4 +1,4 @@
-//! `resize`: an open mapping grows or shrinks; what is on it is left to its owner.
+//! `resize`: an open mapping grows or shrinks; its content is left alone.
 
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
@@ -42,7 +42,7 @@ struct Resize {
     /// `--device-size`.
     bytes: Option<u64>,
     reopening: Reopening,
-    /// The key may go through the kernel's keyring.
+    /// The key may be passed through the kernel's keyring.
     keyring: bool,
 }
 
@@ -88,8 +88,8 @@ impl Resize {
         Ok(())
     }
 
-    /// A key in the keyring is in nobody's keyring any more: it has to be
-    /// put there again before a table can name it.
+    /// The key that the table names in the keyring has been removed since: it must be added again
+    /// before a new table can name it.
     fn reload_key(&self, found: &Mapping, line: &Line) -> Result<Option<KeyPlace<'static>>> {
         if !matches!(line.key, Key::InKeyring(_)) {
             return Ok(None);
@@ -118,7 +118,7 @@ impl Resize {
         let Some(room) = all.checked_sub(line.offset).filter(|room| *room > 0) else {
             return Err(refused(format!("Requested offset is beyond real size of device {}.", device())));
         };
-        // As with cryptsetup, 0 is all there is.
+        // As with cryptsetup, 0 means the whole device.
         match self.bytes.map(|bytes| bytes / SECTOR).or(self.sectors).filter(|size| *size > 0) {
             None => Ok(room / sector * sector),
             Some(size) if size > room => Err(refused(format!("Device {} is too small.", device()))),
@@ -141,7 +141,7 @@ impl Resize {
     }
 }
 
-/// The device's logical block size in bytes; a partition has its disk's.
+/// The device's logical block size in bytes; for a partition, that of its disk.
 fn block_size(device: DeviceNumber) -> u64 {
     let own = sysfs_number(device, "queue/logical_block_size");
     own.or_else(|| sysfs_number(device, "../queue/logical_block_size")).unwrap_or(SECTOR).max(SECTOR)
@@ -155,5 +155,5 @@ fn refused(message: String) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
 
-/// Lengths in tables and in sysfs count these bytes.
+/// The unit of lengths in tables and in sysfs, in bytes.
 const SECTOR: u64 = keyway_format::Sectors::SIZE;

@@ -1,4 +1,4 @@
-//! `luksResume`: a suspended volume gets its key back, and whoever waits goes on.
+//! `luksResume`: gives a suspended volume its key back; waiting requests go on.
 
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
@@ -24,7 +24,7 @@ pub(crate) static COMMAND: Command = Command {
 struct Resume {
     name: String,
     reopening: Reopening,
-    /// The key may go through the kernel's keyring.
+    /// The key may be passed through the kernel's keyring.
     keyring: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `status`: what is open under a name, in cryptsetup's words.
+//! `status`: shows what is open under a name, in cryptsetup's words.
 //!
 //! The text is that of cryptsetup 2.6, which scripts parse; 2.8 has longer units in some lines.
 
@@ -44,7 +44,7 @@ impl Request for ShowStatus {
 
     fn run(self) -> Result<()> {
         let Self { name, reopening } = self;
-        // cryptsetup shows a path as it was given.
+        // cryptsetup shows a path as given.
         let shown = if name.contains('/') { name.clone() } else { format!("/dev/mapper/{name}") };
         match mapping::find(&name)? {
             Some(Open::Kernel(found)) => output::print(&of_mapping(&reopening, &shown, &found)?),
@@ -99,7 +99,7 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line
     Ok(text)
 }
 
-/// The type, as far as its UUID and the header bear it out.
+/// The type, as far as the mapping's UUID and the header confirm it.
 fn kind(reopening: &Reopening, found: &Mapping, line: &Line) -> Result<Option<String>> {
     match found.kind() {
         Some((kind @ ("LUKS1" | "LUKS2"), _)) => {

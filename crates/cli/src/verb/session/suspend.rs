@@ -1,4 +1,4 @@
-//! `luksSuspend`: whoever uses the volume waits, and the key is wiped from memory.
+//! `luksSuspend`: programs that use the volume wait, and the key is wiped from memory.
 
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open};

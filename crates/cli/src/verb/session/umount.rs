@@ -1,5 +1,5 @@
-//! `umount`: a volume's directory, or a file system in its file, is
-//! put away when everything is written.
+//! `umount`: unmounts a volume's directory, or a file system in its file, once everything is
+//! written.
 
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request};
 use crate::say::failure::{Exit, Failure, Result};
@@ -52,7 +52,7 @@ static WAIT: Opt = Opt {
 
 struct Umount {
     places: Vec<PathBuf>,
-    /// How long their users are waited for.
+    /// How long to wait for programs that use it.
     limit: Duration,
 }
 
@@ -70,7 +70,7 @@ impl Request for Umount {
 fn put_away(place: &Path, limit: Duration) -> Result<()> {
     let place = &canonical(place);
     let before = mounts::topmost(&mounts::all(), place);
-    // What killed sessions have left goes with this.
+    // Listing the sessions also cleans up after killed ones.
     let sessions = session::list();
     if let Some(session) = sessions.iter().find(|session| session.is_at(place)) {
         let said = session.close_when_unused(limit)?;
@@ -87,13 +87,13 @@ fn put_away(place: &Path, limit: Duration) -> Result<()> {
     }
 }
 
-/// A file system in a session's file.
+/// Unmounts a file system in a session's file.
 fn put_away_above(session: &Session, mount: &Mount, limit: Duration) -> Result<()> {
     let clients = || session.status().map(|status| status.clients);
     let before = clients()?;
     unmount(mount, limit)?;
-    // Its program has the file open until it has written everything.
-    // A session that has ended has no users.
+    // The file system's program has the file open until it has written everything. A session that
+    // has ended has no clients.
     let below = session.mount_point().unwrap_or(&mount.point);
     closing::wait_until(below, limit, || clients().map_or(true, |now| now == 0 || now < before))
 }
@@ -102,13 +102,14 @@ fn unmount(mount: &Mount, limit: Duration) -> Result<()> {
     closing::patiently(&mount.point, limit, || fuse::unmount(mount).map_err(|e| sentence::door(&e)))
 }
 
-/// The session whose file the mounted file system is in.
+/// The session whose file contains the mounted file system.
 fn below<'a>(top: &Mount, sessions: &'a [Session]) -> Option<&'a Session> {
     let source = loopback::backing_file_of(&top.source).unwrap_or_else(|| top.source.clone());
     let found = canonical(&source);
     let file =
         |session: &&Session| session.mount_point().is_some() && Path::new(&session.facts().place) == found;
-    // A program that was told a relative name tells no other, wherever it was.
+    // A program that was given a relative path reports just that, whatever directory it was
+    // relative to.
     let like = |session: &&Session| {
         session.mount_point().is_some() && Path::new(&session.facts().place).ends_with(&source)
     };
@@ -119,8 +120,8 @@ fn below<'a>(top: &Mount, sessions: &'a [Session]) -> Option<&'a Session> {
         .or_else(|| alike.next().filter(|_| source.is_relative() && alike.next().is_none()))
 }
 
-/// The path from the root, with links followed up to its last part:
-/// that may be a mount that nobody serves any longer.
+/// The absolute path, with links followed except in its last part, which may be a mount that is no
+/// longer served.
 fn canonical(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     fs::canonicalize(&path).unwrap_or_else(|_| {
@@ -144,7 +145,7 @@ fn not_ours(place: &Path, what: &str) -> Failure {
     Failure::new(Exit::Device, message)
 }
 
-/// The type of our mounts.
+/// The file system type of Keyway's mounts.
 const OWN_KIND: &str = "fuse.keyway";
 
 const WAITS: u64 = 60;

@@ -1,4 +1,4 @@
-//! `luksHeaderBackup` and `luksHeaderRestore`: header and keyslots to a file and back.
+//! `luksHeaderBackup` and `luksHeaderRestore`: copy the header and keyslots to a file and back.
 
 use crate::device::{self, Target, Versions, explain};
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};

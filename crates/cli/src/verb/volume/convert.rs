@@ -1,4 +1,4 @@
-//! `convert` and `repair`: a header in another format, or back in order.
+//! `convert` and `repair`: convert a header to another format, or repair it.
 
 use crate::device::{self, Target, Versions, explain};
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};

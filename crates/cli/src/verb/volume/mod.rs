@@ -1,4 +1,4 @@
-//! A volume's header and its plaintext: shown, checked, copied out and in.
+//! A volume's header and its plaintext: showing, checking, and copying them out and in.
 
 pub(crate) mod backup;
 pub(crate) mod convert;

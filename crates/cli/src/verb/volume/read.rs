@@ -1,4 +1,4 @@
-//! `read`: a volume's plaintext to a file or standard output, any range of it.
+//! `read`: copies any range of a volume's plaintext to a file or standard output.
 
 use crate::device::{self, place};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
@@ -120,11 +120,11 @@ impl Request for Read {
 
 /// Where the plaintext goes.
 enum Output {
-    /// Standard output, a device, a pipe: in order.
+    /// Standard output, a device, a pipe: written in order.
     Pipe(fs::File),
-    /// A block device or an export: from its start on.
+    /// A block device or an export, written from its start.
     Device(Exclusive),
-    /// A regular file, complete or not at all.
+    /// A regular file, which appears only when complete.
     New(Creation),
 }
 
@@ -183,7 +183,7 @@ impl Output {
         match self {
             Self::Pipe(_) => Ok(()),
             Self::Device(device) => device.flush().map_err(|e| cannot_write(&name, None, &e)),
-            // Plaintext of an encrypted volume is nobody else's business.
+            // Only the owner may read the plaintext of an encrypted volume.
             Self::New(file) => file.complete(Readers::Owner),
         }
     }

@@ -1,4 +1,4 @@
-//! `seal`: a LUKS2 header is signed with the volume key, so that a forged one is noticed.
+//! `seal`: signs a LUKS2 header with the volume key, so that a forged one is noticed.
 
 use crate::device::{self, Target, Versions, explain};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups};
@@ -85,7 +85,7 @@ impl SealRequest {
         seal::check_sealable(&luks).map_err(|e| explain::on_device(path, &e))?;
         let data = target.data_device(&*device::storage(&target.device, Access::Probe)?);
         let context = self.demands.terms.seal_context.as_deref();
-        // What an old seal says, and with which context, is no reason to refuse a new one.
+        // The content and context of an old seal are no reason to refuse a new one.
         let terms = Terms { ignore_seal: true, ..self.demands.terms.clone() };
         let old = compared(&luks, data.len);
         let seal = Seal::of(luks.header());
@@ -115,7 +115,7 @@ impl SealRequest {
     }
 }
 
-/// Whether the old seal, if there is one, says what the header says.
+/// Whether the old seal, if there is one, matches the header.
 fn compared(luks: &Luks, data_len: u64) -> std::result::Result<(), Broken> {
     Seal::of(luks.header())?.map_or(Ok(()), |seal| seal.compare(luks.header(), Some(data_len)))
 }

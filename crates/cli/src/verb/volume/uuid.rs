@@ -1,4 +1,4 @@
-//! `luksUUID` and `isLuks`: is it LUKS, and which volume is it?
+//! `luksUUID` and `isLuks`: whether a device is LUKS, and which volume it is.
 
 use crate::device::{self, Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
@@ -45,7 +45,7 @@ pub(crate) static IS_LUKS: Command = Command {
 struct Uuid {
     target: Target,
     versions: Versions,
-    /// The new one.
+    /// The new UUID.
     new: Option<String>,
     json: bool,
 }
@@ -97,7 +97,8 @@ impl Request for IsLuks {
     }
 
     fn run(self) -> Result<()> {
-        // A missing device is worth a word (exit status 4); a device that is no LUKS volume is not.
+        // A missing device gives an error message (exit status 4); a device that is not LUKS does
+        // not.
         device::storage(self.target.header_path(), Access::Probe)?;
         match self.target.load(Access::Probe, self.versions) {
             Ok(_) => Ok(()),

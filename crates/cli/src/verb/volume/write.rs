@@ -1,4 +1,4 @@
-//! `write`: plaintext from a file or standard input into a volume, at any offset.
+//! `write`: copies plaintext from a file or standard input into a volume, at any offset.
 
 use crate::device::input::Input;
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};

@@ -12,9 +12,9 @@ use std::path::Path;
 pub(super) enum Backend {
     /// The kernel's dm-crypt.
     Kernel,
-    /// A file in a directory of its own.
+    /// A file in a directory, through FUSE.
     Fuse,
-    /// A socket.
+    /// A socket, served by NBD.
     Nbd,
     /// A block device that this program serves.
     Ublk,
@@ -23,7 +23,7 @@ pub(super) enum Backend {
 handed!(Backend: Kernel, Fuse, Nbd, Ublk);
 
 impl Backend {
-    /// What `--backend` says.
+    /// The backend that `--backend` names.
     pub(super) fn from_args(args: &Args) -> Option<Self> {
         match args.text(&BACKEND)? {
             "kernel" => Some(Self::Kernel),
@@ -33,8 +33,8 @@ impl Backend {
         }
     }
 
-    /// For those who do not say: the kernel's for root where it has dm-crypt and can reach the volume,
-    /// else FUSE where it can be mounted, else NBD.
+    /// The default without `--backend`: for root the kernel, if it has dm-crypt and can reach the
+    /// volume; else FUSE, if it can be mounted; else NBD.
     pub(super) fn usual(device: &Path) -> Self {
         if !device::is_url(device) && mapping::has_dm_crypt() {
             Self::Kernel

@@ -1,4 +1,4 @@
-//! Options that do not go together, refused in cryptsetup's words before anything is opened.
+//! Refuses options that exclude each other, in cryptsetup's words, before anything is opened.
 
 use super::Open;
 use super::backend::Backend;
@@ -8,7 +8,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::verb::about::absent;
 use crate::volume::given_plain::IV_LARGE_SECTORS_ALONE;
 
-/// What kind of volume is asked for.
+/// The kind of volume that is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// LUKS, of one version or either.
@@ -33,12 +33,12 @@ impl Kind {
     }
 }
 
-/// The line that refuses an option that only TrueCrypt and VeraCrypt volumes have.
+/// The message that refuses an option of TrueCrypt and VeraCrypt volumes.
 pub(super) fn of_another_format(args: &Args) -> Option<&'static str> {
     OF_OTHER_FORMATS.iter().find(|(option, _)| args.given(option)).map(|(_, line)| *line)
 }
 
-/// Refuses two things to be done at once.
+/// Refuses combinations of tasks that exclude each other.
 pub(super) fn check_task(open: &Open) -> Result<()> {
     if open.test_passphrase && open.persistent {
         return refuse("Option --persistent is not allowed with --test-passphrase.");
@@ -49,7 +49,7 @@ pub(super) fn check_task(open: &Open) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what cannot be meant together.
+/// Refuses invalid combinations of options.
 pub(super) fn check(open: &Open, kind: Kind) -> Result<()> {
     if let Some(line) = open.of_another_format {
         return refuse(line);
@@ -77,7 +77,7 @@ pub(super) fn check(open: &Open, kind: Kind) -> Result<()> {
     }
 }
 
-/// What a LUKS header says by itself is not given.
+/// Refuses options whose values come from the LUKS header.
 fn check_luks(open: &Open) -> Result<()> {
     if open.plain.skip.is_some() {
         return refuse("Option --skip is supported only for open of plain and loopaes devices.");
@@ -105,7 +105,7 @@ const TCRYPT: &str =
     "Option --tcrypt-hidden, --tcrypt-system or --tcrypt-backup is supported only for TCRYPT device.";
 const VERACRYPT: &str = "Option --veracrypt or --disable-veracrypt is supported only for TCRYPT device type.";
 
-/// What only TrueCrypt and VeraCrypt volumes have.
+/// Options that only TrueCrypt and VeraCrypt volumes have.
 static OF_OTHER_FORMATS: &[(&Opt, &str)] = &[
     (&absent::TCRYPT_HIDDEN, TCRYPT),
     (&absent::TCRYPT_SYSTEM, TCRYPT),

@@ -1,6 +1,6 @@
-//! `open` by a name in `/etc/crypttab`: what a line there asks for.
+//! `open` with a name from `/etc/crypttab`: applies the options of its entry.
 //!
-//! (crypttab(5) of Debian's cryptsetup and of systemd; the format itself is read by keyway-boot.)
+//! (crypttab(5) of Debian's cryptsetup and of systemd; keyway-boot parses the format itself.)
 
 use super::Open;
 use crate::device;
@@ -15,9 +15,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Completes `open NAME` from the table: device, key file and options, where the
-/// command line does not say otherwise. Anything else stays as it is; a name that the
-/// table gives to another device is warned about.
+/// Completes `open NAME` from crypttab: device, key file and options, unless given on the command
+/// line. Any other command line is left as it is; warns if crypttab gives the name to another
+/// device.
 pub(super) fn look_up(open: &mut Open, is_given: &dyn Fn(&Opt) -> bool) -> Result<()> {
     let entries = crypttab::parse(&fs::read(FILE).unwrap_or_default());
     match &open.name {
@@ -35,7 +35,8 @@ pub(super) fn look_up(open: &mut Open, is_given: &dyn Fn(&Opt) -> bool) -> Resul
     }
 }
 
-/// Opens what this entry names, with its values where `is_given` says that there are none.
+/// Applies the entry's device and its values, except where `is_given` says that the command line
+/// has them.
 pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -> bool) -> Result<()> {
     open.target.device = address::without_secrets(path(entry).into_os_string()).into();
     open.name = Some(entry.name.clone());
@@ -46,7 +47,7 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
     for (name, value) in &entry.options {
         refuse(entry, name)?;
         if name == REQUIRE {
-            // Policies add up.
+            // Policies accumulate.
             open.demands.require(PolicyText::read(&address::without_secrets(value.into()))?)?;
         } else if TYPES.contains(&name.as_str()) {
             let kind = if name == "tcrypt-veracrypt" { "tcrypt" } else { name };
@@ -55,7 +56,7 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
             && !is_given(option)
             && !seen.contains(&option.long)
         {
-            // Of two the first counts.
+            // If an option appears twice, the first one counts.
             seen.push(option.long);
             option.check(value.as_ref())?;
             put(open, value)?;
@@ -64,7 +65,7 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
     Ok(())
 }
 
-/// Refuses an option without which something else would be opened than the table means.
+/// Refuses an option that cannot be ignored without opening something other than the entry means.
 fn refuse(entry: &Entry, option: &str) -> Result<()> {
     let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == option) else { return Ok(()) };
     let message = format!("{FILE}: {}: {option} {why}.", entry.name.to_string_lossy());
@@ -83,7 +84,7 @@ fn warn_of_another(open: &Open, entry: &Entry) {
     }
 }
 
-/// The device's path: udev keeps links for each kind of name.
+/// The device's path; udev keeps links for each kind of name.
 fn path(entry: &Entry) -> PathBuf {
     let text = entry.device.to_string_lossy();
     let link = LINKS.iter().find_map(|(tag, links)| Some((links, text.strip_prefix(tag)?)));
@@ -94,14 +95,14 @@ fn path(entry: &Entry) -> PathBuf {
 }
 
 const FILE: &str = "/etc/crypttab";
-/// A policy that the volume must meet. Named as crypttab's options
-/// are that other programs pass over.
+/// A policy that the volume must meet. It follows the naming convention for crypttab options that
+/// other programs ignore.
 pub(crate) const REQUIRE: &str = "x-keyway.require";
 
 const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk", "fvault2", "loopaes"];
 
-/// Options of the table that are ours too. Those that are about booting (`noauto`, `nofail`,
-/// `initramfs`, `_netdev`, `x-systemd.…`) are of no concern here.
+/// Crypttab options that Keyway supports. Options about booting (`noauto`, `nofail`, `initramfs`,
+/// `_netdev`, `x-systemd.…`) are ignored here.
 static KNOWN: &[(&str, &Opt, Put)] = &[
     ("cipher", &shared::CIPHER, |open, value| text(&mut open.plain.cipher, value)),
     ("size", &shared::KEY_SIZE, |open, value| {
@@ -160,7 +161,7 @@ static KNOWN: &[(&str, &Opt, Put)] = &[
     }),
 ];
 
-/// Puts an option's value, which has been checked, where it belongs.
+/// Stores an option's value, which has been checked, in its field.
 type Put = fn(&mut Open, &str) -> Result<()>;
 
 const KEY_SLOT: Put = |open, value| number(&mut open.key.keyslot, value);
@@ -184,7 +185,7 @@ fn flag(open: &mut Open, option: &Opt) -> Result<()> {
     Ok(())
 }
 
-/// Options without which something else would be opened than the table means.
+/// Options that cannot be ignored without opening something other than the entry means.
 static REFUSED: &[(&str, &str)] = &[
     ("keyscript", "runs a program for the key, which is not done here: pipe its output to --key-file -"),
     ("swap", "makes a new swap area each time, which is not done here"),

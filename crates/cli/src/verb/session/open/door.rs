@@ -1,4 +1,4 @@
-//! Keyway's own doors: a background process of the user's holds the key and serves the plaintext.
+//! Keyway's own doors: a background process of the user holds the key and serves the plaintext.
 
 use super::backend::Backend;
 use super::flags::PersistentFlags;
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A volume to be opened by a process in the background.
+/// A volume to be opened by a background process.
 #[derive(Debug)]
 pub(in crate::verb::session) struct OwnDoor {
     pub(super) name: String,
@@ -56,7 +56,8 @@ impl Errand for OwnDoor {
             description: device.display().to_string(),
             storage: Arc::clone(&gate) as _,
             read_only: facts.read_only,
-            // To NBD clients the gate alone says what goes through, as `refresh` may allow it later.
+            // For NBD, clients are always offered discards; the gate decides whether they pass,
+            // since `refresh` may permit them later.
             discards: discards || self.backend == Backend::Nbd,
         };
         let (door, kind) = open_door(export, self.backend, directory)?;
@@ -94,7 +95,7 @@ fn open_door(
     }
 }
 
-/// Which door it is, and the command lines that use it.
+/// The text that names the door, with command lines that use it.
 fn usage(name: &str, place: &str, facts: &Facts) -> String {
     let mode = if facts.read_only { "read-only" } else { "read/write" };
     let mut text =

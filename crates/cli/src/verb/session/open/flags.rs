@@ -1,4 +1,4 @@
-//! The flags that a volume is opened with, and whether its header keeps them (`--persistent`).
+//! The flags that a volume is opened with, and whether its header stores them (`--persistent`).
 
 use crate::device::{self, Target, Versions, explain};
 use crate::mapping::{self, GivenFlags};
@@ -9,18 +9,18 @@ use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks};
 
-/// Flags, and what becomes of them.
+/// The flags, and whether to store them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PersistentFlags {
     pub(super) given: GivenFlags,
-    /// The header keeps them.
+    /// The header stores them.
     pub(super) kept: bool,
 }
 
 handed!(PersistentFlags { given, kept });
 
 impl PersistentFlags {
-    /// With those that the header has kept.
+    /// The flags, with those that the header has stored.
     pub(super) fn of(&self, format: &Format) -> Options {
         let mut options = Options::default();
         self.given.apply(&mut options);
@@ -30,8 +30,8 @@ impl PersistentFlags {
         options
     }
 
-    /// Keeps them in the header of the volume that was opened, if that is asked for; as with
-    /// cryptsetup, failing at it is said and fails nothing.
+    /// Stores the flags in the header of the opened volume, if requested; as with cryptsetup, an
+    /// error is reported but does not make the command fail.
     pub(super) fn keep(&self, target: &Target, unlocked: &Unlocked) {
         let Format::Luks { luks, .. } = &unlocked.format else { return };
         if self.kept && self.write(target, luks, &unlocked.volume_key).is_err() {

@@ -1,4 +1,4 @@
-//! The kernel's door: a dm-crypt mapping as cryptsetup makes it, to the byte.
+//! The kernel's door: a dm-crypt mapping, byte for byte as cryptsetup makes it.
 
 use super::flags::PersistentFlags;
 use crate::device::{self, explain};
@@ -19,14 +19,14 @@ pub(super) struct KernelDoor {
     pub(super) opening: Opening,
     pub(super) flags: PersistentFlags,
     pub(super) read_only: bool,
-    /// The key may go through the kernel's keyring.
+    /// The key may be passed through the kernel's keyring.
     pub(super) keyring: bool,
     /// `--link-vk-to-keyring`.
     pub(super) link: Option<String>,
 }
 
 impl KernelDoor {
-    /// Maps it.
+    /// Maps the volume.
     pub(super) fn open(&self) -> Result<()> {
         if self.opening.direct {
             let message = "--direct-io is for doors of Keyway's own (--backend nbd, fuse or ublk): dm-crypt has no page cache below it.";
@@ -55,7 +55,8 @@ impl KernelDoor {
 
     fn map(&self, mapper: &Mapper, unlocked: &Unlocked, read_only: bool) -> Result<()> {
         let features = mapping::features(mapper)?;
-        // Held until the kernel has claimed what it maps: of two who open it at once one is refused.
+        // Held until the kernel has claimed what it maps: if two processes open the volume at once,
+        // one is refused.
         let _mark = self.leave_to_the_kernel(unlocked)?;
         let segments = &unlocked.layout.segments;
         let sector_size = volume::sector_size(segments);
@@ -77,7 +78,7 @@ impl KernelDoor {
         created.map(drop).map_err(|e| sentence::door(&e))
     }
 
-    /// Marks the volume as in use, but for the claim that dm-crypt makes itself.
+    /// Marks the volume as in use, except for the claim that dm-crypt makes itself.
     fn leave_to_the_kernel(&self, unlocked: &Unlocked) -> Result<Option<InUse>> {
         if self.opening.sharing.allowed {
             return Ok(None);
@@ -102,7 +103,7 @@ impl KernelDoor {
     }
 }
 
-/// UUID and digest of a LUKS2 volume's key.
+/// The UUID and digest that identify a LUKS2 volume's key.
 fn luks2(format: &Format) -> Option<(&str, u32)> {
     match format {
         Format::Luks { luks, digest, .. } if luks.version() == 2 => Some((luks.uuid(), *digest)),
@@ -119,7 +120,7 @@ fn uuid(format: &Format, name: &str) -> String {
     }
 }
 
-/// `--link-vk-to-keyring`: the key stays in a keyring of the user's choice.
+/// `--link-vk-to-keyring`: the key stays in a keyring that the user chooses.
 fn link_key(text: &str, unlocked: &Unlocked) -> Result<(Key, Link)> {
     if luks2(&unlocked.format).is_none() {
         let message = "--link-vk-to-keyring is for LUKS2 volumes.";

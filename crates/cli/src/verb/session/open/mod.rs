@@ -1,4 +1,4 @@
-//! `open` and its old names: a volume through a door, the kernel's or one of our own.
+//! `open` and its old names: opens a volume through a door, the kernel's or one of Keyway's own.
 
 mod backend;
 mod conflicts;
@@ -134,35 +134,35 @@ pub(crate) static COMMAND: Command = Command {
     run: crate::door::run::<Open>,
 };
 
-/// What is to be opened, and how. Beside their defaults options are kept as they were given: a line of
-/// crypttab says what the command line does not.
+/// What to open, and how. Options are kept as given, apart from their defaults, because a crypttab
+/// entry fills in those that the command line leaves out.
 #[derive(Debug)]
 pub(crate) struct Open {
     target: Target,
-    /// What it is to be called.
+    /// The name to open it under.
     name: Option<OsString>,
-    /// `--type`, or what the command's old name stands for.
+    /// `--type`, or the type that the command's old name implies.
     kind: Option<String>,
     backend: Option<Backend>,
     plain: GivenPlain,
     key: KeyOptions,
     demands: Demands,
     sharing: Sharing,
-    /// The page cache is passed by.
+    /// The page cache is bypassed.
     direct: bool,
     read_only: bool,
     flags: GivenFlags,
     persistent: bool,
-    /// The key may go through the kernel's keyring.
+    /// The key may be passed through the kernel's keyring.
     keyring: bool,
     /// `--link-vk-to-keyring`.
     link: Option<String>,
-    /// It is open: it gets these flags.
+    /// The volume is open already and gets these flags.
     refresh: bool,
-    /// Only its key is tried.
+    /// Only the key is tried.
     test_passphrase: bool,
     unbound: bool,
-    /// What is said against an option of other formats.
+    /// The message that refuses an option of other formats.
     of_another_format: Option<&'static str>,
 }
 
@@ -197,7 +197,7 @@ impl Request for Open {
 }
 
 impl Open {
-    /// A volume of which nothing is said but how its key is had.
+    /// A volume of which only the location, the key options and the demands are given.
     fn of(target: Target, key: KeyOptions, demands: Demands) -> Self {
         Self {
             target,
@@ -221,8 +221,8 @@ impl Open {
         }
     }
 
-    /// A volume that is named by a table, opened through the kernel's door. What `is_given` names stays
-    /// as `key` and `demands` have it.
+    /// A volume that an entry names, opened through the kernel's door. For options that `is_given`
+    /// names, the values in `key` and `demands` are kept.
     pub(crate) fn of_entry(
         entry: &Entry,
         key: KeyOptions,
@@ -236,7 +236,7 @@ impl Open {
         Ok(this)
     }
 
-    /// How often its key is asked for.
+    /// How many times the key is asked for.
     pub(crate) fn tries(&self) -> u64 {
         self.key.tries
     }
@@ -300,7 +300,7 @@ impl Open {
         TestPassphrase { target, versions, key, demands, unbound }
     }
 
-    /// The last operand names what is open.
+    /// Turns the request into a refresh; the last operand names the open volume.
     fn into_refresh(self) -> Result<Refresh> {
         let Self { target, key, demands, flags, persistent, read_only, keyring, .. } = self;
         let name = self.name.unwrap_or_else(|| target.device.into_os_string());
@@ -310,7 +310,7 @@ impl Open {
     }
 }
 
-/// Refuses a name that is taken, by the kernel or by a session.
+/// Refuses a name that is taken, by a mapping or by a session.
 fn refuse_taken(name: &str) -> Result<()> {
     if name.contains('/') {
         let message = format!("Cannot use device {name}, name is invalid or still in use.");

@@ -1,4 +1,4 @@
-//! What `open` takes beside the options that other commands share.
+//! Options that `open` takes in addition to those shared with other commands.
 
 use crate::door::{Kind, Opt};
 

@@ -1,4 +1,4 @@
-//! `refresh`, or `open --refresh`: an open mapping gets other flags without being closed.
+//! `refresh`, or `open --refresh`: gives an open mapping other flags without closing it.
 
 use super::options::PERSISTENT;
 use crate::door::shared::{
@@ -49,14 +49,14 @@ pub(crate) static COMMAND: Command = Command {
     run: door::run::<Refresh>,
 };
 
-/// An open volume, and the flags that it gets.
+/// An open volume, and the flags to give it.
 pub(super) struct Refresh {
     pub(super) name: String,
     pub(super) flags: GivenFlags,
-    /// The header keeps them.
+    /// The header stores them.
     pub(super) persistent: bool,
     pub(super) read_only: bool,
-    /// The key may go through the kernel's keyring.
+    /// The key may be passed through the kernel's keyring.
     pub(super) keyring: bool,
     pub(super) reopening: Reopening,
 }
@@ -82,8 +82,8 @@ impl Request for Refresh {
 }
 
 impl Refresh {
-    /// Its process has the key: no passphrase is needed. Flags that are about the kernel's
-    /// work queues say nothing to it, but can be kept.
+    /// Refreshes a session. Its process has the key, so no passphrase is needed. Flags for the
+    /// kernel's work queues have no effect on it, but can be stored in the header.
     fn refresh_session(&self, session: &Session) -> Result<()> {
         let facts = session.facts();
         if session.status()?.suspended {
@@ -149,7 +149,7 @@ impl Refresh {
         Ok(())
     }
 
-    /// The line that there is, with the flags that are given and the header's in place of its own.
+    /// The current table line, with the given flags and the header's in place of its own.
     fn line(&self, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
         let line = target.as_crypt().map_err(|e| sentence::door(&e))?;
         let mut flags = Options::default();

@@ -1,4 +1,4 @@
-//! `open --test-passphrase`: unlocks, and nothing else happens.
+//! `open --test-passphrase`: unlocks, and does nothing else.
 
 use crate::device::{self, Target, Versions};
 use crate::say::failure::Result;
@@ -6,13 +6,13 @@ use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use keyway_volume::{Access, DataDevice, UnlockOptions};
 
-/// A volume of which somebody wants to know whether a key opens it.
+/// A volume, and the key to be tested.
 pub(super) struct TestPassphrase {
     pub(super) target: Target,
     pub(super) versions: Versions,
     pub(super) key: KeyOptions,
     pub(super) demands: Demands,
-    /// Keyslots that open no data are tried too.
+    /// Keyslots that do not open the data are tried as well.
     pub(super) unbound: bool,
 }
 
@@ -27,7 +27,7 @@ impl TestPassphrase {
         if let Some((key, digest)) = key.given_volume_key(&luks)? {
             return demands.check_key(&luks, device, data, &key, digest);
         }
-        // A keyslot that is named may be unbound; the others only when asked for.
+        // A keyslot named by the user may be unbound; other unbound ones are tried only on request.
         let unbound_too = *unbound || key.keyslot.is_some();
         let options = UnlockOptions { unbound_too, ..key.of_keyslot() };
         let source = key.passphrase.existing(unlock::prompt_for(device));
@@ -35,7 +35,7 @@ impl TestPassphrase {
         demands.check_key(&luks, device, data, &unlocked.volume_key, unlocked.digest)
     }
 
-    /// The data device, where something is demanded of the volume.
+    /// The data device, if the command line demands anything of the volume.
     fn demanded_device(&self) -> Result<Option<DataDevice>> {
         let device = &self.target.device;
         if !self.demands.is_demanded() || device.as_os_str().is_empty() {

@@ -1,4 +1,4 @@
-//! `serve`: volumes as the exports of an NBD server in the foreground.
+//! `serve`: serves volumes as exports of an NBD server in the foreground.
 
 use crate::device::tls::{self, TlsOptions};
 use crate::device::{self, place};
@@ -167,11 +167,11 @@ struct Serve {
     tls: TlsOptions,
     insecure_network: bool,
     threads: Option<usize>,
-    /// How long clients may be idle, where that was said; for ever inside.
+    /// How long clients may be idle, if given; the inner `None` means without limit.
     idle: Option<Option<Duration>>,
 }
 
-/// A volume, and how clients see it.
+/// A volume, and how it is shown to clients.
 struct Shown {
     name: String,
     opening: Opening,
@@ -179,13 +179,13 @@ struct Shown {
     discards: bool,
 }
 
-/// Where it listens.
+/// Where the server listens.
 enum Listen {
-    /// At this unix socket.
+    /// On this Unix socket.
     At(PathBuf),
-    /// At a socket of this name in the user's runtime directory.
+    /// On a socket of this name in the user's runtime directory.
     Usual(String),
-    /// At a TCP port.
+    /// On a TCP port.
     Tcp { host: String, port: u16 },
 }
 
@@ -247,8 +247,8 @@ impl Serve {
     }
 }
 
-/// Refuses, before anything is asked for, what would show the
-/// plaintext to a network; says so where that is wanted.
+/// Refuses, before anything is asked for, to show the plaintext to a network; only warns if the
+/// user has permitted it.
 fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
     let Some(open) = exposed(addresses, &options.encryption) else { return Ok(()) };
     if options.insecure_network {
@@ -262,7 +262,7 @@ fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
     Err(Failure::new(Exit::Parameters, message))
 }
 
-/// What clients call each volume.
+/// The export name of each volume.
 fn export_names(volumes: &[OsString], given: &[&str], has_header: bool) -> Result<Vec<String>> {
     let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
     if volumes.len() > 1 && has_header {
@@ -313,10 +313,10 @@ impl Listen {
         }
     }
 
-    /// The unix socket.
+    /// The Unix socket to listen on.
     fn socket(&self) -> Result<Option<PathBuf>> {
         match self {
-            // After no link that others could have put in its way.
+            // Links that another user could have planted are not followed.
             Self::At(path) => place::existing(path).map(|_| Some(path.clone())),
             Self::Usual(name) => {
                 directory::directory(SOCKETS).map(|directory| Some(directory.path().join(name)))
@@ -325,7 +325,7 @@ impl Listen {
         }
     }
 
-    /// All that the address's name stands for.
+    /// All addresses that the host name stands for.
     fn addresses(&self) -> Result<Vec<SocketAddr>> {
         let Self::Tcp { host, port } = self else { return Ok(Vec::new()) };
         keyway_resolve::resolve(host, *port, LOOKS_UP_WITHIN)
@@ -333,7 +333,7 @@ impl Listen {
     }
 }
 
-/// A name to listen at is one of this machine's.
+/// The time limit for resolving the host name to listen on, which is one of this machine's.
 const LOOKS_UP_WITHIN: Duration = Duration::from_secs(10);
 
 impl Shown {
@@ -343,7 +343,7 @@ impl Shown {
         let plain = self.opening.open(data)?;
         let description = self.opening.target.device.display().to_string();
         let place = description.clone();
-        // Clients learn no more than a number.
+        // Clients get only an error number.
         let report = move |line: &str| say!("{place}: {line}.");
         Ok(Export {
             name: self.name.clone(),
@@ -355,7 +355,7 @@ impl Shown {
     }
 }
 
-/// Where default sockets are, in the runtime directory.
+/// The directory of default sockets, in the runtime directory.
 const SOCKETS: &str = "keyway-serve";
 
 /// NBD's limit for a string, in bytes (doc/proto.md, "Values").

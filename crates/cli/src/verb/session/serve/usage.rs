@@ -1,4 +1,4 @@
-//! What `serve` says once it listens: where each export is, and the command lines that use it.
+//! What `serve` prints once it listens: where each export is, with command lines that use it.
 
 use keyway_attach::Export;
 use keyway_attach::nbd::server::percent_encoded;
@@ -31,7 +31,7 @@ impl fmt::Display for Told {
     }
 }
 
-/// Where each export is, and the command lines that use it.
+/// Where each export is, with command lines that use it.
 pub(super) fn usage(place: &str, socket: Option<&Path>, exports: &[Told]) -> String {
     let mut text = String::new();
     for export in exports {
@@ -51,7 +51,7 @@ pub(super) fn usage(place: &str, socket: Option<&Path>, exports: &[Told]) -> Str
     text
 }
 
-/// The same for encrypted connections, with the clients' own directory of certificates.
+/// The same for encrypted connections, where clients use a certificate directory of their own.
 pub(super) fn usage_with_tls(place: &str, exports: &[Told]) -> String {
     let mut text = String::new();
     for export in exports {

@@ -1,7 +1,7 @@
-//! A LUKS2 header as cryptsetup prints it. The text follows the JSON, not our typed view of it:
-//! what Keyway does not understand is shown too. The words are cryptsetup 2.6's; later versions
-//! say of segments without a cipher that they have none, which is done here for the
-//! self-encrypting drives that they brought only.
+//! A LUKS2 header as cryptsetup prints it. The text is made from the JSON, not from Keyway's typed
+//! view of it, so that what Keyway does not understand is shown too. The words are cryptsetup
+//! 2.6's. Later versions print for segments without a cipher that they have none; here this is done
+//! only for the self-encrypting drives that those versions introduced.
 
 use super::hex_lines;
 use crate::say::paint::printable;
@@ -177,10 +177,10 @@ fn digests(text: &mut String, digests: &Value) {
     }
 }
 
-/// What the lines of a salt start with.
+/// The indentation of a salt's continuation lines.
 const INDENT: &str = "\t            ";
 
-/// The members of an object whose names are numbers, in the order of the numbers.
+/// The members of an object whose names are numbers, in numerical order.
 fn numbered(object: &Value) -> Vec<(u32, &Value)> {
     let members = object.as_object().into_iter().flat_map(|o| o.iter());
     let mut list: Vec<(u32, &Value)> = members.filter_map(|(n, v)| Some((n.parse().ok()?, v))).collect();
@@ -192,13 +192,13 @@ fn member<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     object.as_object()?.get(name)
 }
 
-/// The member, or null where there is none.
+/// The member, or null if there is none.
 fn field<'a>(object: &'a Value, name: &str) -> &'a Value {
     member(object, name).unwrap_or(&Value::Null)
 }
 
-/// A string without quotes, or a number as written; nothing in it
-/// reaches the terminal as a command.
+/// A string without quotes, or a number as written, escaped so that the terminal does not interpret
+/// it.
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) | Value::Number(text) => printable(text),

@@ -1,4 +1,5 @@
-//! `luksDump`: the header as text, line for line as cryptsetup prints it, as JSON, or with the key.
+//! `luksDump`: shows the header as text, line for line as cryptsetup prints it, as JSON, or with
+//! the key.
 
 mod luks1;
 mod luks2;
@@ -94,13 +95,13 @@ struct Dump {
     what: What,
 }
 
-/// What is shown.
+/// What to show.
 enum What {
     /// The header in words.
     Text,
-    /// The metadata as it stands in a LUKS2 header.
+    /// The JSON metadata of a LUKS2 header.
     Metadata,
-    /// The header in one form for both formats.
+    /// The header as JSON in one form for both formats.
     Summary,
     /// The volume key.
     VolumeKey,
@@ -163,7 +164,7 @@ impl Dump {
                        that allows access to encrypted partition without a passphrase.\n\
                        This dump should be stored encrypted in a safe place.";
         question::confirm(self.target.manner, warning, "", Exit::Permission)?;
-        // --key-slot is for --unbound: cryptsetup does not look at it here.
+        // --key-slot applies to --unbound only: cryptsetup ignores it here.
         let key = self.ask_for_key(luks, &self.key.limits())?;
         let (cipher, payload_sectors) = cipher_and_payload(luks);
         let cipher = printable(&cipher);
@@ -197,7 +198,7 @@ impl Dump {
         self.finish_key_dump(text, "Unbound Key:\t", &key)
     }
 
-    /// One try, as in cryptsetup.
+    /// Asks once, as cryptsetup does.
     fn ask_for_key(&self, luks: &Luks, options: &UnlockOptions) -> Result<Secret> {
         let path = self.target.header_path();
         luks.check_requirements()?;
@@ -209,14 +210,14 @@ impl Dump {
         Ok(unlocked.volume_key)
     }
 
-    /// The key to its file or behind the text, which is wiped afterwards.
+    /// Writes the key to its file, or after the text, which is wiped afterwards.
     fn finish_key_dump(&self, mut text: String, label: &str, key: &Secret) -> Result<()> {
         if let Some(file) = &self.key.volume_key_file {
             write_key(file, key)?;
             let _ = writeln!(text, "Key stored to file {}.", file.display());
             return output::print(&text);
         }
-        // Room for everything at once: growing would leave copies of the key behind.
+        // Capacity for everything at once: growing would leave copies of the key in memory.
         let room = text.len() + label.len() + 4 * key.len() + 16;
         let mut whole = Zeroizing::new(String::with_capacity(room));
         whole.push_str(&text);
@@ -232,7 +233,7 @@ impl Dump {
     }
 }
 
-/// A new file that only its owner may read.
+/// Creates a file that only its owner may read.
 fn write_key(path: &Path, key: &Secret) -> Result<()> {
     let opened = Place::find(path, false).and_then(|place| place.make(0o400));
     let mut file = opened.map_err(|e| {
@@ -260,8 +261,8 @@ fn cipher_and_payload(luks: &Luks) -> (String, u64) {
     }
 }
 
-/// Bytes in hexadecimal, sixteen a line, a space behind each;
-/// `indent` starts every line but the first.
+/// Bytes in hexadecimal, sixteen per line, each followed by a space; `indent` starts every line
+/// except the first.
 fn hex_lines(bytes: &[u8], indent: &str) -> String {
     let mut text = String::new();
     for (i, byte) in bytes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `luksDump --json`: one object, with the same names for both versions where they mean the same.
+//! `luksDump --json`: one object, with the same names in both versions for what means the same.
 
 use keyway_format::json::{Object, Value, parse};
 use keyway_format::luks1::{self, SlotState};
@@ -48,7 +48,7 @@ fn luks2_object(binary: &BinaryHeader, metadata: &Metadata) -> Object {
         .with("subsystem", binary.subsystem.as_str())
         .with("sequence_id", number_value(binary.sequence_id))
         .with("metadata_bytes", number_value(binary.size.bytes().0))
-        // Valid by construction: it was parsed before.
+        // Cannot fail: the text was parsed before.
         .with("metadata", parse(&metadata.to_json()).unwrap_or(Value::Null))
 }
 

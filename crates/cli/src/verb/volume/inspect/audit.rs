@@ -1,4 +1,4 @@
-//! `inspect --require`: every demand of every policy, met or not.
+//! `inspect --require`: every demand of every policy, and whether it is met.
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
@@ -10,19 +10,19 @@ use keyway_volume::{DataDevice, Luks};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What the policies found.
+/// The results of the policies.
 pub(super) struct Audit {
-    /// Beside each policy's name.
+    /// Each finding, with the name of its policy.
     rows: Vec<(String, Finding)>,
 }
 
 impl Audit {
-    /// `None` where nothing is demanded.
+    /// `None` if nothing is demanded.
     pub(super) fn of(policies: &[Required], luks: &Luks, data: DataDevice, key: Subject<'_>) -> Option<Self> {
         if policies.is_empty() {
             return None;
         }
-        // What is never opened without a named option meets no policy either.
+        // A volume that needs an exemption by option to be opened fails every policy as well.
         let built_in = findings(luks, Some(data)).into_iter().map(|finding| {
             let found = finding.to_string();
             let wanted = "a volume that somebody meant to have".to_owned();
@@ -47,7 +47,7 @@ impl Audit {
         self.count(Verdict::Met) == self.rows.len()
     }
 
-    /// A row a demand.
+    /// One row per demand.
     pub(super) fn text(&self, paint: Paint) -> String {
         let mut text = String::new();
         for (policy, Finding { rule, line, wanted, found, verdict }) in &self.rows {
@@ -63,7 +63,7 @@ impl Audit {
         text
     }
 
-    /// The same for programs.
+    /// The same as JSON.
     pub(super) fn json(&self) -> Object {
         let rules = self.rows.iter().map(|(policy, finding)| {
             let verdict = match finding.verdict {
@@ -85,7 +85,7 @@ impl Audit {
         Object::new().with("met", Value::Bool(self.met())).with("rules", rules)
     }
 
-    /// Shows it, and fails with a code of its own where a demand is not met.
+    /// Shows the result, and fails with a code of its own if a demand is not met.
     pub(super) fn conclude(&self, device: &Path) -> Result<()> {
         let device = device.display();
         if self.met() {

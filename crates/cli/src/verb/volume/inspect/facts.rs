@@ -1,4 +1,4 @@
-//! What there is to say about a volume.
+//! The facts about a volume.
 
 use crate::device::explain;
 use crate::say::failure::Result;
@@ -34,15 +34,15 @@ pub(super) struct Facts {
     pub(super) warnings: Vec<String>,
 }
 
-/// A piece of the data.
+/// A segment of the data.
 pub(super) struct Segment {
-    /// "aes-xts-plain64", or what it is instead of encrypted.
+    /// "aes-xts-plain64", or the segment's type if it is not encrypted.
     pub(super) cipher: String,
     pub(super) encrypted: bool,
     pub(super) sector_size: u32,
     /// In bytes, on the data device.
     pub(super) offset: u64,
-    /// In bytes; what there is of it when it reaches to the end of the device.
+    /// In bytes; if it extends to the end of the device, the length that the device gives it.
     pub(super) length: u64,
 }
 
@@ -63,9 +63,9 @@ pub(super) struct Keyslot {
     pub(super) number: u32,
     pub(super) priority: Priority,
     pub(super) unbound: bool,
-    /// `None` for a keyslot that this build does not understand; its type then.
+    /// The KDF; for a keyslot that this build does not understand, its type.
     pub(super) kdf: std::result::Result<Kdf, String>,
-    /// How long it takes here; `None` when that cannot be measured.
+    /// How long it takes on this machine; `None` if that cannot be measured.
     pub(super) time: Option<Duration>,
 }
 
@@ -75,12 +75,12 @@ pub(super) struct Token {
     pub(super) keyslots: Vec<u32>,
 }
 
-/// What the seal says of the header.
+/// The state of the header's seal.
 pub(super) enum SealState {
     None,
-    /// The header is what was sealed, by whoever sealed it.
+    /// The header is unchanged since it was sealed; who sealed it is not known.
     Unverified,
-    /// By who has the volume key.
+    /// Sealed by somebody who has the volume key.
     Verified,
     Broken(Broken),
 }
@@ -224,7 +224,7 @@ impl Segment {
     }
 }
 
-/// How long the digest takes that tells whether a keyslot's key is right.
+/// How long it takes to compute the digest that verifies a keyslot's key.
 fn verify_time(times: &mut UnlockTimes, metadata: &Metadata, keyslot: u32) -> Duration {
     let digest = metadata.digest_of_keyslot(keyslot).and_then(|id| metadata.digests.get(&id));
     match digest.map(|d| &d.kind) {

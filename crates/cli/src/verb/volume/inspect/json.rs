@@ -1,10 +1,10 @@
-//! The facts for programs. Sizes are in bytes, times in seconds; what is unknown is null.
+//! The facts as JSON. Sizes are in bytes, times in seconds; unknown values are null.
 
 use super::facts::{Facts, HeaderState, Keyslot, SealState, Segment};
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{Copy, Kdf, Priority};
 
-/// One object, indented; with what an audit found.
+/// One indented object, with the results of an audit.
 pub(super) fn show(facts: &Facts, audit: Option<Object>) -> String {
     let (primary, secondary, sequence_id) = match facts.header {
         HeaderState::Single => ("good", Value::Null, Value::Null),

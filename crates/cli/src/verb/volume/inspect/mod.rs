@@ -1,4 +1,4 @@
-//! `inspect`: what a volume is, at a glance: `facts` gathers, `text` and `json` show.
+//! `inspect`: a volume at a glance. `facts` gathers, `text` and `json` show.
 
 mod audit;
 mod facts;
@@ -71,7 +71,7 @@ struct Inspection {
     target: Target,
     versions: Versions,
     demands: Demands,
-    /// How the key is had, where it was asked for or given.
+    /// Where the key comes from, if it was requested or given.
     key: Option<KeyOptions>,
     json: bool,
 }

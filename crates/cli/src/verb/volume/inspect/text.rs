@@ -1,4 +1,4 @@
-//! The facts for people: aligned, short, in colour where that is wanted.
+//! The facts as text: aligned, short, in colour if wanted.
 
 use super::facts::{Facts, HeaderState, Keyslot, SealState};
 use crate::say::paint::{Paint, printable};
@@ -125,7 +125,7 @@ fn grouped(number: u32) -> String {
     text
 }
 
-/// Two digits that mean something.
+/// A time in seconds with two significant digits.
 fn in_seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -141,7 +141,7 @@ fn numbers(numbers: &[u32]) -> String {
     numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Columns as wide as their widest entry; nothing when there are no rows.
+/// Columns as wide as their widest entry; prints nothing if there are no rows.
 fn table(page: &mut String, head: [&str; 4], rows: Vec<[String; 4]>, paint: Paint) {
     if rows.is_empty() {
         return;

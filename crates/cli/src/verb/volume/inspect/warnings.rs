@@ -1,4 +1,4 @@
-//! What of a volume's facts deserves attention.
+//! Facts about a volume that deserve attention.
 
 use super::facts::{Facts, HeaderState, Keyslot};
 use keyway_crypto::CipherSpec;
@@ -30,7 +30,7 @@ pub(super) fn of(facts: &Facts, device_len: u64) -> Vec<String> {
 pub(super) fn of_admission(luks: &Luks, data: DataDevice) -> Vec<String> {
     let mut warnings: Vec<String> = admission::findings(luks, Some(data))
         .iter()
-        // A volume that was cut off has a line of its own.
+        // A truncated volume has a warning of its own.
         .filter(|found| !matches!(found.rule, Rule::BeyondDevice { .. } | Rule::NoRoom { .. }))
         .map(|found| format!("It is not opened: {found}."))
         .collect();
@@ -65,7 +65,7 @@ fn segment(segment: &super::facts::Segment, device_len: u64) -> Vec<String> {
     warnings
 }
 
-/// A keyslot that is cheaper to guess than OWASP's password storage guide allows.
+/// A keyslot whose passphrase is cheaper to guess than OWASP's password storage guide recommends.
 fn cheap(keyslot: &Keyslot, version: u8) -> Option<String> {
     let (cost, least) = match keyslot.kdf.as_ref().ok()? {
         Kdf::Pbkdf2 { hash, iterations, .. } => {
@@ -89,7 +89,7 @@ fn cheap(keyslot: &Keyslot, version: u8) -> Option<String> {
     ))
 }
 
-/// A keyslot that this machine has no memory for.
+/// A keyslot that needs more memory than this machine has.
 fn expensive(keyslot: &Keyslot) -> Option<String> {
     let (Kdf::Argon2i { memory_kib, .. } | Kdf::Argon2id { memory_kib, .. }) = keyslot.kdf.as_ref().ok()?
     else {
