@@ -1,4 +1,4 @@
-//! What the kernel's command line says about volumes, in the words of those that read it already:
+//! What the kernel's command line says about volumes, in the parameters that existing tools use:
 //!
 //! ```text
 //! rd.luks.uuid=UUID  rd.luks.name=UUID=NAME  rd.luks.key=[UUID=]PATH[:DEVICE]  rd.luks.options=[UUID=]OPTION,…  rd.luks=0
@@ -13,7 +13,7 @@ use keyway_boot::crypttab::{Entry, options_of};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// What it says.
+/// The parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
     /// The volumes that it names.
@@ -22,13 +22,13 @@ pub(super) struct CommandLine {
     pub(super) off: bool,
     /// How long to wait for a device.
     pub(super) wait: Option<Duration>,
-    /// Whether a shell may be had when nothing opens.
+    /// Whether a shell is offered if no volume opens.
     pub(super) shell: bool,
-    /// Policies that every volume must meet, whoever names it.
+    /// Policies that every volume must meet, wherever it is named.
     pub(super) require: Vec<String>,
 }
 
-/// What belongs to a volume that is named elsewhere, or to all.
+/// Parameters for a volume that another parameter names, or for all volumes.
 #[derive(Default)]
 struct Loose {
     keys: Vec<(Option<String>, String)>,
@@ -36,7 +36,7 @@ struct Loose {
 }
 
 impl CommandLine {
-    /// Reads /proc/cmdline's text.
+    /// Parses the text of /proc/cmdline.
     pub(super) fn parse(text: &str) -> Self {
         let mut this = Self::default();
         let (mut loose, mut own, mut cryptkey) = (Loose::default(), Entry::default(), None);
@@ -77,7 +77,7 @@ impl CommandLine {
         this
     }
 
-    /// A volume by its UUID; the name of one that is there already may come later.
+    /// Adds a volume by its UUID; the name of one that was added before may come later.
     fn named(&mut self, uuid: &str, name: &str) {
         let uuid = uuid.strip_prefix("luks-").unwrap_or(uuid).to_ascii_lowercase();
         let device = OsString::from(format!("UUID={uuid}"));
@@ -99,7 +99,7 @@ impl Loose {
             let is_its = |uuid: &Option<String>| {
                 uuid.as_ref().is_none_or(|uuid| device.strip_prefix("UUID=") == Some(uuid))
             };
-            // What names the volume goes before what is for all.
+            // A value for this volume takes precedence over one for all.
             let its = |all: &[(Option<String>, String)]| {
                 let found = all.iter().filter(|(uuid, _)| is_its(uuid));
                 found.max_by_key(|(uuid, _)| uuid.is_some()).map(|(_, value)| value.clone())
@@ -113,7 +113,7 @@ impl Loose {
     }
 }
 
-/// `UUID=VALUE`, or a value for all.
+/// `UUID=VALUE`, or a value for all volumes.
 fn of_uuid(value: &str) -> (Option<String>, String) {
     let is_uuid = |text: &str| text.len() == 36 && text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     match value.split_once('=') {
@@ -134,7 +134,7 @@ fn cryptdevice(value: &str) -> Option<Entry> {
     Some(Entry { name: name.into(), device: device.into(), key_file: None, options: options.collect() })
 }
 
-/// A file in this image, a file on another device, or a stretch of a device.
+/// A file in this image, a file on another device, or a range of a device.
 fn give_cryptkey(entry: &mut Entry, value: &str) {
     let mut fields = value.splitn(3, ':');
     let (first, second, third) = (fields.next().unwrap_or_default(), fields.next(), fields.next());
@@ -154,7 +154,7 @@ fn give_cryptkey(entry: &mut Entry, value: &str) {
     }
 }
 
-/// The words, as the kernel parts them: by spaces that do not stand in double quotes.
+/// Splits the text into words as the kernel does: at spaces that are not within double quotes.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in text.chars() {
@@ -169,7 +169,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The value of another parameter of the kernel's command line; the last one counts.
+/// The value of another parameter of the kernel's command line; if it is repeated, the last one
+/// counts.
 pub(super) fn parameter(text: &str, name: &str) -> Option<String> {
     let value = |word: &String| match word.split_once('=') {
         Some((known, value)) => (known == name).then(|| value.to_owned()),

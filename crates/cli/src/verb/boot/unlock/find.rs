@@ -1,8 +1,8 @@
-//! Where a device is when there is no udev to ask: by the kernel's
-//! list of block devices and the first bytes of each.
+//! Finding a device without udev: by the kernel's list of block devices and the first bytes of
+//! each.
 //!
-//! A volume's or file system's UUID and label are where `keyway_volume::probe` knows. A partition's
-//! UUID is its entry's in the GPT, or the disk's signature and its number.
+//! `keyway_volume::probe` knows where the UUID and label of a volume or file system are. A
+//! partition's UUID is that of its GPT entry, or the disk's signature and the partition number.
 
 use crate::device;
 use keyway_volume::probe::{Identity, identity};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The device that a table or a command line means; `None` while it is not there.
+/// The device that a table or a command line names; `None` if it is not there yet.
 pub(super) fn find(spec: &OsStr) -> Option<PathBuf> {
     let text = spec.to_string_lossy();
     let tagged = TAGS.iter().find_map(|(tag, links, is)| Some((text.strip_prefix(tag)?, *links, *is)));
@@ -30,7 +30,8 @@ pub(super) fn find(spec: &OsStr) -> Option<PathBuf> {
     found.next().map(|device| device.node)
 }
 
-/// The same, until it is there or the time is up. Says on the console what it waits for.
+/// The same, waiting until the device appears or the time is up. Prints on the console what it
+/// waits for.
 pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
     let start = Instant::now();
     let mut said = false;
@@ -121,7 +122,7 @@ impl Block {
         String::from_utf16(&units[..end]).ok()
     }
 
-    /// What newer kernels tell.
+    /// A property that newer kernels report.
     fn told(&self, key: &str) -> Option<String> {
         let facts = fs::read_to_string(self.sys.join("uevent")).ok()?;
         facts.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned)
@@ -135,7 +136,8 @@ impl Block {
         Some((Self { sys, node }, number))
     }
 
-    /// (UEFI specification, 5.3: header at the second block, "EFI PART"; entries where it says.)
+    /// The partition's GPT entry. (UEFI specification, 5.3: header at the second block, "EFI PART";
+    /// entries where it says.)
     fn gpt_entry(&self, number: u32) -> Option<[u8; 128]> {
         let size = fs::read_to_string(self.sys.join("queue/logical_block_size"));
         let block: u64 = size.ok().and_then(|size| size.trim().parse().ok()).unwrap_or(512);
@@ -152,7 +154,7 @@ impl Block {
     }
 }
 
-/// Sixteen bytes as a UUID is written.
+/// Sixteen bytes in the notation of a UUID.
 fn hyphens(bytes: &[u8]) -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
@@ -166,7 +168,7 @@ fn guid(bytes: &[u8]) -> String {
 
 const SYS: &str = "/sys/class/block";
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// Devices that are merely slow are not worth a line.
+/// No message is printed for devices that appear within this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The first process of an initramfs: opens what is to be opened and
-//! hands over, leaving nothing behind.
+//! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
 use super::cmdline::parameter;
 use super::key_file::{c_string, mount_any};
@@ -25,8 +24,8 @@ pub(crate) fn is_first_process() -> bool {
         && Path::new(&name).file_name().is_some_and(|name| name.to_string_lossy().ends_with("init"))
 }
 
-/// Does not return when all went well. Whatever changes something
-/// takes the proof that this is an initramfs.
+/// Does not return on success. Functions that change something take the proof that this is an
+/// initramfs.
 pub(super) fn run(asked: &Unlock) -> Result<()> {
     let image = Initramfs::prove().map_err(|why| failed(&format!("unlock --init: {why}")))?;
     let mounts = Mounts::missing(&image);
@@ -45,7 +44,7 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     }
 }
 
-/// `--init --dry-run`: what would be done, in order; nothing is.
+/// `--init --dry-run`: prints what would be done, in order; does nothing.
 pub(super) fn show(asked: &Unlock) -> Result<()> {
     let mut text = String::new();
     if let Err(why) = Initramfs::prove() {
@@ -75,7 +74,7 @@ fn has_original() -> bool {
     Path::new(ORIGINAL).symlink_metadata().is_ok()
 }
 
-/// Asks again and again, with growing pauses; a shell only for those who may have one.
+/// Tries again and again, with growing pauses; offers a shell only if that is permitted.
 fn until_open(asked: &Unlock, plan: &Plan, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -98,7 +97,7 @@ fn until_open(asked: &Unlock, plan: &Plan, mut attempt: impl FnMut() -> Result<(
     }
 }
 
-/// What was not mounted before.
+/// The places that were not mounted before.
 struct Mounts(Vec<&'static str>);
 
 impl Mounts {
@@ -111,7 +110,7 @@ impl Mounts {
             let _ = fs::create_dir_all(place);
             let flags = MountFlags::NOSUID
                 | if *kind == "devtmpfs" { MountFlags::empty() } else { MountFlags::NODEV };
-            // Nobody but root may make anything in /run.
+            // Only root may create files in /run.
             let options = (*kind == "tmpfs").then_some(c"mode=0755");
             match mount(*kind, *place, *kind, flags, options) {
                 Ok(()) => own.push(*place),
@@ -121,7 +120,7 @@ impl Mounts {
         Self(own)
     }
 
-    /// The image's own /init mounts them itself.
+    /// Unmounts them again, because the image's own /init mounts them itself.
     fn take_back(self) {
         for place in self.0.into_iter().rev() {
             let _ = unmount(place, UnmountFlags::DETACH);
@@ -129,7 +128,8 @@ impl Mounts {
     }
 }
 
-/// The kernel opens /dev/console for the first process only where the image has that node.
+/// Opens the console: the kernel opens /dev/console for the first process only if the image has
+/// that node.
 fn use_console(_proof: &Initramfs) {
     if rustix::termios::isatty(rustix::stdio::stdin()) {
         return;
@@ -141,23 +141,24 @@ fn use_console(_proof: &Initramfs) {
     }
 }
 
-/// The image's own /init takes its place again, with the kernel's arguments.
+/// Puts the image's own /init back in its place and starts it with the kernel's arguments.
 fn hand_over(image: &Initramfs) -> Result<()> {
-    // Its keys and this program's memory are of no more use; the directory is ours.
+    // The directory with keys and this program is no longer needed; it belongs to this program.
     let inside = |path: &'static str| path.trim_start_matches('/');
     image.restore_init(inside(ORIGINAL), layout::DIRECTORY).map_err(|why| failed(&why.to_string()))?;
     let error = Command::new("/init").args(std::env::args_os().skip(1)).exec();
     Err(failed(&format!("the image's own /init cannot be started: {error}")))
 }
 
-/// What the kernel's command line or else the first volume says that the root is.
+/// The root file system that the kernel's command line names, else the first volume.
 fn root(plan: &Plan) -> Option<String> {
     let named = parameter(&plan.command_line, "root").filter(|root| !root.is_empty());
     named
         .or_else(|| Some(mapping::place(&plan.entries.first()?.name.to_string_lossy()).display().to_string()))
 }
 
-/// Without one: mounts the root file system, starts what is in there and frees the image's memory.
+/// For an image without another /init: mounts the root file system, starts its first program and
+/// frees the image's memory.
 fn switch_root(image: Initramfs, plan: &Plan) -> Result<()> {
     let line = &plan.command_line;
     let Some(spec) = root(plan) else { return Err(failed(NOTHING_TO_START)) };
@@ -187,7 +188,7 @@ fn switch_root(image: Initramfs, plan: &Plan) -> Result<()> {
     Err(failed(&format!("{} cannot be started: {error}", init.display())))
 }
 
-/// What the root file system is to start.
+/// The program to start in the root file system.
 fn first_program(line: &str) -> Result<PathBuf> {
     let asked = parameter(line, "init");
     let mut programs = asked.iter().map(String::as_str).chain(INITS.iter().copied());
@@ -200,13 +201,13 @@ fn failed(what: &str) -> Failure {
     Failure::new(Exit::Parameters, format!("keyway: {what}."))
 }
 
-/// Where the maker of the image put its /init.
+/// Where the image's maker moved its original /init.
 const ORIGINAL: &str = "/keyway/original-init";
 const SYSROOT: &str = "/sysroot";
 const NOTHING_TO_START: &str =
     "there is nothing to start: no /init in the image, no root= on the kernel's command line";
 const INITS: &[&str] = &["/sbin/init", "/etc/init", "/bin/init", "/bin/sh"];
-/// Place, file system, and what is there when it is mounted.
+/// Mount point, file system, and a path that exists once it is mounted.
 const NEEDED: &[(&str, &str, &str)] = &[
     ("/proc", "proc", "/proc/self"),
     ("/sys", "sysfs", "/sys/class"),

@@ -1,5 +1,5 @@
-//! Key files: in the image, or on another device (`PATH:DEVICE`),
-//! which is mounted read-only meanwhile.
+//! Key files: in the image, or on another device (`PATH:DEVICE`), which is mounted read-only while
+//! the file is needed.
 
 use super::find;
 use crate::say::failure::{Exit, Failure, Result};
@@ -12,14 +12,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A key file that can be read while this lives.
+/// A key file that can be read while this value exists.
 pub(super) struct KeyFile {
     path: PathBuf,
     mounted: Option<PathBuf>,
 }
 
 impl KeyFile {
-    /// Makes it reachable; waits for its device no longer than `limit`.
+    /// Makes the file reachable; waits for its device at most `limit`.
     pub(super) fn reach(named: &OsStr, limit: Duration) -> Result<Self> {
         let text = named.to_string_lossy();
         let Some((path, device)) = text.rsplit_once(':').filter(|(_, device)| is_device(device)) else {
@@ -52,7 +52,7 @@ fn is_device(text: &str) -> bool {
     ["/dev/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL="].iter().any(|start| text.starts_with(start))
 }
 
-/// Tries the kernel's file systems one after the other; nobody else sees the place.
+/// Tries the kernel's file systems one after the other; the mount point is private to this process.
 fn mount_read_only(node: &Path) -> Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
     let place = PathBuf::from(format!("/run/keyway-key-{}", std::process::id()));
@@ -74,7 +74,7 @@ fn mount_read_only(node: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Mounts with the file system that is there, or else the first that fits.
+/// Mounts with the file system that is detected, else the first that works.
 pub(super) fn mount_any(
     node: &Path,
     place: &Path,
@@ -90,23 +90,23 @@ pub(super) fn mount_any(
         match mount(node, place, kind, flags, options.map(CString::as_c_str)) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::NODEV) => {}
-            // The usual one tells more than the last one that does not fit either.
+            // The first error is more useful than that of the last file system tried.
             Err(error) => drop(first.get_or_insert_with(|| format!("as {kind}: {error}"))),
         }
     }
     Err(first.unwrap_or_else(|| "the kernel knows no file system".to_owned()))
 }
 
-/// What the kernel calls the file system that blkid calls `name`.
+/// The kernel's name for the file system that blkid calls `name`.
 fn driver(name: &'static str) -> &'static str {
     if name == "ntfs" { "ntfs3" } else { name }
 }
 
-/// A path as the kernel takes it in options of a mount.
+/// A string in the form that the kernel takes in mount options.
 pub(super) fn c_string(text: &str) -> Option<CString> {
     CString::new(OsStr::new(text).as_bytes()).ok()
 }
 
-/// Tried next: some are modules that the kernel loads only when they are asked for by name,
-/// and others would have it complain on the console.
+/// Tried next: some of them are modules that the kernel loads only when they are requested by name;
+/// other file systems would make the kernel print errors on the console.
 const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];

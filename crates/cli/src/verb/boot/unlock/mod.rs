@@ -1,6 +1,6 @@
-//! `unlock`: opens the volumes that the kernel's command line, /etc/crypttab or the
-//! image itself names. In an initramfs the kernel runs it as process 1; elsewhere it
-//! is a command of an /init or of an administrator.
+//! `unlock`: opens the volumes that the kernel's command line, /etc/crypttab or the image itself
+//! names. In an initramfs the kernel runs it as process 1; elsewhere an /init script or an
+//! administrator runs it.
 
 mod cmdline;
 mod find;
@@ -108,27 +108,27 @@ pub(crate) static COMMAND: Command = Command {
     run: door::run::<Unlock>,
 };
 
-/// Which volumes are to be opened, and on what terms.
+/// Which volumes to open, and on what terms.
 pub(crate) struct Unlock {
     /// As the first process of an initramfs.
     init: bool,
-    /// It is only said what would be done.
+    /// Only print what would be done.
     dry_run: bool,
     /// Only these volumes.
     names: Vec<OsString>,
-    /// In the place of the kernel's command line.
+    /// Used instead of the kernel's command line.
     command_line: Option<String>,
-    /// How long devices are waited for.
+    /// How long to wait for devices.
     wait: Option<Duration>,
     terms: Terms,
 }
 
-/// What holds for every volume, and goes before what its entry says.
+/// The terms for all volumes, which take precedence over an entry's own.
 struct Terms {
     key: KeyOptions,
     demands: Demands,
     manner: Manner,
-    /// The options that say so.
+    /// The options that set them.
     given: Vec<&'static Opt>,
 }
 
@@ -164,26 +164,26 @@ impl Request for Unlock {
 impl Terms {
     fn from_args(args: &Args) -> Result<Self> {
         let (mut key, mut demands) = (KeyOptions::from_args(args)?, Demands::from_args(args)?);
-        // By whatever name the program runs: nobody watches the warnings of a boot.
+        // Whatever name the program is called by: nobody reads the warnings during boot.
         let by_name = args.given(&shared::WEAK_CIPHER);
         let weak = WeakCiphers { taken: by_name, by_name };
         key.take_weak_ciphers(weak);
         demands.take_weak_ciphers(weak);
-        // --batch-mode is about the pauses between tries; it answers none of open's questions.
+        // --batch-mode concerns the pauses between tries; it does not answer open's questions.
         key.manner.batch_mode = false;
-        // Why no token opened a volume is said with -v.
+        // With -v, says why no token opened a volume.
         key.tokens.are_offered = true;
         let options = COMMAND.own_options().filter(|option| args.given(option));
         Ok(Self { key, demands, manner: args.manner(), given: options.collect() })
     }
 
-    /// What is asked of `open` for this entry.
+    /// The request to `open` for this entry.
     fn opening(&self, entry: &Entry) -> Result<Open> {
         let is_given = |option: &Opt| self.given.iter().any(|given| std::ptr::eq(*given, option));
         Open::of_entry(entry, self.key.clone(), self.demands.clone(), &is_given)
     }
 
-    /// Opens a volume; without one that says nofail, life goes on.
+    /// Opens a volume; a failure is passed over if the entry says nofail.
     fn unlock_or_pass(&self, entry: &Entry, limit: Duration) -> Result<()> {
         match self.unlock(entry, limit) {
             Err(failure) if entry.option("nofail").is_some() => {
@@ -204,7 +204,7 @@ pub(crate) fn boot() -> Result<()> {
     Unlock { init: true, dry_run: false, names: Vec::new(), command_line: None, wait: None, terms }.run()
 }
 
-/// What is to be opened, and where that was said.
+/// The volumes to open, and where they were named.
 struct Plan {
     command_line: String,
     entries: Vec<Entry>,
@@ -263,7 +263,7 @@ impl Plan {
     }
 }
 
-/// A volume that the command line names gets from the tables what that does not say.
+/// Adds to a volume named on the command line what is missing there, from the tables.
 fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
     let device = entry.device.to_ascii_lowercase();
     let Some(same) =
@@ -273,16 +273,16 @@ fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
     };
     entry.key_file = entry.key_file.take().or_else(|| same.key_file.clone());
     for (name, value) in &same.options {
-        // Policies add up: what one place demands, another does not take back.
+        // Policies accumulate: a demand made in one place cannot be withdrawn in another.
         if name == REQUIRE || entry.option(name).is_none() {
             entry.options.push((name.clone(), value.clone()));
         }
     }
 }
 
-/// In this order; the first that names a volume.
+/// In this order; for each volume, the first table that names it counts.
 const TABLES: &[&str] = &["/etc/crypttab", "/cryptroot/crypttab", "/keyway/unlock.conf"];
-/// A policy in the image: every volume must meet it, whatever the kernel's command line says.
+/// A policy in the image, which every volume must meet, whatever the kernel's command line says.
 const POLICY: &str = "/keyway/policy.toml";
 const USUAL_WAIT: Duration = Duration::from_secs(30);
 
@@ -301,7 +301,7 @@ mod tests {
         };
         complete(&mut entry, table.iter());
         assert_eq!(entry.to_string(), "luks-ab UUID=ab /k tries=9,discard");
-        // Policies add up: who names a volume elsewhere does not get round the table's.
+        // Policies accumulate: naming the volume elsewhere does not bypass the table's policy.
         let table = crypttab::parse(b"root UUID=AB none x-keyway.require=sealed\n");
         let options = vec![(REQUIRE.to_owned(), "/p".to_owned())];
         let mut entry =

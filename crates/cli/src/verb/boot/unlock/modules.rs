@@ -1,11 +1,12 @@
-//! The kernel modules that the image's maker listed, in order: `/keyway/modules`, a path a line.
+//! The kernel modules that the image's maker listed in loading order: `/keyway/modules`, one path
+//! per line.
 
 use keyway_attach::initramfs::Initramfs;
 use rustix::io::Errno;
 use std::fs::{self, File};
 
-/// Loads them. What is there already is passed over; what fails is
-/// said, since something may work without it.
+/// Loads the modules. One that is loaded already is skipped; an error is printed but not fatal,
+/// since the boot may work without the module.
 pub(super) fn load(_proof: &Initramfs) {
     for path in list().lines() {
         let loaded = File::open(path).map_err(|error| error.to_string()).and_then(|file| {
@@ -20,7 +21,7 @@ pub(super) fn load(_proof: &Initramfs) {
     }
 }
 
-/// The list, a path a line.
+/// The list, one path per line.
 pub(super) fn list() -> String {
     fs::read_to_string(LIST).unwrap_or_default()
 }

@@ -1,8 +1,9 @@
-//! `keyscript=`: a program whose output is the key, as Debian's crypttab(5) has it.
+//! `keyscript=`: a program whose output is the key, as in Debian's crypttab(5).
 //!
-//! It gets the third field as its argument, and what is known in its environment: `CRYPTTAB_NAME`,
-//! `_SOURCE`, `_KEY`, `_TRIED` (how often its key was wrong), `_OPTIONS` (their names) and a
-//! `CRYPTTAB_OPTION_…` each ("yes" for a flag). Its standard input and error are the console's.
+//! It gets the third field as its argument, and these environment variables: `CRYPTTAB_NAME`,
+//! `_SOURCE`, `_KEY`, `_TRIED` (how often its key was wrong), `_OPTIONS` (the names of the options)
+//! and one `CRYPTTAB_OPTION_…` for each option ("yes" for a flag). Its standard input and standard
+//! error are the console.
 
 use super::Terms;
 use crate::say::failure::{Cause, Exit, Failure, Result};
@@ -13,8 +14,8 @@ use rustix::stdio::{dup2_stdin, stdin};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 
-/// Opens the volume by what the program prints; it is run again after a
-/// wrong key, as often as somebody would be asked.
+/// Opens the volume with the program's output. After a wrong key the program is run again, as many
+/// times as a user would be asked.
 pub(super) fn open(terms: &Terms, program: &str, entry: &Entry, there: &Entry) -> Result<()> {
     let tries = terms.opening(there)?.tries();
     let mut tried = 0;
@@ -68,7 +69,7 @@ fn command(program: &str, entry: &Entry, there: &Entry, tried: u64) -> Command {
     command
 }
 
-/// The program's output in the place of standard input, while this lives.
+/// Replaces standard input with the program's output while this value exists.
 struct Input(OwnedFd);
 
 impl Input {
@@ -85,6 +86,6 @@ impl Drop for Input {
     }
 }
 
-/// Where Debian keeps those that are named without a path.
+/// Where Debian keeps scripts that are named without a path.
 const SCRIPTS: &str = "/lib/cryptsetup/scripts";
 const FIRST_OF_OURS: i32 = 3;

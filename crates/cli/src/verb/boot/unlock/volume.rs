@@ -1,5 +1,5 @@
-//! A volume at boot: waited for, opened by what its entry names, then
-//! by whoever sits at the console.
+//! A volume at boot: waits for its device, opens it with the key that its entry names, else asks on
+//! the console.
 
 use super::key_file::KeyFile;
 use super::{Terms, find, script};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 impl Terms {
-    /// Opens it, unless it is open already; `limit` is how long its devices are waited for.
+    /// Opens the volume, unless it is open already; `limit` is how long to wait for its devices.
     pub(super) fn unlock(&self, entry: &Entry, limit: Duration) -> Result<()> {
         let name = entry.name.to_string_lossy();
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
@@ -33,14 +33,14 @@ impl Terms {
         };
         let Err(failure) = opened else { return Ok(()) };
         if failure.exit() == Exit::Unmet {
-            // The key is not the trouble, and nobody is asked for another
-            // one on a volume that may be forged.
+            // The key is not the cause, and nobody should enter another one for a volume that may
+            // be forged.
             return Err(failure);
         }
         failure.report();
         say!("{name}: the {what} did not open it.");
         match self.open_as(&there) {
-            // Nobody could be asked: the reason is the one before.
+            // Nobody could be asked: the failure is the one reported before.
             Err(nobody) if nobody.cause() == Cause::NoInput => Err(Failure::silent(failure.exit())),
             asked => asked,
         }
@@ -51,14 +51,14 @@ impl Terms {
         self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() })
     }
 
-    /// `open`, with the entry's options and those of this command.
+    /// Runs `open` with the entry's options and those of this command.
     pub(super) fn open_as(&self, entry: &Entry) -> Result<()> {
         self.opening(entry)?.run().map_err(|failure| explain::placed(failure, Some(Path::new(&entry.device))))
     }
 }
 
-/// The entry with what it names found and there, and without what
-/// `open` leaves to others: keys from elsewhere.
+/// The entry with its devices located and present, and without keys from elsewhere, which `open`
+/// does not handle.
 fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
     let name = entry.name.to_string_lossy();
     let wait = |spec: &OsStr| {
@@ -80,5 +80,5 @@ fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
     Ok(there)
 }
 
-/// Options that name hardware which gives the key; somebody is asked instead.
+/// Options that name hardware tokens for the key; the user is asked instead.
 const TOKENS: &[&str] = &["tpm2-device", "fido2-device", "pkcs11-uri"];

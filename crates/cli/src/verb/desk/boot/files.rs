@@ -1,4 +1,4 @@
-//! Files that images are made of, and the image that comes out.
+//! The files that images are made of, and the image that is written.
 
 use super::options::OUTPUT;
 use crate::device;
@@ -16,34 +16,34 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// What goes into an image: read through here, so that nobody may
-/// read the image who may not read all of it.
+/// The input files of an image. All are read through this, so that the image is readable only by
+/// users who may read all of them.
 pub(super) struct Ingredients(Readers);
 
 impl Ingredients {
-    /// Nothing yet.
+    /// No files yet.
     pub(super) fn none() -> Self {
         Self(Readers::Anybody)
     }
 
-    /// The whole content of a file that goes in.
+    /// The whole content of an input file.
     pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>> {
         self.0 = self.0.and(device::readers(path));
         read(path)
     }
 
-    /// A key went in.
+    /// Records that a key is part of the image.
     pub(super) fn hold_a_key(&mut self) {
         self.0 = Readers::Owner;
     }
 
-    /// Who may read what they make.
+    /// Who may read the image.
     pub(super) fn readers(&self) -> Readers {
         self.0
     }
 }
 
-/// The whole content of a file that is only looked at.
+/// The whole content of a file that is only examined.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     whole_file::read(path, BOOT_IMAGE).map_err(|error| match error.kind() {
         ErrorKind::FileTooLarge => Failure::new(Exit::Device, format!("{}: {error}.", path.display())),
@@ -54,12 +54,12 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// What a file is not that it has to be.
+/// The failure for a file that is not what it has to be.
 pub(super) fn unusable(path: &Path, why: &dyn Display) -> Failure {
     Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
 }
 
-/// The time for images, so that the same input gives the same bytes
+/// The timestamp for images, so that the same input gives the same bytes
 /// (<https://reproducible-builds.org/specs/source-date-epoch/>).
 pub(super) fn source_date() -> Result<u32> {
     let Some(text) = std::env::var_os("SOURCE_DATE_EPOCH") else { return Ok(0) };
@@ -70,7 +70,7 @@ pub(super) fn source_date() -> Result<u32> {
     })
 }
 
-/// Where an image goes: `--output`, and the files that it must not replace.
+/// Where an image goes (`--output`), and the files that it must not replace.
 pub(super) struct Destination {
     path: PathBuf,
     replacing: Replacing,
@@ -84,7 +84,7 @@ impl Destination {
         Ok(Self { path, replacing: Replacing::from_args(args) })
     }
 
-    /// Starts the image, before anything is read.
+    /// Starts the image before anything is read.
     pub(super) fn open(&self) -> Result<Output> {
         match self.path == Path::new("-") {
             true => Ok(Output::Standard),
@@ -93,16 +93,16 @@ impl Destination {
     }
 }
 
-/// An image in the making.
+/// An image being written.
 pub(super) enum Output {
-    /// A file, and how many of its bytes are written already.
+    /// A file, and how many of its bytes have been written.
     File(Creation, usize),
     Standard,
 }
 
 impl Output {
-    /// Writes the image's beginning before the rest of it is known. The file has no name yet, so
-    /// that nothing is there should the rest never come.
+    /// Writes the start of the image before the rest is known. The file has no name yet, so nothing
+    /// remains if the rest never comes.
     pub(super) fn ahead(&mut self, beginning: &[u8]) -> Result<()> {
         let Self::File(file, written) = self else { return Ok(()) };
         let stored = file.file().write_at(beginning, 0).and_then(|()| file.file().flush());
@@ -111,7 +111,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the image, and then says what it is.
+    /// Writes the image, then prints the facts about it.
     pub(super) fn write(self, image: &[u8], from: &Ingredients, facts: &str) -> Result<()> {
         match self {
             Self::Standard => {

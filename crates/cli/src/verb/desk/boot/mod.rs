@@ -1,5 +1,5 @@
-//! `boot`: the images that a machine boots from, and what a boot loader will do with a volume.
-//! One folder or file a verb, each with its options.
+//! `boot`: makes the images that a machine boots from, and predicts what a boot loader will do with
+//! a volume. One folder or file per verb, each with its options.
 
 mod check;
 mod files;

@@ -12,7 +12,7 @@ pub(super) const fn text(
     Opt { long, short: None, value, kind: Kind::Text, help, man }
 }
 
-/// An option whose value is a file's name.
+/// An option whose value is a file name.
 pub(super) const fn file(
     long: &'static str,
     value: &'static str,

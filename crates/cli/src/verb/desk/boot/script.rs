@@ -1,4 +1,4 @@
-//! `boot script`: a script for U-Boot, of its text; the text of one.
+//! `boot script`: makes a U-Boot script from its text; shows the text of one.
 
 use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{ARCH, LIST, text};
@@ -15,9 +15,9 @@ pub(super) static OPTIONS: &[&Opt] = &[&TITLE];
 
 /// `keyway boot script`.
 pub(super) enum Script {
-    /// A script for U-Boot.
+    /// Make a script for U-Boot.
     Make { text: PathBuf, title: String, arch: Arch, output: Destination },
-    /// `--list`: the text of one.
+    /// `--list`: show the text of one.
     Show(PathBuf),
 }
 
@@ -56,7 +56,7 @@ fn make(path: &Path, title: &str, arch: Arch, output: &Destination) -> Result<()
     output.write(&image, &from, "")
 }
 
-/// The text, as it is.
+/// Prints the text unchanged.
 fn show(path: &Path) -> Result<()> {
     let image = files::read(path)?;
     let text = Header::read(&image).and_then(|(_, data)| uboot::script_text(data));

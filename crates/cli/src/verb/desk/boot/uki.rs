@@ -1,5 +1,5 @@
-//! `boot uki`: a unified kernel image of a stub, a kernel, an
-//! initramfs and a command line; what is in one.
+//! `boot uki`: makes a unified kernel image from a stub, a kernel, an initramfs and a command line;
+//! shows the content of one.
 
 use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{DTB, KERNEL, LIST, RAMDISK, file, text};
@@ -28,21 +28,21 @@ pub(super) static OPTIONS: &[&Opt] = &[&STUB, &CMDLINE, &OS_RELEASE, &UNAME];
 /// `keyway boot uki`.
 pub(super) enum Uki {
     Make(Sources),
-    /// `--list`: the sections of an image.
+    /// `--list`: show the sections of an image.
     List(PathBuf),
 }
 
 /// What goes into an image, and where it goes.
 pub(super) struct Sources {
     kernel: PathBuf,
-    /// Systemd's, when none is named.
+    /// systemd's stub if `None`.
     stub: Option<PathBuf>,
     ramdisk: Option<PathBuf>,
     dtb: Option<PathBuf>,
     cmdline: Option<String>,
-    /// This system's, when none is named.
+    /// This system's file if `None`.
     os_release: Option<PathBuf>,
-    /// What the kernel says, when it is not told.
+    /// The kernel's own release if `None`.
     uname: Option<String>,
     output: Destination,
 }
@@ -98,7 +98,7 @@ impl Sources {
     }
 }
 
-/// The stub that was named, or systemd's.
+/// The named stub, or systemd's.
 fn stub(named: Option<PathBuf>, linux: &[u8]) -> Result<PathBuf> {
     if let Some(path) = named {
         return Ok(path);
@@ -117,7 +117,7 @@ fn stub(named: Option<PathBuf>, linux: &[u8]) -> Result<PathBuf> {
     }
 }
 
-/// The sections of an image.
+/// Lists the sections of an image.
 fn list(path: &Path) -> Result<()> {
     let file = files::read(path)?;
     let image = Image::parse(&file).map_err(|why| unusable(path, &why))?;

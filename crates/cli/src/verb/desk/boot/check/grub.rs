@@ -1,4 +1,4 @@
-//! GRUB's verdict on a volume, and on a passphrase.
+//! GRUB's verdict on a volume and on a passphrase.
 
 use super::installed::Installed;
 use crate::device::{self, explain};
@@ -12,23 +12,23 @@ use keyway_format::luks2::Kdf;
 use keyway_volume::{Access, Error, Locking, Luks, Storage, UnlockOptions, UnlockTimes};
 use std::path::{Path, PathBuf};
 
-/// Everything that is known beforehand.
+/// The prediction.
 pub(super) struct Outcome {
     pub(super) device: String,
     pub(super) loader: Installed,
     pub(super) judgement: Judgement,
-    /// Seconds until each keyslot has opened, in the judgement's order.
+    /// Seconds until each keyslot has been opened, in the order of the verdict.
     pub(super) seconds: Vec<Option<f64>>,
-    /// What the passphrase suffers on its way, when one was given.
+    /// What happens to the passphrase when it is entered, if one was given.
     pub(super) typed: Vec<Finding>,
-    /// The keyslot that the given passphrase opens; `Some(None)` when it opens none.
+    /// The keyslot that the given passphrase opens; `Some(None)` if it opens none.
     pub(super) keyslot: Option<Option<u32>>,
-    /// What GRUB's configuration does not have right.
+    /// Problems in GRUB's configuration.
     pub(super) warnings: Vec<String>,
 }
 
 impl Outcome {
-    /// Whether the volume opens: by the passphrase that was given, else by some keyslot's.
+    /// Whether the volume opens: with the given passphrase, else with that of any keyslot.
     pub(super) fn opens(&self) -> bool {
         let judged =
             |number: u64| self.judgement.slot(number).is_some_and(|slot| slot.verdict == Verdict::Opens);
@@ -41,9 +41,9 @@ impl Outcome {
     }
 }
 
-/// A volume, and the GRUB that is to open it.
+/// A volume, and the GRUB that has to open it.
 pub(super) struct Grub {
-    /// The installed one's, when none is named.
+    /// The installed version if `None`.
     pub(super) version: Option<Version>,
     /// Where it is installed.
     pub(super) root: PathBuf,
@@ -53,26 +53,26 @@ pub(super) struct Grub {
     pub(super) passphrase: Option<Given>,
 }
 
-/// A passphrase that is judged.
+/// A passphrase to be judged.
 pub(super) struct Given {
     pub(super) source: PassphraseSource,
     pub(super) way: Way,
     pub(super) options: UnlockOptions,
 }
 
-/// How a passphrase comes to GRUB.
+/// How GRUB gets a passphrase.
 pub(super) enum Way {
     Typed {
         layout: Option<&'static Layout>,
     },
-    /// As a key file, of which so many bytes are read.
+    /// As a key file; `size` is the number of bytes that are read.
     KeyFile {
         size: Option<u64>,
     },
 }
 
 impl Grub {
-    /// What is known beforehand.
+    /// Predicts the outcome.
     pub(super) fn judge(self) -> Result<Outcome> {
         let found = Installed::find(&self.root, self.version)?;
         let loader = Loader::new(found.version);
@@ -105,7 +105,7 @@ impl Grub {
         Ok(Outcome { device, loader: found, judgement, seconds, typed, keyslot, warnings })
     }
 
-    /// What becomes of the passphrase, and which keyslot is its own.
+    /// What happens to the passphrase, and which keyslot it opens.
     fn given(&self, given: &Given, loader: &Loader) -> Result<(Vec<Finding>, Option<Option<u32>>)> {
         let passphrase = given.source.read()?;
         let typed = match given.way {
@@ -120,7 +120,7 @@ impl Grub {
         let on_device = |error| explain::on_device(path, &error);
         let storage = device::storage(path, Access::Probe)?;
         let luks = Luks::open_with(storage, Access::Probe, self.locking).map_err(on_device)?;
-        // Requirements that nobody knows are no hindrance to GRUB, but to this.
+        // An unknown requirement does not stop GRUB, but it stops this library.
         match keyway_volume::unlock(&luks, passphrase, options) {
             Ok(unlocked) => Ok(Some(unlocked.keyslot)),
             Err(Error::WrongPassphrase | Error::NoUsableKeyslot) => Ok(None),
@@ -132,7 +132,7 @@ impl Grub {
 /// GRUB's rates in firmware on a CPU like this one.
 fn rates(judgement: &Judgement, loader: &Loader) -> Rates {
     let mut times = UnlockTimes::new(1);
-    // The best of three: other programs' work is no part of this CPU's rate.
+    // The best of three, since other programs' load does not belong to this CPU's rate.
     let once = |_| {
         UnlockTimes::new(1)
             .of_pbkdf2(Hash::Sha512, SAMPLE, 64)
@@ -152,11 +152,11 @@ fn rates(judgement: &Judgement, loader: &Loader) -> Rates {
     Yardstick { sha512, argon2_one_lane }.grub(loader.version, Place::Firmware)
 }
 
-/// What the configuration's cryptomount lines have wrong.
+/// Errors in the configuration's cryptomount lines.
 fn mounted(found: &Installed, loader: &Loader, header: &dyn Storage) -> Vec<String> {
     let plain = |text: &str| text.replace('-', "").to_ascii_lowercase();
     let mut uuid = [0; 40];
-    // Both formats have it there.
+    // Both formats store the UUID at this offset.
     if found.mounts.is_empty() || header.read_at(&mut uuid, 168).is_err() {
         return Vec::new();
     }
@@ -176,7 +176,7 @@ fn mounted(found: &Installed, loader: &Loader, header: &dyn Storage) -> Vec<Stri
     warnings
 }
 
-/// Modules that the installed image lacks.
+/// Modules that are missing from the installed image.
 fn lacking(found: &Installed, judgement: &Judgement) -> Vec<String> {
     let Some((path, modules)) = &found.image else { return Vec::new() };
     let absent: Vec<&str> = judgement

@@ -1,4 +1,4 @@
-//! An initramfs image beside a header: modules that the header needs,
+//! Checks an initramfs image against a header: whether it has the modules that the header needs,
 //! and a program that can unlock.
 
 use crate::device::{self, explain};
@@ -15,18 +15,18 @@ use keyway_volume::{Access, Header, Locking, Luks};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// An initramfs image, and the volume that it is to unlock.
+/// An initramfs image, and the volume that it has to unlock.
 pub(super) struct Ramdisk {
-    /// What holds the volume's header.
+    /// The file or device with the volume's header.
     pub(super) header: PathBuf,
     pub(super) locking: Locking,
     pub(super) image: PathBuf,
-    /// The release of the image's kernel, which the image may not tell.
+    /// The release of the image's kernel, for images that do not reveal it.
     pub(super) kernel: Option<String>,
 }
 
 impl Ramdisk {
-    /// What is there and what is lacking, and whether the volume opens.
+    /// What is present and what is missing, and whether the volume opens.
     pub(super) fn look(&self, as_json: bool) -> Result<(String, bool)> {
         let storage = device::storage(&self.header, Access::Probe)?;
         let luks = Luks::open_with(storage, Access::Probe, self.locking)
@@ -56,7 +56,7 @@ impl Ramdisk {
         Ok((page, opens))
     }
 
-    /// The image's modules; what its kernel has built in may be known here.
+    /// The image's modules; which features its kernel has built in may be known on this machine.
     fn inventory(&self, content: &[u8]) -> Result<Inventory> {
         let image = &self.image;
         let mut inventory = Inventory::of_image(content).map_err(|why| unusable(image, &why))?;

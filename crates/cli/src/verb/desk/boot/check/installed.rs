@@ -1,4 +1,5 @@
-//! The GRUB that is installed: asked by its own program, and looked for where distributions put it.
+//! The installed GRUB: the version comes from its own program, the files from the places where
+//! distributions put them.
 
 use crate::device::whole_file;
 use crate::say::failure::{Exit, Failure, Result};
@@ -12,16 +13,17 @@ pub(super) struct Installed {
     pub(super) version: Version,
     /// Where the version comes from: "--grub-version", "grub-install --version".
     pub(super) from: String,
-    /// The image with its modules, as far as they can be seen.
+    /// The image and its modules, as far as they can be determined.
     pub(super) image: Option<(PathBuf, Vec<String>)>,
-    /// UUIDs that its configuration mounts, each with its file.
+    /// UUIDs that its configuration mounts, each with the file that names it.
     pub(super) mounts: Vec<(PathBuf, String)>,
-    /// Whether its installer knows LUKS2: some distributions taught it before its version says so.
+    /// Whether its installer supports LUKS2: some distributions added that to a version that does
+    /// not have it upstream.
     pub(super) installs_luks2: bool,
 }
 
 impl Installed {
-    /// The one below `root`; the version is its own, when none is named.
+    /// The GRUB installed below `root`; its own version counts if `named` is `None`.
     pub(super) fn find(root: &Path, named: Option<Version>) -> Result<Self> {
         let nowhere = "No installed GRUB was found; name the version with --grub-version.";
         let (version, from) = match named {
@@ -33,7 +35,7 @@ impl Installed {
     }
 }
 
-/// The package's version below a root, or what grub-install says of itself.
+/// The package's version below a root, or the version that grub-install reports.
 fn ask(root: &Path) -> Option<(Version, String)> {
     let status = whole_file::read_text(&root.join("var/lib/dpkg/status"), LARGEST).unwrap_or_default();
     let packaged = ["grub-efi-amd64-bin", "grub-pc-bin", "grub-efi-arm64-bin", "grub2-common"]
@@ -55,8 +57,8 @@ fn ask(root: &Path) -> Option<(Version, String)> {
     })
 }
 
-/// The installer finds an opened volume by the start of its mapping's
-/// UUID, which stands in its programs.
+/// The installer recognises an opened volume by the prefix of its mapping's UUID, which its
+/// programs contain as a string.
 fn installs_luks2(root: &Path) -> bool {
     let programs =
         ["usr/sbin/grub-probe", "usr/bin/grub-probe", "usr/sbin/grub2-probe", "usr/bin/grub2-probe"];
@@ -90,6 +92,6 @@ fn mounts(root: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Of what an installation holds of GRUB, and of dpkg's list of packages.
+/// The size limit for GRUB's files and for dpkg's list of packages.
 const LARGEST: u64 = 64 << 20;
 const LUKS2: &[u8] = b"CRYPT-LUKS2-";

@@ -1,7 +1,8 @@
-//! `boot check`: will this loader find, read and open this volume, with this passphrase, and when.
+//! `boot check`: predicts whether a loader will find, read and open a volume with a given
+//! passphrase, and how long that takes.
 //!
-//! `grub` asks the oracle of keyway-boot, `installed` looks which GRUB is there,
-//! `show` says it, `initramfs` looks into an image.
+//! `grub` asks the prediction code of keyway-boot, `installed` finds the installed GRUB, `show`
+//! prints the verdict, `initramfs` examines an image.
 
 mod grub;
 mod initramfs;
@@ -87,7 +88,7 @@ pub(super) struct Check {
     as_json: bool,
 }
 
-/// Who is to open the volume.
+/// The loader that has to open the volume.
 enum Loader {
     Grub(Grub),
     /// A program in an initramfs.
@@ -144,7 +145,7 @@ fn version(text: &str) -> Result<Version> {
 }
 
 impl Given {
-    /// The passphrase that is judged, when one is given.
+    /// The passphrase to be judged, if one is given.
     fn from_args(args: &Args) -> Result<Option<Self>> {
         let (keyboard, as_key_file) = (args.text(&KEYBOARD), args.given(&AS_KEY_FILE));
         let layout = keyboard.map(layout).transpose()?;

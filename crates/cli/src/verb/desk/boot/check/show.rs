@@ -1,4 +1,4 @@
-//! The verdict for people and for scripts.
+//! The verdict as text and as JSON.
 
 use super::grub::Outcome;
 use crate::say::paint::{Paint, printable};

@@ -1,4 +1,4 @@
-//! `boot fit`: a FIT image of its pieces or of a source; what is in one.
+//! `boot fit`: makes a FIT image from its parts or from a source; shows the content of one.
 
 mod source;
 
@@ -74,7 +74,7 @@ pub(super) enum Fit {
         external: Alignment,
         output: Destination,
     },
-    /// What is in an image; into a directory where that was asked for.
+    /// Show the content of an image, or extract it into a directory.
     Look {
         image: PathBuf,
         extract: Option<PathBuf>,
@@ -83,23 +83,24 @@ pub(super) enum Fit {
 
 /// What an image is made of.
 pub(super) enum Origin {
-    /// An image source, which says all of it; the folders that it may take files from, too.
+    /// An image source, which describes the whole image, and further folders that it may take files
+    /// from.
     Source(PathBuf, Vec<PathBuf>),
     Pieces(Pieces),
 }
 
-/// The files of a kernel, and how they go into an image.
+/// The files of a kernel, and how they are placed in an image.
 pub(super) struct Pieces {
     kernel: PathBuf,
     ramdisk: Option<PathBuf>,
     dtbs: Vec<PathBuf>,
     arch: String,
     hashes: Vec<String>,
-    /// Where the kernel is loaded, and where it is entered.
+    /// The kernel's load address and entry point.
     load: Option<(u64, u64)>,
 }
 
-/// Whether data stands behind the tree, each piece at a multiple of this.
+/// Whether data follows the tree, with each part at a multiple of this.
 type Alignment = Option<usize>;
 
 impl Request for Fit {
@@ -229,11 +230,11 @@ fn look(path: &Path, extract_to: Option<&Path>) -> Result<()> {
     }
 }
 
-/// All images or none: none is completed before all are written.
+/// Extracts all images or none: no file is completed before all are written.
 fn extract(fit: &Image<'_>, directory: &Path, from: &Ingredients) -> Result<()> {
     let mut files = Vec::new();
     for image in &fit.images {
-        // A name out of an image is no path.
+        // A name from an image is not used as a path.
         let name: PathBuf = image.name.replace(['/', '\\'], "_").trim_start_matches('.').into();
         let file = Creation::start_over(&directory.join(name), false)?;
         let written = file.file().write_at(&image.data, 0);
@@ -275,7 +276,7 @@ fn show(fit: &Image<'_>) -> String {
     text
 }
 
-/// A text out of an image, which may hold anything.
+/// Text from an image, which may contain anything, made safe to show.
 fn shown(text: &str) -> String {
     printable(text)
 }

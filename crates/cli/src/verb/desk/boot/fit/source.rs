@@ -1,9 +1,9 @@
 //! `boot fit IMAGE.its`: the source and the files that it names.
 //!
-//! A source says which files' content goes into an image (`/incbin/`), and a source may
-//! come from anywhere. What it takes therefore has to be below its own folder, wherever
-//! names and links lead, or below a folder that the command line names; an ordinary
-//! file; and no more in all than a FIT image can hold.
+//! A source says which files' content goes into an image (`/incbin/`), and a source may come from
+//! an untrusted place. A file that it names must therefore be below the source's own folder,
+//! wherever names and links lead, or below a folder that the command line names; it must be an
+//! ordinary file; and all files together must not exceed what a FIT image can hold.
 
 use crate::device::whole_file::BOOT_IMAGE;
 use crate::say::failure::Result;
@@ -13,7 +13,7 @@ use keyway_boot::fit::{self, Layout};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The image of a source, which may take files from the folders in `include` too.
+/// The image of a source, which may also take files from the folders in `include`.
 pub(super) fn image(
     path: &Path,
     include: &[PathBuf],
@@ -36,11 +36,11 @@ pub(super) fn image(
 
 /// The folders that a source may take files from.
 struct Allowed {
-    /// The source's own, by which names are looked up.
+    /// The source's own folder, which names are relative to.
     folder: PathBuf,
-    /// As the kernel knows them: without links.
+    /// Without links, as the kernel resolves them.
     folders: Vec<PathBuf>,
-    /// Bytes that were taken.
+    /// Bytes taken so far.
     taken: u64,
 }
 
@@ -52,8 +52,8 @@ impl Allowed {
         Ok(Self { folder: folder.to_owned(), folders, taken: 0 })
     }
 
-    /// The file that the source means by `name`, without links. Where
-    /// there is no room for it, it is not read.
+    /// The file that the source means by `name`, with links resolved. A file that would exceed the
+    /// limit is not read.
     fn file(&self, name: &str) -> std::result::Result<PathBuf, String> {
         let named = self.folder.join(name);
         let file = fs::canonicalize(&named).map_err(|why| format!("{}: {why}", named.display()))?;
@@ -69,13 +69,13 @@ impl Allowed {
         }
     }
 
-    /// Counts what was read: files of the kernel's have no length before.
+    /// Counts what was read, because some of the kernel's files have no length beforehand.
     fn count(&mut self, length: u64) -> std::result::Result<(), String> {
         self.taken = self.with(length)?;
         Ok(())
     }
 
-    /// The bytes that are taken with `length` more.
+    /// The bytes taken, plus `length`.
     fn with(&self, length: u64) -> std::result::Result<u64, String> {
         match self.taken.saturating_add(length) {
             all if all > BOOT_IMAGE => {
@@ -142,7 +142,7 @@ mod tests {
             fs::File::create(scratch.join(name)).unwrap().set_len(length).unwrap();
         }
         let mut allowed = Allowed::new(&scratch, &[]).unwrap();
-        // Only what is read counts, and that once.
+        // Only what is read counts, and only once.
         assert!(allowed.file("most").is_ok() && allowed.file("most").is_ok());
         assert!(allowed.file("more").unwrap_err().contains("larger than"));
         allowed.count(1).unwrap();

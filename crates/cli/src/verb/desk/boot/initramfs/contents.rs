@@ -1,4 +1,5 @@
-//! What goes into the image: the program, what it shall unlock, and the files for that.
+//! What goes into the image: the program, the description of the volume to unlock, and the files
+//! for it.
 
 use super::machine;
 use super::modules::Modules;
@@ -12,22 +13,22 @@ use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
 use keyway_volume::policy::Policy;
 use std::path::{Path, PathBuf};
 
-/// What is to go into an image.
+/// What should go into an image.
 pub(super) struct Wanted {
-    /// The one beside this program, or this one, when none is named.
+    /// If `None`, the small program next to this one, or this one.
     program: Option<PathBuf>,
     volume: Option<Volume>,
     policy: Option<PathBuf>,
     modules: Option<Modules>,
 }
 
-/// What the image shall unlock, unless the machine says.
+/// The volume that the image unlocks, unless the machine names one.
 struct Volume {
-    /// As it is called on that machine.
+    /// The device's name on the machine that boots.
     device: String,
-    /// What its mapping is called.
+    /// The name of its mapping.
     name: String,
-    /// As in crypttab.
+    /// In crypttab's notation.
     options: String,
     header: Option<PathBuf>,
     key_file: Option<PathBuf>,
@@ -57,7 +58,7 @@ impl Wanted {
         })
     }
 
-    /// All of it; for an image that is there already, or for one to be made.
+    /// Gathers the content, for an existing image or a new one.
     pub(super) fn gather(&self, from: &mut Ingredients, has_original: bool) -> Result<Contents> {
         let program = program(self.program.as_deref(), from)?;
         let mut contents = Contents { program, ..Contents::default() };
@@ -96,7 +97,7 @@ impl Volume {
     }
 }
 
-/// A policy that would be refused at boot is refused here.
+/// A policy that would be refused at boot is refused already here.
 fn policy(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
     if path == Path::new("sealed") {
         return Ok(b"sealed = true\n".to_vec());
@@ -108,8 +109,8 @@ fn policy(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A program that runs where there are no libraries: the one that is named,
-/// else the small one beside this one, else this one.
+/// A program that runs without libraries: the one that is named, else the small one next to this
+/// one, else this one.
 fn program(named: Option<&Path>, from: &mut Ingredients) -> Result<Vec<u8>> {
     let small = std::env::current_exe().map(|own| own.with_file_name(SMALL_PROGRAM));
     let small = small.ok().filter(|small| small.exists());
@@ -127,5 +128,6 @@ fn program(named: Option<&Path>, from: &mut Ingredients) -> Result<Vec<u8>> {
     }
 }
 
-/// What `./dev build ramdisk` makes: without the commands that nobody needs in an initramfs.
+/// The program that `./dev build ramdisk` makes, without the commands that are not needed in an
+/// initramfs.
 const SMALL_PROGRAM: &str = "keyway-ramdisk";

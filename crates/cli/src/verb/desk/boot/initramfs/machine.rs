@@ -1,5 +1,5 @@
-//! That everything in an image is for one machine: a program of another
-//! one does not start there, and then nothing does.
+//! Checks that everything in an image is for the same architecture: a program for another one does
+//! not start, and the machine does not boot.
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::verb::desk::boot::files::unusable;
@@ -8,7 +8,7 @@ use keyway_boot::initramfs::Contained;
 use keyway_boot::initramfs::layout::Contents;
 use std::path::Path;
 
-/// The program beside the modules that go in with it.
+/// Checks the program against the modules that are added with it.
 pub(super) fn check_modules(contents: &Contents) -> Result<()> {
     let mut modules = Contained::default();
     for (name, module) in &contents.modules {
@@ -22,14 +22,14 @@ pub(super) fn check_modules(contents: &Contents) -> Result<()> {
     }
 }
 
-/// The program and the modules beside the image that they go into;
-/// `seen` is what is known of it already.
+/// Checks the program and the modules against the image that they are added to; `seen` is what is
+/// already known about the image.
 pub(super) fn check(contents: &Contents, path: &Path, image: &[u8], seen: &Contained) -> Result<()> {
     let Some(program) = architecture(contents) else { return Ok(()) };
     if seen.takes(program) {
         return Ok(());
     }
-    // What was seen may be the exception: all of it decides.
+    // What was seen may be an exception: the whole image decides.
     let all = Contained::of(image).map_err(|why| unusable(path, &why))?;
     match all.takes(program) {
         true => Ok(()),
@@ -54,8 +54,8 @@ mod tests {
     use super::*;
     use keyway_boot::initramfs::writer::{Node, Tree};
 
-    /// The beginning of an ELF file of 64 bits for this machine (183 is
-    /// AArch64, 62 x86-64): a program, or a module.
+    /// The start of a 64-bit ELF file for this machine (183 is AArch64, 62 x86-64): a program or a
+    /// module.
     fn elf(machine: u8, kind: u8) -> Vec<u8> {
         let mut head = vec![0; 64];
         head[..6].copy_from_slice(b"\x7fELF\x02\x01");

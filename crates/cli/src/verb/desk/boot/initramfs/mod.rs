@@ -1,4 +1,4 @@
-//! `boot initramfs`: keyway put into an initramfs, or one made of nothing but keyway and modules.
+//! `boot initramfs`: adds keyway to an initramfs, or makes one of only keyway and modules.
 
 mod contents;
 mod machine;
@@ -23,21 +23,21 @@ use std::thread;
 /// `keyway boot initramfs`.
 pub(super) enum Initramfs {
     Make(Box<Image>),
-    /// `--list`: what is in an image.
+    /// `--list`: show the content of an image.
     List(PathBuf),
-    /// `--diff`: what an image has beside the original.
+    /// `--diff`: show how an image differs from the original.
     Difference {
         original: PathBuf,
         image: PathBuf,
     },
 }
 
-/// An image to be made.
+/// An image to make.
 pub(super) struct Image {
-    /// What it is added to; without one, all of the image is made.
+    /// The image to add to; if `None`, a whole image is made.
     original: Option<PathBuf>,
     wanted: Wanted,
-    /// As the original, when not said.
+    /// As in the original if not given.
     packing: Option<Packing>,
     output: Destination,
 }
@@ -100,7 +100,7 @@ fn make(asked: &Image) -> Result<()> {
         None => None,
     };
     let (init, contents) = thread::scope(|scope| {
-        // Unpacking takes longest by far; meanwhile all else is done that can be.
+        // Unpacking takes by far the longest; everything else that is possible is done meanwhile.
         let init = original.as_ref().map(|(path, image)| scope.spawn(|| original_of(path, image)));
         let contents = asked.wanted.gather(&mut from, original.is_some());
         let written = match &original {
@@ -136,7 +136,7 @@ fn make(asked: &Image) -> Result<()> {
     output.write(&appended.image, &from, &facts)
 }
 
-/// What ran first in an image until now, and for which machine it is.
+/// The image's previous /init, and the architecture that the image is for.
 fn original_of(path: &Path, image: &[u8]) -> Result<Original> {
     let found = Original::of(image).map_err(|why| unusable(path, &why))?;
     if found.init.is_none() {

@@ -1,6 +1,5 @@
-//! Which kernel modules go into the image: those that the volume's ciphers need, those
-//! that reach its disk and the keyboard, for a whole image also those of its file system;
-//! all of them unpacked, in the order of loading.
+//! The kernel modules that go into the image: those for the volume's ciphers, its disk and the
+//! keyboard and, for a whole image, its file system; all unpacked, in loading order.
 
 use super::options::*;
 use crate::device::{self, explain};
@@ -15,22 +14,22 @@ use keyway_kernel::{Version, needs, needs_of_tags};
 use keyway_volume::{Access, DataCiphers, Locking, Luks};
 use std::path::{Path, PathBuf};
 
-/// Which modules are asked for, and where they are.
+/// Which modules to take, and where they are.
 pub(super) struct Modules {
     root: PathBuf,
-    /// The kernel's release, where there are several.
+    /// The kernel's release, if there are several.
     kernel: Option<String>,
-    /// What is to be decrypted; the header says, when nothing else does.
+    /// The ciphers to decrypt; if empty, the header's.
     ciphers: Vec<String>,
     header: Option<PathBuf>,
-    /// The volume, as it is called on the machine that boots.
+    /// The volume's name on the machine that boots.
     volume: Option<PathBuf>,
     locking: Locking,
     also: Vec<String>,
 }
 
 impl Modules {
-    /// None for kernels that have all built in.
+    /// `None` for kernels that have everything built in.
     pub(super) fn from_args(args: &Args) -> Option<Self> {
         let root = args.path(&MODULES).filter(|root| *root != Path::new("none"))?.to_owned();
         let also = args.text(&ALSO).into_iter().flat_map(|list| list.split(','));
@@ -45,7 +44,7 @@ impl Modules {
         })
     }
 
-    /// Files by their names, in order.
+    /// The module files with their names, in loading order.
     pub(super) fn gather(
         &self,
         from: &mut Ingredients,
@@ -60,7 +59,8 @@ impl Modules {
         if with_tags {
             names.extend(needs_of_tags().map(|need| need.name));
         }
-        // Also before an /init of others, which loads its own only when the volume is open.
+        // Needed even in front of another /init, which loads its own modules only after the volume
+        // is open.
         names.extend(DRIVERS.iter().chain(KEY_FILES).map(|name| (*name).to_owned()));
         if !has_original {
             names.extend(ROOTS.iter().map(|name| (*name).to_owned()));
@@ -79,7 +79,7 @@ impl Modules {
             .collect()
     }
 
-    /// The modules of the kernel that was named, or of the only one.
+    /// The modules of the named kernel, or of the only one.
     fn inventory(&self) -> Result<Inventory> {
         let root = &self.root;
         if let Some(release) = &self.kernel {
@@ -95,15 +95,15 @@ impl Modules {
         found.pop().ok_or_else(|| unusable(root, &"it has no kernel modules"))
     }
 
-    /// What is to be decrypted: by the options, by the volume's header
-    /// where it can be read here, or the default.
+    /// The ciphers to decrypt: from the options, from the volume's header if it can be read here,
+    /// or the default.
     fn specs(&self) -> Result<(Vec<CipherSpec>, bool)> {
         let mut ciphers = DataCiphers { specs: self.ciphers.clone(), with_tags: false };
         if ciphers.specs.is_empty() {
             if let Some(header) = &self.header {
                 ciphers = self.ciphers_of(header)?;
             } else if let Some(volume) = self.volume.as_deref().filter(|path| path.exists()) {
-                // The name is the other machine's: what has it here may be anything.
+                // The name is for the machine that boots: on this machine it may be anything.
                 match self.ciphers_of(volume) {
                     Ok(found) => ciphers = found,
                     Err(failure) => {
@@ -124,7 +124,7 @@ impl Modules {
         Ok((ciphers.specs.iter().map(parse).collect::<Result<_>>()?, ciphers.with_tags))
     }
 
-    /// What a header names.
+    /// The ciphers that a header names.
     fn ciphers_of(&self, path: &Path) -> Result<DataCiphers> {
         let storage = device::storage(path, Access::Probe)?;
         let luks = Luks::open_with(storage, Access::Probe, self.locking);
@@ -133,7 +133,7 @@ impl Modules {
     }
 }
 
-/// What decrypts a specification.
+/// The modules that decrypt a specification.
 fn of_spec(inventory: &Inventory, spec: &CipherSpec) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for need in needs(spec, Version::parse(&inventory.release)) {
@@ -143,7 +143,7 @@ fn of_spec(inventory: &Inventory, spec: &CipherSpec) -> Result<Vec<String>> {
         }
         match need.is_module {
             true => names.push(need.name),
-            // The machine's CPU is not this one: all that may be
+            // The image is for a machine with another CPU: take all implementations that may be
             // faster there, and the portable code.
             false => {
                 names.extend(inventory.implementations(&need.name).into_iter().map(str::to_owned));
@@ -161,7 +161,7 @@ fn lacks(inventory: &Inventory, name: &str, why: &str) -> Failure {
     Failure::new(Exit::Device, format!("The modules of Linux {release} lack {name} ({why})."))
 }
 
-/// A module as the kernel loads it without any help.
+/// A module, unpacked so that the kernel can load it without help.
 fn unpacked(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
     let file = from.read(path)?;
     match Compression::of(&file) {
@@ -170,9 +170,10 @@ fn unpacked(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
     }
 }
 
-/// What luksFormat takes when it is not told.
+/// luksFormat's default cipher.
 const DEFAULT: &str = CipherSpec::DEFAULT;
-/// What a disk and a keyboard may need; what a kernel has not, it has built in, or needs not.
+/// Drivers that a disk or a keyboard may need; one that a kernel does not have as a module is built
+/// in, or not needed.
 const DRIVERS: &[&str] = &[
     "virtio_pci",
     "virtio_mmio",
@@ -195,9 +196,9 @@ const DRIVERS: &[&str] = &[
     "atkbd",
     "i8042",
 ];
-/// File systems of disks with key files; FAT mounts with the tables of its names alone.
+/// File systems for disks with key files; FAT can only be mounted with its character set tables.
 const KEY_FILES: &[&str] = &["ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859_1", "nls_utf8"];
-/// File systems of roots.
+/// File systems of root volumes.
 const ROOTS: &[&str] = &["xfs", "btrfs"];
-/// Of a module with its debugging information; what is larger is refused.
+/// The size limit for a module with debugging information; larger ones are refused.
 const LARGEST: u64 = 256 << 20;

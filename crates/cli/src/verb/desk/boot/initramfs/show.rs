@@ -1,4 +1,4 @@
-//! `--list` and `--diff`: what is in an image.
+//! `--list` and `--diff`: show the content of an image.
 
 use crate::say::failure::Result;
 use crate::say::output;
@@ -7,13 +7,13 @@ use crate::verb::desk::boot::files::{self, unusable};
 use keyway_boot::initramfs::{Difference, Item, Listing};
 use std::path::Path;
 
-/// A name a line, as `ls -l` has it.
+/// One name per line, in the format of `ls -l`.
 pub(super) fn list(path: &Path) -> Result<()> {
     let listing = Listing::of(&files::read(path)?, false).map_err(|why| unusable(path, &why))?;
     output::print(&listing.items.iter().map(|(name, item)| line("", name, item)).collect::<String>())
 }
 
-/// What the second image has more, less or otherwise.
+/// What is added, missing or different in the second image.
 pub(super) fn difference(original: &Path, path: &Path) -> Result<()> {
     let (before, after) = (files::read(original)?, files::read(path)?);
     let of = |path, image| Listing::of(image, true).map_err(|why| unusable(path, &why));
