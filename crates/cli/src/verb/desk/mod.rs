@@ -1,5 +1,5 @@
-//! What is done at a desk, before a boot: images and measurements. The program for ramdisks goes
-//! without (feature `desk`).
+//! Commands for a workstation, used before a boot: images and measurements. The program for
+//! ramdisks leaves them out (feature `desk`).
 
 pub(crate) mod boot;
 pub(crate) mod measure;

@@ -1,6 +1,6 @@
-//! `benchmark`: what key derivation and ciphers do on this machine, in this
-//! process, in cryptsetup's layout; beside it, in columns of their own, what the
-//! kernel's ciphers do where AF_ALG reaches them.
+//! `benchmark`: the speed of key derivation and ciphers on this machine, in this process, in
+//! cryptsetup's layout; additional columns show the kernel's ciphers if AF_ALG gives access to
+//! them.
 
 use crate::door::{self, Args, Command, Example, Group, Operand, Opt, Request, Topic, shared};
 use crate::make::kdf;
@@ -49,7 +49,7 @@ pub(crate) static COMMAND: Command = Command {
     run: door::run::<Benchmark>,
 };
 
-/// cryptsetup's list of ciphers with their key sizes in bits.
+/// cryptsetup's list of ciphers, with key sizes in bits.
 const CIPHERS: &[(&str, u32)] = &[
     ("aes-cbc", 128),
     ("serpent-cbc", 128),
@@ -66,11 +66,11 @@ const CIPHERS: &[(&str, u32)] = &[
 ];
 /// cryptsetup's list of hashes.
 const HASHES: &[&str] = &["sha1", "sha256", "sha512", "ripemd160", "whirlpool"];
-/// Length of the run that is encrypted in one call: fits the second-level cache.
+/// The number of bytes encrypted in one call; fits into the second-level cache.
 const RUN: usize = 1 << 20;
-/// How long each direction of a cipher is measured.
+/// How long to measure each direction of a cipher.
 const CIPHER_TIME: Duration = Duration::from_millis(250);
-/// cryptsetup's key size when none is given, in bits.
+/// cryptsetup's default key size in bits.
 const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;
 
 struct Benchmark {
@@ -80,18 +80,18 @@ struct Benchmark {
     json: bool,
 }
 
-/// What is measured.
+/// What to measure.
 enum What {
-    /// By its hash.
+    /// PBKDF2 with this hash.
     Pbkdf2(String),
-    /// By its name.
+    /// The Argon2 variant of this name.
     Argon2(String),
     Cipher(String),
     /// The usual hashes and ciphers.
     Everything,
 }
 
-/// What Argon2 may cost.
+/// The cost limits of Argon2.
 #[derive(Debug, Clone, Copy)]
 struct Argon2 {
     memory_kib: u32,
@@ -142,7 +142,7 @@ impl Request for Benchmark {
 struct Report {
     json: bool,
     cipher_header: bool,
-    /// Whether the kernel's ciphers can be had; asked only when ciphers are measured.
+    /// Whether the kernel's ciphers are available; determined only when ciphers are measured.
     kernel: OnceCell<std::result::Result<(), Missing>>,
     rows: Vec<Value>,
 }
@@ -150,7 +150,7 @@ struct Report {
 impl Report {
     fn everything(&mut self, argon2: Argon2, key_bits: u32) -> Result<()> {
         for hash in HASHES {
-            // A row that cannot be measured says N/A; the others go on.
+            // A row that cannot be measured shows N/A; the other rows are measured all the same.
             let _ = self.pbkdf2(hash, key_bits);
         }
         for name in ["argon2i", "argon2id"] {
@@ -206,7 +206,7 @@ impl Report {
         ))
     }
 
-    /// `--cipher`: the whole specification as given.
+    /// `--cipher`: measures the specification as given.
     fn cipher(&mut self, cipher: &str, key_bits: u32) -> Result<()> {
         match measure(&full_spec(cipher), key_bits) {
             Ok(speed) => {
@@ -225,7 +225,7 @@ impl Report {
         }
     }
 
-    /// A row of the usual list.
+    /// Measures a row of the usual list.
     fn usual_cipher(&mut self, cipher: &str, key_bits: u32) -> Result<()> {
         if !std::mem::replace(&mut self.cipher_header, true) {
             self.header("#     Algorithm")?;
@@ -244,7 +244,7 @@ impl Report {
         }
     }
 
-    /// The line above ciphers, with the kernel's columns where it has any.
+    /// Prints the line above ciphers, with the kernel's columns if it has any.
     fn header(&self, first: &str) -> Result<()> {
         let kernel = match self.reachable() {
             Ok(()) => {
@@ -286,14 +286,14 @@ fn number(number: u64) -> Value {
     Value::Number(number.to_string())
 }
 
-/// "aes-xts" alone means its usual IV. The crypto API's names have
-/// dashes of their own and stay as they are.
+/// Adds the usual IV to "aes-xts". Names of the crypto API, which have dashes of their own, stay as
+/// they are.
 fn full_spec(cipher: &str) -> String {
     let named_by_parts = !cipher.starts_with("capi:") && cipher.split('-').count() == 2;
     if named_by_parts && !cipher.ends_with("-ecb") { format!("{cipher}-plain64") } else { cipher.to_owned() }
 }
 
-/// Bytes a second in both directions.
+/// Bytes per second in each direction.
 struct Speed {
     encrypt: f64,
     decrypt: f64,
@@ -316,10 +316,10 @@ impl std::fmt::Display for Speed {
     }
 }
 
-/// The kernel's speed, or why there is none.
+/// The kernel's speed, or why it was not measured.
 struct InKernel {
     speed: std::result::Result<Speed, Missing>,
-    /// Whether any cipher of the kernel's can be had.
+    /// Whether the table has columns for the kernel's ciphers.
     has_columns: bool,
 }
 
@@ -334,7 +334,7 @@ impl InKernel {
     }
 }
 
-/// The kernel's columns.
+/// Formats the kernel's columns.
 impl std::fmt::Display for InKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.speed {
@@ -348,7 +348,8 @@ impl std::fmt::Display for InKernel {
 fn measure(spec: &str, key_bits: u32) -> std::result::Result<Speed, keyway_crypto::Error> {
     let spec = CipherSpec::parse(spec)?;
     spec.check_key_bits(key_bits as usize)?;
-    // XTS refuses equal halves in strict implementations: the key is no constant.
+    // Strict implementations of XTS refuse a key with equal halves, so the key must not be
+    // constant.
     let mut key = Secret::zeroed(key_bits as usize / 8);
     for (i, byte) in key.expose_mut().iter_mut().enumerate() {
         *byte = (i as u8).wrapping_mul(37).wrapping_add(11);
@@ -361,8 +362,8 @@ fn measure(spec: &str, key_bits: u32) -> std::result::Result<Speed, keyway_crypt
     Ok(Speed { encrypt, decrypt })
 }
 
-/// Bytes a second of `work`: the best of five slices, so that a
-/// neighbour on the machine does not spoil the figure.
+/// Bytes per second of `work`: the best of five slices, so that other load on the machine does not
+/// distort the figure.
 fn rate(data: &mut [u8], mut work: impl FnMut(&mut [u8])) -> f64 {
     work(data);
     let slice = CIPHER_TIME / 5;

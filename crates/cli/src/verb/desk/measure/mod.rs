@@ -1,4 +1,4 @@
-//! How fast, how strong, by whose driver: ciphers, KDFs, devices, volumes.
+//! Measurements and drivers of ciphers, KDFs, devices and volumes.
 
 pub(crate) mod bench;
 pub(crate) mod benchmark;

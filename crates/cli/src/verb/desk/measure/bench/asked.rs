@@ -1,4 +1,4 @@
-//! From the command line to what is to be measured.
+//! From the command line to the cases to measure.
 
 use super::options;
 use crate::door::{Args, Opt, nearest, shared};
@@ -7,7 +7,7 @@ use crate::say::size;
 use keyway_measure::results::Direction;
 use keyway_measure::suite::{Asked, Listed, Suite, Unknown, list};
 
-/// What the options ask for.
+/// The cases that the options ask for.
 pub(super) struct Cases(pub(super) Asked);
 
 impl Cases {
@@ -50,7 +50,7 @@ impl Cases {
     }
 }
 
-/// The cases; a name that nothing has is refused with the nearest that something has.
+/// The cases. An unknown name is refused with the closest known one.
 pub(super) fn cases(asked: &Asked) -> Result<Vec<Listed>> {
     list(asked).map_err(|unknown| refuse(&unknown))
 }
@@ -71,7 +71,8 @@ fn refuse(unknown: &Unknown) -> Failure {
     Failure::new(Exit::Parameters, format!("{unknown}; {hint}"))
 }
 
-/// What people would compare with and this program cannot load, and what to do instead.
+/// Libraries that users may want to compare with, but that this program cannot load, and what to do
+/// instead.
 const LIBRARIES: &[(&str, &str)] = &[
     ("libcrypto", USE_OPENSSL),
     ("libssl", USE_OPENSSL),
@@ -111,7 +112,7 @@ fn message(text: &str) -> Result<u32> {
     bytes.ok_or_else(|| wrong(&options::MESSAGE, text, "whole sectors are needed, 16 MiB at most"))
 }
 
-/// Longest message.
+/// The longest message.
 const MOST_MESSAGE: u64 = 16 << 20;
 
 fn threads(lists: Vec<&str>, cpus: u32) -> Result<Vec<u32>> {
@@ -125,7 +126,7 @@ fn threads(lists: Vec<&str>, cpus: u32) -> Result<Vec<u32>> {
     lists.into_iter().flat_map(|list| list.split(',')).map(one).collect()
 }
 
-/// Most threads at once.
+/// The most threads that run at once.
 const MOST_THREADS: u64 = 1024;
 
 fn wrong(option: &Opt, text: &str, why: &str) -> Failure {

@@ -1,4 +1,4 @@
-//! Results files: read, compared, put side by side.
+//! Results files: reading, comparing, and combining them.
 
 use super::options;
 use super::outputs::Reports;
@@ -9,7 +9,7 @@ use crate::say::output;
 use keyway_measure::{Results, machine, report};
 use std::path::{Path, PathBuf};
 
-/// Reads results. What is no results file is refused with the line.
+/// Reads results. A file that is not a results file is refused, naming the line at fault.
 pub(super) fn read(path: &Path) -> Result<Results> {
     let shown = path.display();
     let text = whole_file::read_text(path, RESULTS).map_err(|error| match error.kind() {
@@ -26,10 +26,10 @@ pub(super) fn read(path: &Path) -> Result<Results> {
     })
 }
 
-/// Whether the run began on this machine with this program.
+/// Checks that the run began on this machine with this program.
 ///
 /// # Errors
-/// What is not as it was.
+/// What differs.
 pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
     let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
     let here = machine::look(Path::new("/"));
@@ -54,7 +54,7 @@ pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
 pub(super) struct Diff {
     old: PathBuf,
     new: PathBuf,
-    /// Smaller changes are left alone.
+    /// Smaller changes are ignored.
     threshold: f64,
 }
 

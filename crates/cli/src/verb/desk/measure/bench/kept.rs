@@ -1,4 +1,4 @@
-//! What a run is told beside its cases: how long it may take, and what is kept of it.
+//! The options of a run apart from its cases: how long it may take, and what is saved.
 
 use super::options;
 use super::outputs::{Reports, cannot_write};
@@ -14,9 +14,9 @@ pub(super) struct RunOptions {
     /// `--save`, or `--resume`.
     pub(super) file: Option<ResultsFile>,
     pub(super) reports: Reports,
-    /// Seconds, about.
+    /// The approximate length in seconds.
     pub(super) time: Option<f64>,
-    /// What the machine is called.
+    /// The machine's name.
     pub(super) name: Option<String>,
     pub(super) manner: Manner,
 }
@@ -39,22 +39,22 @@ impl RunOptions {
         })
     }
 
-    /// The results of the run that goes on.
+    /// The results file of the run that is resumed.
     pub(super) fn resumed(&self) -> Option<&Path> {
         self.file.as_ref().filter(|file| file.goes_on).map(|file| file.path.as_path())
     }
 }
 
-/// Where the results go while they come.
+/// The file that results are written to as they arrive.
 pub(super) struct ResultsFile {
     pub(super) path: PathBuf,
-    /// It holds those of a run that was stopped.
+    /// It holds the results of a run that was stopped.
     goes_on: bool,
     replace: bool,
 }
 
 impl ResultsFile {
-    /// Writes what there is so far.
+    /// Writes the results so far.
     pub(super) fn create(&self, results: &Results) -> Result<Growing> {
         let file = Growing::create(&self.path, results, self.replace);
         file.map_err(|error| cannot_write(&self.path, &error))

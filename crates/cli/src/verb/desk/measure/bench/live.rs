@@ -1,5 +1,5 @@
-//! A run as it goes: rows into the results file, progress on the
-//! terminal, and whether somebody wants it to stop.
+//! A run in progress: writes rows to the results file, shows progress on the terminal, and checks
+//! whether the user wants to stop.
 
 use keyway_measure::results::{Growing, Machine};
 use keyway_measure::rounds::Watcher;
@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 /// Watches a run and keeps its results.
 pub(super) struct Live {
     pub(super) results: Results,
-    /// The file that grows, and the first error that it had.
+    /// The growing file, and its first error.
     pub(super) file: Option<Growing>,
     pub(super) error: Option<std::io::Error>,
     stop: Arc<AtomicBool>,
     line: Option<Line>,
 }
 
-/// The line that is redrawn.
+/// The progress line, which is redrawn.
 struct Line {
     start: Instant,
     drawn: Instant,
 }
 
 impl Live {
-    /// Watches until `stop` is set; with a line on a terminal, unless it is to be `quiet`.
+    /// Watches until `stop` is set; shows a line on a terminal, unless `quiet`.
     pub(super) fn new(quiet: bool, results: Results, file: Option<Growing>, stop: Arc<AtomicBool>) -> Self {
         let shown = !quiet && stderr().is_terminal();
         let now = Instant::now();
@@ -35,27 +35,27 @@ impl Live {
         Self { results, file, error: None, stop, line }
     }
 
-    /// Leaves the terminal clean.
+    /// Clears the progress line.
     pub(super) fn finish(&mut self) {
         if self.line.take().is_some() {
             let _ = stderr().write_all(b"\r\x1b[K");
         }
     }
 
-    /// Writes the file anew: what stands before its rows is known better now.
+    /// Rewrites the file, because the information in front of its rows is now more complete.
     pub(super) fn rewrite(&mut self) {
         let written = self.file.as_mut().map_or(Ok(()), |file| file.rewrite(&self.results));
         self.note(written);
     }
 
-    /// Says it once, however often a run goes on.
+    /// Adds a warning once, even if a run is resumed several times.
     pub(super) fn warn(&mut self, warning: String) {
         if !self.results.warnings.contains(&warning) {
             self.results.warnings.push(warning);
         }
     }
 
-    /// There is no point in measuring what cannot be kept.
+    /// Stops on an error: measuring is pointless if the results cannot be saved.
     fn note(&mut self, written: std::io::Result<()>) {
         if let Err(error) = written {
             self.error.get_or_insert(error);
@@ -93,7 +93,7 @@ impl Watcher for Live {
     }
 }
 
-/// "01m12s", and hours before that from 90 minutes on.
+/// "01m12s", with hours in front from 90 minutes on.
 fn minutes(seconds: f64) -> String {
     let seconds = seconds as u64;
     match seconds < 90 * 60 {

@@ -1,8 +1,8 @@
-//! `bench`: measures ciphers and key derivation in memory, storage plain
-//! and encrypted, and compares what was measured.
+//! `bench`: measures ciphers and key derivation in memory, and storage plain and encrypted;
+//! compares results.
 //!
-//! `options` is the table's options, `asked` makes a list of cases of them, `kept` is what every
-//! run takes, `run` measures while `live` watches, `disk` measures storage, `outputs` writes
+//! `options` defines the options, `asked` turns them into a list of cases, `kept` holds the options
+//! of every run, `run` measures while `live` watches, `disk` measures storage, `outputs` writes
 //! reports, `files` reads results and compares them.
 
 mod asked;
@@ -79,7 +79,7 @@ pub(crate) static COMMAND: Command = Command {
 
 /// One of its verbs.
 enum Bench {
-    /// Without a verb, or `kdf`.
+    /// No verb, or `kdf`.
     Memory(run::Memory),
     Disk(disk::Disk),
     Diff(files::Diff),

@@ -1,5 +1,5 @@
-//! Reports, to files or standard output. Files are made before anything is measured: a name
-//! that cannot be written shall not cost an hour.
+//! Reports, to files or standard output. Files are created before anything is measured, so that a
+//! name that cannot be written does not cost an hour.
 
 use super::options;
 use crate::door::{Args, Opt, shared};
@@ -12,13 +12,13 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Makes a report of one run or several.
+/// Makes a report of one or several runs.
 type Report = fn(&[Results]) -> String;
 
-/// Which reports are asked for, and where they go.
+/// Which reports are wanted, and where they go.
 pub(super) struct Reports {
     files: Vec<(PathBuf, Report)>,
-    /// For standard output, in the place of a table.
+    /// The report for standard output in place of a table.
     shown: Option<Report>,
     replace: bool,
 }
@@ -46,7 +46,7 @@ impl Reports {
         Ok(Self { files, shown, replace: args.given(&shared::FORCE) })
     }
 
-    /// Makes the files. Standard output gets `table`, when nothing else was asked for.
+    /// Creates the files. Standard output gets `table` if no other report was asked for.
     pub(super) fn open(self, table: Report) -> Result<Outputs> {
         let replace = self.replace;
         let made = |(path, report): (PathBuf, Report)| {
@@ -58,10 +58,10 @@ impl Reports {
     }
 }
 
-/// Reports in the making.
+/// Reports whose files have been created.
 pub(super) struct Outputs {
     files: Vec<(PathBuf, File, Report)>,
-    /// What standard output gets.
+    /// The report for standard output.
     shown: Report,
 }
 
@@ -75,7 +75,7 @@ impl Outputs {
     }
 }
 
-/// One run is a document; several are an array of them.
+/// One run is written as an object, several as an array.
 fn json(all: &[Results]) -> String {
     match all {
         [one] => one.to_json(),
@@ -89,7 +89,7 @@ fn create(path: &Path, replace: bool) -> Result<File> {
     made.map_err(|error| cannot_write(path, &error))
 }
 
-/// Why a file cannot be written.
+/// The failure for a file that cannot be written.
 pub(super) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     let path = path.display();
     match error.kind() {

@@ -1,4 +1,4 @@
-//! Measuring: the cases, the machine, the rounds, and what is said at the end.
+//! Measuring: the cases, the machine, the rounds, and the conclusions at the end.
 
 use super::asked::{Cases, cases};
 use super::files;
@@ -116,7 +116,7 @@ fn versions(asked: &Asked) -> BTreeMap<String, String> {
     std::iter::once(own).chain(peers).collect()
 }
 
-/// A run that was stopped, with the cases that it has. It goes on only where it began.
+/// A run that was stopped, with its cases. It can be resumed only where it began.
 fn resumed(asked: &Asked, path: &Path) -> Result<(Results, Vec<Listed>)> {
     let results = files::read(path)?;
     let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
@@ -136,13 +136,13 @@ fn resumed(asked: &Asked, path: &Path) -> Result<(Results, Vec<Listed>)> {
     Ok((results, listed))
 }
 
-/// The rows in the order of the cases, and what is to be said about all of them.
+/// Sorts the rows in the order of the cases, and adds the warnings about all of them.
 fn conclude(results: &mut Results, listed: &[Listed]) {
     let places: HashMap<String, usize> =
         listed.iter().enumerate().map(|(place, it)| (it.case.id(), place)).collect();
     results.rows.sort_by_key(|row| places.get(&row.id).copied());
     results.complete = results.rows.len() == listed.len();
-    // What the machine did meanwhile is known only now.
+    // The machine's state during the run is known only now.
     let mut warnings = machine::warnings(&results.machine);
     warnings.extend(rounds::noise(results));
     results.warnings = warnings;

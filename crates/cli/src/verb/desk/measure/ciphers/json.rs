@@ -1,9 +1,9 @@
-//! The survey for programs; the schema stands in the man page.
+//! The survey as JSON; the schema is in the man page.
 
 use super::survey::{Entry, Survey};
 use keyway_format::json::{Object, Value};
 
-/// One object, indented.
+/// One indented object.
 pub(super) fn show(survey: &Survey) -> String {
     let kernel = Object::new()
         .with("release", survey.kernel.release.as_str())

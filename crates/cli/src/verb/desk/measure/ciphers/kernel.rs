@@ -1,5 +1,5 @@
-//! What the running kernel has: dm-crypt, and the crypto API's algorithms, as
-//! `xray` finds them. Nothing is loaded by looking.
+//! What the running kernel has: dm-crypt, and the crypto API's algorithms, as `xray` finds them.
+//! Looking does not load any module.
 
 use keyway_crypto::CipherSpec;
 use keyway_kernel::modules::{Found, Inventory};
@@ -7,7 +7,7 @@ use keyway_kernel::{Algorithm, Need, Registry, Running, Version, needs, proc_cry
 use std::fs;
 use std::path::Path;
 
-/// The running kernel, as far as it can be seen.
+/// The running kernel, as far as it can be examined.
 pub(super) struct Kernel {
     pub(super) release: String,
     pub(super) dm_crypt: Presence,
@@ -16,13 +16,13 @@ pub(super) struct Kernel {
     modules: Inventory,
 }
 
-/// Where something of the kernel's is; the weakest of several counts.
+/// Where a feature of the kernel is; for several features, the weakest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Presence {
     Loaded,
     BuiltIn,
     Loadable,
-    /// Not seen, and the modules cannot be looked at.
+    /// Not seen, and the modules cannot be examined.
     Unknown,
     Absent,
 }
@@ -52,7 +52,7 @@ impl From<Found> for Presence {
 }
 
 impl Kernel {
-    /// Looks at the kernel whose /proc, /sys and /lib are below `root`.
+    /// Examines the kernel whose /proc, /sys and /lib are below `root`.
     pub(super) fn look(root: &Path) -> Self {
         let read = |path: &str| fs::read(root.join(path)).unwrap_or_default();
         let text = |path: &str| String::from_utf8_lossy(&read(path)).into_owned();
@@ -69,13 +69,13 @@ impl Kernel {
         kernel
     }
 
-    /// A cipher, hash or template.
+    /// Whether a cipher, hash or template is there.
     pub(super) fn presence(&self, name: &str) -> Presence {
         self.find(name, false)
     }
 
-    /// What dm-crypt asks for of a specification, or all that has to come
-    /// together for it. The driver, if one is in use.
+    /// Whether the algorithm that dm-crypt requests for a specification is there, or else all the
+    /// parts that it is built from; and the driver, if one is in use.
     pub(super) fn algorithm(&self, spec: &CipherSpec) -> (Presence, Option<&str>) {
         let drivers = self.registry.candidates(&Algorithm::of_spec(spec));
         if let Some(driver) = drivers.first() {

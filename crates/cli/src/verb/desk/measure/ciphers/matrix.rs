@@ -1,10 +1,10 @@
-//! The overview: ciphers by modes, IVs by modes, and how many combinations there are.
+//! The overview: ciphers by mode, IVs by mode, and the number of combinations.
 
 use super::rows::{dm_crypt, sizes};
 use super::survey::{Entry, Survey};
 use std::fmt::Write;
 
-/// Columns: the mode, its heading, and its width.
+/// The columns: the mode, its heading, and its width.
 const MODES: [(&str, &str, usize); 12] = [
     ("xts", "xts", 4),
     ("cbc", "cbc", 4),
@@ -101,7 +101,7 @@ fn headings(text: &mut String) {
     }
 }
 
-/// What holds for any of the entries.
+/// The cell for a group of entries: the best that holds for any of them.
 fn cell<'a>(entries: impl Iterator<Item = &'a Entry>) -> &'static str {
     entries.fold("-", |cell, entry| match (entry.existing(), entry.code) {
         (Some(_), Some(_)) => "yes",
@@ -110,7 +110,7 @@ fn cell<'a>(entries: impl Iterator<Item = &'a Entry>) -> &'static str {
     })
 }
 
-/// Names with spaces between them, on lines of about `width`.
+/// Names separated by spaces, on lines of about `width`.
 fn wrapped(names: &[String], width: usize) -> String {
     let mut text = String::new();
     let mut used = "Hashes for essiv:".len();

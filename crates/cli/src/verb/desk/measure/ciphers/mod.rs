@@ -1,7 +1,7 @@
-//! `ciphers`: every cipher, mode and IV of dm-crypt, what goes
-//! together, why the rest cannot, and what runs it.
+//! `ciphers`: lists every cipher, mode and IV of dm-crypt, which combinations are possible, why
+//! others are not, and what code runs them.
 //!
-//! `survey` gathers, `kernel` looks at the running kernel, `matrix`, `rows` and `json` show.
+//! `survey` gathers, `kernel` examines the running kernel, `matrix`, `rows` and `json` show.
 
 mod json;
 mod kernel;
@@ -65,7 +65,7 @@ static ALL: Opt = Opt {
 
 struct Ciphers {
     filter: Option<String>,
-    /// Every combination, and every hash of ESSIV.
+    /// Every combination, and every hash for ESSIV.
     all: bool,
     json: bool,
 }

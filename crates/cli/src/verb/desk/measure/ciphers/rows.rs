@@ -1,5 +1,5 @@
-//! Combinations one a line, the impossible ones by the rule that
-//! forbids them; and one combination in full.
+//! Combinations, one per line, with the impossible ones grouped by the rule that forbids them; or
+//! one combination in full.
 
 use super::kernel::Presence;
 use super::survey::{Entry, Survey};
@@ -29,7 +29,7 @@ fn facts(entry: &Entry) -> String {
     format!("{keys:<22} {:<10} {code:<22} {}", span(&sectors), entry.kernel.name())
 }
 
-/// Each rule once, with the combinations that break it.
+/// Each rule once, with the combinations that violate it.
 fn forbidden(text: &mut String, survey: &Survey) {
     let mut rules: Vec<(String, Vec<&str>)> = Vec::new();
     for entry in &survey.entries {
@@ -52,7 +52,7 @@ fn forbidden(text: &mut String, survey: &Survey) {
     }
 }
 
-/// The only combination that a filter leaves, in full.
+/// A combination in full, if it is the only one that the filter leaves.
 pub(super) fn one(survey: &Survey, asked: &str) -> String {
     let [entry] = &survey.entries[..] else { return many(survey) };
     let Some(existing) = entry.existing() else {
@@ -81,7 +81,7 @@ pub(super) fn one(survey: &Survey, asked: &str) -> String {
     text
 }
 
-/// Whether the kernel could map it at all.
+/// Whether the kernel could map a volume at all.
 pub(super) fn dm_crypt(survey: &Survey) -> String {
     let kernel = &survey.kernel;
     match kernel.dm_crypt {

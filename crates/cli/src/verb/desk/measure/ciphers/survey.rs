@@ -1,4 +1,4 @@
-//! The combinations that were asked for, with the code and the kernel's part of each.
+//! The selected combinations, each with the code and the kernel's support for it.
 
 use super::kernel::{Kernel, Presence};
 use crate::say::failure::Result;
@@ -6,27 +6,27 @@ use keyway_crypto::spec::{Combination, Existing, space};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher};
 use std::collections::HashMap;
 
-/// What was asked for.
+/// The selected combinations.
 pub(super) struct Survey {
     pub(super) entries: Vec<Entry>,
-    /// The hashes that essiv takes with some cipher.
+    /// The hashes that essiv supports with some cipher.
     pub(super) hashes: Vec<String>,
     pub(super) kernel: Kernel,
 }
 
-/// A combination and what runs it.
+/// A combination, and the code that runs it.
 pub(super) struct Entry {
     pub(super) combination: Combination,
     /// The code that this build runs on this CPU.
     pub(super) code: Option<&'static str>,
     pub(super) kernel: Presence,
-    /// The kernel's driver, when it is in use.
+    /// The kernel's driver, if one is in use.
     pub(super) driver: Option<String>,
 }
 
 impl Survey {
-    /// Combinations that have all parts of `filter`; ESSIV with one hash
-    /// for all, unless `all` or the filter names it.
+    /// Selects the combinations that contain all parts of `filter`; ESSIV with one hash only,
+    /// unless `all` is set or the filter names the hash.
     pub(super) fn take(filter: Option<&str>, all: bool, kernel: Kernel) -> Result<Self> {
         let mut chosen: Vec<Combination> =
             space().filter(|it| filter.is_none_or(|f| has_parts(&it.text, f))).collect();
@@ -46,7 +46,7 @@ impl Survey {
                     .entry((combination.cipher, combination.mode, combination.iv.is_empty()))
                     .or_insert_with(|| code(existing))
             });
-            // What cannot exist has a reason instead.
+            // An impossible combination has a reason instead.
             let (kernel, driver) =
                 existing.map_or((Presence::Absent, None), |existing| kernel.algorithm(&existing.spec));
             let driver = driver.map(str::to_owned);
@@ -58,12 +58,12 @@ impl Survey {
 }
 
 impl Entry {
-    /// The combination, if it can exist.
+    /// The combination, if it is possible.
     pub(super) fn existing(&self) -> Option<&Existing> {
         self.combination.outcome.as_ref().ok()
     }
 
-    /// The rule that forbids the combination, without the specification in front.
+    /// The rule that forbids the combination, without the specification in front of it.
     pub(super) fn reason(&self) -> Option<String> {
         let reason = self.combination.outcome.as_ref().err()?.to_string();
         let front = format!("{}: ", self.combination.text);
@@ -83,15 +83,15 @@ fn hashes() -> Vec<String> {
     hashes
 }
 
-/// Whether `filter`'s parts stand in `text` side by side: "xts",
-/// "aes-xts" and "essiv" do in "aes-xts-essiv:sha256".
+/// Whether the parts of `filter` are adjacent in `text`: "xts", "aes-xts" and "essiv" are in
+/// "aes-xts-essiv:sha256".
 fn has_parts(text: &str, filter: &str) -> bool {
     let parts = |text: &str| format!("-{}-", text.replace([',', ':'], "-"));
     !filter.is_empty() && (parts(text).contains(&parts(filter)) || filter == text)
 }
 
-/// A specification that is no point of the space: a capi: one, or one with another number of keys.
-/// What is unknown or cannot exist fails with its reason.
+/// A specification outside the list of combinations: a capi: one, or one with another number of
+/// keys. An unknown or impossible one fails with the reason.
 fn written(text: &str) -> Result<Combination> {
     let spec = CipherSpec::parse(text).map_err(keyway_volume::Error::from)?;
     let one_key = spec.to_string().replacen(&format!(":{}-", spec.key_count()), "-", 1);
@@ -106,7 +106,7 @@ fn written(text: &str) -> Result<Combination> {
     Ok(Combination { text: text.to_owned(), cipher, mode, iv, outcome: Ok(Existing::of(spec)) })
 }
 
-/// The code that runs a combination here, found by keying it.
+/// The code that runs a combination on this machine, determined by setting a key.
 fn code(existing: &Existing) -> Option<&'static str> {
     let (&bits, &sector_size) = (existing.key_bits.last()?, existing.sector_sizes.last()?);
     let mut key = Secret::zeroed(bits / 8);

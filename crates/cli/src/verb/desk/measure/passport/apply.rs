@@ -1,4 +1,4 @@
-//! `--apply`: header backup, question, passphrase, edit, and a look whether it opens.
+//! `--apply`: header backup, question, passphrase, edit, and a check that the volume opens.
 
 use super::facts::Passport;
 use super::text;

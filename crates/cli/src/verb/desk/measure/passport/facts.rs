@@ -1,4 +1,4 @@
-//! What there is to say about each keyslot.
+//! The facts about each keyslot.
 
 use super::question::Question;
 use crate::device;
@@ -13,7 +13,7 @@ use keyway_format::luks2::{DigestKind, Kdf, KeyslotKind, Priority};
 use keyway_volume::{Access, Header, Luks, UnlockOptions, UnlockTimes};
 use std::time::Instant;
 
-/// A volume's keyslots, as their owner and as an attacker sees them.
+/// A volume's keyslots, from the point of view of their owner and of an attacker.
 pub(super) struct Passport {
     pub(super) device: String,
     pub(super) format: u8,
@@ -24,9 +24,9 @@ pub(super) struct Passport {
     pub(super) within: Option<f64>,
     /// In the order in which the target tries them.
     pub(super) slots: Vec<Keyslot>,
-    /// The one that is searched at the least cost.
+    /// The keyslot whose passphrase is the cheapest to search for.
     pub(super) weakest: Option<u64>,
-    /// A real derivation: the keyslot and its seconds.
+    /// The result of a real derivation: the keyslot and the seconds it took.
     pub(super) checked: Option<(u64, f64)>,
     pub(super) advice: Option<Advised>,
 }
@@ -38,21 +38,21 @@ pub(super) struct Keyslot {
     pub(super) digest: Work,
     pub(super) variant: String,
     pub(super) key_len: usize,
-    /// Seconds here: derivation and digest.
+    /// Seconds on this machine, for derivation and digest.
     pub(super) here: Option<f64>,
-    /// Seconds on the target, tried first.
+    /// Seconds on the target if this keyslot is tried first.
     pub(super) alone: Option<f64>,
-    /// Seconds on the target that pass before it is tried.
+    /// Seconds that pass on the target before this keyslot is tried.
     pub(super) before: Option<f64>,
     /// What GRUB does with it.
     pub(super) verdict: Option<Verdict>,
     pub(super) cost: Option<Cost>,
 }
 
-/// What to change.
+/// The advised change.
 pub(super) struct Advised {
     pub(super) advice: Advice,
-    /// How many times cheaper the search of the keyslot becomes.
+    /// The factor by which the change makes searching this keyslot cheaper.
     pub(super) cheaper: Option<f64>,
     pub(super) commands: Vec<String>,
 }
@@ -138,8 +138,8 @@ impl Passport {
                         || slot.verdict.as_ref().is_some_and(Verdict::is_for_its_kdf)),
             })
             .collect();
-        // LUKS1 has one hash for all; SHA-512 makes a key of 64 bytes in one
-        // block, and graphics cards like it least.
+        // LUKS1 has one hash for everything; SHA-512 makes a 64-byte key in one block, and is the
+        // hash that is least suited to graphics cards.
         let hash = match (&self.slots.first().map(|slot| &slot.digest), self.format) {
             (Some(Work::Pbkdf2 { hash, .. }), 1) => hash.as_str(),
             _ => "sha512",
@@ -176,12 +176,12 @@ impl Passport {
 }
 
 impl Keyslot {
-    /// Whether the target opens it, however long that takes.
+    /// Whether the target opens the keyslot, however long that takes.
     fn opens(&self) -> bool {
         !self.ignored && self.verdict.as_ref().is_none_or(|verdict| *verdict == Verdict::Opens)
     }
 
-    /// What the target computes when it tries this keyslot.
+    /// The derivations that the target computes when it tries this keyslot.
     fn works(&self, judgement: Option<&Judgement>) -> Vec<Work> {
         match judgement {
             Some(judgement) => judgement.slot(self.number).map(|slot| slot.works.clone()).unwrap_or_default(),
@@ -266,27 +266,27 @@ impl Keyslot {
     }
 }
 
-/// The keyslot that is found first.
+/// The keyslot whose passphrase is found first.
 fn weakest(slots: &[Keyslot]) -> Option<u64> {
     let known = slots.iter().filter_map(|slot| Some((slot.number, slot.cost?.years)));
     known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(number, _)| number)
 }
 
-/// A real derivation, when a passphrase is given.
+/// Measures a real derivation, if a passphrase is given.
 fn checked(luks: &Luks, key: &KeyOptions) -> Result<Option<(u64, f64)>> {
     if key.passphrase.key_file.is_none() {
         return Ok(None);
     }
     let passphrase = key.passphrase.existing("Enter passphrase: ").read()?;
     let found = keyway_volume::unlock(luks, &passphrase, &key.of_keyslot())?;
-    // Once more, that keyslot alone: the first time others ran beside it.
+    // Once more with that keyslot only: the first time, other keyslots were tried as well.
     let options = UnlockOptions { keyslot: Some(found.keyslot), ..key.limits() };
     let start = Instant::now();
     keyway_volume::unlock(luks, &passphrase, &options)?;
     Ok(Some((found.keyslot.into(), start.elapsed().as_secs_f64())))
 }
 
-/// As a shell takes it.
+/// Quoted for a shell.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! The passport for scripts.
+//! The passport as JSON.
 
 use super::facts::{Advised, Keyslot, Passport};
 use keyway_boot::advice::Advice;

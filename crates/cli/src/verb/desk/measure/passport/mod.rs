@@ -1,8 +1,8 @@
-//! `passport`: each keyslot's cost, here, on the machine that boots it, and to
-//! whoever searches its passphrase; and what to change.
+//! `passport`: shows each keyslot's cost on this machine, on the machine that boots it, and for an
+//! attacker who searches for its passphrase; and what to change.
 //!
-//! `request` is the command, `question` what it asks, `target` knows how fast others are, `facts`
-//! gathers, `text`, `json` and `page` show, `apply` changes.
+//! `request` is the command, `question` its parameters, `target` knows the speed of other machines,
+//! `facts` gathers, `text`, `json` and `page` show, `apply` makes the change.
 
 mod apply;
 mod facts;

@@ -92,7 +92,7 @@ pub(super) const ALL: &[&Opt] = &[
     &shared::TIME_LIMIT,
 ];
 
-/// That a value is none of the option's.
+/// The failure for a value that an option does not accept.
 pub(super) fn wrong(option: &Opt, given: &str, what: &str) -> Failure {
     Failure::new(Exit::Parameters, format!("--{} {given}: {what}.", option.long))
 }

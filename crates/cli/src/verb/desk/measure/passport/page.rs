@@ -1,4 +1,4 @@
-//! The passport as a page: `--html FILE`.
+//! The passport as an HTML page: `--html FILE`.
 
 use super::facts::{Keyslot, Passport};
 use super::text::strength;

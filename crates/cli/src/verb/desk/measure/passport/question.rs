@@ -1,4 +1,5 @@
-//! What a passport answers: who unlocks, in which time, and who searches for the passphrase.
+//! The parameters of a passport: which machine unlocks, in what time, and what hardware searches
+//! for the passphrase.
 
 use super::options::{ENTROPY, HARDWARE, PRICE, RATE_FILE, TARGET, WITHIN, wrong};
 use super::target::Target;
@@ -8,15 +9,15 @@ use keyway_boot::attack::Hardware;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-/// All of it sound.
+/// The parameters, all checked.
 pub(super) struct Question {
     pub(super) target: Target,
-    /// Seconds that opening may take.
+    /// The time that opening may take, in seconds.
     pub(super) within: Option<f64>,
-    /// Bits of the passphrase.
+    /// The entropy of the passphrase in bits.
     pub(super) entropy: f64,
     pub(super) hardware: &'static Hardware,
-    /// Dollars that an hour of it costs.
+    /// The price of an hour of the hardware in dollars.
     pub(super) price: f64,
     /// The only keyslot that may be changed.
     pub(super) keyslot: Option<u32>,
@@ -44,7 +45,7 @@ impl Question {
         })
     }
 
-    /// Where the header's copy goes.
+    /// Where the header backup goes.
     pub(super) fn backup_name(&self, device: &str) -> String {
         match &self.backup {
             Some(path) => path.display().to_string(),
@@ -81,7 +82,7 @@ fn seconds(text: &str) -> Option<f64> {
     number.parse::<f64>().ok().map(|n| n * unit).filter(|n| (0.001..=86400.0).contains(n))
 }
 
-/// Four words of a list of 7776 (diceware).
+/// Four words from a list of 7776 (diceware).
 const FOUR_WORDS: f64 = 51.7;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What `passport` is asked for.
+//! The request to `passport`.
 
 use super::facts::Passport;
 use super::options::{APPLY, HTML};
@@ -22,11 +22,11 @@ pub(super) struct Request {
     answer: Answer,
 }
 
-/// What is done with the passport.
+/// What to do with the passport.
 enum Answer {
-    /// It is shown, and written as a page too.
+    /// Show it, and optionally write it as a page too.
     Show { json: bool, page: Option<PathBuf> },
-    /// What it advises is done.
+    /// Carry out its advice.
     Apply,
 }
 

@@ -12,19 +12,19 @@ use keyway_measure::stats::Summary;
 use keyway_volume::UnlockTimes;
 use std::path::Path;
 
-/// Who unlocks, on which CPU.
+/// The machine that unlocks.
 pub(super) struct Target {
-    /// In words.
+    /// A description.
     pub(super) title: String,
-    /// The loader, when it is GRUB.
+    /// The version of GRUB, if the loader is GRUB.
     pub(super) grub: Option<Version>,
-    /// Rates that are known beforehand; else they are measured here.
+    /// Known rates; otherwise they are measured on this machine.
     rates: Option<Rates>,
     board: Option<&'static Board>,
 }
 
 impl Target {
-    /// By its name; its CPU is that of the results file, where there is one.
+    /// The target of that name; its CPU is that of the results file, if there is one.
     pub(super) fn named(name: &str, file: Option<&Path>) -> Result<Self> {
         let rates = file.map(from_file).transpose()?;
         let on = match file {
@@ -69,8 +69,8 @@ impl Target {
     }
 }
 
-/// This machine's rates, of the hashes that occur; for GRUB one lane
-/// of Argon2, and SHA-512 in any case.
+/// This machine's rates for the hashes that occur; for GRUB, with one lane of Argon2. SHA-512 and
+/// SHA-256 are always included.
 fn here(works: &[&Work], times: &mut UnlockTimes, one_lane: bool) -> Rates {
     let mut rates = Rates { each_slot: 0.01, ..Rates::default() };
     let hashes = works.iter().filter_map(|work| match work {
@@ -91,7 +91,7 @@ fn here(works: &[&Work], times: &mut UnlockTimes, one_lane: bool) -> Rates {
             Kdf::Argon2id { time: *time as u32, memory_kib: *memory_kib as u32, lanes, salt: Vec::new() };
         let took = times.of_kdf(&kdf, 64).ok().map(|took| took.as_secs_f64().max(1e-9));
         let rate = took.map(|took| *time as f64 * *memory_kib as f64 / took);
-        // The slowest of several: what is promised is kept.
+        // The slowest of several rates, so that the prediction is not too optimistic.
         rates.argon2 = match (rates.argon2, rate) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -117,8 +117,8 @@ fn from_file(path: &Path) -> Result<Rates> {
                 let Some(known) = Hash::find(hash) else { continue };
                 let blocks = (case.key_bits / 8).div_ceil(known.output_len() as u32).max(1);
                 let rate = summary.median * f64::from(blocks);
-                // Several blocks are derived side by side: the row with
-                // the fewest tells what one takes.
+                // Several blocks are derived in parallel: the row with the fewest blocks tells what
+                // one takes.
                 match rates.pbkdf2.iter().position(|(name, _)| name == known.name()) {
                     Some(at) if blocks < blocks_of[at] => {
                         rates.pbkdf2[at].1 = rate;

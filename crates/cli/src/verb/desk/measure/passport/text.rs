@@ -1,4 +1,4 @@
-//! The passport for people.
+//! The passport as text.
 
 use super::facts::{Advised, Keyslot, Passport};
 use super::words::{derivation, dollars, grouped, large, seconds, years};
@@ -113,7 +113,7 @@ fn advice(page: &mut String, passport: &Passport, advised: &Advised, paint: Pain
     }
 }
 
-/// What the change does to the search, and what makes up for it.
+/// How the change affects the search, and what would compensate for it.
 pub(super) fn strength(cheaper: f64) -> String {
     let bits = cheaper.log2();
     if bits <= 0.0 {

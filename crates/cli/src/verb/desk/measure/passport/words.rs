@@ -1,4 +1,4 @@
-//! Seconds, years and dollars for people: as many digits as mean something.
+//! Seconds, years and dollars as text, with only the significant digits.
 
 use keyway_boot::unlock_time::Work;
 

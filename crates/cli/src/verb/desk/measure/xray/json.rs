@@ -1,4 +1,4 @@
-//! The findings for programs; the schema stands in the man page.
+//! The findings as JSON; the schema is in the man page.
 
 use super::kernel::{Cipher, Findings};
 use super::place::Place;
@@ -7,7 +7,7 @@ use keyway_format::json::{Object, Value};
 use keyway_kernel::modules::Found;
 use keyway_kernel::{Checked, Choice, Missing, Row, SelfTests, Severity, Speed, System};
 
-/// One object, indented.
+/// One indented object.
 pub(super) fn show(subject: &Subject, findings: &Findings) -> String {
     let object = Object::new()
         .with("volume", optional(subject.volume.as_deref()))

@@ -1,4 +1,4 @@
-//! The running kernel, or one whose /proc/crypto somebody sent.
+//! The running kernel, or one whose /proc/crypto was sent in.
 
 use super::place::{self, Place};
 use super::subject::Subject;
@@ -12,7 +12,7 @@ use keyway_measure::results::Machine;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// All that was found.
+/// All findings.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) system: Option<System>,
@@ -21,31 +21,31 @@ pub(super) struct Findings {
     pub(super) places: Vec<Place>,
 }
 
-/// One specification.
+/// The findings for one specification.
 pub(super) struct Cipher {
     pub(super) xray: Xray,
     pub(super) verdict: Vec<Line>,
 }
 
-/// How to look at a kernel.
+/// How to examine a kernel.
 pub(super) struct Look {
-    /// Another machine's; without it, the one that runs here.
+    /// Another machine's kernel; if `None`, the one that runs here.
     pub(super) sent: Option<Sent>,
     /// Every sector cipher that is in use.
     pub(super) all: bool,
-    /// Whether drivers are tried.
+    /// Whether drivers are tested.
     pub(super) measures: bool,
 }
 
-/// A /proc/crypto that somebody sent.
+/// A /proc/crypto from another machine.
 pub(super) struct Sent {
     pub(super) file: PathBuf,
-    /// Which Linux it is from.
+    /// The version of Linux that it comes from.
     pub(super) version: Option<Version>,
 }
 
 impl Findings {
-    /// Looks at a kernel, and at what it lacks for the volume.
+    /// Examines a kernel, and finds what it lacks for the volume.
     pub(super) fn of_kernel(look: &Look, subject: &Subject) -> Result<Self> {
         let mut found = Self::default();
         let is_here = look.sent.is_none();
@@ -69,7 +69,7 @@ impl Findings {
         Ok(found)
     }
 
-    /// Whether something needs to be done.
+    /// Whether the user needs to act.
     pub(super) fn is_bad(&self) -> bool {
         let mut rows = self.ciphers.iter().flat_map(|cipher| &cipher.xray.rows);
         rows.any(is_wrong) || self.places.iter().any(Place::lacks_something)
@@ -89,7 +89,7 @@ impl Findings {
     }
 }
 
-/// Whether a driver's output is not to be had, or not what it must be.
+/// Whether a driver's output could not be obtained, or is wrong.
 pub(super) fn is_wrong(row: &Row) -> bool {
     matches!(row.checked, Some(Checked::Wrong(_) | Checked::Failed(_)))
 }
@@ -123,7 +123,7 @@ fn one(system: &mut System, spec: &CipherSpec, machine: &Machine, measures: bool
     let adiantum = CipherSpec::parse(ADIANTUM).ok().filter(|adiantum| measures && !adiantum.means(spec));
     let adiantum = adiantum.map(|adiantum| look(system, &adiantum));
     if measures {
-        // What was loaded for Adiantum may have changed what is in use.
+        // Loading modules for Adiantum may have changed which drivers are in use.
         let now = Xray::look(system, spec);
         (xray.dm_crypt, xray.fscrypt) = (now.dm_crypt, now.fscrypt);
     }
@@ -133,6 +133,6 @@ fn one(system: &mut System, spec: &CipherSpec, machine: &Machine, measures: bool
     Cipher { xray, verdict }
 }
 
-/// Of a /proc/crypto: kernels with everything have half a MiB.
+/// The size limit for /proc/crypto: kernels with everything have half a MiB.
 const LARGEST: u64 = 4 << 20;
 const ADIANTUM: &str = "xchacha12,aes-adiantum-plain64";

@@ -1,7 +1,8 @@
-//! `xray`: which code the kernel will run for a volume, how fast it is, and whether it is right.
+//! `xray`: shows which code the kernel will run for a volume, how fast it is, and whether its
+//! results are right.
 //!
-//! `subject` finds what to look at, `kernel` looks at the running one, `place` at a
-//! directory or an image; `text` and `json` show.
+//! `subject` determines what to examine, `kernel` examines the running kernel, `place` a directory
+//! or an image; `text` and `json` show.
 
 mod json;
 mod kernel;
@@ -126,11 +127,11 @@ struct Xray {
     json: bool,
 }
 
-/// Where the code is looked for.
+/// Where to look for the code.
 enum Where {
-    /// In a kernel that runs.
+    /// In a running kernel.
     Kernel(Look),
-    /// In modules: of a root file system, or of an image.
+    /// In modules, of a root file system or of an image.
     Modules { root: Option<PathBuf>, image: Option<PathBuf> },
 }
 
@@ -185,7 +186,7 @@ impl Request for Xray {
             false => text::show(&subject, &findings, Paint::for_stdout()),
         };
         output::print(&text)?;
-        // Everything was said already.
+        // Everything has been printed already.
         if findings.is_bad() { Err(Failure::silent(Exit::Parameters)) } else { Ok(()) }
     }
 }

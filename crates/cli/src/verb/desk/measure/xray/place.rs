@@ -1,4 +1,4 @@
-//! A place that a kernel takes its modules from: what of the needed things it holds.
+//! A place that a kernel loads its modules from, and which of the needed ones it has.
 
 use super::subject::Subject;
 use crate::device::whole_file::{self, BOOT_IMAGE};
@@ -13,15 +13,15 @@ pub(super) struct Place {
     /// "initrd.img", "the running system".
     pub(super) name: String,
     pub(super) release: String,
-    /// How many modules are there.
+    /// The number of modules.
     pub(super) modules: usize,
     pub(super) needs: Vec<(Need, Found)>,
-    /// What a reader has to know.
+    /// Notes for the reader.
     pub(super) notes: Vec<String>,
 }
 
 impl Place {
-    /// Whether something that is needed is not there.
+    /// Whether anything needed is missing.
     pub(super) fn lacks_something(&self) -> bool {
         self.needs.iter().any(|(_, found)| matches!(found, Found::Missing | Found::Incomplete { .. }))
     }
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// What the running system has in use, and what its modules hold.
+/// What the running system uses, and what its modules provide.
 pub(super) fn running(system: &System, subject: &Subject) -> Place {
     let found = Inventory::of_release(Path::new("/"), &system.release);
     let inventory = found.unwrap_or_else(|_| Inventory::unseen(&system.release));
@@ -60,7 +60,7 @@ pub(super) fn running(system: &System, subject: &Subject) -> Place {
     place
 }
 
-/// A root file system, an initramfs image, or an image of the system below a root.
+/// Examines a root file system, an initramfs image, or an image of the system below a root.
 pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject) -> Result<Vec<Place>> {
     let unusable = |path: &Path, why: &dyn std::fmt::Display| {
         Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
@@ -95,7 +95,7 @@ pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject)
     Ok(vec![place])
 }
 
-/// Ciphers that are there in portable code only, although this CPU has instructions for them.
+/// Ciphers that are available in portable code only, although this CPU has instructions for them.
 fn slow_code(needs: &[(Need, Found)], inventory: &Inventory) -> Vec<String> {
     let machine = machine::look(Path::new("/"));
     let has = |feature: &str| machine.features.iter().any(|known| known == feature);

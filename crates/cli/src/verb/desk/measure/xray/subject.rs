@@ -1,4 +1,4 @@
-//! What to look at: a specification, or the ciphers in a volume's header.
+//! What to examine: a specification, or the ciphers in a volume's header.
 
 use crate::device::{self, Target, Versions};
 use crate::door::nearest;
@@ -9,13 +9,13 @@ use keyway_kernel::{Need, needs_of_tags};
 use keyway_volume::Access;
 use std::path::Path;
 
-/// What was asked about.
+/// What to examine.
 pub(super) struct Subject {
-    /// The volume, when one was named.
+    /// The volume, if one was named.
     pub(super) volume: Option<String>,
     /// Its ciphers, or the one that was named.
     pub(super) specs: Vec<CipherSpec>,
-    /// What the header needs beside dm-crypt.
+    /// What the header needs besides dm-crypt.
     pub(super) also: Vec<Need>,
 }
 
@@ -32,7 +32,7 @@ impl Asked {
         Ok(Self::Cipher(spec))
     }
 
-    /// A specification; a mistyped one is answered with the nearest that exists.
+    /// A specification; for a mistyped one, the error suggests the closest that exists.
     pub(super) fn cipher(text: &str) -> Result<Self> {
         CipherSpec::parse(text).map(Self::Cipher).map_err(|why| {
             let known: Vec<String> = space().filter(|it| it.outcome.is_ok()).map(|it| it.text).collect();
@@ -77,7 +77,7 @@ impl Subject {
     }
 }
 
-/// A path, or the name of something that is there.
+/// Whether the name is a path or that of an existing file.
 pub(super) fn is_file(name: &Path) -> bool {
     let text = name.to_string_lossy();
     text.contains('/') || text.starts_with("UUID=") || device::exists(name)

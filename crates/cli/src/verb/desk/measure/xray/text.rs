@@ -1,4 +1,4 @@
-//! The findings for people: drivers as a table, what is missing, and the verdict in words.
+//! The findings as text: a table of drivers, what is missing, and the verdict in words.
 
 use super::kernel::{Cipher, Findings, is_wrong};
 use super::place::Place;
@@ -86,7 +86,7 @@ fn one(page: &mut String, cipher: &Cipher, paint: Paint) {
     }
 }
 
-/// `--all`: a line each.
+/// `--all`: one line each.
 fn every(page: &mut String, ciphers: &[Cipher], paint: Paint) {
     let mut rows = Vec::new();
     for row in ciphers.iter().flat_map(|cipher| &cipher.xray.rows) {
@@ -101,7 +101,7 @@ fn every(page: &mut String, ciphers: &[Cipher], paint: Paint) {
     }
 }
 
-/// The CPU or an engine, and who does not take it.
+/// The CPU or an accelerator, and the users that do not accept it.
 fn what(row: &Row) -> String {
     let runs_on = row.engine.map_or("CPU", |engine| engine.name);
     let refused: Vec<&str> = row.refused_by.iter().map(|user: &User| user.name()).collect();
@@ -194,7 +194,7 @@ fn mark(line: &Line, paint: Paint) -> String {
     }
 }
 
-/// A sentence; names of ciphers and drivers stay as they are.
+/// A sentence starts with a capital; names of ciphers and drivers stay as they are.
 fn painted(line: &Line, paint: Paint) -> String {
     let mut text = printable(&line.text);
     let first_word = text.split(' ').next().unwrap_or_default();
@@ -237,7 +237,7 @@ fn table(page: &mut String, head: [&str; 6], rows: &[Cells], paint: Paint) {
     }
 }
 
-/// Those that matter to ciphers, as /proc/cpuinfo names them on x86 and Arm.
+/// The features that matter to ciphers, as /proc/cpuinfo names them on x86 and Arm.
 const SHOWN_FEATURES: &[&str] = &[
     "aes",
     "vaes",

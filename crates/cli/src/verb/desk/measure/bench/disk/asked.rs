@@ -1,5 +1,6 @@
-//! What a run over storage was asked for, as the results file keeps it: a run that was stopped goes
-//! on with the same encryption, on the same bytes of the same target, with the same requests.
+//! The parameters of a storage run, as the results file stores them: a run that was stopped
+//! continues with the same encryption, on the same bytes of the same target, with the same
+//! requests.
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::verb::desk::measure::bench::files;
@@ -9,23 +10,23 @@ use keyway_measure::disk::{Encryption, Fio};
 use keyway_measure::suite::DEFAULT;
 use std::path::{self, Path, PathBuf};
 
-/// What was asked for.
+/// The parameters of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     /// One cipher, at each sector size.
     pub(super) encryptions: Vec<Encryption>,
     /// As the user named it.
     pub(super) target: PathBuf,
-    /// The bytes that were filled; none before anything was measured.
+    /// The number of bytes that were filled; `None` before anything was measured.
     pub(super) region: Option<u64>,
 }
 
 impl Asked {
-    /// By a results file, which must have been begun here and so; `encryptions` and `target` are
-    /// what the command line says of them.
+    /// The parameters stored in a results file. The run must have begun on this machine with these
+    /// parameters; `encryptions` and `target` are what the command line says of them.
     ///
     /// # Errors
-    /// The file's, and what is not as it was.
+    /// Those of the file, and parameters that differ.
     pub(super) fn resumed(
         path: &Path,
         encryptions: Option<&[Encryption]>,
@@ -89,14 +90,14 @@ impl Asked {
     }
 }
 
-/// The name of runs over storage.
+/// The suite name of storage runs.
 pub(super) const SUITE: &str = "disk";
 
 fn absolute(path: &Path) -> PathBuf {
     path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What is encrypted with: one cipher, at each sector size that it takes.
+/// The encryptions to measure: one cipher, at each sector size that it supports.
 pub(super) fn encryptions(
     spec: Option<&str>,
     key_bits: Option<u32>,
@@ -117,7 +118,7 @@ pub(super) fn encryptions(
     for &sector_size in sizes {
         match SectorSize::new(sector_size).and_then(|size| parsed.check_sector_size(size)) {
             Ok(()) => all.push(Encryption { spec: spec.to_owned(), key_bits, sector_size }),
-            // Of the usual ones those that the cipher takes.
+            // Of the usual sector sizes, only those that the cipher supports are used.
             Err(_) if sector_sizes.is_empty() => {}
             Err(error) => return Err(wrong(error)),
         }

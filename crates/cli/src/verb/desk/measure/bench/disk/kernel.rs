@@ -1,7 +1,8 @@
 //! dm-crypt's mappings over the storage, and the loop device that a file needs for them.
 //!
-//! They are marked for removal as soon as they are there: the kernel takes a mapping away when its
-//! last user closes it, and a loop device likewise. That is when this process ends, by whatever.
+//! They are marked for removal as soon as they exist: the kernel removes a mapping or a loop device
+//! when its last user closes it. That happens at the latest when this process ends, however it
+//! ends.
 
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{Key, Line, Options};
@@ -22,13 +23,13 @@ pub(super) struct Below {
 }
 
 impl Below {
-    /// A block device.
+    /// Uses a block device.
     pub(super) fn device(path: &Path) -> Result<Self, Outcome> {
         let number = DeviceNumber::at(path).map_err(|error| why(&error))?;
         Ok(Self { number, path: path.to_owned(), _held: None })
     }
 
-    /// A loop device over a file, past its page cache where that can be.
+    /// Attaches a loop device to a file, bypassing the page cache if possible.
     pub(super) fn file(path: &Path) -> Result<Self, Outcome> {
         let options = loopback::Options { autoclear: true, direct_io: true, ..Default::default() };
         let held = Loop::attach(path, options).map_err(|error| why(&error))?;
@@ -41,23 +42,23 @@ impl Below {
         &self.path
     }
 
-    /// Whether a loop device goes past the page cache of its file.
+    /// Whether a loop device bypasses the page cache of its file.
     pub(super) fn is_direct(&self) -> bool {
         let flag = fs::read_to_string(format!("/sys/dev/block/{}/loop/dio", self.number));
         flag.is_ok_and(|flag| flag.trim() == "1")
     }
 }
 
-/// A mapping that is gone when nobody has it open.
+/// A mapping that is removed when nobody has it open.
 pub(super) struct Mapping {
     name: String,
     node: PathBuf,
-    /// A node of our own, which nobody else removes.
+    /// A node that this process made, and that it must remove itself.
     own_node: Option<PathBuf>,
     held: Option<File>,
 }
 
-/// What sets a mapping of one encryption apart.
+/// What distinguishes the mappings of one encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Queues {
     /// `no_read_workqueue` and `no_write_workqueue`.
@@ -65,7 +66,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// dm-crypt's words for it.
+    /// The names of the dm-crypt flags.
     pub(super) fn flags(self) -> Vec<String> {
         let words = ["no_read_workqueue", "no_write_workqueue"];
         if self.none { words.map(str::to_owned).into() } else { Vec::new() }
@@ -106,7 +107,7 @@ impl Mapping {
         let node = by_number.unwrap_or_else(|| by_name.clone());
         let is_link = fs::symlink_metadata(&by_name).is_ok_and(|found| found.is_symlink());
         let mut mapping = Self { name, node, own_node: (!is_link).then_some(by_name), held: None };
-        // Dropping what is not whole removes it.
+        // If this fails, dropping the incomplete mapping removes it.
         let held = File::open(&mapping.node)
             .map_err(|error| not_measured(format!("the mapping cannot be opened: {error}")))?;
         mapping.held = Some(held);
@@ -123,13 +124,13 @@ impl Mapping {
 }
 
 impl Drop for Mapping {
-    /// The kernel removes it; that is waited for.
+    /// Waits until the kernel has removed the mapping.
     fn drop(&mut self) {
         self.held = None;
         if let Ok(mapper) = Mapper::open() {
             let late = Instant::now() + PATIENCE;
             while mapper.status(&self.name).is_ok() && Instant::now() < late {
-                // One that was never marked.
+                // Removes a mapping that was never marked for removal.
                 let _ = mapper.remove(&self.name, true);
                 thread::sleep(POLL);
             }
@@ -143,7 +144,7 @@ impl Drop for Mapping {
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Why there is no dm-crypt here: a row's reason, not a failure.
+/// Why there is no dm-crypt here: this becomes the reason in a row, not a failure.
 pub(super) fn why(error: &Error) -> Outcome {
     match error {
         Error::Permission(text) => {

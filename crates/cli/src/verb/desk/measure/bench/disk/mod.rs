@@ -1,10 +1,10 @@
-//! `bench disk TARGET`: storage plain and encrypted, in turn, in one run.
+//! `bench disk TARGET`: measures storage plain and encrypted, in turn, in one run.
 //!
-//! `asked` is what the options ask for, or what a run that goes on was asked for; `target` says
-//! what TARGET is and refuses what must not be written over, `kernel` makes dm-crypt's mappings,
-//! `paths` lists the ways to the storage. Whatever is made here goes by itself when this process
-//! ends, however it ends: the scratch file has no name, the loop device and the mappings are
-//! removed by the kernel when nobody has them open.
+//! `asked` holds the parameters, from the options or from a run that is resumed; `target` examines
+//! TARGET and refuses what must not be overwritten; `kernel` makes dm-crypt's mappings; `paths`
+//! lists the ways to access the storage. Everything that is created here disappears when this
+//! process ends, however it ends: the scratch file has no name, and the kernel removes the loop
+//! device and the mappings when nobody has them open.
 #![allow(clippy::result_large_err, reason = "what keeps a path from being measured is passed up once a path")]
 
 mod asked;
@@ -38,9 +38,9 @@ use target::Target;
 pub(super) struct Disk {
     /// One cipher, at each sector size.
     encryptions: Vec<Encryption>,
-    /// Whether the command line says which.
+    /// Whether the command line chooses the encryption.
     is_chosen: bool,
-    /// A run that goes on knows its own.
+    /// `None` for a resumed run, which knows its own.
     target: Option<PathBuf>,
     options: RunOptions,
 }
@@ -128,7 +128,7 @@ fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
     Failure::new(Exit::Parameters, format!("Stopped {what}; {hint}"))
 }
 
-/// The run between its preparations and its reports.
+/// The run between preparation and report.
 struct Whole<'a> {
     clock: &'a MachineClock,
     time: f64,
@@ -137,12 +137,12 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// The names of all rows that there should be, in their order; none
-    /// when it was stopped before that was known.
+    /// Measures, and returns the names of all rows that there should be, in order; none if the run
+    /// was stopped before they were known.
     fn measure(&self, target: &mut Target, region: u64, live: &mut Live) -> io::Result<Vec<String>> {
         let scratch = target.scratch(region)?;
         let resumed = self.asked.region.is_some();
-        // A run that goes on needs all the bytes that it began with.
+        // A resumed run needs all the bytes that it began with.
         let seconds = if resumed { f64::INFINITY } else { self.time * FILL_PART };
         let mut progress = |bytes: u64| {
             let part = FILL_PART * bytes as f64 / region as f64;
@@ -194,8 +194,8 @@ impl Whole<'_> {
         Ok(ciphers.into_iter().chain(workloads.iter().flat_map(of_workload)).collect())
     }
 
-    /// The ways to the storage; and fio, where it makes requests, with the seconds that it takes to
-    /// start. Where those would be most of the time it makes none.
+    /// The ways to access the storage, and if fio makes requests, fio with the seconds that it
+    /// takes to start. If starting fio would take most of the time, it is not used.
     fn paths(
         &self,
         scratch: &Scratch,
@@ -225,15 +225,15 @@ impl Whole<'_> {
             }
             Err(error) => error.to_string(),
         };
-        // Mappings have names: the old ones go first.
+        // Mappings have names, so the old ones must be removed first.
         drop(paths);
         let mut paths = Paths::over(scratch, target, region, encryptions, false)?;
         paths.warnings.push(format!("fio was left out, the built-in engine made all requests: {why}."));
         Ok((paths, None))
     }
 
-    /// The cipher alone, in memory: what the model needs, of dm-crypt the kernel's own. The names
-    /// of these rows; those that there are already are not measured again.
+    /// Measures the cipher alone, in memory, as the model needs it; for dm-crypt, the kernel's own
+    /// cipher. Rows that exist already are not measured again. Returns the names of these rows.
     fn ciphers(&self, paths: &Paths, live: &mut Live) -> Vec<String> {
         let mut cases = disk::ciphers(&self.asked.encryptions);
         if paths.all.iter().any(|path| path.by == By::DmCrypt && path.access.is_ok()) {
@@ -248,8 +248,8 @@ impl Whole<'_> {
         cases.retain(|it| live.results.row(&it.case.id()).is_none());
         let time = (self.time * CIPHER_PART).max(0.5);
         let settings = rounds::settings(Some(time), cases.len(), self.clock.cost().as_secs_f64());
-        // The model needs a median. Where looking at the output takes long,
-        // more than that would take the disk's time.
+        // The model needs a median. If checking the output takes long, more samples would take time
+        // from the disk.
         let settings = Settings { least_samples: LEAST_OF_CIPHER, ..settings };
         let mut quiet = Quiet(live, FILL_PART);
         rounds::run(&cases, &settings, self.clock, &prepare, &mut quiet);
@@ -257,7 +257,7 @@ impl Whole<'_> {
     }
 }
 
-/// Passes rows on; the whole run's progress is another's.
+/// Passes rows on, and scales progress to this part of the whole run.
 struct Quiet<'a>(&'a mut Live, f64);
 
 impl Watcher for Quiet<'_> {
@@ -274,7 +274,7 @@ impl Watcher for Quiet<'_> {
     }
 }
 
-/// Why larger sizes have no figures.
+/// Why there are no figures for larger sizes.
 fn because(target: &Target, region: u64, filled: u64) -> String {
     let mib = filled >> 20;
     match filled < region {
@@ -310,13 +310,13 @@ fn begun(options: &RunOptions, clock: &MachineClock, asked: &Asked) -> Results {
     }
 }
 
-/// Seconds of a run, when --time does not say.
+/// The length of a run in seconds if --time is not given.
 const TIME: f64 = 300.0;
-/// The part of them in which the target is filled, at most.
+/// The largest part of it in which the target is filled.
 const FILL_PART: f64 = 0.15;
-/// The part in which the cipher is measured in memory.
+/// The part of it in which the cipher is measured in memory.
 const CIPHER_PART: f64 = 0.03;
-/// Fewest samples of it.
+/// The fewest samples of the cipher.
 const LEAST_OF_CIPHER: u32 = 3;
-/// Of what is left one sample of everything by fio may take this part.
+/// The largest part of the remaining time that one sample of everything by fio may take.
 const MOST_STARTING: f64 = 0.7;

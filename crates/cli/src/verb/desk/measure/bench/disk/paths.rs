@@ -1,7 +1,8 @@
-//! The ways to the storage that are measured in turn.
+//! The ways to access the storage, which are measured in turn.
 //!
-//! Plain and Keyway's own path are measured by one engine, the built-in one, on one storage. What
-//! is the kernel's is measured by fio where there is one, plain device and dm-crypt alike.
+//! The plain storage and Keyway's own path are measured with one engine, the built-in one, on the
+//! same storage. The kernel's paths, plain device and dm-crypt alike, are measured by fio if it is
+//! available.
 
 use super::kernel::{self, Below, Mapping, Queues};
 use super::target::{self, Target};
@@ -13,24 +14,24 @@ use keyway_volume::storage::{Direct, File};
 use std::io;
 use std::sync::Arc;
 
-/// All paths, and what is open for them.
+/// All paths, and what they keep open.
 pub(super) struct Paths {
-    /// In the order of the report. Dropped before the mappings: a
-    /// mapping goes when nobody has it open.
+    /// In the order of the report. Dropped before the mappings, because a mapping is removed only
+    /// when nobody has it open.
     pub(super) all: Vec<Path>,
-    /// What readers must know of the whole run.
+    /// Warnings that apply to the whole run.
     pub(super) warnings: Vec<String>,
-    /// Whether what is written can be read again.
+    /// Whether data that was written can be read back.
     pub(super) keeps_data: bool,
     _mappings: Vec<Mapping>,
     _below: Option<Below>,
 }
 
 impl Paths {
-    /// The ways to the first `region` bytes.
+    /// The ways to access the first `region` bytes.
     ///
     /// # Errors
-    /// The target is no longer this process's.
+    /// This process has lost its claim on the target.
     pub(super) fn over(
         scratch: &Scratch,
         target: &mut Target,
@@ -50,7 +51,7 @@ impl Paths {
             let warning = "null_blk keeps no data: what was written to it was not checked, and its figures are those of no disk.";
             paths.warnings.push(warning.into());
         }
-        // fio goes past the page cache, or it is not asked.
+        // fio is used only if it can bypass the page cache.
         let has_fio = has_fio && scratch.buffered_because().is_none();
         paths.own(scratch, &medium, region, encryptions, target.device().is_some());
         let kernel_medium = if target.device().is_some() { medium.clone() } else { "loop".to_owned() };
@@ -82,7 +83,7 @@ impl Paths {
         Ok(paths)
     }
 
-    /// By the built-in engine: the storage itself, and volumes over it.
+    /// Paths of the built-in engine: the storage itself, and volumes over it.
     fn own(
         &mut self,
         scratch: &Scratch,
@@ -110,7 +111,7 @@ impl Paths {
 
     /// The block device that mappings need.
     fn below(&mut self, scratch: &Scratch, target: &mut Target) -> Result<Below, Outcome> {
-        // Without device-mapper there is no use for a loop device.
+        // Without device-mapper, a loop device is not needed.
         let mapper = keyway_attach::dm::Mapper::open().map_err(|error| kernel::why(&error))?;
         if !mapper.has_target("crypt") {
             return Err(kernel::not_measured("this kernel has no dm-crypt (module dm_crypt)".to_owned()));
@@ -131,9 +132,9 @@ impl Paths {
         }
     }
 
-    /// What dm-crypt is compared with: the device below it.
+    /// The baseline for dm-crypt: the device below it.
     fn plain_device(&mut self, below: &Below, medium: &str, has_fio: bool) {
-        // The built-in engine has measured a device that was the target already.
+        // The built-in engine has already measured a device that is the target itself.
         if medium != "loop" && !has_fio {
             return;
         }
@@ -170,12 +171,12 @@ impl Paths {
     }
 }
 
-/// The kernel's threads do the work.
+/// An access for which the kernel's threads do the work.
 fn machine_wide(view: Arc<dyn Storage>, below: Arc<dyn Storage>) -> Access {
     Access { view, below, cpu: Whose::Machine, notes: Vec::new() }
 }
 
-/// A block device, past its page cache.
+/// A block device, bypassing its page cache.
 fn opened(node: &std::path::Path) -> Result<Arc<dyn Storage>, Outcome> {
     let opened = File::open_rw(node).and_then(|file| Direct::new(Arc::new(file)));
     let failed = |error: io::Error| kernel::not_measured(format!("{}: {error}", node.display()));

@@ -1,4 +1,4 @@
-//! What TARGET is, and whether it may be written over.
+//! What TARGET is, and whether it may be overwritten.
 
 use crate::device::{content, explain};
 use crate::say::failure::{Exit, Failure, Result};
@@ -21,17 +21,17 @@ pub(super) struct Target {
 }
 
 enum Kind {
-    /// A scratch file without a name is made in it.
+    /// A directory, in which an unnamed scratch file is created.
     Directory,
-    /// It is made, and loses its name at once.
+    /// A file that is created, and unlinked at once.
     NewFile,
-    /// What it holds is lost.
+    /// An existing file; its content is lost.
     File(Claimed),
-    /// What it holds is lost.
+    /// A block device; its content is lost.
     Device(Claimed),
 }
 
-/// A file or device that nobody else uses as long as the run lasts.
+/// A file or device that no other program uses during the run.
 struct Claimed {
     file: File,
     mark: InUse,
@@ -43,7 +43,7 @@ impl Claimed {
         Ok(Self { mark: mark.map_err(|e| explain::on_device(path, &e))?, file })
     }
 
-    /// The same file once more, whatever has its name by now.
+    /// Opens the same file once more, even if another file has its name by now.
     fn again(&self) -> io::Result<File> {
         let link = format!("/proc/self/fd/{}", self.file.as_file().as_raw_fd());
         File::from_file(fs::File::options().read(true).write(true).open(link)?, self.file.path())
@@ -51,7 +51,7 @@ impl Claimed {
 }
 
 impl Target {
-    /// The target of that name.
+    /// Examines the target of that name.
     ///
     /// # Errors
     /// It cannot be used, or must not be.
@@ -65,7 +65,8 @@ impl Target {
         Ok(Self { path, kind })
     }
 
-    /// A name in a directory that is there; not below `/dev`, where it is a device's name mistyped.
+    /// Whether the file may be created: its directory exists, and it is not below `/dev`, where the
+    /// name would be a mistyped device.
     fn may_be_made(path: &Path) -> bool {
         !path.starts_with("/dev") && directory_of(path).is_dir()
     }
@@ -94,7 +95,7 @@ impl Target {
         self.path.display().to_string()
     }
 
-    /// How many bytes of it are used: as many as a run had that goes on.
+    /// The number of bytes to use; for a resumed run, as many as it began with.
     ///
     /// # Errors
     /// It is too small.
@@ -121,8 +122,8 @@ impl Target {
         })
     }
 
-    /// Asks before anything is lost. Without a terminal only --batch-mode is a yes: who names the
-    /// wrong device in a script shall not lose it.
+    /// Asks before anything is lost. Without a terminal, only --batch-mode counts as yes: a script
+    /// that names the wrong device must not destroy it.
     pub(super) fn confirm(&self, manner: Manner) -> Result<()> {
         let (Kind::File(..) | Kind::Device(..)) = self.kind else { return Ok(()) };
         let path = self.path.display();
@@ -143,22 +144,22 @@ impl Target {
         }
     }
 
-    /// The block device; `None` when it is a file.
+    /// The block device; `None` for a file.
     pub(super) fn device(&self) -> Option<&Path> {
         matches!(self.kind, Kind::Device(..)).then_some(self.path.as_path())
     }
 
-    /// Leaves a block device to the kernel, which claims it for its mappings.
+    /// Releases a block device, so that the kernel can claim it for its mappings.
     pub(super) fn release(&mut self) {
         if let Kind::Device(claimed) = &mut self.kind {
             claimed.mark.leave_to_the_kernel();
         }
     }
 
-    /// Takes it back when there are no mappings.
+    /// Claims it again when there are no mappings any more.
     ///
     /// # Errors
-    /// Somebody else was faster; nothing more may be written to it.
+    /// Another program has claimed it in the meantime; nothing more may be written to it.
     pub(super) fn hold(&mut self) -> io::Result<()> {
         if let Kind::Device(claimed) = &mut self.kind {
             claimed.mark = InUse::default();
@@ -175,7 +176,7 @@ impl Target {
     }
 }
 
-/// What somebody may still want is not written over.
+/// Refuses to overwrite known content, which somebody may still need.
 fn refuse_known(file: &File, path: &Path) -> Result<()> {
     let known = content::found(file, path)?;
     known.first().map_or(Ok(()), |what| {
@@ -213,7 +214,7 @@ fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-/// What the kernel calls a block device's driver: "brd", "loop" …; "block device" for hardware.
+/// The kernel's name for a block device's driver: "brd", "loop" …; "block device" for hardware.
 pub(super) fn medium(device: &Path) -> String {
     let number = fs::metadata(device).map(|found| found.rdev()).unwrap_or(0);
     let name = keyway_attach::dm::DeviceNumber::from_dev(number).kernel_name().unwrap_or_default();
