@@ -176,7 +176,7 @@ mod tests {
             (vec!["open", "-d", url, url], vec!["open", "-d", "https://h/one", "https://h/one"]),
             (vec!["open", &format!("-qd{url}")], vec!["open", "-qdhttps://h/one"]),
             (vec!["open", "-q", url], vec!["open", "-q", "https://h/one"]),
-            // Texts are not storage.
+            // The values of text options are not addresses.
             (vec!["config", "--label", url, url], vec!["config", "--label", url, "https://h/one"]),
             (vec!["open", "-c", url, url], vec!["open", "-c", url, "https://h/one"]),
             (vec!["config", &format!("--label={url}")], vec!["config", &format!("--label={url}")]),

@@ -22,7 +22,7 @@ pub(crate) use suggest::nearest;
 pub(crate) use table::{Alias, Command, Commands, Example, Group, Kind, Operand, Opt, Request, Topic, run};
 pub(crate) use values::Args;
 
-/// What a test types; the first word is the program's name.
+/// The arguments of a command line that a test types; its first word is the program's name.
 #[cfg(test)]
 pub(crate) fn typed(line: &str) -> Args {
     match parse(&crate::verb::COMMANDS, line.split(' ').map(Into::into)) {

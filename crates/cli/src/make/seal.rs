@@ -40,7 +40,7 @@ impl NewSeal {
     /// No seal.
     pub(crate) const NONE: Self = Self { wanted: false, context: None };
 
-    /// Whether there is to be one.
+    /// Whether the volume is to be sealed.
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted
     }

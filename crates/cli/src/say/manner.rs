@@ -9,7 +9,7 @@ pub(crate) struct Manner {
     pub(crate) verbose: bool,
     /// Each step is shown with its reason.
     pub(crate) debug: bool,
-    /// LUKS2 metadata is shown with it.
+    /// LUKS2 metadata is shown as well.
     pub(crate) debug_json: bool,
     /// Questions are taken as answered with yes.
     pub(crate) batch_mode: bool,

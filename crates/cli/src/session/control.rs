@@ -106,7 +106,7 @@ pub(super) fn listen(directory: &Directory) -> Result<Control> {
 }
 
 impl Control {
-    /// Answers for as long as the process lives.
+    /// Answers until the process ends.
     pub(super) fn answer(&self, life: &Arc<Life>) {
         // Connections of clients that wait for the process to end.
         let leaving = Arc::new(Mutex::new(Vec::new()));

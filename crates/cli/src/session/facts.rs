@@ -53,7 +53,7 @@ pub(crate) struct Status {
     pub(crate) facts: Facts,
     /// Connections or files that are open now.
     pub(crate) clients: u64,
-    /// Whether the key is away and requests wait.
+    /// Whether the volume is suspended, so that requests wait for the key.
     pub(crate) suspended: bool,
     /// Whether the session closes when its last client disconnects.
     pub(crate) closing: bool,

@@ -24,7 +24,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a session is to be called.
+/// The name that a session should get.
 #[derive(Debug, Clone)]
 pub(crate) enum Name {
     /// This name; refused if it is taken.
@@ -185,7 +185,8 @@ fn lock(directory: &Directory, operation: FlockOperation) -> io::Result<Option<F
 fn clear(directory: &Directory) {
     if let Ok(facts) = directory.read(FACTS) {
         let facts = Facts::from_text(&facts);
-        // Errors are ignored: nobody could be told, except a user who mounts there, who will be.
+        // Errors are ignored, since there is nobody to report them to; a user who mounts there gets
+        // them.
         match (facts.door.as_str(), Path::new(&facts.place).parent()) {
             ("fuse", Some(mount)) => drop(fuse::clear_dead(mount, facts.mount)),
             // If this user may not remove the device, it stays; that only takes up a device number.

@@ -52,7 +52,7 @@ impl Gate {
         })
     }
 
-    /// Whether the key is away.
+    /// Whether the volume is suspended, that is, has no key.
     pub(crate) fn is_suspended(&self) -> bool {
         self.lock().is_none()
     }

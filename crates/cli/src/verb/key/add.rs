@@ -115,7 +115,7 @@ enum What {
         /// The number of the new keyslot.
         new: Option<u32>,
     },
-    /// An unbound key of so many bits, in this keyslot.
+    /// An unbound key of `bits` bits, in the keyslot `new`.
     Unbound { bits: u32, new: Option<u32> },
 }
 

@@ -155,7 +155,7 @@ struct RemoveKey {
     target: Target,
     versions: Versions,
     key: KeyOptions,
-    /// The operand.
+    /// The operand that names a key file.
     key_file: Option<PathBuf>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::door::{Kind, Opt, shared};
 
-/// An option whose value is a text.
+/// An option whose value is text.
 pub(super) const fn text(
     long: &'static str,
     value: &'static str,

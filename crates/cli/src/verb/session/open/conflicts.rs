@@ -11,7 +11,7 @@ use crate::volume::given_plain::IV_LARGE_SECTORS_ALONE;
 /// The kind of volume that is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// LUKS, of one version or either.
+    /// LUKS, of one version or any.
     Luks(Versions),
     /// dm-crypt without a header.
     Plain,

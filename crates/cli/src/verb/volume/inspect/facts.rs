@@ -78,7 +78,7 @@ pub(super) struct Token {
 /// The state of the header's seal.
 pub(super) enum SealState {
     None,
-    /// The header is unchanged since it was sealed; who sealed it is not known.
+    /// The header matches the seal; who made the seal is not known.
     Unverified,
     /// Sealed by somebody who has the volume key.
     Verified,

@@ -156,7 +156,7 @@ impl Target {
         }
     }
 
-    /// Claims it again when there are no mappings any more.
+    /// Claims it again once there are no mappings.
     ///
     /// # Errors
     /// Another program has claimed it in the meantime; nothing more may be written to it.
