@@ -1,4 +1,4 @@
-//! The doors: how other programs use an unlocked volume.
+//! The doors: the ways in which other programs use an unlocked volume.
 
 use crate::error::At;
 use crate::{Result, Volume};
@@ -7,11 +7,11 @@ use std::fmt;
 #[cfg(any(feature = "nbd", feature = "fuse"))]
 use std::path::Path;
 
-/// An open door: other programs use the volume through it, until it
-/// is [stopped](Attached::stop) or dropped.
+/// An open door: other programs use the volume through it until it is [stopped](Attached::stop) or
+/// dropped.
 ///
-/// The process that holds it answers for the volume: the key is in its memory, and whoever kills it
-/// takes the volume away. See [`Volume::serve_nbd`] for an example.
+/// The key is in the memory of the process that holds this value; if that process is killed, the
+/// volume is no longer available. See [`Volume::serve_nbd`] for an example.
 pub struct Attached {
     door: Box<dyn Door>,
     place: String,
@@ -23,33 +23,34 @@ impl Attached {
         Self { door: Box::new(door), place }
     }
 
-    /// Where others find it: an NBD URI, a file, a device node. See
-    /// [`Volume::serve_nbd`] for an example.
+    /// Where other programs find it: an NBD URI, a file or a device node. See [`Volume::serve_nbd`]
+    /// for an example.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// How many use it now: connections or open files; zero where nobody can
-    /// tell. See [`Volume::serve_nbd`] for an example.
+    /// The number of current users: connections or open files; zero where the number cannot be
+    /// determined. See [`Volume::serve_nbd`] for an example.
     pub fn clients(&self) -> usize {
         self.door.clients()
     }
 
-    /// Returns when it is closed: from outside (`umount`), or by another thread's
+    /// Waits until the door is closed: from outside (`umount`), or by another thread's
     /// [`Attached::stop`]. See [`Volume::serve_nbd`] for an example.
     ///
     /// # Errors
-    /// It cannot be served any longer.
+    /// The door can no longer be served.
     pub fn wait(&self) -> Result<()> {
         self.door.wait().at(&self.place)
     }
 
-    /// Closes it: requests under way are answered, what was acknowledged is flushed. The volume is
-    /// held until this is dropped, too. See [`Volume::serve_nbd`] for an example.
+    /// Closes the door: pending requests are answered, and acknowledged writes are flushed. The
+    /// volume stays claimed until this value is dropped, too. See [`Volume::serve_nbd`] for an
+    /// example.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) where it is in use in a
-    /// way that cannot be ended; it stays open then.
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) where it is in use in a way that cannot be
+    /// ended; the door then stays open.
     pub fn stop(&self) -> Result<()> {
         self.door.stop().at(&self.place)
     }
@@ -91,8 +92,8 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse): somebody
-    /// listens there, or something else is there.
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse): another process listens on the socket, or the
+    /// path is taken by something else.
     #[cfg(feature = "nbd")]
     pub fn serve_nbd(&self, socket: impl AsRef<Path>) -> Result<Attached> {
         use keyway_attach::nbd::server::{Options, Server};
@@ -102,8 +103,8 @@ impl Volume {
         Ok(Attached::new(listening))
     }
 
-    /// Mounts the plaintext as a file, `plain`, in an empty
-    /// directory: as an ordinary user, by `fusermount3`.
+    /// Mounts the plaintext as a file named `plain` in an empty directory. An ordinary user can do
+    /// this, through `fusermount3`.
     ///
     /// ```no_run
     /// # use keyway::*;
@@ -115,7 +116,7 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// The directory is missing, not empty or somebody else's; this machine has no FUSE.
+    /// The directory is missing, not empty or owned by another user; this machine has no FUSE.
     #[cfg(feature = "fuse")]
     pub fn mount(&self, directory: impl AsRef<Path>) -> Result<Attached> {
         use keyway_attach::fuse::{Mount, Options};
@@ -125,8 +126,8 @@ impl Volume {
         Ok(Attached::new(Mount::new(self.export(), directory, options).at(&directory.display())?))
     }
 
-    /// Adds a block device, /dev/ublkbN, with the plaintext; the kernel
-    /// (6.4 or later) needs the module `ublk_drv`.
+    /// Adds a block device, /dev/ublkbN, that holds the plaintext. The kernel must be 6.4 or later
+    /// and have the module `ublk_drv`.
     ///
     /// ```no_run
     /// # use keyway::*;
@@ -138,7 +139,7 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// The kernel or the user's rights lack something, which is named.
+    /// The kernel lacks a feature or the user lacks a permission; the error names it.
     #[cfg(feature = "ublk")]
     pub fn add_ublk(&self) -> Result<Attached> {
         use keyway_attach::ublk::{Device, Options};

@@ -1,4 +1,4 @@
-//! A device that is open, and what can be asked of it before it is unlocked.
+//! An open device, and what can be learned from it before it is unlocked.
 
 use crate::error::At;
 use crate::unlock::Held;
@@ -11,12 +11,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file, block device or export that is open: for reading ([`Device::open`]) or for writing too
-/// ([`Device::open_rw`]).
+/// A file, block device or export that is open: for reading ([`Device::open`]) or for reading and
+/// writing ([`Device::open_rw`]).
 ///
-/// Opening looks at nothing and marks nothing. [`probe`](Device::probe) takes
-/// no lock; [`header`](Device::header) reads under the lock that cryptsetup
-/// honours; [`unlock`](Device::unlock) claims the data.
+/// Opening reads nothing and marks nothing as in use. [`probe`](Device::probe) takes no lock;
+/// [`header`](Device::header) reads under the lock that cryptsetup honours;
+/// [`unlock`](Device::unlock) claims the data.
 ///
 /// ```
 /// # use keyway::*;
@@ -38,16 +38,16 @@ pub struct Device {
     place: Location,
     data: Arc<dyn Storage>,
     header: Arc<dyn Storage>,
-    /// Where the header is, if not on the device.
+    /// The location of the header, if it is not on the device.
     header_place: Option<Location>,
     locking: Locking,
     write: bool,
-    /// Who in this process has the data: of storage that no other process can see, only this
-    /// tells.
+    /// The users of the data in this process: for storage that no other process can see, this is
+    /// the only record.
     users: Users,
 }
 
-/// How a device is opened: see [`Device::options`].
+/// How to open a device: see [`Device::options`].
 #[derive(Debug, Clone, Default)]
 pub struct DeviceOptions {
     write: bool,
@@ -56,22 +56,22 @@ pub struct DeviceOptions {
 }
 
 impl DeviceOptions {
-    /// For writing too: the data, and the header's edits. See [`Device::options`] for an example.
+    /// Also for writing: the data, and edits of the header. See [`Device::options`] for an example.
     #[must_use]
     pub fn write(mut self, write: bool) -> Self {
         self.write = write;
         self
     }
 
-    /// The header stands elsewhere. See [`Device::options`] for an example.
+    /// The location of a detached header. See [`Device::options`] for an example.
     #[must_use]
     pub fn header(mut self, header: impl Into<Location>) -> Self {
         self.header = Some(header.into());
         self
     }
 
-    /// Takes no lock on the header, as `--disable-locks`: for a machine without /run. Whoever says
-    /// so answers for nobody else's editing it. See [`Device::options`] for an example.
+    /// Takes no lock on the header, like `--disable-locks`: for a machine without /run. The caller
+    /// must make sure that nobody else edits the header. See [`Device::options`] for an example.
     #[must_use]
     pub fn without_header_lock(mut self) -> Self {
         self.unlocked_header = true;
@@ -81,7 +81,7 @@ impl DeviceOptions {
     /// Opens the device at `location`. See [`Device::options`] for an example.
     ///
     /// # Errors
-    /// There is no such file, device or export; this user may not open it so.
+    /// There is no such file, device or export; this user may not open it in this mode.
     pub fn open(&self, location: impl Into<Location>) -> Result<Device> {
         let place = location.into();
         let data = place.open(self.write)?;
@@ -122,7 +122,7 @@ impl Device {
         Self::options().write(true).open(location)
     }
 
-    /// Opens it otherwise.
+    /// Opens it with other options.
     ///
     /// ```no_run
     /// # use keyway::Device;
@@ -135,7 +135,7 @@ impl Device {
         DeviceOptions::default()
     }
 
-    /// Takes storage of the caller's, which can be written unless it says otherwise. See
+    /// Uses storage that the caller provides, which can be written unless it reports otherwise. See
     /// [`storage`](crate::storage) for an example.
     pub fn from_storage(storage: Arc<dyn Storage>) -> Self {
         let write = !storage.is_read_only();
@@ -150,7 +150,7 @@ impl Device {
         }
     }
 
-    /// Its length in bytes, header and all.
+    /// Its length in bytes, including the header.
     ///
     /// ```
     /// # use keyway::Device;
@@ -167,8 +167,8 @@ impl Device {
         self.data.is_empty()
     }
 
-    /// What stands on it (or on the device of its header), whatever the bytes are. Nothing is
-    /// locked or changed. See [`Probe`] for an example.
+    /// Identifies what is on it (or on the device of its header), whatever the bytes are. Nothing
+    /// is locked or changed. See [`Probe`] for an example.
     ///
     /// # Errors
     /// It cannot be read.
@@ -176,18 +176,19 @@ impl Device {
         probe::probe(&self.header).at(self.header_place())
     }
 
-    /// Its header, to be shown or edited. See [`Header`] for an example.
+    /// Its header, to be inspected or edited. See [`Header`] for an example.
     ///
     /// # Errors
     /// [`ErrorKind::NotLuks`](crate::ErrorKind::NotLuks),
     /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged);
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) when somebody
-    /// holds its lock for longer than ten seconds.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) when another process holds its lock for longer
+    /// than ten seconds.
     pub fn header(&self) -> Result<Header> {
         self.header_with(&Unlock::new())
     }
 
-    /// Its header, edited on these terms and within these limits. See [`Header`] for an example.
+    /// Its header, to be edited on the terms and within the limits of `options`. See [`Header`] for
+    /// an example.
     ///
     /// # Errors
     /// Those of [`Device::header`].
@@ -198,7 +199,7 @@ impl Device {
         Ok(Header::new(luks.at(&place)?, place, options.clone(), self.data_device()))
     }
 
-    /// Unlocks it: everything is checked that [`Device::admit`] names.
+    /// Unlocks it, after all the checks that [`Device::admit`] lists.
     ///
     /// # Errors
     /// Those of [`Device::admit`] and [`Admitted::unlock`]. See [`Device`] for an example.
@@ -206,7 +207,7 @@ impl Device {
         self.unlock_with(key, &Unlock::new())
     }
 
-    /// Unlocks it otherwise than by default. See [`Unlock`] for an example.
+    /// Unlocks it with options other than the defaults. See [`Unlock`] for an example.
     ///
     /// # Errors
     /// Those of [`Device::unlock`].
@@ -214,18 +215,18 @@ impl Device {
         self.admit(options)?.unlock(key)
     }
 
-    /// Checks all that can be checked before anybody is asked for a
-    /// key, and claims the data. In this order:
+    /// Makes all checks that are possible before asking for a key, and claims the data. In this
+    /// order:
     ///
-    /// 1. Nobody else uses the data: no mount, mapping or swap, no QEMU and no other Keyway;
-    ///    and nobody gets it before the [`Volume`] is dropped. Whoever reads shares it with
-    ///    readers; [`Unlock::shared`] goes without.
-    /// 2. The header is read under its lock, once: everything is decided on this copy.
-    /// 3. Its seal, where it has one, says the same as the header; the caller's policies are met as
-    ///    far as the header tells ([`Unlock::policy`], [`Unlock::seal_context`]).
-    /// 4. It describes a volume that somebody meant to have: no weak ciphers or short keys, no
-    ///    segments that are not encrypted, no other volume's key, no IVs out of order, no data
-    ///    beyond the device's end or over the header.
+    /// 1. Nobody else uses the data: no mount, mapping or swap, no QEMU and no other Keyway; and
+    ///    nobody else can claim it before the [`Volume`] is dropped. A reader shares it with other
+    ///    readers; [`Unlock::shared`] skips this check.
+    /// 2. The header is read once, under its lock: all decisions are made on this copy.
+    /// 3. Its seal, if it has one, matches the header; the caller's policies are met as far as the
+    ///    header can show ([`Unlock::policy`], [`Unlock::seal_context`]).
+    /// 4. It describes a volume that somebody intended: no weak ciphers or short keys, no segments
+    ///    that are not encrypted, no key of another volume, no IVs out of order, no data beyond the
+    ///    device's end or over the header.
     ///
     /// ```
     /// # use keyway::*;
@@ -251,7 +252,7 @@ impl Device {
         let write = self.write && !options.is_read_only();
         let access = if write { in_use::Access::Write } else { in_use::Access::ReadOnly };
         let data = self.claim(options, access)?;
-        // A header on the device itself is read, and mended, under that claim.
+        // A header on the data device itself is read, and repaired, under the claim on the data.
         let is_one = Arc::ptr_eq(&self.data, &self.header);
         let header = Arc::clone(if is_one { &data } else { &self.header });
         let luks = Luks::open_with(header, Access::Read, self.locking).at(self.header_place())?;
@@ -265,13 +266,13 @@ impl Device {
         Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), !write))
     }
 
-    /// Compares a header's backup with what is on the device now, and claims the device beside
-    /// mappings of the volume itself. Nothing is written before [`Restore::run`]. See
+    /// Compares a header backup with the device's current header, and claims the device; mappings
+    /// of the volume itself are allowed. Nothing is written before [`Restore::run`]. See
     /// [`Header::backup`](crate::Header::backup) for an example.
     ///
     /// # Errors
-    /// The backup is none, or of another volume whose data it would destroy:
-    /// data offset or size of its keyslots differ.
+    /// The file is not a header backup, or is the backup of another volume and would destroy the
+    /// data here: its data offset or keyslot area size differs.
     pub fn restore_header(&self, backup: impl AsRef<Path>) -> Result<Restore> {
         self.check_writable()?;
         let backup = File::open(backup.as_ref()).at(&backup.as_ref().display())?;
@@ -321,27 +322,29 @@ impl fmt::Debug for Device {
     }
 }
 
-/// A header's backup that fits its device, not yet written: from [`Device::restore_header`].
+/// A header backup that fits its device and has not been written yet: from
+/// [`Device::restore_header`].
 pub struct Restore {
     prepared: Prepared,
     place: Location,
 }
 
 impl Restore {
-    /// What a person should confirm, one line each. See
-    /// [`Header::backup`](crate::Header::backup) for an example.
+    /// What a person should confirm, one line each. See [`Header::backup`](crate::Header::backup)
+    /// for an example.
     pub fn warnings(&self) -> &[String] {
         self.prepared.warnings()
     }
 
-    /// Whether the device's header is sealed and the backup is not: somebody may want the seal
-    /// gone. See [`Header::backup`](crate::Header::backup) for an example.
+    /// Whether the device's header is sealed and the backup is not: the backup may be an attempt to
+    /// remove the seal. See [`Header::backup`](crate::Header::backup) for an example.
     pub fn loses_seal(&self) -> bool {
         self.prepared.loses_seal()
     }
 
-    /// Writes it, under the header's lock, in an order that survives a kill: cut short, it
-    /// completes when run again. See [`Header::backup`](crate::Header::backup) for an example.
+    /// Writes the backup, under the header's lock, in an order that survives a kill: after an
+    /// interruption, running it again completes it. See [`Header::backup`](crate::Header::backup)
+    /// for an example.
     ///
     /// # Errors
     /// Writing fails.

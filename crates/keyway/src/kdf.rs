@@ -1,4 +1,4 @@
-//! Key derivation functions: what a keyslot has, and what a new one shall get.
+//! Key derivation functions: those of existing keyslots, and those for new ones.
 
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2;
@@ -28,10 +28,10 @@ pub enum Kdf {
         passes: u32,
         /// Memory in KiB.
         memory_kib: u32,
-        /// Lanes, which may be computed side by side.
+        /// Lanes, which may be computed in parallel.
         lanes: u32,
     },
-    /// One that this build does not know, by the keyslot's type.
+    /// A function that this build does not know; holds the keyslot's type.
     Unknown(String),
 }
 
@@ -50,8 +50,8 @@ impl Kdf {
     }
 }
 
-/// The key derivation function of a new keyslot. What is not forced is measured here, so that
-/// it takes as long as it should on this machine.
+/// The key derivation function of a new keyslot. Parameters that are not forced are measured on
+/// this machine, so that the derivation takes the requested time here.
 ///
 /// ```
 /// # use keyway::*;
@@ -71,20 +71,20 @@ impl Kdf {
 pub struct NewKdf(KdfChoice);
 
 impl NewKdf {
-    /// Argon2id for two seconds, with at most 1 GiB of memory and
-    /// four lanes. See [`NewKdf`] for an example.
+    /// Argon2id for two seconds, with at most 1 GiB of memory and four lanes. See [`NewKdf`] for an
+    /// example.
     pub fn argon2id() -> Self {
         Self::argon2id_of(DEFAULT_MEMORY_KIB, DEFAULT_LANES, Cost::Time(DEFAULT_TIME))
     }
 
-    /// Argon2id with exactly these passes (4 at least), memory and
-    /// lanes. See [`NewKdf`] for an example.
+    /// Argon2id with exactly these passes (at least 4), this memory and these lanes. See [`NewKdf`]
+    /// for an example.
     pub fn argon2id_forced(passes: u32, memory_kib: u32, lanes: u32) -> Self {
         Self::argon2id_of(memory_kib, lanes, Cost::Forced(passes))
     }
 
-    /// PBKDF2 with exactly these iterations (1000 at least) of SHA-256; LUKS1 takes its
-    /// header's hash. See [`NewKdf`] for an example.
+    /// PBKDF2 with exactly these iterations (at least 1000) of SHA-256; LUKS1 uses its header's
+    /// hash. See [`NewKdf`] for an example.
     pub fn pbkdf2(iterations: u32) -> Self {
         Self::pbkdf2_of(Cost::Forced(iterations))
     }
@@ -94,7 +94,7 @@ impl NewKdf {
         Self::pbkdf2_of(Cost::Time(DEFAULT_TIME))
     }
 
-    /// How long it shall take here. See [`NewKdf`] for an example.
+    /// How long the derivation should take on this machine. See [`NewKdf`] for an example.
     #[must_use]
     pub fn time(mut self, time: Duration) -> Self {
         let (KdfChoice::Pbkdf2 { cost, .. } | KdfChoice::Argon2 { cost, .. }) = &mut self.0;
@@ -102,8 +102,8 @@ impl NewKdf {
         self
     }
 
-    /// Argon2's memory in KiB: the most of it, or exactly that where the passes
-    /// are forced. See [`NewKdf`] for an example.
+    /// Argon2's memory in KiB: the maximum, or the exact amount where the passes are forced. See
+    /// [`NewKdf`] for an example.
     #[must_use]
     pub fn memory_kib(mut self, kib: u32) -> Self {
         if let KdfChoice::Argon2 { memory_kib, .. } = &mut self.0 {
@@ -130,7 +130,7 @@ impl NewKdf {
         self
     }
 
-    /// What suits a header of this version: LUKS1 has PBKDF2 only.
+    /// The default for a header of this version: LUKS1 has PBKDF2 only.
     pub(crate) fn default_of(version: u8) -> Self {
         if version == 1 { Self::pbkdf2_measured() } else { Self::argon2id() }
     }

@@ -1,4 +1,4 @@
-//! What opens a volume.
+//! Keys: what opens a volume.
 
 use crate::{Error, Result};
 use keyway_crypto::Secret;
@@ -6,8 +6,8 @@ use keyway_volume::key_file::{self, Part};
 use std::fmt;
 use std::path::PathBuf;
 
-/// What opens a volume, or a keyslot of it. Its bytes are locked in memory, kept out of core
-/// dumps, wiped when it is dropped, and never printed.
+/// What opens a volume or one of its keyslots. The bytes are locked in memory, kept out of core
+/// dumps, wiped on drop, and never printed.
 ///
 /// ```
 /// # use keyway::*;
@@ -18,22 +18,22 @@ use std::path::PathBuf;
 /// ```
 #[non_exhaustive]
 pub enum Key {
-    /// A passphrase, as it is typed: no newline behind it.
+    /// A passphrase, as typed, without a trailing newline.
     Passphrase(Secret),
-    /// The content of a file, newlines too.
+    /// The content of a file, including newlines.
     KeyFile(KeyFile),
     /// The volume key itself.
     VolumeKey(Secret),
     /// A file that starts with the volume key.
     VolumeKeyFile(PathBuf),
-    /// What the header's tokens lead to.
+    /// The passphrase that the header's tokens lead to.
     #[cfg(feature = "keyring")]
     Token(crate::Token),
 }
 
-/// A key file, or the part of it that is the passphrase. It is read whenever it
-/// is needed: cryptsetup's rules, of which one is that a file of unnamed size
-/// has at most 8 MiB. See [`Key`] for an example.
+/// A key file, or the part of it that is the passphrase. The file is read each time it is needed,
+/// by cryptsetup's rules; one of them limits a file without an explicit size to 8 MiB. See [`Key`]
+/// for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFile {
     path: PathBuf,
@@ -41,8 +41,8 @@ pub struct KeyFile {
 }
 
 impl Key {
-    /// A passphrase. The caller's copy is the caller's to wipe: where that matters, read into a
-    /// [`Secret`] and use [`Key::Passphrase`]. See [`Key`] for an example.
+    /// A passphrase. The caller must wipe its own copy: where that matters, read the passphrase
+    /// into a [`Secret`] and use [`Key::Passphrase`]. See [`Key`] for an example.
     pub fn passphrase(text: impl AsRef<[u8]>) -> Self {
         Self::Passphrase(Secret::copy_from(text.as_ref()))
     }
@@ -52,7 +52,7 @@ impl Key {
         Self::KeyFile(KeyFile::new(path))
     }
 
-    /// What a keyslot is opened by, or made of.
+    /// The passphrase that opens a keyslot, or that a new keyslot is made from.
     pub(crate) fn read_passphrase(&self) -> Result<Read<'_>> {
         match self {
             Self::Passphrase(secret) => Ok(Read::Given(secret)),
@@ -65,7 +65,7 @@ impl Key {
         }
     }
 
-    /// The volume key, where it is one; `len` is its length where the header knows it.
+    /// The volume key, if this is one; `len` is its length where the header states it.
     pub(crate) fn read_volume_key(&self, len: Option<usize>) -> Result<Option<Read<'_>>> {
         match self {
             Self::VolumeKey(secret) => Ok(Some(Read::Given(secret))),
@@ -107,7 +107,7 @@ impl KeyFile {
         Self { path: path.into(), part: Part::default() }
     }
 
-    /// Leaves out this many bytes at its start. See [`Key`] for an example.
+    /// Skips this many bytes at the start of the file. See [`Key`] for an example.
     #[must_use]
     pub fn offset(mut self, bytes: u64) -> Self {
         self.part.offset = bytes;
@@ -122,7 +122,7 @@ impl KeyFile {
     }
 }
 
-/// A secret that was at hand, or was read for this.
+/// A secret that was already in memory, or one that was read for this call.
 pub(crate) enum Read<'a> {
     Given(&'a Secret),
     FromFile(Secret),

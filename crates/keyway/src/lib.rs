@@ -1,8 +1,8 @@
 //! Linux disk encryption without root, as a library: LUKS volumes are created, opened, read,
 //! written and edited in user space, byte for byte as cryptsetup and the kernel do it.
 //!
-//! Five verbs: **open** a location, **probe** what is there, **unlock** it,
-//! and with the **volume** then **do** something.
+//! Five verbs: **open** a location, **probe** what is there, **unlock** it, and then **do**
+//! something with the **volume**.
 //!
 //! ```
 //! use keyway::{Create, Device, Key, Probe};
@@ -36,14 +36,15 @@
 //!
 //! # Safe by default
 //!
-//! A LUKS header is not authenticated, and other programs may be at work on the same device.
-//! [`Device::admit`], which every way to the plaintext goes through, claims the device against
-//! mounts, mappings, QEMU and other Keyways; reads the header once, under the lock that cryptsetup
-//! honours; and refuses what nobody meant to have. What lifts one of these says so in its name:
-//! [`Unlock::shared`], [`Unlock::weak_ciphers`], [`DeviceOptions::without_header_lock`] … Edits of
-//! a header are written in an order in which a cut at any byte leaves a header that opens.
+//! A LUKS header is not authenticated, and other programs may be using the same device. Every way
+//! to the plaintext goes through [`Device::admit`]. It claims the device against mounts, mappings,
+//! QEMU and other Keyways; reads the header once, under the lock that cryptsetup honours; and
+//! refuses volumes that nobody intended. Every option that lifts one of these checks says so in its
+//! name: [`Unlock::shared`], [`Unlock::weak_ciphers`], [`DeviceOptions::without_header_lock`] …
+//! Header edits are written in an order such that an interruption at any byte leaves a header that
+//! opens.
 //!
-//! Keys and passphrases are in memory that is locked, left out of core dumps and wiped.
+//! Keys and passphrases are kept in memory that is locked, left out of core dumps and wiped.
 //!
 //! # Features
 //!
@@ -62,9 +63,9 @@
 //!
 //! # Stability
 //!
-//! Until 1.0 a minor version may break what a compiler notices, and a patch version
-//! nothing. Enums that may grow are `#[non_exhaustive]`. The oldest Rust that compiles it
-//! stands in `Cargo.toml`; a minor version may raise it.
+//! Until 1.0 a minor version may introduce breaking changes that the compiler detects; a patch
+//! version breaks nothing. Enums that may grow are `#[non_exhaustive]`. The minimum supported Rust
+//! version is in `Cargo.toml`; a minor version may raise it.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -98,8 +99,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use header::{Header, Keyslot, LastKeyslot, NewKeyslot, Priority, Segment, Version};
 pub use kdf::{Kdf, NewKdf};
 pub use key::{Key, KeyFile};
-/// Bytes that are locked in memory, left out of core dumps, and wiped when dropped; never
-/// copied, never printed. See [`Key`] for an example.
+/// Bytes that are locked in memory, left out of core dumps, and wiped on drop; never copied, never
+/// printed. See [`Key`] for an example.
 pub use keyway_crypto::Secret;
 /// See [`Header::keyslots`] for an example.
 pub use keyway_volume::KeyslotState;
@@ -115,10 +116,10 @@ pub use token::Token;
 pub use unlock::{Admitted, Unlock, VolumeKey};
 pub use volume::Volume;
 
-/// Storage: where a volume's bytes live, and what its plaintext is.
+/// Storage: the interface to a volume's bytes, and to its plaintext.
 ///
-/// Whoever keeps bytes in a way of his own implements [`Storage`](storage::Storage); a file system
-/// that reads from one reads from a [`Volume`] too.
+/// To keep a volume's bytes in a place of your own, implement [`Storage`](storage::Storage). A file
+/// system that reads from a `Storage` can read from a [`Volume`] too.
 ///
 /// ```
 /// # use keyway::*;
@@ -146,7 +147,7 @@ pub mod storage {
     pub use keyway_volume::storage::{Memory, Storage};
 }
 
-/// What the README shows.
+/// The examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

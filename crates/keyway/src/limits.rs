@@ -1,4 +1,4 @@
-//! What work may cost, how far it is, and how it is ended.
+//! Limits on what work may cost, its progress, and its cancellation.
 
 use keyway_crypto::Stop;
 use keyway_volume::UnlockOptions;
@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What work may cost. A header names its own costs, and whoever forges one names a year:
-/// beyond these limits a keyslot is not tried, and the error says what it would have needed.
+/// Limits on what work may cost. A header states its own costs, and a forged header can demand a
+/// year of work: a keyslot beyond these limits is not tried, and the error says what it would have
+/// needed.
 ///
-/// Memory and time bound unlocking. Threads and [`Cancel`] are also for whatever moves the bytes of
-/// whole volumes: [`Volume::copy_from_with`](crate::Volume::copy_from_with),
-/// [`Create::build`](crate::Create::build); [`Progress`] is for these alone, since a key
-/// derivation has none.
+/// Memory and time limit unlocking. Threads and [`Cancel`] also apply to operations that move whole
+/// volumes: [`Volume::copy_from_with`](crate::Volume::copy_from_with),
+/// [`Create::build`](crate::Create::build). [`Progress`] applies to these operations only, since a
+/// key derivation reports no progress.
 ///
 /// ```
 /// # use keyway::*;
@@ -36,21 +37,21 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Half of the memory that is available, an hour, a thread a CPU.
-    /// See [`Limits`] for an example.
+    /// The defaults: half of the available memory, one hour, one thread per CPU. See [`Limits`] for
+    /// an example.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes that all derivations together may take. See [`Limits`] for an example.
+    /// Bytes of memory that all derivations together may use. See [`Limits`] for an example.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// How long a keyslot's derivation may take here, as estimated by a short
-    /// measurement before it. See [`Limits`] for an example.
+    /// How long a keyslot's derivation may take here, as estimated by a short measurement
+    /// beforehand. See [`Limits`] for an example.
     #[must_use]
     pub fn time(mut self, time: Duration) -> Self {
         self.time = Some(time);
@@ -64,21 +65,21 @@ impl Limits {
         self
     }
 
-    /// Lets another thread end it. See [`Cancel`] for an example.
+    /// Lets another thread cancel the work. See [`Cancel`] for an example.
     #[must_use]
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = Some(cancel.clone());
         self
     }
 
-    /// Shows another thread how far long work is. See [`Progress`] for an example.
+    /// Lets another thread read the progress of long work. See [`Progress`] for an example.
     #[must_use]
     pub fn progress(mut self, progress: &Progress) -> Self {
         self.progress = Some(progress.clone());
         self
     }
 
-    /// Long work begins, over so many bytes where that is known.
+    /// Starts long work of `total` bytes, where that is known.
     pub(crate) fn begin(&self, total: Option<u64>) -> Meter {
         let progress = self.progress.clone().unwrap_or_default();
         progress.done.store(0, Ordering::Relaxed);
@@ -91,7 +92,7 @@ impl Limits {
         self.cancel.as_ref().is_some_and(|cancel| cancel.0.is_stopped())
     }
 
-    /// How whole volumes are moved within these limits.
+    /// The options for moving whole volumes within these limits.
     pub(crate) fn transfer(&self) -> keyway_volume::stream::Options {
         let default = keyway_volume::stream::Options::default();
         keyway_volume::stream::Options { threads: self.threads.unwrap_or(default.threads), ..default }
@@ -113,8 +114,8 @@ impl Limits {
     }
 }
 
-/// Ends work from another thread: a key derivation within milliseconds, moving and wiping between
-/// two chunks (a reader or a writer that waits is not interrupted). Clones end the same work.
+/// Cancels work from another thread: a key derivation within milliseconds, moving and wiping
+/// between two chunks (a blocked reader or writer is not interrupted). Clones cancel the same work.
 ///
 /// ```
 /// # use keyway::*;
@@ -130,18 +131,19 @@ impl Limits {
 pub struct Cancel(Arc<Stop>);
 
 impl Cancel {
-    /// Not cancelled. See [`Cancel`] for an example.
+    /// A new handle, not cancelled. See [`Cancel`] for an example.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends it, and whatever is started with it later. See [`Cancel`] for an example.
+    /// Cancels the work, and all work that is later started with this handle. See [`Cancel`] for an
+    /// example.
     pub fn cancel(&self) {
         self.0.stop();
     }
 }
 
-/// How far long work is: read from another thread while it runs. Clones show the same work.
+/// The progress of long work, read from another thread while it runs. Clones show the same work.
 ///
 /// ```
 /// # use keyway::*;
@@ -171,18 +173,18 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing done yet. See [`Progress`] for an example.
+    /// A new handle with nothing done yet. See [`Progress`] for an example.
     pub fn new() -> Self {
         Self { done: Arc::default(), total: Arc::new(AtomicU64::new(UNKNOWN)) }
     }
 
-    /// Bytes that are done, holes that were stepped over included. See [`Progress`] for an example.
+    /// Bytes done so far, including skipped holes. See [`Progress`] for an example.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Bytes that there are to do; `None` before the work begins, and of a reader, whose end nobody
-    /// knows. See [`Progress`] for an example.
+    /// Total bytes of the work; `None` before the work begins, and for a reader, whose length is
+    /// unknown. See [`Progress`] for an example.
     pub fn total(&self) -> Option<u64> {
         Some(self.total.load(Ordering::Relaxed)).filter(|total| *total != UNKNOWN)
     }
@@ -194,5 +196,5 @@ impl Default for Progress {
     }
 }
 
-/// No work is that long.
+/// Stands for an unknown total: no work is that long.
 const UNKNOWN: u64 = u64::MAX;

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// Where a volume or a header is.
 ///
-/// Text is taken as the command line takes it: a URL (`https://…`, `http://…`, `s3://…`, `nbd://…`,
-/// `nbd+unix://…`), `UUID=…` for the device whose header says so, or else a path. A [`Path`] is
-/// always a path. URLs need the features `remote` or `nbd`.
+/// Text is interpreted as on the command line: a URL (`https://…`, `http://…`, `s3://…`, `nbd://…`,
+/// `nbd+unix://…`), `UUID=…` for the device whose header has that UUID, or otherwise a path. A
+/// [`Path`] is always a path. URLs need the features `remote` or `nbd`.
 ///
 /// ```
 /// # use keyway::Location;
@@ -32,12 +32,12 @@ pub struct Location(Kind);
 enum Kind {
     Path(PathBuf),
     Url(Arc<Address>),
-    /// Storage of the caller's, as errors call it.
+    /// Storage that the caller provides, as errors name it.
     Storage,
 }
 
 impl Location {
-    /// The path, where it is one. See [`Location`] for an example.
+    /// The path, if it is one. See [`Location`] for an example.
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
             Kind::Path(path) => Some(path),
@@ -54,7 +54,7 @@ impl Location {
             Kind::Url(address) => open_url(address, write).at(self)?,
             Kind::Storage => return Err(Error::new(ErrorKind::NotFound)),
         };
-        // A write-protected device is opened, and would refuse each write.
+        // A write-protected device opens without error, and would then refuse each write.
         match write && storage.is_read_only() {
             true => Err(Error::new(ErrorKind::ReadOnly).at(self)),
             false => Ok(storage),
@@ -122,7 +122,7 @@ fn is_url(text: &str) -> bool {
 }
 
 fn open_path(path: &Path, write: bool) -> Result<Arc<dyn Storage>> {
-    // Before it is opened: opening a pipe waits for its other end.
+    // Checked before opening: opening a pipe blocks until its other end is opened.
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.file_type().is_block_device()) {
         return Err(Error::unsupported("a regular file or a block device is needed"));
     }
@@ -162,7 +162,7 @@ fn open_object(_: &Address) -> Result<Arc<dyn Storage>> {
     Err(Error::unsupported("HTTP and S3, without the Cargo feature \"remote\""))
 }
 
-/// Schemes of objects that are read.
+/// URL schemes of objects that are only read.
 const OBJECTS: [&str; 3] = ["http", "https", "s3"];
-/// Schemes of NBD exports.
+/// URL schemes of NBD exports.
 const EXPORTS: [&str; 4] = ["nbd", "nbds", "nbd+unix", "nbds+unix"];

@@ -1,4 +1,4 @@
-//! The kernel's door: a dm-crypt mapping, as cryptsetup makes it.
+//! The kernel's door: a dm-crypt mapping, set up as cryptsetup does.
 
 use crate::error::At;
 use crate::{Admitted, Error, ErrorKind, Location, Result, VolumeKey};
@@ -10,21 +10,20 @@ use keyway_volume::in_use::{self, Access, InUse};
 use keyway_volume::{Header, Layout, Luks, Storage};
 use std::path::{Path, PathBuf};
 
-/// A mapping of the kernel's dm-crypt, /dev/mapper/NAME: from [`Admitted::map`], where there is an
-/// example. It needs no process, and stays when this is dropped, until it is removed or the machine
-/// stops.
+/// A mapping of the kernel's dm-crypt, /dev/mapper/NAME: from [`Admitted::map`]; see there for an
+/// example. It needs no process, and outlives this value until it is removed or the machine stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     name: String,
 }
 
 impl Mapping {
-    /// The mapping of a name, made by this library, Keyway or cryptsetup. See [`Admitted::map`] for
-    /// an example.
+    /// Finds a mapping by its name, made by this library, Keyway or cryptsetup. See
+    /// [`Admitted::map`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Refused`] where somebody else made it;
-    /// [`ErrorKind::PermissionDenied`] for who is not root.
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Refused`] where another program made it;
+    /// [`ErrorKind::PermissionDenied`] for users other than root.
     pub fn find(name: &str) -> Result<Self> {
         let info = Mapper::open().and_then(|mapper| mapper.status(name)).at(&name)?;
         match uuid::is_crypt(&info.uuid) {
@@ -43,20 +42,20 @@ impl Mapping {
         node::path(&self.name).unwrap_or_else(|_| Path::new("/dev/mapper").join(&self.name))
     }
 
-    /// Removes it: the kernel forgets the key. See [`Admitted::map`] for an example.
+    /// Removes the mapping: the kernel forgets the key. See [`Admitted::map`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`] while somebody has it open or mounted.
+    /// [`ErrorKind::InUse`] while it is open or mounted.
     pub fn remove(self) -> Result<()> {
         Mapper::open().and_then(|mapper| mapper.remove(&self.name, false)).at(&self.name)
     }
 }
 
 impl Admitted {
-    /// Has the kernel map the volume as /dev/mapper/`name`, with the table, UUID and key that
-    /// cryptsetup would give it, and lets the device go to it. Root only. A file gets a loop device,
-    /// which goes with the mapping. Discards are passed on where
-    /// [`Unlock::discards`](crate::Unlock::discards) or the header says so.
+    /// Maps the volume in the kernel as /dev/mapper/`name`, with the table, UUID and key that
+    /// cryptsetup would use, and hands the device over to the mapping. Root only. A file gets a
+    /// loop device, which is removed with the mapping. Discards are passed on where
+    /// [`Unlock::discards`](crate::Unlock::discards) or the header allows it.
     ///
     /// ```no_run
     /// # use keyway::*;
@@ -74,8 +73,9 @@ impl Admitted {
     ///
     /// # Errors
     /// Those of [`Admitted::open`]; [`ErrorKind::PermissionDenied`]; [`ErrorKind::InUse`] where the
-    /// name is taken, or somebody else was faster; [`ErrorKind::Unsupported`] where the kernel lacks
-    /// dm-crypt or a cipher; [`ErrorKind::Refused`] for what is no file and no block device.
+    /// name is taken, or another process was faster; [`ErrorKind::Unsupported`] where the kernel
+    /// lacks dm-crypt or a cipher; [`ErrorKind::Refused`] for anything that is neither a file nor a
+    /// block device.
     pub fn map(self, key: VolumeKey, name: &str) -> Result<Mapping> {
         let (place, unclaimed, options) = self.for_the_kernel();
         let Some(path) = place.path().map(Path::to_owned) else {
@@ -83,7 +83,7 @@ impl Admitted {
         };
         let mapper = Mapper::open().at(&place)?;
         let terms = Terms { read_only: self.is_read_only(), discards: options.passes_discards() };
-        // The claim on the device goes with this; the kernel makes its own.
+        // This releases the claim on the device; the kernel makes its own.
         let kept = Kept::of(self.into_opened(key)?);
         let _mark = match options.is_shared() {
             true => None,
@@ -94,13 +94,13 @@ impl Admitted {
     }
 }
 
-/// What the caller allows.
+/// What the caller permits.
 struct Terms {
     read_only: bool,
     discards: bool,
 }
 
-/// What of an opened volume the kernel needs.
+/// The parts of an opened volume that the kernel needs.
 struct Kept {
     layout: Layout,
     volume_key: Secret,
@@ -145,8 +145,8 @@ impl Kept {
     }
 }
 
-/// Marks the volume as in use, but for the claim that dm-crypt makes itself: of two who map it at
-/// once one is refused.
+/// Marks the volume as in use, but leaves the exclusive claim to dm-crypt: if two processes map it
+/// at once, one of them is refused.
 fn leave_to_the_kernel(storage: &dyn Storage, path: &Path) -> Result<InUse> {
     let mut mark = InUse::acquire(storage, Access::Write, false)?;
     if let Some(node) = in_use::loop_device_of(path).filter(|_| path.is_file()) {
@@ -156,7 +156,7 @@ fn leave_to_the_kernel(storage: &dyn Storage, path: &Path) -> Result<InUse> {
     Ok(mark)
 }
 
-/// The flags that the header keeps (LUKS2 on-disk format, section 3.5, "config").
+/// The flags stored in the header (LUKS2 on-disk format, section 3.5, "config").
 fn kept_options(luks: &Luks) -> Options {
     let Header::Luks2 { metadata, .. } = luks.header() else { return Options::default() };
     let is_kept = |name: &str| metadata.config.flags.iter().any(|flag| flag == name);
@@ -171,7 +171,7 @@ fn kept_options(luks: &Luks) -> Options {
     }
 }
 
-/// Takes back what this kernel's dm-crypt does not know, as cryptsetup does.
+/// Drops options that this kernel's dm-crypt does not know, as cryptsetup does.
 fn drop_unknown(options: &mut Options, features: &Features) {
     options.allow_discards &= features.discards;
     options.same_cpu_crypt &= features.cpu_options;

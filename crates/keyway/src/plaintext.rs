@@ -1,10 +1,10 @@
-//! A volume's plaintext, with what may be done to it.
+//! A volume's plaintext, with the permitted operations.
 
 use keyway_volume::Storage;
 use std::io;
 use std::ops::Range;
 
-/// The plaintext with what may be done to it.
+/// The plaintext, with the permitted operations.
 pub(crate) struct Plaintext {
     pub(crate) volume: keyway_volume::Volume,
     pub(crate) read_only: bool,
@@ -41,7 +41,7 @@ impl Storage for Plaintext {
         self.volume.flush()
     }
 
-    /// As dm-crypt does it: accepted, and nothing happens, where it is not allowed.
+    /// As in dm-crypt: where discards are not allowed, the request is accepted and ignored.
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
         let volume = self.writable()?;
         if self.discards { volume.discard(range) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! What stands on a device, before anybody has a key.
+//! Identifies what a device holds, without a key.
 
 use crate::Result;
 use keyway_format::Error as Format;
@@ -7,8 +7,8 @@ use keyway_volume::{Access, Error as Lower, Header, Luks, Storage};
 use std::io;
 use std::sync::Arc;
 
-/// What a device holds: the answer of
-/// [`Device::probe`](crate::Device::probe), whatever the bytes are.
+/// What a device holds: the result of [`Device::probe`](crate::Device::probe), whatever the bytes
+/// are.
 ///
 /// ```
 /// # use keyway::*;
@@ -34,16 +34,16 @@ pub enum Probe {
         /// The version.
         version: u16,
     },
-    /// A LUKS header that makes no sense.
+    /// A LUKS header that is invalid.
     Damaged {
         /// Where: a field, a slot, a path in the JSON metadata.
         place: String,
         /// What is wrong there.
         why: String,
     },
-    /// Something else that is known by its signature.
+    /// Something else, identified by its signature.
     Other(Signature),
-    /// Nothing that is known: blank, noise, or a volume without a header.
+    /// Nothing known: blank, noise, or a volume without a header.
     Nothing,
 }
 
@@ -59,7 +59,7 @@ pub struct Signature {
     pub kind: SignatureKind,
 }
 
-/// What kind of format a [`Signature`] is of. See [`Probe`].
+/// The kind of format that a [`Signature`] identifies. See [`Probe`].
 pub use keyway_volume::probe::Kind as SignatureKind;
 
 pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
@@ -83,7 +83,7 @@ pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
     })
 }
 
-/// What is no LUKS.
+/// Everything that is not LUKS.
 fn other(storage: &dyn Storage) -> io::Result<Probe> {
     let found = signatures::foreign(storage)?;
     Ok(found.map_or(Probe::Nothing, |found| {

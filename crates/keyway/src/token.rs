@@ -1,4 +1,4 @@
-//! Tokens of a LUKS2 header: what leads to a passphrase without asking anybody.
+//! Tokens of a LUKS2 header, which lead to a passphrase without a prompt.
 
 use crate::{Error, ErrorKind, Result};
 use keyway_attach::dm::keyring::{Key, Kind};
@@ -7,9 +7,9 @@ use keyway_format::luks2;
 use keyway_volume::{Header, Luks, TokenChoice, UnlockOptions, Unlocked};
 use std::collections::BTreeMap;
 
-/// The tokens of a LUKS2 header that shall open it (feature `keyring`): those of type
-/// "luks2-keyring", each of which names a key of type "user" in the kernel's keyring. They are
-/// tried in cryptsetup's order, on the keyslots that they belong to.
+/// The tokens of a LUKS2 header to open it with (feature `keyring`): those of type "luks2-keyring",
+/// each of which names a key of type "user" in the kernel's keyring. They are tried in cryptsetup's
+/// order, on the keyslots that they are assigned to.
 ///
 /// ```no_run
 /// # use keyway::*;
@@ -25,12 +25,13 @@ use std::collections::BTreeMap;
 pub struct Token(TokenChoice);
 
 impl Token {
-    /// Any of them. See [`Token`] for an example.
+    /// Any token. See [`Token`] for an example.
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// This one, which also opens keyslots of priority "ignore". See [`Token`] for an example.
+    /// This token only, which also opens keyslots of priority "ignore". See [`Token`] for an
+    /// example.
     pub fn number(number: u32) -> Self {
         Self(TokenChoice { number: Some(number), ..TokenChoice::default() })
     }
@@ -60,8 +61,8 @@ impl Token {
     }
 }
 
-/// What the token leads to; `None` where its key is not there, or
-/// where it is of a type that is not known here.
+/// The passphrase that the token leads to; `None` where its key is not in the keyring, or where the
+/// token's type is not supported.
 fn passphrase(token: &luks2::Token) -> Result<Option<Secret>> {
     let description = token.key_description.as_deref().filter(|text| !text.is_empty());
     let Some(description) = description.filter(|_| token.kind == luks2::Token::KEYRING) else {

@@ -1,4 +1,4 @@
-//! On which terms a volume is opened, and the step between a device and its plaintext.
+//! The terms on which a volume is opened, and the step between a device and its plaintext.
 
 use crate::error::At;
 use crate::{Error, ErrorKind, Key, Limits, Location, Result, Volume};
@@ -10,8 +10,8 @@ use keyway_volume::{InUse, Storage, Terms, UnlockOptions, in_use, verify_volume_
 use std::fmt;
 use std::sync::Arc;
 
-/// How a volume is unlocked. The defaults are safe; each method but the limits and
-/// demands takes some of that away, and says what.
+/// How to unlock a volume. The defaults are safe. Limits and demands keep them so; each other
+/// method gives up some of that safety, and says what.
 ///
 /// ```
 /// # use keyway::*;
@@ -43,7 +43,8 @@ impl Unlock {
         Self::default()
     }
 
-    /// Tries this keyslot only; the way to one of priority "ignore". See [`Unlock`] for an example.
+    /// Tries this keyslot only. Keyslots of priority "ignore" are only reachable this way. See
+    /// [`Unlock`] for an example.
     #[must_use]
     pub fn keyslot(mut self, number: u32) -> Self {
         self.keyslot = Some(number);
@@ -57,19 +58,20 @@ impl Unlock {
         self
     }
 
-    /// Gives a [`Volume`] that refuses writes, also of a device that was opened
-    /// for writing. See [`Unlock`] for an example.
+    /// Gives a [`Volume`] that refuses writes, even on a device that was opened for writing. See
+    /// [`Unlock`] for an example.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
         self
     }
 
-    /// Demands what a policy says (TOML; `keyway-seal(1)` lists the demands); `name` stands for it
-    /// in errors. May be said more than once. See [`Unlock`] for an example.
+    /// Requires the volume to meet a policy (TOML; `keyway-seal(1)` lists the demands); `name`
+    /// identifies the policy in errors. May be called more than once. See [`Unlock`] for an
+    /// example.
     ///
     /// # Errors
-    /// The text is no policy.
+    /// The text is not a valid policy.
     pub fn policy(mut self, name: &str, text: &str) -> Result<Self> {
         let policy =
             Policy::parse(text.as_bytes()).map_err(|why| Error::refused(format!("policy {name}:{why}")))?;
@@ -77,47 +79,48 @@ impl Unlock {
         Ok(self)
     }
 
-    /// Demands a seal that was made with this string. See
-    /// [`Header::seal`](crate::Header::seal) for an example.
+    /// Requires a seal that was made with this context. See [`Header::seal`](crate::Header::seal)
+    /// for an example.
     #[must_use]
     pub fn seal_context(mut self, context: &str) -> Self {
         self.terms.seal_context = Some(context.to_owned());
         self
     }
 
-    /// Opens a volume whose seal does not hold: its header may be
-    /// forged. See [`Unlock`] for an example.
+    /// Opens a volume whose seal does not match its header: the header may be forged. See
+    /// [`Unlock`] for an example.
     #[must_use]
     pub fn ignore_seal(mut self) -> Self {
         self.terms.ignore_seal = true;
         self
     }
 
-    /// Takes ciphers that hide little or nothing, and keys that can
-    /// be guessed. See [`Unlock`] for an example.
+    /// Accepts ciphers that hide little or nothing, and keys that can be guessed. See [`Unlock`]
+    /// for an example.
     #[must_use]
     pub fn weak_ciphers(mut self) -> Self {
         self.terms.weak_ciphers = true;
         self
     }
 
-    /// Takes segments that are not encrypted: what is read there is whatever somebody put there,
-    /// and what is written is in the clear. See [`Unlock`] for an example.
+    /// Accepts segments that are not encrypted: anybody with access to the device may have chosen
+    /// the data that is read there, and writes are stored in the clear. See [`Unlock`] for an
+    /// example.
     #[must_use]
     pub fn linear_segments(mut self) -> Self {
         self.terms.linear_segments = true;
         self
     }
 
-    /// Opens it although others use it, and lets others in. Two writers destroy a volume: whoever
-    /// says so answers for them. See [`Unlock`] for an example.
+    /// Opens the volume although others use it, and lets others use it at the same time. Two
+    /// writers destroy a volume: the caller must prevent that. See [`Unlock`] for an example.
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.shared = true;
         self
     }
 
-    /// Passes discards on: which sectors are unused then shows in the encrypted file or device. See
+    /// Passes discards on: the encrypted file or device then shows which sectors are unused. See
     /// [`Volume::discard`] for an example.
     #[must_use]
     pub fn discards(mut self) -> Self {
@@ -161,23 +164,23 @@ impl Unlock {
 }
 
 /// A volume that may be opened, on a device that is claimed: from
-/// [`Device::admit`](crate::Device::admit), where there is an
-/// example. Dropped, it lets the device go.
+/// [`Device::admit`](crate::Device::admit); see there for an example. Dropping it releases the
+/// device.
 pub struct Admitted {
     judged: keyway_volume::Admitted,
     data: Held,
     place: Location,
     options: Unlock,
     read_only: bool,
-    /// Known again by its address.
+    /// Identifies this value by its address.
     mark: Arc<()>,
 }
 
-/// The device with the data.
+/// The data device.
 pub(crate) struct Held {
-    /// In use for as long as anybody holds it.
+    /// Marked as in use until the last reference is dropped.
     pub(crate) claimed: Arc<dyn Storage>,
-    /// Without the claim, for the kernel, which makes its own.
+    /// Without the mark, for the kernel, which makes its own claim.
     #[cfg(feature = "dm")]
     pub(crate) unclaimed: Arc<dyn Storage>,
 }
@@ -193,32 +196,31 @@ impl Admitted {
         Self { judged, data, place, options, read_only, mark: Arc::default() }
     }
 
-    /// What is against the volume and was taken on the caller's terms, one line each. See
+    /// Objections to the volume that the caller's terms accepted, one line each. See
     /// [`Device::admit`](crate::Device::admit) for an example.
     pub fn tolerated(&self) -> Vec<String> {
         self.judged.tolerated().iter().map(ToString::to_string).collect()
     }
 
-    /// Finds the volume key. May be tried again with another key. See
+    /// Finds the volume key. May be called again with another key. See
     /// [`Device::admit`](crate::Device::admit) for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongPassphrase`],
-    /// [`ErrorKind::WrongVolumeKey`];
-    /// keyslots beyond the [`Limits`].
+    /// [`ErrorKind::WrongPassphrase`], [`ErrorKind::WrongVolumeKey`]; keyslots exceed the
+    /// [`Limits`].
     pub fn try_key(&self, key: &Key) -> Result<VolumeKey> {
         let found = find_key(self.judged.luks(), key, &self.options.options()).at(&self.place)?;
         Ok(VolumeKey { of: Some(Arc::clone(&self.mark)), ..found })
     }
 
-    /// Goes on with the volume key that [`Admitted::try_key`] found here: that of another volume
-    /// would turn this one into noise, and is refused. The seal's MAC, and what policies demand of
-    /// the key, are judged now. See [`Device::admit`](crate::Device::admit) for an example.
+    /// Opens the volume with the volume key that [`Admitted::try_key`] found here. The key of
+    /// another volume would turn this one into noise, and is refused. This step checks the seal's
+    /// MAC, and what policies demand of the key. See [`Device::admit`](crate::Device::admit) for an
+    /// example.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongVolumeKey`] with a key that was found
-    /// elsewhere; [`ErrorKind::Policy`];
-    /// [`ErrorKind::TooShort`] where the device ends before the data.
+    /// [`ErrorKind::WrongVolumeKey`] for a key that was found elsewhere; [`ErrorKind::Policy`];
+    /// [`ErrorKind::TooShort`] where the device ends before the data does.
     pub fn open(self, key: VolumeKey) -> Result<Volume> {
         let (data, place, keyslot) = (Arc::clone(&self.data.claimed), self.place.clone(), key.keyslot);
         let (read_only, discards) = (self.read_only, self.options.passes_discards());
@@ -237,7 +239,7 @@ impl Admitted {
         self.read_only
     }
 
-    /// What the key opens, if it was found here.
+    /// The volume that the key opens, if the key was found here.
     pub(crate) fn into_opened(self, key: VolumeKey) -> Result<keyway_volume::Opened> {
         if !key.of.is_some_and(|of| Arc::ptr_eq(&of, &self.mark)) {
             return Err(Error::new(ErrorKind::WrongVolumeKey).at(&self.place));
@@ -245,7 +247,8 @@ impl Admitted {
         self.judged.open(key.secret, key.digest).at(&self.place)
     }
 
-    /// Both in one. See [`Device::admit`](crate::Device::admit) for an example.
+    /// [`Admitted::try_key`] and [`Admitted::open`] in one call. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
     ///
     /// # Errors
     /// Those of [`Admitted::try_key`] and [`Admitted::open`].
@@ -261,8 +264,8 @@ impl fmt::Debug for Admitted {
     }
 }
 
-/// A volume key that a digest of the header has verified: from [`Admitted::try_key`]. Wiped when
-/// dropped, never printed. See [`Device::admit`](crate::Device::admit) for an example.
+/// A volume key that a digest of the header has verified: from [`Admitted::try_key`]. Wiped on
+/// drop, never printed. See [`Device::admit`](crate::Device::admit) for an example.
 pub struct VolumeKey {
     pub(crate) secret: Secret,
     pub(crate) digest: u32,
@@ -278,7 +281,7 @@ impl VolumeKey {
         self.keyslot
     }
 
-    /// Its bytes: whoever has them has the volume, whatever becomes of its passphrases. See
+    /// The key's bytes. They open the volume even after its passphrases have changed. See
     /// [`Device::admit`](crate::Device::admit) for an example.
     pub fn expose(&self) -> &Secret {
         &self.secret
@@ -291,7 +294,7 @@ impl fmt::Debug for VolumeKey {
     }
 }
 
-/// The volume key that `key` is, or leads to.
+/// The volume key that `key` is, or that it unlocks.
 pub(crate) fn find_key(luks: &keyway_volume::Luks, key: &Key, options: &UnlockOptions) -> Result<VolumeKey> {
     if let Some(given) = key.read_volume_key(luks.header().volume_key_len())? {
         let digest = verify_volume_key(luks, &given)?;

@@ -1,10 +1,10 @@
-//! Who in this process has a device's data: many readers, or one writer.
+//! The users of a device's data in this process: many readers, or one writer.
 
 use crate::{Error, ErrorKind, Result};
 use keyway_volume::Storage;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Everybody who was admitted and has not let go.
+/// All users that were admitted and have not released the data.
 #[derive(Default)]
 pub(crate) struct Users(Mutex<Vec<User>>);
 
@@ -14,8 +14,8 @@ struct User {
 }
 
 impl Users {
-    /// Claims the data by `claim` for one more, if nobody is in the way or all have agreed to
-    /// share.
+    /// Admits one more user, whose claim on the data `claim` makes, if no other user conflicts with
+    /// it or all have agreed to share.
     pub(crate) fn admit(
         &self,
         writes: bool,

@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 /// The plaintext of an unlocked volume.
 ///
-/// Bytes are read and written at offsets, of any length, from any number of threads; or in order by
-/// [`Read`], [`Write`] and [`Seek`]. A clone is the same volume with a position of its own. Its
-/// device is in use until the last clone is dropped, and the key is wiped then. Its length is
+/// Bytes are read and written at any offset and length, from any number of threads; or sequentially
+/// through [`Read`], [`Write`] and [`Seek`]. A clone is the same volume with a position of its own.
+/// The device is in use until the last clone is dropped; then the key is wiped. The length is
 /// fixed: a write beyond the end is refused, and changes nothing.
 ///
-/// What was written is encrypted and handed to the device when the call returns, and is on stable
-/// storage when [`flush`](Volume::flush) returns.
+/// When a write returns, the bytes are encrypted and handed to the device; when
+/// [`flush`](Volume::flush) returns, they are on stable storage.
 ///
 /// ```
 /// # use keyway::*;
@@ -105,7 +105,7 @@ impl Volume {
     /// Fills `buf` from `offset`. See [`Volume`] for an example.
     ///
     /// # Errors
-    /// The volume ends before, or the device fails.
+    /// The range goes beyond the end of the volume, or the device fails.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.plaintext().read_at(buf, offset).at(&self.shared.place)
     }
@@ -113,22 +113,21 @@ impl Volume {
     /// Writes all of `buf` at `offset`. See [`Volume`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::ReadOnly`]; the volume ends before, or the device fails.
+    /// [`ErrorKind::ReadOnly`]; the range goes beyond the end of the volume, or the device fails.
     pub fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.check_writable()?;
         self.plaintext().write_at(buf, offset).at(&self.shared.place)
     }
 
-    /// Returns when everything that was written is on stable storage.
-    /// See [`Volume`] for an example.
+    /// Returns when all earlier writes are on stable storage. See [`Volume`] for an example.
     ///
     /// # Errors
-    /// The device fails: what was written since the last flush may be lost.
+    /// The device fails: writes since the last flush may be lost.
     pub fn flush(&self) -> Result<()> {
         self.plaintext().flush().at(&self.shared.place)
     }
 
-    /// Tells the device that nobody needs a range any longer. It reads as noise then.
+    /// Tells the device that a range is no longer needed. The range then reads as noise.
     ///
     /// ```
     /// # use keyway::*;
@@ -143,8 +142,8 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// [`Unlock::discards`](crate::Unlock::discards) was not said;
-    /// [`ErrorKind::ReadOnly`]; the device fails.
+    /// [`Unlock::discards`](crate::Unlock::discards) was not called; [`ErrorKind::ReadOnly`]; the
+    /// device fails.
     pub fn discard(&self, range: Range<u64>) -> Result<()> {
         self.check_writable()?;
         if !self.plaintext().discards {
@@ -154,8 +153,8 @@ impl Volume {
         self.plaintext().discard(range).at(&self.shared.place)
     }
 
-    /// Copies everything from `reader` to the volume's start, on all
-    /// cores, and flushes. Gives the bytes that came.
+    /// Copies everything from `reader` to the volume's start, on all cores, and flushes. Returns
+    /// the number of bytes copied.
     ///
     /// ```
     /// # use keyway::*;
@@ -170,14 +169,14 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::ReadOnly`]; more comes than there is room for; the reader or the device fails.
-    /// What was written until then stays written.
+    /// [`ErrorKind::ReadOnly`]; the reader delivers more than there is room for; the reader or the
+    /// device fails. Bytes written until then stay written.
     pub fn copy_from(&self, reader: &mut (dyn Read + Send)) -> Result<u64> {
         self.copy_from_with(reader, &Limits::new())
     }
 
-    /// As [`Volume::copy_from`], to be watched and ended. See [`Progress`](crate::Progress) for an
-    /// example.
+    /// As [`Volume::copy_from`], with progress and cancellation. See [`Progress`](crate::Progress)
+    /// for an example.
     ///
     /// # Errors
     /// Those of [`Volume::copy_from`], and [`ErrorKind::Cancelled`].
@@ -200,8 +199,8 @@ impl Volume {
         self.copy_to_with(writer, &Limits::new())
     }
 
-    /// As [`Volume::copy_to`], to be watched and ended. See [`Progress`](crate::Progress) for an
-    /// example.
+    /// As [`Volume::copy_to`], with progress and cancellation. See [`Progress`](crate::Progress)
+    /// for an example.
     ///
     /// # Errors
     /// Those of [`Volume::copy_to`], and [`ErrorKind::Cancelled`].
@@ -212,8 +211,8 @@ impl Volume {
         Ok(moved.at(&self.shared.place)?.length)
     }
 
-    /// Copies the whole plaintext into a new file. Holes stay holes: what nobody ever wrote. The
-    /// file appears when it is complete, and only its owner may read it.
+    /// Copies the whole plaintext into a new file. Areas that were never written become holes. The
+    /// file appears only when it is complete, and only its owner may read it.
     ///
     /// ```
     /// # use keyway::*;
@@ -230,7 +229,7 @@ impl Volume {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`], [`ErrorKind::Cancelled`]; writing fails, or reading.
+    /// [`ErrorKind::Exists`], [`ErrorKind::Cancelled`]; reading or writing fails.
     pub fn copy_to_file(&self, path: impl AsRef<Path>, limits: &Limits) -> Result<()> {
         let path = path.as_ref();
         let new = NewFile::create(path, false).at(&path.display())?;
@@ -241,7 +240,7 @@ impl Volume {
         new.file().set_len(self.len()).and_then(|()| new.complete(Readers::Owner)).at(&path.display())
     }
 
-    /// The plaintext as [`Storage`], for a file system or whoever else works on that: read-only
+    /// The plaintext as [`Storage`], for a file system or other code that works on it: read-only
     /// where the volume is, and discards do nothing unless they are allowed. See
     /// [`storage`](crate::storage) for an example.
     pub fn storage(&self) -> Arc<dyn Storage> {
@@ -269,7 +268,7 @@ impl Volume {
         }
     }
 
-    /// How much of `len` bytes is left behind the position.
+    /// How many of `len` bytes are left after the current position.
     fn left(&self, len: usize) -> usize {
         usize::try_from(self.len().saturating_sub(self.position)).map_or(len, |left| left.min(len))
     }

@@ -1,4 +1,4 @@
-//! New volumes together with their content, in one pass.
+//! Creates new volumes together with their content, in one pass.
 
 use super::content::{Bytes, Content};
 use super::{Create, Found};
@@ -12,11 +12,11 @@ use keyway_volume::{OsRandom, Storage};
 use std::path::Path;
 
 impl Create {
-    /// Makes the volume together with its content, in one pass, and opens it for writing. It is as
-    /// long as its content, or as [`Create::size`] says, in whole sectors. A new file appears when
-    /// it is complete, and only its owner may read it; with [`Create::overwrite`] it takes the place
-    /// of the file that is there. On a device the header is written last, and what the content does
-    /// not reach keeps what was there before.
+    /// Creates the volume together with its content, in one pass, and opens it for writing. The
+    /// plaintext is as long as its content, or as [`Create::size`] says, in whole sectors. A new
+    /// file appears only when it is complete, and only its owner may read it; with
+    /// [`Create::overwrite`] it replaces an existing file. On a device the header is written last,
+    /// and areas that the content does not reach keep their previous bytes.
     ///
     /// ```
     /// # use keyway::*;
@@ -47,8 +47,8 @@ impl Create {
     ///
     /// # Errors
     /// Those of [`Create::create`]; [`ErrorKind::TooShort`] where the content does not fit the
-    /// device; [`ErrorKind::Cancelled`]; an empty content, or a reader or device that fails. No file
-    /// is left then, and no volume on a device.
+    /// device; [`ErrorKind::Cancelled`]; the content is empty, or a reader or device fails. No file
+    /// is left behind then, and no volume on a device.
     pub fn build(&self, location: impl Into<Location>, key: &Key, content: Content<'_>) -> Result<Device> {
         let location = location.into();
         if let Some(header) = &self.header {
@@ -67,8 +67,8 @@ impl Create {
     }
 
     fn build_file(&self, path: &Path, replace: bool, key: &Key, content: Content<'_>) -> Result<()> {
-        // Somebody may have what is replaced open, and would lose it. Who may not read a file may
-        // still replace it.
+        // Another process may have the replaced file open, and would lose it. A user who cannot
+        // read a file may still be able to replace it.
         let replaced = File::open(path).ok().filter(|_| replace);
         let _claim = replaced.map(|file| InUse::acquire(&file, Access::Write, false)).transpose()?;
         let new = NewFile::create(path, replace)?;

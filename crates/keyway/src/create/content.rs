@@ -1,4 +1,4 @@
-//! What goes into a volume that is made together with its content.
+//! The content of a volume that is created together with it.
 
 use crate::{Device, Volume};
 use keyway_volume::Storage;
@@ -7,12 +7,12 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-/// What goes into a volume that [`Create::build`](crate::Create::build) makes, where there is an
+/// The content of a volume that [`Create::build`](crate::Create::build) creates; see there for an
 /// example.
 ///
-/// Holes stay holes where that is harmless: those of a volume, which nobody ever wrote, and those
-/// of an image that its own file system (ext2, ext3, ext4, bare or in partitions) calls free. All
-/// others are zeros that somebody may rely on, and are encrypted.
+/// Holes stay holes where that is harmless: the holes of a volume, which were never written, and
+/// the holes of an image that its own file system (ext2, ext3, ext4, bare or in partitions) marks
+/// as free. All other holes are zeros that may be relied on, and are encrypted.
 pub struct Content<'a> {
     pub(super) bytes: Bytes<'a>,
     pub(super) holes: ImageHoles,
@@ -38,13 +38,13 @@ impl<'a> Content<'a> {
         Self::new(Bytes::Image(device.data()))
     }
 
-    /// The plaintext of a volume: a copy under a key of its own. See
+    /// The plaintext of a volume: a copy under a new volume key. See
     /// [`Create::build`](crate::Create::build) for an example.
     pub fn volume(volume: &Volume) -> Self {
         Self::new(Bytes::Volume(volume.storage()))
     }
 
-    /// Encrypts all holes as zeros: nothing shows which sectors are in use. See
+    /// Encrypts all holes as zeros, so that nothing shows which sectors are in use. See
     /// [`Create::build`](crate::Create::build) for an example.
     #[must_use]
     pub fn fill_holes(mut self) -> Self {
@@ -52,15 +52,15 @@ impl<'a> Content<'a> {
         self
     }
 
-    /// Leaves all holes unwritten: they read as noise then, so this is for images whose holes nobody
-    /// reads. See [`Create::build`](crate::Create::build) for an example.
+    /// Leaves all holes unwritten. They then read as noise, so use this only for images whose holes
+    /// are never read. See [`Create::build`](crate::Create::build) for an example.
     #[must_use]
     pub fn keep_holes(mut self) -> Self {
         self.holes = ImageHoles::All;
         self
     }
 
-    /// Leaves so many bytes of room behind it, unwritten: they read as noise, unless holes are
+    /// Leaves this many bytes unwritten after the content: they read as noise, unless holes are
     /// filled. See [`Create::build`](crate::Create::build) for an example.
     #[must_use]
     pub fn headroom(mut self, bytes: u64) -> Self {

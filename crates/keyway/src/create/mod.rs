@@ -1,4 +1,4 @@
-//! New volumes.
+//! Creates new volumes.
 
 mod build;
 mod content;
@@ -16,8 +16,8 @@ use keyway_volume::{Locking, OsRandom, Random, admission};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A volume to be made. The defaults are cryptsetup's: AES-256-XTS, a
-/// random volume key, two seconds of Argon2id.
+/// A volume to be created. The defaults are cryptsetup's: AES-256-XTS, a random volume key, two
+/// seconds of Argon2id.
 ///
 /// ```
 /// # use keyway::*;
@@ -56,8 +56,8 @@ impl Create {
         Self::new(Version::Luks2)
     }
 
-    /// A LUKS1 volume, for what opens nothing else: PBKDF2, sectors of 512
-    /// bytes. See [`Header::convert`] for an example.
+    /// A LUKS1 volume, for programs that open nothing else: PBKDF2, sectors of 512 bytes. See
+    /// [`Header::convert`] for an example.
     ///
     /// [`Header::convert`]: crate::Header::convert
     pub fn luks1() -> Self {
@@ -82,8 +82,9 @@ impl Create {
         }
     }
 
-    /// The plaintext's length in bytes, of a file that is made: rounded up to whole sectors. A
-    /// device is used to its end. [`Create::build`] takes no more content than that. See [`Create`] for an example.
+    /// The plaintext's length in bytes for a new file, rounded up to whole sectors. A device is
+    /// used to its end. [`Create::build`] accepts no more content than this. See [`Create`] for an
+    /// example.
     #[must_use]
     pub fn size(mut self, bytes: u64) -> Self {
         self.size = Some(bytes);
@@ -115,16 +116,16 @@ impl Create {
         self
     }
 
-    /// Takes a cipher that hides little or nothing, or a key that can be
-    /// guessed. See [`Create::cipher`] for an example.
+    /// Accepts a cipher that hides little or nothing, or a key that can be guessed. See
+    /// [`Create::cipher`] for an example.
     #[must_use]
     pub fn weak_cipher(mut self) -> Self {
         self.weak_cipher = true;
         self
     }
 
-    /// The encryption sector size in bytes (LUKS2): 4096 if not said, or 512 where the size is no
-    /// multiple of that. See [`Header`](crate::Header) for an example.
+    /// The encryption sector size in bytes (LUKS2). The default is 4096, or 512 where the size is
+    /// not a multiple of 4096. See [`Header`](crate::Header) for an example.
     #[must_use]
     pub fn sector_size(mut self, bytes: u32) -> Self {
         self.sector_size = Some(bytes);
@@ -138,15 +139,15 @@ impl Create {
         self
     }
 
-    /// The UUID; random if not said. See [`Header`](crate::Header) for an example.
+    /// The UUID; random by default. See [`Header`](crate::Header) for an example.
     #[must_use]
     pub fn uuid(mut self, uuid: &str) -> Self {
         self.uuid = Some(uuid.to_owned());
         self
     }
 
-    /// Puts the header elsewhere, into a new file: the device then holds nothing but
-    /// encrypted sectors, from its first byte on.
+    /// Puts the header elsewhere, into a new file: the device then holds nothing but encrypted
+    /// sectors, from its first byte on.
     ///
     /// ```
     /// # use keyway::*;
@@ -169,31 +170,31 @@ impl Create {
         self
     }
 
-    /// Makes it of a device or file that is there: whatever that holds is gone. Who uses it is
-    /// refused all the same. See [`Create`] for an example.
+    /// Creates the volume on an existing device or file, whose content is lost. A device or file
+    /// that is in use is still refused. See [`Create`] for an example.
     #[must_use]
     pub fn overwrite(mut self) -> Self {
         self.overwrite = true;
         self
     }
 
-    /// Watches and ends the long part of the work: wiping what is overwritten, and encrypting the
-    /// content of [`Create::build`]. The first keyslot's key derivation, of the length that
-    /// [`NewKdf`] says, runs to its end. What is cut short is no volume. See [`Create::build`]
-    /// for an example.
+    /// Reports progress of and can cancel the long part of the work: wiping what is overwritten,
+    /// and encrypting the content of [`Create::build`]. The first keyslot's key derivation, whose
+    /// length [`NewKdf`] sets, runs to its end. Cancelled work leaves no volume. See
+    /// [`Create::build`] for an example.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Makes the volume, and opens it for writing. A new file appears when it is complete,
-    /// and only its owner may read it; what there was before is claimed first and its
-    /// header wiped. See [`Create`] for an example.
+    /// Creates the volume, and opens it for writing. A new file appears only when it is complete,
+    /// and only its owner may read it. An existing target is first claimed and its header wiped.
+    /// See [`Create`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was said;
-    /// [`ErrorKind::InUse`]; what was asked for cannot be.
+    /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was called; [`ErrorKind::InUse`]; the
+    /// requested parameters are not possible.
     pub fn create(&self, location: impl Into<Location>, key: &Key) -> Result<Device> {
         let location = location.into();
         let Some(header) = &self.header else {
@@ -207,11 +208,11 @@ impl Create {
         Device::options().header(header.clone()).write(true).open(location)
     }
 
-    /// Makes the volume in memory, with so many bytes of plaintext: for tests, and to try
-    /// something. See [`Header`](crate::Header) for an example.
+    /// Creates the volume in memory, with `size` bytes of plaintext: for tests and experiments. See
+    /// [`Header`](crate::Header) for an example.
     ///
     /// # Errors
-    /// What was asked for cannot be.
+    /// The requested parameters are not possible.
     pub fn in_memory(&self, size: u64, key: &Key) -> Result<Device> {
         if let Some(header) = &self.header {
             return Err(Error::refused("a volume in memory holds its own header").at(header));
@@ -235,7 +236,8 @@ impl Create {
         Ok(new.complete(Readers::Owner)?)
     }
 
-    /// Puts the header elsewhere; the data is claimed until that is done, and not touched.
+    /// Puts the header elsewhere. The data is claimed until the header is written, and is not
+    /// touched.
     fn detached(&self, data: &Location, header: &Location, key: &Key) -> Result<()> {
         let Found::Nothing(header_path) = self.find(header)? else {
             return Err(Error::new(ErrorKind::Exists).at(header));
@@ -260,7 +262,7 @@ impl Create {
         new.complete(Readers::Owner).at(header)
     }
 
-    /// What is there; refused unless it may be overwritten.
+    /// What exists at `location`; refused unless it may be overwritten.
     fn find<'a>(&self, location: &'a Location) -> Result<Found<'a>> {
         match location.path().filter(|path| path.symlink_metadata().is_err()) {
             Some(path) => Ok(Found::Nothing(path)),
@@ -269,7 +271,7 @@ impl Create {
         }
     }
 
-    /// Without content to be bounded a size says nothing of what is there.
+    /// Without content to bound, a size would have no effect on an existing target.
     fn refuse_size(&self) -> Result<()> {
         match self.size {
             Some(_) => Err(Error::refused("a size is for new files: what is there is used to its end")),
@@ -277,10 +279,10 @@ impl Create {
         }
     }
 
-    /// What is there, for nobody else's use.
+    /// Claims the existing target exclusively.
     fn claim(&self, location: &Location) -> Result<Exclusive> {
         if let Some(path) = location.path() {
-            // A link to it that others could have put in its way is not followed.
+            // A symbolic link that another user may have put there is not followed.
             Place::find(path, true)?;
         }
         Ok(Exclusive::claim(location.open(true)?)?)
@@ -301,7 +303,7 @@ impl Create {
         Ok(())
     }
 
-    /// The header of a volume that is made to measure, and its data's length in whole sectors.
+    /// The header of a volume of exactly this size, and its data's length in whole sectors.
     fn plan(&self, size: u64, key: &Key) -> Result<(Plan, u64)> {
         let (volume_key, passphrase) = (self.volume_key()?, key.read_passphrase()?);
         let (plan, sector) = match self.version {
@@ -318,7 +320,7 @@ impl Create {
         Ok((plan, data_len.ok_or_else(|| Error::refused("no file is so long"))?))
     }
 
-    /// A random one, for a cipher that protects.
+    /// A random volume key, for a cipher that protects.
     fn volume_key(&self) -> Result<Secret> {
         let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
         let len = self.key_bits as usize / 8;
@@ -342,7 +344,7 @@ impl Create {
         }
     }
 
-    /// Large sectors, unless `size` does not fill them.
+    /// Large sectors, unless `size` is not a multiple of them.
     fn luks2_params(&self, size: Option<u64>) -> Luks2Params {
         let sector_size = size.map(|size| if size.is_multiple_of(4096) { 4096 } else { 512 });
         Luks2Params {
@@ -358,11 +360,11 @@ impl Create {
     }
 }
 
-/// What stands where a volume is to be made.
+/// What exists where a volume is to be created.
 enum Found<'a> {
-    /// Nothing has this name.
+    /// Nothing exists under this name.
     Nothing(&'a Path),
-    /// A file or device, or a URL, of which only its server knows.
+    /// A file or device; or a URL, where only its server knows whether it exists.
     Something,
 }
 

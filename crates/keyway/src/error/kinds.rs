@@ -1,4 +1,4 @@
-//! Which kind an error of a crate below is, and what an [`Error`] is to `std::io`.
+//! Maps the errors of the lower crates to error kinds, and an [`Error`] to `std::io`.
 
 use super::{Error, ErrorKind};
 use keyway_format::Error as Format;
@@ -32,7 +32,7 @@ impl From<Error> for io::Error {
             | ErrorKind::KeyFile
             | ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
             ErrorKind::MemoryLimit { .. } => io::ErrorKind::QuotaExceeded,
-            // Not `Interrupted`: `read_exact` and `copy` would try again, for ever.
+            // Not `Interrupted`: `read_exact` and `copy` would retry forever.
             ErrorKind::Cancelled => io::ErrorKind::Other,
             ErrorKind::Io => lower.unwrap_or(io::ErrorKind::Other),
         };

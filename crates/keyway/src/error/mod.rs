@@ -1,4 +1,4 @@
-//! The one error of this crate: a kind to decide by, the place, and the cause.
+//! This crate's only error type: a kind to decide by, the place, and the cause.
 
 mod kinds;
 
@@ -27,8 +27,8 @@ pub struct Error {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What went wrong; nothing was changed unless an operation says
-/// otherwise. See [`Error`] for an example.
+/// What went wrong. Nothing was changed unless the operation's documentation says otherwise. See
+/// [`Error`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -38,9 +38,9 @@ pub enum ErrorKind {
     WrongVolumeKey,
     /// There is no keyslot that could be tried.
     NoUsableKeyslot,
-    /// There is no LUKS header; [`Device::probe`](crate::Device::probe) tells what there is.
+    /// There is no LUKS header; [`Device::probe`](crate::Device::probe) identifies what there is.
     NotLuks,
-    /// The header makes no sense.
+    /// The header is invalid.
     Damaged {
         /// Where: a field, a slot, a path in the JSON metadata.
         place: String,
@@ -50,8 +50,7 @@ pub enum ErrorKind {
         /// A requirement, a cipher, a Cargo feature, a kind of file.
         what: String,
     },
-    /// The volume is not what it should be: a rule for all volumes,
-    /// its seal, or a policy of the caller's.
+    /// The volume violates a rule: one for all volumes, its seal, or a policy of the caller's.
     Policy {
         /// The rule's name: "weak-cipher", "seal", "min-key-bits" …
         rule: &'static str,
@@ -61,12 +60,12 @@ pub enum ErrorKind {
         /// What is held.
         by: String,
     },
-    /// Somebody else uses the data.
+    /// The data is in use by another process or user.
     InUse {
         /// A mount, a mapping, a process.
         by: String,
     },
-    /// It is the last keyslot that opens the data, and was not to be killed.
+    /// It is the last keyslot that opens the data, and the caller asked to keep it.
     LastKeyslot {
         /// Its number.
         keyslot: u32,
@@ -102,22 +101,22 @@ pub enum ErrorKind {
         /// Where the device ends.
         has: u64,
     },
-    /// It was opened for reading, or can only be read.
+    /// It was opened for reading, or is read-only.
     ReadOnly,
-    /// It is there already.
+    /// It already exists.
     Exists,
     /// There is no such thing.
     NotFound,
-    /// This user lacks the right to it.
+    /// This user lacks the permission.
     PermissionDenied,
-    /// The key file holds no such key.
+    /// The key file does not contain the key that was asked for.
     KeyFile,
-    /// What was asked makes no sense for this volume.
+    /// The request makes no sense for this volume.
     Refused {
         /// What, and why.
         why: String,
     },
-    /// Reading or writing failed; [`source`](std::error::Error::source) is the system's answer.
+    /// Reading or writing failed; [`source`](std::error::Error::source) is the system's error.
     Io,
 }
 
@@ -127,7 +126,7 @@ impl Error {
         &self.kind
     }
 
-    /// The file, device or URL, without credentials, where it went wrong.
+    /// The file, device or URL (without credentials) where it went wrong.
     pub fn place(&self) -> Option<&str> {
         self.place.as_deref()
     }
@@ -148,14 +147,14 @@ impl Error {
         Self { kind, place: None, source: Some(Box::new(source)) }
     }
 
-    /// Names the place, unless it is named already.
+    /// Sets the place, unless one is already set.
     pub(crate) fn at(mut self, place: &dyn fmt::Display) -> Self {
         self.place.get_or_insert_with(|| place.to_string());
         self
     }
 }
 
-/// Names the place of whatever fails there.
+/// Sets the place of an error.
 pub(crate) trait At<T> {
     fn at(self, place: &dyn fmt::Display) -> Result<T>;
 }

@@ -1,4 +1,4 @@
-//! A header's edits.
+//! Edits of a header.
 
 use super::{Header, Version};
 use crate::error::At;
@@ -8,7 +8,7 @@ use keyway_volume::edit::{self, AddKey};
 use keyway_volume::{Access, OsRandom, Unlocked, admission, backup, convert, seal};
 use std::path::Path;
 
-/// What a new keyslot shall be. See [`Header::add_key`] for an example.
+/// The properties of a new keyslot. See [`Header::add_key`] for an example.
 #[derive(Debug, Clone, Default)]
 pub struct NewKeyslot {
     number: Option<u32>,
@@ -16,8 +16,8 @@ pub struct NewKeyslot {
 }
 
 impl NewKeyslot {
-    /// The first free number; two seconds of Argon2id, or of PBKDF2 in
-    /// LUKS1. See [`Header::add_key`] for an example.
+    /// The defaults: the first free number, and two seconds of Argon2id, or of PBKDF2 in LUKS1. See
+    /// [`Header::add_key`] for an example.
     pub fn new() -> Self {
         Self::default()
     }
@@ -37,19 +37,19 @@ impl NewKeyslot {
     }
 }
 
-/// What becomes of the last keyslot that opens the data. See
-/// [`Header::kill_keyslot`] for an example.
+/// What to do with the last keyslot that opens the data. See [`Header::kill_keyslot`] for an
+/// example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastKeyslot {
-    /// It stays: [`ErrorKind::LastKeyslot`].
+    /// Keep it, and fail with [`ErrorKind::LastKeyslot`].
     Keep,
-    /// It goes, and with it the data.
+    /// Kill it: the data is lost.
     Kill,
 }
 
 impl Header {
-    /// Adds a keyslot that opens with `new`; `existing` is a key that
-    /// opens the volume now. Gives its number.
+    /// Adds a keyslot that `new` opens, and returns its number. `existing` is a key that opens the
+    /// volume now.
     ///
     /// ```
     /// # use keyway::*;
@@ -64,8 +64,8 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// `existing` does not open the volume; there is no such number or no room; the
-    /// seal does not hold; [`ErrorKind::ReadOnly`].
+    /// `existing` does not open the volume; there is no such keyslot number or no room; the seal
+    /// does not match the header; [`ErrorKind::ReadOnly`].
     pub fn add_key(&mut self, existing: &Key, new: &Key, options: &NewKeyslot) -> Result<u32> {
         let new = new.read_passphrase().at(&self.place)?;
         let found = self.find_key(existing)?;
@@ -73,8 +73,8 @@ impl Header {
         edit::add_key(&mut self.luks, &found.secret, &new, &options, &mut OsRandom).at(&self.place)
     }
 
-    /// Gives the keyslot that `old` opens another passphrase; the new one stands
-    /// before the old one goes. Gives its number then.
+    /// Gives the keyslot that `old` opens a new passphrase, and returns its number afterwards. The
+    /// new key is written before the old one is removed.
     ///
     /// ```
     /// # use keyway::*;
@@ -101,9 +101,9 @@ impl Header {
         edit::change_key(&mut self.luks, &unlocked, &new, &options, &mut OsRandom).at(&self.place)
     }
 
-    /// Overwrites a keyslot's key material, then removes it from the header. No key is needed for
-    /// it: whoever may write the device could do it anyhow. [`Header::prove_another_key`] before
-    /// it keeps people from locking themselves out.
+    /// Overwrites a keyslot's key material, then removes the keyslot from the header. No key is
+    /// needed: a user with write access to the device could destroy the keyslot anyway. Call
+    /// [`Header::prove_another_key`] first, so that users do not lock themselves out.
     ///
     /// ```
     /// # use keyway::*;
@@ -129,8 +129,8 @@ impl Header {
         .at(&self.place)
     }
 
-    /// Whether `key` still opens the data when keyslot `number` is gone; of the last keyslot,
-    /// whether it opens that one. Gives the keyslot that it opens.
+    /// Checks that `key` still opens the data without keyslot `number`; if that is the last
+    /// keyslot, checks that `key` opens it. Returns the number of the keyslot that `key` opens.
     ///
     /// ```
     /// # use keyway::*;
@@ -152,8 +152,8 @@ impl Header {
         edit::prove_another_key(&self.luks, number, &passphrase, &self.options.options()).at(&self.place)
     }
 
-    /// Kills every keyslot: without a header's backup the data is gone for good.
-    /// See [`Header::kill_keyslot`] for an example.
+    /// Kills every keyslot: without a header backup the data is lost for good. See
+    /// [`Header::kill_keyslot`] for an example.
     ///
     /// # Errors
     /// [`ErrorKind::ReadOnly`]; writing fails.
@@ -180,8 +180,7 @@ impl Header {
         edit::set_label(&mut self.luks, Some(label), None, &mut OsRandom).at(&self.place)
     }
 
-    /// Turns the header into one of another version, in place. Make a
-    /// [`backup`](Header::backup) first.
+    /// Converts the header to another version, in place. Make a [`backup`](Header::backup) first.
     ///
     /// ```
     /// # use keyway::*;
@@ -194,8 +193,8 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`]: the volume is; LUKS1 cannot say the same;
-    /// there is no room; [`ErrorKind::ReadOnly`].
+    /// [`ErrorKind::InUse`]: the volume is in use; LUKS1 cannot express the header; there is no
+    /// room; [`ErrorKind::ReadOnly`].
     pub fn convert(&mut self, version: Version) -> Result<()> {
         self.check_writable()?;
         match version {
@@ -205,8 +204,9 @@ impl Header {
         .at(&self.place)
     }
 
-    /// Copies header and keyslots to a new file, which only its owner may read: it opens with every
-    /// passphrase of today, for ever. The same file as cryptsetup's.
+    /// Copies header and keyslots to a new file, which only its owner may read. All current
+    /// passphrases open the backup, even after they are changed or killed in the header. The file
+    /// is the same as cryptsetup's.
     ///
     /// ```
     /// # use keyway::*;
@@ -235,10 +235,10 @@ impl Header {
         backup::backup(&self.luks, file.as_ref()).at(&self.place)
     }
 
-    /// Seals the header as it is now (LUKS2): whoever changes what decides how data
-    /// is read, without the volume key, is found out by whoever unlocks. With a
-    /// `context`, [`Unlock::seal_context`](crate::Unlock::seal_context) finds out
-    /// another volume in the place of this one, too.
+    /// Seals the current header (LUKS2). If anybody without the volume key then changes a field
+    /// that decides how data is read, unlocking detects it. With a `context`,
+    /// [`Unlock::seal_context`](crate::Unlock::seal_context) also detects another volume in place
+    /// of this one.
     ///
     /// ```
     /// # use keyway::*;
@@ -260,8 +260,8 @@ impl Header {
         seal::seal(&mut self.luks, &found.secret, self.data.len, context, &mut OsRandom).at(&self.place)
     }
 
-    /// The key that gives the right to an edit: the header is the one that
-    /// was sealed, and meets the caller's policies.
+    /// The volume key, which authorizes an edit, after checking that the header matches its seal
+    /// and meets the caller's policies.
     fn find_key(&self, key: &Key) -> Result<VolumeKey> {
         self.check_writable()?;
         admission::check_header(&self.luks, self.options.terms()).at(&self.place)?;

@@ -1,4 +1,4 @@
-//! A header's keyslots, to be looked at.
+//! The description of a header's keyslots.
 
 use crate::Kdf;
 use keyway_format::luks2::{self, KeyslotKind};
@@ -12,25 +12,26 @@ pub struct Keyslot {
     pub number: u32,
     /// What it opens.
     pub state: KeyslotState,
-    /// What turns its passphrase into a key, and at what cost.
+    /// The function that turns its passphrase into a key, and the cost.
     pub kdf: Kdf,
-    /// When it is tried.
+    /// When unlocking tries it.
     pub priority: Priority,
-    /// What its area is encrypted with; `None` where this build does not know.
+    /// The cipher of its area; `None` where this build does not know it.
     pub cipher: Option<String>,
     /// Length of the key that it holds, in bits.
     pub key_bits: u32,
 }
 
-/// When a keyslot is tried. See [`Header::keyslots`](crate::Header::keyslots) for an example.
+/// When unlocking tries a keyslot. See [`Header::keyslots`](crate::Header::keyslots) for an
+/// example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Priority {
     /// First.
     Prefer,
-    /// After those.
+    /// After the preferred keyslots.
     Normal,
-    /// Only by its number ([`Unlock::keyslot`](crate::Unlock::keyslot)).
+    /// Only when asked for by its number ([`Unlock::keyslot`](crate::Unlock::keyslot)).
     Ignore,
 }
 

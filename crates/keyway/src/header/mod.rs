@@ -1,4 +1,4 @@
-//! A LUKS header: what it says.
+//! A LUKS header: its content and its edits.
 
 mod edit;
 mod keyslots;
@@ -16,10 +16,10 @@ use keyway_volume::{DataDevice, Luks, admission};
 use std::fmt;
 use std::time::Duration;
 
-/// A LUKS header, of either version: from [`Device::header`](crate::Device::header).
-/// Its edits need a device that is open for writing; each takes the header's lock,
-/// refuses where somebody else has edited it meanwhile, and writes in an order in
-/// which a cut at any byte leaves a header that opens.
+/// A LUKS header, of either version: from [`Device::header`](crate::Device::header). Its edits need
+/// a device that is open for writing. Each edit takes the header's lock, fails if somebody else has
+/// edited the header meanwhile, and writes in an order such that an interruption at any byte leaves
+/// a header that opens.
 ///
 /// ```
 /// # use keyway::*;
@@ -82,8 +82,8 @@ pub struct Segment {
     pub offset: u64,
     /// Its length in bytes; `None`: to the end of the device.
     pub length: Option<u64>,
-    /// "aes-xts-plain64"; `None` where it is not encrypted, or in a
-    /// way that this build does not know.
+    /// The cipher, such as "aes-xts-plain64"; `None` where the segment is not encrypted, or is
+    /// encrypted in a way that this build does not know.
     pub cipher: Option<String>,
     /// Encryption sector size in bytes.
     pub sector_size: u32,
@@ -99,7 +99,7 @@ impl Header {
         Version::of(&self.luks)
     }
 
-    /// The UUID, as it is written. See [`Header`] for an example.
+    /// The UUID, as written in the header. See [`Header`] for an example.
     pub fn uuid(&self) -> &str {
         self.luks.uuid()
     }
@@ -122,14 +122,14 @@ impl Header {
         self.segments().first().map_or(SECTOR, |segment| segment.sector_size)
     }
 
-    /// The volume key's length in bits; `None` where no keyslot
-    /// tells. See [`Header`] for an example.
+    /// The volume key's length in bits; `None` where no keyslot states it. See [`Header`] for an
+    /// example.
     pub fn key_bits(&self) -> Option<usize> {
         self.luks.header().volume_key_len().map(|bytes| 8 * bytes)
     }
 
-    /// Which parts of the device hold data, in order. Nothing of it
-    /// was judged: a header can say anything.
+    /// The parts of the device that hold data, in order. They are not checked: a header can claim
+    /// anything.
     ///
     /// ```
     /// # use keyway::*;
@@ -171,8 +171,9 @@ impl Header {
         keyslots::of(&self.luks)
     }
 
-    /// About how long this machine takes to unlock by a keyslot: a short measurement, times its
-    /// cost. `threads` are what the derivation may run on.
+    /// Estimates how long this machine takes to unlock with a keyslot: a short measurement,
+    /// multiplied by the keyslot's cost. `threads` is the number of threads that the derivation may
+    /// use.
     ///
     /// ```
     /// # use keyway::*;
@@ -185,7 +186,7 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// There is no such keyslot, or this build does not know its function.
+    /// There is no such keyslot, or this build does not know its key derivation function.
     pub fn unlock_time(&self, keyslot: u32, threads: usize) -> Result<Duration> {
         unlock_time::of(&self.luks, keyslot, threads).at(&self.place)
     }
@@ -195,21 +196,21 @@ impl Header {
         &self.luks
     }
 
-    /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether that is
-    /// genuine. See [`Header::seal`] for an example.
+    /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether the seal
+    /// is genuine. See [`Header::seal`] for an example.
     pub fn is_sealed(&self) -> bool {
         !matches!(Seal::of(self.luks.header()), Ok(None))
     }
 
-    /// What speaks against opening it, one line each, whatever the
-    /// terms are. See [`Header`] for an example.
+    /// All objections to opening it, one line each, whatever the terms are. See [`Header`] for an
+    /// example.
     pub fn findings(&self) -> Vec<String> {
         admission::findings(&self.luks, Some(self.data)).iter().map(ToString::to_string).collect()
     }
 
-    /// Whether one of LUKS2's two copies is damaged or behind the other. Whoever reads the
-    /// header of a device that is open for writing mends it, unless something else stands there
-    /// too. See [`Probe`](crate::Probe) for an example.
+    /// Whether one of LUKS2's two copies is damaged or older than the other. Reading the header of
+    /// a device that is open for writing repairs the copy, unless the device also holds something
+    /// else. See [`Probe`](crate::Probe) for an example.
     ///
     /// # Errors
     /// It cannot be read.
@@ -240,5 +241,5 @@ impl fmt::Debug for Header {
     }
 }
 
-/// LUKS1's, and what the kernel rounds a linear segment to.
+/// LUKS1's sector size, and the unit to which the kernel rounds a linear segment.
 const SECTOR: u32 = Sectors::SIZE as u32;

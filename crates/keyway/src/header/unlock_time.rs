@@ -1,5 +1,5 @@
-//! How long a keyslot takes to unlock here: its key derivation, and
-//! the digest that tells whether the key is right.
+//! Estimates how long a keyslot takes to unlock on this machine: its key derivation, and the digest
+//! that verifies the key.
 
 use crate::{Error, Result};
 use keyway_crypto::Hash;

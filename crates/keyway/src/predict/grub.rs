@@ -1,4 +1,4 @@
-//! What GRUB does with a volume, by the rules of its sources.
+//! What GRUB does with a volume, following the rules of its source code.
 
 use super::{Outcome, PredictedKeyslot, Prediction, seconds};
 use keyway_boot::loader::grub::{self, Disk, Judgement, Loader, Verdict, Version};
@@ -8,7 +8,7 @@ use keyway_format::luks2::Kdf;
 use keyway_volume::{Storage, UnlockTimes};
 use std::fmt;
 
-/// A release of GRUB whose behaviour is known; a distribution's own build may differ. See
+/// A GRUB release whose behaviour is known; a distribution's own build may differ. See
 /// [`Machine`](crate::Machine) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -22,7 +22,7 @@ pub enum GrubVersion {
 impl GrubVersion {
     pub(super) const ALL: [Self; 3] = [Self::V2_06, Self::V2_12, Self::V2_14];
 
-    /// Its name among machines.
+    /// Its name in the list of machines.
     pub(super) fn machine(self) -> &'static str {
         match self {
             Self::V2_06 => "grub-2.06",
@@ -46,33 +46,33 @@ impl fmt::Display for GrubVersion {
     }
 }
 
-/// A rule of GRUB's that applies to a volume. See [`Device::predict`](crate::Device::predict) for
-/// an example.
+/// A rule of GRUB that applies to a volume. See [`Device::predict`](crate::Device::predict) for an
+/// example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding(grub::Finding);
 
 impl Finding {
-    /// Its name, the same in every version of this library. See
+    /// Its name, stable across versions of this library. See
     /// [`Device::predict`](crate::Device::predict) for an example.
     pub fn rule(&self) -> &'static str {
         self.0.rule.id
     }
 
-    /// File and function in GRUB's sources. See [`Device::predict`](crate::Device::predict) for an
-    /// example.
+    /// File and function in GRUB's source code. See [`Device::predict`](crate::Device::predict) for
+    /// an example.
     pub fn source(&self) -> &'static str {
         self.0.rule.source
     }
 }
 
-/// The end of a sentence that begins with "because".
+/// Prints the end of a sentence that begins with "because".
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// `data_len` is the length of the device with the data.
+/// `data_len` is the length of the data device.
 pub(super) fn predict(header: &dyn Storage, data_len: u64, version: GrubVersion) -> Prediction {
     let read = |offset: u64, len: usize| {
         offset.checked_add(len as u64).filter(|end| *end <= header.len())?;
@@ -107,9 +107,9 @@ fn keyslot(slot: &grub::Slot, judgement: &Judgement, rates: &Rates) -> Predicted
     }
 }
 
-/// GRUB's rates in firmware, on a CPU like this one.
+/// The speed of GRUB in firmware, on a CPU like this one.
 fn rates(judgement: &Judgement, version: Version) -> Rates {
-    // The best of three: other programs' work is no part of this CPU's rate.
+    // The best of three, so that the load of other programs does not count.
     let once = |_| {
         UnlockTimes::new(1)
             .of_pbkdf2(Hash::Sha512, SAMPLE, 64)

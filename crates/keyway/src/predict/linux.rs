@@ -1,4 +1,5 @@
-//! How long keyslots take under Linux: here as measured, on a board at its published rates.
+//! How long keyslots take under Linux: on this machine as measured, on a board by its published
+//! rates.
 
 use super::{Outcome, PredictedKeyslot, Prediction, seconds};
 use crate::Header;
@@ -8,7 +9,7 @@ use keyway_format::luks2::{self, DigestKind, Kdf, KeyslotKind, Metadata, Priorit
 use keyway_volume::{Header as Bytes, Luks, UnlockOptions};
 use std::time::Duration;
 
-/// Without a board: here.
+/// Without a board: on this machine.
 pub(super) fn predict(header: &Header, board: Option<&Board>) -> Prediction {
     let threads = UnlockOptions::default().threads;
     let (mut keyslots, mut waited) = (Vec::new(), Some(Duration::ZERO));
@@ -26,7 +27,7 @@ pub(super) fn predict(header: &Header, board: Option<&Board>) -> Prediction {
     Prediction { keyslots, refused: None, notes: Vec::new(), modules: Vec::new() }
 }
 
-/// What is computed until a keyslot has opened.
+/// The computations until a keyslot has opened.
 struct Keyslot {
     number: u32,
     ignored: bool,
@@ -41,7 +42,7 @@ impl Keyslot {
     }
 }
 
-/// Those that open the data, in the order in which they are tried.
+/// The keyslots that open the data, in the order in which they are tried.
 fn keyslots_of(luks: &Luks) -> Vec<Keyslot> {
     match luks.header() {
         Bytes::Luks1(header) => {

@@ -1,5 +1,5 @@
-//! What will happen when a volume is opened: how long it takes, here or on another machine, and
-//! whether GRUB opens it at all.
+//! Predicts what happens when a volume is opened: how long it takes, here or on another machine,
+//! and whether GRUB can open it.
 
 mod grub;
 mod linux;
@@ -11,7 +11,7 @@ use keyway_boot::unlock_time::Board;
 use std::fmt;
 use std::time::Duration;
 
-/// Who opens a volume, on which machine.
+/// The program that opens a volume, and the machine it runs on.
 ///
 /// ```
 /// # use keyway::{GrubVersion, Machine};
@@ -45,7 +45,7 @@ impl PartialEq for Kind {
 impl Eq for Kind {}
 
 impl Machine {
-    /// Linux on this machine: its rates are measured, which takes a moment. See [`Machine`] for an
+    /// Linux on this machine. Its speed is measured, which takes a moment. See [`Machine`] for an
     /// example.
     pub fn here() -> Self {
         Self(Kind::Here)
@@ -56,7 +56,7 @@ impl Machine {
         Self(Kind::Grub(version))
     }
 
-    /// One of [`Machine::names`]. See [`Machine`] for an example.
+    /// Finds a machine by one of [`Machine::names`]. See [`Machine`] for an example.
     pub fn find(name: &str) -> Option<Self> {
         let grub = || GrubVersion::ALL.into_iter().find(|version| version.machine() == name);
         match name {
@@ -65,7 +65,8 @@ impl Machine {
         }
     }
 
-    /// The names of all, as `keyway passport --target` has them. See [`Machine`] for an example.
+    /// The names of all machines, as `keyway passport --target` accepts them. See [`Machine`] for
+    /// an example.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let grub = GrubVersion::ALL.into_iter().map(GrubVersion::machine);
         ["linux"].into_iter().chain(grub).chain(Board::all().map(|board| board.name))
@@ -82,8 +83,8 @@ impl fmt::Display for Machine {
     }
 }
 
-/// What will happen to whoever opens a volume on a [`Machine`]: from [`Device::predict`], where
-/// there is an example.
+/// What happens when a volume is opened on a [`Machine`]: from [`Device::predict`]; see there for
+/// an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
     keyslots: Vec<PredictedKeyslot>,
@@ -98,29 +99,32 @@ impl Prediction {
         &self.keyslots
     }
 
-    /// Whether some keyslot's passphrase opens the volume. See [`Device::predict`] for an example.
+    /// Whether the passphrase of at least one keyslot opens the volume. See [`Device::predict`] for
+    /// an example.
     pub fn opens(&self) -> bool {
         self.keyslots.iter().any(|keyslot| keyslot.outcome == Outcome::Opens)
     }
 
-    /// What keeps GRUB from trying any keyslot. See [`Device::predict`] for an example.
+    /// The rule that keeps GRUB from trying any keyslot. See [`Device::predict`] for an example.
     pub fn refused(&self) -> Option<&Finding> {
         self.refused.as_ref()
     }
 
-    /// What GRUB overlooks, and whoever boots should know. See [`Device::predict`] for an example.
+    /// Facts that GRUB ignores and that the user should know. See [`Device::predict`] for an
+    /// example.
     pub fn notes(&self) -> &[Finding] {
         &self.notes
     }
 
-    /// GRUB's modules that must be where it can read them before the volume is open. See
-    /// [`Device::predict`] for an example.
+    /// GRUB modules that must be readable before the volume is open. See [`Device::predict`] for an
+    /// example.
     pub fn modules(&self) -> &[&'static str] {
         &self.modules
     }
 }
 
-/// What will happen to whoever has a keyslot's passphrase. See [`Device::predict`] for an example.
+/// What happens when the passphrase of this keyslot is entered. See [`Device::predict`] for an
+/// example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PredictedKeyslot {
     number: u32,
@@ -135,41 +139,43 @@ impl PredictedKeyslot {
         self.number
     }
 
-    /// What comes of it. See [`Device::predict`] for an example.
+    /// The outcome with the right passphrase. See [`Device::predict`] for an example.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// About how long it takes when it is tried first; `None` where it does not open, or nobody
-    /// knows how fast its key derivation is there. See [`Device::predict`] for an example.
+    /// About how long the keyslot takes when it is tried first; `None` where it does not open, or
+    /// where the speed of its key derivation on that machine is unknown. See [`Device::predict`]
+    /// for an example.
     pub fn time(&self) -> Option<Duration> {
         self.time.filter(|_| self.outcome == Outcome::Opens)
     }
 
-    /// The same with all keyslots before it, which are tried in vain: GRUB and other programs go one
-    /// by one, this library tries them side by side. See [`Device::predict`] for an example.
+    /// The same, plus all keyslots that are tried in vain before it: GRUB and other programs try
+    /// keyslots one after another; this library tries them in parallel. See [`Device::predict`] for
+    /// an example.
     pub fn time_in_turn(&self) -> Option<Duration> {
         self.in_turn.filter(|_| self.outcome == Outcome::Opens)
     }
 }
 
-/// What comes of a right passphrase. See [`Device::predict`] for an example.
+/// The outcome with the right passphrase. See [`Device::predict`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The volume opens.
     Opens,
-    /// It is not tried unless its number is given: its priority says so.
+    /// The keyslot is tried only when its number is given, because of its priority.
     NotTried,
-    /// An error, or data that are noise.
+    /// An error, or the volume opens to noise.
     Cannot(Finding),
-    /// "Invalid passphrase", as to a wrong one.
+    /// "Invalid passphrase", as for a wrong one.
     SaysInvalidPassphrase(Finding),
 }
 
 impl Device {
-    /// Foretells how long opening takes on a machine, and whether GRUB will: what `keyway passport`
-    /// and `keyway boot check` say. No key is needed.
+    /// Predicts how long opening takes on a machine, and whether GRUB can open the volume: the same
+    /// answers as `keyway passport` and `keyway boot check`. No key is needed.
     ///
     /// ```
     /// # use keyway::*;
@@ -192,7 +198,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Device::header`], but for GRUB, which is judged by what it makes of the bytes.
+    /// Those of [`Device::header`]; not for GRUB, where the prediction follows GRUB's own reading
+    /// of the header.
     pub fn predict(&self, machine: &Machine) -> Result<Prediction> {
         match machine.0 {
             Kind::Here => Ok(linux::predict(&self.header()?, None)),
