@@ -1,10 +1,10 @@
-//! Addresses of storage that is elsewhere: `https://…`, `s3://…`,
-//! `nbd://…`, shown without what gives access.
+//! Addresses of remote storage: `https://…`, `s3://…`, `nbd://…`, shown without the parts that give
+//! access.
 //!
-//! RFC 3986: `scheme://userinfo@host:port/path?query#fragment`. A password stands in the user
-//! information, a signature in the query. An [`Address`] prints as the rest, wherever it is
-//! printed; the whole has to be asked for by name. An NBD server's query names sockets and files,
-//! and no secrets (the NBD URI specification): it is shown.
+//! RFC 3986: `scheme://userinfo@host:port/path?query#fragment`. The user information can hold a
+//! password, the query a signature. An [`Address`] always prints without these two; callers must
+//! ask for the whole address explicitly. The query of an NBD address is shown: it names sockets and
+//! files, and holds no secrets (the NBD URI specification).
 
 use keyway_crypto::Secret;
 use std::fmt;
@@ -12,12 +12,12 @@ use std::fmt;
 /// An address. `Display` and `Debug` leave user information and query out.
 pub struct Address {
     shown: String,
-    /// All of it, where it says more than is shown.
+    /// The whole address, if it holds more than is shown.
     whole: Option<Secret>,
 }
 
 impl Address {
-    /// The address that `text` is; `None` where it is none, as a file's name.
+    /// The address that `text` is; `None` where `text` is not an address, such as a file name.
     pub fn new(text: &str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://").filter(|(scheme, _)| is_scheme(scheme))?;
         let shown = shown(scheme, rest);
@@ -25,18 +25,18 @@ impl Address {
         Some(Self { shown, whole })
     }
 
-    /// What may be shown of it.
+    /// The part of the address that may be shown.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// All of it, for whoever connects to it.
+    /// The whole address, for connecting to it.
     pub fn expose(&self) -> &str {
         let whole = self.whole.as_ref().map(|whole| std::str::from_utf8(whole.expose()));
         whole.map_or(self.shown.as_str(), Result::unwrap_or_default)
     }
 
-    /// Whether there is more to it than is shown.
+    /// Whether the whole address holds more than is shown.
     pub fn holds_secrets(&self) -> bool {
         self.whole.is_some()
     }
@@ -65,8 +65,8 @@ fn shown(scheme: &str, rest: &str) -> String {
     let (front, behind) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     let (authority, path) = front.split_at(front.find('/').unwrap_or(front.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // A password with a slash or a question mark that nobody encoded ends the authority too early:
-    // what stands there then is no host and port, and nothing of the address is fit to be shown.
+    // A password that contains an unencoded slash or question mark ends the authority too early.
+    // The text before it is then not a host and port, and no part of the address is safe to show.
     if !is_host(host) && rest.contains('@') {
         return format!("{scheme}://…");
     }
@@ -74,7 +74,8 @@ fn shown(scheme: &str, rest: &str) -> String {
     format!("{scheme}://{host}{path}{behind}")
 }
 
-/// A name or an IPv4 address, or an IPv6 address in brackets; and a port in digits, if any.
+/// A name, an IPv4 address, or an IPv6 address in brackets; optionally followed by a port in
+/// digits.
 fn is_host(text: &str) -> bool {
     let (name, port) = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']').unwrap_or((rest, "]")),

@@ -1,27 +1,28 @@
-//! What may encrypt a keyslot's area, and what encrypts it in LUKS2 when nobody asks for a cipher.
+//! Which ciphers may encrypt a keyslot's area, and which one LUKS2 uses by default.
 //!
-//! A keyslot proves that somebody knew a passphrase only if its area's cipher needs the whole key
-//! that is derived from it. Under a key of 8 bits every 256th passphrase opens the area to what its
-//! maker put there, and under no cipher at all any does: whoever can write the header, and knows no
-//! passphrase, could add a keyslot that opens to a volume key of his own. So areas are opened and
-//! made under ciphers only that hide something, with keys that nobody guesses.
+//! A keyslot proves knowledge of a passphrase only if its area's cipher needs the whole key that is
+//! derived from the passphrase. Under an 8-bit key every 256th passphrase opens the area to its
+//! maker's content, and with no cipher at all every passphrase does: an attacker who can write the
+//! header, without knowing a passphrase, could add a keyslot that opens to a volume key of the
+//! attacker's choice. So areas are opened and made only under ciphers that protect their content,
+//! with keys that cannot be guessed.
 //!
-//! The default is the data's own cipher, if it can, or cryptsetup's (lib/luks2/luks2_keyslot.c,
-//! `LUKS2_keyslot_cipher_incompatible`, `LUKS2_keyslot_params_default`). The data's cipher
-//! cannot when it is weak, when cryptsetup's own table of ciphers does not have it, when it is
-//! named in the kernel's crypto API ("capi:"), when it has several keys, or when its IV is one
-//! that only dm-crypt makes.
+//! The default is the data's own cipher, if it is suitable, or else cryptsetup's default
+//! (lib/luks2/luks2_keyslot.c, `LUKS2_keyslot_cipher_incompatible`,
+//! `LUKS2_keyslot_params_default`). The data's cipher is not suitable when it is weak, when it is
+//! not in cryptsetup's own table of ciphers, when it is named in the kernel's crypto API ("capi:"),
+//! when it has several keys, or when its IV is one that only dm-crypt generates.
 
 use crate::admission::weakness;
 use keyway_crypto::CipherSpec;
 
-/// Which ciphers an area may be under.
+/// Which ciphers an area may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Areas<'a> {
     /// Those that protect a key.
     Strong,
-    /// Also the data's own, which the user takes although it is weak:
-    /// cryptsetup gives it to the areas as well.
+    /// Also the data's own cipher, which the user accepted although it is weak: cryptsetup uses it
+    /// for the areas as well.
     StrongOr {
         /// As the header names it.
         cipher: &'a str,
@@ -31,7 +32,7 @@ pub(crate) enum Areas<'a> {
 }
 
 impl Areas<'_> {
-    /// Refuses an area that somebody without a passphrase could have made; says why.
+    /// Refuses an area that could have been made without a passphrase, and says why.
     pub(crate) fn check(self, spec: &CipherSpec, key_len: usize) -> Result<(), String> {
         let Some(why) = weakness(spec, key_len) else { return Ok(()) };
         match self {
@@ -47,8 +48,8 @@ fn is(spec: &CipherSpec, cipher: &str) -> bool {
     CipherSpec::parse(cipher).is_ok_and(|own| own.means(spec))
 }
 
-/// The cipher and the bytes of its key for a keyslot of a volume whose
-/// data is under `cipher` and a key of `key_bytes`.
+/// The cipher and its key length in bytes for a keyslot of a volume whose data is encrypted with
+/// `cipher` and a key of `key_bytes` bytes.
 pub(crate) fn default_for(cipher: &str, key_bytes: u32) -> (String, u32) {
     let fits = |spec: CipherSpec| {
         let table = TABLE.contains(&spec.cipher_name().as_str());

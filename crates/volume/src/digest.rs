@@ -1,5 +1,5 @@
-//! Key digests: whether a key is the one that a header describes
-//! (LUKS1 header, LUKS2 "digests" of type pbkdf2).
+//! Key digests: whether a key is the one that a header describes (LUKS1 header, LUKS2 "digests" of
+//! type pbkdf2).
 
 use crate::{Refusal, Result};
 use keyway_crypto::kdf::{self, Derivation};
@@ -41,7 +41,7 @@ impl KeyDigest {
         Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
     }
 
-    /// What it costs to compute, as a KDF.
+    /// The cost of computing it, as a KDF.
     pub(crate) fn kdf(&self) -> luks2::Kdf {
         let (hash, iterations, salt) = (self.hash.name().into(), self.iterations, self.salt.clone());
         luks2::Kdf::Pbkdf2 { hash, iterations, salt }
@@ -52,8 +52,8 @@ impl KeyDigest {
         self.value.len()
     }
 
-    /// The computation of `key`'s digest, to run beside others;
-    /// `None` for what does not go in lanes.
+    /// The computation of `key`'s digest, to run in parallel with others; `None` where the hash
+    /// cannot run in vector lanes.
     pub(crate) fn derivation<'a>(&self, key: &Secret, stop: &'a Stop) -> Option<Derivation<'a>> {
         Derivation::new(self.hash, key.expose(), &self.salt, self.iterations, self.value.len(), stop)
     }
@@ -63,8 +63,8 @@ impl KeyDigest {
         !self.value.is_empty() && computed.ct_eq(&self.value)
     }
 
-    /// Whether `key` has this digest. The length of `key` must be checked apart: HMAC pads short
-    /// keys with zeros, so keys that differ in trailing zeros only have the same digest.
+    /// Whether `key` has this digest. The length of `key` must be checked separately: HMAC pads
+    /// short keys with zeros, so keys that differ only in trailing zeros have the same digest.
     pub(crate) fn matches(&self, key: &Secret, stop: &Stop) -> Result<bool> {
         let mut computed = Secret::zeroed(self.value.len());
         kdf::pbkdf2(self.hash, key.expose(), &self.salt, self.iterations, computed.expose_mut(), stop)?;
@@ -72,7 +72,7 @@ impl KeyDigest {
     }
 }
 
-/// With fewer bytes a wrong key would be taken for the right one.
+/// With fewer bytes, a wrong key could be accepted as the right one.
 const LEAST_LEN: usize = 16;
 
 /// PBKDF2 of `key` to `len` bytes: the value of a new digest.

@@ -1,5 +1,5 @@
-//! What can go wrong between a volume and its storage: cause and
-//! place. The command line adds hints and exit codes.
+//! Errors between a volume and its storage: cause and place. The command line adds hints and exit
+//! codes.
 
 use crate::in_use::Holder;
 use std::{fmt, io};
@@ -15,10 +15,10 @@ pub enum Error {
     Io {
         /// Operation and place.
         what: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The header makes no sense.
+    /// The header is invalid.
     Format(keyway_format::Error),
     /// Cipher, hash, KDF or key size cannot be used.
     Crypto(keyway_crypto::Error),
@@ -28,9 +28,9 @@ pub enum Error {
     NoUsableKeyslot,
     /// A KDF would need more memory than this process can have (exit code 3).
     NoMemory {
-        /// What was asked for.
+        /// The amount that was asked for.
         needs_kib: u64,
-        /// What is left to it.
+        /// The amount that is left for this process.
         has_kib: u64,
     },
     /// A KDF would need more memory than the budget (exit code 3).
@@ -53,36 +53,36 @@ pub enum Error {
     },
     /// The key is not the one that the header's digest describes.
     WrongVolumeKey,
-    /// It is the last keyslot that opens the data, and was not to be killed.
+    /// It is the last keyslot that opens the data, and the caller asked to keep it.
     LastKeyslot(u32),
     /// Another process holds the header's lock (exit code 5).
     Busy(String),
-    /// The header describes a volume that nobody meant to have: it
-    /// breaks a rule of [`crate::admission`].
+    /// The header describes a volume that nobody intended: it breaks a rule of
+    /// [`crate::admission`].
     NotAdmitted(crate::admission::Finding),
-    /// Somebody else uses the file or device (exit code 5).
+    /// Another process or user has the file or device in use (exit code 5).
     InUse(Holder),
     /// The header cannot be locked in a way that cryptsetup would see (exit code 1).
     NoLock(String),
-    /// The header describes data up to byte `needs` of a device that ends before (exit code 4).
+    /// The header describes data up to byte `needs`, but the device ends before that (exit code 4).
     TooShort {
         /// Where the data would end.
         needs: u64,
         /// Where the device ends.
         has: u64,
     },
-    /// The volume is not what its owner sealed, or what the caller demands (exit code 6).
+    /// The volume does not match its seal, or does not meet the caller's demands (exit code 6).
     Unmet(Box<crate::admission::Unmet>),
-    /// What was asked makes no sense for this volume.
+    /// The request makes no sense for this volume.
     Refused {
-        /// Which kind of thing it is.
+        /// The kind of refusal.
         kind: Refusal,
-        /// What and why, in words.
+        /// What was refused and why, in words.
         why: String,
     },
 }
 
-/// What is wrong with what was asked of a volume.
+/// What is wrong with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -106,17 +106,17 @@ pub enum Refusal {
     NoFreeToken,
     /// No digest is free.
     NoFreeDigest,
-    /// LUKS1 has that, LUKS2 has not.
+    /// LUKS1 has this feature, LUKS2 does not.
     OnlyLuks1,
-    /// LUKS2 has that, LUKS1 has not.
+    /// LUKS2 has this feature, LUKS1 does not.
     OnlyLuks2,
     /// A volume key of that length does not fit.
     KeyLength,
     /// The hash cannot be used in that place.
     Hash,
-    /// A KDF at that cost cannot be.
+    /// A KDF with that cost is not possible.
     Cost,
-    /// It is no UUID.
+    /// It is not a UUID.
     Uuid,
     /// No activation flag has that name.
     UnknownFlag,
@@ -128,15 +128,15 @@ pub enum Refusal {
     Unusable,
     /// The volume cannot be converted.
     NotConvertible,
-    /// The backup is none, or of another volume.
+    /// The file is not a backup, or is the backup of another volume.
     Backup,
     /// The file exists already.
     Exists,
-    /// The device may hold something else than the header.
+    /// The device may hold something other than the header.
     Ambiguous,
     /// The header was opened for reading.
     ReadOnly,
-    /// Somebody else has changed the header meanwhile.
+    /// Another process has changed the header meanwhile.
     ChangedMeanwhile,
     /// The header has been changed as often as its counter allows.
     Exhausted,

@@ -1,5 +1,5 @@
-//! What the caller demands of a volume, and what its owner sealed: judged before any key is asked
-//! for as far as the header tells, and again with the volume key.
+//! What the caller demands of a volume, and what its owner sealed: checked before any key is asked
+//! for, as far as the header can show, and again with the volume key.
 
 use super::{Subject, Terms};
 use crate::policy::{Finding, Policy};
@@ -11,13 +11,13 @@ use std::fmt;
 /// A policy and the name of its file.
 #[derive(Debug, Clone)]
 pub struct Required {
-    /// As messages name it.
+    /// The name that messages use.
     pub name: String,
     /// The demands.
     pub policy: Policy,
 }
 
-/// What a volume is not.
+/// The requirement that a volume does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unmet {
     /// A policy demands something else.
@@ -27,13 +27,13 @@ pub enum Unmet {
         /// The demand, and what was found.
         finding: Finding,
     },
-    /// The header is not what was sealed.
+    /// The header does not match its seal.
     Seal(Broken),
 }
 
 impl Terms {
-    /// Judges a volume by its seal and by every policy. Without the
-    /// key, what needs one is left for later.
+    /// Checks a volume against its seal and every policy. Without the volume key, checks that need
+    /// it are left for later.
     pub(super) fn check_demands(&self, subject: Subject<'_>) -> Result<()> {
         if !self.ignore_seal {
             self.check_seal(subject).map_err(Error::from)?;
@@ -47,7 +47,7 @@ impl Terms {
         Ok(())
     }
 
-    /// A header without a seal is taken, unless a context was given.
+    /// A header without a seal is accepted, unless a context was given.
     fn check_seal(&self, subject: Subject<'_>) -> Result<(), Broken> {
         let Subject { header, data_len, volume_key } = subject;
         let context = self.seal_context.as_deref();

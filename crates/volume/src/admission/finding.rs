@@ -1,4 +1,4 @@
-//! What is said against opening a header: the rule, and the segment that breaks it.
+//! Objections to opening a header: the rule, and the segment that breaks it.
 
 use super::Exemption;
 use keyway_crypto::Weakness;
@@ -9,16 +9,16 @@ use std::fmt;
 pub struct Finding {
     /// The segment's number; 0 for LUKS1.
     pub segment: u32,
-    /// The rule, and how it is broken.
+    /// The rule, and how the segment breaks it.
     pub rule: Rule,
 }
 
-/// What a volume that somebody meant to have does not do.
+/// A rule that every volume must keep, and how it is broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
     /// Data that is not encrypted, though no reencryption is under way.
     LinearSegment,
-    /// A cipher that is not for sectors.
+    /// A cipher that is not suitable for sectors.
     WeakCipher {
         /// As the header names it.
         cipher: String,
@@ -29,7 +29,7 @@ pub enum Rule {
     ShortKey {
         /// As the header names it.
         cipher: String,
-        /// What has to be guessed of the key.
+        /// How many bits of the key have to be guessed.
         bits: usize,
     },
     /// A segment under another key than the first.
@@ -39,8 +39,8 @@ pub enum Rule {
         /// The digest that verifies the first one.
         first: u32,
     },
-    /// Sectors whose IVs do not count from the volume's start: what
-    /// was written to one place shows up at another.
+    /// Sectors whose IVs do not count from the volume's start: data written to one place shows up
+    /// at another.
     ShiftedIv {
         /// The IV of the segment's first sector.
         iv_tweak: u64,
@@ -61,7 +61,7 @@ pub enum Rule {
         /// Where header and keyslots end.
         header_end: u64,
     },
-    /// Not one sector fits behind the segment's start.
+    /// There is no room for even one sector after the segment's start.
     NoRoom {
         /// Where the data starts.
         start: u64,
@@ -73,7 +73,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Which of the terms lets it pass; `None`: nothing does.
+    /// Which of the terms permits it; `None` where nothing does.
     pub fn exemption(&self) -> Option<Exemption> {
         match self {
             Self::LinearSegment => Some(Exemption::LinearSegments),
@@ -130,5 +130,5 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The shortest key that nobody guesses.
+/// The shortest key that cannot be guessed.
 pub(super) const LEAST_KEY_BITS: usize = 128;

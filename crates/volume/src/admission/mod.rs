@@ -1,9 +1,9 @@
-//! Admission: whether what a header describes may be opened, judged on
-//! the one copy that is then used for everything.
+//! Admission: decides whether the volume that a header describes may be opened. It judges the same
+//! copy of the header that is then used for everything.
 //!
-//! LUKS metadata is not authenticated: whoever writes the storage can say in it that
-//! the data is not encrypted at all (CVE-2025-59054, CVE-2025-58356). So nothing
-//! opens a volume but through here, in two steps:
+//! LUKS metadata is not authenticated: an attacker with write access to the storage can make it say
+//! that the data is not encrypted at all (CVE-2025-59054, CVE-2025-58356). So a volume can only be
+//! opened through this module, in two steps:
 //!
 //! ```text
 //! Luks ──Admitted::judge──▶ Admitted ──Admitted::open──▶ Opened ──▶ Layout, volume key
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Only an [`Opened`] gives out the [`Layout`] of a header, and without a layout there is no
-//! [`Volume`](crate::Volume), no table for the kernel and no door.
+//! [`Volume`](crate::Volume), no kernel table and no door.
 
 mod demands;
 mod finding;
@@ -27,23 +27,24 @@ use crate::{Error, Header, Layout, Luks, Result};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::{Keyslot, KeyslotKind};
 
-/// What the user takes although nobody means it usually, and what is demanded beyond that.
+/// The risks that the user explicitly accepts, and additional demands on the volume.
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
     /// Ciphers that hide little or nothing, and keys that can be guessed.
     pub weak_ciphers: bool,
     /// Segments that are not encrypted.
     pub linear_segments: bool,
-    /// A seal that does not hold.
+    /// A seal that does not match.
     pub ignore_seal: bool,
-    /// What the volume was sealed with: there must be a seal, and it must be that.
+    /// The context that the volume was sealed with: there must be a seal, and it must have this
+    /// context.
     pub seal_context: Option<String>,
-    /// What the volume must be.
+    /// The policies that the volume must meet.
     pub policies: Vec<Required>,
 }
 
 impl Terms {
-    /// Whether a header of which this was found may be opened.
+    /// Whether a header with this finding may be opened.
     fn take(&self, finding: &Finding) -> bool {
         match finding.rule.exemption() {
             Some(Exemption::WeakCiphers) => self.weak_ciphers,
@@ -53,7 +54,7 @@ impl Terms {
     }
 }
 
-/// Which of the [`Terms`] lets something through.
+/// Which of the [`Terms`] permits something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exemption {
     /// [`Terms::weak_ciphers`].
@@ -62,12 +63,12 @@ pub enum Exemption {
     LinearSegments,
 }
 
-/// The device with the data, as the header is judged by it.
+/// The data device, as far as judging the header needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataDevice {
     /// Its length in bytes.
     pub len: u64,
-    /// Whether the header stands on it too.
+    /// Whether the header is on it too.
     pub holds_header: bool,
 }
 
@@ -82,11 +83,11 @@ pub struct Admitted {
 
 impl Admitted {
     /// Judges the header, before any key is asked for. `data` is `None` where the data is not
-    /// touched: when a passphrase is only tried, or gives a mapping its key back.
+    /// touched: when a passphrase is only tested, or the key of an existing mapping is restored.
     ///
     /// # Errors
-    /// [`Error::NotAdmitted`] with the rule that it breaks, [`Error::Unmet`] with what was sealed
-    /// or demanded and is not, or why it cannot be opened at all.
+    /// [`Error::NotAdmitted`] with the rule that it breaks, [`Error::Unmet`] with the seal or
+    /// demand that it does not meet, or the reason why it cannot be opened at all.
     pub fn judge(luks: Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Self> {
         let layout = luks.header().layout();
         let tolerated = check(&luks, data, terms)?;
@@ -99,16 +100,16 @@ impl Admitted {
         &self.luks
     }
 
-    /// What was taken on the user's terms.
+    /// The findings that the user's terms permitted.
     pub fn tolerated(&self) -> &[Finding] {
         &self.tolerated
     }
 
-    /// Goes on with the volume key that `digest` has verified.
+    /// Continues with the volume key that `digest` has verified.
     ///
     /// # Errors
-    /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the segments';
-    /// [`Error::Unmet`] for one that the header was not sealed with.
+    /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the key of the
+    /// segments; [`Error::Unmet`] for a key that the header was not sealed with.
     pub fn open(self, volume_key: Secret, digest: u32) -> Result<Opened> {
         let (header, data_len) = (self.luks.header(), self.data_len);
         self.terms.check_demands(Subject { header, data_len, volume_key: Some(&volume_key) })?;
@@ -120,7 +121,7 @@ impl Admitted {
     }
 }
 
-/// A volume that may be used: its header was judged, its key is there.
+/// A volume that may be used: its header was judged, and its key is known.
 pub struct Opened {
     luks: Luks,
     layout: Layout,
@@ -134,7 +135,7 @@ impl Opened {
         &self.luks
     }
 
-    /// What of the data device is plaintext where.
+    /// Maps the plaintext to the data device.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -155,14 +156,14 @@ impl Opened {
     }
 }
 
-/// Judges the header for those who try its keys only: what it describes need not be something that
-/// can be mapped. Gives what was taken on the user's terms.
+/// Judges the header for callers that only test its keys: the volume that it describes need not be
+/// one that can be mapped. Returns the findings that the user's terms permitted.
 ///
 /// # Errors
 /// As [`Admitted::judge`].
 pub fn check(luks: &Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Vec<Finding>> {
-    // First what was sealed: it names a forged field where the rules
-    // below only see that it cannot be.
+    // The seal first: it names a forged field, where the rules below only see that the value is
+    // impossible.
     let data_len = data.map(|data| data.len);
     terms.check_demands(Subject { header: luks.header(), data_len, volume_key: None })?;
     luks.check_requirements()?;
@@ -173,7 +174,7 @@ pub fn check(luks: &Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Vec
     }
 }
 
-/// Keyslots whose area somebody without a passphrase could have made, and why: they are not opened.
+/// Keyslots whose area could have been made without a passphrase, and why: they are not opened.
 pub fn forged_keyslots(luks: &Luks) -> Vec<(u32, String)> {
     let Header::Luks2 { metadata, .. } = luks.header() else { return Vec::new() };
     let check = |(&number, slot): (&u32, &Keyslot)| match &slot.kind {
@@ -186,7 +187,8 @@ pub fn forged_keyslots(luks: &Luks) -> Vec<(u32, String)> {
     metadata.keyslots.iter().filter_map(check).collect()
 }
 
-/// Judges a header that is not opened by its seal and the policies, before a key is asked for.
+/// Judges a header that is not going to be opened, by its seal and the policies, before a key is
+/// asked for.
 ///
 /// # Errors
 /// [`Error::Unmet`].
@@ -194,8 +196,8 @@ pub fn check_header(luks: &Luks, terms: &Terms) -> Result<()> {
     terms.check_demands(Subject { header: luks.header(), data_len: None, volume_key: None })
 }
 
-/// Judges the header with a key that is only tried or kept: one of no segment opens nothing, and
-/// says nothing of the header. `data_len` is the data device's length where it is known.
+/// Judges the header with a key that is only tested or stored: a key of no segment opens nothing,
+/// and says nothing about the header. `data_len` is the data device's length where it is known.
 ///
 /// # Errors
 /// [`Error::Unmet`].
@@ -212,8 +214,8 @@ pub fn check_key(luks: &Luks, data_len: Option<u64>, terms: &Terms, key: &Secret
     terms.check_demands(Subject { header: luks.header(), data_len, volume_key: Some(key) })
 }
 
-/// All that there is to say against opening the header, for those who only look.
-/// What cannot be mapped at all is said elsewhere.
+/// All objections to opening the header, for callers that only inspect it. A volume that cannot be
+/// mapped at all is reported elsewhere.
 pub fn findings(luks: &Luks, data: Option<DataDevice>) -> Vec<Finding> {
     luks.header().layout().map_or_else(|_| Vec::new(), |layout| rules::findings(luks.header(), &layout, data))
 }

@@ -1,4 +1,4 @@
-//! The rules: each a small pure function of what the header says.
+//! The rules: each is a small pure function of the header's content.
 
 use super::DataDevice;
 use super::finding::{Finding, LEAST_KEY_BITS, Rule};
@@ -7,7 +7,7 @@ use crate::luks::Header;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::{Metadata, SegmentKind};
 
-/// What is against opening the volume, whatever its key is.
+/// Objections to opening the volume, whatever its key is.
 pub(super) fn findings(header: &Header, layout: &Layout, data: Option<DataDevice>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (number, segment) in (0..).zip(&layout.segments) {
@@ -24,7 +24,7 @@ pub(super) fn findings(header: &Header, layout: &Layout, data: Option<DataDevice
     found
 }
 
-/// What is against opening it with this key, which `digest` has verified.
+/// Objections to opening it with this key, which `digest` has verified.
 pub(super) fn findings_of_key(
     header: &Header,
     layout: &Layout,
@@ -51,14 +51,15 @@ fn cipher(mapping: &Mapping) -> Option<Rule> {
     }
 }
 
-/// A key of `len` bytes that the cipher does not take is refused by the cipher.
+/// Finds a key of `len` bytes that can be guessed. A length that the cipher does not accept is
+/// refused by the cipher itself.
 fn key_length(mapping: &Mapping, len: Option<usize>) -> Option<Rule> {
     let Mapping::Crypt { spec, .. } = mapping else { return None };
     short_key(spec, len?).map(|bits| Rule::ShortKey { cipher: spec.to_string(), bits })
 }
 
-/// Why data or a key under the cipher and a key of `key_len` bytes is not safe, as what follows the
-/// cipher's name in a sentence; `None` when it is.
+/// Why this cipher with a key of `key_len` bytes is not safe for data or a key, as the part of a
+/// sentence that follows the cipher's name; `None` when it is safe.
 pub fn weakness(spec: &CipherSpec, key_len: usize) -> Option<String> {
     let cipher = spec.weakness().map(|weakness| format!(", which {}", weakness.in_words()));
     cipher.or_else(|| {
@@ -67,14 +68,13 @@ pub fn weakness(spec: &CipherSpec, key_len: usize) -> Option<String> {
     })
 }
 
-/// What has to be guessed of a key of `len` bytes, when that can be
-/// done. (Of a cipher without a key nothing has to.)
+/// The number of bits to guess in a key of `len` bytes, where that is feasible. (For a cipher
+/// without a key there is nothing to guess.)
 fn short_key(spec: &CipherSpec, len: usize) -> Option<usize> {
     spec.guessed_bits(len.saturating_mul(8)).filter(|bits| *bits < LEAST_KEY_BITS)
 }
 
-/// Two volume keys are there only while one takes the other's place:
-/// a second one is somebody else's.
+/// A volume has two volume keys only while one replaces the other; any other second key is foreign.
 fn another_key(header: &Header, number: u32) -> Option<Rule> {
     let Header::Luks2 { metadata, .. } = header else { return None };
     let first = first_digest(metadata)?;
@@ -92,15 +92,15 @@ fn first_digest(metadata: &Metadata) -> Option<u32> {
     metadata.segments.keys().find_map(|number| metadata.digest_of_segment(*number))
 }
 
-/// Whoever can have a file stored in the volume could make that file the volume: offset and
-/// IV moved by the same number of sectors decrypt.
+/// An attacker who can have a file stored in the volume could turn that file into the volume: if
+/// offset and IV are moved by the same number of sectors, the data still decrypts.
 fn shifted_iv(segment: &MappedSegment) -> Option<Rule> {
     let Mapping::Crypt { iv_tweak, .. } = segment.mapping else { return None };
     let sector = segment.plaintext_start / 512;
     (iv_tweak != sector).then_some(Rule::ShiftedIv { iv_tweak, sector })
 }
 
-/// A sector size, an offset, a length that no device of `has` bytes can have.
+/// Finds a sector size, offset or length that a device of `has` bytes cannot have.
 fn geometry(segment: &MappedSegment, has: u64) -> Option<Rule> {
     let start = segment.storage_offset;
     let sector_size = match &segment.mapping {
@@ -115,7 +115,7 @@ fn geometry(segment: &MappedSegment, has: u64) -> Option<Rule> {
     (room < sector_size).then_some(Rule::NoRoom { start, sector_size, has })
 }
 
-/// What is written to such a volume would destroy its header.
+/// Writes to such a volume would destroy its header.
 fn over_header(segment: &MappedSegment, header: &Header, data: DataDevice) -> Option<Rule> {
     let (start, header_end) = (segment.storage_offset, header.end());
     (data.holds_header && start < header_end).then_some(Rule::OverHeader { start, header_end })

@@ -1,4 +1,4 @@
-//! Each rule at its limit, over headers that somebody forged.
+//! Each rule at its limit, on forged headers.
 
 use super::*;
 use crate::create::{Luks2Params, create_luks2};
@@ -14,7 +14,7 @@ fn key() -> Secret {
     Secret::copy_from(&[7; 64])
 }
 
-/// Data from `sector` on; `None`: where it usually is.
+/// Data from `sector` on; `None`: at the default offset.
 fn volume(sector: Option<u64>) -> Luks {
     let params = Luks2Params {
         kdf: KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Forced(1000) },
@@ -28,8 +28,8 @@ fn volume(sector: Option<u64>) -> Luks {
     create_luks2(storage, &params, &key(), &Secret::copy_from(b"pass"), &mut OsRandom).unwrap()
 }
 
-/// The volume with other metadata: each text of `changes` where it
-/// comes last replaced by the one behind it.
+/// The volume with other metadata: for each pair in `changes`, the last occurrence of the first
+/// text is replaced by the second.
 fn forged(changes: &[(&str, &str)]) -> Luks {
     let luks = volume(None);
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!() };
@@ -49,7 +49,7 @@ fn cipher(name: &str) -> (&'static str, String) {
     (CIPHER, format!("\"encryption\":\"{name}\",\"sector_size\""))
 }
 
-/// What is said against it on a device of `len` bytes.
+/// The objections to it on a device of `len` bytes.
 fn said(luks: &Luks, len: u64) -> Vec<String> {
     let found = findings(luks, Some(DataDevice { len, holds_header: true }));
     found.iter().map(|finding| finding.to_string()).collect()
@@ -65,7 +65,7 @@ fn refusal<T>(result: Result<T>) -> Rule {
 #[test]
 fn a04_against_a_sound_volume_nothing_is_said() {
     assert_eq!(said(&volume(None), LEN as u64), [""; 0]);
-    // Data right behind the header.
+    // Data directly after the header.
     assert_eq!(said(&volume(Some(((32 << 10) + (1 << 20)) / 512)), LEN as u64), [""; 0]);
 }
 
@@ -103,8 +103,7 @@ fn a04_a_second_key_for_the_data_is_named() {
     let at = json.find("\"digests\":{\"0\":").unwrap() + "\"digests\":{\"0\":".len();
     let digest = &json[at..][..json[at..].find('}').unwrap() + 1];
     let second = digest.replace("\"keyslots\":[\"0\"]", "\"keyslots\":[]");
-    // What the salt is differs from volume to volume; so the digest
-    // is put in front of the one that is there.
+    // The salt differs from volume to volume, so the digest is inserted before the existing one.
     let luks = forged(&[("\"digests\":{\"0\":", &format!("\"digests\":{{\"1\":{second},\"0\":"))]);
     let rule = Rule::AnotherKey { digest: 1, first: 0 };
     assert_eq!(findings(&luks, None), [Finding { segment: 0, rule }]);
@@ -201,6 +200,6 @@ fn a14_keyslots_that_need_no_passphrase_are_named() {
     assert!(found[0].0 == 0 && found[0].1.starts_with("its area is under arc4-ecb"), "{found:?}");
 }
 
-/// Of the segment; a keyslot's area has no sectors.
+/// The cipher of the segment; a keyslot's area has no sector size.
 const CIPHER: &str = "\"encryption\":\"aes-xts-plain64\",\"sector_size\"";
 const OFFSET: &str = "\"offset\":\"2097152\",\"size\":\"dynamic\"";

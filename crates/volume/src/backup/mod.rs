@@ -1,5 +1,5 @@
-//! Header backup and restore: the same files as cryptsetup's. LUKS1: header and keyslots up to the
-//! last one's end, in whole pages; LUKS2: both copies and the keyslots area.
+//! Header backup and restore, with the same files as cryptsetup. LUKS1: header and keyslots up to
+//! the end of the last keyslot, in whole pages; LUKS2: both copies and the keyslots area.
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
@@ -10,8 +10,8 @@ use keyway_format::{Sectors, luks1};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes header and keyslots area to `file`, which must not exist;
-/// mode 0400. The file appears whole or not at all.
+/// Writes header and keyslots area to `file`, which must not exist; mode 0400. The file appears
+/// complete or not at all.
 pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
     let lock = luks.lock_shared()?;
     let mut bytes = vec![0; header_len(luks.header()) as usize];
@@ -22,7 +22,7 @@ pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
     if let Header::Luks1(header) = luks.header() {
         bytes.resize(bytes.len().next_multiple_of(PAGE), 0);
         if header.slots[0].offset.0 * 512 == PAGE as u64 {
-            // What stands there belongs to whatever was on the device before.
+            // These bytes belong to the device's previous content.
             bytes[luks1::HEADER_LEN..PAGE].fill(0);
         }
     }
@@ -33,11 +33,11 @@ pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
     };
     let new = NewFile::create(file, false).map_err(io)?.write_protected();
     new.file().write_at(&bytes, 0).map_err(io)?;
-    // It opens with every passphrase of today, for ever.
+    // All current passphrases open the backup, even after they are changed or killed in the header.
     new.complete(Readers::Owner).map_err(io)
 }
 
-/// A checked backup and its target, nothing written yet.
+/// A checked backup and its target; nothing is written yet.
 pub struct Restore {
     target: Exclusive,
     locking: Locking,
@@ -48,10 +48,10 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Reads `backup` and compares it with what `target` holds. Refused when data offset or key
-    /// size differ between headers of the same version: of two versions, only the user knows which
-    /// one the data belongs to. The target is claimed from here to the end of [`Restore::run`];
-    /// only mappings of the volume that was backed up may be using it.
+    /// Reads `backup` and compares it with the content of `target`. Refused when data offset or key
+    /// size differ between headers of the same version; between different versions, only the user
+    /// knows which header the data belongs to. The target is claimed from here to the end of
+    /// [`Restore::run`]; only mappings of the volume that was backed up may be using it.
     pub fn prepare(target: Arc<dyn Storage>, backup: &dyn Storage, locking: Locking) -> Result<Self> {
         let (header, bytes) = read_backup(backup)?;
         let target = Exclusive::claim_header(target, uuid(&header))?;
@@ -78,14 +78,15 @@ impl Restore {
         &self.warnings
     }
 
-    /// Whether the target's header is sealed and the backup is not: who
-    /// forges headers could have taken the seal away.
+    /// Whether the target's header is sealed and the backup is not: an attacker who forges headers
+    /// could have removed the seal.
     pub fn loses_seal(&self) -> bool {
         self.loses_seal
     }
 
-    /// Writes the backup to the target; may be run again after a failure. Only what differs is
-    /// written, keyslots first, so that passphrases that are good in both open all the time.
+    /// Writes the backup to the target; may be run again after a failure. Only blocks that differ
+    /// are written, keyslots first, so that passphrases that are valid in both headers work at any
+    /// time.
     pub fn run(self) -> Result<()> {
         let lock = HeaderLock::acquire(&**self.target, LockMode::Exclusive, self.locking)?;
         let end = self.bytes.len() as u64;
@@ -108,7 +109,7 @@ impl Restore {
         Ok(())
     }
 
-    /// Runs of blocks that differ, each written at once, then flushed.
+    /// Writes each run of differing blocks in one write, then flushes.
     fn write_differences(&self, range: std::ops::Range<usize>) -> Result<()> {
         let new = &self.bytes[range.clone()];
         let mut old = vec![0; new.len()];
@@ -148,7 +149,7 @@ fn read_backup(backup: &dyn Storage) -> Result<(Header, Vec<u8>)> {
     Ok((header, bytes))
 }
 
-/// Compares a backup with what is on the device now: warnings, and the header that is there.
+/// Compares a backup with the device's current content: gives the warnings, and the current header.
 fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option<Header>)> {
     let name = if matches!(backup, Header::Luks1(_)) { "LUKS" } else { "LUKS2" };
     let other =
@@ -162,8 +163,8 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option
     }
     let other_key =
         key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
-    // A LUKS2 volume that was formatted again with another key size is what a backup may have to
-    // save: cryptsetup refuses that for LUKS1 only.
+    // A backup may have to rescue a LUKS2 volume that was formatted again with another key size:
+    // cryptsetup refuses that for LUKS1 only.
     let both_luks2 = matches!((&device, backup), (Header::Luks2 { .. }, Header::Luks2 { .. }));
     if data_offset(&device) != data_offset(backup) || (other_key && !both_luks2) {
         return Err(
@@ -216,7 +217,7 @@ fn data_offset(header: &Header) -> u64 {
     }
 }
 
-/// Length of the volume key; `None` when no keyslot tells.
+/// Length of the volume key; `None` when no keyslot states it.
 fn key_bytes(header: &Header) -> Option<u32> {
     match header {
         Header::Luks1(header) => Some(header.key_bytes),

@@ -1,4 +1,4 @@
-//! Backups and restores on storage that notes, forgets or changes what is written.
+//! Backups and restores on storage that records, forgets or changes writes.
 
 use super::*;
 use crate::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
@@ -38,7 +38,7 @@ fn params2() -> Luks2Params {
     }
 }
 
-/// Noise up to its end, and a volume over it.
+/// Storage full of noise, with a volume created on it.
 fn luks1(params: &Luks1Params) -> Vec<u8> {
     let storage = Arc::new(Memory::from(vec![0xa5; (2 << 20) + 4096]));
     create_luks1(storage.clone(), params, &key(params.key_bits), &secret("old"), &mut OsRandom).unwrap();
@@ -79,7 +79,7 @@ fn with_metadata(image: &[u8], change: impl FnOnce(&mut Metadata)) -> Vec<u8> {
     image
 }
 
-/// A backup file of `image`, and what `backup` says.
+/// A backup file of `image`, and the result of `backup`.
 fn backed_up(name: &str, image: &[u8]) -> (PathBuf, Result<()>) {
     let path = std::env::temp_dir().join(format!("keyway-backup-{name}-{}", std::process::id()));
     let _ = fs::remove_file(&path);
@@ -111,16 +111,16 @@ fn a24_a_luks1_backup_holds_nothing_of_what_was_there_before() {
     assert!(bytes[luks1::HEADER_LEN..PAGE].iter().all(|byte| *byte == 0), "the gap is somebody's");
     assert!(bytes[PAGE..end] == image[PAGE..end]);
     assert!(bytes[end..].iter().all(|byte| *byte == 0), "data is in the backup");
-    // Every bit of it opens.
+    // The whole backup opens.
     let luks = Luks::open(Arc::new(Memory::from(bytes)), Access::Probe).unwrap();
     unlock(&luks, &secret("old"), &UnlockOptions::default()).unwrap();
 }
 
-/// With key material elsewhere than behind the header, what stands there may be key material, too.
+/// If key material is elsewhere than directly after the header, the gap may hold key material, too.
 #[test]
 fn a24_a_luks1_backup_with_another_geometry_keeps_the_gap() {
     let mut image = luks1(&Luks1Params { payload_offset: Some(4096), ..params1() });
-    // Slots 0 and 7 change places: in the header, offset at 40, 48 bytes a slot from 208 on.
+    // Slots 0 and 7 are swapped in the header: offset at 40, 48 bytes per slot, from byte 208 on.
     let offset = |slot: usize| 208 + 48 * slot + 40..208 + 48 * slot + 44;
     let (first, last) = (image[offset(0)].to_vec(), image[offset(7)].to_vec());
     image[offset(0)].copy_from_slice(&last);
@@ -192,7 +192,7 @@ fn a11_a_restore_is_alone_from_the_question_to_the_last_write() {
     fs::remove_file(path).unwrap();
 }
 
-/// Where writes of `events` begin, with a flush after each piece.
+/// Where the writes of `events` begin, each piece followed by a flush.
 fn writes(events: &[Event]) -> Vec<u64> {
     let offsets = events.iter().filter_map(|event| match event {
         Event::Write { offset, .. } => Some(*offset),
@@ -211,7 +211,8 @@ fn a24_a_restore_writes_what_differs_and_the_header_last() {
         Restore::prepare(same.clone(), &backup, Locking::default()).unwrap().run().unwrap();
         assert_eq!(same.events(), vec![Event::Flush; pieces]);
 
-        // Key material and header of the device are others; so is the data behind, which stays.
+        // Key material and header of the device differ; so does the data after them, which must
+        // stay.
         let mut other = image.clone();
         for at in [700, PAGE * 40, end - 1, end] {
             other[at] ^= 1;
@@ -278,7 +279,7 @@ fn a24_a_device_grows_where_it_can_and_is_refused_where_not() {
     }
 }
 
-/// Storage that loses what is written to its first sector.
+/// Storage that loses writes to its first sector.
 struct Forgetful(Memory);
 
 impl Storage for Forgetful {
@@ -311,7 +312,7 @@ fn a24_what_did_not_land_is_noticed() {
     let restore = Restore::prepare(target, &Memory::from(image.clone()), Locking::default()).unwrap();
     assert_eq!(restore.run().unwrap_err().to_string(), "reading back the header: not what was written");
 
-    // And what fails is said.
+    // Failures are reported.
     let broken = Arc::new(Faulty::breaking_at(vec![0; image.len()], 0, 0));
     let restore = Restore::prepare(broken, &Memory::from(image.clone()), Locking::default()).unwrap();
     let error = restore.run().unwrap_err().to_string();
@@ -336,7 +337,7 @@ fn a24_what_differs_is_refused_or_said_luks1() {
     assert_eq!(warnings(vec![0; image.len()], &image), [none]);
     assert_eq!(warnings(luks2(&params2()), &image), ["Device holds LUKS2, the backup LUKS1.", none]);
     assert_eq!(refused(luks1(&Luks1Params { payload_offset: Some(2056), ..params1() }), &image), GEOMETRY);
-    // By eight sectors, too.
+    // Also with a difference of eight sectors.
     let [one, other] = [2056, 2064].map(|at| luks1(&Luks1Params { payload_offset: Some(at), ..params1() }));
     assert_eq!(refused(one, &other), GEOMETRY);
     let long = luks1(&Luks1Params { key_bits: 512, payload_offset: Some(4096), ..params1() });
@@ -355,7 +356,7 @@ fn a24_what_differs_is_refused_or_said_luks2() {
     let none = "Device does not contain LUKS2 header. Replacing header can destroy data on that device.";
     assert_eq!(warnings(vec![0; image.len()], &image), [none]);
     assert_eq!(warnings(luks1(&params1()), &image), ["Device holds LUKS1, the backup LUKS2.", none]);
-    // Formatted again with another key size: that is what a backup may have to save.
+    // Formatted again with another key size: a backup may have to rescue this.
     let at = Some((1 << 20) / 512);
     let (long, short) = (
         luks2(&Luks2Params { key_bits: 512, data_offset: at, ..params2() }),

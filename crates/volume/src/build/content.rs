@@ -1,10 +1,10 @@
-//! What goes into a new volume: its bytes, its length, and what becomes of its holes.
+//! The content of a new volume: its bytes, its length, and the treatment of its holes.
 
 use crate::stream::{Holes, Source};
 use crate::{Storage, Unneeded};
 use std::io;
 
-/// What goes into the volume.
+/// The content of the volume.
 pub struct Content<'a> {
     /// The bytes.
     pub source: Source<'a>,
@@ -12,16 +12,16 @@ pub struct Content<'a> {
     pub len: Option<u64>,
     /// What to do with holes of the source.
     pub holes: Holes,
-    /// The plaintext is this long at least.
+    /// The minimum length of the plaintext.
     pub extend_to: u64,
-    /// The plaintext goes on so far behind the source's end.
+    /// How far the plaintext extends beyond the source's end.
     pub headroom: u64,
-    /// A pipe may bring this much at most.
+    /// The maximum that a pipe may deliver.
     pub limit: Option<u64>,
 }
 
 impl<'a> Content<'a> {
-    /// All of a storage, and nothing else.
+    /// A whole storage, and nothing else.
     pub fn whole(storage: &'a dyn Storage, holes: Holes) -> Self {
         let len = storage.len();
         let source = Source::Storage(storage, 0..len);
@@ -29,25 +29,25 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Why a content cannot have a length.
+/// Why the length of a content is not possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoLength {
-    /// It is longer than the size that was asked for.
+    /// It is longer than the requested size.
     DoesNotFit {
         /// Its length.
         len: u64,
-        /// What was asked for.
+        /// The requested size.
         size: u64,
     },
-    /// It is empty, and no room was asked for.
+    /// It is empty, and no extra room was requested.
     Empty,
 }
 
-/// Length of a plaintext whose source has `len` bytes: `size`, or with so much `headroom`. `None`
-/// for a pipe of unknown length.
+/// Length of a plaintext whose source has `len` bytes: `size`, or the source's length plus
+/// `headroom`. `None` for a pipe of unknown length.
 ///
 /// # Errors
-/// There is no such length.
+/// No such length is possible.
 pub fn plaintext_len(
     len: Option<u64>,
     size: Option<u64>,
@@ -61,10 +61,11 @@ pub fn plaintext_len(
     }
 }
 
-/// What becomes of an image's holes.
+/// How an image's holes are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ImageHoles {
-    /// Those stay that the image's own file system calls free; the others are zeros in use.
+    /// Holes that the image's own file system marks as free stay holes; the others are zeros in
+    /// use.
     #[default]
     Unneeded,
     /// All of them stay.
@@ -74,7 +75,7 @@ pub enum ImageHoles {
 }
 
 impl ImageHoles {
-    /// What the pipeline does with the holes of the view.
+    /// How the pipeline treats the holes of the view.
     pub fn in_transfer(self) -> Holes {
         if self == Self::None { Holes::Fill } else { Holes::Keep }
     }

@@ -1,5 +1,5 @@
-//! A volume that is made together with its content, in one pass: the header is planned before
-//! anything is written, the content goes into its place, and the header is written last.
+//! Creates a volume together with its content, in one pass: the header is planned before anything
+//! is written, the content is written to its place, and the header is written last.
 //!
 //! ```text
 //!   plan ──► Build::start ──► fill ──► settle ──► write_header
@@ -19,7 +19,7 @@ use keyway_crypto::{Cpu, Secret};
 use std::io;
 use std::sync::Arc;
 
-/// What the header should be.
+/// The parameters of the header.
 #[derive(Debug, Clone)]
 pub enum Params {
     /// LUKS1.
@@ -28,7 +28,7 @@ pub enum Params {
     Luks2(Luks2Params),
 }
 
-/// Plans the header of a volume that holds its own and `content`.
+/// Plans the header of a volume that holds the header itself and `content`.
 ///
 /// # Errors
 /// The parameters contradict each other, or a cipher or hash is unknown.
@@ -46,8 +46,8 @@ pub fn plan(
         }
         Params::Luks2(params) => {
             let mut params = Luks2Params { detached: false, ..params };
-            // As cryptsetup chooses: large sectors unless the content does not fill them. But then
-            // it could not be mounted if it has smaller blocks.
+            // Large sectors unless the content does not fill them, as cryptsetup chooses. But a
+            // content with smaller blocks could then not be mounted.
             let odd = content.len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
             params.sector_size = params.sector_size.or(odd).or_else(|| largest_sector(&content.source));
             plan_luks2(&params, None, volume_key, passphrase, rng)
@@ -55,7 +55,7 @@ pub fn plan(
     }
 }
 
-/// Where the volume goes.
+/// Where the volume is written.
 #[derive(Clone, Copy)]
 pub enum Target<'a> {
     /// A file that grows with the content.
@@ -64,7 +64,7 @@ pub enum Target<'a> {
     Existing(&'a Exclusive),
 }
 
-/// A volume in the making: until its header is written, nothing is a volume.
+/// A volume in the making: it is not a volume until its header is written.
 pub struct Build<'a> {
     plan: Plan,
     target: Target<'a>,
@@ -74,11 +74,11 @@ pub struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    /// Makes room for a plaintext of `len` bytes, where that is known. On a device nothing is a
-    /// volume from now on.
+    /// Makes room for a plaintext of `len` bytes, where that is known. From now on a device holds
+    /// no volume.
     ///
     /// # Errors
-    /// [`Error::TooShort`] before anything is written, or what wiping fails with.
+    /// [`Error::TooShort`] before anything is written, or the error of wiping.
     pub fn start(plan: Plan, target: Target<'a>, len: Option<u64>, volume_key: &Secret) -> Result<Self> {
         let unit = sector_size(&plan)?;
         if len.is_some_and(|len| len > MOST) {
@@ -101,7 +101,7 @@ impl<'a> Build<'a> {
         Ok(Self { plan, target, volume, unit })
     }
 
-    /// Encrypts the content into its place, by as many threads as `options` says.
+    /// Encrypts the content into its place, with as many threads as `options` says.
     ///
     /// # Errors
     /// The first [`Failure`] of either side; [`Failure::Stopped`] after [`Meter::stop`].
@@ -118,10 +118,11 @@ impl<'a> Build<'a> {
         stream::transfer(content.source, Sink::Storage(&self.volume, 0), &options, meter)
     }
 
-    /// After `length` bytes of content: a new file gets its exact length, a device is flushed.
+    /// Finishes after `length` bytes of content: a new file gets its exact length, a device is
+    /// flushed.
     ///
     /// # Errors
-    /// What the file or device answers.
+    /// The error of the file or device.
     pub fn settle(&self, length: u64) -> io::Result<()> {
         match self.target {
             Target::New(new) => {
@@ -131,10 +132,10 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Writes the header: what was filled and settled is a volume then.
+    /// Writes the header: only now do the filled and settled bytes form a volume.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// The error of writing.
     pub fn write_header(self, rng: &mut dyn Random) -> Result<()> {
         match self.target {
             Target::New(new) => self.plan.write_to_new(&**new.file()),
@@ -145,7 +146,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// The plan's layout with the length that the content needs; without bounds while that is unknown.
+/// The plan's layout with the length that the content needs; unbounded while that is unknown.
 fn bounded(plan: &Plan, room: Option<u64>) -> Result<Layout> {
     let mut layout = plan.layout()?;
     if let Some(segment) = layout.segments.last_mut() {
@@ -162,7 +163,8 @@ fn sector_size(plan: &Plan) -> Result<u64> {
     })
 }
 
-/// Longest plaintext: with header and rounding it stays below the 2^63 bytes that offsets can name.
+/// The longest plaintext: with header and rounding it stays below the 2^63 bytes that offsets can
+/// address.
 pub const MOST: u64 = 1 << 62;
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! Keyslot areas of LUKS2 moved onto a grid: what the other format,
-//! in cryptsetup too, finds room between.
+//! Moves LUKS2 keyslot areas onto a grid, so that the other format finds room between them;
+//! cryptsetup needs this, too.
 //!
 //! LUKS1's eight areas lie side by side from byte 4096 on, and cryptsetup converts by shifting all
-//! of them by 28 KiB. Areas that lie across that grid leave gaps too small for the unused ones.
+//! of them by 28 KiB. Areas that are not aligned to that grid leave gaps too small for the unused
+//! ones.
 
 use crate::edit::{commit_luks2, luks2_parts, wipe_area, write_material};
 use crate::{Error, Luks, Random, Refusal, Result};
@@ -10,13 +11,12 @@ use keyway_format::Bytes;
 use keyway_format::luks1::SLOTS;
 use keyway_format::luks2::{Area, Metadata};
 
-/// Which keyslot's area goes where, in order: each target is free
-/// once the moves before it are made.
+/// Which keyslot's area goes where, in order: each target is free once the previous moves are made.
 pub(super) struct Moves(Vec<(u32, Area)>);
 
 impl Moves {
-    /// Moves of every keyslot's area to a multiple of its size from `origin` on, the first of eight
-    /// such cells. `None` when those cannot take all keyslots, or do not fit before `end`.
+    /// Moves every keyslot's area to a multiple of its size after `origin`, within the first eight
+    /// such cells. `None` when the cells cannot hold all keyslots, or do not fit before `end`.
     pub(super) fn to_grid(metadata: &Metadata, origin: u64, end: u64) -> Option<Self> {
         let slots = metadata.keyslots.iter();
         let mut areas: Vec<(u32, Area)> = slots.map(|(&number, slot)| (number, slot.area)).collect();
@@ -40,7 +40,7 @@ impl Moves {
         Some(Self(moves))
     }
 
-    /// The metadata as it will be.
+    /// The metadata after the moves.
     pub(super) fn outcome(&self, metadata: &Metadata) -> Result<Metadata> {
         let mut outcome = metadata.clone();
         for (number, area) in &self.0 {
@@ -49,8 +49,8 @@ impl Moves {
         Ok(outcome)
     }
 
-    /// Makes the moves. The lock must be held. Each is a write of the material to free space, then
-    /// of the metadata, then a wipe of the old area.
+    /// Makes the moves. The lock must be held. Each move writes the material to free space, then
+    /// writes the metadata, then wipes the old area.
     pub(super) fn run(self, luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
         self.0.into_iter().try_for_each(|(number, area)| move_area(luks, number, area, rng))
     }
@@ -69,7 +69,7 @@ fn move_area(luks: &mut Luks, number: u32, to: Area, rng: &mut dyn Random) -> Re
     wipe_area(&*storage, from.offset.0..from.end().0, rng)
 }
 
-/// Gives a keyslot another area; returns the one it had.
+/// Gives a keyslot another area; returns its old one.
 fn place(metadata: &mut Metadata, number: u32, to: Area) -> Result<Area> {
     let slot = metadata.keyslots.get(&number).cloned();
     let mut slot =

@@ -1,8 +1,9 @@
-//! LUKS1 to LUKS2 and back, in place and without ever being without a header.
+//! Converts LUKS1 to LUKS2 and back, in place; the device has a valid header at any time.
 //!
-//! Key material stays where it is, but for a LUKS1 keyslot that lies where LUKS2's header copies
-//! will: that one is copied to an unused slot's area first. Then the new header is written around
-//! the old one, so that until a last small write the old one counts and after it the new one.
+//! Key material stays where it is, except for a LUKS1 keyslot in the place of LUKS2's header
+//! copies: its material is first copied to an unused slot's area. Then the new header is written
+//! around the old one, so that the old header is valid until one last small write, and the new one
+//! after it.
 
 mod areas;
 mod to_luks1;

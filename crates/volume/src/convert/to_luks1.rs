@@ -1,4 +1,4 @@
-//! LUKS2 to LUKS1, where LUKS1 can express it.
+//! Converts LUKS2 to LUKS1, where LUKS1 can express the header.
 
 use super::areas::Moves;
 use super::{refused, write};
@@ -13,7 +13,7 @@ use keyway_format::luks2::{
 };
 use keyway_format::{Sectors, luks2};
 
-/// Turns a LUKS2 header into LUKS1; refused, with the reason, when LUKS1 cannot express it.
+/// Converts a LUKS2 header to LUKS1; refused, with the reason, when LUKS1 cannot express it.
 pub fn to_luks1(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     luks.check_requirements()?;
     let Header::Luks2 { binary, metadata } = luks.header() else {
@@ -37,8 +37,8 @@ pub fn to_luks1(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     if let Some(moves) = moves {
         moves.run(luks, rng)?;
     }
-    // The primary is damaged from the first byte on and the secondary
-    // counts, until the version says 1.
+    // The primary copy is damaged from the first byte written, and the secondary is the valid one,
+    // until the version says 1.
     for range in [SECTOR..bytes.len(), VERSION.end..SECTOR, VERSION] {
         write(&*storage, &bytes, range)?;
     }
@@ -155,7 +155,7 @@ impl<'a> Expressible<'a> {
     }
 
     /// Offsets in bytes at which areas of one keyslot's size fit between the used ones, from the
-    /// first place where a LUKS1 keyslot may lie.
+    /// first place on where a LUKS1 keyslot may lie.
     fn gaps(&self, end: u64) -> Vec<u64> {
         let size = Area::size_for(self.key_bytes).0;
         let mut used: Vec<_> = self.metadata.keyslots.values().map(|slot| slot.area).collect();
@@ -173,7 +173,7 @@ impl<'a> Expressible<'a> {
     }
 }
 
-/// What LUKS1 has no place for at all.
+/// Refuses metadata that LUKS1 cannot store at all.
 fn check_extras(binary: &luks2::BinaryHeader, metadata: &Metadata) -> Result<()> {
     if !metadata.tokens.is_empty() {
         return Err(cannot(&format!("LUKS2 header contains {} token(s)", metadata.tokens.len())));

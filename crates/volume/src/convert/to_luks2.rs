@@ -1,4 +1,4 @@
-//! LUKS1 to LUKS2.
+//! Converts LUKS1 to LUKS2.
 
 use super::areas::Moves;
 use super::{refused, write};
@@ -15,11 +15,11 @@ use keyway_format::luks2::{
 };
 use keyway_format::{Bytes, Sectors};
 
-/// Turns a LUKS1 header into LUKS2. Keyslots keep their numbers.
+/// Converts a LUKS1 header to LUKS2. Keyslots keep their numbers.
 ///
 /// # Errors
 /// [`crate::Error::Refused`] when there is no room for LUKS2's header before the data, or no unused
-/// keyslot whose area could take the material that lies in its place.
+/// keyslot whose area could take the material that lies in the header's place.
 pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     let Header::Luks1(old) = luks.header() else {
         return Err(refused("Device is already LUKS2 type."));
@@ -59,8 +59,8 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     Ok(())
 }
 
-/// LUKS2 has no word for a keyslot whose active word is neither: converted, it would be gone, and
-/// with it perhaps the only salt that opens the volume.
+/// LUKS2 cannot express a keyslot whose active word is neither value: conversion would drop the
+/// slot, and with it perhaps the only salt that opens the volume.
 fn check_no_damaged_slot(header: &luks1::Header) -> Result<()> {
     match header.slots.iter().position(|slot| matches!(slot.state, SlotState::Damaged(_))) {
         Some(slot) => Err(refused(format!(
@@ -71,8 +71,8 @@ fn check_no_damaged_slot(header: &luks1::Header) -> Result<()> {
     }
 }
 
-/// Enabled keyslots that lie where the header copies will, each with
-/// the unused one that takes its material.
+/// Enabled keyslots that lie where the header copies will be, each with the unused one that takes
+/// its material.
 fn moves(header: &luks1::Header) -> Result<Vec<(usize, usize)>> {
     let start = SIZE.keyslots_start().0;
     let fits = |slot: &usize| {
@@ -95,7 +95,7 @@ fn moves(header: &luks1::Header) -> Result<Vec<(usize, usize)>> {
         .collect()
 }
 
-/// The LUKS2 header, with each keyslot's area where it will be then.
+/// The LUKS2 header, with each keyslot's area at its place after the moves.
 fn new_header(
     storage: &dyn Storage,
     old: &luks1::Header,
@@ -161,8 +161,8 @@ fn keyslot(old: &luks1::Header, slot: usize, offset: u64) -> Keyslot {
     }
 }
 
-/// Makes `to` a second keyslot for the passphrase of `from`, then
-/// disables `from`. Its material is copied as it is.
+/// Makes `to` a second keyslot for the passphrase of `from`, then disables `from`. The material is
+/// copied unchanged.
 fn relocate(storage: &dyn Storage, header: luks1::Header, from: usize, to: usize) -> Result<luks1::Header> {
     let mut material = vec![0; luks1_disk::material_len(&header) as usize];
     storage.read_at(&mut material, header.slots[from].offset.0 * 512).map_err(|source| crate::Error::Io {
@@ -180,9 +180,9 @@ fn relocate(storage: &dyn Storage, header: luks1::Header, from: usize, to: usize
     Ok(moved)
 }
 
-/// The secondary first; then the primary from behind, so that the LUKS1 header at its start
-/// stays whole until the sector with the version goes. From then on the primary is damaged
-/// until it is complete, and the secondary counts.
+/// Writes the secondary first; then the primary from its end towards its start, so that the LUKS1
+/// header at its start stays intact until the sector with the version is overwritten. From then on
+/// the primary is damaged until it is complete, and the secondary is the valid copy.
 fn write_headers(storage: &dyn Storage, primary: &[u8], secondary: &[u8]) -> Result<()> {
     let size = SIZE.bytes().0;
     crate::edit::write_material(storage, size, secondary)?;
@@ -192,7 +192,7 @@ fn write_headers(storage: &dyn Storage, primary: &[u8], secondary: &[u8]) -> Res
     Ok(())
 }
 
-/// luksmeta keeps foreign metadata behind LUKS1's keyslots, which LUKS2 has no place for.
+/// luksmeta stores foreign metadata after LUKS1's keyslots; LUKS2 has no place for it.
 fn check_no_luksmeta(storage: &dyn Storage, header: &luks1::Header) -> Result<()> {
     let offset = luks1_disk::areas_end(header).next_multiple_of(AREA_ALIGNMENT.0);
     let mut magic = [0; 8];
@@ -200,7 +200,7 @@ fn check_no_luksmeta(storage: &dyn Storage, header: &luks1::Header) -> Result<()
         Ok(()) if magic == *b"LUKSMETA" => {
             Err(refused("Unable to convert header with LUKSMETA additional metadata."))
         }
-        // A header that ends right there has no such thing.
+        // A header that ends there has no such metadata.
         _ => Ok(()),
     }
 }

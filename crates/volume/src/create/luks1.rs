@@ -1,4 +1,4 @@
-//! New LUKS1 volumes, with cryptsetup's geometry.
+//! Creates LUKS1 volumes, with cryptsetup's geometry.
 
 use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset, name_and_mode};
 use crate::area_cipher::Areas;
@@ -12,7 +12,7 @@ use keyway_format::Sectors;
 use keyway_format::luks1::{self, NewHeader, Payload, SLOTS};
 use std::sync::Arc;
 
-/// What a new LUKS1 volume should be. Defaults are cryptsetup's.
+/// The parameters of a new LUKS1 volume. Defaults are cryptsetup's.
 #[derive(Debug, Clone)]
 pub struct Luks1Params {
     /// "aes-xts-plain64".
@@ -25,11 +25,11 @@ pub struct Luks1Params {
     pub kdf: KdfChoice,
     /// Payload alignment in 512-byte sectors (`--align-payload`).
     pub align_payload: Option<u64>,
-    /// Payload offset in 512-byte sectors (`--offset`); wins over alignment.
+    /// Payload offset in 512-byte sectors (`--offset`); takes precedence over alignment.
     pub payload_offset: Option<u64>,
     /// UUID; random when absent.
     pub uuid: Option<String>,
-    /// The header stands on storage of its own.
+    /// The header is on separate storage.
     pub detached: bool,
     /// Keyslot of the first passphrase (0 when absent).
     pub keyslot: Option<u32>,
@@ -54,7 +54,8 @@ impl Default for Luks1Params {
     }
 }
 
-/// Plans a LUKS1 header with one keyslot. `storage_len` bounds it when the storage exists already.
+/// Plans a LUKS1 header with one keyslot. `storage_len` is the limit when the storage exists
+/// already.
 pub fn plan_luks1(
     params: &Luks1Params,
     storage_len: Option<u64>,
@@ -65,7 +66,7 @@ pub fn plan_luks1(
     plan_in(params, storage_len.into(), volume_key, passphrase, rng)
 }
 
-/// Plans a LUKS1 header for `storage`, which may be a file that grows to take it.
+/// Plans a LUKS1 header for `storage`, which may be a file that grows to hold it.
 pub fn plan_luks1_on(
     storage: &dyn Storage,
     params: &Luks1Params,
@@ -76,7 +77,7 @@ pub fn plan_luks1_on(
     plan_in(params, Room::of(storage), volume_key, passphrase, rng)
 }
 
-/// Makes a LUKS1 volume on `storage`; old signatures are wiped, the header comes last.
+/// Creates a LUKS1 volume on `storage`: old signatures are wiped, the header is written last.
 pub fn create_luks1(
     storage: Arc<dyn Storage>,
     params: &Luks1Params,
@@ -98,7 +99,7 @@ fn plan_in(
     let slot = check(params, volume_key)?;
     let hash = Hash::parse(&params.hash)?;
     let kdf = params.kdf.with_hash(&params.hash)?;
-    // The layout is settled, and refused where it does not fit, before seconds go into the KDF.
+    // The layout is fixed, and refused where it does not fit, before seconds are spent on the KDF.
     let uuid = params.uuid.as_deref().map_or_else(|| random_uuid(rng), parse_uuid)?;
     let draft = new_header(params, &uuid, [0; 20], [0; 32], 1)?;
     let data_offset = draft.payload_offset.0 * 512;
@@ -120,7 +121,7 @@ fn plan_in(
     plan(header, slot, data_offset, volume_key, passphrase, rng)
 }
 
-/// Refuses what cannot be, by name; returns the first keyslot's number.
+/// Refuses impossible parameters, by name; returns the first keyslot's number.
 fn check(params: &Luks1Params, volume_key: &Secret) -> Result<usize> {
     check_offset(params.payload_offset)?;
     let cipher = CipherSpec::parse(&params.cipher)?;
@@ -177,8 +178,8 @@ fn plan(
     passphrase: &Secret,
     rng: &mut dyn Random,
 ) -> Result<Plan> {
-    // LUKS1 knows one cipher, for data and keyslots alike: whoever
-    // took a weak one took it for both.
+    // LUKS1 has one cipher for both data and keyslots: a user who accepts a weak one accepts it for
+    // both.
     let cipher = header.cipher();
     let own = Areas::StrongOr { cipher: &cipher, key_len: header.key_bytes as usize };
     let keyslot = Keyslot::of_luks1(&header, slot as u32, own)?;
@@ -186,13 +187,13 @@ fn plan(
     let material = keyslot.seal(&derived, volume_key, rng)?;
     let bytes = header.to_bytes();
     let magic = luks1::MAGIC.len();
-    // Without its magic the header is nothing: so that comes last.
+    // Without its magic the header is not valid, so the magic is written last.
     let writes = vec![
         (keyslot.area_offset, material),
         (magic as u64, bytes[magic..].to_vec()),
         (0, bytes[..magic].to_vec()),
     ];
-    // Whole pages, as cryptsetup wipes them and as a backup holds them.
+    // Whole pages, as cryptsetup wipes them and as a backup stores them.
     let len = luks1_disk::material_len(&header).next_multiple_of(PAGE);
     let areas = header.slots.iter().map(|slot| slot.offset.0 * 512..slot.offset.0 * 512 + len).collect();
     let header_end = luks1_disk::areas_end(&header).next_multiple_of(PAGE);

@@ -1,5 +1,5 @@
-//! New LUKS2 volumes, with cryptsetup's geometry: 16 KiB copies and 16
-//! MiB for the whole header unless asked otherwise.
+//! Creates LUKS2 volumes, with cryptsetup's geometry: by default, copies of 16 KiB, and 16 MiB for
+//! the whole header.
 
 use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset};
 use crate::digest::digest_value;
@@ -15,7 +15,7 @@ use keyway_format::luks2::{
 };
 use std::sync::Arc;
 
-/// What a new LUKS2 volume should be. Defaults are cryptsetup's.
+/// The parameters of a new LUKS2 volume. Defaults are cryptsetup's.
 #[derive(Debug, Clone)]
 pub struct Luks2Params {
     /// "aes-xts-plain64".
@@ -26,16 +26,16 @@ pub struct Luks2Params {
     pub hash: String,
     /// KDF of the first keyslot.
     pub kdf: KdfChoice,
-    /// Encryption sector size in bytes; when absent 4096, or 512
-    /// where data offset or device do not fit that.
+    /// Encryption sector size in bytes; when absent 4096, or 512 where data offset or device length
+    /// are not multiples of 4096.
     pub sector_size: Option<u32>,
-    /// Cipher of the keyslot area, when not the segment's.
+    /// Cipher of the keyslot area, if it differs from the segment's.
     pub keyslot_cipher: Option<String>,
     /// Key length of the keyslot area's cipher in bits.
     pub keyslot_key_bits: Option<u32>,
     /// Payload alignment in 512-byte sectors (`--align-payload`).
     pub align_payload: Option<u64>,
-    /// Data offset in 512-byte sectors (`--offset`); wins over alignment.
+    /// Data offset in 512-byte sectors (`--offset`); takes precedence over alignment.
     pub data_offset: Option<u64>,
     /// Size of each metadata copy in bytes (`--luks2-metadata-size`).
     pub metadata_size: Option<u64>,
@@ -47,8 +47,8 @@ pub struct Luks2Params {
     pub subsystem: Option<String>,
     /// UUID; random when absent.
     pub uuid: Option<String>,
-    /// The header stands on storage of its own; the data starts at
-    /// offset 0 unless `data_offset` says otherwise.
+    /// The header is on separate storage; the data starts at offset 0 unless `data_offset` says
+    /// otherwise.
     pub detached: bool,
     /// Length in bytes of the data device when it is not the header's storage.
     pub data_len: Option<u64>,
@@ -83,7 +83,8 @@ impl Default for Luks2Params {
     }
 }
 
-/// Plans a LUKS2 header with one keyslot. `storage_len` bounds it when the storage exists already.
+/// Plans a LUKS2 header with one keyslot. `storage_len` is the limit when the storage exists
+/// already.
 pub fn plan_luks2(
     params: &Luks2Params,
     storage_len: Option<u64>,
@@ -94,7 +95,7 @@ pub fn plan_luks2(
     plan_in(params, storage_len.into(), volume_key, passphrase, rng)
 }
 
-/// Plans a LUKS2 header for `storage`, which may be a file that grows to take it.
+/// Plans a LUKS2 header for `storage`, which may be a file that grows to hold it.
 pub fn plan_luks2_on(
     storage: &dyn Storage,
     params: &Luks2Params,
@@ -105,7 +106,7 @@ pub fn plan_luks2_on(
     plan_in(params, Room::of(storage), volume_key, passphrase, rng)
 }
 
-/// Makes a LUKS2 volume on `storage`; old signatures are wiped, the header comes last.
+/// Creates a LUKS2 volume on `storage`: old signatures are wiped, the header is written last.
 pub fn create_luks2(
     storage: Arc<dyn Storage>,
     params: &Luks2Params,
@@ -169,8 +170,8 @@ fn plan_in(
     plan(binary, metadata, geometry.data_offset, (area.offset.0, material), rng)
 }
 
-/// What encrypts the keyslot's area, and the bytes of its key: what
-/// was asked for, or what suits the data's cipher.
+/// The cipher of the keyslot's area, and its key length in bytes: as requested, or the default for
+/// the data's cipher.
 fn area_encryption(params: &Luks2Params) -> (String, u32) {
     let (cipher, key_bytes) = match &params.keyslot_cipher {
         Some(cipher) => (cipher.clone(), params.key_bits / 8),
@@ -179,7 +180,7 @@ fn area_encryption(params: &Luks2Params) -> (String, u32) {
     (cipher, params.keyslot_key_bits.map_or(key_bytes, |bits| bits / 8))
 }
 
-/// A PBKDF2 digest of `key`, as costly as `kdf` asks.
+/// A PBKDF2 digest of `key`, at the cost that `kdf` asks for.
 pub(crate) fn new_digest(hash: Hash, key: &Secret, kdf: &KdfChoice, rng: &mut dyn Random) -> Result<Digest> {
     let salt: [u8; 32] = random_bytes(rng)?;
     let iterations = kdf.digest_iterations(hash, key.len())?;
@@ -188,7 +189,7 @@ pub(crate) fn new_digest(hash: Hash, key: &Secret, kdf: &KdfChoice, rng: &mut dy
     Ok(Digest { keyslots: Vec::new(), segments: Vec::new(), kind })
 }
 
-/// Refuses what cannot be, by name, before anything is measured or written.
+/// Refuses impossible parameters, by name, before anything is measured or written.
 fn check(params: &Luks2Params, volume_key: &Secret) -> Result<()> {
     let refuse = |kind: Refusal, why: String| Err(kind.because(why));
     let spec = CipherSpec::parse(&params.cipher)?;
@@ -248,7 +249,7 @@ impl Geometry {
         if fixed.is_some_and(|offset| offset < start) {
             return Err(refuse("Requested data offset is too small."));
         }
-        // An alignment may leave the data at any sector.
+        // Only an explicit offset is checked: an alignment may place the data at any sector.
         check_offset(params.data_offset)?;
         let room = fixed.map(|offset| (offset - start) / 4096 * 4096);
         let mut keyslots_size = match (asked, room) {
@@ -269,7 +270,7 @@ impl Geometry {
         Ok(Self { header_size, keyslots_size, data_offset })
     }
 
-    /// The sector size asked for, or the largest that suits the data's offset and length.
+    /// The requested sector size, or the largest that fits the data's offset and length.
     fn sector_size(&self, params: &Luks2Params, data_len: Option<u64>) -> Result<u32> {
         let misfit = |size: u32| {
             let data_len = data_len.map_or(0, |len| len.saturating_sub(self.data_offset));
@@ -321,5 +322,5 @@ fn full_name(cipher: &str) -> String {
     }
 }
 
-/// Header copies and keyslots area together, unless asked otherwise.
+/// Size of header copies and keyslots area together, by default.
 const DEFAULT_HEADER_SIZE: u64 = 16 << 20;

@@ -1,5 +1,5 @@
-//! New volumes: the header is planned as bytes first, then written
-//! key material first and header last.
+//! Creates volumes: the header is first planned as bytes, then written, key material first and
+//! header last.
 
 mod luks1;
 mod luks2;
@@ -25,8 +25,8 @@ pub struct Plan {
     /// Where header and keyslots end, in bytes: at most
     /// `data_offset`, unless the header is detached.
     pub header_end: u64,
-    /// Offset and content of what makes up the header, in the order in which it must be written:
-    /// key material first. What lies between is padding.
+    /// Offset and content of the pieces that make up the header, in the order in which they must be
+    /// written: key material first. Everything between them is padding.
     pub writes: Vec<(u64, Vec<u8>)>,
     /// Keyslot areas, to be filled with random bytes before anything is written to them.
     pub(crate) areas: Vec<Range<u64>>,
@@ -43,13 +43,13 @@ impl Plan {
         all
     }
 
-    /// What of the data device is plaintext where.
+    /// Maps the plaintext to the data device.
     pub fn layout(&self) -> Result<Layout> {
         self.header.layout()
     }
 
-    /// Writes the header where nothing was before: holes stay holes, and
-    /// the bytes that make it a volume come last.
+    /// Writes the header to empty storage: holes stay holes, and the bytes that make it a volume
+    /// are written last.
     pub fn write_to_new(&self, storage: &dyn Storage) -> Result<()> {
         for (at, bytes) in &self.writes {
             storage.write_at(bytes, *at).map_err(io("writing"))?;
@@ -57,15 +57,15 @@ impl Plan {
         storage.flush().map_err(io("flushing"))
     }
 
-    /// Zeroes what stands before the data, and all signatures: an old
-    /// header must not claim new data.
+    /// Zeroes everything before the data, and all signatures, so that an old header cannot claim
+    /// the new data.
     pub fn wipe(&self, storage: &Exclusive) -> Result<()> {
         zero(&***storage, 0..self.data_offset, &Meter::new())?;
         wipe_signatures(&***storage)
     }
 
-    /// Overwrites what was there before, then writes the header: until its last bytes land, nothing
-    /// is a volume. The storage is claimed before the first write, unless it is already.
+    /// Overwrites the previous content, then writes the header: there is no valid volume until its
+    /// last bytes are written. The storage is claimed before the first write, unless it is already.
     pub fn write(
         self,
         storage: Arc<dyn Storage>,
@@ -76,11 +76,11 @@ impl Plan {
         self.write_metered(storage, detached, locking, rng, &Meter::new())
     }
 
-    /// As [`Plan::write`]; `meter` counts the bytes that are wiped, and ends that. Nothing is a
-    /// volume then.
+    /// As [`Plan::write`]; `meter` counts the wiped bytes, and can stop the wiping. No volume
+    /// exists then.
     ///
     /// # Errors
-    /// [`keyway_crypto::Error::Stopped`] after [`Meter::stop`]; what writing fails with.
+    /// [`keyway_crypto::Error::Stopped`] after [`Meter::stop`]; the error of writing.
     pub fn write_metered(
         self,
         storage: Arc<dyn Storage>,
@@ -116,7 +116,7 @@ impl Plan {
         self.zeroed(detached) + self.areas.iter().map(|area| area.end - area.start).sum::<u64>()
     }
 
-    /// Up to where zeros go before anything else is written.
+    /// The end of the range that is zeroed before anything else is written.
     fn zeroed(&self, detached: bool) -> u64 {
         match (detached, self.data_offset) {
             (true, _) => DETACHED_WIPE.min(self.header_end),
@@ -126,14 +126,14 @@ impl Plan {
     }
 }
 
-/// What is known of the storage that a plan is for. Lengths are in bytes.
+/// What is known about the storage that a plan is for. Lengths are in bytes.
 #[derive(Debug, Clone, Copy)]
 enum Room {
-    /// Nothing: it is made to measure.
+    /// Nothing: the storage will be made to fit.
     Unknown,
-    /// It has this length for good.
+    /// It has this fixed length.
     Fixed(u64),
-    /// It has this length, and grows to take the header.
+    /// It has this length, and grows to hold the header.
     Growing(u64),
 }
 
@@ -166,7 +166,8 @@ impl From<Option<u64>> for Room {
     }
 }
 
-/// Refuses an explicit offset, in 512-byte sectors, that no sector size may rely on.
+/// Refuses an explicit offset, in 512-byte sectors, that is not a multiple of the largest sector
+/// size.
 fn check_offset(sectors: Option<u64>) -> Result<()> {
     match sectors {
         Some(sectors) if !sectors.is_multiple_of(8) => {
@@ -176,7 +177,7 @@ fn check_offset(sectors: Option<u64>) -> Result<()> {
     }
 }
 
-/// Cipher name and mode as LUKS1 stores them apart; "aes" alone means aes-cbc-plain.
+/// Cipher name and mode, which LUKS1 stores separately; "aes" alone means aes-cbc-plain.
 fn name_and_mode(cipher: &str) -> (&str, &str) {
     match cipher.split_once('-') {
         Some(both) => both,
@@ -224,10 +225,10 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
     move |source| Error::Io { what: format!("{doing} the new header"), source }
 }
 
-/// Of a detached header's storage, so much is zeroed before.
+/// Bytes that are zeroed first on a detached header's storage.
 const DETACHED_WIPE: u64 = 4096;
-/// With data that starts beyond this, what lies between header and data is left as it was.
+/// If the data starts beyond this, the space between header and data is left unchanged.
 const MOST_WIPED: u64 = 160 << 20;
 const WIPE_BLOCK: usize = 1 << 20;
-/// Alignment of the data when nothing is asked for, in 512-byte sectors: 1 MiB.
+/// Default alignment of the data, in 512-byte sectors: 1 MiB.
 const DEFAULT_ALIGNMENT: u64 = 2048;

@@ -6,7 +6,7 @@ use crate::seal::Renewal;
 use crate::{Header, Luks, Random, Refusal, Result, luks1_disk};
 use keyway_format::luks2::{PERSISTENT_FLAGS, Priority};
 
-/// Sets label and subsystem (LUKS2); `None` leaves one as it is.
+/// Sets label and subsystem (LUKS2); `None` leaves the value unchanged.
 pub fn set_label(
     luks: &mut Luks,
     label: Option<&str>,
@@ -47,8 +47,8 @@ pub fn set_priority(luks: &mut Luks, keyslot: u32, priority: Priority, rng: &mut
     })
 }
 
-/// Replaces the activation flags ("allow-discards", …) that are kept in the header
-/// (LUKS2); the volume key renews the header's seal.
+/// Replaces the activation flags ("allow-discards", …) that are stored in the header (LUKS2); the
+/// volume key is used to renew the header's seal.
 pub fn set_persistent_flags(
     luks: &mut Luks,
     flags: &[&str],

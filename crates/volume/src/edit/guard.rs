@@ -1,26 +1,26 @@
-//! The guard of `luksKillSlot`: whoever kills a keyslot does not lock himself out by mistake.
+//! The guard of `luksKillSlot`: keeps users from locking themselves out by mistake.
 
 use super::kill_slot;
 use crate::{Error, Luks, Random, Result, UnlockOptions, unlock};
 use keyway_crypto::Secret;
 
-/// As [`kill_slot`], but for the last keyslot that opens the data.
+/// As [`kill_slot`], but refuses to kill the last keyslot that opens the data.
 ///
 /// # Errors
 /// [`Error::LastKeyslot`]; those of [`kill_slot`].
 pub fn kill_slot_but_last(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
-    // The lock of the edit makes sure that the header is still this one.
+    // The lock that the edit takes makes sure that the header has not changed since.
     if luks.bound_keyslots() == [keyslot] {
         return Err(Error::LastKeyslot(keyslot));
     }
     kill_slot(luks, keyslot, rng)
 }
 
-/// Demands a passphrase that will still open the data when `keyslot` is gone; of the last
-/// keyslot, its own. Gives the keyslot that it opens.
+/// Requires a passphrase that still opens the data without `keyslot`; if that is the last keyslot,
+/// its own passphrase. Returns the keyslot that the passphrase opens.
 ///
 /// # Errors
-/// [`Error::WrongPassphrase`] when it opens none of those.
+/// [`Error::WrongPassphrase`] when the passphrase opens none of those.
 pub fn prove_another_key(
     luks: &Luks,
     keyslot: u32,

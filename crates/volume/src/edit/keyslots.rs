@@ -1,10 +1,10 @@
-//! Keyslots: added, changed, converted, killed.
+//! Adds, changes, converts and kills keyslots.
 
 use super::{luks1, luks2};
 use crate::{Error, KdfChoice, Luks, Random, Refusal, Result, Unlocked};
 use keyway_crypto::Secret;
 
-/// What a new keyslot should be.
+/// The parameters of a new keyslot.
 #[derive(Debug, Clone, Default)]
 pub struct AddKey {
     /// Its number; the first free one when absent.
@@ -13,16 +13,16 @@ pub struct AddKey {
     pub kdf: KdfChoice,
     /// Hash of its AF splitter (LUKS2; "sha256" when absent).
     pub hash: Option<String>,
-    /// Cipher of its area (LUKS2), when not the segment's.
+    /// Cipher of its area (LUKS2), if it differs from the segment's.
     pub keyslot_cipher: Option<String>,
     /// Key length of that cipher in bits.
     pub keyslot_key_bits: Option<u32>,
-    /// Whether its area may be under a weak cipher, where LUKS1's
-    /// header has one for data and keyslots alike.
+    /// Whether its area may use a weak cipher, where LUKS1's header has one for both data and
+    /// keyslots.
     pub weak_cipher_too: bool,
 }
 
-/// Adds a keyslot that opens to `volume_key` with `new`; returns its number.
+/// Adds a keyslot that `new` opens and that holds `volume_key`; returns its number.
 pub fn add_key(
     luks: &mut Luks,
     volume_key: &Secret,
@@ -36,7 +36,7 @@ pub fn add_key(
     }
 }
 
-/// Adds a keyslot for `key`, which is no volume key (`--unbound`, LUKS2); returns its number.
+/// Adds a keyslot for `key`, which is not a volume key (`--unbound`, LUKS2); returns its number.
 pub fn add_unbound_key(
     luks: &mut Luks,
     key: &Secret,
@@ -47,9 +47,9 @@ pub fn add_unbound_key(
     luks2::add_unbound(luks, key, new, options, rng)
 }
 
-/// Gives the keyslot that was unlocked a new passphrase; returns the number under
-/// which it then stands. Without a number in `options`, LUKS2 keeps it and LUKS1
-/// moves to the first free one, as in cryptsetup.
+/// Gives the keyslot that was unlocked a new passphrase; returns its number afterwards. Without a
+/// number in `options`, LUKS2 keeps the number and LUKS1 moves the keyslot to the first free one,
+/// as in cryptsetup.
 pub fn change_key(
     luks: &mut Luks,
     unlocked: &Unlocked,
@@ -83,7 +83,7 @@ pub fn kill_slot(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<
     }
 }
 
-/// Kills every keyslot (`erase`): the data is gone for good.
+/// Kills every keyslot (`erase`): the data is lost for good.
 pub fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     match luks.version() {
         1 => luks1::erase(luks, rng),
@@ -91,12 +91,12 @@ pub fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     }
 }
 
-/// No keyslot of that number.
+/// The error for a keyslot number that is not in use.
 pub(super) fn not_active(keyslot: u32) -> Error {
     Refusal::KeyslotInactive.because(format!("Keyslot {keyslot} is not active."))
 }
 
-/// A keyslot of that number is in use.
+/// The error for a keyslot number that is in use.
 pub(super) fn in_use(keyslot: u32) -> Error {
     Refusal::KeyslotTaken.because(format!("Key slot {keyslot} is full, please select another one."))
 }

@@ -1,6 +1,6 @@
-//! Keyslots of LUKS1. Its only header copy stands on two sectors: a descriptor's
-//! salt and iterations are written while the slot is still disabled, its active
-//! word apart and last; the other way round when it goes.
+//! Keyslots of LUKS1. The only header copy covers two sectors. To add a keyslot, a descriptor's
+//! salt and iterations are written while the slot is still disabled, and its active word separately
+//! at the end; to remove a keyslot, the order is reversed.
 
 use super::keyslots::{AddKey, in_use, not_active};
 use super::{wipe_area, write_material};
@@ -29,8 +29,8 @@ pub(super) fn add(
     Ok(slot as u32)
 }
 
-/// The new passphrase goes to a free slot first; when the old number
-/// is to be kept, from there back to it.
+/// The new passphrase is first written to a free slot; if the old number is to be kept, it is then
+/// moved back.
 pub(super) fn change(
     luks: &mut Luks,
     unlocked: &Unlocked,
@@ -66,7 +66,7 @@ pub(super) fn change(
 
 pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
     let slot = slot_number(keyslot)?;
-    // One whose active word was damaged in a torn write is still to be got rid of.
+    // A slot whose active word was damaged in a torn write can still be killed.
     if header(luks)?.slots[slot].state == SlotState::Disabled {
         return Err(not_active(keyslot));
     }
@@ -87,7 +87,7 @@ pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     Ok(())
 }
 
-/// A passphrase's salt, iterations and key material, good for any slot of the header.
+/// A passphrase's salt, iterations and key material, valid for any slot of the header.
 struct Sealed {
     iterations: u32,
     salt: [u8; 32],
@@ -121,7 +121,7 @@ impl Sealed {
     }
 }
 
-/// Writes material, then the descriptor, then its active word.
+/// Writes the material, then the descriptor, then its active word.
 fn enable(luks: &mut Luks, slot: usize, sealed: &Sealed) -> Result<()> {
     let mut new = header(luks)?.clone();
     new.enable_slot(slot, sealed.iterations, sealed.salt)?;

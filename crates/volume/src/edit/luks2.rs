@@ -1,6 +1,6 @@
-//! Keyslots of LUKS2. A change goes to a free area and is taken over by one
-//! write of the metadata; the old area is wiped after that. A killed
-//! keyslot's area is wiped before the metadata forgets it.
+//! Keyslots of LUKS2. A change is written to a free area and becomes effective with one write of
+//! the metadata; the old area is wiped after that. A killed keyslot's area is wiped before the
+//! keyslot is removed from the metadata.
 
 use super::keyslots::{AddKey, in_use, not_active};
 use super::{commit_luks2, luks2_parts, wipe_area, write_material};
@@ -111,7 +111,7 @@ pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     Ok(())
 }
 
-/// What a new keyslot of type luks2 is made from. Lengths are in bytes.
+/// The parameters of a new keyslot of type luks2. Lengths are in bytes.
 pub(crate) struct NewKeyslot<'a> {
     pub(crate) number: u32,
     pub(crate) key_len: usize,
@@ -123,8 +123,8 @@ pub(crate) struct NewKeyslot<'a> {
 }
 
 impl NewKeyslot<'_> {
-    /// Settles its KDF's cost, draws its salt, and gives it as the metadata
-    /// describes it and in the form that can be sealed.
+    /// Settles its KDF's cost, generates its salt, and returns it both as the metadata describes it
+    /// and in the form that can be sealed.
     pub(crate) fn settle(&self, rng: &mut dyn Random) -> Result<(luks2::Keyslot, Keyslot)> {
         let salt: [u8; luks2::SALT_LEN] = random_bytes(rng)?;
         let description = luks2::Keyslot {
@@ -144,7 +144,7 @@ impl NewKeyslot<'_> {
     }
 }
 
-/// A new keyslot's description and its material, in an area that is free.
+/// A new keyslot's description and its material, placed in a free area.
 struct Sealed {
     description: luks2::Keyslot,
     material: Vec<u8>,
@@ -195,7 +195,7 @@ fn kill_locked(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()
     commit_luks2(luks, binary, &metadata, rng)
 }
 
-/// A keyslot under another number: tokens that opened the old one open the new one.
+/// Moves a keyslot to another number: tokens that opened the old one open the new one.
 fn move_to(
     metadata: &mut Metadata,
     old: u32,
@@ -217,8 +217,8 @@ fn move_to(
     Ok(())
 }
 
-/// What encrypts a new keyslot's area, and with how many bytes of key: what was asked for, the
-/// segment's own cipher and key size, or where that cannot encrypt a keyslot, the default.
+/// The cipher of a new keyslot's area, and its key length in bytes: as requested, or else the
+/// segment's own cipher and key size, or the default where that cipher cannot encrypt a keyslot.
 fn area_encryption(metadata: &Metadata, key: &Secret, options: &AddKey) -> Result<(String, u32)> {
     let segment =
         metadata.segments.values().filter(|segment| !segment.is_backup()).find_map(|segment| match &segment

@@ -1,6 +1,6 @@
-//! Edits of a header in place. Whatever the byte at which a write stops, the header then opens with
-//! the old or the new keys: new key material is on stable storage before a header names it, and
-//! LUKS2's two copies are never in the making at the same time.
+//! Edits a header in place. At whatever byte a write is interrupted, the header then opens with the
+//! old or the new keys: new key material is on stable storage before a header refers to it, and
+//! LUKS2's two copies are never incomplete at the same time.
 
 pub mod config;
 mod guard;
@@ -29,7 +29,7 @@ pub(crate) fn edit_luks2(
     change: impl FnOnce(&mut BinaryHeader, &mut Metadata) -> Result<()>,
 ) -> Result<()> {
     let (mut binary, mut metadata) = luks2_parts(luks)?;
-    // What cannot be is refused before anything waits for the lock.
+    // Impossible changes are refused before waiting for the lock.
     change(&mut binary, &mut metadata)?;
     let lock = luks.lock_for_edit()?;
     commit_luks2(luks, binary, &metadata, rng)?;
@@ -64,7 +64,7 @@ pub(crate) fn luks2_parts(luks: &Luks) -> Result<(BinaryHeader, Metadata)> {
     }
 }
 
-/// Writes key material and waits until it is on stable storage: only then may a header name it.
+/// Writes key material and waits until it is on stable storage: only then may a header refer to it.
 pub(crate) fn write_material(storage: &dyn Storage, offset: u64, material: &[u8]) -> Result<()> {
     let io =
         |doing: &str, source| Error::Io { what: format!("{doing} key material at offset {offset}"), source };

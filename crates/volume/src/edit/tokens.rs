@@ -1,11 +1,11 @@
-//! Tokens (LUKS2): the keyring kind is made here, any other is kept as it came.
+//! Tokens (LUKS2): keyring tokens are created here; tokens of any other type are stored as given.
 
 use super::{edit_luks2, luks2_parts};
 use crate::{Error, Header, Luks, Random, Refusal, Result};
 use keyway_format::luks2::{MAX_OBJECTS, Metadata};
 
 /// Adds a `luks2-keyring` token for the key named `description`; returns its number (the first free
-/// one when `token` is `None`). `keyslots` empty: bound to none.
+/// one when `token` is `None`). With empty `keyslots` the token is bound to none.
 pub fn token_add_keyring(
     luks: &mut Luks,
     token: Option<u32>,
@@ -26,8 +26,8 @@ pub fn token_add_keyring(
     Ok(number)
 }
 
-/// Imports a token from its JSON text, binds it to `keyslot` too when
-/// given, and returns its number.
+/// Imports a token from its JSON text, also binds it to `keyslot` if one is given, and returns its
+/// number.
 pub fn token_import(
     luks: &mut Luks,
     token: Option<u32>,

@@ -1,9 +1,9 @@
-//! Overwriting of key material that must not come back.
+//! Overwrites key material that must not be recoverable.
 
 use crate::{Error, Random, Result, Storage};
 use std::ops::Range;
 
-/// Overwrites a keyslot's area with patterns, each flushed, and random bytes at last.
+/// Overwrites a keyslot's area with patterns, flushing each, and finally with random bytes.
 pub(crate) fn wipe_area(storage: &dyn Storage, area: Range<u64>, rng: &mut dyn Random) -> Result<()> {
     let io = |source| Error::Io { what: format!("wiping key material at offset {}", area.start), source };
     let mut content = vec![0; (area.end - area.start) as usize];

@@ -1,10 +1,10 @@
-//! The byte locks by which QEMU tells its own processes apart (qemu,
-//! block/file-posix.c, "raw_apply_lock_bytes" and docs/system/qemu-block-drivers, "Disk
-//! image file locking"), so that QEMU and Keyway refuse each other.
+//! The byte locks by which QEMU processes recognise each other's use of an image (qemu,
+//! block/file-posix.c, "raw_apply_lock_bytes" and docs/system/qemu-block-drivers, "Disk image file
+//! locking"), so that QEMU and Keyway refuse each other.
 //!
-//! Byte 100+N is locked by who uses permission N, byte 200+N by who does not share it with
-//! others; all locks are shared ones, held by the open file description, and looking for
-//! another's is asking whether an exclusive one could be had.
+//! Byte 100+N is locked by a process that uses permission N, byte 200+N by a process that does not
+//! share permission N with others. All locks are shared ones, held by the open file description; to
+//! look for another's lock is to ask whether an exclusive lock would be granted.
 
 use super::{Access, failed, reopen};
 use crate::Result;
@@ -13,29 +13,29 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// What came of marking a file.
+/// The result of marking a file.
 #[derive(Debug)]
 pub(super) enum Marks {
-    /// It is marked until this is dropped.
+    /// The file is marked until this is dropped.
     Set(OwnedFd),
-    /// Its file system, or this kernel, has no such locks.
+    /// Its file system, or this kernel, does not support such locks.
     Unknown,
-    /// Somebody else's marks say that it is in use.
+    /// Marks of another process say that the file is in use.
     Refused,
 }
 
 impl Marks {
-    /// Marks `file` for this use of it.
+    /// Marks `file` for this kind of use.
     pub(super) fn set(file: BorrowedFd<'_>, access: Access, shared: bool) -> Result<Self> {
-        // A description of our own: locks live and die with it.
+        // A separate open file description: the locks are released with it.
         let own = reopen(file, OFlag::empty()).map_err(failed)?;
         let wants = Wants::of(access, shared);
-        // First the marks, then a look around: of two who come at the
-        // same time at least one sees the other.
+        // First set the marks, then look for others: if two processes arrive at the same time, at
+        // least one sees the other.
         for byte in wants.marks() {
             match fcntl(&own, FcntlArg::F_OFD_SETLK(&at(byte, libc::F_RDLCK))) {
                 Ok(_) => {}
-                // An exclusive lock there is nothing that QEMU or Keyway does.
+                // The error means an exclusive lock, which neither QEMU nor Keyway takes.
                 Err(Errno::EAGAIN | Errno::EACCES) => return Ok(Self::Refused),
                 Err(_) => return Ok(Self::Unknown),
             }
@@ -51,13 +51,13 @@ impl Marks {
     }
 }
 
-/// QEMU's permissions, as bits (include/block/block-common.h): what a
-/// user needs, and what it denies others.
+/// QEMU's permissions, as bits (include/block/block-common.h): those that a user needs, and those
+/// that it denies others.
 #[derive(Debug, Clone, Copy)]
 struct Wants {
     uses: u8,
     denies: u8,
-    /// Whether anybody else's use is looked at.
+    /// Whether to check for uses by others.
     looks: bool,
 }
 
@@ -71,12 +71,12 @@ impl Wants {
         Self { uses, denies, looks: !shared }
     }
 
-    /// The bytes that say so.
+    /// The bytes that express this.
     fn marks(self) -> impl Iterator<Item = u8> {
         bytes(USED, self.uses).chain(bytes(DENIED, self.denies))
     }
 
-    /// The bytes by which others say the contrary.
+    /// The bytes by which others express a conflict.
     fn conflicts(self) -> impl Iterator<Item = u8> {
         bytes(DENIED, self.uses).chain(bytes(USED, self.denies)).filter(move |_| self.looks)
     }
@@ -93,7 +93,7 @@ fn at(byte: u8, kind: libc::c_int) -> libc::flock {
         l_whence: libc::SEEK_SET as libc::c_short,
         l_start: byte.into(),
         l_len: 1,
-        // Open file description locks belong to no process.
+        // Open file description locks do not belong to a process.
         l_pid: 0,
     }
 }

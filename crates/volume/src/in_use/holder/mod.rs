@@ -1,5 +1,5 @@
-//! Who has a file or a block device, as far as proc(5) and sysfs tell: for the line that refuses,
-//! and, where a device cannot be opened, for the refusal itself.
+//! Finds the holder of a file or a block device, as far as proc(5) and sysfs tell: for the refusal
+//! message and, where a device cannot be opened, for the refusal itself.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Who uses something.
+/// The holder of a file or device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// A file system, mounted there.
@@ -18,24 +18,24 @@ pub enum Holder {
     Swap,
     /// A mapping of this name.
     Mapping(String),
-    /// Another block device that is made of it, as the kernel calls it (`md127`).
+    /// Another block device that is built on it, by its kernel name (`md127`).
     Device(String),
-    /// Somebody who has the same bytes under another name: a loop
-    /// device, a partition, the whole disk.
+    /// A holder of the same bytes under another name: through a loop device, a partition or the
+    /// whole disk.
     Through(PathBuf, Box<Holder>),
     /// A process.
     Process {
-        /// Its number.
+        /// Its process ID.
         pid: u32,
         /// Its program's name.
         program: String,
     },
-    /// Whoever it is, it does not show.
+    /// The holder cannot be seen.
     Unseen,
 }
 
 impl Holder {
-    /// Whether it may be about to let go: file systems and swap do that at once.
+    /// Whether the holder may be about to release it; mounts and swap release it at once.
     pub(super) fn may_be_leaving(&self) -> bool {
         match self {
             Self::Mount(_) | Self::Swap => false,
@@ -59,7 +59,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A file or a block device, whatever it is called.
+/// A file or a block device, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
     File { dev: u64, inode: u64 },
@@ -79,16 +79,16 @@ impl Subject {
     }
 }
 
-/// A loop device behind which something is.
+/// A loop device with something behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loop {
     /// Its node.
     pub(super) node: PathBuf,
-    /// Its number.
+    /// Its device number.
     pub(super) number: u64,
 }
 
-/// Where the kernel tells about itself.
+/// Where the kernel exposes its state.
 pub(super) struct Kernel {
     proc: PathBuf,
     sys: PathBuf,
@@ -98,12 +98,12 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// This one.
+    /// The running kernel.
     pub(super) fn here() -> Self {
         Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into(), pid: std::process::id() }
     }
 
-    /// Who has it; processes that merely have it open do not count.
+    /// The holder; processes that merely have it open do not count.
     pub(super) fn holder(&self, of: Subject) -> Option<Holder> {
         let own = self.mount(of).or_else(|| self.is_swap(of).then_some(Holder::Swap));
         let Subject::Device { number } = of else { return own };
@@ -111,7 +111,7 @@ impl Kernel {
         own.or_else(|| self.above(&directory)).or_else(|| self.beside(&directory))
     }
 
-    /// The loop devices that stand for it, those that stand for these included.
+    /// The loop devices over it, including loop devices over those.
     pub(super) fn loops_over(&self, of: Subject) -> Vec<Loop> {
         let (all, mounts) = (self.loops(), self.mounts());
         let mut found: Vec<Loop> = Vec::new();
@@ -127,7 +127,7 @@ impl Kernel {
         found
     }
 
-    /// Whether nothing but mappings of this LUKS volume is made of a device.
+    /// Whether only mappings of this LUKS volume are built on a device.
     pub(super) fn is_mapped_by_volume_alone(&self, number: u64, uuid: &str) -> bool {
         let directory = self.directory(number);
         let plain: String = uuid.chars().filter(|c| *c != '-').collect();
@@ -146,15 +146,15 @@ impl Kernel {
         text(&self.directory(number).join("loop/backing_file")).map(PathBuf::from)
     }
 
-    /// What a loop device, or the one that a partition is on, stands for.
+    /// The backing of a loop device, or of the loop device that a partition is on.
     pub(super) fn below(&self, number: u64) -> Option<(PathBuf, Subject)> {
         let path = self.backing_file(self.disk(number))?;
         let found = fs::metadata(&path).ok()?;
         Some((path, Subject::of(&found)))
     }
 
-    /// The other loop devices that have bytes of `below` in common with the
-    /// loop device `number`, which stands for it.
+    /// The other loop devices that share bytes of `below` with the loop device `number`, which is
+    /// backed by it.
     pub(super) fn loops_beside(&self, number: u64, below: Subject) -> Vec<Loop> {
         let own = self.disk(number);
         let bytes = self.bytes_behind(own);
@@ -165,7 +165,7 @@ impl Kernel {
         self.loops_over(below).into_iter().filter(overlaps).collect()
     }
 
-    /// Which bytes of its backing file a loop device shows.
+    /// Which bytes of its backing file a loop device exposes.
     fn bytes_behind(&self, number: u64) -> Range<u64> {
         let directory = self.directory(number).join("loop");
         let told = |name| text(&directory.join(name))?.to_str()?.parse::<u64>().ok();
@@ -181,18 +181,19 @@ impl Kernel {
         is_partition.then(|| number_in(&directory.join(".."))).flatten().unwrap_or(number)
     }
 
-    /// A process that has it open; one that has locked it goes before others.
+    /// A process that has it open; a process that has locked it takes precedence.
     pub(super) fn process(&self, of: Subject) -> Holder {
         let entries = fs::read_dir(&self.proc).into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let found = pids.filter_map(|pid| Some((self.how_open(pid, of)?, pid)));
-        // Whoever asks has it open.
+        // This process has it open itself.
         let found = found.filter(|(how, pid)| *how == Open::Locked || *pid != self.pid);
-        // The highest: of equals the process that was started last.
+        // The maximum: among equals, the process that was started last.
         match found.max() {
             Some((_, pid)) => {
                 let process = self.proc.join(pid.to_string());
-                // Who started itself anew through /proc is called "exe" by the other name.
+                // A process that re-executed itself through /proc has "exe" as its other name
+                // (comm).
                 let path = fs::read_link(process.join("exe")).ok();
                 let name = path.and_then(|path| path.file_name().map(OsStr::to_owned));
                 let name = name.or_else(|| text(&process.join("comm"))).unwrap_or_default();
@@ -215,9 +216,9 @@ impl Kernel {
         how.max()
     }
 
-    /// Whether a descriptor may be of it, before its file system is asked,
-    /// which may never answer (FUSE, NFS): of files the kernel knows the
-    /// inode's number (since Linux 5.14), of devices the name.
+    /// Whether a descriptor may refer to it, without asking its file system, which may never answer
+    /// (FUSE, NFS): the kernel gives the inode number for files (since Linux 5.14) and the name for
+    /// devices.
     fn may_be(&self, of: Subject, descriptor: &Path, info: &[u8]) -> bool {
         match of {
             Subject::Device { .. } => {
@@ -232,8 +233,7 @@ impl Kernel {
         }
     }
 
-    /// Where it is mounted, by number, or (btrfs, FUSE) by what the
-    /// mount says that it is made from.
+    /// Where it is mounted: matched by device number, or by the mount source (btrfs, FUSE).
     fn mount(&self, of: Subject) -> Option<Holder> {
         let mounts = self.mounts();
         let found = mounts.iter().find(|mount| {
@@ -258,7 +258,7 @@ impl Kernel {
     }
 
     /// Whether it is at this path, which the kernel gave. A file system whose server may never
-    /// answer is not asked, unless it is the one that is looked for.
+    /// answer is not asked, unless it is the one being looked for.
     fn is_at(&self, of: Subject, path: &Path, mounts: &[Mount]) -> bool {
         if !path.is_absolute() {
             return false;
@@ -269,7 +269,7 @@ impl Kernel {
         home.is_none_or(|home| !home.has_server() || is_own(home)) && of.is_at(path)
     }
 
-    /// A device that is made of the one in this directory of sysfs.
+    /// A device that is built on the one in this sysfs directory.
     fn above(&self, directory: &Path) -> Option<Holder> {
         let name = self.names_above(directory).next()?;
         match text(&self.sys.join("class/block").join(&name).join("dm/name")) {
@@ -278,13 +278,13 @@ impl Kernel {
         }
     }
 
-    /// What the kernel calls the devices that are made of the one in this directory.
+    /// The kernel names of the devices that are built on the one in this directory.
     fn names_above(&self, directory: &Path) -> impl Iterator<Item = OsString> + use<> {
         let entries = fs::read_dir(directory.join("holders")).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name())
     }
 
-    /// Who has a partition of the disk in this directory, or the disk of this partition.
+    /// The holder of a partition of the disk in this directory, or of the disk of this partition.
     fn beside(&self, directory: &Path) -> Option<Holder> {
         let directory = fs::canonicalize(directory).ok()?;
         let disk = directory.join("partition").exists().then(|| directory.parent().map(Path::to_owned));
@@ -299,7 +299,7 @@ impl Kernel {
         })
     }
 
-    /// All loop devices that have something behind them.
+    /// All loop devices that have a backing file or device.
     fn loops(&self) -> Vec<(Loop, PathBuf)> {
         let entries = fs::read_dir(self.sys.join("class/block")).into_iter().flatten().flatten();
         let found = entries.filter_map(|entry| {
@@ -345,29 +345,29 @@ impl Mount {
     }
 }
 
-/// File systems behind which there is a process or another machine, by how their types begin.
+/// File systems that a process or another machine serves, by the prefixes of their types.
 const SERVED: &[&str] = &["fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "autofs", "virtiofs"];
 
-/// As sysfs and mountinfo write a device's number.
+/// A device number as sysfs and mountinfo write it.
 fn name_of(number: u64) -> String {
     format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
 }
 
-/// The number of the block device in this directory of sysfs.
+/// The number of the block device in this sysfs directory.
 fn number_in(directory: &Path) -> Option<u64> {
     let text = fs::read_to_string(directory.join("dev")).ok()?;
     let (major, minor) = text.trim_end().split_once(':')?;
     Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// A file of one line.
+/// The content of a one-line file.
 fn text(path: &Path) -> Option<OsString> {
     let bytes = fs::read(path).ok()?;
     Some(OsStr::from_bytes(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).to_owned())
 }
 
-/// A path of mountinfo or swaps, where space, tab, newline and
-/// backslash are written `\` and three octal digits.
+/// Decodes a path of mountinfo or swaps, where space, tab, newline and backslash are written as `\`
+/// and three octal digits.
 fn unescaped(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

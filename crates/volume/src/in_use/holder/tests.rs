@@ -1,9 +1,9 @@
-//! Who has something, as made-up trees of proc and sysfs tell it.
+//! Holders, as simulated trees of proc and sysfs show them.
 
 use super::*;
 use std::os::unix::fs::symlink;
 
-/// A kernel that tells what its files say.
+/// A kernel whose state is what its files say.
 pub(crate) struct Told {
     root: PathBuf,
     pub(crate) kernel: Kernel,
@@ -41,7 +41,7 @@ impl Told {
         Subject::Device { number: number_in(&self.root.join(home)).unwrap() }
     }
 
-    /// `above` is made of `below`.
+    /// `above` is built on `below`.
     pub(crate) fn holds(&self, above: &str, below: &str) {
         self.file(&format!("sys/class/block/{below}/holders/{above}/dev"), "");
     }
@@ -107,7 +107,7 @@ fn a11_mounts_are_found_by_number_and_by_what_they_are_made_from() {
     told.mounts(&format!("{NOTHING}30 22 8:0 / /mnt/a\\040b rw - ext4 /dev/none rw\n"));
     assert_eq!(told.kernel.holder(disk), mount("/mnt/a b"));
     assert_eq!(told.kernel.holder(other), None);
-    // More optional fields, and none.
+    // With more optional fields, and with none.
     told.mounts(
         "30 22 8:16 / /one rw shared:3 master:4 - xfs /dev/none rw\n31 22 8:0 /x /two rw - xfs none rw",
     );
@@ -119,7 +119,7 @@ fn a11_mounts_are_found_by_number_and_by_what_they_are_made_from() {
     told.mounts(&format!("{NOTHING}30 22 0:77 / /fuse rw - fuse.fuse2fs {source} rw\n"));
     assert_eq!(told.kernel.holder(told.subject(&image)), mount("/fuse"));
     assert_eq!(told.kernel.holder(told.subject(&told.file("another", ""))), None);
-    // What is no path from the root is no file of ours.
+    // A name that is not an absolute path is not one of our files.
     let name =
         image.strip_prefix(std::env::current_dir().unwrap()).map_or("an image", |it| it.to_str().unwrap());
     told.mounts(&format!("30 22 0:77 / /fuse rw - fuse.fuse2fs {name} rw\n"));
@@ -223,7 +223,7 @@ fn a11_loop_devices_over_it_are_found_and_those_over_them() {
     assert_eq!(nodes(told.subject(&image)), [] as [PathBuf; 0]);
     over("loop0", &other);
     over("loop2", &image);
-    // By another name.
+    // Under another name.
     fs::hard_link(&image, told.root.join("link")).unwrap();
     assert_eq!(nodes(told.subject(&told.root.join("link"))), [told.root.join("dev/loop2")]);
     assert_eq!(nodes(told.subject(&other)), [told.root.join("dev/loop0")]);
@@ -231,7 +231,7 @@ fn a11_loop_devices_over_it_are_found_and_those_over_them() {
     assert_eq!(found, [Loop { node: told.root.join("dev/loop2"), number: rustix::fs::makedev(7, 2) }]);
     assert_eq!(told.kernel.backing_file(rustix::fs::makedev(7, 2)), Some(image.clone()));
     assert_eq!(told.kernel.backing_file(rustix::fs::makedev(7, 1)), None);
-    // A ring of names ends.
+    // A cycle of names ends.
     over("loop1", &image);
     let mut both = nodes(told.subject(&image));
     both.sort();
@@ -259,12 +259,12 @@ fn a11_loop_devices_that_have_bytes_in_common_are_found() {
     assert_eq!(beside(number(0)), [number(2)]);
     assert_eq!(beside(number(2)), [number(0)]);
     assert_eq!(beside(number(1)), [] as [u64; 0], "it begins where the others end");
-    // Of an unknown place every byte may be the same.
+    // With an unknown offset, every byte may be the same.
     fs::remove_file(told.root.join("sys/class/block/loop1/loop/offset")).unwrap();
     let mut both = beside(number(1));
     both.sort_unstable();
     assert_eq!(both, [number(0), number(2)]);
-    // A partition is where its disk is; a disk of its own is nowhere.
+    // A partition is where its disk is; an independent disk has no backing.
     let Subject::Device { number: partition } = told.device("loop0p1", "loop0", "259:0") else {
         unreachable!()
     };
