@@ -1,4 +1,4 @@
-//! What a new keyslot's KDF should cost: cryptsetup's rules, measured on this machine.
+//! The cost of a new keyslot's KDF: cryptsetup's rules, measured on this machine.
 
 use crate::memory::Memory;
 use crate::{Error, Refusal, Result};
@@ -7,23 +7,23 @@ use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::luks2::Kdf;
 use std::time::{Duration, Instant};
 
-/// Unlock time cryptsetup aims at when nothing else is asked.
+/// Unlock time that cryptsetup aims at by default.
 pub const DEFAULT_TIME: Duration = Duration::from_millis(2000);
-/// Memory Argon2 may take by default, in KiB (capped to half of the physical memory).
+/// Memory that Argon2 may use by default, in KiB (capped at half of the physical memory).
 pub const DEFAULT_MEMORY_KIB: u32 = 1 << 20;
-/// Lanes Argon2 may take by default (capped to the CPUs that are online).
+/// Lanes that Argon2 may use by default (capped at the number of online CPUs).
 pub const DEFAULT_LANES: u32 = 4;
 /// Fewest PBKDF2 iterations.
 pub const PBKDF2_MIN_ITERATIONS: u32 = 1000;
 /// Fewest Argon2 passes.
 pub const ARGON2_MIN_TIME: u32 = 4;
-/// Least and most Argon2 memory in KiB.
+/// Minimum and maximum Argon2 memory in KiB.
 pub const ARGON2_MEMORY_KIB: std::ops::RangeInclusive<u32> = 32..=4 * 1024 * 1024;
 
 /// How a KDF's cost is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// Measure, and take about this long here (`--iter-time`).
+    /// Measured, to take about this long on this machine (`--iter-time`).
     Time(Duration),
     /// PBKDF2 iterations or Argon2 passes as given
     /// (`--pbkdf-force-iterations`); Argon2 memory is taken as given too.
@@ -35,18 +35,18 @@ pub enum Cost {
 pub enum KdfChoice {
     /// PBKDF2.
     Pbkdf2 {
-        /// Hash name; LUKS1 takes its header's hash whatever stands here.
+        /// Hash name; LUKS1 uses its header's hash instead.
         hash: String,
         /// Iterations.
         cost: Cost,
     },
     /// Argon2 (LUKS2 only).
     Argon2 {
-        /// i or id.
+        /// The variant: i or id.
         variant: Argon2Variant,
-        /// Most memory, in KiB.
+        /// Maximum memory, in KiB.
         memory_kib: u32,
-        /// Most lanes.
+        /// Maximum number of lanes.
         lanes: u32,
         /// Passes.
         cost: Cost,
@@ -73,7 +73,7 @@ pub enum SettledKdf {
 }
 
 impl KdfChoice {
-    /// The same KDF with PBKDF2's hash replaced: LUKS1 knows only its header's.
+    /// The same KDF with PBKDF2's hash replaced: LUKS1 has only its header's hash.
     pub(crate) fn with_hash(&self, name: &str) -> Result<Self> {
         match self {
             Self::Pbkdf2 { cost, .. } => Ok(Self::Pbkdf2 { hash: name.into(), cost: *cost }),
@@ -97,7 +97,8 @@ impl KdfChoice {
         }
     }
 
-    /// Settles the cost for a derived key of `key_len` bytes, measuring where a time was asked for.
+    /// Settles the cost for a derived key of `key_len` bytes, with a measurement where a time was
+    /// requested.
     pub fn settle(&self, key_len: usize) -> Result<SettledKdf> {
         self.check()?;
         match self {
@@ -123,8 +124,8 @@ impl KdfChoice {
         }
     }
 
-    /// Iterations of the digest that goes with a keyslot of this KDF: an eighth of a
-    /// second's worth, the minimum when costs are forced.
+    /// Iterations of the digest that belongs to a keyslot with this KDF: an eighth of a second's
+    /// worth, or the minimum when costs are forced.
     pub(crate) fn digest_iterations(&self, hash: Hash, key_len: usize) -> Result<u32> {
         let (Self::Pbkdf2 { cost, .. } | Self::Argon2 { cost, .. }) = self;
         match cost {
@@ -152,7 +153,7 @@ impl SettledKdf {
     }
 }
 
-/// PBKDF2 iterations a second on this machine, one thread (what `benchmark` shows).
+/// PBKDF2 iterations per second on this machine, on one thread (the figure that `benchmark` shows).
 pub fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<u64> {
     let mut key = Secret::zeroed(key_len);
     let mut iterations = 1 << 12;
@@ -167,8 +168,9 @@ pub fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<u64> {
     }
 }
 
-/// The Argon2 cost that takes about `time` here within the given limits, and how long it took.
-/// Memory grows first, up to the limit (and half of what this machine has), then passes.
+/// The Argon2 cost that takes about `time` on this machine within the given limits, and the time it
+/// took. Memory is increased first, up to the limit (and half of this machine's memory), then
+/// passes.
 pub fn argon2_cost(
     variant: Argon2Variant,
     memory_kib: u32,
@@ -188,7 +190,8 @@ pub fn argon2_cost(
     let mut cost = Argon2Cost { time: ARGON2_MIN_TIME, memory_kib: least, lanes };
     let mut took = measure_argon2(variant, cost, key_len)?;
     for _ in 0..ARGON2_ROUNDS {
-        // Small runs say little about large ones: approach the target by steps of sixteen at most.
+        // Small runs say little about large ones: approach the target in steps of at most sixteen
+        // times.
         let factor = (time.as_secs_f64() / took.as_secs_f64().max(1e-6)).min(16.0);
         let next = scaled(cost, factor, least, most);
         let close_enough = (0.95..=1.10).contains(&(took.as_secs_f64() / time.as_secs_f64()));
@@ -201,7 +204,7 @@ pub fn argon2_cost(
     Ok((cost, took))
 }
 
-/// Whether a KDF takes so little, on any machine, that there is no need to measure how long.
+/// Whether a KDF takes so little time on any machine that it need not be measured.
 pub(crate) fn is_harmless(kdf: &Kdf) -> bool {
     match kdf {
         Kdf::Pbkdf2 { iterations, .. } => *iterations < HARMLESS_ITERATIONS,
@@ -277,7 +280,8 @@ fn measure_argon2(variant: Argon2Variant, cost: Argon2Cost, key_len: usize) -> R
     Ok(start.elapsed())
 }
 
-/// `cost` made `factor` times as expensive: by memory as far as it goes, then by passes.
+/// `cost` made `factor` times as expensive: first through memory up to its limit, then through
+/// passes.
 fn scaled(cost: Argon2Cost, factor: f64, least: u32, most: u32) -> Argon2Cost {
     let work = f64::from(cost.time) * f64::from(cost.memory_kib) * factor;
     let memory = (work / f64::from(ARGON2_MIN_TIME)).clamp(f64::from(least), f64::from(most));
@@ -285,8 +289,9 @@ fn scaled(cost: Argon2Cost, factor: f64, least: u32, most: u32) -> Argon2Cost {
     Argon2Cost { time: time as u32, memory_kib: memory as u32, lanes: cost.lanes }
 }
 
-/// Half of the physical memory; without swap no more than half of what is available either, and
-/// never more than half of what control groups leave: who takes more is killed.
+/// Half of the physical memory; without swap also at most half of the available memory, and never
+/// more than half of what control groups leave: a process that takes more than they leave is
+/// killed.
 fn sensible_memory_kib(memory: &Memory) -> u32 {
     let mut kib = memory.total_kib / 2;
     if !memory.has_swap && memory.available_kib / 2 > (64 << 10) {
@@ -296,7 +301,7 @@ fn sensible_memory_kib(memory: &Memory) -> u32 {
     u32::try_from(kib).unwrap_or(u32::MAX)
 }
 
-/// Refuses memory that was asked for by number, and that there is not.
+/// Refuses an explicit amount of memory that is not available.
 fn check_there_is(memory_kib: u32, memory: Option<Memory>) -> Result<()> {
     match memory.and_then(|memory| memory.most_kib()) {
         Some(has_kib) if u64::from(memory_kib) > has_kib => {
@@ -311,7 +316,7 @@ const ARGON2_ROUNDS: usize = 8;
 const DIGEST_TIME: Duration = Duration::from_millis(125);
 const PBKDF2_SAMPLE: Duration = Duration::from_millis(150);
 const HARMLESS_ITERATIONS: u32 = 100_000_000;
-/// KiB times passes: 4 GiB at four passes.
+/// KiB times passes: 4 GiB with four passes.
 const HARMLESS_KIB_PASSES: u64 = 16 << 20;
 
 #[cfg(test)]
@@ -353,7 +358,8 @@ mod tests {
         assert_eq!(kib(7 << 20, true, None), 4 << 20);
         assert_eq!(kib(1 << 20, true, None), 4 << 20, "the rest is swapped out");
         assert_eq!(kib(1 << 20, false, None), 512 << 10);
-        // As cryptsetup: of very little it takes what it wants. A control group kills who does so.
+        // As in cryptsetup: with very little available memory, the available amount is ignored. A
+        // control group would kill such a process.
         assert_eq!(
             (kib(128 << 10, false, None), kib((128 << 10) + 2, false, None)),
             (4 << 20, (64 << 10) + 1)

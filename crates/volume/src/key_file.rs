@@ -1,9 +1,9 @@
-//! Passphrases and volume keys from files and pipes, straight into a
-//! [`Secret`]: cryptsetup's rules and words.
+//! Reads passphrases and volume keys from files and pipes, directly into a [`Secret`], with
+//! cryptsetup's rules and messages.
 //!
-//! A key file is taken whole, newlines too, unless offset and size choose a part; at most 8 MiB
-//! where no size is named. (cryptsetup: cryptsetup(8), "NOTES ON PASSPHRASE PROCESSING";
-//! lib/utils_device.c and lib/keyslot_context.c.)
+//! The whole key file is used, including newlines, unless offset and size select a part; without an
+//! explicit size, the file may have at most 8 MiB. (cryptsetup: cryptsetup(8), "NOTES ON PASSPHRASE
+//! PROCESSING"; lib/utils_device.c and lib/keyslot_context.c.)
 
 use keyway_crypto::Secret;
 use rustix::io::Errno;
@@ -13,7 +13,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a key file of unnamed size.
+/// Maximum length in bytes of a key file without an explicit size.
 pub const LIMIT: usize = 8 << 20;
 
 /// Which part of the input is the passphrase.
@@ -34,7 +34,7 @@ pub enum End {
     Eof,
 }
 
-/// Why a key file gives no key.
+/// Why no key could be read from a key file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -42,7 +42,7 @@ pub enum Error {
     Open {
         /// The key file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It cannot be read.
@@ -51,13 +51,13 @@ pub enum Error {
     Offset,
     /// It is a terminal.
     Terminal,
-    /// It has more than [`LIMIT`] bytes, and no size was named.
+    /// It has more than [`LIMIT`] bytes, and no size was given.
     TooLong,
-    /// The size is more than memory has addresses for.
+    /// The size exceeds the address space.
     Size,
-    /// It ends before the size that was named.
+    /// It ends before the given size.
     TooShort,
-    /// It ends before a volume key of this length.
+    /// It is shorter than a volume key of this length.
     NoVolumeKey {
         /// The key file.
         path: PathBuf,
@@ -115,15 +115,16 @@ pub fn read(path: &Path, part: Part) -> Result<Secret, Error> {
     Ok(collect(file.as_fd(), part.size, End::Eof)?.secret)
 }
 
-/// What was read from a stream.
+/// The input read from a stream.
 pub struct Input {
     /// The passphrase.
     pub secret: Secret,
-    /// Whether a newline ended it, and not the end of the input.
+    /// Whether a newline ended it, rather than the end of the input.
     pub ended_by_newline: bool,
 }
 
-/// Reads a passphrase from a pipe or standard input, and not one byte further than `end` says.
+/// Reads a passphrase from a pipe or standard input, and not one byte beyond the end that `end`
+/// sets.
 ///
 /// # Errors
 /// The input cannot be read, or has no such part.
@@ -132,7 +133,7 @@ pub fn read_stream(input: BorrowedFd<'_>, part: Part, end: End) -> Result<Input,
     collect(input, part.size, end)
 }
 
-/// Reads a volume key of exactly `len` bytes; what follows it is left alone.
+/// Reads a volume key of exactly `len` bytes; the rest of the file is ignored.
 ///
 /// # Errors
 /// The file cannot be read or is shorter.
@@ -153,7 +154,7 @@ fn open(path: &Path) -> Result<File, Error> {
     File::open(path).map_err(|source| Error::Open { path: path.to_owned(), source })
 }
 
-/// Reads up to `size` bytes, or to the end. The buffer grows by copying, the old one is wiped.
+/// Reads up to `size` bytes, or to the end. The buffer grows by copying, and the old one is wiped.
 fn collect(input: BorrowedFd<'_>, size: Option<u64>, end: End) -> Result<Input, Error> {
     let limit = match size {
         Some(n) => usize::try_from(n).map_err(|_| Error::Size)?,
@@ -203,7 +204,7 @@ fn skip(input: BorrowedFd<'_>, mut bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// `read(2)` without the standard library's buffering, which would take more than was asked for.
+/// `read(2)` without the standard library's buffering, which would read more than requested.
 fn read_some(input: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Error> {
     loop {
         match rustix::io::read(input, &mut *buffer) {
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A file that goes with the test.
+    /// A file that is removed with the test.
     struct Scratch(PathBuf);
 
     impl Scratch {

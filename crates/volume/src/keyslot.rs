@@ -1,5 +1,5 @@
-//! A keyslot that can be opened and sealed, of either format: KDF,
-//! anti-forensic splitter and area cipher.
+//! A keyslot of either format that can be opened and sealed: KDF, anti-forensic splitter and area
+//! cipher.
 //!
 //! The area is encrypted in 512-byte sectors with IVs from 0, whatever the sector size of the data
 //! (LUKS1 1.2.3, section 2.4; LUKS2 1.1, section 3.2).
@@ -11,15 +11,15 @@ use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Sto
 use keyway_format::luks2::{Kdf, KeyslotKind};
 use keyway_format::{af, luks1, luks2};
 
-/// Everything that turns a passphrase into the key in one keyslot.
-/// Lengths and offsets are in bytes.
+/// All parameters that turn a passphrase into the key in one keyslot. Lengths and offsets are in
+/// bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyslot {
     pub(crate) number: u32,
     pub(crate) kdf: Kdf,
-    /// Length of the key that the KDF makes for the area's cipher.
+    /// Length of the key that the KDF derives for the area's cipher.
     pub(crate) derived_len: usize,
-    /// Length of the key inside.
+    /// Length of the key in the keyslot.
     pub(crate) key_len: usize,
     pub(crate) area_offset: u64,
     pub(crate) stripes: u32,
@@ -63,7 +63,7 @@ impl Keyslot {
             af_hash: Hash::parse(af_hash)?,
             cipher: CipherSpec::parse(area_cipher)?,
         };
-        // Before anything is derived: a key of gigabytes would take days and all memory.
+        // Checked before deriving: a key of gigabytes would take days and all memory.
         keyslot.cipher.check_key_bits(keyslot.derived_len.saturating_mul(8))?;
         keyslot.check_area(areas)?;
         if keyslot.material_len() as u64 > slot.area.size.0 {
@@ -81,7 +81,7 @@ impl Keyslot {
         material_len(self.key_len, self.stripes)
     }
 
-    /// Memory that the derivation takes, in KiB.
+    /// Memory that the derivation needs, in KiB.
     pub(crate) fn memory_kib(&self) -> u64 {
         match self.kdf {
             Kdf::Pbkdf2 { .. } => 0,
@@ -97,13 +97,13 @@ impl Keyslot {
         }
     }
 
-    /// Whether the derivation may run in vector lanes beside others.
+    /// Whether the derivation can run in vector lanes in parallel with others.
     pub(crate) fn goes_in_lanes(&self) -> bool {
         let Kdf::Pbkdf2 { hash, iterations, .. } = &self.kdf else { return false };
         Hash::find(hash).is_some_and(|hash| Derivation::fits(hash, *iterations, self.derived_len))
     }
 
-    /// [`Keyslot::derive`] beside others; `None` for what does not go in lanes.
+    /// [`Keyslot::derive`] in parallel with others; `None` where it cannot run in vector lanes.
     pub(crate) fn derivation<'a>(&self, passphrase: &Secret, stop: &'a Stop) -> Option<Derivation<'a>> {
         let Kdf::Pbkdf2 { hash, iterations, salt } = &self.kdf else { return None };
         Derivation::new(Hash::find(hash)?, passphrase.expose(), salt, *iterations, self.derived_len, stop)
@@ -129,7 +129,7 @@ impl Keyslot {
         Ok(key)
     }
 
-    /// The key inside, right or wrong: only a digest can tell.
+    /// The key in the keyslot, right or wrong: only a digest can tell.
     pub(crate) fn open(&self, storage: &dyn Storage, derived: &Secret) -> Result<Secret> {
         let mut material = Secret::zeroed(self.material_len());
         storage.read_at(material.expose_mut(), self.area_offset).map_err(|source| Error::Io {
@@ -142,7 +142,7 @@ impl Keyslot {
         Ok(af::merge(&material.expose()[..stripes_len], self.key_len, self.stripes, self.af_hash)?)
     }
 
-    /// The area's content that opens to `key` with `derived`.
+    /// The content of an area that opens to `key` with `derived`.
     pub(crate) fn seal(&self, derived: &Secret, key: &Secret, rng: &mut dyn Random) -> Result<Vec<u8>> {
         let mut material = Secret::zeroed(self.material_len());
         let stripes_len = self.key_len * self.stripes as usize;
@@ -155,7 +155,7 @@ impl Keyslot {
     }
 }
 
-/// Length of the material of a key of `key_len` bytes in `stripes` stripes, in whole sectors.
+/// Length of the material for a key of `key_len` bytes in `stripes` stripes, in whole sectors.
 pub(crate) fn material_len(key_len: usize, stripes: u32) -> usize {
     (key_len * stripes as usize).next_multiple_of(512)
 }

@@ -1,5 +1,5 @@
-//! Which bytes of the data device are plaintext where: a volume's
-//! segments in order, backups left out.
+//! Maps plaintext to the bytes of the data device: a volume's segments in order, without backup
+//! segments.
 
 use crate::{Error, Refusal, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
@@ -39,7 +39,8 @@ pub enum Mapping {
         sector_size: SectorSize,
         /// IV of the segment's first sector, in 512-byte units.
         iv_tweak: u64,
-        /// Whether IVs count sectors and not 512-byte units (dm-crypt's `iv_large_sectors`).
+        /// Whether IVs count encryption sectors instead of 512-byte units (dm-crypt's
+        /// `iv_large_sectors`).
         iv_large_sectors: bool,
     },
 }
@@ -55,7 +56,7 @@ impl Layout {
         Ok(Self { segments: vec![segment] })
     }
 
-    /// LUKS2: the segments in order, those that are kept as a backup left out.
+    /// LUKS2: the segments in order, without backup segments.
     pub(crate) fn of_luks2(metadata: &luks2::Metadata) -> Result<Self> {
         let mut segments: Vec<MappedSegment> = Vec::new();
         let mut start = Some(0u64);

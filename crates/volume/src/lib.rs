@@ -1,8 +1,8 @@
 //! LUKS volumes on storage: unlock, read, write, edit, create.
 //!
-//! A [`Luks`] is a header on storage; [`unlock()`] turns it and a passphrase into a volume
-//! key; its [`Layout`] says which bytes of the data device are plaintext where, and
-//! [`Volume`] is that plaintext, as a [`Storage`] itself.
+//! A [`Luks`] is a header on storage; [`unlock()`] finds the volume key from it and a passphrase;
+//! its [`Layout`] maps plaintext to the bytes of the data device, and [`Volume`] is that plaintext,
+//! itself a [`Storage`].
 #![forbid(unsafe_code)]
 
 mod address;

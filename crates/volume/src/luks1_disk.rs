@@ -1,6 +1,5 @@
-//! The LUKS1 header on storage. It has no second copy and stands on two
-//! sectors, so that a write of it can tear: whoever changes it orders its
-//! writes so that what is half written is not in use yet.
+//! The LUKS1 header on storage. It has no second copy and covers two sectors, so a write to it can
+//! be torn: all changes order their writes such that a partially written part is not in use yet.
 
 use crate::{Error, Result, Storage};
 use keyway_format::Sectors;
@@ -27,8 +26,8 @@ pub(crate) fn read_bytes(storage: &dyn Storage) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes the bytes in which `new` differs from `old`, sector by sector, flushes and reads back.
-/// Only for changes that leave a usable header wherever they are cut.
+/// Writes the bytes in which `new` differs from `old`, sector by sector, flushes and reads them
+/// back. Only for changes that leave a usable header wherever they are interrupted.
 pub(crate) fn write_changes(storage: &dyn Storage, old: &[u8], new: &[u8]) -> Result<()> {
     for start in (0..HEADER_LEN).step_by(SECTOR) {
         let sector = start..HEADER_LEN.min(start + SECTOR);
@@ -41,9 +40,9 @@ pub(crate) fn write_changes(storage: &dyn Storage, old: &[u8], new: &[u8]) -> Re
     check_written(storage, new)
 }
 
-/// Writes one keyslot's descriptor as `header` has it: its active word apart, last when
-/// it is enabled and first when it is disabled, so that a slot never counts while the
-/// rest of it is in the making. Flushes and reads back.
+/// Writes one keyslot's descriptor from `header`. Its active word is written separately, last when
+/// it is enabled and first when it is disabled, so that a slot is never active while the rest of it
+/// is incomplete. Flushes and reads back.
 pub(crate) fn write_descriptor(storage: &dyn Storage, header: &Header, slot: usize) -> Result<()> {
     let bytes = header.to_bytes();
     let start = DESCRIPTORS + slot * DESCRIPTOR_LEN;
@@ -81,7 +80,7 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
 }
 
 const SECTOR: usize = Sectors::SIZE as usize;
-/// Where the eight descriptors start, how long each is, and how long its active word.
+/// Where the eight descriptors start, the length of each, and the length of its active word.
 const DESCRIPTORS: usize = 208;
 const DESCRIPTOR_LEN: usize = 48;
 const ACTIVE_LEN: usize = 4;

@@ -1,9 +1,9 @@
-//! The two copies of a LUKS2 header on storage: which one counts, how
-//! the other is recovered, how both are written.
+//! The two copies of a LUKS2 header on storage: which one is valid, how the other is recovered, how
+//! both are written.
 //!
-//! The copy with the higher sequence id wins. The primary stands at 0, the secondary right
-//! behind it; with the primary lost, the secondary is looked for at the nine offsets where it
-//! can be (LUKS2 on-disk format 1.1, section 2.1).
+//! The copy with the higher sequence id wins. The primary is at offset 0, the secondary directly
+//! after it; if the primary is lost, the secondary is searched for at the nine possible offsets
+//! (LUKS2 on-disk format 1.1, section 2.1).
 
 use crate::random::random_bytes;
 use crate::{Error, Random, Refusal, Result, Storage, probe};
@@ -11,7 +11,7 @@ use keyway_format::luks2::{
     BinaryHeader, Copy, HeaderCopy, HeaderSize, Metadata, secondary_candidates, select,
 };
 
-/// What was found: the copy that counts, and whether the other one needs to be rewritten.
+/// The result of reading: the winning copy, and whether the other one needs to be rewritten.
 #[derive(Debug)]
 pub(crate) struct Copies {
     pub(crate) winner: HeaderCopy,
@@ -19,9 +19,9 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Reads both copies. [`keyway_format::Error::NotLuks`] when there is no trace of
-    /// either; [`keyway_format::Error::UnsupportedVersion`] when the primary is a header of
-    /// a later version, whatever stands behind it.
+    /// Reads both copies. Returns [`keyway_format::Error::NotLuks`] when there is no trace of
+    /// either; [`keyway_format::Error::UnsupportedVersion`] when the primary is a header of a later
+    /// version, whatever follows it.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
         let first = read_bytes(storage, 0, Copy::Primary);
         if let Err(error @ Error::Format(keyway_format::Error::UnsupportedVersion(_))) = first {
@@ -35,7 +35,7 @@ impl Copies {
         Ok(copies)
     }
 
-    /// Rewrites the damaged copy from the good one: a new salt, the same sequence id.
+    /// Rewrites the damaged copy from the good one, with a new salt and the same sequence id.
     pub(crate) fn recover(&mut self, storage: &dyn Storage, rng: &mut dyn Random) -> Result<()> {
         let Some(damaged) = self.damaged else { return Ok(()) };
         let binary = self.winner.binary.as_copy(damaged, random_bytes(rng)?);
@@ -44,7 +44,7 @@ impl Copies {
         Ok(())
     }
 
-    /// Refuses a recovery that could destroy what the device holds now.
+    /// Refuses a recovery that could destroy the device's current content.
     pub(crate) fn check_recoverable(&self, storage: &dyn Storage) -> Result<()> {
         if self.damaged.is_none() {
             return Ok(());
@@ -67,8 +67,8 @@ impl Copies {
     }
 }
 
-/// Writes both copies, primary first, each flushed, and reads them back. `binary` holds the new
-/// sequence id; both copies get new salts. The copy that counts from now on is returned.
+/// Writes both copies, primary first, flushing each, and reads them back. `binary` holds the new
+/// sequence id; both copies get new salts. Returns the copy that is now the valid one.
 pub(crate) fn write_both(
     storage: &dyn Storage,
     binary: &BinaryHeader,
@@ -77,7 +77,7 @@ pub(crate) fn write_both(
 ) -> Result<HeaderCopy> {
     let primary = binary.as_copy(Copy::Primary, random_bytes(rng)?);
     let secondary = binary.as_copy(Copy::Secondary, random_bytes(rng)?);
-    // Both must be known to fit before the first byte is written.
+    // Make sure that both fit before the first byte is written.
     for copy in [&primary, &secondary] {
         copy.copy_to_bytes(&metadata.to_json())?;
     }
@@ -109,7 +109,7 @@ pub(crate) fn write_copy(storage: &dyn Storage, binary: &BinaryHeader, metadata:
     Ok(())
 }
 
-/// The first of the candidates that makes sense, or else the error that tells most.
+/// The first of the candidates that is valid, or else the most specific error.
 fn find_secondary(storage: &dyn Storage, candidates: &[HeaderSize]) -> Result<HeaderCopy> {
     let mut error = keyway_format::Error::NotLuks.into();
     for offset in candidates.iter().map(|size| size.bytes().0).filter(|offset| 2 * offset <= storage.len()) {
@@ -127,9 +127,9 @@ fn more_telling((first, second): (Error, Error)) -> Error {
     if matches!(first, Error::Format(keyway_format::Error::NotLuks)) { second } else { first }
 }
 
-/// The bytes of the copy at `offset`, as many as it says it has.
+/// The bytes of the copy at `offset`, as many as its header states.
 fn read_bytes(storage: &dyn Storage, offset: u64, copy: Copy) -> Result<Vec<u8>> {
-    // Of a device that ends before, what is there tells whether it is LUKS at all.
+    // If the device ends before that, the available bytes show whether it is LUKS at all.
     let there = storage.len().saturating_sub(offset).min(BinaryHeader::LEN as u64);
     let mut bytes = vec![0; there as usize];
     read(storage, &mut bytes, offset)?;

@@ -1,4 +1,4 @@
-//! What is mounted where (proc(5), /proc/PID/mountinfo).
+//! The mounts that exist (proc(5), /proc/PID/mountinfo).
 //!
 //! ```text
 //! 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 /// One mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Its number.
+    /// Its mount ID.
     pub id: u64,
-    /// The number of the mount that it is mounted on.
+    /// The ID of the mount that it is mounted on.
     pub parent: u64,
     /// Major and minor number of the file system's device.
     pub device: (u32, u32),
-    /// Which of the file system's directories it shows.
+    /// The directory of the file system that it shows.
     pub root: PathBuf,
     /// Where it is mounted.
     pub point: PathBuf,
     /// The file system's type ("fuse.keyway").
     pub kind: String,
-    /// What was mounted: a device, or any word.
+    /// The mount source: a device, or any word.
     pub source: PathBuf,
     /// The file system's own options.
     pub options: String,
@@ -67,7 +67,8 @@ fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(Mount::parse).collect()
 }
 
-/// Space, tab, newline and backslash are written as three octal digits behind a backslash.
+/// Decodes space, tab, newline and backslash, which are written as a backslash and three octal
+/// digits.
 fn unescaped(word: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word.as_bytes();

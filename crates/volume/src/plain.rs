@@ -1,21 +1,21 @@
-//! Plain dm-crypt: which bytes of the device are plaintext where, by what the user says alone.
+//! Plain dm-crypt: maps plaintext to the bytes of the device from the user's parameters alone.
 //!
 //! The rules are cryptsetup's (lib/setup.c `_crypt_format_plain`, lib/utils_device.c
-//! `device_block_adjust`, lib/libdevmapper.c) and the kernel's (drivers/md/dm-crypt.c
-//! `crypt_ctr`); messages are cryptsetup's where it has one.
+//! `device_block_adjust`, lib/libdevmapper.c) and the kernel's (drivers/md/dm-crypt.c `crypt_ctr`);
+//! the messages are cryptsetup's, where cryptsetup has one.
 
 use crate::{Layout, MappedSegment, Mapping, Refusal, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::Sectors;
 
-/// What describes a plain volume. Offsets and sizes are in 512-byte sectors.
+/// The parameters of a plain volume. Offsets and sizes are in 512-byte sectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainVolume {
     /// Cipher, mode and IV.
     pub spec: CipherSpec,
     /// Encryption sector size.
     pub sector_size: SectorSize,
-    /// Whether IVs count sectors and not 512-byte units.
+    /// Whether IVs count encryption sectors instead of 512-byte units.
     pub iv_large_sectors: bool,
     /// Where the data starts on the device.
     pub offset: Sectors,
@@ -26,11 +26,11 @@ pub struct PlainVolume {
 }
 
 impl PlainVolume {
-    /// The layout on a device of `device_len` bytes that `device` names in messages.
+    /// The layout on a device of `device_len` bytes; messages call the device `device`.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`]: the device is too small, or offset, size
-    /// and sector size do not go together.
+    /// [`crate::Error::Refused`]: the device is too small, or offset, size and sector size do not
+    /// fit together.
     pub fn layout(&self, device: &str, device_len: u64) -> Result<Layout> {
         self.spec.check_sector_size(self.sector_size)?;
         let units = self.sector_size.units();
@@ -39,7 +39,7 @@ impl PlainVolume {
             return refuse(format!("Requested offset is beyond real size of device {device}."));
         }
         let room = device_sectors - self.offset.0;
-        // This is asked of the whole device, however much of it is mapped.
+        // This rule applies to the whole device, however much of it is mapped.
         if !room.is_multiple_of(units) {
             return refuse("Device size is not aligned to requested sector size.");
         }

@@ -1,4 +1,4 @@
-//! Where salts, keys and filler come from.
+//! The source of salts, keys and filler.
 
 use crate::{Error, Refusal, Result};
 use keyway_crypto::{Hash, Secret};
@@ -20,8 +20,9 @@ impl Random for OsRandom {
     }
 }
 
-/// A generator that gives the same bytes for the same seed, for reproducible builds: SHA-512 over a
-/// key made from the seed and a counter. Whoever has the seed has every key made from it.
+/// A generator that produces the same bytes for the same seed, for reproducible builds: SHA-512
+/// over a key derived from the seed and a counter. The seed gives access to every key generated
+/// from it.
 pub struct SeededRandom {
     key: Secret,
     counter: u64,
@@ -52,7 +53,7 @@ impl Random for SeededRandom {
     }
 }
 
-/// Random bytes that are public: salts and filler.
+/// Random bytes that are not secret: salts and filler.
 pub(crate) fn random_bytes<const N: usize>(rng: &mut dyn Random) -> Result<[u8; N]> {
     let mut bytes = [0; N];
     rng.fill(&mut bytes)?;

@@ -1,7 +1,7 @@
-//! Locks on ranges of a volume, so that read-modify-write of a sector loses nobody's bytes.
+//! Locks on ranges of a volume, so that concurrent read-modify-write of a sector loses no bytes.
 //!
 //! Writers of whole sectors never wait for each other. A writer that merges (reads a sector,
-//! changes a part of it, writes it back) has its sectors for itself. Readers are not seen here.
+//! changes a part of it, writes it back) locks its sectors exclusively. Readers take no lock here.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ pub(crate) enum Writes {
 }
 
 impl RangeLocks {
-    /// Waits until nobody is in the way; the range is free again when the guard goes.
+    /// Waits until no conflicting range is locked; dropping the guard releases the range.
     pub(crate) fn lock(&self, range: Range<u64>, writes: Writes) -> RangeGuard<'_> {
         let mut held = self.held();
         while held.iter().any(|other| other.excludes(&range, writes)) {

@@ -9,7 +9,7 @@ use keyway_format::luks1::{self, Repair as Luks1Repair};
 use keyway_format::luks2::Copy;
 use std::sync::Arc;
 
-/// Damage that was found, nothing written yet.
+/// Damage that was found; nothing is written yet.
 pub struct Repair {
     storage: Arc<dyn Storage>,
     locking: Locking,
@@ -17,9 +17,10 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Looks for damage. [`keyway_format::Error`] when it has no single right answer. Where there
-    /// is something to mend the storage is claimed: a header that a file system was made over is
-    /// not brought back into it while it is mounted. Mappings of the volume itself may be using it.
+    /// Looks for damage. Returns a [`keyway_format::Error`] when the damage has no single right
+    /// repair. If there is something to repair, the storage is claimed: a header is not restored
+    /// into a file system that was created over it and is mounted. Mappings of the volume itself
+    /// are allowed.
     pub fn prepare(storage: Arc<dyn Storage>, locking: Locking) -> Result<Self> {
         let lock = HeaderLock::acquire(&*storage, LockMode::Shared, locking)?;
         let (changes, uuid): (Vec<String>, _) = match Damage::find(&*storage)? {
@@ -56,7 +57,7 @@ impl Repair {
     }
 }
 
-/// What is wrong, and what would be right.
+/// The kind of damage, and the repaired header.
 enum Damage {
     Luks1 { old: Vec<u8>, new: Box<luks1::Header>, changes: Vec<String> },
     Luks2(Box<Copies>),
@@ -65,7 +66,7 @@ enum Damage {
 impl Damage {
     fn find(storage: &dyn Storage) -> Result<Self> {
         if !is_luks1(storage)? {
-            // A foreign signature does not stop a repair that was asked for.
+            // A foreign signature does not prevent a repair that was explicitly requested.
             return Ok(Self::Luks2(Copies::read(storage)?.into()));
         }
         let old = luks1_disk::read_bytes(storage)?;
@@ -74,7 +75,7 @@ impl Damage {
                 let changes = repairs.iter().map(describe_repair).collect();
                 Ok(Self::Luks1 { old, new: new.into(), changes })
             }
-            // A header of an unusual kind that is sound needs no repair.
+            // A sound header of an unusual kind needs no repair.
             Err(error) => match luks1::Header::parse(&old) {
                 Ok(new) => Ok(Self::Luks1 { old, new: new.into(), changes: Vec::new() }),
                 Err(_) => Err(Error::Format(error)),

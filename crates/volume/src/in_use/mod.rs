@@ -1,14 +1,15 @@
-//! Two programs that write to one volume destroy it: who uses a
-//! volume says so, and finds out who does already.
+//! Two programs that write to one volume destroy it. So a program that uses a volume marks it as in
+//! use, and checks whether another program uses it already.
 //!
-//! Regular files are marked by locks of bytes that QEMU knows ([`marks`]); so are the files behind
-//! loop devices. Block devices are opened with O_EXCL besides, which the kernel gives to one at a
-//! time, be it a mount, a mapping, swap or a program, and never for a disk and one of its
-//! partitions. Of a file, all loop devices that stand for it are claimed so: nobody can mount one
-//! of them meanwhile. Of a loop device, all others are that show bytes of the same file.
+//! Regular files are marked by byte locks that QEMU knows ([`marks`]); so are the files behind loop
+//! devices. Block devices are additionally opened with O_EXCL. The kernel grants O_EXCL to one user
+//! at a time, be it a mount, a mapping, swap or a program, and never for both a disk and one of its
+//! partitions. For a file, all loop devices over it are claimed in this way, so that none of them
+//! can be mounted meanwhile. For a loop device, all other loop devices that expose bytes of the
+//! same file are claimed.
 //!
-//! The lock of the header ([`crate::lock`]), which cryptsetup knows, is another
-//! one: a volume in use can have its keyslots edited.
+//! The lock of the header ([`crate::lock`]), which cryptsetup knows, is a separate lock: the
+//! keyslots of a volume in use can be edited.
 
 mod holder;
 mod marks;
@@ -27,39 +28,39 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is done to a volume that is used.
+/// How a volume is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Its data is read; nobody may write to it meanwhile.
+    /// Its data is read; nobody else may write to it meanwhile.
     ReadOnly,
     /// Its data is read and written, by this process alone.
     Write,
 }
 
-/// The mark of a volume in use, gone when it is dropped.
+/// The mark of a volume in use; dropping it removes the mark.
 #[derive(Debug, Default)]
 pub struct InUse {
     /// The open file descriptions that hold the locks.
     marks: Vec<OwnedFd>,
-    /// Block devices, claimed.
+    /// The claimed block devices.
     claims: Vec<OwnedFd>,
     exclusive: bool,
 }
 
 impl InUse {
-    /// Marks `storage` as in use. With `shared` others may use it, too, and may be using
-    /// it: whoever says so answers for them. Storage that is no file or device, and files
-    /// on file systems without locks, are not marked.
+    /// Marks `storage` as in use. With `shared`, others may use it too, now or later: the caller is
+    /// responsible for that. Storage that is neither a file nor a device, and files on file systems
+    /// without locks, are not marked.
     ///
     /// # Errors
-    /// [`Error::InUse`] when somebody else uses it in a way that this use does not go with; a
-    /// process, when it still does so half a second later.
+    /// [`Error::InUse`] when a conflicting user exists; if that user is a process, only when it
+    /// still uses the storage half a second later.
     pub fn acquire(storage: &dyn Storage, access: Access, shared: bool) -> Result<Self> {
         Wish { access, shared, volume: None }.insist(storage)
     }
 
-    /// Marks `storage` as in use by this process alone, but for mappings of the LUKS volume `uuid`
-    /// itself: its header may be saved while it is open.
+    /// Marks `storage` as in use by this process alone, but allows mappings of the LUKS volume
+    /// `uuid` itself: its header may be saved while the volume is open.
     ///
     /// # Errors
     /// As [`InUse::acquire`].
@@ -72,8 +73,8 @@ impl InUse {
         self.exclusive
     }
 
-    /// Lets the kernel claim the block devices, for a mapping that is about to be made over them.
-    /// The marks stay: they keep out other Keyways, which look at them first.
+    /// Lets the kernel claim the block devices, for a mapping that is about to be created on them.
+    /// The marks stay: they keep out other Keyways, which check marks first.
     pub fn leave_to_the_kernel(&mut self) {
         self.claims.clear();
         self.exclusive = false;
@@ -96,14 +97,14 @@ impl InUse {
     }
 }
 
-/// The loop device that stands for the file at `path`, where there is one.
+/// The loop device over the file at `path`, if there is one.
 pub fn loop_device_of(path: &Path) -> Option<PathBuf> {
     let found = std::fs::metadata(path).ok()?;
     Kernel::here().loops_over(Subject::of(&found)).into_iter().next().map(|device| device.node)
 }
 
-/// Whether both show the same bytes: one file, one block device whatever its
-/// node, or a loop device and what it stands for.
+/// Whether both have the same bytes: one file, one block device under any node, or a loop device
+/// and its backing.
 pub fn is_same(one: &dyn Storage, other: &dyn Storage) -> bool {
     let bottom = |storage: &dyn Storage| {
         let (LockTarget::File(fd) | LockTarget::BlockDevice { fd, .. }) = storage.lock_target()?;
@@ -117,12 +118,12 @@ pub fn is_same(one: &dyn Storage, other: &dyn Storage) -> bool {
     bottom(one).is_some_and(|one| bottom(other) == Some(one))
 }
 
-/// How something is to be used.
+/// How something is going to be used.
 #[derive(Clone, Copy)]
 struct Wish<'a> {
     access: Access,
     shared: bool,
-    /// The LUKS volume whose mappings do not count.
+    /// The LUKS volume whose mappings are allowed.
     volume: Option<&'a str>,
 }
 
@@ -148,7 +149,8 @@ impl Wish<'_> {
         };
         let kernel = Kernel::here();
         let subject = subject(fd)?;
-        // The marks first: whoever leaves a device to the kernel keeps others out by them.
+        // The marks first: a process that leaves a device to the kernel keeps others out by its
+        // marks.
         match Marks::set(fd, access, shared)? {
             Marks::Set(locks) => mark.marks.push(locks),
             Marks::Unknown => {}
@@ -157,7 +159,7 @@ impl Wish<'_> {
         match subject {
             Subject::Device { number } if !shared => {
                 let claimed = self.claim(&kernel, number, reopen(fd, OFlag::O_EXCL))?;
-                // A reader only looks whether it could: others may read as well.
+                // A reader only checks that a claim is possible: others may read as well.
                 mark.claims.extend(claimed.filter(|_| exclusive));
                 mark.mark_below(&kernel, number, access)?;
             }
@@ -174,8 +176,8 @@ impl Wish<'_> {
         Ok(mark)
     }
 
-    /// What became of opening a block device exclusively; nothing where
-    /// only mappings of the volume itself have it.
+    /// The result of opening a block device exclusively; `None` where only mappings of the volume
+    /// itself hold it.
     fn claim(self, kernel: &Kernel, number: u64, opened: nix::Result<OwnedFd>) -> Result<Option<OwnedFd>> {
         let subject = Subject::Device { number };
         match opened {
@@ -188,7 +190,7 @@ impl Wish<'_> {
         }
     }
 
-    /// Claims a loop device; where this user may not open it, what the kernel tells must do.
+    /// Claims a loop device; where this user may not open it, relies on the kernel's information.
     fn claim_loop(self, kernel: &Kernel, device: &Loop) -> Result<Option<OwnedFd>> {
         let claimed = match open(&device.node, CLAIM, Mode::empty()) {
             opened @ (Ok(_) | Err(Errno::EBUSY)) => self.claim(kernel, device.number, opened),
@@ -210,8 +212,8 @@ impl Wish<'_> {
     }
 }
 
-/// All other devices that show bytes of it: loop devices over it, what it stands for if it
-/// is one itself, and others that stand for that.
+/// All other devices that expose the same bytes: loop devices over it, the backing if it is a loop
+/// device itself, and other loop devices over that backing.
 fn showing_the_same(kernel: &Kernel, subject: Subject) -> Result<Vec<Loop>> {
     let mut found = kernel.loops_over(subject);
     let mut at = subject;
@@ -227,7 +229,7 @@ fn showing_the_same(kernel: &Kernel, subject: Subject) -> Result<Vec<Loop>> {
         }
         at = below;
     }
-    // Each once: a second claim would meet the first.
+    // Each device once: a second claim would conflict with the first.
     found.sort_by_key(|device| device.number);
     found.dedup_by_key(|device| device.number);
     found.retain(|device| !matches!(subject, Subject::Device { number } if number == device.number));
@@ -252,7 +254,8 @@ fn failed(errno: Errno) -> Error {
     Error::Io { what: LOOKING.into(), source: errno.into() }
 }
 
-/// Of two who came at the same time and saw each other, neither waits as long as the other.
+/// Random, so that two processes that arrive at the same time and see each other do not wait
+/// equally long.
 fn pause() -> Duration {
     let mut random = [0];
     let _ = getrandom::fill(&mut random);
@@ -262,7 +265,7 @@ fn pause() -> Duration {
 const CLAIM: OFlag = OFlag::O_RDONLY.union(OFlag::O_CLOEXEC).union(OFlag::O_EXCL);
 const LOOKING: &str = "marking the volume as in use";
 
-/// Whoever was unmounted or told to end a moment ago is still flushing.
+/// A process that was just unmounted or told to end may still be flushing.
 const PATIENCE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(10);
 

@@ -1,4 +1,4 @@
-//! Claims of files, devices and loop devices, held against each other.
+//! Conflicting claims of files, devices and loop devices.
 
 use super::holder::tests::Told;
 use super::*;
@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-/// A file of a MiB of its own, which goes with it.
+/// A file of 1 MiB, removed on drop.
 struct Image(PathBuf);
 
 impl Image {
@@ -29,11 +29,11 @@ impl Drop for Image {
     }
 }
 
-/// A loop device, detached when it is dropped.
+/// A loop device, detached on drop.
 struct Attached(PathBuf);
 
 impl Attached {
-    /// `None`, with a line, where this user has none.
+    /// `None`, with a message, where this user cannot create one.
     fn over(path: &Path) -> Option<Self> {
         let found = Command::new("losetup").args(["--find", "--show"]).arg(path).output().ok();
         match found.filter(|output| output.status.success()) {
@@ -49,7 +49,7 @@ impl Attached {
         File::open_rw(&self.0).unwrap()
     }
 
-    /// As a mount would claim it.
+    /// Claims it as a mount would.
     fn claim(&self) -> nix::Result<OwnedFd> {
         open(&self.0, CLAIM, Mode::empty())
     }
@@ -161,7 +161,7 @@ fn a11_of_many_who_come_at_once_exactly_one_gets_it() {
                 let storage = image.open();
                 gate.wait();
                 let claim = write(&storage);
-                // Nobody lets go before all have tried.
+                // No claim is released before all have tried.
                 gate.wait();
                 claim.is_ok()
             };
@@ -183,14 +183,14 @@ fn a11_a_block_device_is_claimed_until_the_mark_is_dropped() {
     drop(mark);
     drop(attached.claim().unwrap());
 
-    // Somebody who has it, and nobody knows who.
+    // Claimed by an unknown holder.
     let claim = attached.claim().unwrap();
     holder(write(&device));
     holder(InUse::acquire(&device, Access::ReadOnly, false));
     drop(InUse::acquire(&device, Access::Write, true).unwrap());
     drop(claim);
 
-    // A reader has looked, and lets others read.
+    // A reader has checked the device, and lets others read.
     let _reader = InUse::acquire(&device, Access::ReadOnly, false).unwrap();
     drop(attached.claim().unwrap());
     assert!(InUse::acquire(&device, Access::ReadOnly, false).is_ok());
@@ -225,7 +225,7 @@ fn a11_a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
         let claim = device.claim().unwrap();
         let Holder::Through(node, _) = holder(write(&file)) else { panic!() };
         assert_eq!(node, device.0);
-        // A reader does not look there, and who shares answers for it.
+        // A reader does not check loop devices, and a shared use is the caller's responsibility.
         drop(InUse::acquire(&file, Access::ReadOnly, false).unwrap());
         drop(InUse::acquire(&file, Access::Write, true).unwrap());
         drop(claim);
@@ -234,7 +234,7 @@ fn a11_a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
         InUse::acquire_beside_mappings(&file, "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1").unwrap().is_exclusive()
     );
     let claim = above.claim().unwrap();
-    // It is held, and by no mapping.
+    // It is held, but not by a mapping.
     holder(InUse::acquire_beside_mappings(&file, "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1"));
     holder(InUse::acquire_beside_mappings(&above.open(), ""));
     drop(claim);
@@ -298,7 +298,7 @@ fn a11_a_claim_is_held_as_long_as_anybody_holds_the_storage() {
     drop(inside);
     drop(Exclusive::claim(storage.clone()).unwrap());
 
-    // Marked for something less, it is nobody's to overwrite.
+    // Storage that is marked for a lesser use must not be overwritten.
     let shared = InUse::acquire(&*storage, Access::Write, true).unwrap();
     let shared = Claimed::new(storage, shared);
     assert!(!shared.is_exclusive());
@@ -308,9 +308,9 @@ fn a11_a_claim_is_held_as_long_as_anybody_holds_the_storage() {
 
 const UUID: &str = "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1";
 
-/// How a header is to be written while the volume may be mapped.
+/// For writing a header while the volume may be mapped.
 const BESIDE: Wish<'_> = Wish { access: Access::Write, shared: false, volume: Some(UUID) };
-/// How anything is.
+/// For all other writes.
 const ALONE: Wish<'_> = Wish { volume: None, ..BESIDE };
 
 #[test]
@@ -341,7 +341,8 @@ fn a11_a_header_may_be_saved_beside_mappings_of_its_volume_and_nothing_else() {
             }
         }
     }
-    // A device that cannot be asked, and of which nobody tells anything, is nobody's.
+    // A device that cannot be opened, and about which the kernel has no information, counts as
+    // unused.
     let Subject::Device { number } = told.device("loop9", "", "7:9") else { unreachable!() };
     let other = Loop { node: device.node, number };
     assert!(matches!(ALONE.claim_loop(&told.kernel, &other), Ok(None)));

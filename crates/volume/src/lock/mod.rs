@@ -1,9 +1,10 @@
-//! Locks that cryptsetup honours, so that both can work on one device at the same time.
+//! Locks that cryptsetup honours, so that both programs can work on one device at the same time.
 //!
 //! Regular files are locked by `flock` on the file itself; block devices through
-//! `/run/cryptsetup/L_major:minor` (cryptsetup, lib/utils_device_locking.c), whose directory is
-//! made as cryptsetup makes it. Where it cannot be used a reader locks the device itself, and an
-//! edit, which cryptsetup would not see, is refused. Readers share, writers exclude.
+//! `/run/cryptsetup/L_major:minor` (cryptsetup, lib/utils_device_locking.c), in a directory that is
+//! created as cryptsetup creates it. If that directory cannot be used, a reader locks the device
+//! itself, and an edit is refused, because cryptsetup would not see its lock. Readers share the
+//! lock; a writer holds it exclusively.
 
 use crate::storage::LockTarget;
 use crate::{Error, Result, Storage};
@@ -19,8 +20,8 @@ use std::time::{Duration, Instant};
 pub enum Locking {
     /// Take the lock, waiting at most this long for its holder.
     Wait(Duration),
-    /// Take no lock at all (`--disable-locks`): recovery of a damaged
-    /// copy is then off, as in cryptsetup.
+    /// Take no lock at all (`--disable-locks`): recovery of a damaged copy is then disabled, as in
+    /// cryptsetup.
     Disabled,
 }
 
@@ -37,7 +38,7 @@ pub(crate) enum LockMode {
     Exclusive,
 }
 
-/// A lock that is held until it is dropped.
+/// A lock that is held until dropped.
 #[derive(Debug)]
 pub(crate) struct HeaderLock {
     fd: OwnedFd,
@@ -45,7 +46,7 @@ pub(crate) struct HeaderLock {
     resource: Option<Resource>,
 }
 
-/// A lock file's directory and its name there.
+/// A lock file's directory and its name in there.
 #[derive(Debug)]
 struct Resource {
     directory: OwnedFd,
@@ -100,7 +101,7 @@ impl HeaderLock {
         Ok(Self { fd, resource: Some(Resource { directory, name }) })
     }
 
-    /// `flock` has no timeout of its own: asks again until the deadline.
+    /// `flock` has no timeout of its own: retries until the deadline.
     fn wait(&self, mode: LockMode, deadline: Instant) -> Result<()> {
         let operation = match mode {
             LockMode::Shared => FlockOperation::NonBlockingLockShared,
@@ -117,8 +118,8 @@ impl HeaderLock {
         }
     }
 
-    /// Whether the lock file is still the one under its name: its
-    /// holder may have removed it while we waited.
+    /// Whether the lock file is still the one with this name: its previous holder may have removed
+    /// it while we waited.
     fn is_current(&self) -> bool {
         let Some(Resource { directory, name }) = &self.resource else { return true };
         let named = statat(directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
@@ -135,14 +136,14 @@ impl Drop for HeaderLock {
             && flock(&self.fd, FlockOperation::NonBlockingLockExclusive).is_ok()
             && self.is_current()
         {
-            // A file that stays behind does no harm.
+            // A lock file that is left behind does no harm.
             let _ = unlinkat(directory, name.as_str(), AtFlags::empty());
         }
     }
 }
 
-/// The directory of the lock files, made where it is not there. One that others may write to would
-/// let them keep every edit waiting, or hide it from cryptsetup.
+/// The directory of the lock files, created if missing. Users who can write to it could block every
+/// edit, or hide it from cryptsetup.
 fn lock_directory(path: &str) -> std::io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     let opened = open(path, flags, Mode::empty()).or_else(|error| match error {
@@ -161,7 +162,8 @@ fn lock_directory(path: &str) -> std::io::Result<OwnedFd> {
     Ok(directory)
 }
 
-/// A description of our own, so that the lock is ours and not shared with whoever holds `fd`.
+/// A separate open file description, so that the lock belongs to us and is not shared with the
+/// holder of `fd`.
 fn reopen(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let flags = OFlags::CLOEXEC | OFlags::NONBLOCK;

@@ -1,4 +1,4 @@
-//! Locks of headers, as cryptsetup would see them.
+//! Header locks, as cryptsetup would see them.
 
 use super::*;
 use crate::storage::File;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const SOON: Locking = Locking::Wait(Duration::from_millis(60));
 
-/// A directory of its own, which goes with it.
+/// A temporary directory, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -38,7 +38,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A file that others are told to be the block device 259:7.
+/// A file that poses as the block device 259:7.
 struct Device(File);
 
 impl Storage for Device {
@@ -67,7 +67,7 @@ impl Storage for Device {
     }
 }
 
-/// Whether somebody else could lock `path` exclusively.
+/// Whether another process could lock `path` exclusively.
 fn is_free(path: &str) -> bool {
     flock(fs::File::open(path).unwrap(), FlockOperation::NonBlockingLockExclusive).is_ok()
 }
@@ -96,7 +96,7 @@ fn writers_exclude_and_readers_share() {
     assert!(matches!(HeaderLock::acquire(&storage, LockMode::Shared, SOON), Err(Error::Busy(_))));
     drop(writer);
     assert!(is_free(&scratch.path("header")));
-    // A file's lock is no file: nothing else came, nothing went.
+    // A regular file's lock needs no lock file: the directory is unchanged.
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 1);
 }
 
@@ -129,7 +129,7 @@ fn a10_the_directory_is_made_as_cryptsetup_makes_it() {
     drop(lock);
     assert!(!fs::exists(&resource).unwrap(), "the last one takes the file away");
 
-    // Another holder keeps it.
+    // Another holder keeps the lock file.
     let readers = [LockMode::Shared; 2]
         .map(|mode| HeaderLock::acquire_in(&directory, &device, mode, SOON).unwrap().unwrap());
     let [first, second] = readers;
@@ -151,7 +151,7 @@ fn c24_locks_stay_in_this_process() {
     assert!(closes(&lock.fd) && closes(&resource.directory) && has(&lock.fd, OFlags::RDWR));
     let lock = HeaderLock::acquire(&device.0, LockMode::Exclusive, SOON).unwrap().unwrap();
     assert!(closes(&lock.fd) && has(&lock.fd, OFlags::RDWR | OFlags::NONBLOCK));
-    // What nobody may write to while it runs.
+    // A file that cannot be written while it runs.
     let program = fs::File::open(std::env::current_exe().unwrap()).unwrap();
     let lock = reopen(program.as_fd()).unwrap();
     assert!(closes(&lock) && has(&lock, OFlags::NONBLOCK) && !has(&lock, OFlags::RDWR));
@@ -163,7 +163,7 @@ fn c24_a_lock_file_is_as_cryptsetup_makes_it_and_no_link() {
     let (device, directory) = (Device(scratch.file()), scratch.path("cryptsetup"));
     let lock = HeaderLock::acquire_in(&directory, &device, LockMode::Shared, SOON).unwrap().unwrap();
     let resource = format!("{directory}/L_259:7");
-    // Whatever the umask takes away, it takes from both.
+    // The umask applies to both files alike.
     let same = scratch.path("0644");
     fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&same).unwrap();
     let mode = |path: &str| fs::metadata(path).unwrap().mode();
@@ -196,7 +196,7 @@ fn a10_an_edit_is_refused_where_cryptsetup_would_not_see_it() {
     let exclusive = |directory: &str| HeaderLock::acquire_in(directory, &device, LockMode::Exclusive, SOON);
     let shared = |directory: &str| HeaderLock::acquire_in(directory, &device, LockMode::Shared, SOON);
 
-    // No parent, a file in its place, a link to a fit one, one that others may write to.
+    // No parent; a file in its place; a link to a suitable one; one that others may write to.
     fs::write(scratch.path("file"), b"").unwrap();
     fs::create_dir(scratch.path("fit")).unwrap();
     fs::set_permissions(scratch.path("fit"), fs::Permissions::from_mode(0o700)).unwrap();
@@ -210,7 +210,7 @@ fn a10_an_edit_is_refused_where_cryptsetup_would_not_see_it() {
         let unfit = scratch.path(unfit);
         let why = no_lock(exclusive(&unfit));
         assert!(why.starts_with(&format!("{unfit} cannot be used, ")), "{why}");
-        // Reading goes on, with the device itself locked.
+        // Reading still works, with a lock on the device itself.
         let reader = shared(&unfit).unwrap().unwrap();
         assert!(!is_free(&scratch.path("header")));
         drop(reader);

@@ -1,4 +1,4 @@
-//! What a header's data is encrypted with.
+//! The ciphers of a header's data.
 
 use super::Header;
 use keyway_format::luks2::SegmentKind;
@@ -6,14 +6,15 @@ use keyway_format::luks2::SegmentKind;
 /// The ciphers of a header's data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataCiphers {
-    /// As the header writes them, a segment each.
+    /// As the header writes them, one per segment.
     pub specs: Vec<String>,
-    /// Whether some of the data has integrity tags.
+    /// Whether part of the data has integrity tags.
     pub with_tags: bool,
 }
 
 impl Header {
-    /// The ciphers of the data segments, as the header names them: this build may not know them.
+    /// The ciphers of the data segments, as the header names them: this build may not know them
+    /// all.
     pub fn data_ciphers(&self) -> DataCiphers {
         let metadata = match self {
             Self::Luks1(header) => return DataCiphers { specs: vec![header.cipher()], with_tags: false },

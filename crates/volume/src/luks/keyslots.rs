@@ -1,20 +1,20 @@
-//! What the numbers of a header's keyslots stand for.
+//! The state of a header's keyslots.
 
 use super::{Header, Luks};
 use keyway_format::luks1::{SLOTS, SlotState};
 use keyway_format::luks2::{Digest, MAX_OBJECTS};
 
-/// What a keyslot number stands for.
+/// The state of a keyslot number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyslotState {
-    /// Nothing.
+    /// Not in use.
     Free,
-    /// A key to the data.
+    /// It holds a key to the data.
     Bound,
-    /// A key to nothing (LUKS2).
+    /// It holds a key that opens no data (LUKS2).
     Unbound,
-    /// LUKS1: neither enabled nor disabled, after a torn write. It
-    /// opens nothing, and can be killed.
+    /// LUKS1: neither enabled nor disabled, after a torn write. The keyslot opens nothing, and can
+    /// be killed.
     Damaged,
 }
 
@@ -26,7 +26,7 @@ impl KeyslotState {
 }
 
 impl Luks {
-    /// What keyslot `number` stands for.
+    /// The state of keyslot `number`.
     pub fn keyslot_state(&self, number: u32) -> KeyslotState {
         match self.header() {
             Header::Luks1(header) => match header.slots.get(number as usize).map(|slot| slot.state) {
@@ -46,7 +46,7 @@ impl Luks {
         }
     }
 
-    /// The highest number that a keyslot can have: 7 or 31.
+    /// The highest possible keyslot number: 7 or 31.
     pub fn last_keyslot(&self) -> u32 {
         match self.header() {
             Header::Luks1(_) => SLOTS as u32 - 1,
@@ -54,7 +54,7 @@ impl Luks {
         }
     }
 
-    /// The numbers of all keyslots that a passphrase opens, those that open no data too.
+    /// The numbers of all keyslots that a passphrase opens, including those that open no data.
     pub fn active_keyslots(&self) -> Vec<u32> {
         (0..=self.last_keyslot()).filter(|number| self.keyslot_state(*number).is_active()).collect()
     }

@@ -1,4 +1,4 @@
-//! A LUKS header on its storage: detection, both formats, the lock, and where the data lies.
+//! A LUKS header on its storage: detection, both formats, the lock, and the location of the data.
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks2_disk::Copies;
@@ -18,7 +18,7 @@ pub use keyslots::KeyslotState;
 pub enum Header {
     /// LUKS1.
     Luks1(luks1::Header),
-    /// LUKS2: the fields of the copy that won, and the metadata.
+    /// LUKS2: the fields of the winning copy, and the metadata.
     Luks2 {
         /// The winning copy's binary header.
         binary: luks2::BinaryHeader,
@@ -27,20 +27,20 @@ pub enum Header {
     },
 }
 
-/// What a header is opened for.
+/// The purpose for which a header is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Reading: shared lock while the header is read; a damaged LUKS2
-    /// copy is recovered when storage is writable.
+    /// Reading: takes a shared lock while the header is read; a damaged LUKS2 copy is recovered
+    /// when storage is writable.
     Read,
-    /// Editing: as reading; each edit takes the exclusive lock, and
-    /// refuses when the header has changed since.
+    /// Editing: like reading; each edit takes the exclusive lock, and is refused when the header
+    /// has changed since.
     Write,
-    /// Looking only: no lock, no recovery.
+    /// Inspection only: no lock, no recovery.
     Probe,
 }
 
-/// A header, the storage it lives on, and how it is locked.
+/// A header, its storage, and how it is locked.
 pub struct Luks {
     storage: Arc<dyn Storage>,
     header: Header,
@@ -54,7 +54,7 @@ impl Luks {
         Self::open_with(storage, access, Locking::default())
     }
 
-    /// Opens the header on `storage`. [`keyway_format::Error::NotLuks`] when there is none.
+    /// Opens the header on `storage`. Returns [`keyway_format::Error::NotLuks`] when there is none.
     pub fn open_with(storage: Arc<dyn Storage>, access: Access, locking: Locking) -> Result<Self> {
         let lock_reads = if access == Access::Probe { Locking::Disabled } else { locking };
         let lock = HeaderLock::acquire(&*storage, LockMode::Shared, lock_reads)?;
@@ -87,8 +87,8 @@ impl Luks {
         }
     }
 
-    /// Whether the other says the same, byte for byte but for what
-    /// differs between the copies of one header.
+    /// Whether the other header is the same, byte for byte, apart from the fields that differ
+    /// between the copies of one header.
     pub fn is_same(&self, other: &Self) -> bool {
         self.header.is_same_state(&other.header)
     }
@@ -98,8 +98,8 @@ impl Luks {
         &self.storage
     }
 
-    /// The LUKS2 header copy that is damaged or behind the other on
-    /// storage now; `None` when both are sound.
+    /// The LUKS2 header copy that is now damaged or older than the other on storage; `None` when
+    /// both are sound.
     pub fn damaged_copy(&self) -> Result<Option<luks2::Copy>> {
         match &self.header {
             Header::Luks1(_) => Ok(None),
@@ -107,13 +107,13 @@ impl Luks {
         }
     }
 
-    /// What it was opened for.
+    /// The purpose for which it was opened.
     pub fn access(&self) -> Access {
         self.access
     }
 
-    /// Refuses when the header demands a feature this build does not know, by name. Everything that
-    /// opens or edits asks; dumps, UUID and isLuks do not.
+    /// Refuses a header that requires a feature this build does not know, and names the feature.
+    /// All operations that open or edit call this; dumps, UUID and isLuks do not.
     pub fn check_requirements(&self) -> Result<()> {
         match &self.header {
             Header::Luks2 { metadata, .. } => match metadata.config.requirements.first() {
@@ -129,14 +129,14 @@ impl Luks {
         Ok(self.header.layout()?.segments.first().map_or(0, |segment| segment.storage_offset))
     }
 
-    /// Shared lock for reading key material.
+    /// Takes the shared lock for reading key material.
     pub(crate) fn lock_shared(&self) -> Result<Option<HeaderLock>> {
         let locking = if self.access == Access::Probe { Locking::Disabled } else { self.locking };
         HeaderLock::acquire(&*self.storage, LockMode::Shared, locking)
     }
 
     /// Takes the exclusive lock for an edit, makes sure that both copies are sound, and that the
-    /// header is still the one that the edit was prepared for.
+    /// header is still the one for which the edit was prepared.
     pub(crate) fn lock_for_edit(&self) -> Result<Option<HeaderLock>> {
         if self.access != Access::Write {
             return Err(Refusal::ReadOnly.because("the header was not opened for editing"));
@@ -154,19 +154,19 @@ impl Luks {
         Ok(lock)
     }
 
-    /// Replaces what is held in memory after an edit was written.
+    /// Replaces the header in memory after an edit was written.
     pub(crate) fn set_header(&mut self, header: Header) {
         self.header = header;
     }
 
-    /// A header that was just written.
+    /// Wraps a header that was just written.
     pub(crate) fn from_parts(storage: Arc<dyn Storage>, header: Header, locking: Locking) -> Self {
         Self { storage, header, access: Access::Write, locking }
     }
 }
 
 impl Header {
-    /// What of the data device is plaintext where, whatever the header requires.
+    /// Maps the plaintext to the data device, whatever the header requires.
     pub(crate) fn layout(&self) -> Result<Layout> {
         match self {
             Self::Luks1(header) => Layout::of_luks1(header),
@@ -174,8 +174,8 @@ impl Header {
         }
     }
 
-    /// The volume key's length in bytes; `None` when the header
-    /// cannot say (LUKS2 without keyslots).
+    /// The volume key's length in bytes; `None` when the header does not state it (LUKS2 without
+    /// keyslots).
     pub fn volume_key_len(&self) -> Option<usize> {
         match self {
             Self::Luks1(header) => Some(header.key_bytes as usize),
@@ -195,7 +195,7 @@ impl Header {
         }
     }
 
-    /// Equal but for which copy was read: salts differ between the copies.
+    /// Whether both are equal, whichever copy was read: salts differ between the copies.
     pub(crate) fn is_same_state(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -228,7 +228,7 @@ pub(crate) fn read_header(storage: &dyn Storage) -> Result<(Header, bool)> {
     Ok((copies.winner.into(), damaged))
 }
 
-/// Whether LUKS1's magic and version stand at the start.
+/// Whether the storage starts with LUKS1's magic and version.
 pub(crate) fn is_luks1(storage: &dyn Storage) -> Result<bool> {
     let mut start = [0; 8];
     if storage.len() < start.len() as u64 {
@@ -240,17 +240,17 @@ pub(crate) fn is_luks1(storage: &dyn Storage) -> Result<bool> {
     Ok(start == *b"LUKS\xba\xbe\x00\x01")
 }
 
-/// Recovers a damaged copy where the storage can be written: the
-/// other copy is good, so failing to is no error.
+/// Recovers a damaged copy if the storage is writable. Failure is not an error, because the other
+/// copy is good.
 fn recover(storage: &dyn Storage, locking: Locking) -> Result<()> {
     let lock = match HeaderLock::acquire(storage, LockMode::Exclusive, locking) {
-        // Whoever reads is not refused for it; an edit will be.
+        // A reader is not refused because of this; an edit will be.
         Err(Error::NoLock(_)) => return Ok(()),
         other => other?,
     };
     let mut copies = Copies::read(storage)?;
     copies.check_recoverable(storage)?;
-    // Nor into a file system that was made over the volume and is mounted.
+    // Nor is the copy written into a file system that was created over the volume and is mounted.
     let alone = match storage.is_exclusive() {
         true => Ok(InUse::default()),
         false => InUse::acquire_beside_mappings(storage, &copies.winner.binary.uuid),
@@ -262,7 +262,7 @@ fn recover(storage: &dyn Storage, locking: Locking) -> Result<()> {
     Ok(())
 }
 
-/// An edit overwrites the primary first: the secondary must be good before that.
+/// An edit overwrites the primary first, so the secondary must be good before that.
 fn recover_locked(storage: &dyn Storage) -> Result<()> {
     Copies::read(storage)?.recover(storage, &mut OsRandom)
 }

@@ -1,27 +1,28 @@
-//! How much memory there is for this process, in KiB: what `/proc/meminfo` says,
-//! and what is left to the control groups it is in.
+//! The memory that is available to this process, in KiB: from `/proc/meminfo`, and from the limits
+//! of its control groups.
 //!
-//! A process's groups stand in `/proc/self/cgroup` (cgroups(7)), a line a hierarchy, by their
-//! paths below what is mounted. Version 2 (`memory.max`, `memory.current`, `memory.stat`) and
-//! version 1 (`memory.limit_in_bytes`, `memory.usage_in_bytes`; admin-guide/cgroup-v1/memory.rst)
-//! may both be there; a group's limit binds all below it.
+//! `/proc/self/cgroup` lists a process's groups (cgroups(7)), one line per hierarchy, by their
+//! paths relative to the mounted hierarchy. Version 2 (`memory.max`, `memory.current`,
+//! `memory.stat`) and version 1 (`memory.limit_in_bytes`, `memory.usage_in_bytes`;
+//! admin-guide/cgroup-v1/memory.rst) can both be present; a group's limit applies to all groups
+//! below it.
 
 use crate::mounts::{self, Mount};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What `/proc/meminfo` says, and control groups take from it.
+/// The memory in `/proc/meminfo`, and the limits of control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) total_kib: u64,
     pub(crate) available_kib: u64,
     pub(crate) has_swap: bool,
-    /// What control groups leave, where they limit it. Who takes more is killed.
+    /// The memory that control groups leave, if they limit it. A process that takes more is killed.
     pub(crate) left_kib: Option<u64>,
 }
 
 impl Memory {
-    /// Asks the kernel; `None` where it does not tell.
+    /// Asks the kernel; `None` where it gives no answer.
     pub(crate) fn now() -> Option<Self> {
         let machine = Self::parse(&fs::read_to_string("/proc/meminfo").ok()?)?;
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -41,21 +42,21 @@ impl Memory {
         })
     }
 
-    /// With control groups that leave so much.
+    /// The same memory, with control groups that leave this much.
     fn within(self, left_kib: Option<u64>) -> Self {
         let available_kib = left_kib.map_or(self.available_kib, |kib| kib.min(self.available_kib));
         Self { available_kib, left_kib, ..self }
     }
 
-    /// The most that there is at once, whatever it costs others;
-    /// `None` where swap makes that unknown.
+    /// The maximum that exists at once, whatever the cost to other processes; `None` where swap
+    /// makes it unknown.
     pub(crate) fn most_kib(&self) -> Option<u64> {
         if self.has_swap { self.left_kib } else { Some(self.available_kib) }
     }
 }
 
-/// The least that one of the control groups, from the process's own up
-/// to those at the mounts' roots, may still take.
+/// The minimum that any of the control groups, from the process's own up to those at the mounts'
+/// roots, may still take.
 fn left_to(groups: &str, mounts: &[Mount]) -> Option<u64> {
     let hierarchies = groups.lines().filter_map(|line| {
         let (_, rest) = line.split_once(':')?;
@@ -72,8 +73,9 @@ fn left_to(groups: &str, mounts: &[Mount]) -> Option<u64> {
     hierarchies.min().map(|bytes| bytes / 1024)
 }
 
-/// Where the hierarchy is mounted, and the directory of a group. One that the mount does not show
-/// (a container's own is its root, by the host's path) is taken for the mount's root.
+/// Where the hierarchy is mounted, and the directory of a group. If the mount does not show the
+/// group, the mount's root is used: a container's own group is its mount's root, while its path is
+/// the host's.
 fn group_below<'a>(path: &Path, files: &Files, mounts: &'a [Mount]) -> Option<(&'a Path, PathBuf)> {
     let mut found = mounts.iter().filter(|mount| files.is_mounted(mount)).peekable();
     let first = found.peek()?.point.as_path();
@@ -85,17 +87,16 @@ fn group_below<'a>(path: &Path, files: &Files, mounts: &'a [Mount]) -> Option<(&
     Some(shown.unwrap_or_else(|| (first, first.to_owned())))
 }
 
-/// What a version of control groups calls its files.
+/// The file names of one version of control groups.
 struct Files {
     kind: &'static str,
     option: Option<&'static str>,
     limit: &'static str,
     used: &'static str,
-    /// Lines of `memory.stat`: the page cache counts as taken, but is
-    /// given back when memory is short.
+    /// Lines of `memory.stat`: the page cache counts as used, but is released when memory is short.
     cache: [&'static str; 2],
-    /// A line of `memory.stat` with the least limit of all groups
-    /// above, also of those that are not shown.
+    /// A line of `memory.stat` with the lowest limit of all groups above, including those that are
+    /// not visible.
     inherited: Option<&'static str>,
 }
 
@@ -123,8 +124,8 @@ impl Files {
         mount.kind == self.kind && self.option.is_none_or(has)
     }
 
-    /// What the group may still take, in bytes; `None` without a limit.
-    /// Only the process's own knows of limits above.
+    /// What the group may still take, in bytes; `None` without a limit. Only the process's own
+    /// group considers inherited limits.
     fn left(&self, group: &Path, is_own: bool) -> Option<u64> {
         let text = |file: &str| fs::read_to_string(group.join(file)).unwrap_or_default();
         if !is_own && text("memory.use_hierarchy").trim() == "0" {
@@ -141,7 +142,7 @@ impl Files {
     }
 }
 
-/// Version 1 has no word for no limit, but the largest number of whole pages (PAGE_COUNTER_MAX).
+/// Version 1 expresses "no limit" by the largest number of whole pages (PAGE_COUNTER_MAX).
 const UNLIMITED: u64 = 1 << 62;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Files of control groups, gone with the test.
+/// Files of control groups, removed with the test.
 struct Tree(PathBuf);
 
 impl Tree {
@@ -82,7 +82,7 @@ fn the_narrowest_control_group_counts() {
     assert_eq!(left_to("0::/a/b\n", &mounts), Some(515));
     tree.v2("a/b", "4096\n", "8192\n");
     assert_eq!(left_to("0::/a/b\n", &mounts), Some(0));
-    // Above what is mounted is somebody else's.
+    // Groups above the mount belong to others.
     tree.v2(".", "8192\n", "0\n");
     assert_eq!(left_to("0::/a\n", &mounts), Some(8));
     let inner = [tree.mount("cgroup2", "rw", "/a", "a")];
@@ -109,7 +109,7 @@ fn b23_version_1_counts_as_well() {
     assert_eq!(left(groups), Some(512));
     assert_eq!(left("4:hugetlb,memory:/a/b\n"), Some(512));
     assert_eq!(left("4:memory2:/a/b\n"), None);
-    // Of the whole group, not of its own processes alone.
+    // Counts the whole group, not only its own processes.
     tree.write("memory/a/memory.stat", "inactive_file 9\ntotal_inactive_file 1024\ntotal_active_file 1024\n");
     assert_eq!(left(groups), Some(514));
     tree.write("memory/a/memory.use_hierarchy", "0\n");
@@ -117,13 +117,13 @@ fn b23_version_1_counts_as_well() {
     assert_eq!(left("4:memory:/a\n"), Some(514), "but itself");
     tree.write("memory/a/memory.use_hierarchy", "1\n");
     assert_eq!(left(groups), Some(514));
-    // The narrower of both versions.
+    // The lower limit of the two versions.
     tree.v2("unified", "102400\n", "0\n");
     assert_eq!(left(groups), Some(100));
 }
 
-/// Docker shows a container its group as the mount's root, and the
-/// host's path in /proc/self/cgroup.
+/// In Docker, a container sees its group as the mount's root, but the host's path in
+/// /proc/self/cgroup.
 #[test]
 fn b23_a_containers_own_group() {
     let tree = Tree::new("container");
@@ -134,10 +134,10 @@ fn b23_a_containers_own_group() {
     }
     tree.v1("memory/inner", "2097152\n", "1048576\n");
     assert_eq!(left_to("4:memory:/docker/1234/inner\n", &shown), Some(1024));
-    // The second mount shows it.
+    // Only the second mount shows the group.
     let both = [tree.mount("cgroup", "rw,memory", "/other", "nowhere"), shown[0].clone()];
     assert_eq!(left_to("4:memory:/docker/1234/inner\n", &both), Some(1024));
-    // A limit above, which no mount shows.
+    // A limit of a group above, which no mount shows.
     tree.v1("memory/inner", NONE, "1048576\n");
     tree.write("memory/inner/memory.stat", "hierarchical_memory_limit 1572864\n");
     assert_eq!(left_to("4:memory:/docker/1234/inner\n", &shown), Some(512));

@@ -1,4 +1,4 @@
-//! Whether a volume meets a demand: what was found, in words, and the verdict.
+//! Checks whether a volume meets a demand: the finding in words, and the verdict.
 
 use super::demand::Demand;
 use super::{Subject, Verdict};
@@ -76,7 +76,7 @@ fn met(met: bool) -> Verdict {
     if met { Verdict::Met } else { Verdict::Violated }
 }
 
-/// All of them must do; what was found are those that do not, or all.
+/// All of them must fit; the finding lists those that do not, or all of them.
 fn each<T: ToString>(things: Vec<T>, fits: impl Fn(&T) -> bool) -> Judgement {
     let names = |things: &mut dyn Iterator<Item = &T>| {
         let mut names: Vec<String> = things.map(ToString::to_string).collect();
@@ -90,7 +90,7 @@ fn each<T: ToString>(things: Vec<T>, fits: impl Fn(&T) -> bool) -> Judgement {
     }
 }
 
-/// A segment's encryption, or what it is instead.
+/// A segment's encryption, or its type if it is not encrypted.
 enum Cipher {
     Named(String),
     None(String),
@@ -122,8 +122,8 @@ fn mapped(metadata: &Metadata) -> impl Iterator<Item = &Segment> {
     metadata.segments.values().filter(|segment| !segment.is_backup())
 }
 
-/// Cipher and mode as the specification is written: before and behind the first dash; in
-/// "capi:xts(aes)-plain64" what is before the dash is both.
+/// Cipher and mode as written in the specification: before and after the first dash; in
+/// "capi:xts(aes)-plain64" the part before the dash is both.
 fn is_cipher(cipher: &Cipher, name: &str) -> bool {
     let Cipher::Named(spec) = cipher else { return false };
     spec == name || spec.split_once('-').is_some_and(|(cipher, _)| cipher == name)
@@ -135,7 +135,7 @@ fn is_mode(cipher: &Cipher, name: &str) -> bool {
     mode == name || mode.split_once('-').is_some_and(|(chaining, _)| chaining == name)
 }
 
-/// Of a segment that is not encrypted: none.
+/// A segment's sector size; `None` for a segment that is not encrypted.
 struct SectorSizeOf(Option<u64>);
 
 impl Display for SectorSizeOf {
@@ -159,7 +159,7 @@ fn sector_sizes(header: &Header) -> Vec<SectorSizeOf> {
     }
 }
 
-/// The key itself tells best; before it is known, what the keyslots say that they hold.
+/// The key itself is decisive; until it is known, the key size that the keyslots state.
 fn key_bits(subject: Subject<'_>, least: u64) -> Judgement {
     let said = match (subject.volume_key, subject.header) {
         (Some(key), _) => Some(key.len() as u64),
@@ -182,7 +182,7 @@ fn text(header: &Header, wanted: &str, field: impl Fn(&BinaryHeader) -> &String)
     }
 }
 
-/// Bytes of plaintext. Where no data is touched, it does not matter how much there is.
+/// Bytes of plaintext. Where the data is not touched, its size does not matter.
 fn size(subject: Subject<'_>, fits: impl Fn(u64) -> bool) -> Judgement {
     let Some(data_len) = subject.data_len else { return ("not looked at".into(), Verdict::Met) };
     let length = |segment: &MappedSegment| {
@@ -205,7 +205,7 @@ fn size(subject: Subject<'_>, fits: impl Fn(u64) -> bool) -> Judgement {
 /// A keyslot's derivation.
 struct SlotKdf {
     number: u32,
-    /// "argon2id", or a keyslot's type that is not known.
+    /// "argon2id", or the type of a keyslot that is not known.
     kind: String,
     kdf: Option<Kdf>,
 }
@@ -242,7 +242,7 @@ impl Display for SlotKdf {
     }
 }
 
-/// Of every keyslot in use.
+/// The derivation of every keyslot in use.
 fn kdfs(header: &Header) -> Vec<SlotKdf> {
     match header {
         Header::Luks1(header) => {

@@ -1,4 +1,4 @@
-//! What a policy can demand: the names in the file, and what each one says.
+//! The demands that a policy can make: their names in the file, and their meaning.
 
 /// A demand and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub const DEMANDS: &[(&str, &str)] = &[
 ];
 
 impl Demand {
-    /// As the file has it.
+    /// Its name in the file.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Formats(_) => "formats",
@@ -81,7 +81,7 @@ impl Demand {
         }
     }
 
-    /// Its value, for people. The context of a seal is the caller's secret, and not shown.
+    /// Its value, for people. The context of a seal is the caller's secret, and is not shown.
     pub(super) fn wanted(&self) -> String {
         match self {
             Self::Formats(list)

@@ -1,5 +1,5 @@
-//! Policies: what a volume must be before it is opened. A TOML file
-//! of demands, each of which a header meets or not.
+//! Policies: requirements that a volume must meet before it is opened. A policy is a TOML file of
+//! demands; a header either meets a demand or does not.
 //!
 //! ```toml
 //! formats = ["luks2"]
@@ -11,7 +11,7 @@
 //! sealed = true
 //! ```
 //!
-//! What is not demanded is not looked at; what is demanded and cannot be told is not met.
+//! Properties without a demand are not checked; a demand that cannot be checked is not met.
 
 mod check;
 mod demand;
@@ -30,7 +30,7 @@ pub struct Policy {
     demands: Vec<Placed>,
 }
 
-/// A demand and where it stands.
+/// A demand and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Placed {
     /// Its line, counted from 1; 0 in a policy without a file.
@@ -38,10 +38,10 @@ struct Placed {
     demand: Demand,
 }
 
-/// The volume that is judged.
+/// The volume to be judged.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
-    /// Its header: the copy that it is opened by.
+    /// Its header: the copy that is used to open it.
     pub header: &'a Header,
     /// The data device's length in bytes; `None` where the data is not touched.
     pub data_len: Option<u64>,
@@ -49,7 +49,7 @@ pub struct Subject<'a> {
     pub volume_key: Option<&'a Secret>,
 }
 
-/// What became of one demand.
+/// The result of one demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The demand's name ("min-key-bits").
@@ -60,33 +60,33 @@ pub struct Finding {
     pub wanted: String,
     /// What the volume has.
     pub found: String,
-    /// Whether that will do.
+    /// Whether that is sufficient.
     pub verdict: Verdict,
 }
 
 /// Whether a demand is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// The demand is met.
     Met,
-    /// It is not.
+    /// The demand is not met.
     Violated,
-    /// Only the volume key can tell.
+    /// Only the volume key can decide.
     NeedsKey,
 }
 
 impl Policy {
-    /// Reads a policy; one that demands nothing is refused, for nobody can mean that.
+    /// Parses a policy; a policy without demands is refused, because it cannot be intended.
     pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
         parse::policy(text).map(|demands| Self { demands })
     }
 
-    /// `sealed = true` and nothing else.
+    /// A policy with `sealed = true` and nothing else.
     pub fn sealed() -> Self {
         Self { demands: vec![Placed { line: 0, demand: Demand::Sealed }] }
     }
 
-    /// Judges a volume, one finding a demand.
+    /// Judges a volume, with one finding per demand.
     pub fn audit(&self, subject: Subject<'_>) -> Vec<Finding> {
         let judge = |placed: &Placed| {
             let (found, verdict) = check::judge(&placed.demand, subject);
@@ -103,7 +103,7 @@ impl Policy {
 }
 
 impl Finding {
-    /// Whether this forbids opening: `NeedsKey` does once the key is known.
+    /// Whether this finding forbids opening: `NeedsKey` does so once the key is known.
     pub fn forbids(&self, key_is_known: bool) -> bool {
         match self.verdict {
             Verdict::Met => false,

@@ -1,5 +1,5 @@
-//! A policy file: TOML (1.1) with the demands as keys, no tables. What is not known is refused with
-//! its line: a demand that is misspelt must not be one that is forgotten.
+//! Parses a policy file: TOML (1.1) with the demands as keys, no tables. Unknown keys are refused
+//! with their line, so that a misspelt demand is not silently ignored.
 
 use super::Placed;
 use super::demand::{DEMANDS, Demand};
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 /// Longest policy, in bytes.
 pub const MAX_LEN: usize = 64 << 10;
 
-/// Why a text is no policy.
+/// Why a text is not a valid policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     /// The line, counted from 1.
@@ -89,7 +89,7 @@ fn unknown() -> String {
     format!("no such demand; there are {}", names.join(", "))
 }
 
-/// The other value would demand nothing, and be read as a demand.
+/// Accepts only one value: the other one would demand nothing, but could be read as a demand.
 fn only(value: &DeValue<'_>, wanted: bool) -> Result<(), String> {
     match value.as_bool() {
         Some(is) if is == wanted => Ok(()),

@@ -62,7 +62,7 @@ fn judge(luks: &Luks, policy: &str, volume_key: Option<&Secret>) -> Finding {
     policy.audit(subject).remove(0)
 }
 
-/// One demand a line: its name, a value that is met, one that is not, and what is found then.
+/// One demand per row: its name, a value that is met, one that is not, and the finding.
 fn table(luks: &Luks, rows: &[(&str, &str, &str, &str)]) {
     for (rule, good, bad, found) in rows {
         assert_eq!(judge(luks, &format!("{rule} = {good}"), None).verdict, Verdict::Met, "{rule} = {good}");
@@ -107,7 +107,7 @@ fn a04_every_demand_on_luks2_is_judged() {
         ],
     );
     assert_eq!(judge(&luks, "linear-segments = false", None).verdict, Verdict::Met);
-    // What is less than a sector holds no data.
+    // Less than one sector holds no data.
     let subject = Subject { header: luks.header(), data_len: Some(LEN as u64 + 511), volume_key: None };
     let sized = Policy::parse(format!("size = {size}").as_bytes()).unwrap().audit(subject).remove(0);
     assert_eq!((sized.verdict, sized.found), (Verdict::Met, size_text.clone()));
@@ -151,7 +151,7 @@ fn a04_every_demand_on_luks1_is_judged() {
     assert_eq!(judge(&luks, &format!("uuid = \"{uuid}\""), None).verdict, Verdict::Met);
 }
 
-/// A linear segment has no cipher, mode or sector size that anybody demanded.
+/// A linear segment has no cipher, mode or sector size that could meet a demand.
 #[test]
 fn a04_a_segment_in_the_clear_meets_no_demand_on_encryption() {
     let luks = luks2();
@@ -203,7 +203,7 @@ fn a04_a_seal_is_met_only_with_the_key() {
     assert!(finding.forbids(false));
 }
 
-/// A passphrase that is only tried, a mapping that gets its key back.
+/// For example, a passphrase that is only tested, or a mapping whose key is restored.
 #[test]
 fn where_no_data_is_touched_its_size_does_not_matter() {
     let luks = luks2();
@@ -212,7 +212,7 @@ fn where_no_data_is_touched_its_size_does_not_matter() {
     assert_eq!((finding.found.as_str(), finding.verdict), ("not looked at", Verdict::Met));
 }
 
-/// The keyslots only say how long the key is.
+/// The keyslots only state the key's length.
 #[test]
 fn the_key_itself_decides_its_length() {
     let luks = luks2();
@@ -266,8 +266,8 @@ fn a04_a_policy_that_cannot_be_meant_is_refused_with_its_line() {
     assert!(Policy::parse(fits).is_ok());
 }
 
-/// The table that people read names what the parser knows, and the
-/// findings come in the order of the lines.
+/// The table for people lists the demands that the parser knows, and the findings are in the order
+/// of the lines.
 #[test]
 fn every_demand_in_the_table_is_known() {
     for (name, _) in DEMANDS {

@@ -1,4 +1,4 @@
-//! FAT by its boot sector (Microsoft, FAT: General Overview of On-Disk Format, 1.03).
+//! Recognises FAT by its boot sector (Microsoft, FAT: General Overview of On-Disk Format, 1.03).
 //!
 //! ```text
 //!  11  2  bytes a sector         17  2  entries of the root directory   22  2  sectors a FAT (12, 16)
@@ -7,11 +7,12 @@
 //!  16  1  FATs
 //! ```
 //!
-//! The number of clusters tells how wide the entries are; the name beside it does not.
+//! The number of clusters determines the width of the entries; the name in the boot sector does
+//! not.
 
 use super::{Content, encrypted};
 
-/// How many bits an entry of the allocation table has.
+/// The number of bits in an entry of the allocation table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     Bits12,
@@ -31,7 +32,7 @@ pub(super) fn is_fat32(content: &Content<'_>, mark: u64) -> Option<bool> {
     Some(width(content, mark)? == Width::Bits32)
 }
 
-/// Whether a boot sector is one of FAT, and no partition table.
+/// Whether a boot sector is FAT's, and not a partition table.
 pub(super) fn is_fat(content: &Content<'_>) -> bool {
     by_clusters(content).is_some()
 }
@@ -45,7 +46,7 @@ fn width(content: &Content<'_>, mark: u64) -> Option<Width> {
     by_clusters(content).or_else(|| by_name(content, mark))
 }
 
-/// What a damaged boot sector says of itself.
+/// The type that a damaged boot sector names.
 fn by_name(content: &Content<'_>, mark: u64) -> Option<Width> {
     match mark {
         54 if content.holds(54, b"FAT12   ") => Some(Width::Bits12),
@@ -82,7 +83,7 @@ fn by_clusters(content: &Content<'_>) -> Option<Width> {
     }
 }
 
-/// The wide field where the narrow one is 0.
+/// The wide field if the narrow one is 0.
 fn either(narrow: u16, wide: u32) -> u64 {
     if narrow == 0 { wide.into() } else { narrow.into() }
 }

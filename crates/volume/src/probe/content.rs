@@ -1,18 +1,18 @@
-//! The bytes that signatures are looked for in: a range of a storage, whole or only its start.
-//! Whatever the bytes claim, nothing is read outside the range, no more than a caller asks for in
-//! numbers of its own, and nothing panics.
+//! The bytes in which signatures are searched: a range of a storage, either the whole range or only
+//! its start. Whatever the bytes claim, nothing is read outside the range, nothing is read beyond
+//! the fixed amounts that a caller asks for, and nothing panics.
 
 use crate::Storage;
 use std::cell::OnceCell;
 use std::io;
 use std::ops::Range;
 
-/// How much of a content is looked at.
+/// How much of a content is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Its first 72 KiB, in one read: what file systems that Linux mounts are known by.
+    /// Its first 72 KiB, in one read: enough to recognise the file systems that Linux mounts.
     Start,
-    /// Its end, too, and the places in between where RAID, ZFS and LUKS2 keep copies of their
+    /// Also its end, and the places in between where RAID, ZFS and LUKS2 keep copies of their
     /// superblocks.
     Whole,
 }
@@ -23,12 +23,12 @@ pub(crate) struct Content<'a> {
     range: Range<u64>,
     reach: Reach,
     start: Vec<u8>,
-    /// The first error; what could not be read counts as not there until the caller asks.
+    /// The first error; bytes that could not be read count as absent until the caller asks for it.
     unreadable: OnceCell<io::Error>,
 }
 
 impl<'a> Content<'a> {
-    /// Reads the start of `range`, which is cut to the storage's length.
+    /// Reads the start of `range`, which is cut at the storage's end.
     pub(crate) fn new(storage: &'a dyn Storage, range: Range<u64>, reach: Reach) -> io::Result<Self> {
         let end = range.end.min(storage.len());
         let range = range.start.min(end)..end;
@@ -43,12 +43,12 @@ impl<'a> Content<'a> {
         Self::new(storage, 0..storage.len(), Reach::Whole)
     }
 
-    /// In bytes.
+    /// Its length in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.range.end - self.range.start
     }
 
-    /// `None` where the content ends before, or is not looked at so far.
+    /// `None` where the content ends before that, or is not searched that far.
     pub(crate) fn bytes(&self, at: u64, len: usize) -> Option<Vec<u8>> {
         let end = at.checked_add(len as u64)?;
         if end <= self.start.len() as u64 {
@@ -72,7 +72,7 @@ impl<'a> Content<'a> {
         self.unreadable.into_inner().map_or(Ok(()), Err)
     }
 
-    /// Whether `expected` stands at `at`.
+    /// Whether the content has `expected` at `at`.
     pub(crate) fn holds(&self, at: u64, expected: &[u8]) -> bool {
         self.bytes(at, expected.len()).is_some_and(|found| found == expected)
     }
@@ -110,5 +110,5 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Behind the superblocks of btrfs, reiserfs and GFS2 at 64 KiB.
+/// Beyond the superblocks of btrfs, reiserfs and GFS2 at 64 KiB.
 const START: u64 = 72 << 10;

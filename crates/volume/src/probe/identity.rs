@@ -1,4 +1,4 @@
-//! By which UUID and label a content is asked for, where there is no udev to ask.
+//! The UUID and label that identify a content, for systems without udev.
 //!
 //! ```text
 //! LUKS1, LUKS2  UUID 168, LUKS2's label 24      XFS    UUID 32, label 108
@@ -11,7 +11,7 @@ use super::{Content, Reach, all};
 use crate::Storage;
 use std::io;
 
-/// What `UUID=` and `LABEL=` mean.
+/// The values that `UUID=` and `LABEL=` refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// As `blkid` writes it.
@@ -20,7 +20,7 @@ pub struct Identity {
     pub label: String,
 }
 
-/// That of the first format on `storage` that has one which is known here.
+/// The identity of the first format on `storage` whose identity is supported here.
 ///
 /// # Errors
 /// The start cannot be read.
@@ -53,7 +53,7 @@ fn serial(content: &Content<'_>, at: u64) -> Option<String> {
     Some(format!("{:04X}-{:04X}", serial >> 16, serial & 0xffff))
 }
 
-/// Up to the first NUL.
+/// The text up to the first NUL.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
@@ -65,11 +65,11 @@ fn wide_text(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&units.take_while(|unit| *unit != 0).collect::<Vec<_>>())
 }
 
-/// Sixteen bytes as a UUID is written.
+/// Formats sixteen bytes as a UUID.
 fn hyphens(bytes: &[u8]) -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// What FAT's formatters write where no label was given.
+/// The label that FAT formatters write when none was given.
 const FAT_UNNAMED: &str = "NO NAME";

@@ -1,17 +1,17 @@
-//! What a device or an image holds: file systems, swap space, partition tables, members of RAID
-//! sets and volume groups, encrypted volumes. One table ([`SIGNATURES`]) answers everybody who
-//! asks: what would be overwritten, which file system would be mounted, which sectors fit below it,
-//! whether a damaged header may be restored.
+//! Recognises the content of a device or an image: file systems, swap space, partition tables,
+//! members of RAID sets and volume groups, encrypted volumes. One table ([`SIGNATURES`]) serves all
+//! callers: what would be overwritten, which file system would be mounted, which sector size suits
+//! it, whether a damaged header may be restored.
 //!
-//! A row is a format's name, the name that `blkid` gives it, and its marks: bytes at a place,
-//! counted from the start or from the end. Where a mark is short, or several formats share it, a
-//! check beside it reads more. Checksums are not compared: a damaged superblock is still somebody's
-//! data. So everything that `blkid -p` names is named here, and some things that it would not name
-//! any more.
+//! A row is a format's name, its name in `blkid`, and its marks: bytes at a place, counted from the
+//! start or from the end. Where a mark is short, or several formats share it, an additional check
+//! reads more. Checksums are not compared: a damaged superblock is still somebody's data. So this
+//! table names everything that `blkid -p` names, and some damaged formats that `blkid -p` would no
+//! longer name.
 //!
 //! Places and bytes are facts of the formats, taken from their specifications, from the kernel's
-//! headers and from what libblkid (util-linux 2.38) documents that it looks for; its names are used
-//! as names.
+//! headers and from the documentation of what libblkid (util-linux 2.38) searches for; libblkid's
+//! names are used as names only.
 
 mod boot_sector;
 mod content;
@@ -36,51 +36,52 @@ use crate::Storage;
 use std::io;
 use std::ops::Range;
 
-/// What a signature stands for.
+/// The kind of content that a signature identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
     /// Files and directories.
     FileSystem,
-    /// Swap space, or a system's memory in it.
+    /// Swap space, or a suspended system's memory in it.
     Swap,
-    /// A journal that stands apart from its file system.
+    /// A journal that is separate from its file system.
     Journal,
     /// Partitions.
     PartitionTable,
-    /// A share of a pool or volume group, out of which volumes are cut.
+    /// A member of a pool or volume group from which volumes are allocated.
     VolumeManager,
-    /// A share of a RAID set.
+    /// A member of a RAID set.
     Raid,
-    /// A ciphertext, and what opens it.
+    /// A ciphertext, together with the data to open it.
     Encrypted,
-    /// A layer that is neither: checked, cached, copied or compressed blocks.
+    /// Another kind of layer: checked, cached, copied or compressed blocks.
     Layer,
 }
 
 /// A row of the table: how one format is recognised.
 #[derive(Debug)]
 pub struct Signature {
-    /// What we call the format.
+    /// Our name for the format.
     pub name: &'static str,
-    /// What `blkid` calls it: its TYPE, or its PTTYPE where it is a partition table.
+    /// Its name in `blkid`: its TYPE, or its PTTYPE for a partition table.
     pub blkid: &'static str,
-    /// What it stands for.
+    /// The kind of content.
     pub kind: Kind,
     search: Search,
 }
 
-/// How a format is looked for.
+/// How to search for a format.
 #[derive(Debug)]
 enum Search {
-    /// By marks, each with the check that it needs. `None`, where the content ends too early, is
-    /// no.
+    /// By marks, each with an additional check. `None`, where the content ends too early, counts as
+    /// no match.
     Marks(&'static [Mark], fn(&Content<'_>, u64) -> Option<bool>),
-    /// By more places than a table should list: where its marks stand, of this many bytes each.
+    /// By more places than a table should list: returns where its marks are, of this many bytes
+    /// each.
     Scan(fn(&Content<'_>) -> Vec<u64>, u64),
 }
 
-/// Bytes that stand at a place.
+/// Bytes at a place.
 #[derive(Debug)]
 struct Mark {
     place: Place,
@@ -89,9 +90,9 @@ struct Mark {
 
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// So far from the start.
+    /// This far from the start.
     Start(u64),
-    /// So far before the last multiple of a unit within the content.
+    /// This far before the last multiple of a unit within the content.
     End { back: u64, unit: u64 },
 }
 
@@ -104,28 +105,27 @@ impl Place {
     }
 }
 
-/// A signature that is there.
+/// A signature that was found.
 #[derive(Debug, Clone, Copy)]
 pub struct Found {
-    /// Which.
+    /// The signature.
     pub signature: &'static Signature,
-    /// Where its mark stands, in bytes from the content's start.
+    /// The offset of its mark, in bytes from the content's start.
     pub offset: u64,
 }
 
-/// Everything that `storage` holds signatures of, in the table's order: what lies further out comes
-/// first.
+/// Finds all signatures on `storage`, in the table's order: outer layers come first.
 ///
 /// # Errors
-/// A place where a signature could stand cannot be read.
+/// A place where a signature could be cannot be read.
 pub fn probe(storage: &dyn Storage) -> io::Result<Vec<Found>> {
     probe_range(storage, 0..storage.len(), Reach::Whole)
 }
 
-/// The same, of a part of a storage.
+/// The same, for a part of a storage.
 ///
 /// # Errors
-/// A place where a signature could stand cannot be read.
+/// A place where a signature could be cannot be read.
 pub fn probe_range(storage: &dyn Storage, range: Range<u64>, reach: Reach) -> io::Result<Vec<Found>> {
     let content = Content::new(storage, range, reach)?;
     let found = all(&content);
@@ -133,11 +133,11 @@ pub fn probe_range(storage: &dyn Storage, range: Range<u64>, reach: Reach) -> io
     Ok(found)
 }
 
-/// The first signature that is not of LUKS itself: what a LUKS header must not be written over
-/// unasked.
+/// The first signature that does not belong to LUKS itself: a LUKS header must not be written over
+/// it without asking.
 ///
 /// # Errors
-/// A place where a signature could stand cannot be read.
+/// A place where a signature could be cannot be read.
 pub fn foreign(storage: &dyn Storage) -> io::Result<Option<&'static Signature>> {
     let found = probe(storage)?.into_iter().map(|found| found.signature);
     Ok(found.into_iter().find(|signature| signature.blkid != LUKS))
@@ -147,7 +147,7 @@ pub fn foreign(storage: &dyn Storage) -> io::Result<Option<&'static Signature>> 
 /// one.
 ///
 /// # Errors
-/// A place where a signature could stand cannot be read.
+/// A place where a signature could be cannot be read.
 pub fn file_system(storage: &dyn Storage, reach: Reach) -> io::Result<Option<&'static Signature>> {
     let found = probe_range(storage, 0..storage.len(), reach)?;
     let found: Vec<_> = found.iter().filter(|found| found.signature.kind != Kind::PartitionTable).collect();
@@ -157,10 +157,10 @@ pub fn file_system(storage: &dyn Storage, reach: Reach) -> io::Result<Option<&'s
     })
 }
 
-/// Zeroes the marks of everything that is recognised, wherever it stands: what a new header does
-/// not cover must not go on claiming the device.
+/// Zeroes the marks of all recognised formats, wherever they are: remains that a new header does
+/// not cover must not continue to claim the device.
 pub(crate) fn wipe(storage: &dyn Storage) -> io::Result<()> {
-    // Without its mark a format may show another one that it had hidden.
+    // Removing one format's mark may reveal another format that it had hidden.
     for _ in 0..MOST_LAYERS {
         let content = Content::new(storage, 0..storage.len(), Reach::Whole)?;
         let marks: Vec<_> = SIGNATURES.iter().flat_map(|signature| signature.places(&content)).collect();
@@ -184,7 +184,7 @@ fn all(content: &Content<'_>) -> Vec<Found> {
 }
 
 impl Signature {
-    /// Where its marks stand.
+    /// The places of its marks.
     fn places(&self, content: &Content<'_>) -> Vec<Range<u64>> {
         match self.search {
             Search::Marks(marks, check) => {
@@ -200,7 +200,7 @@ impl Signature {
     }
 }
 
-/// No device has been so many things at once.
+/// More than the number of formats that any device has carried at once.
 const MOST_LAYERS: usize = 16;
 /// blkid's name of all versions of LUKS.
 const LUKS: &str = "crypto_LUKS";

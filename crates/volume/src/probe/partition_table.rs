@@ -2,15 +2,15 @@
 
 use super::{Content, boot_sector};
 
-/// What a GPT's header begins with.
+/// The first bytes of a GPT header.
 pub(crate) const GPT_HEADER: &[u8] = b"EFI PART";
-/// The type of the MBR entry that keeps others away from a GPT.
+/// The type of the MBR entry that protects a GPT from other programs.
 pub(crate) const GPT_PROTECTIVE: u8 = 0xee;
 
 /// One of an MBR's four primary entries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MbrEntry {
-    /// 0x80 when it is booted from, or 0.
+    /// 0x80 if it is bootable, or 0.
     pub(crate) flag: u8,
     /// 0 when there is no such partition.
     pub(crate) kind: u8,
@@ -35,13 +35,13 @@ pub(crate) fn mbr(sector: &[u8]) -> Option<[MbrEntry; 4]> {
     (entries[64..] == [0x55, 0xaa]).then(|| [entry(0), entry(16), entry(32), entry(48)])
 }
 
-/// The header at the start, or its copy at the end, which only a protective MBR tells from one of a
-/// former use.
+/// The header at the start, or its copy at the end. Only a protective MBR distinguishes the copy
+/// from the remains of a former GPT.
 pub(super) fn is_gpt(content: &Content<'_>, at: u64) -> Option<bool> {
     Some(at <= 4096 || is_protected(content)?)
 }
 
-/// Some system took the GPT away and left its MBR.
+/// A system removed the GPT and left its protective MBR.
 pub(super) fn is_left_over(content: &Content<'_>, _: u64) -> Option<bool> {
     let last = |sector: u64| (content.len() / sector * sector).checked_sub(sector);
     let places = [Some(512), Some(4096), last(512), last(4096)];
@@ -53,7 +53,7 @@ fn is_protected(content: &Content<'_>) -> Option<bool> {
     Some(mbr(&content.bytes(0, 512)?)?.iter().any(|entry| entry.kind == GPT_PROTECTIVE))
 }
 
-/// Boot sectors of FAT, NTFS and exFAT end alike, with code where the entries would be.
+/// Boot sectors of FAT, NTFS and exFAT have the same end mark, with code in place of the entries.
 pub(super) fn is_mbr(content: &Content<'_>, _: u64) -> Option<bool> {
     let entries = mbr(&content.bytes(0, 512)?)?;
     let is_file_system = content.holds(3, b"NTFS    ")
@@ -64,14 +64,14 @@ pub(super) fn is_mbr(content: &Content<'_>, _: u64) -> Option<bool> {
     Some(is_table && !is_file_system)
 }
 
-/// The driver descriptor gives the size of blocks at 2; the map begins in the second one.
+/// The driver descriptor holds the block size at 2; the map begins in the second block.
 pub(super) fn is_apple(content: &Content<'_>, _: u64) -> Option<bool> {
     let block = u64::from(content.be16(2)?);
     let begins = content.holds(block, b"PM") || content.holds(block, b"TS");
     Some(block.is_power_of_two() && (512..=4096).contains(&block) && begins)
 }
 
-/// The words of the label's sector cancel each other out.
+/// The XOR of all words of the label's sector is zero.
 pub(super) fn is_sun(content: &Content<'_>, _: u64) -> Option<bool> {
     let label = content.bytes(0, 512)?;
     let words = label.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));

@@ -1,10 +1,10 @@
-//! The least that each row of the table is recognised by. Two tests use this file: the rows against
-//! these bytes, and `blkid -p` against the same ones.
+//! Minimal samples by which each row of the table is recognised. Two tests use this file: one
+//! checks the rows against these bytes, the other `blkid -p`.
 #![allow(clippy::unreadable_literal, reason = "offsets and fields as they are counted")]
 
-/// Bytes in a content of zeros.
+/// A content of zeros with these bytes in it.
 pub(super) struct Sample {
-    /// Our name of what they make.
+    /// Our name for the resulting format.
     pub(super) name: &'static str,
     #[allow(dead_code, reason = "the comparison with blkid asks")]
     pub(super) accepted: Accepted,
@@ -21,12 +21,12 @@ const fn sample(
     Sample { name, accepted, len, writes }
 }
 
-/// Whether libblkid 2.38 recognises these few bytes, too.
+/// Whether libblkid 2.38 also recognises these few bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
     Enough,
-    /// It does not know the format yet, or looks at more, such as a checksum over all of a
-    /// superblock: real images tell.
+    /// It does not know the format yet, or checks more, such as a checksum over the whole
+    /// superblock: real images are needed to compare.
     More,
 }
 use Accepted::{Enough, More};

@@ -1,12 +1,12 @@
-//! How large the sectors below a content may be that was made before its volume. The kernel mounts
-//! no file system with smaller blocks than the device below has ("bad block size 1024"), and reads
-//! a partition table in its sectors.
+//! The largest possible sector size of a volume for a content that was created before the volume.
+//! The kernel mounts no file system whose blocks are smaller than the sectors of the device below
+//! ("bad block size 1024"), and reads a partition table in units of that device's sectors.
 
 use super::{Content, Found, Kind, Reach, all, mbr};
 use crate::stream::Source;
 
-/// The largest that does for everything that is recognised; `None` where nothing is, as in any
-/// pipe.
+/// The largest sector size that suits everything that is recognised; `None` where nothing is
+/// recognised, as in any pipe.
 pub fn largest_sector(content: &Source<'_>) -> Option<u32> {
     let Source::Storage(storage, range) = content else { return None };
     let content = Content::new(*storage, range.clone(), Reach::Start).ok()?;
@@ -16,14 +16,14 @@ pub fn largest_sector(content: &Source<'_>) -> Option<u32> {
     sizes.map(|size| if is_sector(size) { size } else { 512 }).min()
 }
 
-/// Beside a file system, a boot mark without partitions is no reason for small sectors.
+/// Beside a file system, a boot mark without partitions does not require small sectors.
 fn is_empty_table(content: &Content<'_>, found: &Found) -> bool {
     let entries = content.bytes(0, 512).and_then(|sector| mbr(&sector));
     let is_empty = entries.is_some_and(|entries| entries.iter().all(|entry| entry.kind == 0));
     found.signature.blkid == "dos" && is_empty
 }
 
-/// What the superblock says; 512, which always does, where it says nothing.
+/// The size in the superblock; 512, which always works, where there is none.
 fn sector(content: &Content<'_>, found: &Found) -> u32 {
     let power = |base: u32, exponent: Option<u32>| Some(base << exponent?.min(6));
     let size = match found.signature.blkid {
@@ -45,7 +45,7 @@ fn sector(content: &Content<'_>, found: &Found) -> u32 {
     size.map_or(512, |size| size.min(LARGEST))
 }
 
-/// What a volume may have.
+/// Whether a volume may have this sector size.
 fn is_sector(size: u32) -> bool {
     size.is_power_of_two() && (512..=LARGEST).contains(&size)
 }

@@ -1,17 +1,17 @@
-//! Checks beside the marks of file systems: which of a family it is, and whether two bytes are more
-//! than an accident.
+//! Additional checks for the marks of file systems: which member of a family it is, and whether a
+//! two-byte mark is more than an accident.
 
 use super::Content;
 
-/// Where the superblock of ext2, ext3 and ext4 stands (kernel, Documentation/filesystems/ext4).
+/// The place of the superblock of ext2, ext3 and ext4 (kernel, Documentation/filesystems/ext4).
 pub(super) const EXT: u64 = 1024;
-/// Where its magic number stands in it.
+/// The place of its magic number in the superblock.
 pub(super) const EXT_MAGIC_AT: u64 = 0x38;
-/// The number, as it is stored.
+/// The magic number, as it is stored.
 pub(crate) const EXT_MAGIC: [u8; 2] = [0x53, 0xef];
 
-/// The family of ext2 differs by features: what a system that knows only the older one would not
-/// understand.
+/// The members of the ext2 family differ by features: those that a system which knows only the
+/// older member would not understand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ext {
     Two,
@@ -53,7 +53,7 @@ pub(super) fn is_ext_journal(content: &Content<'_>, _: u64) -> Option<bool> {
     Some(ext(content)? == Ext::Journal)
 }
 
-/// 1024 << 6 bytes.
+/// The block size is 1024 << 6 bytes.
 const EXT_LARGEST_BLOCK: u32 = 6;
 const EXT_HAS_JOURNAL: u32 = 0x4;
 const EXT_JOURNAL_DEVICE: u32 = 0x8;
@@ -62,8 +62,8 @@ const EXT3_INCOMPATIBLE: u32 = 0x2 | 0x4 | 0x10;
 /// sparse_super, large_file, btree_dir.
 const EXT3_READ_ONLY: u32 = 0x1 | 0x2 | 0x4;
 
-/// Somewhere in the sequence of descriptors stands one of UDF's (ECMA-167, part 2, 8.3; a
-/// descriptor takes 2048 bytes, or one block where blocks are larger).
+/// The sequence of descriptors contains one of UDF's (ECMA-167, part 2, 8.3; a descriptor takes
+/// 2048 bytes, or one block where blocks are larger).
 pub(super) fn is_udf(content: &Content<'_>, _: u64) -> Option<bool> {
     Some([2048, 4096].into_iter().any(|step| has_udf_descriptor(content, step)))
 }
@@ -76,8 +76,8 @@ fn has_udf_descriptor(content: &Content<'_>, step: u64) -> bool {
 
 const VOLUME_STRUCTURE: &[&[u8]] = &[b"BEA01", b"BOOT2", b"CD001", b"CDW02", b"NSR02", b"NSR03", b"TEA01"];
 
-/// The uberblocks in the labels, two at the start and two at the end; none where there are less
-/// than four, since single ones outlive their pool.
+/// The uberblocks in the labels, two labels at the start and two at the end; none where there are
+/// fewer than four uberblocks, since single ones outlive their pool.
 pub(super) fn zfs_uberblocks(content: &Content<'_>) -> Vec<u64> {
     let end = content.len() / ZFS_LABEL * ZFS_LABEL;
     let labels = [Some(0), Some(ZFS_LABEL), end.checked_sub(2 * ZFS_LABEL), end.checked_sub(ZFS_LABEL)];
@@ -98,7 +98,7 @@ fn zfs_ring(content: &Content<'_>, at: u64) -> Vec<u64> {
 const ZFS_LABEL: u64 = 256 << 10;
 const ZFS_MAGIC: [[u8; 8]; 2] = [0x00ba_b10c_u64.to_le_bytes(), 0x00ba_b10c_u64.to_be_bytes()];
 
-/// Bare, or wrapped into an HFS volume, which names what it wraps at 124 (Apple, Technical Note
+/// Bare, or wrapped in an HFS volume, which names the wrapped format at 124 (Apple, Technical Note
 /// TN1150).
 pub(super) fn is_hfs_plus(content: &Content<'_>, at: u64) -> Option<bool> {
     if content.holds(at, b"BD") {
@@ -108,7 +108,7 @@ pub(super) fn is_hfs_plus(content: &Content<'_>, at: u64) -> Option<bool> {
     Some(matches!(content.be16(at + 2)?, 4 | 5) && block.is_power_of_two() && block >= 512)
 }
 
-/// Allocation blocks of whole sectors, and nothing wrapped.
+/// Allocation blocks of whole sectors, and no wrapped volume.
 pub(super) fn is_hfs(content: &Content<'_>, at: u64) -> Option<bool> {
     let block = content.be32(at + 20)?;
     Some(block > 0 && block.is_multiple_of(512) && is_hfs_plus(content, at) == Some(false))
@@ -123,12 +123,12 @@ pub(super) fn ufs_numbers(content: &Content<'_>) -> Vec<u64> {
 
 const UFS_MAGIC: [u32; 6] = [0x0001_1954, 0x1954_0119, 0x0019_5612, 0x0009_5014, 0x0061_2195, 0x0523_1994];
 
-/// The spare superblock, in the next sector.
+/// The spare superblock is in the next sector.
 pub(super) fn is_hpfs(content: &Content<'_>, at: u64) -> Option<bool> {
     Some(content.holds(at + 512, &[0x49, 0x18, 0x91, 0xf9]))
 }
 
-/// The bitmaps of inodes and zones hold what they are for (kernel, fs/minix/minix.h).
+/// The bitmaps are large enough for the inodes and zones (kernel, fs/minix/minix.h).
 pub(super) fn is_minix(content: &Content<'_>, mark: u64) -> Option<bool> {
     if content.holds(EXT + EXT_MAGIC_AT, &EXT_MAGIC) {
         return Some(false);
@@ -148,7 +148,7 @@ pub(super) fn is_minix(content: &Content<'_>, mark: u64) -> Option<bool> {
     Some(inode_map > 0 && zone_map > 0 && inode_map * BITS > inodes && zone_map * BITS > data_zones)
 }
 
-/// Formats of the file system and of the locks.
+/// The format numbers of the file system and of its locks.
 pub(super) fn is_gfs(content: &Content<'_>, at: u64) -> Option<bool> {
     Some(content.be32(at + 24)? == 1309 && content.be32(at + 28)? == 1401)
 }
@@ -163,7 +163,7 @@ pub(super) fn is_squashfs(content: &Content<'_>, at: u64) -> Option<bool> {
     Some(content.le16(at + 28)? >= 4)
 }
 
-/// Versions before that came in both byte orders.
+/// Earlier versions existed in both byte orders.
 pub(super) fn is_squashfs_3(content: &Content<'_>, at: u64) -> Option<bool> {
     let is_swapped = content.holds(at, b"s");
     Some(if is_swapped { content.be16(at + 28)? } else { content.le16(at + 28)? } < 4)

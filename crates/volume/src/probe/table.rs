@@ -1,14 +1,14 @@
-//! The table of signatures, what lies further out first: a RAID member's start may be the start of
-//! the file system on the set, a volume's start never is that of the disk below it.
+//! The table of signatures, outer layers first: the start of a RAID member may be the start of the
+//! file system on the set, but the start of a volume is never the start of the disk below it.
 
 use super::Kind::{Encrypted, FileSystem, Journal, Layer, PartitionTable, Raid, Swap, VolumeManager};
 use super::{Content, Kind, Mark, Place, Search, Signature};
 use super::{boot_sector, encrypted, partition_table, raid, superblock};
 
-/// Every format that is known here.
+/// Every format that is recognised.
 pub const SIGNATURES: &[Signature] = &[
-    // RAID: Linux md (kernel, md_p.h), SNIA's Common RAID Disk Data Format, and what controllers
-    // write on their disks' last sectors (dmraid, and libblkid after it).
+    // RAID: Linux md (kernel, md_p.h), SNIA's Common RAID Disk Data Format, and the metadata that
+    // controllers write to the last sectors of their disks (dmraid, and libblkid after it).
     row("Linux RAID member", "linux_raid_member", Raid, MD_0, raid::is_md_0),
     row("Linux RAID member", "linux_raid_member", Raid, MD_1, raid::is_md_1),
     row("DDF RAID member", "ddf_raid_member", Raid, DDF, marked),
@@ -64,8 +64,8 @@ pub const SIGNATURES: &[Signature] = &[
     row("device-mapper snapshot", "DM_snapshot_cow", Layer, &[at(0, b"SnAp")], marked),
     row("dm-verity hashes", "DM_verity_hash", Layer, &[at(0, b"verity\0\0")], marked),
     row("dm-integrity device", "DM_integrity", Layer, &[at(0, b"integrt\0")], marked),
-    // Encrypted volumes (LUKS1 and LUKS2 on-disk formats; libbde and libfvde on BitLocker and
-    // FileVault).
+    // Encrypted volumes (LUKS1 and LUKS2 on-disk formats; for BitLocker and FileVault, libbde and
+    // libfvde).
     row("LUKS1 volume", "crypto_LUKS", Encrypted, &[at(0, b"LUKS\xba\xbe\0\x01")], marked),
     row("LUKS2 volume", "crypto_LUKS", Encrypted, LUKS2, encrypted::is_luks2),
     row("LUKS volume", "crypto_LUKS", Encrypted, &[at(0, b"LUKS\xba\xbe")], encrypted::is_later_luks),
@@ -82,7 +82,7 @@ pub const SIGNATURES: &[Signature] = &[
     row("BitLocker volume", "BitLocker", Encrypted, BITLOCKER, encrypted::is_bitlocker),
     row("FileVault volume", "cs_fvault2", Encrypted, &[at(88, b"CS")], encrypted::is_file_vault),
     scanned("ZFS pool member", "zfs_member", VolumeManager, superblock::zfs_uberblocks, 8),
-    // File systems, and what stands in their place.
+    // File systems, and formats that take their place.
     row("FAT12", "vfat", FileSystem, FAT, boot_sector::is_fat12),
     row("FAT16", "vfat", FileSystem, FAT, boot_sector::is_fat16),
     row("FAT32", "vfat", FileSystem, FAT, boot_sector::is_fat32),
@@ -202,7 +202,7 @@ const LVM2: &[Mark] = &[lvm2(0), lvm2(1), lvm2(2), lvm2(3)];
 const fn second_luks2(kib: u64) -> Mark {
     at(kib << 10, b"SKUL\xba\xbe\0\x02")
 }
-/// The first header, and the second at each place where it may be.
+/// The first header, and the second at each place where it can be.
 const LUKS2: &[Mark] = &[
     at(0, b"LUKS\xba\xbe\0\x02"),
     second_luks2(16),
@@ -218,10 +218,10 @@ const LUKS2: &[Mark] = &[
 
 const STRATIS: &[u8] = b"!Stra0tis\x86\xff\x02^\x41rh";
 
-/// Fixed disks, and what BitLocker To Go puts in front of a removable one.
+/// Fixed disks, and the FAT that BitLocker To Go puts at the start of a removable one.
 const BITLOCKER: &[Mark] = &[at(3, b"-FVE-FS-"), at(0, b"\xeb\x58\x90MSWIN4.1")];
 
-/// The names are of no meaning to FAT, and some formatters leave them out.
+/// The names have no meaning in FAT, and some formatters omit them.
 const FAT: &[Mark] = &[
     at(82, b"MSWIN"),
     at(82, b"FAT32   "),
@@ -235,7 +235,7 @@ const FAT: &[Mark] = &[
 const fn swap(page: u64, magic: &'static [u8]) -> Mark {
     at(page - 10, magic)
 }
-/// Of machines with pages of 4 to 64 KiB; Linux 2.1.117 brought the second version.
+/// For machines with pages of 4 to 64 KiB; Linux 2.1.117 introduced the second version.
 const SWAP: &[Mark] = &[
     swap(4096, b"SWAPSPACE2"),
     swap(4096, b"SWAP-SPACE"),
@@ -248,7 +248,7 @@ const SWAP: &[Mark] = &[
     swap(65536, b"SWAPSPACE2"),
     swap(65536, b"SWAP-SPACE"),
 ];
-/// The kernel's, uswsusp's and TuxOnIce's.
+/// Those of the kernel, uswsusp and TuxOnIce.
 const SUSPENDED: &[Mark] = &[
     at(0, &[0xed, 0xc3, 0x02, 0xe9, 0x98, 0x56, 0xe5, 0x0c]),
     swap(4096, b"S1SUSPEND"),
@@ -275,7 +275,7 @@ const SUSPENDED: &[Mark] = &[
 
 const EXT: &[Mark] = &[at(superblock::EXT + superblock::EXT_MAGIC_AT, &superblock::EXT_MAGIC)];
 
-/// Version 3.5, 3.6, and either with a journal elsewhere; the oldest stood at 8 KiB.
+/// Versions 3.5 and 3.6, and either of them with an external journal; the oldest was at 8 KiB.
 const REISER: &[Mark] = &[
     at(65536 + 52, b"ReIsEr2Fs"),
     at(65536 + 52, b"ReIsEr3Fs"),
@@ -284,7 +284,7 @@ const REISER: &[Mark] = &[
     at(8192 + 20, b"ReIsErFs"),
 ];
 
-/// What a sequence of volume structure descriptors may begin with (ECMA-167, part 2).
+/// The possible first entries of a sequence of volume structure descriptors (ECMA-167, part 2).
 const VOLUME_STRUCTURE: &[Mark] = &[
     at(32769, b"BEA01"),
     at(32769, b"BOOT2"),
@@ -295,7 +295,7 @@ const VOLUME_STRUCTURE: &[Mark] = &[
     at(32769, b"TEA01"),
 ];
 
-/// Bare, as HFSX, and inside an HFS volume.
+/// Bare, as HFSX, and in an HFS volume.
 const HFS_PLUS: &[Mark] = &[at(1024, b"H+"), at(1024, b"HX"), at(1024, b"BD")];
 
 const SYSTEM_V_LE: &[u8] = &[0x20, 0x7e, 0x18, 0xfd];
@@ -367,12 +367,12 @@ const fn at(offset: u64, bytes: &'static [u8]) -> Mark {
     Mark { place: Place::Start(offset), bytes }
 }
 
-/// So far before the last whole `unit`'s end.
+/// This far before the end of the last whole `unit`.
 const fn end(back: u64, unit: u64, bytes: &'static [u8]) -> Mark {
     Mark { place: Place::End { back, unit }, bytes }
 }
 
-/// The mark is long enough to be none by accident.
+/// The mark is long enough not to occur by accident.
 const fn marked(_: &Content<'_>, _: u64) -> Option<bool> {
     Some(true)
 }

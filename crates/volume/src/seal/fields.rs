@@ -1,5 +1,5 @@
-//! What a seal covers, as names and values: each member of a JSON
-//! tree under its path ("segments.0.encryption").
+//! The fields that a seal covers, as names and values: each member of a JSON tree under its path
+//! ("segments.0.encryption").
 
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{BinaryHeader, Metadata, SegmentKind, SegmentSize};
@@ -9,22 +9,22 @@ use std::fmt::{self, Display};
 
 use crate::Header;
 
-/// Values by path, as compact JSON: text and numbers stay apart.
+/// Values by path, as compact JSON, so that strings and numbers remain distinct.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fields(BTreeMap<String, String>);
 
-/// A field that is not as it was sealed.
+/// A field that differs from its sealed value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Its path: "segments.0.encryption".
     pub field: String,
-    /// What the seal has; `None`: nothing.
+    /// The value in the seal, if there is one.
     pub sealed: Option<String>,
-    /// What the header has; `None`: nothing.
+    /// The value in the header, if there is one.
     pub now: Option<String>,
 }
 
-/// What of a header and its device decides how data is read, as the seal keeps it.
+/// The part of a header and its device that decides how data is read, as the seal stores it.
 pub(super) fn sealed_part(binary: &BinaryHeader, metadata: &Metadata, data_len: Option<u64>) -> Object {
     let header = Object::new()
         .with("size", binary.size.bytes().0.to_string())
@@ -49,18 +49,18 @@ pub(super) fn sealed_part(binary: &BinaryHeader, metadata: &Metadata, data_len: 
         .with("config", section("config"))
 }
 
-/// Takes over what an older seal says of the device.
+/// Copies the fields of the device from an older seal.
 pub(super) fn take_data(sealed: &mut Object, old: &Object) {
     sealed.set("data", old.get("data").cloned().unwrap_or(Value::Null));
 }
 
-/// Digests of unbound keys come and go with their keyslots.
+/// Digests of unbound keys are added and removed with their keyslots.
 fn serves_segments(digest: &Value) -> bool {
     let segments = digest.as_object().and_then(|digest| digest.get("segments")).and_then(Value::as_array);
     segments.is_some_and(|segments| !segments.is_empty())
 }
 
-/// The first byte behind the data, in whole sectors.
+/// The first byte after the data, in whole sectors.
 fn data_end(metadata: &Metadata, data_len: u64) -> u64 {
     let end = |segment: &keyway_format::luks2::Segment| match segment.size {
         SegmentSize::Fixed(size) => segment.offset.0.saturating_add(size.0),
@@ -103,8 +103,8 @@ impl Fields {
         }
     }
 
-    /// The same bytes for the same fields only: their number, then
-    /// each name and value with its length in front.
+    /// An unambiguous encoding: the number of fields, then each name and value preceded by its
+    /// length.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = (self.0.len() as u64).to_be_bytes().to_vec();
         for text in self.0.iter().flat_map(|(path, value)| [path, value]) {
@@ -115,8 +115,8 @@ impl Fields {
     }
 
     pub(super) fn first_difference(&self, now: &Self) -> Option<Difference> {
-        // Of a device that nobody looked at, nothing can differ; of one that was,
-        // what the header itself says comes first.
+        // If the device was not examined, its fields cannot differ; if it was, differences in the
+        // header itself come first.
         let unknown = now.0.contains_key("data");
         let of_device = |field: &str| field.split('.').next() == Some("data");
         let differs =
@@ -128,7 +128,7 @@ impl Fields {
     }
 }
 
-/// A member's name as part of a path: what paths are made of is escaped in it.
+/// A member's name as part of a path: characters with a meaning in paths are escaped.
 fn step(name: &str) -> String {
     name.replace('~', "~0").replace('.', "~1").replace('[', "~2")
 }

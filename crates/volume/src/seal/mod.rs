@@ -1,10 +1,10 @@
-//! The seal: a token that tells whether a LUKS2 header still
-//! describes the volume as its owner left it.
+//! The seal: a token that shows whether a LUKS2 header still describes the volume as its owner left
+//! it.
 //!
-//! LUKS2's metadata has a checksum and no authentication: who writes the storage can rewrite
-//! it. The seal lists what decides how data is read ([`Fields`]) in clear, so that a
-//! difference can be named before any passphrase is asked for, and has a MAC over that list,
-//! so that only who knows the volume key can have made it:
+//! LUKS2's metadata has a checksum but no authentication: an attacker with write access to the
+//! storage can rewrite it. The seal lists in the clear what decides how data is read ([`Fields`]),
+//! so that a difference can be named before any passphrase is asked for. It also holds a MAC over
+//! that list, which only somebody who knows the volume key can make:
 //!
 //! ```text
 //! {"type":"keyway-seal","keyslots":[],"version":1,"salt":BASE64,"sealed":{…},"mac":BASE64}
@@ -12,8 +12,8 @@
 //! context = HMAC-SHA256(HKDF-SHA256(volume key, salt, "keyway-seal 1 context"), the caller's string)
 //! ```
 //!
-//! Keyslots, their digests' lists of them, and other tokens are not sealed: cryptsetup changes them
-//! without the seal, and none of them can make a wrong key pass for the volume's.
+//! Keyslots, the digests' lists of keyslots, and other tokens are not sealed: cryptsetup changes
+//! them without updating the seal, and none of them can make a wrong key pass as the volume's.
 
 mod fields;
 mod token;
@@ -31,7 +31,7 @@ use keyway_format::luks2::{BinaryHeader, Metadata};
 use keyway_format::text::Shown;
 use std::fmt::{self, Display};
 
-/// The seal that stands in a header. Nothing of it is known to be genuine before [`Seal::verify`].
+/// The seal in a header. It is not known to be genuine before [`Seal::verify`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seal {
     salt: [u8; SALT_LEN],
@@ -43,13 +43,13 @@ pub struct Seal {
 /// Why a seal does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broken {
-    /// The header has none.
+    /// The header has no seal.
     Missing,
-    /// It cannot be read: why.
+    /// It cannot be read, for this reason.
     Unreadable(String),
-    /// The header says something else than the seal: the first field of which that is so.
+    /// The header differs from the seal: the first field that differs.
     Differs(Difference),
-    /// Its MAC is not one by this volume key: somebody without it made or changed the seal.
+    /// Its MAC was not made with this volume key: the seal was made or changed without it.
     Forged,
     /// It was made with another context, or without one.
     Context,
@@ -59,7 +59,7 @@ impl Seal {
     /// The type of the token.
     pub const TYPE: &'static str = "keyway-seal";
 
-    /// The seal of a header, if it has one; more than one is none that could be trusted.
+    /// The seal of a header, if it has one; more than one seal cannot be trusted.
     pub fn of(header: &Header) -> Result<Option<Self>, Broken> {
         let Header::Luks2 { metadata, .. } = header else { return Ok(None) };
         let mut numbers = numbers(metadata);
@@ -72,16 +72,16 @@ impl Seal {
         }
     }
 
-    /// Whether the header says what was sealed, as far as that can be told without a key: a seal
-    /// that somebody forged says what the header says. Without a `data_len`, what depends on it
-    /// is left out: the data is not touched then.
+    /// Whether the header matches its seal, as far as that can be checked without a key: a forged
+    /// seal matches a forged header. Without a `data_len`, fields that depend on it are skipped,
+    /// because the data is not touched then.
     pub fn compare(&self, header: &Header, data_len: Option<u64>) -> Result<(), Broken> {
         let now = Fields::of_header(header, data_len).ok_or(Broken::Missing)?;
         self.fields().first_difference(&now).map_or(Ok(()), |difference| Err(Broken::Differs(difference)))
     }
 
-    /// Whether the header is the one that somebody with this volume key sealed. With a
-    /// `context`, also whether it was sealed with that one.
+    /// Whether this header was sealed with this volume key. With a `context`, also whether it was
+    /// sealed with that context.
     pub fn verify(
         &self,
         header: &Header,
@@ -122,7 +122,7 @@ impl Seal {
         Fields::of(&self.sealed)
     }
 
-    /// Over the fields and the context.
+    /// The MAC over the fields and the context.
     fn header_mac(&self, volume_key: &Secret) -> Secret {
         let mut message = self.fields().to_bytes();
         message.push(u8::from(self.context.is_some()));
@@ -131,7 +131,7 @@ impl Seal {
     }
 }
 
-/// Seals the header of a volume as it is now, in place of a seal that it may have.
+/// Seals the current header of a volume, and replaces an existing seal.
 pub fn seal(
     luks: &mut Luks,
     volume_key: &Secret,
@@ -154,7 +154,7 @@ pub fn seal(
     })
 }
 
-/// What makes a seal of a changed header, in the edit that changes it.
+/// The key to renew the seal of a changed header, within the edit that changes it.
 #[derive(Clone, Copy)]
 pub struct Renewal<'a> {
     /// The volume key.
@@ -162,9 +162,8 @@ pub struct Renewal<'a> {
 }
 
 impl Renewal<'_> {
-    /// Seals the changed header with the old seal's context and length of the
-    /// device. A header without a seal stays without one, and so does one whose
-    /// seal does not hold: what is wrong is not signed.
+    /// Seals the changed header with the old seal's context and device length. A header without a
+    /// seal stays without one, and an edit never signs a header whose seal did not hold.
     pub(crate) fn renew(
         self,
         old: &Header,
@@ -180,7 +179,7 @@ impl Renewal<'_> {
     }
 }
 
-/// Removes the seal; whether there was one.
+/// Removes the seal; returns whether there was one.
 pub fn remove(luks: &mut Luks, rng: &mut dyn Random) -> Result<bool> {
     check_sealable(luks)?;
     let Header::Luks2 { metadata, .. } = luks.header() else { return Ok(false) };
@@ -199,7 +198,7 @@ pub fn check_sealable(luks: &Luks) -> Result<()> {
     }
 }
 
-/// Replaces every seal by this one.
+/// Replaces all seals with this one.
 fn put(metadata: &mut Metadata, seal: Option<&Seal>) -> Result<()> {
     let old: Vec<u32> = numbers(metadata).collect();
     for &number in &old {

@@ -1,4 +1,4 @@
-//! A seal over a header in memory, and every way to spoil either.
+//! A seal over a header in memory, and all ways to invalidate either.
 
 use super::*;
 use crate::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
@@ -43,8 +43,8 @@ fn verify(luks: &Luks, key: &Secret, context: Option<&str>) -> Result<(), Broken
     seal.verify(luks.header(), Some(luks.storage().len()), key, context)
 }
 
-/// The header as somebody writes it who has no key: the text of its
-/// metadata changed, both checksums right.
+/// The header as an attacker without the key would write it: the text of its metadata changed, both
+/// checksums correct.
 fn forge(luks: &Luks, change: impl FnOnce(&str) -> String) -> Luks {
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!("not LUKS2") };
     let json = change(&String::from_utf8(metadata.to_json()).unwrap());
@@ -65,7 +65,8 @@ fn rewrite(luks: &Luks, binary: &BinaryHeader, json: &[u8]) -> Luks {
 
 fn replaced(from: &str, to: &str) -> impl FnOnce(&str) -> String {
     let (from, to) = (from.to_owned(), to.to_owned());
-    // The seal's own list comes first: what is forged is the header behind it.
+    // The seal's own list comes first, so the last match is in the header, which is the part to
+    // forge.
     move |json| {
         let at = json.rfind(&from).unwrap_or_else(|| panic!("no {from} in {json}"));
         format!("{}{to}{}", &json[..at], &json[at + from.len()..])
@@ -155,7 +156,7 @@ fn a04_every_forged_field_of_the_binary_header_is_named() {
     }
 }
 
-/// A device that lost or gained a sector; within one nothing is data.
+/// A device that lost or gained a sector; a change of less than a sector affects no data.
 #[test]
 fn a04_another_length_is_named() {
     let (luks, key) = sealed(None);
@@ -174,7 +175,7 @@ fn a04_another_length_is_named() {
     assert!(matches!(seal.compare(forged.header(), None), Err(Broken::Differs(_))));
 }
 
-/// Whoever changes header and seal alike has no MAC for it.
+/// An attacker who changes header and seal alike cannot make the MAC.
 #[test]
 fn a04_a_seal_changed_with_the_header_is_forged() {
     let (luks, key) = sealed(Some("x"));
@@ -213,7 +214,7 @@ fn a_token_that_is_no_seal_is_unreadable() {
         ("\"sealed\":{", "\"context\":\"AA\",\"sealed\":{", "its context is not 32 bytes in base64"),
     ] {
         let from = from.to_owned();
-        // Of those members that other objects have too, the token's is the one behind its type.
+        // Other objects may have a member of the same name; the token's is the one after its type.
         let forged = forge(&luks, |json| {
             let token = json.find(Seal::TYPE).unwrap();
             let at = token + json[token..].find(&from).unwrap();
@@ -259,7 +260,7 @@ fn sealing_again_replaces_and_removing_removes() {
     assert!(!remove(&mut luks, &mut OsRandom).unwrap());
 }
 
-/// What an edit changes is sealed in the same write, unless it was spoilt before.
+/// An edit seals its changes in the same write, unless the seal was already invalid.
 #[test]
 fn a_renewal_signs_only_what_held() {
     let (luks, key) = sealed(Some("kept"));
@@ -278,7 +279,7 @@ fn a_renewal_signs_only_what_held() {
     assert_eq!(verify(&flagged(&unsealed).unwrap(), &key, None), Err(Broken::Missing));
 }
 
-/// Paths and values of any content stay apart: another tree is another list of bytes.
+/// Paths and values of any content stay distinct: different trees give different byte lists.
 #[test]
 fn no_two_trees_are_one_list() {
     let bytes = |json: &str| {

@@ -5,8 +5,8 @@ use keyway_format::base64;
 use keyway_format::json::{self, Object, Value};
 
 impl Seal {
-    /// Reads a token of this type. Exactly what [`Seal::to_json`] writes is taken: what else
-    /// stands in a token is nothing that a MAC covers.
+    /// Parses a token of this type. Only the exact output of [`Seal::to_json`] is accepted: no MAC
+    /// covers other content of a token.
     pub fn parse(token: &str) -> Result<Self, String> {
         let token = match json::parse(token.as_bytes()) {
             Ok(Value::Object(token)) => token,

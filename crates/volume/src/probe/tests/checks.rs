@@ -1,8 +1,8 @@
-//! What makes a mark that is there no signature, and which of several it is.
+//! When a mark is not a signature, and which of several formats it belongs to.
 
 use super::*;
 
-/// The sample so numbered of a row, with one byte changed.
+/// Sample `number` of a row, with one byte changed.
 fn changed(name: &str, number: usize, at: u64, value: u8) -> Memory {
     let sample = SAMPLES.iter().filter(|sample| sample.name == name).nth(number).unwrap();
     let storage = made(sample);
@@ -17,10 +17,10 @@ fn changed(name: &str, number: usize, at: u64, value: u8) -> Memory {
 fn one_wrong_byte_of_what_a_check_reads_makes_it_none() {
     const END: u64 = 2 << 20;
     for (name, number, at, value) in [
-        // The size in KiB: more than there is before it; in the other byte order, too.
+        // The size in KiB: more than there is before the superblock; also in the other byte order.
         ("Linux RAID member", 0, END - (64 << 10) + 33, 0x08),
         ("Linux RAID member", 1, END - (64 << 10) + 33, 0x01),
-        // The version, and each copy's own sector.
+        // The version, and the number of each copy's own sector.
         ("Linux RAID member", 2, END - 4096 + 4, 2),
         ("Linux RAID member", 2, END - 4096 + 144, 1),
         ("Linux RAID member", 3, 144, 1),
@@ -138,8 +138,8 @@ fn entries_of_an_mbr_are_read_field_by_field() {
 
 #[test]
 fn the_width_of_fat_is_told_by_its_clusters() {
-    // 512 bytes a sector, 1 a cluster, 1 reserved, 2 tables of 1 sector, 16 entries of the root: 4
-    // sectors before data.
+    // 512 bytes per sector, 1 sector per cluster, 1 reserved, 2 tables of 1 sector, 16 root
+    // entries: 4 sectors before the data.
     let fat = |sectors: u32| {
         let boot = [b"\xeb\0\0FAT test", &[0, 2, 1, 1, 0, 2, 16, 0, 0, 0, 0xf8, 1, 0][..]].concat();
         let (sectors, mark): (_, &[u8]) = (sectors.to_le_bytes(), &[0x55, 0xaa]);

@@ -1,4 +1,4 @@
-//! Every row against the least that it is recognised by, and against what is not it.
+//! Every row against its minimal samples, and against content that must not match.
 
 mod checks;
 
@@ -113,7 +113,7 @@ fn a_part_is_probed_by_itself() {
     assert_eq!(part(2 << 20..4 << 20, Reach::Whole), []);
 }
 
-/// Storage whose bytes behind a place cannot be read.
+/// Storage whose bytes after a given offset cannot be read.
 struct Broken(Memory, u64);
 
 impl Storage for Broken {
