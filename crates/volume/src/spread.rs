@@ -1,11 +1,12 @@
-//! One request over several cores.
+//! Spreads one request over several cores.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs `work` on every item: here one after another, or in `parallel` on as many threads as there
-/// are cores. The first error ends it; items that were not started by then are left alone.
+/// Runs `work` on every item: one after another on this thread, or in `parallel` on as many threads
+/// as there are cores. The first error ends the run; items that have not started by then are
+/// skipped.
 pub(crate) fn spread<T: Send>(
     parallel: bool,
     items: impl Iterator<Item = T> + Send,
@@ -28,7 +29,7 @@ pub(crate) fn spread<T: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..cores() {
-            // Without a thread the others do its share.
+            // If a thread cannot be started, the others do its share.
             let _ = thread::Builder::new().spawn_scoped(scope, worker);
         }
         worker();
@@ -36,12 +37,12 @@ pub(crate) fn spread<T: Send>(
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// How many threads are worth having for work that keeps a core busy.
+/// The number of threads worth starting for work that keeps a core busy.
 pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(MOST)
 }
 
-/// Memory, not cores, is the limit beyond.
+/// Beyond this, memory is the limit, not the number of cores.
 const MOST: usize = 32;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Which of a header's tokens are asked for a passphrase, and on which keyslots it is tried,
-//! in cryptsetup's order (lib/luks2/luks2_token.c).
+//! Selects the tokens of a header that are asked for a passphrase, and the keyslots on which it is
+//! tried, in cryptsetup's order (lib/luks2/luks2_token.c).
 
 use keyway_format::luks2::{Metadata, Priority, Token};
 
-/// The tokens that the user means; by default all.
+/// The tokens that the user selects; by default all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenChoice {
     /// Only this one.
@@ -15,8 +15,8 @@ pub struct TokenChoice {
 }
 
 impl TokenChoice {
-    /// The tokens to be asked, by their numbers: those that are meant
-    /// and belong to a keyslot that may be opened.
+    /// The numbers of the tokens to ask: those that are selected and assigned to a keyslot that may
+    /// be opened.
     pub fn tokens<'a>(&self, metadata: &'a Metadata) -> impl Iterator<Item = (u32, &'a Token)> {
         metadata.tokens.iter().map(|(&number, token)| (number, token)).filter(|(number, token)| {
             self.number.is_none_or(|wanted| wanted == *number)
@@ -25,8 +25,8 @@ impl TokenChoice {
         })
     }
 
-    /// Which of these tokens' passphrases is tried on which keyslot, one after the other: pairs of
-    /// a token and a keyslot. Keyslots to be preferred come first.
+    /// Which token's passphrase is tried on which keyslot, in order: pairs of a token and a
+    /// keyslot. Keyslots of priority "prefer" come first.
     pub fn attempts(&self, metadata: &Metadata, tokens: &[u32]) -> Vec<(u32, u32)> {
         let wanted = |keyslot: &u32| self.keyslot.is_none_or(|wanted| wanted == *keyslot);
         let of = |number: u32, priority| {
@@ -40,8 +40,8 @@ impl TokenChoice {
             .collect()
     }
 
-    /// The token's keyslots of this priority. Those to be ignored are
-    /// opened only for who names them or the token.
+    /// The token's keyslots of this priority. Keyslots of priority "ignore" are opened only if the
+    /// user names them or the token.
     fn opens<'a>(
         &self,
         metadata: &'a Metadata,
@@ -69,8 +69,8 @@ mod tests {
     use keyway_crypto::Secret;
     use std::sync::Arc;
 
-    /// Keyslots 0 (normal), 1 (to be preferred) and 2 (to be ignored); token 0 for 0 and 1, token 1
-    /// for 2, token 2 for none, token 3, of another type, for 1 and 0.
+    /// Keyslots 0 (normal), 1 (prefer) and 2 (ignore); token 0 for 0 and 1, token 1 for 2, token 2
+    /// for none, token 3, of another type, for 1 and 0.
     fn metadata() -> Metadata {
         let kdf = KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Forced(1000) };
         let params = Luks2Params { kdf: kdf.clone(), keyslots_size: Some(1 << 20), ..Luks2Params::default() };

@@ -1,8 +1,8 @@
-//! PBKDF2 keyslots tried together: their derivations, and the digests of
-//! the keys that come out, in the lanes of vectors.
+//! Tries PBKDF2 keyslots together: their derivations, and the digests of the resulting keys, run in
+//! vector lanes.
 //!
-//! Each keyslot goes its own way (derive, open the area, digest the key, compare) and is reported
-//! as soon as it is decided, whatever the others cost.
+//! Each keyslot proceeds independently (derive, open the area, digest the key, compare) and is
+//! reported as soon as it is decided, whatever the others cost.
 
 use crate::digest::KeyDigest;
 use crate::unlock::{Job, Unlocked};
@@ -12,11 +12,11 @@ use keyway_crypto::{Secret, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-/// What came of the keyslot with this number among those tried.
+/// Reports the outcome of the keyslot with this number among those tried.
 pub(crate) type Report<'a> = &'a (dyn Fn(usize, Result<Option<Unlocked>>) + Sync);
 
 /// Tries `jobs` with `passphrase` on up to `threads` threads; each ends early when its stop is
-/// raised. All of them are PBKDF2's and of a hash that goes in lanes.
+/// raised. All jobs must use PBKDF2 with a hash that can run in vector lanes.
 pub(crate) fn run(
     luks: &Luks,
     jobs: &[Job],
@@ -32,7 +32,7 @@ pub(crate) fn run(
     let attempt = Attempt { luks, jobs, stops, keys: Mutex::new(jobs.iter().map(|_| None).collect()) };
     pbkdf2_side_by_side(derivations, threads, &|number, derived| {
         let run = AssertUnwindSafe(|| attempt.go_on(number, derived.map_err(Error::from)));
-        // Whoever waits for this keyslot must hear of it, whatever happens.
+        // The waiting thread must always get an outcome for this keyslot.
         match catch_unwind(run).unwrap_or_else(|_| Err(jobs[number].broken())) {
             Ok(Step::Check(derivation)) => return Some(derivation),
             Ok(Step::Decided(outcome)) => report(number, Ok(outcome)),
@@ -46,7 +46,7 @@ struct Attempt<'a> {
     luks: &'a Luks,
     jobs: &'a [Job],
     stops: &'a [Stop],
-    /// For each keyslot that is open: its key, and which of its digests is being computed.
+    /// For each open keyslot: its key, and which of its digests is being computed.
     keys: Mutex<Vec<Option<(Secret, usize)>>>,
 }
 
@@ -57,7 +57,7 @@ enum Step<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// Takes the area's key, or later a digest of the key inside.
+    /// Takes the area's key, or later a digest of the key in the keyslot.
     fn go_on(&self, number: usize, derived: Result<Secret>) -> Result<Step<'a>> {
         let derived = derived?;
         let job = &self.jobs[number];
@@ -69,7 +69,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Has the digest `at` of `key` computed.
+    /// Starts the computation of the digest `at` of `key`.
     fn check(&self, number: usize, key: Secret, at: usize) -> Result<Step<'a>> {
         let (job, stop) = (&self.jobs[number], &self.stops[number]);
         let Some(digest): Option<&KeyDigest> = job.digests.get(at) else { return Ok(Step::Decided(None)) };

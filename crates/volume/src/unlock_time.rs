@@ -1,5 +1,5 @@
-//! How long keyslots take to unlock on this machine: a short
-//! measurement of each kind of KDF, times the cost.
+//! Estimates how long keyslots take to unlock on this machine: a short measurement for each kind of
+//! KDF, multiplied by the cost.
 
 use crate::Result;
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
@@ -7,7 +7,7 @@ use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::luks2::Kdf;
 use std::time::{Duration, Instant};
 
-/// Measures each kind once, and remembers it.
+/// Measures each kind once, and remembers the result.
 #[derive(Debug)]
 pub struct UnlockTimes {
     threads: usize,
@@ -16,7 +16,7 @@ pub struct UnlockTimes {
 }
 
 impl UnlockTimes {
-    /// Nothing measured yet; Argon2's lanes will run on up to `threads` threads.
+    /// Nothing is measured yet; Argon2's lanes will run on up to `threads` threads.
     pub fn new(threads: usize) -> Self {
         Self { threads, pbkdf2: Vec::new(), argon2: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl UnlockTimes {
     /// The hash cannot be used.
     pub fn of_pbkdf2(&mut self, hash: Hash, iterations: u32, key_len: usize) -> Result<Duration> {
         let blocks = key_len.div_ceil(hash.output_len());
-        // Blocks are computed one after the other: a few tell how long the others take.
+        // Blocks are computed one after the other: the time for a few gives the time for all.
         if blocks > MOST_BLOCKS {
             let few = self.of_pbkdf2(hash, iterations, MOST_BLOCKS * hash.output_len())?;
             return Ok(seconds(few.as_secs_f64() * blocks as f64 / MOST_BLOCKS as f64));
@@ -81,7 +81,7 @@ impl UnlockTimes {
     }
 }
 
-/// Seconds a KiB of Argon2's memory: getting it, and each pass over it.
+/// Seconds per KiB of Argon2's memory: for allocating it, and for each pass over it.
 #[derive(Debug, Clone, Copy)]
 struct Argon2Rate {
     set_up: f64,
@@ -89,7 +89,7 @@ struct Argon2Rate {
 }
 
 impl Argon2Rate {
-    /// One pass over enough memory to be measured, then more passes over as much.
+    /// Measures one pass over enough memory, then more passes over the same amount.
     fn measure(variant: Argon2Variant, memory_kib: u32, lanes: u32, threads: usize) -> Result<Self> {
         let (least, most) = (8 * lanes, memory_kib.clamp(8 * lanes, MOST_SAMPLE_KIB.max(8 * lanes)));
         let mut sample = SAMPLE_KIB.clamp(least, most);
@@ -107,18 +107,18 @@ impl Argon2Rate {
         }
         let more = (ENOUGH.as_secs_f64() / one.max(1e-6)).ceil().clamp(8.0, 4096.0);
         let all = run(1 + more as u32, sample)?;
-        // Where memory was slow to come the first time only, the difference says nothing: an
-        // endless keyslot must not pass for a quick one.
+        // If memory was slow only during the first run, the difference is meaningless: a keyslot
+        // that takes forever must not be estimated as fast.
         let pass = ((all - one) / more).max(all / (1.0 + more) / 4.0);
         let kib = f64::from(sample);
         Ok(Self { set_up: (one - pass).max(0.0) / kib, pass: pass / kib })
     }
 }
 
-/// Blocks of a derived key that are measured.
+/// Number of blocks of a derived key that are measured.
 const MOST_BLOCKS: usize = 8;
 
-/// Iterations a second.
+/// Iterations per second.
 fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<f64> {
     let mut key = Secret::zeroed(key_len);
     let mut iterations = 1 << 10;
@@ -137,13 +137,14 @@ fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// A sample of this length tells the rate well enough, and four times as much is still no wait.
+/// A sample of this length gives the rate well enough, and four times as much is still not a
+/// noticeable wait.
 const ENOUGH: Duration = Duration::from_millis(30);
-/// First sample of Argon2's memory.
+/// Memory of the first Argon2 sample.
 const SAMPLE_KIB: u32 = 8 << 10;
-/// Largest sample of Argon2's memory.
+/// Memory of the largest Argon2 sample.
 const MOST_SAMPLE_KIB: u32 = 256 << 10;
-/// More lanes than this run no faster anywhere.
+/// More lanes than this are not faster on any machine.
 const MOST_LANES: u32 = 256;
 
 #[cfg(test)]

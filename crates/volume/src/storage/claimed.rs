@@ -1,4 +1,4 @@
-//! Storage that is marked as in use for as long as anybody holds on to it.
+//! Storage that is marked as in use until the last reference to it is dropped.
 
 use super::{LockTarget, Storage};
 use crate::InUse;
@@ -88,7 +88,7 @@ mod tests {
     use crate::storage::{File, Memory};
     use std::sync::Mutex;
 
-    /// Storage that answers everything unlike others, and notes what it was asked.
+    /// Storage whose answers all differ from the defaults, and that records the calls.
     #[derive(Default)]
     struct Odd {
         asked: Mutex<Vec<String>>,

@@ -1,10 +1,10 @@
-//! A file or block device past the page cache (`O_DIRECT`, open(2)).
+//! A file or block device, bypassing the page cache (`O_DIRECT`, open(2)).
 //!
-//! For volumes whose plaintext is cached already by whoever uses them (a virtual machine,
-//! a file system mounted on a door): the page cache would only keep the ciphertext beside
-//! it. Offsets, lengths and memory must be aligned then. Requests that are go straight
-//! through; others pass an aligned buffer, and a write that covers a block in part reads,
-//! changes and writes it back, alone on that block.
+//! For volumes whose plaintext the user of the volume already caches (a virtual machine, a file
+//! system mounted on a door): the page cache would only store the ciphertext as well. Offsets,
+//! lengths and memory must then be aligned. Aligned requests go straight through; others go through
+//! an aligned buffer, and a write that covers a block in part reads, changes and writes it back,
+//! with that block locked.
 
 use super::{File, LockTarget, Storage};
 use crate::range_lock::{RangeLocks, Writes};
@@ -14,19 +14,20 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A file or block device without the page cache.
+/// A file or block device, bypassing the page cache.
 pub struct Direct {
     file: Arc<File>,
-    /// Of offsets and lengths, in bytes.
+    /// Alignment of offsets and lengths, in bytes.
     block: u64,
     writers: RangeLocks,
 }
 
 impl Direct {
-    /// Switches `file` to direct access, for everybody who shares it.
+    /// Switches `file` to direct access, for all users of it.
     ///
     /// # Errors
-    /// Its file system has no direct access, or its length is not a whole number of blocks.
+    /// Its file system does not support direct access, or its length is not a whole number of
+    /// blocks.
     pub fn new(file: Arc<File>) -> io::Result<Self> {
         let block = block_size(&file);
         if !file.len().is_multiple_of(block) {
@@ -53,7 +54,7 @@ impl Direct {
         offset.is_multiple_of(self.block) && (len as u64).is_multiple_of(self.block)
     }
 
-    /// The range grown to whole blocks.
+    /// The range extended to whole blocks.
     fn blocks(&self, range: Range<u64>) -> Range<u64> {
         range.start - range.start % self.block..range.end.next_multiple_of(self.block)
     }
@@ -70,7 +71,7 @@ impl Direct {
 }
 
 impl Storage for Direct {
-    /// Whole blocks: what others may have added behind them cannot be reached.
+    /// Whole blocks: bytes that others may have added after them cannot be accessed.
     fn len(&self) -> u64 {
         let len = self.file.len();
         len - len % self.block
@@ -144,8 +145,8 @@ impl Storage for Direct {
     }
 }
 
-/// What the file system asks for (Linux 6.1); otherwise the sector of a
-/// block device, or what every file system takes.
+/// The alignment that the file system requires (Linux 6.1); otherwise the sector size of a block
+/// device, or a size that every file system accepts.
 fn block_size(file: &File) -> u64 {
     let told = rustix::fs::statx(file.as_file(), "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
     match told.map_or(0, |stat| stat.stx_dio_offset_align) {
@@ -154,7 +155,7 @@ fn block_size(file: &File) -> u64 {
     }
 }
 
-/// Runs `work` on aligned memory of the range's length, which this thread keeps.
+/// Runs `work` on aligned memory of the range's length; this thread keeps the memory.
 fn in_aligned(range: &Range<u64>, work: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
     thread_local!(static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
     let len = (range.end - range.start) as usize;
@@ -168,10 +169,10 @@ fn in_aligned(range: &Range<u64>, work: impl FnOnce(&mut [u8]) -> io::Result<()>
     result
 }
 
-/// Memory is aligned to pages, which is enough for every device.
+/// Memory is aligned to pages, which is sufficient for every device.
 const MEMORY: usize = 4096;
 
-/// Requests that need the aligned buffer go in pieces of so many bytes.
+/// Requests that need the aligned buffer are split into pieces of this many bytes.
 const PIECE: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Storage that may be overwritten: nobody else uses it, and nobody
-//! else gets it before the last write is done.
+//! Storage that may be overwritten: nobody else uses it, and nobody else can claim it before the
+//! last write is done.
 //!
-//! Whatever writes whole devices takes one, or claims its storage itself, so that
-//! there is no way to such a write around the claim.
+//! Functions that write whole devices take an `Exclusive`, or claim their storage themselves, so
+//! that no such write can bypass the claim.
 
 use super::{Claimed, Storage};
 use crate::Result;
@@ -10,22 +10,22 @@ use crate::in_use::{Access, InUse};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Storage that this process alone uses, for as long as anybody holds
-/// on to this or to the storage in it.
+/// Storage that only this process uses, until the last reference to this value or to the storage in
+/// it is dropped.
 #[derive(Clone)]
 pub struct Exclusive(Arc<dyn Storage>);
 
 impl Exclusive {
-    /// Claims `storage`; one that is claimed already stays so.
+    /// Claims `storage`; storage that is already claimed stays claimed.
     ///
     /// # Errors
-    /// [`crate::Error::InUse`] with who has it.
+    /// [`crate::Error::InUse`] with the holder.
     pub fn claim(storage: Arc<dyn Storage>) -> Result<Self> {
         Self::with(storage, |storage| InUse::acquire(storage, Access::Write, false))
     }
 
-    /// As [`Exclusive::claim`], beside mappings of the LUKS volume
-    /// `uuid`: for its header, never for its data.
+    /// As [`Exclusive::claim`], but allows mappings of the LUKS volume `uuid`: for its header,
+    /// never for its data.
     ///
     /// # Errors
     /// As [`Exclusive::claim`].

@@ -1,6 +1,6 @@
-//! Storage that fails: it records every write and flush, so that the image after
-//! a crash at any byte can be made from the record, and it can break down at a
-//! chosen write, for what an operation says then.
+//! Storage that fails. It records every write and flush, so that the image after a crash at any
+//! byte can be reconstructed from the record; and it can fail at a chosen write, to test how an
+//! operation reports that.
 
 use super::Storage;
 use keyway_format::Sectors;
@@ -8,32 +8,32 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Something that an operation did to its storage.
+/// An operation's access to its storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// Bytes written at an offset.
     Write {
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// What.
+        /// The bytes.
         bytes: Vec<u8>,
     },
-    /// Everything before was on stable storage when this returned.
+    /// Everything written before was on stable storage when this returned.
     Flush,
 }
 
-/// Where an operation is cut short.
+/// Where an operation is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// The event that is not completed, counted from 0.
     pub event: usize,
-    /// If it is a write, so many of its bytes land.
+    /// If it is a write, this many of its bytes land.
     pub bytes: usize,
-    /// What becomes of the writes since the last flush.
+    /// What happens to the writes since the last flush.
     pub unflushed: Unflushed,
 }
 
-/// What becomes of writes that no flush followed.
+/// What happens to writes that were not flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unflushed {
     /// All landed: the process was killed, the machine went on.
@@ -44,7 +44,7 @@ pub enum Unflushed {
     OnlyLast,
 }
 
-/// A memory image that records what is done to it.
+/// An image in memory that records all accesses.
 #[derive(Debug)]
 pub struct Faulty {
     before: Vec<u8>,
@@ -55,7 +55,7 @@ pub struct Faulty {
 struct State {
     image: Vec<u8>,
     events: Vec<Event>,
-    /// The event at which everything breaks down, and how many bytes of it still land.
+    /// The event at which the storage fails, and how many bytes of it still land.
     fuse: Option<(usize, usize)>,
 }
 
@@ -74,17 +74,17 @@ impl Faulty {
         faulty
     }
 
-    /// What was done so far.
+    /// The events so far.
     pub fn events(&self) -> Vec<Event> {
         self.lock().events.clone()
     }
 
-    /// What it holds now.
+    /// Its current content.
     pub fn image(&self) -> Vec<u8> {
         self.lock().image.clone()
     }
 
-    /// What it would hold, had the operation been cut.
+    /// The content that it would have after this cut.
     pub fn image_at(&self, cut: Cut) -> Vec<u8> {
         let events = &self.lock().events;
         let done = &events[..cut.event.min(events.len())];
@@ -105,8 +105,8 @@ impl Faulty {
         image
     }
 
-    /// Every cut worth trying: each write at its ends, its middle, around the sector boundaries in
-    /// it and within what it changes, and each flush.
+    /// Every cut worth testing: each write at its ends, at its middle, around the sector boundaries
+    /// in it and within the bytes that it changes; and each flush.
     pub fn cuts(&self) -> Vec<Cut> {
         let events = self.events();
         let mut image = self.before.clone();
@@ -141,7 +141,7 @@ impl Faulty {
 }
 
 impl State {
-    /// Records an event, unless the fuse goes with it.
+    /// Records an event, unless the storage has failed.
     fn run(&mut self, event: Event) -> io::Result<()> {
         let at = self.events.len();
         match self.fuse {
@@ -187,7 +187,7 @@ impl Storage for Faulty {
     }
 }
 
-/// Lands the first `limit` bytes of a write.
+/// Applies the first `limit` bytes of a write.
 fn apply(image: &mut Vec<u8>, event: &Event, limit: usize) {
     if let Event::Write { offset, bytes } = event {
         let bytes = &bytes[..limit.min(bytes.len())];
@@ -216,7 +216,8 @@ fn cut_bytes(offset: u64, len: usize) -> Vec<usize> {
     counts
 }
 
-/// Counts that end a write within what it changes: spread evenly over the bytes that differ.
+/// Lengths that cut a write within the bytes that it changes, spread evenly over the bytes that
+/// differ.
 fn cuts_in_changes(image: &[u8], offset: usize, bytes: &[u8]) -> Vec<usize> {
     let old = |at: usize| image.get(offset + at).copied().unwrap_or(0);
     let changed: Vec<usize> = (0..bytes.len()).filter(|&at| old(at) != bytes[at]).collect();

@@ -23,12 +23,12 @@ pub struct File {
     read_only: bool,
 }
 
-/// The sectors of a block device, in bytes.
+/// The sector sizes of a block device, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sectors {
-    /// The smallest that can be addressed.
+    /// The smallest addressable unit.
     pub logical: u32,
-    /// The smallest that the device writes without reading it first.
+    /// The smallest unit that the device writes without reading it first.
     pub physical: u32,
 }
 
@@ -50,16 +50,16 @@ impl File {
         Self::from_file(file, path.as_ref())
     }
 
-    /// Makes a new empty file, for reading and writing, that only its owner may open.
+    /// Creates a new empty file, for reading and writing, that only its owner may open.
     ///
     /// # Errors
-    /// The path exists or cannot be made.
+    /// The path exists or cannot be created.
     pub fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = Place::find(path.as_ref(), false)?.make(0o600)?;
         Self::from_file(file, path.as_ref())
     }
 
-    /// Takes an open file; `path` is how errors name it.
+    /// Wraps an open file; errors name it by `path`.
     ///
     /// # Errors
     /// It is neither a regular file nor a block device.
@@ -67,7 +67,7 @@ impl File {
         let stat = rustix::fs::fstat(&file)?;
         let (kind, len) = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => (Kind::Regular, stat.st_size as u64),
-            // stat knows no length of a block device; its end does.
+            // stat gives no length for a block device; seeking to its end does.
             FileType::BlockDevice => {
                 let (major, minor) = (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
                 (Kind::BlockDevice { major, minor }, rustix::fs::seek(&file, SeekFrom::End(0))?)
@@ -79,24 +79,24 @@ impl File {
         Ok(Self { file, path: path.into(), kind, len: AtomicU64::new(len), read_only })
     }
 
-    /// How it was named when it was opened.
+    /// Its path when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is a block device, whose length is given.
+    /// Whether it is a block device, whose length is fixed.
     pub fn is_block_device(&self) -> bool {
         matches!(self.kind, Kind::BlockDevice { .. })
     }
 
-    /// The sectors of a block device; `None` for a regular file.
+    /// The sector sizes of a block device; `None` for a regular file.
     pub fn sectors(&self) -> Option<Sectors> {
         let logical = rustix::fs::ioctl_blksszget(&self.file).ok().filter(|_| self.is_block_device())?;
         let physical = rustix::fs::ioctl_blkpbszget(&self.file).unwrap_or(logical);
         Some(Sectors { logical, physical })
     }
 
-    /// Cuts or extends a regular file to `len` bytes; what is added is a hole.
+    /// Truncates or extends a regular file to `len` bytes; the extension is a hole.
     ///
     /// # Errors
     /// It is a block device, or the file system refuses.
@@ -153,8 +153,8 @@ impl Storage for File {
         self.file.sync_data()
     }
 
-    /// Punches a hole, which a block device takes as a request to
-    /// zero (and, where it can, to unmap) the range.
+    /// Punches a hole. A block device treats this as a request to zero the range (and to unmap it,
+    /// if it can).
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
         if range.is_empty() {
             return Ok(());
@@ -178,7 +178,7 @@ impl Storage for File {
         let start = match rustix::fs::seek(&self.file, SeekFrom::Data(offset)) {
             Ok(start) if start < len => start,
             Ok(_) | Err(Errno::NXIO) => return Ok(None),
-            // Block devices and some file systems do not know their holes.
+            // Block devices and some file systems cannot report holes.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some(offset..len)),
             Err(e) => return Err(e.into()),
         };
@@ -202,8 +202,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// Whether a block device refuses writes however it is opened
-    /// (`blockdev --setro`, write-protected media).
+    /// Whether a block device refuses writes regardless of its open mode (`blockdev --setro`,
+    /// write-protected media).
     fn is_write_protected(self) -> bool {
         let Self::BlockDevice { major, minor } = self else { return false };
         let flag = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/ro"));
@@ -232,7 +232,7 @@ mod tests {
         file.write_at(&[1, 2, 3], (1 << 20) + 5).unwrap();
         assert_eq!(file.len(), (1 << 20) + 8);
 
-        // The file shrinks behind our back.
+        // Another program shrinks the file.
         file.as_file().set_len(1000).unwrap();
         let error = file.read_at(&mut [0; 512], 600).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);

@@ -1,5 +1,5 @@
-//! Storage in memory, for tests and for headers that are made before
-//! there is a place to write them.
+//! Storage in memory, for tests and for headers that are created before there is a place to write
+//! them to.
 
 use super::Storage;
 use std::io;
@@ -23,7 +23,7 @@ impl Memory {
         self.read().clone()
     }
 
-    /// Cuts or extends to `len` bytes.
+    /// Truncates or extends to `len` bytes.
     pub fn set_len(&self, len: usize) {
         self.write().resize(len, 0);
     }
@@ -99,7 +99,7 @@ fn span(offset: u64, len: usize) -> Option<Range<usize>> {
     Some(start..start.checked_add(len)?)
 }
 
-/// The grain in which holes are seen, as on a file system.
+/// The granularity of holes, as on a file system.
 const PAGE: usize = 4096;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where bytes live: anything that can be read and written at an offset.
+//! Where bytes are stored: anything that can be read and written at an offset.
 
 pub mod claimed;
 pub mod direct;
@@ -24,7 +24,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-/// Bytes at offsets. Shared between threads; offsets and lengths need no alignment.
+/// Bytes at offsets. Can be shared between threads; offsets and lengths need no alignment.
 pub trait Storage: Send + Sync {
     /// Length in bytes.
     fn len(&self) -> u64;
@@ -34,16 +34,16 @@ pub trait Storage: Send + Sync {
         self.len() == 0
     }
 
-    /// Looks up how long it is now, which others may have changed;
-    /// [`Storage::len`] says so from then on.
+    /// Determines the current length, which others may have changed; [`Storage::len`] returns this
+    /// length from then on.
     ///
     /// # Errors
-    /// The storage does not say.
+    /// The storage does not report its length.
     fn refresh_len(&self) -> io::Result<u64> {
         Ok(self.len())
     }
 
-    /// Whether a write behind the end makes it longer, as it does a regular file.
+    /// Whether a write beyond the end extends it, as with a regular file.
     fn can_grow(&self) -> bool {
         false
     }
@@ -54,8 +54,8 @@ pub trait Storage: Send + Sync {
     /// Writes all of `buf` at `offset`.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
 
-    /// As [`Storage::write_at`], but may use `buf` as its workspace: what it holds afterwards is
-    /// undefined. A [`Volume`](crate::Volume) encrypts in place here instead of in a copy.
+    /// As [`Storage::write_at`], but may use `buf` as a workspace: the content of `buf` afterwards
+    /// is undefined. A [`Volume`](crate::Volume) encrypts in place here instead of in a copy.
     fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.write_at(buf, offset)
     }
@@ -63,7 +63,7 @@ pub trait Storage: Send + Sync {
     /// Returns when everything written is on stable storage.
     fn flush(&self) -> io::Result<()>;
 
-    /// Whether it is known, without asking, that everything written is on stable storage.
+    /// Whether all writes are known to be on stable storage, without asking the storage.
     fn is_settled(&self) -> bool {
         false
     }
@@ -71,14 +71,15 @@ pub trait Storage: Send + Sync {
     /// Tells the storage that a range is no longer needed. Its content afterwards is undefined.
     fn discard(&self, range: Range<u64>) -> io::Result<()>;
 
-    /// Makes a range read as zeros; with `may_discard` the storage need not keep room for it.
+    /// Makes a range read as zeros; with `may_discard` the storage need not keep space allocated
+    /// for it.
     fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
         let _ = may_discard;
         let mut zeros = vec![0; (range.end - range.start).min(ZEROS) as usize];
         let mut at = range.start;
         while at < range.end {
             let len = (range.end - at).min(ZEROS) as usize;
-            // What `write_from` leaves in its buffer is undefined.
+            // `write_from` leaves undefined content in its buffer.
             zeros[..len].fill(0);
             self.write_from(&mut zeros[..len], at)?;
             at += len as u64;
@@ -91,45 +92,45 @@ pub trait Storage: Send + Sync {
         false
     }
 
-    /// The next range at or after `offset` that holds data; `None` when only holes follow.
-    /// Storage that cannot tell answers with everything up to its end.
+    /// The next range at or after `offset` that holds data; `None` when only holes follow. Storage
+    /// that cannot report holes returns everything up to its end.
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         Ok((offset < self.len()).then(|| offset..self.len()))
     }
 
-    /// Bytes that are stored as one: writes of whole units, at
-    /// multiples of it, need no read before.
+    /// The unit in which bytes are stored: writes of whole units, at multiples of the unit, need no
+    /// read before.
     fn unit(&self) -> u64 {
         1
     }
 
-    /// Whether nobody else can be using it: it was claimed
-    /// ([`Exclusive`]), or no other process can see it.
+    /// Whether nobody else can be using it: it was claimed ([`Exclusive`]), or no other process can
+    /// see it.
     fn is_exclusive(&self) -> bool {
         self.lock_target().is_none()
     }
 
-    /// Whether there is a network between, so that requests are
-    /// better made side by side than one after another.
+    /// Whether it is behind a network, so that requests are better made in parallel than one after
+    /// another.
     fn is_distant(&self) -> bool {
         false
     }
 
-    /// What a lock on this storage is held on; `None` where no other process can see it.
+    /// The target of a lock on this storage; `None` where no other process can see it.
     fn lock_target(&self) -> Option<LockTarget<'_>> {
         None
     }
 }
 
-/// Makes storage that can grow at least `len` bytes long; what is added reads as zeros.
+/// Extends growable storage to at least `len` bytes; the extension reads as zeros.
 pub(crate) fn extend_to(storage: &dyn Storage, len: u64) -> io::Result<()> {
     if storage.len() < len { storage.write_at(&[0], len - 1) } else { Ok(()) }
 }
 
-/// So many zeros are written at once.
+/// The number of zeros that are written at once.
 const ZEROS: u64 = 1 << 20;
 
-/// What stands for a storage in the eyes of other processes that want to lock it.
+/// The object that other processes lock to lock a storage.
 #[derive(Debug, Clone, Copy)]
 pub enum LockTarget<'a> {
     /// A regular file: flock on the file itself.

@@ -1,8 +1,8 @@
-//! A file that appears under its name whole or not at all.
+//! A file that appears under its name complete or not at all.
 //!
-//! Where the file system can do it the file has no name until it is complete (O_TMPFILE), so
-//! that not even a kill leaves anything behind. Elsewhere it grows under a temporary name
-//! beside its target, and is removed when dropped.
+//! Where the file system supports it, the file has no name until it is complete (O_TMPFILE), so
+//! that even a kill leaves nothing behind. Elsewhere the file grows under a temporary name beside
+//! its target, and is removed on drop.
 
 use super::readers::{Readers, has_list_open, umask};
 use super::{File, Place};
@@ -17,28 +17,27 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file in the making. Its owner alone may read it until it is complete.
+/// A file in the making. Until it is complete, only its owner may read it.
 #[derive(Debug)]
 pub struct NewFile {
     file: Arc<File>,
     target: Place,
-    /// Its name until it is complete; `None` when it has none.
+    /// Its name until it is complete; `None` when it is unnamed.
     temporary: Option<Place>,
     replace: bool,
-    /// Who may read the file that it replaces.
+    /// Who may read the file that this one replaces.
     before: Readers,
     protected: bool,
 }
 
 impl NewFile {
-    /// Starts a file that will be called `target`.
+    /// Starts a file that will be named `target`.
     ///
     /// # Errors
-    /// `AlreadyExists` when there is such a file and it is not to be
-    /// replaced; [`Planted`](super::Planted) when others could have put a
-    /// link in its way; otherwise what the directory says.
+    /// `AlreadyExists` when that file exists and is not to be replaced; [`Planted`](super::Planted)
+    /// when others could have put a link in its place; otherwise the directory's error.
     pub fn create(target: &Path, replace: bool) -> io::Result<Self> {
-        // Replacing a link means replacing what it points to.
+        // To replace a link means to replace its target.
         let place = Place::find(target, replace)?;
         let before = match place.found()? {
             Some(_) if !replace => return Err(io::ErrorKind::AlreadyExists.into()),
@@ -59,7 +58,7 @@ impl NewFile {
         Ok(Self { file, target: place, temporary, replace, before, protected: false })
     }
 
-    /// Nobody shall write to it when it is complete.
+    /// Makes the file write-protected when it is complete.
     #[must_use]
     pub fn write_protected(mut self) -> Self {
         self.protected = true;
@@ -71,17 +70,17 @@ impl NewFile {
         &self.file
     }
 
-    /// Its temporary name, which a signal that ends the process should remove.
+    /// Its temporary name, which a signal handler should remove when it ends the process.
     pub fn temporary(&self) -> Option<Temporary> {
         self.temporary.clone().map(Temporary)
     }
 
-    /// Brings everything to stable storage, then gives the file its name.
-    /// `readers` are those who may read all that went into it; of a file that is
-    /// replaced nobody gains the right to read it.
+    /// Brings everything to stable storage, then gives the file its name. `readers` are those who
+    /// may read everything that went into it; if the file replaces another, nobody gains the right
+    /// to read it.
     ///
     /// # Errors
-    /// Storage fails, or the name was taken meanwhile; nothing is left behind then.
+    /// Storage fails, or the name was taken meanwhile; nothing is left behind in this case.
     pub fn complete(mut self, readers: Readers) -> io::Result<()> {
         fchmod(self.file.as_file(), self.mode(readers)?)?;
         self.file.as_file().sync_all()?;
@@ -99,7 +98,7 @@ impl NewFile {
             }
         }
         self.temporary = None;
-        // Not every file system can sync a directory; the content is safe by now.
+        // Not every file system can sync a directory; the content is already safe.
         let directory = openat(self.target.directory(), ".", OFlags::CLOEXEC, Mode::empty());
         let _ = directory.map(rustix::fs::fsync);
         Ok(())
@@ -108,7 +107,7 @@ impl NewFile {
     fn mode(&self, readers: Readers) -> io::Result<Mode> {
         let file = self.file.as_file();
         let mut readers = readers.and(self.before);
-        // What the directory hands down to its files may let others read than the group.
+        // An access control list inherited from the directory may let others than the group read.
         if readers != Readers::Anybody && has_list_open(file) {
             readers = Readers::Owner;
         }
@@ -131,7 +130,7 @@ impl Drop for NewFile {
     }
 }
 
-/// The name of a file in the making.
+/// The temporary name of a file in the making.
 #[derive(Debug, Clone)]
 pub struct Temporary(Place);
 
@@ -143,7 +142,7 @@ impl Temporary {
 }
 
 fn unnamed(place: &Place) -> Result<rustix::fd::OwnedFd, Errno> {
-    // Its name will come from /proc: without it, better start with one.
+    // The file is named through /proc: without /proc, start with a temporary name.
     rustix::fs::access("/proc/self/fd", rustix::fs::Access::EXISTS)?;
     openat(place.directory(), ".", UNNAMED, OWNER_ONLY)
 }
@@ -188,7 +187,7 @@ mod tests {
         let error = NewFile::create(&target, false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
 
-        // Through a link, and with a named temporary file as on file systems without unnamed ones.
+        // Through a link, and with a temporary name as on file systems without unnamed files.
         std::os::unix::fs::symlink(&target, scratch.join("link")).unwrap();
         let mut file = NewFile::create(&scratch.join("link"), true).unwrap();
         file.file().write_at(b"second", 0).unwrap();
@@ -206,8 +205,8 @@ mod tests {
         fs::remove_dir_all(&scratch).unwrap();
     }
 
-    /// What a file's mode may be is said by what went in, by what it replaces and by the
-    /// umask; never by what a moment leaves open.
+    /// A file's mode is determined by its sources, by the file it replaces and by the umask; the
+    /// file is never more readable in between.
     #[test]
     fn a07_nobody_reads_more_than_what_went_in() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -228,7 +227,7 @@ mod tests {
         assert_eq!(mode(), 0o660 & open);
         make(Readers::Group(group + 1));
         assert_eq!(mode(), 0o600);
-        // One that its owner alone could read stays so.
+        // A file that only its owner could read stays so.
         make(Readers::Anybody);
         assert_eq!(mode(), 0o600);
         fs::set_permissions(&target, fs::Permissions::from_mode(0o644)).unwrap();
@@ -240,7 +239,8 @@ mod tests {
         fs::remove_dir_all(&scratch).unwrap();
     }
 
-    /// A directory that hands a list of readers down gives the group's bits to all on it.
+    /// If a directory passes on an access control list, the group bits apply to everybody on the
+    /// list.
     #[test]
     fn a07_a_list_from_the_directory_opens_nothing() {
         use std::os::unix::fs::MetadataExt;

@@ -1,9 +1,9 @@
-//! Where an output goes: a directory that is held open, and a name in it.
+//! The destination of an output: a directory that is held open, and a name in it.
 //!
-//! A symbolic link in a directory that others may write is never followed, whoever made it:
-//! what it leads to is theirs to choose. That is stricter than the kernel's
-//! fs.protected_symlinks, and holds for each directory on the way. Links elsewhere are
-//! followed. Nor is anything written into another user's pipe, as with fs.protected_fifos.
+//! A symbolic link in a directory that others may write to is never followed, whoever made it,
+//! since others can choose its target. That is stricter than the kernel's fs.protected_symlinks,
+//! and applies to each directory on the path. Links elsewhere are followed. Nor is anything written
+//! into another user's pipe, as with fs.protected_fifos.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, readlinkat, statat};
@@ -23,20 +23,21 @@ pub struct Place {
     name: OsString,
 }
 
-/// What others could have put where an output was to go.
+/// An object that others could have put in the place of an output.
 #[derive(Debug)]
 pub enum Planted {
-    /// A link, which leads where they like.
+    /// A link, with a target of their choice.
     Link(PathBuf),
     /// A pipe, from which they read.
     Pipe(OsString),
 }
 
 impl Place {
-    /// Where `path` leads. A link in the last place is followed where that is wanted.
+    /// Resolves `path`. With `follow`, a link in the last component is followed.
     ///
     /// # Errors
-    /// `PermissionDenied` with [`Planted`] at a link not followed; `NotFound` without a directory.
+    /// `PermissionDenied` with [`Planted`] at a link that is not followed; `NotFound` without a
+    /// directory.
     pub fn find(path: &Path, follow: bool) -> io::Result<Self> {
         let mut ahead = Vec::new();
         push(&mut ahead, path);
@@ -76,7 +77,7 @@ impl Place {
         Self { directory: Arc::new(directory), name }
     }
 
-    /// What is there, a link for itself; `None` where nothing is.
+    /// What exists there, without following a link; `None` where nothing exists.
     pub fn found(&self) -> io::Result<Option<Stat>> {
         match statat(&*self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -85,39 +86,41 @@ impl Place {
         }
     }
 
-    /// Opens the pipe or device for writing; of /dev/stdout and its kind what they stand for.
+    /// Opens the pipe or device for writing; for /dev/stdout and the like, the object that it
+    /// stands for.
     ///
     /// # Errors
-    /// `PermissionDenied` with [`Planted`] at a pipe of another user's, or as the system says.
+    /// `PermissionDenied` with [`Planted`] at another user's pipe; otherwise the system's error.
     pub fn open(&self) -> io::Result<File> {
         self.open_with(THERE.union(self.last()), 0)
     }
 
-    /// Makes a file with these permission bits, less the umask.
+    /// Creates a file with these permission bits, less the umask.
     ///
     /// # Errors
-    /// `AlreadyExists` when something is there, a link that leads nowhere included.
+    /// `AlreadyExists` when something exists there, including a dangling link.
     pub fn make(&self, mode: u32) -> io::Result<File> {
         self.open_with(NEW, mode)
     }
 
-    /// Opens for writing what is there, emptied where it is a file; or makes a file.
+    /// Opens an existing object for writing and truncates it if it is a file; or creates a file.
     pub fn make_or_empty(&self, mode: u32) -> io::Result<File> {
         self.open_with(EITHER.union(OFlags::TRUNC).union(self.last()), mode)
     }
 
-    /// As [`Place::make_or_empty`], with what is in a file left as it is.
+    /// As [`Place::make_or_empty`], but does not truncate.
     pub fn make_or_open(&self, mode: u32) -> io::Result<File> {
         self.open_with(EITHER.union(self.last()), mode)
     }
 
-    /// A descriptor's name is a link that the kernel alone can follow.
+    /// The name of a descriptor is a link that only the kernel can follow.
     fn last(&self) -> OFlags {
         if self.is_descriptor() { OFlags::empty() } else { OFlags::NOFOLLOW }
     }
 
     fn open_with(&self, flags: OFlags, mode: u32) -> io::Result<File> {
-        // Opening a pipe waits for its reader: before that, and of what was opened then.
+        // Checked before opening, because opening a pipe waits for its reader; and again on the
+        // object that was opened.
         self.found()?.map_or(Ok(()), |found| self.refuse_pipe(&found))?;
         let mode = Mode::from_raw_mode(mode);
         let file = openat(&*self.directory, &self.name, flags.union(OFlags::CLOEXEC), mode)?;
@@ -125,7 +128,7 @@ impl Place {
         Ok(file.into())
     }
 
-    /// Refuses a pipe of another user's in a directory where that user may have put it.
+    /// Refuses another user's pipe in a directory where that user may have put it.
     fn refuse_pipe(&self, found: &Stat) -> io::Result<()> {
         match is_pipe_of_others(found) && others_may_write(&fstat(&*self.directory)?) {
             true => Err(planted(Planted::Pipe(self.name.clone()))),
@@ -148,13 +151,13 @@ impl Place {
         &self.name
     }
 
-    /// The place beside this one that `name` makes of its name.
+    /// The place in the same directory with the name that `name` derives from this one's.
     pub(super) fn beside(&self, name: impl FnOnce(&OsStr) -> OsString) -> Self {
         Self { directory: Arc::clone(&self.directory), name: name(&self.name) }
     }
 }
 
-/// Whether somebody else than root and this user may put links here.
+/// Whether anybody other than root and this user may put links here.
 fn others_may_write(directory: &Stat) -> bool {
     !is_ours(directory) || directory.st_mode & WRITABLE != 0
 }
@@ -168,7 +171,7 @@ fn is_ours(found: &Stat) -> bool {
     [0, rustix::process::geteuid().as_raw()].contains(&found.st_uid)
 }
 
-/// There a link is followed by the kernel alone: its text may be no path.
+/// Only the kernel can follow links in /proc: their text may not be a path.
 fn is_proc(directory: BorrowedFd<'_>) -> bool {
     fstatfs(directory).is_ok_and(|found| found.f_type as u32 == PROC)
 }
@@ -178,12 +181,12 @@ fn target(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<PathBuf> {
     Ok(OsString::from_vec(text.into_bytes()).into())
 }
 
-/// A directory, for its names alone: the right to search it is enough.
+/// Opens a directory for looking up names only: search permission is enough.
 fn enter(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(openat(directory, name, DIRECTORY, Mode::empty())?)
 }
 
-/// The next component is the last element.
+/// Pushes the components of `path`; the last element is the next component.
 fn push(ahead: &mut Vec<OsString>, path: &Path) {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     ahead.extend(parts.map(|part| part.as_os_str().to_owned()).rev());
@@ -209,17 +212,17 @@ impl fmt::Display for Planted {
 
 impl std::error::Error for Planted {}
 
-/// What is there already, what must not be, and either.
+/// Flags for an existing object, for a new one, and for either.
 const THERE: OFlags = OFlags::WRONLY.union(OFlags::NOCTTY);
 const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL);
 const EITHER: OFlags = THERE.union(OFlags::CREATE);
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// For group and others.
+/// Write bits of group and others.
 const WRITABLE: u32 = 0o022;
 /// PROC_SUPER_MAGIC (Linux, include/uapi/linux/magic.h).
 const PROC: u32 = 0x9fa0;
-/// As many as the kernel follows (path_resolution(7)).
+/// The number of links that the kernel follows (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
 #[cfg(test)]
@@ -258,7 +261,7 @@ mod tests {
         assert_ne!(inode_of(found("link", false).unwrap()), inode, "the link itself");
         assert_eq!(found("dangling", true).unwrap().name(), "nowhere");
         assert!(found("dangling", true).unwrap().found().unwrap().is_none());
-        // With the group, with everybody, sticky or not.
+        // Writable by the group or by everybody, sticky or not.
         for mode in [0o775, 0o757, 0o777, 0o1777, 0o2775] {
             fs::set_permissions(&scratch, Permissions::from_mode(mode)).unwrap();
             for path in ["link", "way/file", "dangling", "deep/../link"] {
@@ -278,7 +281,7 @@ mod tests {
             scratch.join("way").display()
         );
         assert!(error.starts_with(&shown), "{error}");
-        // A link of one's own that leads through such a directory.
+        // A link of the user's own, through such a directory.
         let own = scratch.with_extension("own");
         fs::create_dir(&own).unwrap();
         symlink(scratch.join("link"), own.join("out")).unwrap();
@@ -322,7 +325,7 @@ mod tests {
         let error = place.open().unwrap_err();
         assert!(is_planted(&error), "{error}");
         assert!(error.to_string().starts_with("pipe is a pipe of another user's"), "{error}");
-        drop(reader); // Nor is anybody waited for.
+        drop(reader); // Nor does opening wait for a reader.
         assert!(is_planted(&place.open().unwrap_err()));
         fs::remove_dir_all(scratch).unwrap();
     }
@@ -341,7 +344,7 @@ mod tests {
         assert_eq!(kind(&scratch.join("..")), io::ErrorKind::IsADirectory);
         assert_eq!(kind(Path::new("")), io::ErrorKind::IsADirectory);
         assert_eq!(Place::find(Path::new("/etc"), true).unwrap().name(), "etc");
-        // As many links as the kernel follows.
+        // Up to the number of links that the kernel follows.
         for number in 0..41 {
             symlink(format!("chain-{}", number + 1), scratch.join(format!("chain-{number}"))).unwrap();
         }

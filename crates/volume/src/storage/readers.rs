@@ -1,14 +1,14 @@
-//! Who may read a file that is made: nobody who may not read everything that went into it.
+//! Who may read a new file: only those who may read everything that went into it.
 
 use rustix::fs::{Stat, fgetxattr, getxattr, stat};
 use rustix::io::{self, Errno};
 use std::fs;
 use std::path::Path;
 
-/// Those who may read something. The smaller of two is what both allow.
+/// Those who may read something. Values are ordered; the smaller of two is what both allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
-    /// Everybody whom the umask allows: nothing in it is a secret.
+    /// Everybody whom the umask allows: the content is not secret.
     Anybody,
     /// The owner, and this group.
     Group(u32),
@@ -17,8 +17,8 @@ pub enum Readers {
 }
 
 impl Readers {
-    /// Who may read what is at `path` now: a file, or a device by its
-    /// node. The owner alone where nobody can tell.
+    /// Who may currently read the file at `path`, or the device by its node. Only the owner where
+    /// this cannot be determined.
     pub fn of(path: &Path) -> Self {
         match stat(path) {
             Ok(found) if !has_list(path) => Self::by_mode(&found),
@@ -37,8 +37,8 @@ impl Readers {
         }
     }
 
-    /// A class that is left out though a wider one is not (0604) is
-    /// nobody's wish to be read by everybody.
+    /// If a class has no access although a wider one does (0604), the file is not meant to be
+    /// readable by everybody.
     pub(super) fn by_mode(found: &Stat) -> Self {
         match found.st_mode & READABLE {
             READABLE => Self::Anybody,
@@ -47,8 +47,7 @@ impl Readers {
         }
     }
 
-    /// The permission bits of a file of theirs that belongs to
-    /// `group`; the umask takes away what it always does.
+    /// The permission bits of a file for these readers that belongs to `group`, less the umask.
     pub(super) fn mode(self, group: u32, umask: u32) -> u32 {
         let most = match self {
             Self::Anybody => 0o666,
@@ -59,7 +58,7 @@ impl Readers {
     }
 }
 
-/// Whether an access control list says more than the permission bits do.
+/// Whether an access control list grants more than the permission bits.
 fn has_list(path: &Path) -> bool {
     is_there(getxattr(path, ACCESS_LIST, &mut [0_u8; ONE_ENTRY]))
 }
@@ -69,13 +68,13 @@ pub(super) fn has_list_open(file: &fs::File) -> bool {
     is_there(fgetxattr(file, ACCESS_LIST, &mut [0_u8; ONE_ENTRY]))
 }
 
-/// A list is longer than this room for one.
+/// A list that does not fit one entry's buffer exists, too.
 fn is_there(asked: io::Result<usize>) -> bool {
     matches!(asked, Ok(_) | Err(Errno::RANGE))
 }
 
-/// This process's umask, which can only be asked for without changing
-/// it through /proc; without that the strictest.
+/// This process's umask. Only /proc gives it without changing it; without /proc, the strictest
+/// umask is assumed.
 pub(super) fn umask() -> u32 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     umask_in(&status).unwrap_or(STRICTEST)
@@ -181,7 +180,7 @@ mod tests {
         assert_eq!(umask_in("Name:\tx\nUmask:\t0027\nState:\tR\n"), Some(0o027));
         assert_eq!(umask_in("Name:\tx\n"), None);
         assert_eq!(umask_in("Umask:\t9\n"), None);
-        // What a new file gets is what is left of 0666.
+        // A new file gets 0666 less the umask.
         let path = std::env::temp_dir().join(format!("keyway-umask-{}", std::process::id()));
         fs::write(&path, "").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o666 & !umask());

@@ -1,11 +1,11 @@
-//! Who does which chunk: the source in order, cut into chunks, its holes stepped over.
+//! Assigns chunks to workers: cuts the source into chunks, in order, and skips its holes.
 
 use super::{Failure, Holes, Meter, Moved, Options, Source};
 use crate::Storage;
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// Hands out chunks. All positions count from the start of what is moved.
+/// Hands out chunks. All positions count from the start of the transferred range.
 pub(super) struct Claims<'a> {
     input: Input<'a>,
     position: u64,
@@ -16,33 +16,33 @@ pub(super) struct Claims<'a> {
     keep_holes: bool,
     extend_to: u64,
     cut: Cut,
-    /// Where the extension starts: the end of the source, rounded up to this.
+    /// The extension starts at the end of the source, rounded up to a multiple of this.
     pad: u64,
 }
 
 /// A chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Its place in the order.
+    /// Its position in the order.
     pub(super) ticket: u64,
     pub(super) at: u64,
     pub(super) len: usize,
     pub(super) content: Content,
 }
 
-/// Where a chunk's bytes are.
+/// Where a chunk's bytes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
-    /// To be read from the source.
+    /// The source; they still have to be read.
     Stored,
-    /// In the claimant's buffer already.
+    /// The claimant's buffer; they were already read.
     Piped,
     /// Nowhere: the extension.
     Zeros,
 }
 
 impl Content {
-    /// How much of a chunk's `len` is not zeros.
+    /// How many of a chunk's `len` bytes are not zeros.
     pub(super) fn filled(self, len: usize) -> usize {
         if self == Self::Zeros { 0 } else { len }
     }
@@ -52,9 +52,9 @@ enum Input<'a> {
     Storage {
         storage: &'a dyn Storage,
         origin: u64,
-        /// What there is to read; grows past it are holes.
+        /// The length to read; anything beyond it is a hole.
         len: u64,
-        /// The run of data that was found last.
+        /// The last run of data that was found.
         data: Range<u64>,
     },
     Pipe {
@@ -109,7 +109,7 @@ impl<'a> Claims<'a> {
         Ok(Some(Step { ticket, at, len: len as usize, content }))
     }
 
-    /// What was handed out and stepped over, once nothing is left.
+    /// The totals of chunks handed out and holes skipped, once nothing is left.
     pub(super) fn moved(&self) -> Moved {
         Moved { length: self.position, holes: self.holes }
     }
@@ -165,9 +165,9 @@ impl<'a> Claims<'a> {
         Ok((len > 0).then_some((len as u64, Content::Piped)))
     }
 
-    /// The length of the next chunk of zeros behind the source.
+    /// The length of the next chunk of zeros after the source.
     fn next_extension(&mut self, meter: &Meter) -> Option<u64> {
-        // When the source ended with data, its last chunk was filled up to here already.
+        // If the source ended with data, its last chunk was already filled up to here.
         let padded = self.position.next_multiple_of(self.pad).min(self.extend_to);
         if padded > self.position && self.position == self.handed_out {
             meter.add(padded - self.position);
@@ -187,8 +187,8 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Holes are kept in this grain at least: a file system has no smaller ones, and what is neither
-/// data nor a hole of a copy would read as noise.
+/// The minimum granularity of holes: a file system has no smaller holes, and a fragment that is
+/// neither data nor a hole would read as noise in a copy.
 const PAGE: u64 = 4096;
 
 /// Where to cut.
@@ -200,7 +200,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// The end of the chunk that starts at or holds `at`.
+    /// The end of the chunk that starts at or contains `at`.
     fn chunk_end(self, at: u64) -> u64 {
         at + self.chunk - (self.phase + at) % self.chunk
     }

@@ -1,15 +1,15 @@
-//! Whole volumes in one pass: every core claims the next chunk, reads
-//! it into its own buffer, and writes it.
+//! Transfers whole volumes in one pass: every core claims the next chunk, reads it into its own
+//! buffer, and writes it.
 //!
 //! ```text
 //!   Source ── claim (in order) ──► worker: read ► decrypt ─ or ─ encrypt ► write ──► Sink
 //!             holes are stepped over      one cache-sized buffer a worker           at its offset, or in turn
 //! ```
 //!
-//! The work on the bytes is done by the storage at either end: a [`Volume`](crate::Volume)
-//! decrypts what is read from it and encrypts what is written to it, in the worker's buffer.
-//! Memory is the number of workers times [`Options::chunk`], whatever the length. A pipe at
-//! either end is served in order, without a copy in between.
+//! The storage at either end processes the bytes: a [`Volume`](crate::Volume) decrypts data that is
+//! read from it and encrypts data that is written to it, in the worker's buffer. Memory use is the
+//! number of workers times [`Options::chunk`], whatever the length. A pipe at either end is read or
+//! written in order, without a copy in between.
 
 mod claims;
 mod turns;
@@ -27,7 +27,7 @@ use worker::Work;
 
 /// Where bytes come from.
 pub enum Source<'a> {
-    /// A range of a storage. What lies beyond its end reads as a hole.
+    /// A range of a storage. The part beyond its end reads as a hole.
     Storage(&'a dyn Storage, Range<u64>),
     /// A pipe, to its end.
     Pipe(&'a mut (dyn Read + Send)),
@@ -41,32 +41,32 @@ pub enum Sink<'a> {
     Pipe(&'a mut (dyn Write + Send)),
 }
 
-/// What to do with holes of the source: ranges that nobody ever wrote.
+/// What to do with holes of the source: ranges that were never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holes {
-    /// Leave the sink there as it is.
+    /// Skip them and leave the sink there unchanged.
     Keep,
     /// Read and write them like everything else.
     Fill,
 }
 
-/// How to move.
+/// How to transfer.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What to do with holes of the source.
     pub holes: Holes,
-    /// Most bytes a pipe may bring; more is [`Failure::TooLong`].
+    /// Maximum number of bytes a pipe may deliver; more is [`Failure::TooLong`].
     pub limit: Option<u64>,
     /// Fill up with zeros (or, when holes are kept, with a hole) to this length.
     pub extend_to: u64,
-    /// And so much more behind the source's end, in the same way.
+    /// Extend this far beyond the source's end, in the same way.
     pub headroom: u64,
-    /// The sink is new: a sector that the source fills in part gets
-    /// zeros, not what stood there before.
+    /// The sink is new: a sector that the source fills in part is padded with zeros, instead of
+    /// keeping the previous bytes.
     pub pad: bool,
-    /// Bytes a worker handles at a time.
+    /// Number of bytes a worker handles at a time.
     pub chunk: usize,
-    /// Workers.
+    /// Number of workers.
     pub threads: usize,
 }
 
@@ -84,7 +84,8 @@ impl Default for Options {
     }
 }
 
-/// How far the work is, seen and stopped from other threads. Clones are the same meter.
+/// The progress of the work; other threads can read it and stop the work. Clones are the same
+/// meter.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
     done: Arc<AtomicU64>,
@@ -92,22 +93,22 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Nothing done yet.
+    /// A new meter with nothing done yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that counts in `done` and ends with `stop`, as a key derivation does.
+    /// A meter that counts in `done` and that `stop` stops, like a key derivation.
     pub fn over(done: Arc<AtomicU64>, stop: Arc<Stop>) -> Self {
         Self { done, stop }
     }
 
-    /// Bytes of the source that are behind us, holes included.
+    /// Bytes of the source processed so far, including holes.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Ends the work after the chunks that are in hand, with [`Failure::Stopped`].
+    /// Stops the work after the current chunks, with [`Failure::Stopped`].
     pub fn stop(&self) {
         self.stop.stop();
     }
@@ -121,26 +122,26 @@ impl Meter {
     }
 }
 
-/// What was moved, in bytes.
+/// The result of a transfer, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moved {
-    /// From the first byte to the last, extension included, before the
-    /// last one was rounded up to the sink's unit.
+    /// From the first byte to the last, including the extension, before rounding up to the sink's
+    /// unit.
     pub length: u64,
-    /// Of these: holes that were left unwritten.
+    /// The part of it that was holes, left unwritten.
     pub holes: u64,
 }
 
-/// Why the work ended early. What was written until then stays written.
+/// Why the work ended early. Bytes written until then stay written.
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Failure {
-    /// The source failed at this byte of it.
+    /// Reading the source failed at this byte.
     Read { at: u64, source: io::Error },
-    /// The sink failed at this byte of it.
+    /// Writing the sink failed at this byte.
     Write { at: u64, source: io::Error },
-    /// The pipe brought more than [`Options::limit`].
+    /// The pipe delivered more than [`Options::limit`].
     TooLong { limit: u64 },
     /// [`Meter::stop`] was called.
     Stopped,
@@ -159,7 +160,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Moves everything from `source` to `sink`.
+/// Transfers everything from `source` to `sink`.
 ///
 /// # Errors
 /// The first [`Failure`] of any worker.
@@ -181,7 +182,7 @@ pub fn transfer(
     Work::new(source, sink, options, meter).run(options.threads.max(1))
 }
 
-/// What stays in a core's second-level cache from the read to the write.
+/// Small enough to stay in a core's second-level cache between read and write.
 const CHUNK: usize = 512 << 10;
 
 #[cfg(test)]

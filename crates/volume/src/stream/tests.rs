@@ -1,5 +1,5 @@
-//! Transfers between storage in memory, pipes and volumes, with
-//! holes, odd lengths, ends and failures.
+//! Transfers between storage in memory, pipes and volumes, with holes, odd lengths, ends and
+//! failures.
 
 use super::*;
 use crate::storage::Memory;

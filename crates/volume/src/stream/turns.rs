@@ -1,4 +1,4 @@
-//! Ordered output of unordered workers: each writes its chunk when all before it are written.
+//! Ordered output from unordered workers: each writes its chunk after all previous chunks.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,8 @@ impl<'a> Turns<'a> {
         Self { state: Mutex::new(State { turn: 0, pipe }), turned: Condvar::new() }
     }
 
-    /// Waits for the ticket's turn and writes. Gives up, with an
-    /// error that nobody needs to see, once `broken`.
+    /// Waits for the ticket's turn and writes. Once `broken` is set, gives up with an error that is
+    /// never reported.
     pub(super) fn write(&self, ticket: u64, buf: &[u8], broken: &AtomicBool) -> io::Result<()> {
         let mut state = self.state();
         while state.turn != ticket {
@@ -38,9 +38,9 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    /// Makes everybody who waits look at `broken`.
+    /// Makes all waiting workers check `broken`.
     pub(super) fn wake(&self) {
-        // Whoever has looked already holds the lock until it waits.
+        // A worker that has already checked holds the lock until it waits.
         drop(self.state());
         self.turned.notify_all();
     }

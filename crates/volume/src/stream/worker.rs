@@ -1,4 +1,4 @@
-//! What every worker does: claim, read, write, until nothing is left or something failed.
+//! The loop of every worker: claim, read, write, until nothing is left or something fails.
 
 use super::claims::{Claims, Content, Step};
 use super::turns::Turns;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What the workers share.
+/// The state that the workers share.
 pub(super) struct Work<'a> {
     claims: Mutex<Claims<'a>>,
     source: Option<&'a dyn Storage>,
@@ -38,7 +38,7 @@ impl<'a> Work<'a> {
             Sink::Storage(storage, _) => storage.unit(),
             Sink::Pipe(_) => 1,
         };
-        // Chunks end between the sectors of the side that has some.
+        // Chunk boundaries are sector boundaries of the side that has sectors.
         let from_unit = from.map_or(1, |s| s.unit());
         let (target, unit, phase, holes) = match sink {
             Sink::Storage(storage, at) if sink_unit > 1 => {
@@ -65,7 +65,7 @@ impl<'a> Work<'a> {
     pub(super) fn run(self, threads: usize) -> Result<Moved, Failure> {
         thread::scope(|scope| {
             for _ in 1..threads {
-                // Without a thread the others do its share.
+                // If a thread cannot be started, the others do its share.
                 let _ = thread::Builder::new().spawn_scoped(scope, || self.work());
             }
             self.work();
@@ -76,7 +76,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// One worker's life.
+    /// Runs one worker.
     fn work(&self) {
         let _wake = WakeOnPanic(self);
         let mut buf = vec![0; self.chunk + self.pad];
@@ -89,7 +89,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// One chunk; false when there are no more.
+    /// Transfers one chunk; false when there are no more.
     fn chunk(&self, buf: &mut [u8]) -> Result<bool, Failure> {
         if self.meter.is_stopped() {
             return Err(Failure::Stopped);
@@ -124,7 +124,7 @@ impl<'a> Work<'a> {
         self.abandon();
     }
 
-    /// Makes the other workers stop, those that wait for their turn too.
+    /// Makes the other workers stop, including those that wait for their turn.
     fn abandon(&self) {
         self.broken.store(true, Ordering::Relaxed);
         if let Target::Turns(turns) = &self.target {
@@ -133,7 +133,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A worker that panics must not leave others waiting for its turn.
+/// Makes sure that a worker that panics does not leave others waiting for its turn.
 struct WakeOnPanic<'w, 'a>(&'w Work<'a>);
 
 impl Drop for WakeOnPanic<'_, '_> {

@@ -1,4 +1,4 @@
-//! Which keyslots are tried, and which keys a header's digests may speak for.
+//! Selects the keyslots to try, and checks which keys a header's digests may verify.
 
 use super::{Job, UnlockOptions};
 use crate::digest::KeyDigest;
@@ -8,7 +8,7 @@ use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks1::SlotState;
 use keyway_format::luks2::{KeyslotKind, Metadata, Priority, SegmentKind};
 
-/// The keyslots to try, in order; one that cannot be used stands there with the reason.
+/// The keyslots to try, in order; a keyslot that cannot be used is listed with the reason.
 pub(super) fn candidates(header: &Header, options: &UnlockOptions) -> Result<Vec<Result<Job>>> {
     match header {
         Header::Luks1(header) => {
@@ -42,8 +42,8 @@ fn luks2_candidates(metadata: &Metadata, options: &UnlockOptions) -> Vec<Result<
     order.into_iter().filter_map(|number| luks2_job(metadata, number, options)).collect()
 }
 
-/// `None` when the keyslot does not exist, is of a type that is not
-/// opened by passphrase, or serves no segment.
+/// `None` when the keyslot does not exist, is of a type that a passphrase does not open, or serves
+/// no segment.
 fn luks2_job(metadata: &Metadata, number: u32, options: &UnlockOptions) -> Option<Result<Job>> {
     let slot = metadata.keyslots.get(&number)?;
     if !matches!(slot.kind, KeyslotKind::Luks2 { .. }) {
@@ -79,8 +79,8 @@ pub(super) fn serves_data(metadata: &Metadata, segments: &[u32]) -> bool {
     segments.iter().any(|number| metadata.segments.get(number).is_some_and(|segment| !segment.is_backup()))
 }
 
-/// Whether `key` is as long as the digest's keyslots say, or without
-/// any, as the segments' cipher takes it.
+/// Whether `key` has the length that the digest's keyslots state or, without keyslots, that the
+/// segments' cipher accepts.
 pub(super) fn length_fits(metadata: &Metadata, keyslots: &[u32], key: &Secret) -> Result<bool> {
     let mut lengths = keyslots.iter().filter_map(|number| metadata.keyslots.get(number)).peekable();
     if lengths.peek().is_some() {

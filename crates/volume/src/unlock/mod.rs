@@ -1,10 +1,10 @@
-//! Passphrase to volume key: candidate keyslots are derived side by
-//! side, the first that opens wins.
+//! Finds the volume key from a passphrase: candidate keyslots are derived in parallel, and the
+//! first one that opens wins.
 //!
-//! Keyslots of priority "prefer" come first, then the normal ones; those to be ignored only
-//! when named. As many are derived at once as cores and memory allow: PBKDF2 takes one
-//! core, Argon2 as many as it has lanes. Neighbours in that order whose PBKDF2 goes in
-//! vector lanes are tried all together ([`unlock_lanes`]).
+//! Keyslots of priority "prefer" come first, then the normal ones; those of priority "ignore" are
+//! tried only when named. As many are derived at once as cores and memory allow: PBKDF2 takes one
+//! core, Argon2 as many as it has lanes. Neighbours in that order whose PBKDF2 can run in vector
+//! lanes are all tried together ([`unlock_lanes`]).
 
 use crate::area_cipher::Areas;
 use crate::digest::KeyDigest;
@@ -27,22 +27,22 @@ mod candidates;
 /// How to unlock.
 #[derive(Debug, Clone)]
 pub struct UnlockOptions {
-    /// Only this keyslot (the way to one with priority "ignore").
+    /// Only this keyslot (the only way to one with priority "ignore").
     pub keyslot: Option<u32>,
     /// Also keyslots that are bound to no segment (their key is not the volume key).
     pub unbound_too: bool,
-    /// Also keyslots whose area is under a weak cipher, where that is the data's own
+    /// Also keyslots whose area uses a weak cipher, if it is the data's own cipher
     /// ([`Terms::weak_ciphers`](crate::Terms)).
     pub weak_ciphers_too: bool,
-    /// Memory that all derivations together may take, in KiB.
-    /// Default: half of what is available now.
+    /// Memory that all derivations together may use, in KiB. Default: half of the memory that is
+    /// available now.
     pub memory_budget_kib: u64,
-    /// Threads for all derivations together. Default: one a CPU.
+    /// Threads for all derivations together. Default: one per CPU.
     pub threads: usize,
-    /// Keyslots whose derivation would take longer than this here are
-    /// refused with the figure. Default: one hour.
+    /// Keyslots whose derivation would take longer than this on this machine are refused with the
+    /// estimate. Default: one hour.
     pub time_limit: Duration,
-    /// Ends the derivations from outside ([`keyway_crypto::Error::Stopped`]).
+    /// Stops the derivations from outside ([`keyway_crypto::Error::Stopped`]).
     pub stop: Option<Arc<Stop>>,
 }
 
@@ -61,8 +61,8 @@ impl Default for UnlockOptions {
 }
 
 impl UnlockOptions {
-    /// Which ciphers keyslots may be under in a header whose data is
-    /// under `cipher` and a key of `key_len` bytes.
+    /// Which ciphers keyslots may use in a header whose data is encrypted with `cipher` and a key
+    /// of `key_len` bytes.
     fn areas<'a>(&self, cipher: &'a str, key_len: usize) -> Areas<'a> {
         if self.weak_ciphers_too { Areas::StrongOr { cipher, key_len } } else { Areas::Strong }
     }
@@ -72,7 +72,7 @@ impl UnlockOptions {
     }
 }
 
-/// What a passphrase opened.
+/// The result of a passphrase that opened a keyslot.
 pub struct Unlocked {
     /// The keyslot it opened.
     pub keyslot: u32,
@@ -82,8 +82,7 @@ pub struct Unlocked {
     pub volume_key: Secret,
 }
 
-/// Finds the keyslot that `passphrase` opens. A wrong passphrase
-/// costs the same work whatever it is.
+/// Finds the keyslot that `passphrase` opens. Every wrong passphrase costs the same amount of work.
 pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Result<Unlocked> {
     luks.check_requirements()?;
     let mut trouble = None;
@@ -131,14 +130,14 @@ pub fn verify_volume_key(luks: &Luks, key: &Secret) -> Result<u32> {
     }
 }
 
-/// A keyslot to try and the digests that can tell whether its key is right.
+/// A keyslot to try and the digests that can verify its key.
 pub(crate) struct Job {
     pub(crate) keyslot: Keyslot,
     pub(crate) digests: Vec<KeyDigest>,
 }
 
 impl Job {
-    /// Refuses what would take all memory or a year, with the figure.
+    /// Refuses a keyslot that would take all memory or a year, with the figure.
     fn check_cost(self, options: &UnlockOptions) -> Result<Self> {
         let (slot, needs_kib) = (self.keyslot.number, self.keyslot.memory_kib());
         if needs_kib > options.memory_budget_kib {
@@ -172,7 +171,7 @@ impl Job {
         self.keyslot.lanes().min(options.threads).max(1)
     }
 
-    /// The key, when the passphrase is this keyslot's.
+    /// The key, if the passphrase is this keyslot's.
     fn run(&self, luks: &Luks, passphrase: &Secret, threads: usize, stop: &Stop) -> Result<Option<Unlocked>> {
         let derived = self.keyslot.derive(passphrase, threads, stop)?;
         let key = self.open(luks, &derived)?;
@@ -196,7 +195,7 @@ impl Job {
     }
 }
 
-/// Runs the jobs in order on the cores and memory there are, until one opens.
+/// Runs the jobs in order, on the available cores and memory, until one opens.
 fn derive_side_by_side(
     luks: &Luks,
     jobs: &[Job],
@@ -233,14 +232,14 @@ fn derive_side_by_side(
                 let here = done.clone();
                 let outcome = move || {
                     let run = AssertUnwindSafe(|| jobs[at].run(luks, passphrase, threads, stop));
-                    // Whoever waits for this keyslot must hear of it, whatever happens.
+                    // The waiting thread must always get an outcome for this keyslot.
                     catch_unwind(run).unwrap_or_else(|_| Err(jobs[at].broken()))
                 };
                 // The receiver is gone only when the outcome no longer matters.
                 let there = Builder::new().spawn_scoped(scope, move || drop(done.send((at, outcome()))));
                 if there.is_err() {
-                    // No thread to be had (RLIMIT_NPROC, a container's pids.max):
-                    // then here, one after the other.
+                    // No thread is available (RLIMIT_NPROC, a container's pids.max): run it on this
+                    // thread instead.
                     let _ = here.send((at, outcome()));
                 }
             }
@@ -262,9 +261,9 @@ fn derive_side_by_side(
     })
 }
 
-/// What is decided next. Whoever stops the whole stops every job, and waits for them.
+/// Waits for the next outcome. A stop from outside stops every job, and still waits for them.
 fn next_outcome(results: &Receiver<Outcome>, stops: &[Stop], options: &UnlockOptions) -> Option<Outcome> {
-    // A sender lives in the caller's frame, so there is always something to wait for.
+    // The caller's frame holds a sender, so the channel is never disconnected here.
     let Some(stop) = &options.stop else { return results.recv().ok() };
     loop {
         if stop.is_stopped() {
@@ -279,7 +278,7 @@ fn next_outcome(results: &Receiver<Outcome>, stops: &[Stop], options: &UnlockOpt
 
 type Outcome = (usize, Result<Option<Unlocked>>);
 
-/// Which jobs run and which comes next.
+/// Which jobs are running and which comes next.
 struct Board {
     running: Vec<bool>,
     next: usize,
@@ -287,8 +286,8 @@ struct Board {
 }
 
 impl Board {
-    /// Whether the next job fits beside those that run. One alone
-    /// always may: its own cost was checked before.
+    /// Whether the next job can run beside the running ones. A single job can always run: its cost
+    /// was checked before.
     fn may_start(&self, jobs: &[Job], options: &UnlockOptions) -> bool {
         let Some(next) = jobs.get(self.next).filter(|_| !options.is_stopped()) else { return false };
         let running = || jobs.iter().zip(&self.running).filter(|(_, running)| **running).map(|(job, _)| job);
@@ -305,9 +304,9 @@ impl Board {
         options.threads.saturating_sub(running.map(|(job, _)| job.cores(options)).sum()).max(1)
     }
 
-    /// Ends the other jobs. One that comes earlier in the order may finish if it is
-    /// about to, so that of two keyslots with the same passphrase and cost it is
-    /// the first that wins, as with one at a time.
+    /// Stops the other jobs. A job that is earlier in the order may finish if it is about to, so
+    /// that of two keyslots with the same passphrase and cost the first one wins, as when they run
+    /// one at a time.
     fn settle(
         &mut self,
         winner: usize,
@@ -336,9 +335,9 @@ impl Board {
     }
 }
 
-/// With less patience than this, even what is usually harmless is measured.
+/// With less patience than this, even a cost that is normally harmless is measured.
 const PATIENT: Duration = Duration::from_secs(300);
-/// How soon a stop from outside is seen.
+/// The interval of checking for a stop from outside.
 const POLL: Duration = Duration::from_millis(20);
-/// Least time that an earlier keyslot gets to finish.
+/// The minimum time that an earlier keyslot gets to finish.
 const GRACE: Duration = Duration::from_millis(50);

@@ -8,7 +8,7 @@
 //!   next block  group descriptors: bitmaps 0x00 0x04, inode table 0x08, flags 0x12, high halves from 0x20
 //! ```
 //!
-//! Whatever is unusual (a journal to be replayed, clusters, descriptors spread over the groups)
+//! Anything unusual (a journal that needs a replay, clusters, descriptors spread over the groups)
 //! gives no free space at all: then everything is stored.
 
 use crate::Storage;
@@ -16,7 +16,7 @@ use crate::probe::EXT_MAGIC;
 use std::io;
 use std::ops::Range;
 
-/// The byte ranges, counted in `image`, that the file system in `part` leaves free; none when
+/// The byte ranges, as offsets in `image`, that the file system in `part` leaves free; none when
 /// there is no such file system, or it is not clean.
 pub(super) fn free_space(image: &dyn Storage, part: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let mut bytes = [0; 1024];
@@ -40,9 +40,9 @@ pub(super) fn free_space(image: &dyn Storage, part: Range<u64>) -> io::Result<Ve
     Ok(free)
 }
 
-/// What of the superblock matters here.
+/// The superblock fields needed here.
 struct Superblock {
-    /// Bytes a block.
+    /// Bytes per block.
     block: u64,
     blocks: u64,
     first_block: u64,
@@ -54,7 +54,7 @@ struct Superblock {
     checksums: bool,
 }
 
-/// What of a group descriptor matters here.
+/// The group descriptor fields needed here.
 struct Group {
     block_bitmap: u64,
     inode_bitmap: u64,
@@ -63,8 +63,8 @@ struct Group {
 }
 
 impl Superblock {
-    /// `None` when this is no clean ext file system of `len` bytes,
-    /// or one with features that are not handled.
+    /// `None` when this is not a clean ext file system of `len` bytes, or has features that are not
+    /// supported here.
     fn parse(bytes: &[u8; 1024], len: u64) -> Option<Self> {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let u32_at =
@@ -154,7 +154,7 @@ impl Superblock {
         Ok(gaps(blocks.clone(), used.map(|bit| blocks.start + bit..blocks.start + bit + 1)))
     }
 
-    /// What a group whose bitmap was never written holds all the same, in ascending order.
+    /// The blocks that a group uses even if its bitmap was never written, in ascending order.
     fn metadata_of(&self, group: u64, descriptor: &Group) -> Vec<Range<u64>> {
         let start = self.blocks_of(group).start;
         let mut used = Vec::new();
@@ -181,7 +181,7 @@ impl Superblock {
     }
 }
 
-/// What of `within` is not in `used` (ascending).
+/// The parts of `within` that are not in `used` (ascending).
 fn gaps(within: Range<u64>, used: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut gaps = Vec::new();
     let mut at = within.start;
@@ -197,8 +197,8 @@ fn gaps(within: Range<u64>, used: impl IntoIterator<Item = Range<u64>>) -> Vec<R
     gaps
 }
 
-/// Bytes of group descriptors; more than a file system of 64 TiB has.
-/// What claims more is stored whole.
+/// Maximum bytes of group descriptors; more than a file system of 64 TiB has. A file system that
+/// claims more is stored completely.
 const MOST_DESCRIPTORS: u64 = 32 << 20;
 /// Cleanly unmounted, no errors.
 const STATE_CLEAN: u64 = 1;

@@ -1,10 +1,10 @@
-//! Which bytes of an image nobody needs: the space that its own file system says is free.
+//! Finds the unused bytes of an image: the space that its own file system marks as free.
 //!
-//! A hole in an image reads as zeros. A hole in an encrypted volume reads as noise, through the
-//! kernel and through Keyway alike: dm-crypt decrypts whatever is stored, and zeros are stored.
-//! So a hole may stay a hole only where the content does not matter; a hole that stands for
-//! zeros in use (a file's empty blocks, an inode table that `mke2fs` did not write because a
-//! sparse file is zero anyway) has to be encrypted.
+//! A hole in an image reads as zeros. A hole in an encrypted volume reads as noise, both through
+//! the kernel and through Keyway: dm-crypt decrypts the stored bytes, and these are zeros. So a
+//! hole may stay a hole only where the content does not matter; a hole that stands for zeros in use
+//! (a file's empty blocks, an inode table that `mke2fs` did not write because a sparse file is zero
+//! anyway) has to be encrypted.
 
 mod ext;
 mod partitions;
@@ -14,7 +14,7 @@ use crate::probe::{Kind, Reach, probe_range};
 use std::io;
 use std::ops::Range;
 
-/// An image whose holes count as data, but for those that its own file systems do not use.
+/// An image whose holes count as data, except those that its own file systems do not use.
 pub struct Unneeded<'a> {
     image: &'a dyn Storage,
     /// Sorted, not overlapping.
@@ -22,8 +22,8 @@ pub struct Unneeded<'a> {
 }
 
 impl<'a> Unneeded<'a> {
-    /// Looks for file systems (ext2, ext3, ext4; bare, or in MBR or GPT partitions) and for what
-    /// they leave free. What is not recognised counts as used.
+    /// Looks for file systems (ext2, ext3, ext4; bare, or in MBR or GPT partitions) and for the
+    /// space that they leave free. Anything that is not recognised counts as used.
     pub fn of(image: &'a dyn Storage) -> io::Result<Self> {
         let whole = 0..image.len();
         let mut free = Vec::new();
@@ -36,12 +36,13 @@ impl<'a> Unneeded<'a> {
         Ok(Self { image, free })
     }
 
-    /// What is free, in bytes from the image's start: sorted, not overlapping.
+    /// The free ranges, in bytes from the image's start: sorted, not overlapping.
     pub fn free(&self) -> &[Range<u64>] {
         &self.free
     }
 
-    /// Bytes of the image that are holes but have to be stored: nobody says that they are free.
+    /// Bytes of the image that are holes but have to be stored, because they are not marked as
+    /// free.
     pub fn holes_in_use(&self) -> io::Result<u64> {
         let (mut at, mut in_use) = (0, 0);
         while at < self.image.len() {
@@ -65,7 +66,7 @@ impl<'a> Unneeded<'a> {
     }
 }
 
-/// Where another format's signature stands beside that of ext, what ext calls free may be in use.
+/// If there is another format's signature beside ext's, space that ext marks as free may be in use.
 fn holds_only_ext(image: &dyn Storage, part: Range<u64>) -> io::Result<bool> {
     let found = probe_range(image, part, Reach::Whole)?;
     let file_systems = found.iter().filter(|found| found.signature.kind != Kind::PartitionTable);
@@ -94,7 +95,7 @@ impl Storage for Unneeded<'_> {
         Err(io::ErrorKind::ReadOnlyFilesystem.into())
     }
 
-    /// Data of the image, and holes that are in use, up to the next hole that is free.
+    /// Data of the image, and holes that are in use, up to the next free hole.
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         let start = match self.skip_free_holes(offset)? {
             Some(start) => start,

@@ -1,5 +1,4 @@
-//! Where the partitions of an image lie: GPT (UEFI 2.10, 5.3) or the
-//! four primary entries of an MBR.
+//! Finds the partitions of an image: GPT (UEFI 2.10, 5.3) or the four primary entries of an MBR.
 //!
 //! ```text
 //!   446   four MBR entries of 16 bytes; 0x55aa at 510
@@ -30,8 +29,8 @@ pub(super) fn of(image: &dyn Storage) -> io::Result<Option<Vec<Range<u64>>>> {
     Ok(Some(without_overlaps(found, image.len())))
 }
 
-/// The partitions that make sense; none at all when two overlap (a
-/// hybrid or forged table): who owns what is unclear.
+/// The valid partitions; none at all when two overlap (a hybrid or forged table), because it is
+/// unclear which partition owns which bytes.
 fn without_overlaps(mut found: Vec<Range<u64>>, len: u64) -> Vec<Range<u64>> {
     found.retain(|range| range.start < range.end && range.end <= len);
     found.sort_unstable_by_key(|range| range.start);

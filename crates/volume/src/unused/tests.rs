@@ -1,5 +1,5 @@
-//! Holes and free ranges against each other; partition tables. Real
-//! file systems: the project's tests, with dumpe2fs.
+//! Holes compared with free ranges; partition tables. The project's tests check real file systems,
+//! with dumpe2fs.
 
 use super::*;
 use crate::storage::Memory;

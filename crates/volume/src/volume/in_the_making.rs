@@ -1,4 +1,4 @@
-//! A volume over a file in the making, which grows to take what is written.
+//! A volume on a file in the making, which grows with each write.
 
 use super::{RangeLocks, Segment, Volume};
 use crate::storage::NewFile;
@@ -7,7 +7,7 @@ use keyway_crypto::{Cpu, Secret};
 use std::sync::Arc;
 
 impl Volume {
-    /// As [`Volume::new`], over a file that is as long as what was written to it so far.
+    /// As [`Volume::new`], on a file that is only as long as the bytes written to it so far.
     ///
     /// # Errors
     /// The key does not fit a segment's cipher.
@@ -15,7 +15,7 @@ impl Volume {
         Self::over(Arc::clone(file.file()) as _, layout, volume_key, cpu)
     }
 
-    /// Whatever length the device has.
+    /// Without checking the length of the device.
     pub(super) fn over(
         data: Arc<dyn Storage>,
         layout: &Layout,

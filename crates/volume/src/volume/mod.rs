@@ -1,9 +1,9 @@
 //! An unlocked volume: its plaintext, as a [`Storage`].
 //!
-//! A read is one storage read into the caller's buffer and one in-place decryption of
-//! all its sectors; nothing is copied and no lock is taken. Ranges need not be whole
-//! sectors: the sectors at the ends go through a small buffer, and a write there reads,
-//! changes and writes back, alone on those sectors. Large requests are spread over cores.
+//! A read is one storage read into the caller's buffer and one in-place decryption of all its
+//! sectors; nothing is copied and no lock is taken. Ranges need not be whole sectors: the sectors
+//! at the ends go through a small buffer, and a write there reads, changes and writes them back,
+//! with those sectors locked. Large requests are spread over cores.
 
 use crate::layout::{Layout, MappedSegment, Mapping};
 use crate::range_lock::{RangeLocks, Writes};
@@ -28,11 +28,11 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Puts the plaintext of `layout` over `data`. As in the kernel, what does not fill a sector at
-    /// the end of the device is not part of the volume.
+    /// Opens the plaintext of `layout` on `data`. As in the kernel, an incomplete sector at the end
+    /// of the device is not part of the volume.
     ///
     /// # Errors
-    /// The device ends before the data starts or, of a segment of fixed length, before the data
+    /// The device ends before the data starts or, with a segment of fixed length, before the data
     /// ends: a write would make a file grow. Or the key does not fit a segment's cipher.
     pub fn new(data: Arc<dyn Storage>, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
         let has = data.len();
@@ -72,7 +72,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Locks the sectors that a write of `range` touches.
+    /// Locks the sectors that a write to `range` touches.
     fn lock(&self, range: Range<u64>) -> impl Drop + '_ {
         let whole = self.parts(range.clone()).map(|part| part.whole_sectors());
         let whole = whole.reduce(|a, b| a.start..b.end).unwrap_or(range.clone());
@@ -90,8 +90,8 @@ impl Volume {
         }
     }
 
-    /// How long the first run of a request at `offset` is: all of it up to [`WHOLE`]; of a longer
-    /// one so much that the next runs start at a multiple of [`RUN`].
+    /// The length of the first run of a request at `offset`: a request up to [`WHOLE`] is one run;
+    /// for a longer one, the length that makes the next runs start at a multiple of [`RUN`].
     fn first_run(offset: u64, len: usize) -> usize {
         if len <= WHOLE { len } else { RUN - (offset % RUN as u64) as usize }
     }
@@ -140,7 +140,7 @@ impl Storage for Volume {
         self.data.flush()
     }
 
-    /// Discards the sectors that lie wholly in the range.
+    /// Discards the sectors that are completely in the range.
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
         let range = range.start..range.end.min(self.len());
         for part in self.parts(range) {
@@ -154,8 +154,8 @@ impl Storage for Volume {
         Ok(())
     }
 
-    /// A hole of the device is a part that nobody ever wrote. Reading it gives what the cipher
-    /// makes of zeros, as through the kernel: noise.
+    /// A hole of the device is a part that was never written. Reading it gives the decryption of
+    /// zeros, as through the kernel: noise.
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         for part in self.parts(offset..self.len()) {
             let segment = part.segment;
@@ -185,7 +185,7 @@ impl Storage for Volume {
 struct Segment {
     /// First plaintext byte.
     start: u64,
-    /// The plaintext byte behind the last.
+    /// The plaintext byte after the last one.
     end: u64,
     storage_offset: u64,
     sector_size: u64,
@@ -231,7 +231,7 @@ impl Segment {
         })
     }
 
-    /// Where a plaintext byte lies on the device.
+    /// The place of a plaintext byte on the device.
     fn place(&self, offset: u64) -> u64 {
         offset - self.start + self.storage_offset
     }
@@ -248,7 +248,7 @@ impl Crypt {
     }
 }
 
-/// A range of the volume that lies in one segment.
+/// The part of a range that is in one segment.
 struct Part<'a> {
     data: &'a dyn Storage,
     segment: &'a Segment,
@@ -287,7 +287,7 @@ impl Part<'_> {
         self.merge_fragment(crypt, tail, body.end)
     }
 
-    /// Encrypts whole sectors where they are and writes them.
+    /// Encrypts whole sectors in place and writes them.
     fn write_sectors(&self, crypt: &Crypt, sectors: &mut [u8], offset: u64) -> io::Result<()> {
         if sectors.is_empty() {
             return Ok(());
@@ -325,17 +325,18 @@ impl Part<'_> {
         self.data.write_at(buf, self.segment.place(sector))
     }
 
-    /// The start of the sector that holds `offset`, the place in it, and room for it.
+    /// The start of the sector that holds `offset`, the position in it, and a buffer for it.
     fn sector_of(&self, offset: u64) -> (u64, usize, [u8; MAX_SECTOR]) {
         let within = (offset - self.segment.start) % self.segment.sector_size;
         (offset - within, within as usize, [0; MAX_SECTOR])
     }
 
-    /// The whole sectors in the range; empty, at a place that splits it well, without any.
+    /// The whole sectors in the range; if there are none, an empty range at a suitable place to
+    /// split.
     fn body(&self) -> Range<u64> {
         let inner = self.inner_sectors();
         if inner.is_empty() {
-            // Within one sector, or on both sides of a border between two.
+            // Within one sector, or on both sides of a boundary between two.
             let border = inner.start.min(self.range.end);
             return border..border;
         }
@@ -349,7 +350,7 @@ impl Part<'_> {
         first..self.range.end - (self.range.end - start) % size
     }
 
-    /// The range grown to whole sectors (a linear segment has none).
+    /// The range extended to whole sectors (a linear segment has none).
     fn whole_sectors(&self) -> Range<u64> {
         if self.segment.crypt.is_none() {
             return self.range.clone();
@@ -360,7 +361,7 @@ impl Part<'_> {
     }
 }
 
-/// Wipes, when dropped, what a cipher left on the stack: a thread that waits holds no keys.
+/// On drop, wipes what a cipher left on the stack: a waiting thread holds no keys.
 struct CleanStack;
 
 impl Drop for CleanStack {
@@ -372,7 +373,7 @@ impl Drop for CleanStack {
 /// Runs `work` on a copy of `plain` in a buffer that this thread keeps.
 fn in_scratch(plain: &[u8], work: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
     thread_local!(static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
-    // Taken out, so that a volume on a volume finds none and makes its own.
+    // Taken out of its cell, so that a volume on a volume finds none and allocates its own.
     let mut scratch = SCRATCH.take();
     scratch.clear();
     scratch.extend_from_slice(plain);
@@ -381,8 +382,8 @@ fn in_scratch(plain: &[u8], work: impl FnOnce(&mut [u8]) -> io::Result<()>) -> i
     result
 }
 
-/// Long requests are worked on in runs of this size, so that what was read is still in the core's
-/// cache when it is decrypted. A multiple of every sector size.
+/// Long requests are processed in runs of this size, so that the bytes read are still in the core's
+/// cache when they are decrypted. A multiple of every sector size.
 const RUN: usize = 256 << 10;
 
 /// Up to this size a request is one run.
@@ -394,7 +395,7 @@ const SPREAD_FROM: usize = 4 << 20;
 /// The largest encryption sector.
 const MAX_SECTOR: usize = SectorSize::S4096.bytes();
 
-/// What the kernel rounds a linear mapping to.
+/// The unit to which the kernel rounds a linear mapping.
 const LINEAR_SECTOR: u64 = Sectors::SIZE;
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! The same volume with another length. The ciphers go over to it: no key is needed.
+//! The same volume with another length. It reuses the ciphers: no key is needed.
 
 use super::{RangeLocks, Volume};
 use crate::{Refusal, Result};
 use std::sync::Arc;
 
 impl Volume {
-    /// The volume with `length` bytes; `None`: all that its device has room for, as long as that is
-    /// now. Nobody may be writing to the old one when the new one is first written to.
+    /// The volume with `length` bytes; with `None`, all that fits the current length of its device.
+    /// There must be no more writes to the old volume once the new one is written to.
     ///
     /// # Errors
-    /// The length is not a number of whole sectors, the device has no room for it,
-    /// or it ends before the last segment starts.
+    /// The length is not a whole number of sectors, the device has no room for it, or the device
+    /// ends before the last segment starts.
     pub fn resized(&self, length: Option<u64>) -> Result<Self> {
         let refused = |why: String| Err(Refusal::Geometry.because(why));
         let mut segments = self.segments.clone();

@@ -113,7 +113,7 @@ fn a11_no_write_makes_a_file_grow() {
         }
     }
     assert_eq!(file.as_file().metadata().unwrap().len(), 12288);
-    // The last of several counts, wherever it stands.
+    // The last of several segments determines the end, wherever it is.
     layout.segments[0].length = Some(4096);
     let mut second = layout.segments[0].clone();
     (second.plaintext_start, second.storage_offset) = (4096, 12288);
@@ -194,8 +194,8 @@ fn writers_of_parts_of_one_sector_lose_nothing() {
     }
 }
 
-/// Random reads and writes on a [`Volume`] and on plaintext in memory; at the end
-/// both must be the same through [`reference`], too.
+/// Random reads and writes on a [`Volume`] and on plaintext in memory; at the end both must be the
+/// same, also when read through [`reference`].
 fn check_random_ranges(layout: &Layout, device_len: usize, rounds: usize) {
     let (volume, data) = volume(layout, noise(device_len, 6));
     let mut expected = reference(layout, &data.to_vec());
@@ -230,7 +230,7 @@ fn reference(layout: &Layout, device: &[u8]) -> Vec<u8> {
         match &segment.mapping {
             Mapping::Linear => plain.extend_from_slice(&device[start..end]),
             Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
-                // What stands on the device is the same as with 512-byte units, at another place.
+                // The bytes on the device are the same as with 512-byte units, at another place.
                 let cipher = SectorCipher::new(spec, &key(), *sector_size, Cpu::portable()).unwrap();
                 let step = if *iv_large_sectors { 1 } else { sector_size.units() };
                 let first = iv_tweak / (sector_size.units() / step);
@@ -275,7 +275,7 @@ fn noise(len: usize, seed: u64) -> Vec<u8> {
     (0..len).map(|_| random.next() as u8).collect()
 }
 
-/// Knuth's MMIX generator: enough to fill and to choose.
+/// Knuth's MMIX generator: good enough to generate content and choices.
 struct Lcg(u64);
 
 impl Lcg {
