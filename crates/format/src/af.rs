@@ -1,10 +1,10 @@
-//! The anti-forensic splitter (LUKS1 on-disk format 1.2.3, section 2.4): a key spread over
-//! stripes so that it is lost when any one of them is.
+//! The anti-forensic splitter (LUKS1 on-disk format 1.2.3, section 2.4): a key is spread over
+//! stripes so that losing any one of them loses the key.
 //!
 //! With n stripes of the key's length, d(0) = 0 and d(i) = diffuse(d(i-1) XOR s(i)), the key is
-//! d(n-1) XOR s(n). `diffuse` hashes each digest-long block of its input with the block's number
-//! in front, big-endian 32 bits; the last block is as short as the input leaves it, and its
-//! digest is cut to that. It is a plain hash, not an HMAC.
+//! d(n-1) XOR s(n). `diffuse` hashes each digest-long block of its input, preceded by the block's
+//! number as big-endian 32 bits. The last block has the remaining length, and its digest is
+//! truncated to that. The hash is a plain hash, not an HMAC.
 
 #[cfg(feature = "alloc")]
 use crate::Error;
@@ -12,16 +12,16 @@ use crate::Error;
 use alloc::format;
 use keyway_crypto::{Hash, Secret};
 
-/// Stripes of every keyslot that LUKS1 and LUKS2 write.
+/// The number of stripes in every keyslot that LUKS1 and LUKS2 write.
 pub const STRIPES: u32 = 4000;
 
-/// Bytes that a key of `key_len` bytes takes once split; `None` when that overflows.
+/// Bytes that a key of `key_len` bytes takes when split; `None` on overflow.
 pub const fn material_len(key_len: usize, stripes: u32) -> Option<usize> {
     key_len.checked_mul(stripes as usize)
 }
 
-/// Spreads `key` over `stripes` stripes in `material`: all but the
-/// last hold fresh random bytes, the last is written.
+/// Spreads `key` over `stripes` stripes in `material`: all but the last are fresh random bytes, the
+/// last is computed.
 ///
 /// # Errors
 /// [`Error::Invalid`] when `material` does not hold `stripes *
@@ -48,8 +48,8 @@ pub fn merge(material: &[u8], key_len: usize, stripes: u32, hash: Hash) -> Resul
     Ok(key)
 }
 
-/// [`merge`] over slices: it needs no allocator. There are as many
-/// stripes as `material` has room for.
+/// [`merge`] over slices, without an allocator. The number of stripes is as many as `material`
+/// holds.
 ///
 /// # Panics
 /// When `material` is not one or more stripes of `key.len()` bytes.
@@ -70,11 +70,11 @@ fn check(material_len: usize, key_len: usize, stripes: u32) -> Result<(), Error>
     Ok(())
 }
 
-/// d(n-1), the running value after all these stripes, into `running`.
+/// Computes d(n-1), the value after all these stripes, into `running`.
 fn fold(stripes: &[u8], hash: Hash, running: &mut [u8]) {
     let mut digest = Secret::zeroed(hash.output_len());
     running.fill(0);
-    // A key of no bytes has stripes of no bytes, and `chunks_exact` takes none of zero length.
+    // A key of no bytes has stripes of no bytes, but `chunks_exact` does not accept zero length.
     for stripe in stripes.chunks_exact(running.len().max(1)) {
         xor(running, stripe);
         diffuse(running, hash, digest.expose_mut());
@@ -100,7 +100,7 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    /// Keys merged out of the material below by 20 lines of Python over hashlib: several blocks a
+    /// Keys merged from the material below by 20 lines of Python with hashlib: several blocks per
     /// stripe, one, a part of one, and a truncated last block.
     const VECTORS: [(Hash, usize, u32, &str); 4] = [
         (Hash::Sha1, 32, 4000, "2bc77703ed68815782524fd1162a452861bfb3de9b9af64961e3e07883060306"),

@@ -1,5 +1,5 @@
-//! Base64 (RFC 4648, section 4) as LUKS2 uses it for salts and digests: padded, canonical,
-//! white space skipped on reading as cryptsetup does.
+//! Base64 (RFC 4648, section 4) as LUKS2 uses it for salts and digests: padded, canonical, and with
+//! white space skipped on reading, as in cryptsetup.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Decodes; `None` when a character is foreign, the padding is missing, or bits are left over.
+/// Decodes; `None` when a character is not Base64, the padding is missing, or bits are left over.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut symbols: Vec<u8> = text.bytes().filter(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')).collect();
     if !symbols.len().is_multiple_of(4) {

@@ -1,10 +1,10 @@
-//! Why bytes are not a header: the cause and the place.
+//! Why bytes are not a valid header: the cause and the place.
 
 use crate::text::Shown;
 use alloc::string::String;
 use core::fmt;
 
-/// Where in a header something is wrong: a field, a slot, a JSON path ("keyslots.3.kdf.salt").
+/// The place of an error in a header: a field, a slot, a JSON path ("keyslots.3.kdf.salt").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place(pub String);
 
@@ -18,12 +18,12 @@ pub enum Error {
     UnsupportedVersion(u16),
     /// Too few bytes for what the header says it holds.
     Truncated {
-        /// Bytes that the header asks for.
+        /// Bytes that the header requires.
         needs: u64,
-        /// Bytes that are there.
+        /// Bytes that are available.
         has: u64,
     },
-    /// A field holds a value that makes no sense; `place` names slot, offset or JSON path.
+    /// A field holds an invalid value; `place` names slot, offset or JSON path.
     Invalid {
         /// The field.
         place: Place,
@@ -32,15 +32,15 @@ pub enum Error {
     },
     /// The checksum does not match (LUKS2).
     Checksum,
-    /// The header needs a feature this build does not know (LUKS2 requirements), by name.
+    /// The header requires a feature that this build does not know (LUKS2 requirements), by name.
     Requirement(String),
     /// The JSON area or the keyslots area has no room for an edit.
     Full {
         /// "JSON area" or "keyslots area".
         area: &'static str,
-        /// Bytes that the edit asks for.
+        /// Bytes that the edit needs.
         needs: u64,
-        /// Bytes that are there (for the keyslots area: its whole size).
+        /// Bytes that are available (for the keyslots area: its whole size).
         has: u64,
     },
 }
@@ -57,7 +57,7 @@ impl fmt::Display for Error {
             Self::NotLuks => f.write_str("not a LUKS header"),
             Self::UnsupportedVersion(version) => write!(f, "unsupported LUKS version {version}"),
             Self::Truncated { needs, has } => write!(f, "truncated: needs {needs} bytes, has {has}"),
-            // What a header holds may be anybody's text.
+            // Text in a header may have been written by anybody.
             Self::Invalid { place, why } => write!(f, "{}: {}", Shown(&place.0), Shown(why)),
             Self::Checksum => f.write_str("header checksum does not match"),
             Self::Requirement(name) => write!(f, "requirement \"{}\" is unknown", Shown(name)),

@@ -1,11 +1,11 @@
-//! LUKS1 and LUKS2 headers: bytes to types and back; and the keys of plain volumes, which have no
-//! header. No I/O, no clock, no randomness, no panic.
+//! LUKS1 and LUKS2 headers: converts bytes to types and back; and derives the keys of plain
+//! volumes, which have no header. No I/O, no clock, no randomness, no panic.
 //!
-//! A header is held as the bytes it was read from plus a typed view of them. The view can be read,
-//! not written: every edit changes the bytes (or the JSON document) and parses them again, so an
-//! invalid header cannot be held, and whatever this crate does not understand survives.
+//! A header is stored as the bytes it was read from plus a typed view of them. The view is
+//! read-only: every edit changes the bytes (or the JSON document) and parses them again. So a
+//! header value is always valid, and everything this crate does not understand is preserved.
 //!
-//! Without the feature `alloc` there is [`af`] alone.
+//! Without the feature `alloc`, only [`af`] is available.
 #![forbid(unsafe_code)]
 #![no_std]
 

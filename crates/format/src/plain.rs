@@ -1,6 +1,6 @@
 //! Plain dm-crypt: a volume without a header, whose key is a hash of the passphrase.
 //!
-//! What `--hash` says (cryptsetup, lib/crypt_plain.c and `process_key` in lib/setup.c):
+//! The meaning of `--hash` (cryptsetup, lib/crypt_plain.c and `process_key` in lib/setup.c):
 //!
 //! | `--hash`     | key                                                                                        |
 //! |--------------|--------------------------------------------------------------------------------------------|
@@ -16,12 +16,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use keyway_crypto::{Hash, Secret};
 
-/// How a passphrase becomes a key.
+/// How a passphrase is turned into a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassphraseHash {
     /// `None`: the passphrase is the key.
     hash: Option<Hash>,
-    /// How many bytes of the key it fills; `None`: all.
+    /// How many bytes of the key the hash fills; `None`: all.
     bytes: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ impl PassphraseHash {
     /// Parses `HASH`, `HASH:BYTES`, `plain` or `plain:BYTES`.
     ///
     /// # Errors
-    /// The hash is unknown, or the length is no number.
+    /// The hash is unknown, or the length is not a number.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let (name, bytes) = match text.split_once(':') {
             Some((name, bytes)) => {
@@ -52,16 +52,16 @@ impl PassphraseHash {
         Ok(Self { hash: Some(hash), bytes })
     }
 
-    /// Whether the passphrase is the key, as long as the key is.
+    /// Whether the passphrase itself is the key, at the key's full length.
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
     }
 
-    /// The key of `len` bytes that `passphrase` stands for.
+    /// Derives a key of `len` bytes from `passphrase`.
     ///
     /// # Errors
-    /// The length in `HASH:BYTES` is more than the key has, or more
-    /// than the passphrase of `plain:BYTES` has.
+    /// The length in `HASH:BYTES` is more than the key's length, or the length in `plain:BYTES` is
+    /// more than the passphrase's.
     pub fn key(&self, passphrase: &Secret, len: usize) -> Result<Secret, Error> {
         let mut key = Secret::zeroed(len);
         let filled = self.bytes.unwrap_or(len);
@@ -90,8 +90,8 @@ impl fmt::Display for PassphraseHash {
     }
 }
 
-/// hashalot's way to keys that are longer than a digest: round after
-/// round, each with one "A" more in front.
+/// hashalot's method for keys longer than a digest: round after round, each with one more "A" in
+/// front.
 fn fill(hash: Hash, passphrase: &Secret, room: &mut [u8]) {
     for (round, part) in room.chunks_mut(hash.output_len()).enumerate() {
         let mut message: Vec<&[u8]> = alloc::vec![b"A"; round];

@@ -1,6 +1,6 @@
 //! Text fields of fixed length in binary headers: up to the first NUL, or the whole field when
-//! there is none. And how text that anybody may have written is shown: nothing in it moves a
-//! terminal's cursor, turns its direction or hides.
+//! there is none. Also the display of untrusted text, such that nothing in it moves a terminal's
+//! cursor, changes the text direction or is invisible.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -25,14 +25,14 @@ pub(crate) fn name(field: &[u8], place: &str) -> Result<String, Error> {
     }
 }
 
-/// Text for people (label, UUID): what is not UTF-8 is replaced, the bytes themselves stay in the
-/// header. The field's last byte is the place of a NUL, and never shown.
+/// Text for people (label, UUID): invalid UTF-8 is replaced, but the bytes themselves stay in the
+/// header. The field's last byte is reserved for a NUL, and never shown.
 pub(crate) fn lossy(field: &[u8]) -> String {
     let text = field.split_last().map_or(field, |(_, text)| text);
     String::from_utf8_lossy(before_nul(text)).into_owned()
 }
 
-/// Puts `text` into a field: NUL-padded, with at least one NUL.
+/// Writes `text` to a field: NUL-padded, with at least one NUL.
 pub(crate) fn store(field: &mut [u8], text: &str, place: &str) -> Result<(), Error> {
     let bytes = text.as_bytes();
     if bytes.len() >= field.len() {
@@ -46,14 +46,14 @@ pub(crate) fn store(field: &mut [u8], text: &str, place: &str) -> Result<(), Err
     Ok(())
 }
 
-/// Text of somebody else's, for people: what cannot be seen, and what commands a terminal, is
-/// shown by its number. Anything else stays as it is.
+/// Untrusted text, for people: characters that are invisible or control a terminal are shown by
+/// their numbers. All others are unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(pub &'a str);
 
 impl Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As one string, so that widths are kept.
+        // Formatted as one string, so that field widths are respected.
         let mut shown = String::with_capacity(self.0.len());
         for c in self.0.chars() {
             if is_hidden(c) { write!(shown, "{}", c.escape_default())? } else { shown.push(c) }
@@ -62,15 +62,15 @@ impl Display for Shown<'_> {
     }
 }
 
-/// Whether a character is a control character (C0, DEL, C1), turns the direction of text, parts
-/// lines, or is not seen at all (Unicode 16: general categories Cc, Cf, Zl and Zp, and what
-/// Default_Ignorable_Code_Point has beside them).
+/// Whether a character is a control character (C0, DEL, C1), changes the text direction, separates
+/// lines, or is invisible (Unicode 16: general categories Cc, Cf, Zl and Zp, and the remaining
+/// characters with Default_Ignorable_Code_Point).
 pub fn is_hidden(c: char) -> bool {
     let code = c as u32;
     c.is_control() || HIDDEN.iter().any(|&(first, last)| (first..=last).contains(&code))
 }
 
-/// In order.
+/// Sorted ranges.
 const HIDDEN: &[(u32, u32)] = &[
     (0x00ad, 0x00ad),
     (0x034f, 0x034f),
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(name(b"sha\xff", "hash").unwrap_err(), Error::invalid("hash", "is not printable text"));
     }
 
-    /// As cryptsetup shows a label that fills its 48 bytes.
+    /// As cryptsetup shows a label that fills all of its 48 bytes.
     #[test]
     fn text_for_people_leaves_room_for_a_nul() {
         assert_eq!(lossy(&[b'l'; 48]), "l".repeat(47));

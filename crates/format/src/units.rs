@@ -1,4 +1,4 @@
-//! Offsets and lengths with their unit in the type: never a bare number.
+//! Offsets and lengths with their unit in the type, never as a bare number.
 
 use core::fmt;
 
@@ -19,8 +19,8 @@ impl Sectors {
         self.0.checked_mul(Self::SIZE).map(Bytes)
     }
 
-    /// The next multiple of `unit`, or this when it is one; `None` on
-    /// overflow or when `unit` is zero.
+    /// The next multiple of `unit`, or the value itself if it is one; `None` on overflow or when
+    /// `unit` is zero.
     pub fn round_up(self, unit: Sectors) -> Option<Sectors> {
         self.0.checked_next_multiple_of(unit.0).map(Sectors)
     }
@@ -32,8 +32,8 @@ impl Bytes {
         Sectors(self.0 / Sectors::SIZE)
     }
 
-    /// The next multiple of `unit`, or this when it is one; `None` on
-    /// overflow or when `unit` is zero.
+    /// The next multiple of `unit`, or the value itself if it is one; `None` on overflow or when
+    /// `unit` is zero.
     pub fn round_up(self, unit: Bytes) -> Option<Bytes> {
         self.0.checked_next_multiple_of(unit.0).map(Bytes)
     }

@@ -1,9 +1,9 @@
-//! JSON (RFC 8259) for LUKS2's metadata: a tree that keeps the order
-//! of members and the text of numbers.
+//! JSON (RFC 8259) for LUKS2's metadata: a tree that preserves the order of members and the text of
+//! numbers.
 //!
-//! Written here and not taken from serde_json: that keeps the order of members only with std,
-//! silently accepts a member named twice, and has no printer for json-c's layout, which
-//! `--dump-json-metadata` must match to the byte.
+//! This is a separate implementation because serde_json preserves the order of members only with
+//! std, silently accepts duplicate member names, and has no printer for json-c's layout, which
+//! `--dump-json-metadata` must match byte for byte.
 
 mod parse;
 mod print;
@@ -25,7 +25,7 @@ pub enum Value {
     Bool(bool),
     /// A number, as it was written ("1.50" stays "1.50").
     Number(String),
-    /// A string, escapes resolved.
+    /// A string, with escapes resolved.
     String(String),
     /// An array.
     Array(Vec<Value>),
@@ -33,7 +33,7 @@ pub enum Value {
     Object(Object),
 }
 
-/// An object's members in the order of the text; no name occurs twice.
+/// An object's members in the order of the text; names are unique.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Object {
     members: Vec<(String, Value)>,
@@ -50,12 +50,12 @@ impl Object {
         self.members.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
-    /// The value of the member `name`, to be changed.
+    /// The value of the member `name`, mutable.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         self.members.iter_mut().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
-    /// Replaces the member in its place, or appends it.
+    /// Replaces the member in place, or appends it.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
         match self.get_mut(name) {
             Some(old) => *old = value.into(),
@@ -70,13 +70,13 @@ impl Object {
         self
     }
 
-    /// Takes the member out; the order of the others stays.
+    /// Removes the member; the order of the others is unchanged.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let position = self.members.iter().position(|(n, _)| n == name)?;
         Some(self.members.remove(position).1)
     }
 
-    /// Keeps the members that `keep` wants.
+    /// Keeps the members for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &Value) -> bool) {
         self.members.retain(|(name, value)| keep(name, value));
     }
@@ -86,7 +86,7 @@ impl Object {
         self.members.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The members in order, their values to be changed.
+    /// The members in order, with mutable values.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
         self.members.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
@@ -96,7 +96,7 @@ impl Object {
         self.members.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -111,7 +111,7 @@ impl Value {
         }
     }
 
-    /// The object, if it is one, to be changed.
+    /// The object, if it is one, mutable.
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         match self {
             Self::Object(object) => Some(object),
@@ -127,7 +127,7 @@ impl Value {
         }
     }
 
-    /// The array, if it is one, to be changed.
+    /// The array, if it is one, mutable.
     pub fn as_array_mut(&mut self) -> Option<&mut Vec<Value>> {
         match self {
             Self::Array(items) => Some(items),
@@ -155,13 +155,14 @@ impl Value {
         }
     }
 
-    /// One line without spaces, as cryptsetup stores metadata (json-c's PLAIN with NOSLASHESCAPE).
+    /// Prints one line without spaces, as cryptsetup stores metadata (json-c's PLAIN with
+    /// NOSLASHESCAPE).
     pub fn to_compact(&self) -> String {
         print::compact(self)
     }
 
-    /// Two spaces a level, as cryptsetup shows metadata (json-c's PRETTY
-    /// with NOSLASHESCAPE); no newline at the end.
+    /// Prints with two spaces per level, as cryptsetup shows metadata (json-c's PRETTY with
+    /// NOSLASHESCAPE); no newline at the end.
     pub fn to_pretty(&self) -> String {
         print::pretty(self)
     }

@@ -1,5 +1,5 @@
 //! The parser: strict RFC 8259 (no comments, no trailing commas, UTF-8 only), with limits against
-//! hostile text and a refusal of members named twice.
+//! hostile text; duplicate member names are refused.
 
 use super::{Object, Value};
 use alloc::borrow::ToOwned;
@@ -8,11 +8,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Deepest nesting of arrays and objects; json-c's default.
+/// Maximum nesting of arrays and objects; json-c's default.
 pub const MAX_DEPTH: usize = 32;
 
-/// Most values in a document. A 4 MiB area of `[[],[],…` would
-/// otherwise grow to hundreds of megabytes.
+/// Maximum number of values in a document. A 4 MiB area of `[[],[],…` would otherwise grow to
+/// hundreds of megabytes.
 pub const MAX_VALUES: usize = 100_000;
 
 /// Text that is not JSON, or JSON beyond the limits.
@@ -20,7 +20,7 @@ pub const MAX_VALUES: usize = 100_000;
 pub struct SyntaxError {
     /// Byte at which the parser stopped.
     pub offset: usize,
-    /// What it found there.
+    /// What is wrong there.
     pub why: Cause,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for SyntaxError {
     }
 }
 
-/// Parses a whole text: one value, nothing after it.
+/// Parses a complete text: one value, nothing after it.
 pub fn parse(text: &[u8]) -> Result<Value, SyntaxError> {
     let mut parser = Parser { text, at: 0, depth: 0, values: 0 };
     parser.skip_space();
@@ -241,8 +241,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `\u` and four hexadecimal digits, or a surrogate pair of them;
-    /// half a pair becomes U+FFFD, as in json-c.
+    /// `\u` and four hexadecimal digits, or a surrogate pair of two such escapes; a lone surrogate
+    /// becomes U+FFFD, as in json-c.
     fn unicode(&mut self) -> Result<char, SyntaxError> {
         let high = self.hex4()?;
         if (0xd800..0xdc00).contains(&high) && self.text[self.at..].starts_with(b"\\u") {

@@ -1,10 +1,10 @@
 //! Two layouts, both json-c's: compact for the disk, pretty for people.
 //!
-//! json-c escapes `"`, `\`, and the control characters below 0x20 (five of them by
-//! letter); everything else, 0x7f and non-ASCII text included, stands as it is. Pretty
-//! has no space after a colon, and an empty object or array still takes two lines.
-//! Unlike json-c's, what people see holds no character that a terminal obeys or hides:
-//! those are escaped as \u, which is the same JSON.
+//! json-c escapes `"`, `\`, and the control characters below 0x20 (five of them by letter);
+//! everything else, including 0x7f and non-ASCII text, is printed unchanged. Pretty has no space
+//! after a colon, and an empty object or array still takes two lines. Unlike json-c's output, text
+//! for people contains no character that controls a terminal or is invisible: those are escaped as
+//! \u, which is the same JSON.
 
 use super::Value;
 use crate::text::is_hidden;
@@ -67,7 +67,7 @@ fn start_line(level: Option<usize>, out: &mut String) {
     }
 }
 
-/// With `shown`, for people.
+/// With `shown`, prints for people.
 fn quote(text: &str, shown: bool, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -91,15 +91,15 @@ fn quote(text: &str, shown: bool, out: &mut String) {
     out.push('"');
 }
 
-/// A document as people see it, its layout kept: in JSON without line
-/// breaks, what is hidden stands in strings only.
+/// A document in the form for people, with its layout unchanged: in JSON without line breaks,
+/// hidden characters can occur only in strings.
 pub fn shown(compact: &str) -> String {
     let mut out = String::with_capacity(compact.len());
     compact.chars().for_each(|c| if is_hidden(c) { escape(c, &mut out) } else { out.push(c) });
     out
 }
 
-/// As UTF-16, in hexadecimal (RFC 8259, section 7).
+/// Escapes as UTF-16, in hexadecimal (RFC 8259, section 7).
 fn escape(c: char, out: &mut String) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         let _ = write!(out, "\\u{unit:04x}");
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(value.to_pretty(), expected);
     }
 
-    /// The same document, and nothing in it that a terminal obeys.
+    /// The same document, without characters that control a terminal.
     #[test]
     fn a12_what_people_see_is_escaped() {
         let value = parse("\"a\u{7f}\u{9b}\u{202e}\u{feff}\u{e0041}\u{e9}\"".as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! What is JSON, what is not, and where the limits are.
+//! Valid JSON, invalid JSON, and the limits.
 
 use super::*;
 use alloc::format;
@@ -19,7 +19,7 @@ fn white_space_goes_and_escapes_resolve() {
         why(b" { \"a\" :\t[ true , false,null ] ,\r\n\"\\u0062\\/\":\"\\ud83d\\ude00\"} "),
         "accepted: {\"a\":[true,false,null],\"b/\":\"\u{1f600}\"}"
     );
-    // Half of a surrogate pair becomes the replacement character, as in json-c.
+    // A lone surrogate becomes the replacement character, as in json-c.
     assert_eq!(
         why(br#"["\ud83dx","\ude00","\ud83d\u0041"]"#),
         "accepted: [\"\u{fffd}x\",\"\u{fffd}\",\"\u{fffd}A\"]"

@@ -1,5 +1,5 @@
-//! Making and changing LUKS1 headers. Each change is made on a copy
-//! of the bytes, parsed, and only then taken over.
+//! Creates and changes LUKS1 headers. Each change is made on a copy of the bytes, which replaces
+//! the original only after it was parsed.
 
 use super::layout::{KeyslotLayout, Payload};
 use super::{Fields, HEADER_LEN, Header, Keyslot, MAGIC, SLOTS, SlotState, header_bytes, keyslot};
@@ -7,7 +7,7 @@ use crate::{Error, Sectors, af, text};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// What a fresh header is made from. Its eight keyslots are disabled.
+/// The fields of a fresh header. Its eight keyslots are disabled.
 #[derive(Debug, Clone, Copy)]
 pub struct NewHeader<'a> {
     /// "aes".
@@ -30,30 +30,30 @@ pub struct NewHeader<'a> {
     pub digest_iterations: u32,
 }
 
-/// One thing that [`Header::repair`] put right.
+/// A single fault that [`Header::repair`] repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repair {
     /// The cipher mode "ecb-…" became "ecb".
     CipherMode,
-    /// The area of an unused slot was moved to where a fresh header has it.
+    /// The area of an unused slot was moved to its place in a fresh header.
     Offset {
         /// The keyslot.
         slot: usize,
-        /// The sector it had.
+        /// The old sector.
         from: Sectors,
-        /// The sector it has now.
+        /// The new sector.
         to: Sectors,
     },
     /// The stripes of an unused slot were set to 4000.
     Stripes {
         /// The keyslot.
         slot: usize,
-        /// The number it had.
+        /// The old number.
         from: u32,
     },
-    /// An unused slot was disabled, its salt and iterations wiped: its offset or stripes were
-    /// wrong, or a partition table's signature stood in it.
+    /// An unused slot was disabled, and its salt and iterations wiped: its offset or stripes were
+    /// wrong, or it contained a partition table's signature.
     Wiped {
         /// The keyslot.
         slot: usize,
@@ -61,7 +61,7 @@ pub enum Repair {
 }
 
 impl Header {
-    /// A fresh header with cryptsetup's layout.
+    /// Creates a fresh header with cryptsetup's layout.
     ///
     /// # Errors
     /// [`Error::Invalid`] when a name does not fit its field, or the
@@ -87,24 +87,24 @@ impl Header {
         Self::parse(&bytes)
     }
 
-    /// Enables `slot` with a new salt and cost; its area must have been written before.
+    /// Enables `slot` with a new salt and cost; the slot's area must already be written.
     pub fn enable_slot(&mut self, slot: usize, iterations: u32, salt: [u8; 32]) -> Result<(), Error> {
         let old = self.slot(slot)?;
         self.replace_slot(slot, &Keyslot { state: SlotState::Enabled, iterations, salt, ..old })
     }
 
-    /// Disables `slot` and wipes its salt and iterations, as cryptsetup
-    /// does; its area is not this header's business.
+    /// Disables `slot` and wipes its salt and iterations, as cryptsetup does; this does not touch
+    /// the slot's area.
     pub fn disable_slot(&mut self, slot: usize) -> Result<(), Error> {
         let old = self.slot(slot)?;
         self.replace_slot(slot, &unused(old.offset))
     }
 
-    /// The same header with other keyslots: for converting from
-    /// LUKS2, whose areas lie where they please.
+    /// The same header with other keyslots: for converting from LUKS2, whose areas can be anywhere.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when areas overlap, or lie in the header or behind the payload.
+    /// [`Error::Invalid`] when areas overlap, or are in the header or after the start of the
+    /// payload.
     pub fn with_slots(&self, slots: &[Keyslot; SLOTS]) -> Result<Self, Error> {
         let mut bytes = self.bytes;
         for (number, slot) in slots.iter().enumerate() {
@@ -120,8 +120,8 @@ impl Header {
         self.adopt(bytes)
     }
 
-    /// Puts right what cryptsetup's `repair` does: unused slots with impossible areas, "ecb-…"
-    /// modes, a partition table's signature in slot 6. Enabled slots are never touched.
+    /// Makes the repairs of cryptsetup's `repair`: unused slots with impossible areas, "ecb-…"
+    /// modes, a partition table's signature in slot 6. Enabled slots are never changed.
     ///
     /// # Errors
     /// As [`Header::parse`], for what cannot be repaired.
@@ -169,7 +169,7 @@ impl Header {
     }
 }
 
-/// What is wrong with an unused slot, ending with [`Repair::Wiped`] when anything is.
+/// The faults of an unused slot, ending with [`Repair::Wiped`] if there are any.
 fn faults(slot: usize, old: &Keyslot, offset: Sectors, partition_signature: bool) -> Vec<Repair> {
     let mut found = Vec::new();
     if old.offset != offset {

@@ -15,14 +15,14 @@ use alloc::format;
 pub(super) const LEN: usize = 48;
 const ENABLED: u32 = 0x00ac_71f3;
 const DISABLED: u32 = 0x0000_dead;
-/// The header itself takes the first two sectors.
+/// The first possible sector: the header itself takes the first two.
 const FIRST_SECTOR: Sectors = Sectors(2);
 
 /// One keyslot descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyslot {
-    /// Enabled, disabled, or neither (a torn write): a damaged slot
-    /// opens nothing but does not spoil the header.
+    /// Enabled, disabled, or neither (a torn write): a damaged slot opens nothing, but the header
+    /// stays valid.
     pub state: SlotState,
     /// PBKDF2 iterations.
     pub iterations: u32,
@@ -34,14 +34,14 @@ pub struct Keyslot {
     pub stripes: u32,
 }
 
-/// What the `active` word of a keyslot says.
+/// The meaning of a keyslot's `active` word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotState {
     /// It holds the volume key.
     Enabled,
     /// It holds nothing.
     Disabled,
-    /// Neither word stands there, but this one.
+    /// The word is neither of the two values; holds the word.
     Damaged(u32),
 }
 
@@ -75,7 +75,8 @@ impl Keyslot {
         Ok(bytes)
     }
 
-    /// The rules that one slot must keep, used or not: cryptsetup refuses the header otherwise.
+    /// Checks the rules for a single slot, used or not: cryptsetup refuses a header that breaks
+    /// them.
     pub(super) fn check(&self, number: usize, key_bytes: u32, payload: Sectors) -> Result<(), Error> {
         let refuse = |why| Err(Error::invalid(format!("keyslot {number}"), why));
         if self.stripes != af::STRIPES {

@@ -1,5 +1,6 @@
-//! Where cryptsetup puts the keyslot areas and the payload of a fresh LUKS1 header: every area
-//! starts on a multiple of 4096 bytes, the first at 4096, and the payload behind the last.
+//! The positions of the keyslot areas and the payload in a fresh LUKS1 header, as in cryptsetup:
+//! every area starts on a multiple of 4096 bytes, the first at 4096, and the payload follows the
+//! last.
 
 use super::{HEADER_LEN, SLOTS};
 use crate::{Error, Sectors, af};
@@ -18,14 +19,14 @@ pub fn area_sectors(key_bytes: u32) -> Sectors {
 pub struct KeyslotLayout {
     /// First sector of each slot's area.
     pub offsets: [Sectors; SLOTS],
-    /// The lowest payload: behind the last area, on a multiple of 4096 bytes.
+    /// The lowest possible payload: after the last area, on a multiple of 4096 bytes.
     pub end: Sectors,
 }
 
 /// Where the data of a fresh volume starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
-    /// At the first multiple of this many sectors behind the keyslots (cryptsetup: 2048).
+    /// At the first multiple of this many sectors after the keyslots (cryptsetup: 2048).
     Aligned(Sectors),
     /// At exactly this sector.
     At(Sectors),
@@ -47,7 +48,8 @@ impl KeyslotLayout {
     /// The payload offset to write into the header.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it would lie among the keyslots, or beyond 32 bits.
+    /// [`Error::Invalid`] when the payload would be among the keyslots, or its offset exceeds 32
+    /// bits.
     pub fn payload(&self, payload: Payload) -> Result<Sectors, Error> {
         let offset = match payload {
             Payload::Detached => return Ok(Sectors(0)),

@@ -33,25 +33,25 @@ pub use layout::{KeyslotLayout, Payload, area_sectors};
 
 /// Bytes of the header on disk.
 pub const HEADER_LEN: usize = 592;
-/// Number of keyslots, always.
+/// The fixed number of keyslots.
 pub const SLOTS: usize = 8;
 /// First bytes of every LUKS1 header, and of a LUKS2 primary header.
 pub const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
-/// Longest volume key that makes sense, in bytes; cryptsetup's ciphers end at 128.
+/// Longest reasonable volume key, in bytes; cryptsetup's ciphers need at most 128.
 pub const MAX_KEY_BYTES: u32 = 512;
 
-/// A LUKS1 header that makes sense: areas lie before the payload and do not overlap.
+/// A valid LUKS1 header: areas are before the payload and do not overlap.
 ///
-/// Its [`Fields`] are read through deref. The methods that change it check the
-/// result first and leave it as it was when that would not be a header. Bytes
-/// behind a string's NUL are kept as they are on disk.
+/// Its [`Fields`] are read through deref. The methods that change the header check the result
+/// first, and leave the header unchanged if the result would be invalid. Bytes after a string's NUL
+/// are preserved as on disk.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Header {
     bytes: [u8; HEADER_LEN],
     fields: Fields,
 }
 
-/// What a [`Header`] says.
+/// The content of a [`Header`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
     /// "aes".
@@ -60,7 +60,7 @@ pub struct Fields {
     pub cipher_mode: String,
     /// PBKDF2, AF and digest hash, as written ("sha256").
     pub hash_spec: String,
-    /// Where the data starts, any sector (QEMU writes 4040); 0 with a detached header that says so.
+    /// Where the data starts, at any sector (QEMU writes 4040); a detached header can have 0.
     pub payload_offset: Sectors,
     /// Volume key length in bytes.
     pub key_bytes: u32,
@@ -91,11 +91,11 @@ impl fmt::Debug for Header {
 }
 
 impl Header {
-    /// Parses the first [`HEADER_LEN`] bytes of a device; what follows them is not looked at.
+    /// Parses the first [`HEADER_LEN`] bytes of a device; the bytes after them are ignored.
     ///
     /// # Errors
-    /// [`Error::NotLuks`] without magic or version 1,
-    /// [`Error::Truncated`], or [`Error::Invalid`] with the field.
+    /// [`Error::NotLuks`] without the magic or version 1, [`Error::Truncated`], or
+    /// [`Error::Invalid`] with the field.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let bytes = header_bytes(bytes)?;
         let fields = Fields::read(&bytes)?;
@@ -103,7 +103,7 @@ impl Header {
         Ok(Self { bytes, fields })
     }
 
-    /// The bytes on disk; `parse` of them gives the same header.
+    /// The bytes on disk; parsing them gives the same header.
     pub fn to_bytes(&self) -> [u8; HEADER_LEN] {
         self.bytes
     }
@@ -113,13 +113,13 @@ impl Header {
         format!("{}-{}", self.cipher_name, self.cipher_mode)
     }
 
-    /// How many sectors the material of any slot takes.
+    /// The number of sectors that each slot's material takes.
     pub fn area_sectors(&self) -> Sectors {
         area_sectors(self.key_bytes)
     }
 
-    /// Where the material of `slot` lies: first sector and length.
-    /// `None` for a slot beyond the eighth.
+    /// The place of the material of `slot`: first sector and length. `None` for a slot beyond the
+    /// eighth.
     pub fn area(&self, slot: usize) -> Option<(Sectors, Sectors)> {
         Some((self.slots.get(slot)?.offset, self.area_sectors()))
     }
@@ -129,15 +129,15 @@ impl Header {
         self.fields.slots_by_offset()
     }
 
-    /// The first sector behind the header and all keyslot areas: what a
-    /// header backup holds, and the lowest payload.
+    /// The first sector after the header and all keyslot areas: the end of a header backup, and the
+    /// lowest possible payload.
     pub fn end_of_areas(&self) -> Sectors {
         let start = self.slots.iter().map(|slot| slot.offset).max().unwrap_or_default();
         Sectors(start.0 + self.area_sectors().0)
     }
 }
 
-/// Whether the bytes begin as LUKS1 does; says nothing about the rest.
+/// Whether the bytes start with LUKS1's magic; the rest is not checked.
 pub fn has_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC) && bytes.get(6..8) == Some(&[0, 1])
 }
@@ -153,7 +153,7 @@ fn header_bytes(bytes: &[u8]) -> Result<[u8; HEADER_LEN], Error> {
 }
 
 impl Fields {
-    /// Takes the fields apart; the areas are not checked yet.
+    /// Splits the bytes into fields; the areas are not checked yet.
     fn read(bytes: &[u8; HEADER_LEN]) -> Result<Self, Error> {
         Ok(Self {
             cipher_name: text::name(&bytes[8..40], "cipher name")?,
@@ -169,7 +169,7 @@ impl Fields {
         })
     }
 
-    /// Every rule that spans fields.
+    /// Checks every rule that spans several fields.
     fn check(&self) -> Result<(), Error> {
         if self.key_bytes == 0 || self.key_bytes > MAX_KEY_BYTES {
             let why = format!("{} bytes is not between 1 and {MAX_KEY_BYTES}", self.key_bytes);
@@ -198,8 +198,8 @@ impl Fields {
     }
 }
 
-/// A field of `N` bytes at `at`. Callers' offsets are constants
-/// inside the header; a field beyond it reads as zeros.
+/// A field of `N` bytes at `at`. Callers pass constant offsets inside the header; a field beyond
+/// its end reads as zeros.
 fn field<const N: usize>(bytes: &[u8; HEADER_LEN], at: usize) -> [u8; N] {
     bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }

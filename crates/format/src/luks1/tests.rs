@@ -1,4 +1,4 @@
-//! Every rule of a LUKS1 header, each with the bytes that break it and the message that says so.
+//! Every rule of a LUKS1 header, each with bytes that break it and the resulting message.
 
 use super::*;
 use alloc::string::ToString;
@@ -52,8 +52,8 @@ fn every_rule_names_its_field() {
 
 #[test]
 fn what_is_legal_is_accepted() {
-    // 64-byte keys need 500 sectors a slot, the aligned layout has
-    // 504: a payload may come right behind the last.
+    // 64-byte keys need 500 sectors per slot, and the aligned layout has 504: a payload may
+    // directly follow the last slot's material.
     let payload = Header::parse(&with(104, &[0, 0, 0x0f, 0xc4])).unwrap().payload_offset;
     assert_eq!(payload, Sectors(4036));
     // Full 32-byte fields, without a NUL.

@@ -1,4 +1,4 @@
-//! Keyslot areas: their bounds, and where a new one fits.
+//! Keyslot areas: their bounds, and the placement of new ones.
 
 use super::field::Node;
 use super::header::HeaderSize;
@@ -31,17 +31,18 @@ impl Area {
         Ok(area)
     }
 
-    /// The first byte behind the area.
+    /// The first byte after the area.
     pub const fn end(self) -> Bytes {
         Bytes(self.offset.0.saturating_add(self.size.0))
     }
 
-    /// Bytes that the split key of `key_size` bytes takes: whole sectors.
+    /// Bytes that the split key of `key_size` bytes takes, in whole sectors.
     pub fn material_size(key_size: u32) -> Bytes {
         Bytes((u64::from(key_size) * u64::from(af::STRIPES)).next_multiple_of(512))
     }
 
-    /// The size of a new area for a key of `key_size` bytes: its material rounded up to 4096 bytes.
+    /// The size of a new area for a key of `key_size` bytes: its material, rounded up to a multiple
+    /// of 4096 bytes.
     pub fn size_for(key_size: u32) -> Bytes {
         Bytes(Self::material_size(key_size).0.next_multiple_of(AREA_ALIGNMENT.0))
     }
@@ -73,8 +74,8 @@ pub(super) fn check(areas: &[(u32, Area)], header: HeaderSize, keyslots_size: By
     Ok(())
 }
 
-/// The first gap of `size` bytes, searched as cryptsetup does: from
-/// the start, behind each area in turn.
+/// The first gap of `size` bytes, searched as in cryptsetup: from the start, then after each area
+/// in turn.
 pub(super) fn first_gap(
     mut used: Vec<Area>,
     size: Bytes,

@@ -1,4 +1,4 @@
-//! The "config" object: sizes, flags for activation, and requirements that forbid it.
+//! The "config" object: sizes, activation flags, and requirements that forbid activation.
 
 use super::field::Node;
 use super::header::HeaderSize;
@@ -7,11 +7,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Largest keyslots area.
+/// Maximum size of the keyslots area.
 pub const MAX_KEYSLOTS_SIZE: Bytes = Bytes(128 << 20);
 
-/// The flags of activation that a header can remember, in the order
-/// in which cryptsetup writes them.
+/// The activation flags that a header can store, in the order in which cryptsetup writes them.
 pub const PERSISTENT_FLAGS: [&str; 7] = [
     "allow-discards",
     "same-cpu-crypt",
@@ -22,9 +21,9 @@ pub const PERSISTENT_FLAGS: [&str; 7] = [
     "high_priority",
 ];
 
-/// Requirements that this build meets. Each of those that cryptsetup knows ("offline-reencrypt",
+/// Requirements that this build meets. Each requirement that cryptsetup knows ("offline-reencrypt",
 /// "online-reencrypt", "online-reencrypt-v2", "online-reencrypt-v3", "opal", "inline-hw-tags")
-/// changes how data is read, so all of them refuse to open.
+/// changes how data is read, so a header with any of them is not opened.
 const MET_REQUIREMENTS: [&str; 0] = [];
 
 /// The "config" object.
@@ -34,7 +33,7 @@ pub struct Config {
     pub json_size: Bytes,
     /// Size of the keyslots area.
     pub keyslots_size: Bytes,
-    /// Flags for activation, as written; see [`PERSISTENT_FLAGS`].
+    /// Activation flags, as written; see [`PERSISTENT_FLAGS`].
     pub flags: Vec<String>,
     /// Mandatory requirements, as written.
     pub requirements: Vec<String>,
@@ -60,8 +59,8 @@ impl Config {
         Ok(Self { json_size, keyslots_size, flags: node.optional_strings("flags")?, requirements })
     }
 
-    /// Mandatory requirements that this build does not meet: the
-    /// volume must be neither opened nor written.
+    /// Mandatory requirements that this build does not meet: the volume must be neither opened nor
+    /// written.
     pub fn unmet_requirements(&self) -> Vec<&str> {
         self.requirements.iter().map(String::as_str).filter(|name| !MET_REQUIREMENTS.contains(name)).collect()
     }

@@ -12,8 +12,8 @@ use keyway_crypto::Hash;
 /// Digest number.
 pub type DigestId = u32;
 
-/// LUKS1's digest, whatever the hash: what a converted volume keeps.
-/// With a hash that is not known, none is shorter.
+/// The length of LUKS1's digest, whatever the hash, which a converted volume keeps. Also the
+/// minimum for an unknown hash.
 const LUKS1_LEN: usize = 20;
 
 /// Verifies the key of some segments.
@@ -38,10 +38,10 @@ pub enum DigestKind {
         iterations: u32,
         /// Salt of PBKDF2.
         salt: Vec<u8>,
-        /// What must come out: 20 bytes (from LUKS1), or as many as the hash gives.
+        /// The expected value: 20 bytes (from LUKS1), or the full length of the hash.
         value: Vec<u8>,
     },
-    /// A type that this build does not know: preserved, verifies nothing.
+    /// A type that this build does not know: preserved, but it verifies nothing.
     Other(String),
 }
 
@@ -54,7 +54,8 @@ impl Digest {
         })
     }
 
-    /// The object, members in cryptsetup's order. `None` for a type that this build does not write.
+    /// The object, with its members in cryptsetup's order. `None` for a type that this build does
+    /// not write.
     pub(super) fn to_json(&self) -> Option<Object> {
         let DigestKind::Pbkdf2 { hash, iterations, salt, value } = &self.kind else {
             return None;
@@ -80,7 +81,7 @@ impl DigestKind {
         }
         let (hash, value) = (node.name("hash")?, node.base64("digest")?);
         let whole = Hash::parse(&hash).ok().map(Hash::output_len);
-        // cryptsetup lets users choose MD5, whose digests are shorter than LUKS1's.
+        // cryptsetup allows MD5, whose digests are shorter than LUKS1's.
         let fits = match whole {
             Some(whole) => value.len() == whole || value.len() == LUKS1_LEN,
             None => value.len() >= LUKS1_LEN,
@@ -92,7 +93,7 @@ impl DigestKind {
     }
 }
 
-/// Numbers as LUKS2 lists them: an array of strings.
+/// Numbers in LUKS2's list format: an array of strings.
 pub(super) fn id_list(ids: &[u32]) -> Value {
     ids.iter().map(|id| id.to_string().into()).collect::<Vec<Value>>().into()
 }

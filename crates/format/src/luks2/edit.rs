@@ -1,6 +1,6 @@
-//! Making and changing metadata. Each change is made on a copy of the document, which
-//! is printed and parsed again before it is taken over: what is not understood stays,
-//! and an edit that would spoil the header is refused.
+//! Creates and changes metadata. Each change is made on a copy of the document, which is printed
+//! and parsed again before it replaces the original: parts that this crate does not understand are
+//! preserved, and an edit that would make the header invalid is refused.
 
 use super::MAX_DIGESTS;
 use super::digest::{Digest, DigestId, id_list};
@@ -15,7 +15,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// What a fresh document is made from: one segment, one digest (number 0 each), no keyslots yet.
+/// The content of a fresh document: one segment and one digest (both number 0), no keyslots yet.
 #[derive(Debug, Clone, Copy)]
 pub struct NewMetadata<'a> {
     /// Size of each header copy.
@@ -24,15 +24,15 @@ pub struct NewMetadata<'a> {
     pub keyslots_size: Bytes,
     /// The data.
     pub segment: &'a Segment,
-    /// The digest of the volume key; its lists of keyslots and segments are not looked at.
+    /// The digest of the volume key; its lists of keyslots and segments are ignored.
     pub digest: &'a Digest,
 }
 
 impl Metadata {
-    /// A fresh document with its members in cryptsetup's order.
+    /// Creates a fresh document with its members in cryptsetup's order.
     ///
     /// # Errors
-    /// As [`Metadata::parse`], when sizes and offsets do not go together.
+    /// As [`Metadata::parse`], when sizes and offsets do not fit together.
     pub fn new(new: &NewMetadata<'_>) -> Result<Self, Error> {
         let digest = Digest { keyslots: Vec::new(), segments: [0].into(), kind: new.digest.kind.clone() };
         let digest = digest.to_json().ok_or_else(|| unwritable("digests", 0))?;
@@ -58,8 +58,8 @@ impl Metadata {
         })
     }
 
-    /// Adds a keyslot together with a digest of its own: for a key of no
-    /// segment, or of those that the digest names.
+    /// Adds a keyslot together with a digest of its own: for a key of no segment, or of the
+    /// segments that the digest names.
     pub fn add_keyslot_with_digest(
         &mut self,
         id: u32,
@@ -76,8 +76,8 @@ impl Metadata {
         })
     }
 
-    /// Replaces what a keyslot is made of (area, KDF, cipher, priority); its digest and tokens
-    /// stay, and so do members that this build does not know.
+    /// Replaces a keyslot's area, KDF, cipher and priority; its digest and tokens stay, and so do
+    /// members that this build does not know.
     pub fn replace_keyslot(&mut self, id: u32, keyslot: &Keyslot) -> Result<(), Error> {
         let new = keyslot.to_json().ok_or_else(|| unwritable("keyslots", id))?;
         self.edit(|document| {
@@ -118,7 +118,7 @@ impl Metadata {
         })
     }
 
-    /// Sets the order in which a keyslot is tried.
+    /// Sets a keyslot's priority, which determines when it is tried.
     pub fn set_priority(&mut self, keyslot: u32, priority: Priority) -> Result<(), Error> {
         self.edit(|document| {
             priority.store(member(document, "keyslots", keyslot)?);
@@ -126,7 +126,8 @@ impl Metadata {
         })
     }
 
-    /// Adds a digest. One that names no keyslot and no segment does not outlive the edit.
+    /// Adds a digest. A digest that names no keyslot and no segment is removed again by the same
+    /// edit.
     pub fn add_digest(&mut self, id: DigestId, digest: &Digest) -> Result<(), Error> {
         let object = digest.to_json().ok_or_else(|| unwritable("digests", id))?;
         self.edit(|document| insert(document, "digests", id, object))
@@ -148,7 +149,7 @@ impl Metadata {
         })
     }
 
-    /// Adds or replaces a segment, verified by `digest` (or by none).
+    /// Adds or replaces a segment, which `digest` verifies (`None`: no digest).
     pub fn set_segment(&mut self, id: u32, segment: &Segment, digest: Option<DigestId>) -> Result<(), Error> {
         let object = segment.to_json().ok_or_else(|| unwritable("segments", id))?;
         self.edit(|document| {
@@ -158,7 +159,7 @@ impl Metadata {
         })
     }
 
-    /// Removes the segment with the highest number (a gap is not allowed), also from digests.
+    /// Removes the segment with the highest number (gaps are not allowed), also from digests.
     pub fn remove_segment(&mut self, id: u32) -> Result<(), Error> {
         self.edit(|document| {
             remove(document, "segments", id)?;
@@ -166,13 +167,13 @@ impl Metadata {
         })
     }
 
-    /// Adds a token from its JSON object, which is kept as it is (members, order, numbers).
+    /// Adds a token from its JSON object, which is preserved (members, order, numbers).
     pub fn add_token(&mut self, id: u32, json: &[u8]) -> Result<(), Error> {
         let object = token_object(id, json)?;
         self.edit(|document| insert(document, "tokens", id, object))
     }
 
-    /// [`Metadata::add_token`] in the place of another token.
+    /// As [`Metadata::add_token`], but replaces an existing token.
     pub fn replace_token(&mut self, id: u32, json: &[u8]) -> Result<(), Error> {
         let object = token_object(id, json)?;
         self.edit(|document| {
@@ -181,8 +182,8 @@ impl Metadata {
         })
     }
 
-    /// Adds a token of cryptsetup's built-in type: the passphrase is
-    /// in the kernel's keyring under `description`.
+    /// Adds a token of cryptsetup's built-in type: the passphrase is in the kernel's keyring under
+    /// `description`.
     pub fn add_keyring_token(&mut self, id: u32, description: &str, keyslots: &[u32]) -> Result<(), Error> {
         let object = Object::new()
             .with("type", Token::KEYRING)
@@ -197,12 +198,12 @@ impl Metadata {
         self.edit(|document| remove(document, "tokens", id))
     }
 
-    /// Says that a token opens a keyslot.
+    /// Assigns a token to a keyslot.
     pub fn assign_token(&mut self, token: u32, keyslot: u32) -> Result<(), Error> {
         self.edit(|document| list_push(document, "tokens", token, "keyslots", keyslot))
     }
 
-    /// Takes a keyslot from a token.
+    /// Removes a token's assignment to a keyslot.
     pub fn unassign_token(&mut self, token: u32, keyslot: u32) -> Result<(), Error> {
         self.edit(|document| {
             list_remove(member(document, "tokens", token)?, "keyslots", keyslot);
@@ -210,7 +211,7 @@ impl Metadata {
         })
     }
 
-    /// Replaces the flags for activation; see [`super::PERSISTENT_FLAGS`].
+    /// Replaces the activation flags; see [`super::PERSISTENT_FLAGS`].
     pub fn set_flags(&mut self, flags: &[&str]) -> Result<(), Error> {
         self.edit(|document| {
             section(document, "config")?.set("flags", strings(flags));
@@ -218,7 +219,7 @@ impl Metadata {
         })
     }
 
-    /// Replaces the mandatory requirements; none removes the list.
+    /// Replaces the mandatory requirements; an empty list removes the member.
     pub fn set_requirements(&mut self, names: &[&str]) -> Result<(), Error> {
         self.edit(|document| {
             let config = section(document, "config")?;
@@ -245,7 +246,7 @@ impl Metadata {
         })
     }
 
-    /// Runs a change on a copy of the document and takes the result over if it is valid.
+    /// Makes a change on a copy of the document, and takes over the result if it is valid.
     fn edit(&mut self, change: impl FnOnce(&mut Object) -> Result<(), Error>) -> Result<(), Error> {
         let mut document = self.document.clone();
         change(&mut document)?;
@@ -256,7 +257,7 @@ impl Metadata {
     }
 }
 
-/// cryptsetup drops a digest with neither keyslots nor segments whenever it writes the header.
+/// Like cryptsetup, drops digests with neither keyslots nor segments on every write of the header.
 fn erase_unused_digests(document: &mut Object) -> Result<(), Error> {
     let used = |digest: &Value, list| {
         let list = digest.as_object().and_then(|digest| digest.get(list)).and_then(Value::as_array);
@@ -335,8 +336,8 @@ fn token_object(id: u32, json: &[u8]) -> Result<Object, Error> {
     }
 }
 
-/// Types named "luks2-…" are cryptsetup's own. Of those there is one,
-/// and it has exactly three fields.
+/// Types named "luks2-…" are reserved for cryptsetup. Only one exists, and it has exactly three
+/// fields.
 fn check_reserved_type(id: u32, token: &Object) -> Result<(), Error> {
     let text = |field: &str| token.get(field).and_then(Value::as_str).unwrap_or_default();
     let refuse = |field: &str, why: &str| Err(Error::invalid(format!("tokens.{id}.{field}"), why));

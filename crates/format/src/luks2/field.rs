@@ -1,5 +1,5 @@
-//! Reading typed fields out of the JSON tree. Every refusal names the
-//! field's path ("keyslots.3.kdf.salt").
+//! Reads typed fields from the JSON tree. Every error names the field's path
+//! ("keyslots.3.kdf.salt").
 
 use super::MAX_OBJECTS;
 use crate::json::{Object, Value};
@@ -39,8 +39,8 @@ impl<'a> Node<'a> {
         Ok(Node { path: self.path(name), object })
     }
 
-    /// A string that C can hold: cryptsetup refuses an empty one, and
-    /// would read one with a NUL as a shorter one.
+    /// A string that is valid in C: cryptsetup refuses an empty string, and would truncate a string
+    /// at a NUL.
     pub(super) fn string(&self, name: &str) -> Result<&'a str, Error> {
         let value = self.value(name)?;
         match value.as_str() {
@@ -60,7 +60,7 @@ impl<'a> Node<'a> {
         Ok(text.to_owned())
     }
 
-    /// A JSON number: whole, not negative, 32 bits.
+    /// A JSON number: an integer, not negative, 32 bits.
     pub(super) fn uint32(&self, name: &str) -> Result<u32, Error> {
         let value = self.value(name)?;
         let Value::Number(text) = value else {
@@ -76,7 +76,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A number of 64 bits: LUKS2 writes them as decimal strings, because JSON numbers lose digits.
+    /// A 64-bit number: LUKS2 writes these as decimal strings, because JSON numbers lose digits.
     pub(super) fn uint64(&self, name: &str) -> Result<u64, Error> {
         let text = self.string(name)?;
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -88,7 +88,7 @@ impl<'a> Node<'a> {
         base64::decode(self.string(name)?).ok_or_else(|| self.refuse(name, "is not base64"))
     }
 
-    /// Base64 of exactly 32 bytes: other salts cannot be used by any implementation.
+    /// Base64 of exactly 32 bytes: no implementation can use other salts.
     pub(super) fn salt(&self, name: &str) -> Result<Vec<u8>, Error> {
         let salt = self.base64(name)?;
         if salt.len() != super::SALT_LEN {
@@ -102,7 +102,7 @@ impl<'a> Node<'a> {
         value.as_array().ok_or_else(|| self.wrong_type(name, value, "an array"))
     }
 
-    /// An array of strings; none when the field is missing.
+    /// An array of strings; empty when the field is missing.
     pub(super) fn optional_strings(&self, name: &str) -> Result<Vec<String>, Error> {
         if !self.has(name) {
             return Ok(Vec::new());
@@ -113,8 +113,8 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.refuse(name, "holds something that is not a string"))
     }
 
-    /// An array of numbers as strings, each the name of a member of
-    /// `target` (the section "keyslots" or "segments").
+    /// An array of numbers as strings, each the name of a member of `target` (the section
+    /// "keyslots" or "segments").
     pub(super) fn references(&self, name: &str, target: &Node<'_>) -> Result<Vec<u32>, Error> {
         let mut ids = Vec::new();
         for item in self.array(name)? {
@@ -147,7 +147,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A keyslot's, token's, segment's or digest's number: decimal, no leading zeros, below 32.
+/// The number of a keyslot, token, segment or digest: decimal, no leading zeros, below 32.
 fn id(name: &str) -> Option<u32> {
     let canonical = name == "0" || !name.starts_with(['0', '+']);
     name.parse().ok().filter(|&id| canonical && id < MAX_OBJECTS)

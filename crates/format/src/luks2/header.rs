@@ -36,22 +36,22 @@ const UUID: Range<usize> = 168..208;
 const SUBSYSTEM: Range<usize> = 208..256;
 const CHECKSUM: Range<usize> = 448..512;
 
-/// Which of the two copies.
+/// One of the two copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copy {
     /// At the start of the device.
     Primary,
-    /// Right behind the primary.
+    /// Directly after the primary.
     Secondary,
 }
 
-/// One of the nine legal sizes of a copy (binary header and JSON
-/// area): 16 KiB to 4 MiB, powers of two.
+/// One of the nine valid sizes of a copy (binary header and JSON area): 16 KiB to 4 MiB, powers of
+/// two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeaderSize(u64);
 
 impl HeaderSize {
-    /// Every legal size, smallest first: also the offsets where a secondary copy may stand.
+    /// Every valid size, smallest first; these are also the possible offsets of a secondary copy.
     pub const ALL: [HeaderSize; 9] = [
         Self(16 << 10),
         Self(32 << 10),
@@ -64,7 +64,7 @@ impl HeaderSize {
         Self(4 << 20),
     ];
 
-    /// Accepts the nine legal sizes.
+    /// Accepts the nine valid sizes.
     pub fn new(bytes: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.0 == bytes)
     }
@@ -85,20 +85,20 @@ impl HeaderSize {
     }
 }
 
-/// A binary header that makes sense. Its [`Fields`] are read through deref; padding and what stands
-/// behind a string's NUL are kept as they are on disk.
+/// A valid binary header. Its [`Fields`] are read through deref; padding and bytes after a string's
+/// NUL are preserved as on disk.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BinaryHeader {
     bytes: Box<[u8; Self::LEN]>,
     fields: Fields,
 }
 
-/// What a [`BinaryHeader`] says.
+/// The content of a [`BinaryHeader`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
     /// Size of this copy, JSON area included.
     pub size: HeaderSize,
-    /// Grows by one with every write; the higher copy wins.
+    /// Incremented by every write; the copy with the higher id wins.
     pub sequence_id: u64,
     /// Label; bytes that are not UTF-8 are replaced.
     pub label: String,
@@ -148,12 +148,12 @@ impl BinaryHeader {
         Self::parse(&bytes[..], Copy::Primary)
     }
 
-    /// Parses a binary header (no checksum: that needs the JSON area,
-    /// see [`BinaryHeader::parse_copy`]).
+    /// Parses a binary header. The checksum is not verified, because that needs the JSON area; see
+    /// [`BinaryHeader::parse_copy`].
     ///
     /// # Errors
     /// [`Error::NotLuks`] without this copy's magic or version 2, [`Error::UnsupportedVersion`] for
-    /// the primary of a later one, [`Error::Truncated`], [`Error::Invalid`].
+    /// a primary of a later version, [`Error::Truncated`], [`Error::Invalid`].
     pub fn parse(bytes: &[u8], copy: Copy) -> Result<Self, Error> {
         refuse_later_version(bytes, copy)?;
         if !has_magic(bytes, copy) {
@@ -165,18 +165,18 @@ impl BinaryHeader {
         Ok(Self { bytes: Box::new(*bytes), fields: Fields::read(bytes, copy)? })
     }
 
-    /// Parses a whole copy (`size` bytes, more are ignored), verifies its checksum and
-    /// returns the JSON text (without the zero padding).
+    /// Parses a whole copy (`size` bytes, any more are ignored), verifies its checksum and returns
+    /// the JSON text (without the zero padding).
     ///
     /// # Errors
     /// As [`BinaryHeader::parse`], and [`Error::Checksum`]; [`Error::Invalid`] for a JSON area that
-    /// does not start with `{` or holds something behind its text.
+    /// does not start with `{` or contains something after its text.
     pub fn parse_copy(bytes: &[u8], copy: Copy) -> Result<(Self, &[u8]), Error> {
         let (header, area) = Self::parse_checked(bytes, copy)?;
         Ok((header, json_text(area)?))
     }
 
-    /// [`BinaryHeader::parse_copy`] up to the checksum: returns the JSON area as it is.
+    /// Like [`BinaryHeader::parse_copy`] up to the checksum; returns the JSON area unchanged.
     pub(super) fn parse_checked(bytes: &[u8], copy: Copy) -> Result<(Self, &[u8]), Error> {
         let mut header = Self::parse(bytes, copy)?;
         let size = header.size.0 as usize;
@@ -187,7 +187,7 @@ impl BinaryHeader {
         if header.bytes[CHECKSUM][..digest.len()] != digest {
             return Err(Error::Checksum);
         }
-        // It has done its duty; headers that say the same are equal.
+        // Cleared after verification, so that headers with the same content compare equal.
         header.bytes[CHECKSUM][..digest.len()].fill(0);
         Ok((header, area))
     }
@@ -208,7 +208,7 @@ impl BinaryHeader {
         Ok(copy)
     }
 
-    /// The same header as the other copy (or the same one again), with its own salt: for writing
+    /// The same header as the other copy (or as the same copy again), with a new salt: for writing
     /// both copies, and for recovering one from the other.
     #[must_use]
     pub fn as_copy(&self, copy: Copy, salt: [u8; 64]) -> Self {
@@ -221,7 +221,7 @@ impl BinaryHeader {
         new
     }
 
-    /// Sets the sequence id; a header that is written gets the next one.
+    /// Sets the sequence id; a header gets the next id before it is written.
     pub fn set_sequence_id(&mut self, id: u64) {
         self.bytes[16..24].copy_from_slice(&id.to_be_bytes());
         self.fields.sequence_id = id;
@@ -284,13 +284,13 @@ impl Fields {
     }
 }
 
-/// Whether the bytes begin as this copy does; says nothing about the rest.
+/// Whether the bytes start with this copy's magic; the rest is not checked.
 pub fn has_magic(bytes: &[u8], copy: Copy) -> bool {
     bytes.starts_with(&magic(copy)) && bytes.get(6..8) == Some(&VERSION.to_be_bytes())
 }
 
-/// A primary of a later version is a header in its own right: a
-/// secondary of version 2 behind it is no copy of it.
+/// A primary of a later version is a header in its own right: a secondary of version 2 after it is
+/// not its copy.
 fn refuse_later_version(bytes: &[u8], copy: Copy) -> Result<(), Error> {
     match bytes.strip_prefix(&magic(Copy::Primary)) {
         Some(&[high, low, ..]) if copy == Copy::Primary => match u16::from_be_bytes([high, low]) {
@@ -301,13 +301,13 @@ fn refuse_later_version(bytes: &[u8], copy: Copy) -> Result<(), Error> {
     }
 }
 
-/// Refuses a JSON text that does not fit its area with a zero byte behind it.
+/// Refuses a JSON text that, followed by a zero byte, does not fit its area.
 pub(super) fn check_json_len(len: usize, size: HeaderSize) -> Result<(), Error> {
     let (needs, has) = (len as u64 + 1, size.json_area().0);
     if needs > has { Err(Error::Full { area: "JSON area", needs, has }) } else { Ok(()) }
 }
 
-/// The text in a JSON area: from a `{` at its first byte up to the zeros that fill the rest.
+/// The text in a JSON area: from a `{` at its first byte to the zeros that fill the rest.
 fn json_text(area: &[u8]) -> Result<&[u8], Error> {
     if area.first() != Some(&b'{') {
         return Err(Error::invalid("JSON area", "does not start with '{'"));

@@ -1,4 +1,4 @@
-//! A keyslot object: what opens it, and where its material lies.
+//! A keyslot object: how it is opened, and where its material is.
 
 use super::area::Area;
 use super::field::Node;
@@ -12,45 +12,45 @@ use alloc::vec::Vec;
 /// A keyslot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyslot {
-    /// Length of the key it holds, in bytes.
+    /// Length of the key that it holds, in bytes.
     pub key_size: u32,
     /// "priority"; normal when absent.
     pub priority: Priority,
-    /// Where its material lies.
+    /// The place of its material.
     pub area: Area,
-    /// What opens it.
+    /// How it is opened.
     pub kind: KeyslotKind,
 }
 
-/// What opens a keyslot.
+/// How a keyslot is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyslotKind {
     /// Type "luks2": a KDF, an AF splitter and a cipher.
     Luks2 {
-        /// From the passphrase to the key of the area.
+        /// Derives the area's key from the passphrase.
         kdf: Kdf,
         /// Hash of the AF splitter.
         af_hash: String,
         /// Stripes of the AF splitter, 4000.
         af_stripes: u32,
-        /// Cipher of the area ("aes-xts-plain64"), over 512-byte sectors with the IV from 0.
+        /// Cipher of the area ("aes-xts-plain64"), over 512-byte sectors with IVs from 0.
         area_cipher: String,
         /// Length of that cipher's key, in bytes.
         area_key_size: u32,
     },
-    /// Type "reencrypt" or any other, or "luks2" with a KDF that this build
-    /// does not know: preserved, never opened here.
+    /// Type "reencrypt" or any other, or "luks2" with a KDF that this build does not know:
+    /// preserved, never opened.
     Other(String),
 }
 
 /// Order in which keyslots are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// Only when named (0).
+    /// Tried only when named (0).
     Ignore,
-    /// After the preferred ones (1).
+    /// Tried after the preferred ones (1).
     Normal,
-    /// First (2).
+    /// Tried first (2).
     Prefer,
 }
 
@@ -74,7 +74,8 @@ impl Keyslot {
         Ok(Self { key_size, priority: Priority::read(node)?, area, kind })
     }
 
-    /// The object, members in cryptsetup's order. `None` for a type that this build does not write.
+    /// The object, with its members in cryptsetup's order. `None` for a type that this build does
+    /// not write.
     pub(super) fn to_json(&self) -> Option<Object> {
         let KeyslotKind::Luks2 { kdf, af_hash, af_stripes, area_cipher, area_key_size } = &self.kind else {
             return None;
@@ -98,7 +99,7 @@ impl Keyslot {
 }
 
 impl KeyslotKind {
-    /// Whether the type is "luks2", its KDF known or not.
+    /// Whether the type is "luks2", with a known KDF or not.
     pub(super) fn is_luks2(&self) -> bool {
         match self {
             Self::Luks2 { .. } => true,
@@ -161,7 +162,7 @@ impl Kdf {
         }
     }
 
-    /// The object, members in cryptsetup's order.
+    /// The object, with its members in cryptsetup's order.
     pub(super) fn to_json(&self) -> Object {
         let kdf = Object::new().with("type", self.type_name());
         let (kdf, salt) = match self {
@@ -190,7 +191,7 @@ impl Priority {
         }
     }
 
-    /// Writes it as cryptsetup does: normal is the absence of the member.
+    /// Writes the priority as cryptsetup does: normal priority omits the member.
     pub(super) fn store(self, keyslot: &mut Object) {
         match self {
             Self::Normal => drop(keyslot.remove("priority")),

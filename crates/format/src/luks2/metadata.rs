@@ -1,6 +1,6 @@
-//! The JSON metadata: a typed view for what Keyway understands, and the document
-//! itself, so that what it does not understand survives an edit. Every edit goes back
-//! through the parser: an invalid document cannot be held.
+//! The JSON metadata: a typed view of the parts that Keyway understands, and the document itself,
+//! so that an edit preserves the other parts. Every edit is parsed again, so a metadata value is
+//! always valid.
 
 use super::area::{self, Area};
 use super::config::Config;
@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
-/// A valid LUKS2 metadata document. Its [`View`] is read through deref; the methods that change it
-/// change the document and parse it again, and leave it as it was when that fails.
+/// A valid LUKS2 metadata document. Its [`View`] is read through deref. The methods that change it
+/// change the document and parse it again; on failure they leave it unchanged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     pub(super) header_size: HeaderSize,
@@ -31,7 +31,7 @@ pub struct Metadata {
     view: View,
 }
 
-/// What a [`Metadata`] document says, as far as Keyway understands it.
+/// The content of a [`Metadata`] document, as far as Keyway understands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// Keyslots by number (0–31).
@@ -64,7 +64,7 @@ impl Metadata {
     /// Parses and validates a JSON area's text (limits: depth, duplicate keys, sizes, overlaps).
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the byte of a syntax error or the JSON path of a field;
+    /// [`Error::Invalid`] with the byte offset of a syntax error or the JSON path of a field;
     /// [`Error::Full`] when the text is too long for its area.
     pub fn parse(json: &[u8], header_size: HeaderSize) -> Result<Self, Error> {
         check_json_len(json.len(), header_size)?;
@@ -76,7 +76,7 @@ impl Metadata {
         Ok(Self { header_size, document, text: json.into(), view })
     }
 
-    /// The document as text: byte for byte what was parsed when nothing was edited.
+    /// The document as text: if nothing was edited, byte for byte the text that was parsed.
     pub fn to_json(&self) -> Vec<u8> {
         self.text.clone()
     }
@@ -87,7 +87,7 @@ impl Metadata {
         Value::from(self.document.clone()).to_pretty()
     }
 
-    /// The document itself: what is not understood as well.
+    /// The document itself, including the parts that are not understood.
     pub fn document(&self) -> &Object {
         &self.document
     }
@@ -98,19 +98,19 @@ impl Metadata {
         Some(tokens.get(&id.to_string())?.to_compact())
     }
 
-    /// The size of one header copy that this document stands in.
+    /// The size of one header copy that holds this document.
     pub fn header_size(&self) -> HeaderSize {
         self.header_size
     }
 
-    /// Bytes from the start of the device to the end of the keyslots
-    /// area: what a header backup holds.
+    /// Bytes from the start of the device to the end of the keyslots area: the content of a header
+    /// backup.
     pub fn header_and_keyslots_size(&self) -> Bytes {
         Bytes(self.header_size.keyslots_start().0 + self.config.keyslots_size.0)
     }
 
-    /// Where a new keyslot area for a key of `key_size` bytes goes:
-    /// the first gap, as cryptsetup finds it.
+    /// The place of a new keyslot area for a key of `key_size` bytes: the first gap, as in
+    /// cryptsetup.
     ///
     /// # Errors
     /// [`Error::Full`].
@@ -139,7 +139,7 @@ impl View {
         Ok(view)
     }
 
-    /// Every rule that spans sections.
+    /// Checks every rule that spans several sections.
     fn check(&self, header_size: HeaderSize) -> Result<(), Error> {
         segment::check(&self.segments)?;
         reencryption::check(&self.config, &self.keyslots, &self.segments)?;
@@ -175,7 +175,7 @@ impl View {
         }
     }
 
-    /// Where the data starts: the lowest segment that is mapped. 0 with a detached header.
+    /// Where the data starts: the lowest offset of a mapped segment. 0 with a detached header.
     pub fn data_offset(&self) -> Bytes {
         let mapped = self.segments.values().filter(|segment| !segment.is_backup());
         mapped.map(|segment| segment.offset).min().unwrap_or_default()
@@ -198,23 +198,23 @@ impl View {
         !digest.is_some_and(|digest| digest.segments.iter().any(opens))
     }
 
-    /// Mandatory requirements that this build does not meet: the
-    /// volume must be neither opened nor written.
+    /// Mandatory requirements that this build does not meet: the volume must be neither opened nor
+    /// written.
     pub fn unmet_requirements(&self) -> Vec<&str> {
         self.config.unmet_requirements()
     }
 
-    /// The lowest keyslot number that is free.
+    /// The lowest free keyslot number.
     pub fn free_keyslot(&self) -> Option<u32> {
         lowest_free(&self.keyslots, MAX_OBJECTS)
     }
 
-    /// The lowest token number that is free.
+    /// The lowest free token number.
     pub fn free_token(&self) -> Option<u32> {
         lowest_free(&self.tokens, MAX_OBJECTS)
     }
 
-    /// The lowest digest number that is free.
+    /// The lowest free digest number.
     pub fn free_digest(&self) -> Option<DigestId> {
         lowest_free(&self.digests, MAX_DIGESTS)
     }

@@ -34,9 +34,9 @@ pub use segment::{Integrity, Segment, SegmentKind, SegmentSize};
 pub use select::{HeaderCopy, Selection, secondary_candidates, select};
 pub use token::Token;
 
-/// Keyslots, tokens and segments are numbered below this.
+/// Keyslot, token and segment numbers are below this.
 pub const MAX_OBJECTS: u32 = 32;
-/// cryptsetup sees only digests numbered below this.
+/// cryptsetup ignores digests with this number or higher.
 pub const MAX_DIGESTS: u32 = 8;
-/// Bytes of every salt that cryptsetup writes and reads in JSON.
+/// Length in bytes of every salt that cryptsetup writes and reads in JSON.
 pub const SALT_LEN: usize = 32;

@@ -1,6 +1,6 @@
-//! What a header must hold while online reencryption is under way: exactly one requirement that
-//! says so, a keyslot of type "reencrypt", the states before and after it as backup segments, and
-//! regular segments that are each in one of those states.
+//! The rules for a header during online reencryption: exactly one requirement that declares it, a
+//! keyslot of type "reencrypt", the states before and after it as backup segments, and regular
+//! segments that are each in one of those two states.
 
 use super::config::Config;
 use super::keyslot::{Keyslot, KeyslotKind};
@@ -9,7 +9,7 @@ use crate::Error;
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-/// The requirement's versions that cryptsetup knows.
+/// The versions of the requirement that cryptsetup knows.
 const REQUIREMENTS: [&str; 3] = ["online-reencrypt", "online-reencrypt-v2", "online-reencrypt-v3"];
 
 pub(super) fn check(
@@ -67,7 +67,7 @@ fn backup<'s>(segments: &'s BTreeMap<u32, Segment>, flag: &str) -> Result<&'s Se
     found.ok_or_else(|| Error::invalid("segments", format!("online reencryption without a {flag} segment")))
 }
 
-/// Same type, and for encrypted ones the same cipher and sector size.
+/// Whether both have the same type and, if encrypted, the same cipher and sector size.
 fn same_mapping(one: &Segment, other: &Segment) -> bool {
     match (&one.kind, &other.kind) {
         (

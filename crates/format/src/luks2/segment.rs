@@ -1,4 +1,4 @@
-//! A segment object: a piece of the data device, and how it is mapped.
+//! A segment object: a part of the data device, and how it is mapped.
 
 use super::field::Node;
 use crate::json::{Object, Value};
@@ -9,20 +9,20 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// A piece of the data device.
+/// A part of the data device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// Its first byte on the data device.
     pub offset: Bytes,
     /// Its length.
     pub size: SegmentSize,
-    /// "backup-final" and so on; a segment with a flag that starts with "backup-" is not mapped.
+    /// "backup-final" and the like; a segment with a flag that starts with "backup-" is not mapped.
     pub flags: Vec<String>,
     /// How it is mapped.
     pub kind: SegmentKind,
 }
 
-/// Up to the end of the device, or so many bytes.
+/// Up to the end of the device, or a fixed number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum SegmentSize {
@@ -33,24 +33,24 @@ pub enum SegmentSize {
 /// How a segment is mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// As it is.
+    /// Not encrypted.
     Linear,
     /// Encrypted.
     Crypt {
-        /// Added to the sector number (512-byte units) to make the IV.
+        /// Added to the sector number (in 512-byte units) to form the IV.
         iv_tweak: u64,
         /// "aes-xts-plain64".
         encryption: String,
         /// Encryption sector size in bytes: 512, 1024, 2048 or 4096.
         sector_size: u32,
-        /// dm-integrity beneath it.
+        /// dm-integrity below it.
         integrity: Option<Integrity>,
     },
     /// A type that this build does not know: preserved.
     Other(String),
 }
 
-/// dm-integrity under a crypt segment.
+/// dm-integrity below a crypt segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Integrity {
     /// "hmac(sha256)", "aead", …
@@ -76,12 +76,12 @@ impl Segment {
         Ok(Self { offset, size, flags: node.optional_strings("flags")?, kind })
     }
 
-    /// Whether it only remembers a state of reencryption and is not part of the volume.
+    /// Whether it only records a state of reencryption and is not part of the volume.
     pub fn is_backup(&self) -> bool {
         self.flags.iter().any(|flag| flag.starts_with("backup-"))
     }
 
-    /// The first byte behind it; `None` when it reaches to the end of the device.
+    /// The first byte after it; `None` when it extends to the end of the device.
     pub fn end(&self) -> Option<Bytes> {
         match self.size {
             SegmentSize::Dynamic => None,
@@ -89,7 +89,8 @@ impl Segment {
         }
     }
 
-    /// The object, members in cryptsetup's order. `None` for a type that this build does not write.
+    /// The object, with its members in cryptsetup's order. `None` for a type that this build does
+    /// not write.
     pub(super) fn to_json(&self) -> Option<Object> {
         let kind = match self.kind {
             SegmentKind::Linear => "linear",
@@ -176,8 +177,9 @@ impl Integrity {
     }
 }
 
-/// The rules that span segments: numbered without gaps, backups behind the regular ones, no overlap
-/// among the regular ones, and only the last of them may reach to the end of the device.
+/// Checks the rules that span several segments: numbers without gaps, backups after the regular
+/// ones, no overlap among the regular ones, and only the last of these may extend to the end of the
+/// device.
 pub(super) fn check(segments: &BTreeMap<u32, Segment>) -> Result<(), Error> {
     if segments.is_empty() {
         return Err(Error::invalid("segments", "is empty"));

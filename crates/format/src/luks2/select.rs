@@ -1,5 +1,5 @@
-//! Which of the two copies counts, and which must be written again: a pure function over what was
-//! read, with the outcome of cryptsetup's LUKS2_disk_hdr_read.
+//! Selects the valid copy of the two, and the copy that must be written again: a pure function of
+//! the bytes read, with the same result as cryptsetup's LUKS2_disk_hdr_read.
 
 use super::header::{BinaryHeader, Copy, HeaderSize};
 use super::metadata::Metadata;
@@ -7,7 +7,7 @@ use crate::Error;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// A whole copy that makes sense: checksum right, metadata valid.
+/// A complete and valid copy: its checksum matches, and its metadata is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderCopy {
     /// The binary header.
@@ -17,7 +17,7 @@ pub struct HeaderCopy {
 }
 
 impl HeaderCopy {
-    /// Parses the bytes of one copy (`size` bytes, more are ignored).
+    /// Parses the bytes of one copy (`size` bytes, any more are ignored).
     ///
     /// # Errors
     /// As [`BinaryHeader::parse_copy`] and [`Metadata::parse`].
@@ -27,7 +27,7 @@ impl HeaderCopy {
         Ok(Self { binary, metadata })
     }
 
-    /// The bytes of this copy; `parse` of them gives the same.
+    /// The bytes of this copy; parsing them gives the same copy.
     ///
     /// # Errors
     /// As [`BinaryHeader::copy_to_bytes`].
@@ -36,19 +36,19 @@ impl HeaderCopy {
     }
 }
 
-/// The copy that counts.
+/// The selected copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// Its content.
     pub header: HeaderCopy,
-    /// The copy that is damaged or out of date. It should be written again from `header` with a new
+    /// The copy that is damaged or out of date. It should be rewritten from `header` with a new
     /// salt and the same sequence id: [`BinaryHeader::as_copy`].
     pub recover: Option<Copy>,
 }
 
-/// Where the secondary copy may stand, given what was read at the start of the device: right
-/// behind a primary whose checksum is right (its metadata may be invalid), otherwise at any
-/// of the nine offsets, to be probed in this order.
+/// The possible places of the secondary copy, given the bytes at the start of the device: directly
+/// after a primary whose checksum matches (its metadata may be invalid); otherwise any of the nine
+/// offsets, to be probed in this order.
 pub fn secondary_candidates(primary: &[u8]) -> Vec<HeaderSize> {
     match BinaryHeader::parse_checked(primary, Copy::Primary) {
         Ok((header, _)) => [header.size].into(),
@@ -56,11 +56,10 @@ pub fn secondary_candidates(primary: &[u8]) -> Vec<HeaderSize> {
     }
 }
 
-/// Chooses the copy with the higher sequence id among those that make
-/// sense, the primary when they are equal.
+/// Selects the valid copy with the higher sequence id, or the primary when both ids are equal.
 ///
 /// # Errors
-/// Both errors, when neither copy makes sense.
+/// Both errors, when neither copy is valid.
 pub fn select<E>(
     primary: Result<HeaderCopy, E>,
     secondary: Result<HeaderCopy, E>,

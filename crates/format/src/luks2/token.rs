@@ -1,5 +1,5 @@
-//! A token object: tells somebody else how to come by a passphrase.
-//! Only its type and keyslots concern LUKS2.
+//! A token object: tells other programs how to obtain a passphrase. LUKS2 itself uses only its type
+//! and keyslots.
 
 use super::field::Node;
 use crate::Error;
@@ -7,7 +7,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A token: its type and keyslots; the rest is preserved as it is.
+/// A token: its type and keyslots; the rest is preserved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// "luks2-keyring", "systemd-tpm2", …
