@@ -272,7 +272,7 @@ impl Device {
     ///
     /// # Errors
     /// The file is not a header backup, or is the backup of another volume and would destroy the
-    /// data here: its data offset or keyslot area size differs.
+    /// data here: its data offset or the size of its keyslots differs.
     pub fn restore_header(&self, backup: impl AsRef<Path>) -> Result<Restore> {
         self.check_writable()?;
         let backup = File::open(backup.as_ref()).at(&backup.as_ref().display())?;

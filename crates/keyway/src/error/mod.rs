@@ -105,7 +105,7 @@ pub enum ErrorKind {
     ReadOnly,
     /// It already exists.
     Exists,
-    /// There is no such thing.
+    /// It does not exist.
     NotFound,
     /// This user lacks the permission.
     PermissionDenied,

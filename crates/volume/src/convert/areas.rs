@@ -15,8 +15,8 @@ use keyway_format::luks2::{Area, Metadata};
 pub(super) struct Moves(Vec<(u32, Area)>);
 
 impl Moves {
-    /// Moves every keyslot's area to a multiple of its size after `origin`, within the first eight
-    /// such cells. `None` when the cells cannot hold all keyslots, or do not fit before `end`.
+    /// Moves every keyslot's area into one of eight cells of its size, side by side from `origin`
+    /// on. `None` when the cells cannot hold all keyslots, or do not fit before `end`.
     pub(super) fn to_grid(metadata: &Metadata, origin: u64, end: u64) -> Option<Self> {
         let slots = metadata.keyslots.iter();
         let mut areas: Vec<(u32, Area)> = slots.map(|(&number, slot)| (number, slot.area)).collect();
