@@ -73,8 +73,8 @@ impl Header {
         edit::add_key(&mut self.luks, &found.secret, &new, &options, &mut OsRandom).at(&self.place)
     }
 
-    /// Gives the keyslot that `old` opens a new passphrase, and returns its number afterwards. The
-    /// new key is written before the old one is removed.
+    /// Replaces the passphrase of the keyslot that `old` opens, and returns its number afterwards.
+    /// The new key is written before the old one is removed.
     ///
     /// ```
     /// # use keyway::*;

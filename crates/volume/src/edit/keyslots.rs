@@ -47,7 +47,7 @@ pub fn add_unbound_key(
     luks2::add_unbound(luks, key, new, options, rng)
 }
 
-/// Gives the keyslot that was unlocked a new passphrase; returns its number afterwards. Without a
+/// Replaces the passphrase of the unlocked keyslot; returns its number afterwards. Without a
 /// number in `options`, LUKS2 keeps the number and LUKS1 moves the keyslot to the first free one,
 /// as in cryptsetup.
 pub fn change_key(
