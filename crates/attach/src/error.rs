@@ -1,9 +1,9 @@
-//! Why a door could not be opened, or ended.
+//! Why a door could not be opened, or why it ended.
 
 use std::fmt;
 use std::io;
 
-/// Shorthand for this crate.
+/// This crate's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, and where.
@@ -14,18 +14,19 @@ pub enum Error {
     Io {
         /// "mounting /mnt", "creating the mapping home".
         what: String,
-        /// Its answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// The user lacks a right; the text names it.
+    /// The user lacks a permission; the text names it.
     Permission(String),
-    /// This machine lacks what is needed (a module, a device node, a program); the text names it.
+    /// This machine lacks something necessary (a module, a device node, a program); the text names
+    /// it.
     Unavailable(String),
-    /// It is in use, or exists already; the text says what.
+    /// The object is in use, or exists already; the text says which.
     Busy(String),
-    /// There is no such thing; the text names it.
+    /// The object does not exist; the text names it.
     NotFound(String),
-    /// What was asked for cannot be.
+    /// The request cannot be fulfilled.
     Refused(String),
 }
 

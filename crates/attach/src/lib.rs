@@ -1,8 +1,8 @@
-//! The doors out of the process: what other programs use an opened volume through.
+//! The doors out of the process: the ways in which other programs use an opened volume.
 //!
-//! A door shows an [`Export`], which is any [`Storage`] under a name: an unlocked
-//! [`Volume`](keyway_volume::Volume) is one. While a door is open its process holds the key;
-//! the kernel's own dm-crypt alone needs no process.
+//! A door serves an [`Export`], which is any [`Storage`] under a name; an unlocked
+//! [`Volume`](keyway_volume::Volume) is one. While a door is open its process holds the key; only
+//! the kernel's own dm-crypt needs no process.
 #![deny(unsafe_code)]
 
 pub mod dm;
@@ -28,60 +28,60 @@ pub use watched::Watched;
 use keyway_volume::Storage;
 use std::sync::Arc;
 
-/// What a door shows.
+/// What a door serves.
 #[derive(Clone)]
 pub struct Export {
-    /// Its name among others; empty for the only one.
+    /// The export's name among others; empty for the only one.
     pub name: String,
-    /// What people are told that it is.
+    /// The description shown to people.
     pub description: String,
-    /// Its bytes.
+    /// The export's bytes.
     pub storage: Arc<dyn Storage>,
     /// Whether writes are refused.
     pub read_only: bool,
-    /// Whether clients' discards are passed on; otherwise they are
-    /// accepted and ignored, as dm-crypt does it.
+    /// Whether clients' discards are passed on; otherwise they are accepted and ignored, as
+    /// dm-crypt does.
     pub discards: bool,
 }
 
 /// An open door.
 pub trait Door: Send + Sync {
-    /// Where users find it: a socket's URI, a file, a device node.
+    /// Where users find the door: a socket's URI, a file, a device node.
     fn place(&self) -> String;
 
-    /// How many use it now: connections, open files. Zero where nobody can tell.
+    /// How many clients use the door now: connections, open files. Zero where this is unknown.
     fn clients(&self) -> usize {
         0
     }
 
-    /// Whether the storage may get another length while the door is open.
+    /// Checks whether the storage may change its length while the door is open.
     ///
     /// # Errors
-    /// [`Error::Refused`] where users would not see it.
+    /// [`Error::Refused`] where users would not notice the change.
     fn check_resizable(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Passes clients' discards on from now on, or no longer.
+    /// Starts or stops passing on clients' discards.
     ///
     /// # Errors
-    /// [`Error::Refused`] where users were told once for all.
+    /// [`Error::Refused`] where users learn of discards only once, at the start.
     fn pass_discards(&self, pass: bool) -> Result<()> {
         let _ = pass;
         Ok(())
     }
 
-    /// Lets users see that the storage has another length, or has become read-only.
+    /// Notifies users that the length of the storage has changed, or that it has become read-only.
     fn refresh(&self) {}
 
     /// Returns when the door is closed, by [`Door::stop`] or from outside (`umount`).
     ///
     /// # Errors
-    /// It cannot be served any longer.
+    /// If the door can no longer be served.
     fn wait(&self) -> Result<()>;
 
-    /// Whether [`Door::stop`] would find it in use in a way that cannot be ended, as far as
-    /// can be told without harm to those who use it.
+    /// Checks whether [`Door::stop`] would find the door in use in a way that cannot be ended, as
+    /// far as possible without disturbing its users.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -89,10 +89,10 @@ pub trait Door: Send + Sync {
         Ok(())
     }
 
-    /// Closes the door: requests under way are answered, everything acknowledged is flushed.
-    /// Another thread's [`Door::wait`] then returns.
+    /// Closes the door: pending requests are answered, and everything acknowledged is flushed.
+    /// [`Door::wait`] in another thread then returns.
     ///
     /// # Errors
-    /// [`Error::Busy`] when it is in use in a way that cannot be ended; it then stays open.
+    /// [`Error::Busy`] when the door is in use in a way that cannot be ended; it then stays open.
     fn stop(&self) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! What a mapping lies on: a block device, or a loop device over a file.
+//! The block device below a mapping: a device, or a loop device over a file.
 
 use super::DeviceNumber;
 use super::loopback::{self, Loop};
@@ -8,24 +8,24 @@ use keyway_volume::storage::LockTarget;
 use std::fs;
 use std::path::Path;
 
-/// A block device that the kernel can map. A file's loop device goes with this and the mapping,
-/// whichever is later.
+/// A block device that the kernel can map. A file's loop device is detached when both this value
+/// and the mapping are gone.
 #[derive(Debug)]
 pub struct Backing {
-    /// Its number, for table lines.
+    /// The device number, for table lines.
     pub number: DeviceNumber,
-    /// Whether it refuses writes.
+    /// Whether the device refuses writes.
     pub read_only: bool,
     _loop: Option<Loop>,
 }
 
 impl Backing {
-    /// The very device or file that `storage` has open, whatever stands at `path` by now: its
-    /// header was judged. A regular file gets a loop device with blocks of `sector_size` bytes,
-    /// which goes by itself when the mapping does.
+    /// Attaches the device or file that `storage` has open, even if another one is at `path` by
+    /// now, because it is the open one's header that was checked. A regular file gets a loop device
+    /// with blocks of `sector_size` bytes, which is detached automatically along with the mapping.
     ///
     /// # Errors
-    /// [`Error::Refused`] for what is neither; those of [`Loop::attach_open`].
+    /// [`Error::Refused`] if `storage` is neither; those of [`Loop::attach_open`].
     pub fn attach(storage: &dyn Storage, path: &Path, read_only: bool, sector_size: u32) -> Result<Self> {
         let file = match storage.lock_target() {
             Some(LockTarget::BlockDevice { major, minor, .. }) => {

@@ -1,5 +1,5 @@
-//! What goes to device-mapper in one ioctl; its answer comes back in
-//! the same memory ([`super::reply`]).
+//! The request passed to device-mapper in one ioctl; the kernel's answer is written to the same
+//! memory ([`super::reply`]).
 //!
 //! ```text
 //! struct dm_ioctl, 312 bytes      version 3×u32 · data_size u32 · data_start u32 · target_count u32 · open_count i32 ·
@@ -10,13 +10,13 @@
 //! struct dm_target_msg            sector u64 · text, NUL
 //! ```
 //!
-//! Source: include/uapi/linux/dm-ioctl.h. Table lines hold keys:
-//! every buffer is locked in memory and wiped.
+//! Source: include/uapi/linux/dm-ioctl.h. Table lines contain keys, so every buffer is locked in
+//! memory and wiped.
 
 use super::{DeviceNumber, Target};
 use keyway_crypto::Secret;
 
-/// What is asked of the kernel.
+/// A request to the kernel.
 pub(super) struct Buffer {
     header: [u8; HEADER],
     data: Secret,
@@ -24,7 +24,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// About no mapping.
+    /// A request that concerns no mapping.
     pub(super) fn empty() -> Self {
         let mut buffer = Self { header: [0; HEADER], data: Secret::zeroed(0), targets: 0 };
         buffer.word(0, INTERFACE);
@@ -32,26 +32,26 @@ impl Buffer {
         buffer
     }
 
-    /// About the mapping of this name, mangled.
+    /// A request about the mapping with this (mangled) name.
     pub(super) fn named(name: &str) -> Self {
         let mut buffer = Self::empty();
         buffer.header[NAME..][..name.len()].copy_from_slice(name.as_bytes());
         buffer
     }
 
-    /// With this UUID, mangled.
+    /// Adds this (mangled) UUID.
     pub(super) fn uuid(mut self, uuid: &str) -> Self {
         self.header[UUID..][..uuid.len()].copy_from_slice(uuid.as_bytes());
         self
     }
 
-    /// About the mapping with this number.
+    /// A request about the mapping with this device number.
     pub(super) fn device(mut self, device: DeviceNumber) -> Self {
         self.header[DEVICE..][..8].copy_from_slice(&device.to_huge().to_ne_bytes());
         self
     }
 
-    /// The number that the event to udev carries.
+    /// Sets the number carried by the event to udev.
     pub(super) fn event(mut self, number: u32) -> Self {
         self.word(EVENT, number);
         self
@@ -77,12 +77,12 @@ impl Buffer {
         self.flag(DEFERRED_REMOVE)
     }
 
-    /// The table's lines, not the targets' state.
+    /// Asks for the table's lines, not the targets' state.
     pub(super) fn table_wanted(self) -> Self {
         self.flag(STATUS_TABLE)
     }
 
-    /// The kernel wipes its copies: there are keys in it.
+    /// Has the kernel wipe its copies, because the buffer contains keys.
     pub(super) fn secure(self) -> Self {
         self.flag(SECURE_DATA)
     }
@@ -107,7 +107,7 @@ impl Buffer {
         self
     }
 
-    /// As the kernel gets it, with at least `room` bytes behind the header for its answer.
+    /// The bytes passed to the kernel, with at least `room` bytes after the header for its answer.
     pub(super) fn bytes(&self, room: usize) -> Secret {
         let len = HEADER + room.max(self.data.len());
         let mut bytes = Secret::zeroed(len);
@@ -145,7 +145,7 @@ fn write_spec(spec: &mut [u8], target: &Target) {
     spec[SPEC..][..target.parameters.len()].copy_from_slice(target.parameters.expose());
 }
 
-/// The interface's major version; minor 0 is the oldest of it, which every kernel speaks.
+/// The interface's major version. Minor version 0 is the oldest, and every kernel supports it.
 const INTERFACE: u32 = 4;
 
 pub(super) const HEADER: usize = 312;

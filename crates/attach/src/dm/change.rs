@@ -1,11 +1,11 @@
-//! Changes to a mapping that is in use, in several steps: another table, a while without its key. Of
-//! one that fails nothing stays but its error.
+//! Changes to a mapping in use that take several steps: replacing its table, or removing its key
+//! for a while. A change that fails leaves nothing behind but its error.
 
 use super::crypt::{Key, message};
 use super::{Flags, Mapper, Suspend, Target};
 use crate::{Error, Result};
 
-/// The step of a change at which it failed; the mapping is as it was.
+/// The step at which a change failed; the mapping is as it was before.
 #[derive(Debug)]
 pub struct Unchanged {
     /// The step.
@@ -17,11 +17,11 @@ pub struct Unchanged {
 /// A step of [`Mapper::replace_table`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The new table is handed to the kernel.
+    /// Loading the new table into the kernel.
     Reload,
-    /// Requests are held back.
+    /// Holding requests back.
     Suspend,
-    /// The new table comes into use.
+    /// Putting the new table into use.
     Resume,
 }
 
@@ -32,7 +32,7 @@ impl Step {
 }
 
 impl Mapper {
-    /// Puts another table in the place of the one in use.
+    /// Replaces the table in use with another.
     ///
     /// # Errors
     /// [`Unchanged`]: the old table is in use again.
@@ -54,14 +54,14 @@ impl Mapper {
         })
     }
 
-    /// Holds all requests back and has dm-crypt forget its key.
+    /// Holds all requests back and makes dm-crypt forget its key.
     ///
     /// # Errors
-    /// As [`Mapper::suspend`] and [`Mapper::message`]; requests go through as before.
+    /// As [`Mapper::suspend`] and [`Mapper::message`]; the mapping is then not left suspended.
     pub fn suspend_without_key(&self, name: &str) -> Result<()> {
         self.suspend(name, Suspend::default())?;
         self.message(name, &message::wipe_key()).inspect_err(|_| {
-            // With its key it need not stand still.
+            // It still has its key, so there is no reason to keep it suspended.
             let _ = self.resume(name, Flags::default());
         })
     }
@@ -69,7 +69,8 @@ impl Mapper {
     /// Gives dm-crypt its key again and lets requests through.
     ///
     /// # Errors
-    /// As [`Mapper::message`] and [`Mapper::resume`]; it has no key then and stays suspended.
+    /// As [`Mapper::message`] and [`Mapper::resume`]; the mapping then has no key and stays
+    /// suspended.
     pub fn resume_with_key(&self, name: &str, key: &Key) -> Result<()> {
         self.message(name, &message::set_key(key))?;
         self.resume(name, Flags::default()).inspect_err(|_| {

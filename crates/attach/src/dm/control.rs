@@ -1,8 +1,8 @@
-//! `/dev/mapper/control`, through which device-mapper is asked.
+//! `/dev/mapper/control`, the node through which device-mapper receives its ioctls.
 //!
-//! Where nobody made the node (a ramdisk without udev), it is made here: a character device of the
-//! "misc" driver, whose minor number is fixed (include/linux/miscdevice.h, MAPPER_CTRL_MINOR).
-//! Opening it loads the module dm_mod, which carries that number as an alias.
+//! Where the node is missing (a ramdisk without udev), it is created here: a character device of
+//! the "misc" driver with a fixed minor number (include/linux/miscdevice.h, MAPPER_CTRL_MINOR).
+//! Opening it loads the module dm_mod, which has that number as an alias.
 
 use crate::{Error, Result};
 use rustix::fd::OwnedFd;

@@ -1,12 +1,13 @@
-//! dm-crypt's line in a table, typed.
+//! dm-crypt table lines as a type.
 //!
 //! ```text
 //! CIPHER KEY IV_OFFSET DEVICE OFFSET [COUNT OPTION…]
 //! aes-xts-plain64 :64:logon:cryptsetup:UUID-d0 0 8:1 32768 1 sector_size:4096
 //! ```
 //!
-//! `KEY` is hexadecimal, `-` for none, or `:SIZE:TYPE:DESCRIPTION` of a key in the keyring. Offsets
-//! are 512-byte sectors. Source: dm-crypt.rst, drivers/md/dm-crypt.c (crypt_ctr, crypt_status).
+//! `KEY` is hexadecimal, `-` for none, or `:SIZE:TYPE:DESCRIPTION` for a key in the keyring.
+//! Offsets count 512-byte sectors. Source: dm-crypt.rst, drivers/md/dm-crypt.c (crypt_ctr,
+//! crypt_status).
 
 use super::{DeviceNumber, Target, Version};
 use crate::{Error, Result};
@@ -14,40 +15,40 @@ use keyway_crypto::Secret;
 use std::fmt;
 use std::str::FromStr;
 
-/// What dm-crypt is told.
+/// The parameters of a dm-crypt target.
 pub struct Line {
     /// `aes-xts-plain64`, `capi:xts(aes)-plain64`.
     pub cipher: String,
-    /// What it decrypts with.
+    /// The key.
     pub key: Key,
-    /// Added to the sector's number before it becomes an IV; sectors of 512 bytes.
+    /// Added to the sector number before it becomes an IV; counts sectors of 512 bytes.
     pub iv_offset: u64,
     /// The encrypted device.
     pub device: DeviceNumber,
     /// Its first sector of 512 bytes.
     pub offset: u64,
-    /// Everything else.
+    /// The optional arguments.
     pub options: Options,
 }
 
-/// A key as a table line has it.
+/// A key as written in a table line.
 pub enum Key {
     /// `-`, for `cipher_null`.
     Absent,
-    /// In the line itself.
+    /// In the table line itself.
     Bytes(Secret),
     /// In the kernel's keyring.
     InKeyring(KeyReference),
 }
 
-/// A key in the kernel's keyring, as a table line names it.
+/// A key in the kernel's keyring, as a table line refers to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyReference {
-    /// Its length in bytes.
+    /// The key's length in bytes.
     pub size: usize,
     /// `logon`, `user`, `encrypted`, `trusted`.
     pub kind: String,
-    /// Its description.
+    /// The key's description.
     pub description: String,
 }
 
@@ -56,27 +57,27 @@ pub struct KeyReference {
 pub struct Options {
     /// Discards are passed on.
     pub allow_discards: bool,
-    /// Each request is worked on by the CPU that made it.
+    /// Each request is processed on the CPU that issued it.
     pub same_cpu_crypt: bool,
-    /// Writes are sent from where they were encrypted, not sorted first.
+    /// Writes are submitted by the thread that encrypted them, without being sorted first.
     pub submit_from_crypt_cpus: bool,
-    /// Reads are decrypted where they complete.
+    /// Reads are decrypted in the context in which they complete.
     pub no_read_workqueue: bool,
-    /// Writes are encrypted where they are asked for.
+    /// Writes are encrypted in the context in which they are issued.
     pub no_write_workqueue: bool,
-    /// Its threads have high priority.
+    /// dm-crypt's threads run at high priority.
     pub high_priority: bool,
-    /// Bytes of an encrypted sector, if not 512.
+    /// The size of an encryption sector in bytes, if not 512.
     pub sector_size: Option<u32>,
-    /// IVs count these sectors, not those of 512 bytes.
+    /// IVs count encryption sectors instead of 512-byte sectors.
     pub iv_large_sectors: bool,
-    /// `BYTES:TYPE` of the tag that authenticates a sector.
+    /// `BYTES:TYPE` of the per-sector authentication tag.
     pub integrity: Option<String>,
-    /// What this list does not know.
+    /// Options that have no field here.
     pub others: Vec<String>,
 }
 
-/// What a version of dm-crypt can do (cryptsetup lib/libdevmapper.c, _dm_set_crypt_compat).
+/// What a given version of dm-crypt supports (cryptsetup lib/libdevmapper.c, _dm_set_crypt_compat).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
     /// `allow_discards`.
@@ -85,7 +86,7 @@ pub struct Features {
     pub cpu_options: bool,
     /// `sector_size`, and `capi:` in the cipher.
     pub sector_size: bool,
-    /// Keys from the keyring.
+    /// Keys in the keyring.
     pub keyring: bool,
     /// `no_read_workqueue` and `no_write_workqueue`.
     pub no_workqueue: bool,
@@ -94,7 +95,8 @@ pub struct Features {
 }
 
 impl Features {
-    /// Of the target's version; a target that is not loaded yet counts as a new one.
+    /// The features of the target's version; a target that is not loaded yet is assumed to be
+    /// recent.
     pub fn of(version: Option<Version>) -> Self {
         let from = |least: Version| version.is_none_or(|version| version >= least);
         Self {
@@ -109,10 +111,10 @@ impl Features {
 }
 
 impl Line {
-    /// Reads what [`Line::format`] or the kernel wrote. Options that are not known are kept.
+    /// Parses a line written by [`Line::format`] or the kernel. Unknown options are kept.
     ///
     /// # Errors
-    /// [`Error::Refused`]: it is no line of dm-crypt's.
+    /// [`Error::Refused`] if the text is not a dm-crypt line.
     pub fn parse(text: &[u8]) -> Result<Self> {
         Self::parts(text).ok_or_else(|| Error::Refused("this is no table line of dm-crypt's".into()))
     }
@@ -134,7 +136,7 @@ impl Line {
         fields.next().is_none().then_some(Self { cipher, key, iv_offset, device, offset, options })
     }
 
-    /// The line as text, which holds the key.
+    /// The line as text, including the key.
     pub fn format(&self) -> Secret {
         let head = format!("{} ", self.cipher);
         let mut tail = format!(" {} {} {}", self.iv_offset, self.device, self.offset);
@@ -147,7 +149,7 @@ impl Line {
 }
 
 impl Key {
-    /// As it stands in a line; `None`: it is none.
+    /// Parses a key as written in a table line; `None` if it is malformed.
     fn parse(text: &[u8]) -> Option<Self> {
         if text == b"-" {
             return Some(Self::Absent);
@@ -165,7 +167,7 @@ impl Key {
         Some(Self::Bytes(key))
     }
 
-    /// Its length in bytes.
+    /// The key's length in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Absent => 0,
@@ -174,12 +176,12 @@ impl Key {
         }
     }
 
-    /// Whether it has no bytes.
+    /// Whether the key has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Its text between two others, in memory that is wiped.
+    /// The key's text between `head` and `tail`, in memory that is wiped.
     fn between(&self, head: &str, tail: &str) -> Secret {
         match self {
             Self::Absent => Secret::copy_from(format!("{head}-{tail}").as_bytes()),
@@ -221,7 +223,7 @@ impl FromStr for KeyReference {
 }
 
 impl Options {
-    /// In the order in which the kernel writes them.
+    /// The options, in the order in which the kernel writes them.
     fn words(&self) -> Vec<String> {
         let flags = [
             (self.allow_discards, ALLOW_DISCARDS),
@@ -268,18 +270,18 @@ impl Options {
 pub mod message {
     use super::{Key, Secret};
 
-    /// Its key is forgotten.
+    /// Makes dm-crypt forget the mapping's key.
     pub fn wipe_key() -> Secret {
         Secret::copy_from(b"key wipe")
     }
 
-    /// It gets this key, as long as the one before.
+    /// Sets the mapping's key, which must be as long as the previous one.
     pub fn set_key(key: &Key) -> Secret {
         key.between("key set ", "")
     }
 }
 
-/// Makes the digits of the key in a table line zeros.
+/// Replaces the digits of the key in a table line with zeros.
 pub(super) fn hide_key(target: &mut Target) {
     if target.kind != "crypt" {
         return;

@@ -1,5 +1,5 @@
-//! Device numbers, as the kernel passes them (include/linux/kdev_t.h, "huge"
-//! encoding) and as table lines name them (`MAJOR:MINOR`).
+//! Device numbers, as the kernel encodes them (include/linux/kdev_t.h, "huge" encoding) and as they
+//! are written in table lines (`MAJOR:MINOR`).
 
 use crate::{Error, Result};
 use rustix::fs::{FileType, major, makedev, minor, stat};
@@ -7,12 +7,12 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A block device by number.
+/// A block device's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceNumber {
-    /// Which driver.
+    /// The major number: which driver.
     pub major: u32,
-    /// Which of its devices.
+    /// The minor number: which of the driver's devices.
     pub minor: u32,
 }
 
@@ -20,7 +20,7 @@ impl DeviceNumber {
     /// The number of the block device at `path`.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is no block device at `path`.
     pub fn at(path: &Path) -> Result<Self> {
         let what = || format!("looking at {}", path.display());
         let status = stat(path).map_err(|error| Error::Io { what: what(), source: error.into() })?;
@@ -30,37 +30,37 @@ impl DeviceNumber {
         Ok(Self::from_dev(status.st_rdev))
     }
 
-    /// From `st_rdev`.
+    /// Converts from `st_rdev`.
     pub fn from_dev(dev: u64) -> Self {
         Self { major: major(dev), minor: minor(dev) }
     }
 
-    /// As `st_rdev`.
+    /// Converts to `st_rdev`.
     pub fn to_dev(self) -> u64 {
         makedev(self.major, self.minor)
     }
 
-    /// From the kernel's encoding: major in bits 8–19, minor in bits 0–7 and 20–31.
+    /// Converts from the kernel's encoding: major in bits 8–19, minor in bits 0–7 and 20–31.
     pub(super) fn from_huge(number: u64) -> Self {
         let major = (number & 0xf_ff00) >> 8;
         let minor = (number & 0xff) | ((number >> 12) & 0xf_ff00);
         Self { major: major as u32, minor: minor as u32 }
     }
 
-    /// To the kernel's encoding.
+    /// Converts to the kernel's encoding.
     pub(super) fn to_huge(self) -> u64 {
         let (major, minor) = (u64::from(self.major), u64::from(self.minor));
         (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
     }
 
-    /// The kernel's own name of it (`sda1`, `dm-0`, `loop3`), by
-    /// which `/dev` and `/sys/class/block` have it.
+    /// The kernel's name for the device (`sda1`, `dm-0`, `loop3`), as found in `/dev` and
+    /// `/sys/class/block`.
     pub fn kernel_name(self) -> Option<String> {
         let link = std::fs::read_link(format!("/sys/dev/block/{self}")).ok()?;
         Some(link.file_name()?.to_str()?.to_owned())
     }
 
-    /// Whether another block device stands on it.
+    /// Whether another block device is stacked on top of it.
     pub fn has_holders(self) -> bool {
         let holders = std::fs::read_dir(format!("/sys/dev/block/{self}/holders"));
         holders.is_ok_and(|mut holders| holders.next().is_some())

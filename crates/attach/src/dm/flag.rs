@@ -1,26 +1,26 @@
-//! dm-crypt's flags: how it treats requests, whatever it decrypts.
+//! dm-crypt's flags, which affect how it processes requests but not what it decrypts.
 
 use super::crypt::{Features, Line, Options};
 
-/// A flag of dm-crypt's.
+/// A dm-crypt flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
     /// Discards are passed on.
     AllowDiscards,
-    /// Each request is worked on by the CPU that made it.
+    /// Each request is processed on the CPU that issued it.
     SameCpuCrypt,
-    /// Writes are sent from where they were encrypted, not sorted first.
+    /// Writes are submitted by the thread that encrypted them, without being sorted first.
     SubmitFromCryptCpus,
-    /// Reads are decrypted where they complete.
+    /// Reads are decrypted in the context in which they complete.
     NoReadWorkqueue,
-    /// Writes are encrypted where they are asked for.
+    /// Writes are encrypted in the context in which they are issued.
     NoWriteWorkqueue,
-    /// Its threads have high priority.
+    /// dm-crypt's threads run at high priority.
     HighPriority,
 }
 
 impl Flag {
-    /// All, in cryptsetup's order.
+    /// All flags, in cryptsetup's order.
     pub const ALL: [Self; 6] = [
         Self::AllowDiscards,
         Self::SameCpuCrypt,
@@ -30,13 +30,13 @@ impl Flag {
         Self::HighPriority,
     ];
 
-    /// Whether it is set.
+    /// Whether the flag is set.
     pub fn is_in(self, options: &Options) -> bool {
-        // A copy, so that there is one table of places.
+        // Works on a copy, so that the mapping from flags to fields is written only once.
         *self.place(&mut options.clone())
     }
 
-    /// Sets it.
+    /// Sets the flag.
     pub fn set(self, options: &mut Options) {
         *self.place(options) = true;
     }
@@ -63,7 +63,7 @@ impl Flag {
 }
 
 impl Options {
-    /// Takes back the flags that this dm-crypt does not know, as cryptsetup does, and names them.
+    /// Clears the flags that this dm-crypt does not support, as cryptsetup does, and returns them.
     pub fn drop_unknown(&mut self, features: &Features) -> Vec<Flag> {
         let unknown = Flag::ALL.into_iter().filter(|flag| !flag.is_known(features));
         unknown.filter(|flag| std::mem::take(flag.place(self))).collect()
@@ -71,7 +71,7 @@ impl Options {
 }
 
 impl Line {
-    /// The same mapping with the flags of `flags` and no others.
+    /// The same mapping with exactly the flags set in `flags`.
     #[must_use]
     pub fn with_flags(mut self, flags: &Options) -> Self {
         for flag in Flag::ALL {

@@ -1,9 +1,9 @@
-//! Volume keys in the kernel's keyring, as cryptsetup puts them there for LUKS2.
+//! Volume keys in the kernel's keyring, where cryptsetup puts them for LUKS2.
 //!
-//! The table line then names a key (`:64:logon:cryptsetup:UUID-d0`) instead of holding one, so that
-//! nobody reads it back from the kernel. The key goes into the thread's own keyring before the
-//! table is loaded: dm-crypt takes its own copy, and the key is unlinked again.
-//! `--link-vk-to-keyring` puts it into a keyring of the user's choice, to stay there.
+//! The table line then refers to a key (`:64:logon:cryptsetup:UUID-d0`) instead of containing it,
+//! so that nobody can read the key back from the kernel. The key is added to the thread's own
+//! keyring before the table is loaded, dm-crypt takes its own copy, and the key is unlinked again.
+//! `--link-vk-to-keyring` adds the key to a keyring of the user's choice, where it stays.
 //!
 //! Source: cryptsetup lib/setup.c (crypt_volume_key_load_in_keyring),
 //! lib/utils_keyring.c; add_key(2), keyctl(2).
@@ -20,14 +20,14 @@ use std::str::FromStr;
 /// A type of key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Programs cannot read it back; dm-crypt can.
+    /// Programs cannot read the key back; dm-crypt can.
     Logon,
-    /// Its owner can read it back.
+    /// The key's owner can read it back.
     User,
 }
 
 impl Kind {
-    /// As the kernel writes it.
+    /// The type's name in the kernel.
     pub fn name(self) -> &'static str {
         match self {
             Self::Logon => "logon",
@@ -43,25 +43,25 @@ impl Kind {
     }
 }
 
-/// A keyring by number; the negative ones stand for this process's own (`KEY_SPEC_…`).
+/// A keyring's serial number; negative ones are this process's special keyrings (`KEY_SPEC_…`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyring(pub i32);
 
 impl Keyring {
-    /// This thread's: gone with it.
+    /// The thread's keyring, which is gone when the thread ends.
     pub const THREAD: Self = Self(-1);
-    /// This process's.
+    /// The process's keyring.
     pub const PROCESS: Self = Self(-2);
-    /// The login session's.
+    /// The login session's keyring.
     pub const SESSION: Self = Self(-3);
-    /// The user's.
+    /// The user's keyring.
     pub const USER: Self = Self(-4);
-    /// The user's default session's.
+    /// The user's default session keyring.
     pub const USER_SESSION: Self = Self(-5);
 }
 
-/// As cryptsetup's options name keyrings: `@t @p @s @u @us`, `%:NAME`
-/// or `%keyring:NAME`, or a number.
+/// Parses a keyring as cryptsetup's options name it: `@t @p @s @u @us`, `%:NAME` or
+/// `%keyring:NAME`, or a number.
 impl FromStr for Keyring {
     type Err = Error;
 
@@ -89,15 +89,15 @@ impl FromStr for Keyring {
     }
 }
 
-/// What `--link-vk-to-keyring` says: `KEYRING::DESCRIPTION`, the latter
-/// with `%logon:` or `%user:` (the default) before.
+/// The argument of `--link-vk-to-keyring`: `KEYRING::DESCRIPTION`, the description optionally
+/// preceded by `%logon:` or `%user:` (the default).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where the key goes.
+    /// The keyring that the key is added to.
     pub keyring: Keyring,
-    /// Its type.
+    /// The key's type.
     pub kind: Kind,
-    /// Its description.
+    /// The key's description.
     pub description: String,
 }
 
@@ -123,7 +123,7 @@ impl FromStr for Link {
     }
 }
 
-/// cryptsetup takes a keyring's bare name here, too, and ignores a type before it.
+/// cryptsetup also accepts a keyring's bare name here, and ignores a type before it.
 fn to_link_into(keyring: &str) -> Result<Keyring> {
     let is_number = keyring.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     if is_number || keyring.starts_with('@') {
@@ -139,16 +139,16 @@ fn to_link_into(keyring: &str) -> Result<Keyring> {
     }
 }
 
-/// A key in the kernel, by its number.
+/// The serial number of a key in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(i32);
 
 impl Key {
-    /// Puts a key into a keyring; one of the same type and description there is replaced.
+    /// Adds a key to a keyring, replacing one of the same type and description.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when the kernel keeps no keys, [`Error::Permission`],
-    /// [`Error::Refused`] (a logon key's description needs a prefix before a colon).
+    /// [`Error::Unavailable`] when the kernel has no key service, [`Error::Permission`],
+    /// [`Error::Refused`] (a logon key's description needs a prefix ending in a colon).
     pub fn add(kind: Kind, description: &str, payload: &Secret, keyring: Keyring) -> Result<Self> {
         let name = c_string(description)?;
         let added = sys::add_key(kind.as_c_str(), &name, payload.expose(), keyring.0);
@@ -157,16 +157,16 @@ impl Key {
             .map_err(|error| failed(error, || format!("adding the {} key {description}", kind.name())))
     }
 
-    /// The key of this type and description in the keyrings of this process.
+    /// Finds the key of this type and description in this process's keyrings.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is none.
+    /// [`Error::NotFound`] if there is none.
     pub fn find(kind: Kind, description: &str) -> Result<Self> {
         let found = sys::request_key(kind.as_c_str(), &c_string(description)?);
         found.map(Self).map_err(|error| failed(error, || format!("the {} key {description}", kind.name())))
     }
 
-    /// What it holds; a logon key does not say.
+    /// The key's payload; a logon key cannot be read.
     ///
     /// # Errors
     /// [`Error::Permission`].
@@ -174,7 +174,7 @@ impl Key {
         sys::read_key(self.0).map_err(|error| failed(error, || format!("reading key {self}")))
     }
 
-    /// Puts it into one more keyring.
+    /// Links the key into another keyring.
     ///
     /// # Errors
     /// [`Error::Permission`].
@@ -183,10 +183,10 @@ impl Key {
         linked.map_err(|error| failed(error, || format!("linking key {self}")))
     }
 
-    /// Takes it out of a keyring; a key in none is gone.
+    /// Unlinks the key from a keyring; a key linked nowhere is destroyed.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: it is not there.
+    /// [`Error::NotFound`] if the key is not in the keyring.
     pub fn unlink(self, keyring: Keyring) -> Result<()> {
         let unlinked = sys::keyctl(sys::KEYCTL_UNLINK, self.0, keyring.0);
         unlinked.map_err(|error| failed(error, || format!("removing key {self}")))
@@ -199,18 +199,18 @@ impl fmt::Display for Key {
     }
 }
 
-/// A volume key in this thread's keyring while a table is loaded; taken out again
-/// on drop. Other threads' tables cannot name it.
+/// A volume key in this thread's keyring while a table is loaded; it is unlinked on drop. Tables
+/// loaded by other threads cannot refer to it.
 #[derive(Debug)]
 pub struct VolumeKey {
     key: Key,
-    /// What table lines name it by.
+    /// The reference for table lines.
     pub reference: super::crypt::KeyReference,
 }
 
 impl VolumeKey {
-    /// The volume key of this digest of the volume with this UUID, as
-    /// LUKS2 volumes' keys are known.
+    /// Adds a volume key, described by the volume's UUID and the digest's number, as for LUKS2
+    /// volumes.
     ///
     /// # Errors
     /// As [`Key::add`].
@@ -228,7 +228,7 @@ impl VolumeKey {
 
 impl Drop for VolumeKey {
     fn drop(&mut self) {
-        // It goes with the thread at the latest.
+        // It is gone when the thread ends, at the latest.
         let _ = self.key.unlink(Keyring::THREAD);
     }
 }
@@ -238,12 +238,12 @@ pub fn description(uuid: &str, digest: u32) -> String {
     format!("cryptsetup:{uuid}-d{digest}")
 }
 
-/// Whether this kernel keeps keys at all.
+/// Whether this kernel has a key service at all.
 pub fn is_available() -> bool {
     sys::request_key(c"logon", c"keyway:probe") != Err(Errno::NOSYS)
 }
 
-/// A keyring by its name, among those that this process may see.
+/// Finds a keyring by name among those that this process can see.
 fn find_keyring(name: &str) -> Result<i32> {
     if let Ok(number) = sys::request_key(c"keyring", &c_string(name)?) {
         return Ok(number);
@@ -254,8 +254,8 @@ fn find_keyring(name: &str) -> Result<i32> {
         .ok_or_else(|| Error::NotFound(format!("there is no keyring {name}")))
 }
 
-/// One line of `/proc/keys`: serial, flags, usage, timeout,
-/// permissions, uid, gid, type, `NAME: count`.
+/// One line of `/proc/keys`: serial, flags, usage, timeout, permissions, uid, gid, type, `NAME:
+/// count`.
 fn keyring_number(line: &str, name: &str) -> Option<i32> {
     let mut fields = line.split_ascii_whitespace();
     let serial = fields.next()?;
@@ -336,8 +336,7 @@ mod tests {
         assert!(matches!(Key::find(Kind::Logon, &name), Err(Error::NotFound(_))));
     }
 
-    /// Containers and emulators forbid the calls; the test then
-    /// stands in the list of those left out.
+    /// Containers and emulators forbid these calls; the test is then listed among those left out.
     fn left_out(reason: &Error) {
         let Some(list) = std::env::var_os("KEYWAY_SKIPS") else { return };
         let line = format!("dm::keyring::tests::a_key_is_there_until_it_is_dropped: {reason}\n");

@@ -17,15 +17,15 @@ use std::path::{Path, PathBuf};
 pub struct Options {
     /// Writes are refused.
     pub read_only: bool,
-    /// The loop device lets go of the file when nobody has the device open any more.
+    /// The loop device detaches the file when the last user closes the device.
     pub autoclear: bool,
-    /// Bytes of a block, 512 to 4096; 0 for what the kernel takes by itself.
+    /// The block size in bytes, 512 to 4096; 0 for the kernel's default.
     pub block_size: u32,
-    /// Past the page cache of the file, where its file system can.
+    /// Bypass the file's page cache, where its file system supports that.
     pub direct_io: bool,
 }
 
-/// A loop device. As long as it lives the device stays attached, autoclear or not.
+/// A loop device. While this value exists the device stays attached, with autoclear or without.
 #[derive(Debug)]
 pub struct Loop {
     device: File,
@@ -33,11 +33,11 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Attaches a file to a loop device that is free.
+    /// Attaches a file to a free loop device.
     ///
     /// # Errors
-    /// [`Error::Permission`]; [`Error::Unavailable`] when the kernel has
-    /// no loop devices; the file cannot be opened.
+    /// [`Error::Permission`]; [`Error::Unavailable`] when the kernel has no loop devices; an error
+    /// when the file cannot be opened.
     pub fn attach(file: &Path, options: Options) -> Result<Self> {
         let backing = File::options().read(true).write(!options.read_only).open(file);
         let backing =
@@ -45,8 +45,8 @@ impl Loop {
         Self::attach_open(backing.as_fd(), file, options)
     }
 
-    /// As [`Loop::attach`], for a file that is open: whatever stands
-    /// at its path by now. `file` is for messages.
+    /// As [`Loop::attach`], for a file that is already open, even if another file is at its path by
+    /// now. `file` is used in messages only.
     ///
     /// # Errors
     /// As [`Loop::attach`].
@@ -62,24 +62,24 @@ impl Loop {
             let device = open(&path, options.read_only).map_err(io)?;
             let name = full.as_os_str().as_bytes();
             match sys::configure(device.as_fd(), backing, options.block_size, flags(options), name) {
-                // Somebody else was faster.
+                // Another process took the device first.
                 Err(Errno::BUSY) => continue,
                 Err(error) => return Err(io(error)),
                 Ok(()) => {}
             }
-            // Not every file system can; the page cache then stays between.
+            // Not every file system supports this; requests then go through the page cache.
             let _ = options.direct_io && sys::set_direct_io(device.as_fd(), true).is_ok();
             return Ok(Self { device, path });
         }
         Err(Error::Busy(format!("{}: every free one was taken by others", what())))
     }
 
-    /// Its node.
+    /// The path of the device node.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its number.
+    /// The device number.
     ///
     /// # Errors
     /// The kernel's.
@@ -89,7 +89,7 @@ impl Loop {
         Ok(DeviceNumber::from_dev(status.st_rdev))
     }
 
-    /// Lets go of the file now, or when the last other user closes the device.
+    /// Detaches the file now, or when the last other user closes the device.
     ///
     /// # Errors
     /// The kernel's.
@@ -98,7 +98,8 @@ impl Loop {
     }
 }
 
-/// The file behind a loop device, as the kernel names it; `None` if it is none, or has none.
+/// The file behind a loop device, as the kernel names it; `None` if the device is not a loop
+/// device, or has no file.
 pub fn backing_file(device: DeviceNumber) -> Option<PathBuf> {
     let text = fs::read(format!("/sys/dev/block/{device}/loop/backing_file")).ok()?;
     let text = text.strip_suffix(b"\n").unwrap_or(&text);
@@ -110,7 +111,7 @@ pub fn backing_file_of(path: &Path) -> Option<PathBuf> {
     backing_file(DeviceNumber::at(path).ok()?)
 }
 
-/// Lets a loop device take over the length that its file has now.
+/// Adjusts a loop device to the current length of its file.
 ///
 /// # Errors
 /// The kernel's; the device is gone.
@@ -121,7 +122,7 @@ pub fn update_size(device: DeviceNumber) -> Result<()> {
     sys::set_capacity(device.as_fd()).map_err(|error| refused(error, &what()))
 }
 
-/// Whether a loop device goes by itself when nobody uses it.
+/// Whether a loop device detaches itself when nobody uses it.
 pub fn is_autoclear(device: DeviceNumber) -> bool {
     let text = fs::read_to_string(format!("/sys/dev/block/{device}/loop/autoclear"));
     text.is_ok_and(|text| text.trim() == "1")

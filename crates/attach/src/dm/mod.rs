@@ -1,8 +1,8 @@
-//! The kernel's own mappings: device-mapper by its ioctls, without libdevmapper.
+//! The kernel's own mappings: device-mapper through its ioctls, without libdevmapper.
 //!
-//! A mapping has a name (`/dev/mapper/NAME`), a UUID and a table: targets, one after the other.
-//! dm-crypt is the target that decrypts ([`crypt`]). What the other tools expect of a mapping is
-//! kept too: names as libdevmapper writes them ([`name`]), UUIDs as cryptsetup writes them
+//! A mapping has a name (`/dev/mapper/NAME`), a UUID and a table, which is a sequence of targets.
+//! dm-crypt is the target that decrypts ([`crypt`]). The conventions that other tools rely on are
+//! followed too: names as libdevmapper writes them ([`name`]), UUIDs as cryptsetup writes them
 //! ([`uuid`]), volume keys in the kernel's keyring ([`keyring`]), links made by udev or nodes made
 //! without it ([`node`]), loop devices for files ([`loopback`]).
 //!
@@ -47,7 +47,7 @@ use std::time::Duration;
 use sys::Command;
 use udev::Cookie;
 
-/// The kernel's device-mapper. Every call stands for itself: nothing is kept between them.
+/// The kernel's device-mapper. Calls are independent: no state is kept between them.
 #[derive(Debug)]
 pub struct Mapper {
     control: OwnedFd,
@@ -60,7 +60,8 @@ pub struct Mapper {
 pub struct Flags {
     /// Writes are refused.
     pub read_only: bool,
-    /// udev leaves it alone: no links but `/dev/mapper/NAME`, nothing probes what is on it.
+    /// udev leaves the mapping alone: it makes no links but `/dev/mapper/NAME`, and does not probe
+    /// the content.
     pub private: bool,
     /// Requests in flight are queued, not waited for, while tables change.
     pub no_flush: bool,
@@ -73,20 +74,20 @@ pub struct Flags {
 pub struct Suspend {
     /// Requests in flight are queued, not waited for.
     pub no_flush: bool,
-    /// A file system on it is not frozen before.
+    /// A file system on the mapping is not frozen first.
     pub skip_lockfs: bool,
 }
 
-/// What the kernel says of a mapping.
+/// What the kernel reports about a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
-    /// Its name, as people write it.
+    /// The name, unmangled.
     pub name: String,
-    /// Its UUID; empty if it has none.
+    /// The UUID; empty if the mapping has none.
     pub uuid: String,
-    /// The block device that it is.
+    /// The mapping's block device.
     pub device: DeviceNumber,
-    /// How often it is open: mounted, mapped by others, held by programs.
+    /// How many times the mapping is open: mounted, mapped by others, held open by programs.
     pub open_count: u32,
     /// Targets in its table.
     pub targets: u32,
@@ -94,13 +95,13 @@ pub struct Info {
     pub suspended: bool,
     /// Whether writes are refused.
     pub read_only: bool,
-    /// Whether it has a table in use.
+    /// Whether the mapping has a table in use.
     pub has_table: bool,
-    /// Whether a loaded table waits for [`Mapper::resume`].
+    /// Whether a loaded table is waiting for [`Mapper::resume`].
     pub has_waiting_table: bool,
-    /// Whether it goes as soon as nobody has it open.
+    /// Whether the mapping is removed as soon as the last user closes it.
     pub removed_on_close: bool,
-    /// How often its table has changed, and its targets raised an event.
+    /// The event counter: how many times the table has changed or a target has raised an event.
     pub event: u32,
 }
 
@@ -108,12 +109,12 @@ pub struct Info {
 pub type Version = (u32, u32, u32);
 
 impl Mapper {
-    /// The device-mapper of this machine; its module is loaded and
-    /// its node made where they are missing.
+    /// Opens this machine's device-mapper; loads its module and makes its node where they are
+    /// missing.
     ///
     /// # Errors
-    /// [`Error::Permission`] without root's rights,
-    /// [`Error::Unavailable`] without the module dm_mod.
+    /// [`Error::Permission`] without root privileges, [`Error::Unavailable`] without the module
+    /// dm_mod.
     pub fn open() -> Result<Self> {
         Ok(Self { control: control::open()?, nodes: node::Maker::of_this_machine() })
     }
@@ -127,8 +128,8 @@ impl Mapper {
         Ok(reply.version())
     }
 
-    /// The version of a target; `None` when its module is not loaded,
-    /// which loading a table does by itself.
+    /// The version of a target; `None` when its module is not loaded. (Loading a table loads the
+    /// module automatically.)
     ///
     /// # Errors
     /// The kernel's.
@@ -138,23 +139,23 @@ impl Mapper {
         Ok(found.map(|(_, version)| version))
     }
 
-    /// Whether this machine has the target; its module is loaded if need be.
+    /// Whether this machine has the target; loads its module if necessary.
     pub fn has_target(&self, target: &str) -> bool {
         match self.call(Command::GetTargetVersion, &Buffer::named(target), Asked::of(target)) {
             Ok(_) => true,
-            // Before Linux 5.3 there is no such question: loading a table will tell.
+            // Before Linux 5.3 there is no such query: loading a table will show.
             Err(_) if self.version().is_ok_and(|version| version < ASKS_FOR_MODULES) => true,
             Err(_) => self.target_version(target).is_ok_and(|version| version.is_some()),
         }
     }
 
-    /// A new mapping with this table, in use at once. Its node is there when this
-    /// returns. If anything fails, nothing of it remains.
+    /// Creates a mapping with this table and puts it into use at once. Its node exists when this
+    /// returns. If anything fails, nothing of the mapping remains.
     ///
     /// # Errors
     /// [`Error::Busy`] when the name or the UUID is taken, or a device below is in use;
-    /// [`Error::Refused`] with the kernel's reason when it does not take the table;
-    /// [`Error::Unavailable`] when it lacks the target or a cipher.
+    /// [`Error::Refused`] with the kernel's reason when it rejects the table;
+    /// [`Error::Unavailable`] when the kernel lacks the target or a cipher.
     pub fn create(&self, name: &str, uuid: &str, table: &[Target], flags: Flags) -> Result<Info> {
         let mangled = name::mangle(name)?;
         let asked = Asked::creating(name);
@@ -162,7 +163,7 @@ impl Mapper {
         let created = self.call(Command::Create, &create, asked)?.info();
         let made = self.reload(name, table, flags).and_then(|()| self.resume(name, flags));
         if let Err(error) = made {
-            // The reason it could not be made is worth more than why it could not be taken back.
+            // The reason for the failure is worth more than an error from the cleanup.
             let _ = self.remove(name, false);
             return Err(error);
         }
@@ -170,10 +171,10 @@ impl Mapper {
         self.status(name)
     }
 
-    /// Gives a mapping another table, which waits for [`Mapper::resume`].
+    /// Loads another table for a mapping, which waits for [`Mapper::resume`].
     ///
     /// # Errors
-    /// As [`Mapper::create`]; the table in use stays.
+    /// As [`Mapper::create`]; the table in use is unaffected.
     pub fn reload(&self, name: &str, table: &[Target], flags: Flags) -> Result<()> {
         let mut load = Buffer::named(&name::mangle(name)?).secure();
         if flags.read_only {
@@ -184,18 +185,18 @@ impl Mapper {
         loaded.map(drop).map_err(|error| log.explain(error))
     }
 
-    /// Forgets a table that waits.
+    /// Discards a waiting table.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is no such mapping.
+    /// [`Error::NotFound`] if there is no such mapping.
     pub fn clear(&self, name: &str) -> Result<()> {
         self.simple(Command::TableClear, name)
     }
 
-    /// Puts a waiting table into use, and lets requests through.
+    /// Puts a waiting table into use and lets requests through.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is no such mapping.
+    /// [`Error::NotFound`] if there is no such mapping.
     pub fn resume(&self, name: &str, flags: Flags) -> Result<()> {
         let mut resume = Buffer::named(&name::mangle(name)?);
         if flags.no_flush {
@@ -210,7 +211,7 @@ impl Mapper {
     /// Holds all requests back until [`Mapper::resume`].
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is no such mapping.
+    /// [`Error::NotFound`] if there is no such mapping.
     pub fn suspend(&self, name: &str, how: Suspend) -> Result<()> {
         let mut suspend = Buffer::named(&name::mangle(name)?).suspend();
         if how.no_flush {
@@ -222,10 +223,10 @@ impl Mapper {
         self.call(Command::Suspend, &suspend, Asked::of(name)).map(drop)
     }
 
-    /// Tells a mapping's first target something ([`crypt::message`]).
+    /// Sends a message to a mapping's first target ([`crypt::message`]).
     ///
     /// # Errors
-    /// [`Error::Refused`] when the target does not take it.
+    /// [`Error::Refused`] when the target rejects the message.
     pub fn message(&self, name: &str, text: &Secret) -> Result<()> {
         let message = Buffer::named(&name::mangle(name)?).secure().message(0, text.expose());
         let log = Log::now();
@@ -233,7 +234,7 @@ impl Mapper {
         told.map(drop).map_err(|error| log.explain(error))
     }
 
-    /// Ends a mapping; `deferred`: as soon as nobody has it open, if somebody has.
+    /// Removes a mapping; if it is open and `deferred` is set, as soon as the last user closes it.
     ///
     /// # Errors
     /// [`Error::Busy`] when it is open and not `deferred`; [`Error::NotFound`].
@@ -246,7 +247,7 @@ impl Mapper {
                 remove = remove.deferred();
             }
             match self.call_with_event(Command::Remove, remove, Asked::removing(name), false) {
-                // udev's rules open a device to look at it: that passes.
+                // udev's rules open a device briefly to probe it.
                 Err(Error::Busy(_)) if tries > 1 => thread::sleep(PAUSE),
                 Err(error) => return Err(error),
                 Ok(reply) if reply.is_removed_on_close() => return Ok(()),
@@ -256,37 +257,37 @@ impl Mapper {
         }
     }
 
-    /// Lets a mapping stay that was to go when closed.
+    /// Cancels the deferred removal of a mapping.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Refused`] when nothing was deferred.
+    /// [`Error::NotFound`]; [`Error::Refused`] when no removal was deferred.
     pub fn cancel_deferred(&self, name: &str) -> Result<()> {
         let message = Buffer::named(&name::mangle(name)?).message(0, b"@cancel_deferred_remove");
         self.call(Command::TargetMessage, &message, Asked::telling(name)).map(drop)
     }
 
-    /// What the kernel says of a mapping.
+    /// What the kernel reports about a mapping.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is no such mapping.
+    /// [`Error::NotFound`] if there is no such mapping.
     pub fn status(&self, name: &str) -> Result<Info> {
         let status = Buffer::named(&name::mangle(name)?).no_flush();
         Ok(self.call(Command::Status, &status, Asked::of(name))?.info())
     }
 
-    /// The mapping that this block device is.
+    /// What the kernel reports about the mapping with this block device.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: it is none.
+    /// [`Error::NotFound`] if the device is not a mapping.
     pub fn status_of(&self, device: DeviceNumber) -> Result<Info> {
         let status = Buffer::empty().device(device).no_flush();
         Ok(self.call(Command::Status, &status, Asked::of(&device.to_string()))?.info())
     }
 
-    /// The table in use. Without `with_keys` the digits of dm-crypt's keys are zeros.
+    /// The table in use. Unless `with_keys` is set, the digits of dm-crypt's keys are zeros.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is no such mapping.
+    /// [`Error::NotFound`] if there is no such mapping.
     pub fn table(&self, name: &str, with_keys: bool) -> Result<Vec<Target>> {
         let table = Buffer::named(&name::mangle(name)?).secure().no_flush().table_wanted();
         let mut targets = self.call(Command::TableStatus, &table, Asked::of(name))?.targets();
@@ -296,16 +297,16 @@ impl Mapper {
         Ok(targets)
     }
 
-    /// What each target has to say of its state.
+    /// The status line of each target.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is no such mapping.
+    /// [`Error::NotFound`] if there is no such mapping.
     pub fn target_status(&self, name: &str) -> Result<Vec<Target>> {
         let status = Buffer::named(&name::mangle(name)?).no_flush();
         Ok(self.call(Command::TableStatus, &status, Asked::of(name))?.targets())
     }
 
-    /// All mappings of this machine: name and device.
+    /// All mappings on this machine: name and device.
     ///
     /// # Errors
     /// The kernel's.
@@ -316,7 +317,7 @@ impl Mapper {
     /// The block devices that a mapping's table uses.
     ///
     /// # Errors
-    /// [`Error::NotFound`]: there is no such mapping.
+    /// [`Error::NotFound`] if there is no such mapping.
     pub fn deps(&self, name: &str) -> Result<Vec<DeviceNumber>> {
         let deps = Buffer::named(&name::mangle(name)?).no_flush();
         Ok(self.call(Command::TableDeps, &deps, Asked::of(name))?.devices())
@@ -326,7 +327,7 @@ impl Mapper {
         self.call(command, &Buffer::named(&name::mangle(name)?), Asked::of(name)).map(drop)
     }
 
-    /// A call after which the kernel tells udev; returns when udev's rules are through.
+    /// A call after which the kernel notifies udev; returns when udev's rules have run.
     fn call_with_event(
         &self,
         command: Command,
@@ -340,7 +341,7 @@ impl Mapper {
         Ok(reply)
     }
 
-    /// Calls the kernel with ever more room, until its answer fits.
+    /// Calls the kernel with a growing buffer until its answer fits.
     fn call(&self, command: Command, buffer: &Buffer, asked: Asked<'_>) -> Result<Reply> {
         let mut room = ROOM;
         loop {
@@ -355,13 +356,13 @@ impl Mapper {
     }
 }
 
-/// Bytes for the kernel's answer, at first and at most.
+/// Initial and maximum room for the kernel's answer, in bytes.
 const ROOM: usize = 4 << 10;
 const MOST_ROOM: usize = 16 << 20;
 
-/// The interface that has `DM_GET_TARGET_VERSION`.
+/// The first interface version that has `DM_GET_TARGET_VERSION`.
 const ASKS_FOR_MODULES: Version = (4, 41, 0);
 
-/// As libdevmapper's "retry remove": 25 times, a fifth of a second apart.
+/// As in libdevmapper's "retry remove": 25 attempts, a fifth of a second apart.
 const TRIES: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(200);

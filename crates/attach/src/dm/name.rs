@@ -1,16 +1,17 @@
 //! Names of mappings, as libdevmapper writes them.
 //!
-//! The kernel takes any byte but `/`; udev does not. libdevmapper therefore writes every character
-//! but letters, digits and `#+-.:=@_` as `\xNN` ("hex" mangling, its default mode "auto": a name
-//! that is written so already stays). Source: libdm/libdm-common.c, mangle_string.
+//! The kernel accepts any byte but `/`; udev does not. libdevmapper therefore escapes every
+//! character except letters, digits and `#+-.:=@_` as `\xNN` ("hex" mangling; in its default mode
+//! "auto", a name that is already escaped stays as it is). Source: libdm/libdm-common.c,
+//! mangle_string.
 
 use crate::{Error, Result};
 
 /// The name under which the kernel and udev know a mapping.
 ///
 /// # Errors
-/// [`Error::Refused`]: it is empty, too long, has a `/`, or mixes
-/// written characters with ones that need writing.
+/// [`Error::Refused`] if the name is empty or too long, contains a `/`, or mixes escapes with
+/// characters that need escaping.
 pub fn mangle(name: &str) -> Result<String> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == "control" {
         return Err(Error::Refused(format!("{name:?} cannot be the name of a mapping")));
@@ -21,12 +22,12 @@ pub fn mangle(name: &str) -> Result<String> {
 /// As [`mangle`], for UUIDs.
 ///
 /// # Errors
-/// [`Error::Refused`]: it is too long, or mixes written characters with ones that need writing.
+/// [`Error::Refused`] if the UUID is too long, or mixes escapes with characters that need escaping.
 pub fn mangle_uuid(uuid: &str) -> Result<String> {
     checked(uuid, UUID_ROOM, "UUID")
 }
 
-/// The name as people write it.
+/// The name without escapes.
 pub fn unmangle(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -48,14 +49,14 @@ pub fn unmangle(name: &str) -> String {
 fn checked(text: &str, room: usize, what: &str) -> Result<String> {
     let mangled = mangled(text)
         .ok_or_else(|| Error::Refused(format!("the {what} {text:?} is half written in hexadecimal")))?;
-    // One byte of the kernel's field is its end.
+    // One byte of the kernel's field is for the terminating NUL.
     if mangled.len() >= room {
         return Err(Error::Refused(format!("the {what} {text:?} is longer than {} bytes", room - 1)));
     }
     Ok(mangled)
 }
 
-/// `None` when characters that need writing stand beside written ones.
+/// The escaped text; `None` if it mixes escapes with characters that need escaping.
 fn mangled(text: &str) -> Option<String> {
     let (mut mangled, mut has_written, mut wrote) = (String::new(), false, false);
     let mut rest = text.as_bytes();
@@ -77,7 +78,7 @@ fn mangled(text: &str) -> Option<String> {
     (!(has_written && wrote)).then_some(mangled)
 }
 
-/// The character that `\xNN` at the beginning stands for.
+/// The character encoded by a leading `\xNN`.
 fn written(text: &[u8]) -> Option<u8> {
     let digits = text.strip_prefix(b"\\x")?.get(..2)?;
     let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -88,7 +89,7 @@ fn written(text: &[u8]) -> Option<u8> {
 const NAME_ROOM: usize = 128;
 const UUID_ROOM: usize = 129;
 
-/// What needs no writing beside letters and digits.
+/// Characters besides letters and digits that need no escaping.
 const PLAIN: &[u8] = b"#+-.:=@_";
 const WRITTEN: usize = 4;
 

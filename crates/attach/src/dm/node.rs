@@ -1,5 +1,5 @@
-//! `/dev/mapper/NAME`: udev's link, or a node of our own where udev
-//! is absent (a ramdisk, a container).
+//! `/dev/mapper/NAME`: udev's link, or a node made here where udev is absent (a ramdisk, a
+//! container).
 
 use super::{DeviceNumber, control, udev};
 use crate::{Error, Result};
@@ -7,10 +7,10 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, mknodat, statat, unlinkat};
 use rustix::io::Errno;
 use std::path::PathBuf;
 
-/// Where the mapping of this name is found.
+/// The path of the mapping with this name.
 ///
 /// # Errors
-/// [`Error::Refused`]: it cannot be a name.
+/// [`Error::Refused`] if this is not a valid name.
 pub fn path(name: &str) -> Result<PathBuf> {
     Ok(place(&super::name::mangle(name)?))
 }
@@ -31,7 +31,7 @@ impl Maker {
         self == Self::Udev
     }
 
-    /// Makes sure of the node; udev's rules may leave a link out.
+    /// Makes sure that the node exists, because udev's rules may omit a link.
     pub(super) fn add(self, mangled: &str, device: DeviceNumber) -> Result<()> {
         let path = place(mangled);
         if statat(CWD, &path, AtFlags::empty()).is_ok_and(|found| is(&found, device)) {
@@ -39,7 +39,7 @@ impl Maker {
         }
         let failed =
             |error: Errno| Error::Io { what: format!("making {}", path.display()), source: error.into() };
-        // Of a mapping that is gone, or a link to where udev has not been yet.
+        // Left over from a removed mapping, or a link to a node that udev has not made yet.
         match unlinkat(CWD, &path, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(failed(error)),
@@ -47,7 +47,7 @@ impl Maker {
         mknodat(CWD, &path, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, device.to_dev()).map_err(failed)
     }
 
-    /// Takes the node away, if it is still there.
+    /// Removes the node, if it still exists.
     pub(super) fn remove(self, mangled: &str) -> Result<()> {
         let path = place(mangled);
         match unlinkat(CWD, &path, AtFlags::empty()) {

@@ -1,6 +1,6 @@
-//! Why the kernel refused a table: it says so in its log only.
+//! Why the kernel rejected a table, which it reports in its log only.
 //!
-//! `/dev/kmsg` yields one record a read: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT`. Source:
+//! `/dev/kmsg` returns one record per read: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT`. Source:
 //! Documentation/ABI/testing/dev-kmsg.
 
 use crate::Error;
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// The kernel's log from a moment on; nothing where it cannot be read.
+/// The kernel's log from some moment on; empty where the log cannot be read.
 pub(super) struct Log(Option<File>);
 
 impl Log {
@@ -18,7 +18,7 @@ impl Log {
         Self(file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).ok().map(|_| file)))
     }
 
-    /// The error with what device-mapper has logged since.
+    /// Adds to the error what device-mapper has logged since.
     pub(super) fn explain(self, error: Error) -> Error {
         let reasons = self.reasons();
         if reasons.is_empty() {
@@ -27,7 +27,7 @@ impl Log {
         let with = |text: String| format!("{text}: {reasons}");
         match error {
             Error::Io { what, source } => Error::Io { what: with(what), source },
-            // A target that the kernel does not have it calls an invalid table.
+            // The kernel reports an unknown target as an invalid table.
             Error::Refused(text) if reasons.contains(UNKNOWN_TARGET) => Error::Unavailable(with(text)),
             Error::Refused(text) => Error::Refused(with(text)),
             Error::Unavailable(text) => Error::Unavailable(with(text)),
@@ -51,12 +51,12 @@ impl Log {
     }
 }
 
-/// What one record says of a table: `crypt: Error allocating crypto tfm (-ENOENT)`.
+/// What one record says about a table: `crypt: Error allocating crypto tfm (-ENOENT)`.
 fn reason(record: &str) -> Option<String> {
     let (_, text) = record.lines().next()?.split_once(';')?;
     let text = text.strip_prefix("device-mapper: ")?;
     let text = text.strip_prefix("table: ").or_else(|| text.starts_with("crypt: ").then_some(text))?;
-    // The mapping's own number, which says nothing to people.
+    // The mapping's device number, which means nothing to people.
     let digits = |part: &str| part.split(':').all(|half| half.parse::<u32>().is_ok());
     let without = text.split_once(": ").filter(|(number, _)| number.contains(':') && digits(number));
     Some(without.map_or(text, |(_, rest)| rest).to_owned())
@@ -64,7 +64,8 @@ fn reason(record: &str) -> Option<String> {
 
 const UNKNOWN_TARGET: &str = "unknown target type";
 
-/// No record is longer (kernel/printk/printk.c, CONSOLE_EXT_LOG_MAX / PRINTK_MESSAGE_MAX).
+/// The maximum length of a record (kernel/printk/printk.c, CONSOLE_EXT_LOG_MAX /
+/// PRINTK_MESSAGE_MAX).
 const RECORD: usize = 8192;
 
 #[cfg(test)]

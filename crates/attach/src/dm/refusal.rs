@@ -1,10 +1,10 @@
-//! What an error number of device-mapper means for what was asked.
+//! What device-mapper's error numbers mean for each request.
 
 use super::Target;
 use crate::Error;
 use rustix::io::Errno;
 
-/// What was asked, about which mapping.
+/// What was requested, and for which mapping.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     name: &'a str,

@@ -30,7 +30,7 @@ impl Reply {
         (word(self.bytes(), 0), word(self.bytes(), 4), word(self.bytes(), 8))
     }
 
-    /// Whether the answer did not fit.
+    /// Whether the answer was truncated.
     pub(super) fn is_cut(&self) -> bool {
         self.has(BUFFER_FULL)
     }
@@ -86,7 +86,7 @@ impl Reply {
     pub(super) fn names(&self) -> Vec<(String, DeviceNumber)> {
         let mut names = Vec::new();
         self.each(NAMES_NEXT, NAMES_NAME, |entry| {
-            // No mapping at all is one entry without a device.
+            // A single entry without a device means that there are no mappings.
             let device = long(entry, 0);
             if device != 0 {
                 names.push((unmangle(&text(&entry[NAMES_NAME..])), DeviceNumber::from_huge(device)));
@@ -111,8 +111,8 @@ impl Reply {
         numbers.map(|number| DeviceNumber::from_huge(long(number, 0))).collect()
     }
 
-    /// Entries that say at `next` how far away the following one is
-    /// (0: none follows), and have a name at `name`.
+    /// Visits entries that hold at `next` the distance to the following entry (0 for the last one),
+    /// and a name at `name`.
     fn each(&self, next: usize, name: usize, mut visit: impl FnMut(&[u8])) {
         let mut rest = self.data();
         while rest.len() > name {
@@ -147,7 +147,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..][..8].try_into().expect("eight bytes"))
 }
 
-/// Up to the NUL.
+/// The text up to the NUL.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
@@ -174,7 +174,7 @@ mod tests {
         let device = DeviceNumber { major: 8, minor: 1 };
         let table = [Target::linear(0, 16, device, 34), Target::error(16, 8)];
         let mut bytes = Buffer::named("home").table(&table).bytes(0);
-        // The kernel counts from the first target when it answers.
+        // In its answers the kernel counts from the first target.
         let first = word(bytes.expose(), HEADER + SPEC_NEXT);
         let end = bytes.len() as u32 - HEADER as u32;
         assert_eq!(first + word(bytes.expose(), HEADER + first as usize + SPEC_NEXT), end);

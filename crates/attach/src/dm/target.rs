@@ -1,28 +1,28 @@
-//! One target of a table: which sectors of the mapping it makes, and of what.
+//! One target of a table: which of the mapping's sectors it provides, and from what.
 
 use super::{DeviceNumber, crypt};
 use crate::{Error, Result};
 use keyway_crypto::Secret;
 
-/// A line of a table. Its parameters may hold a key.
+/// A line of a table. Its parameters may contain a key.
 pub struct Target {
-    /// Its first sector of 512 bytes in the mapping.
+    /// The target's first sector in the mapping, in units of 512 bytes.
     pub start: u64,
-    /// Its length in sectors of 512 bytes.
+    /// The target's length in sectors of 512 bytes.
     pub length: u64,
-    /// Its type: `crypt`, `linear`, `error`.
+    /// The target's type: `crypt`, `linear`, `error`.
     pub kind: String,
-    /// What the type is told, as text.
+    /// The target's parameters, as text.
     pub parameters: Secret,
 }
 
 impl Target {
-    /// dm-crypt: these sectors decrypted.
+    /// dm-crypt: the sectors are decrypted.
     pub fn crypt(start: u64, length: u64, line: &crypt::Line) -> Self {
         Self { start, length, kind: "crypt".into(), parameters: line.format() }
     }
 
-    /// dm-linear: another device's sectors from `offset` on, as they are.
+    /// dm-linear: another device's sectors from `offset` on, unchanged.
     pub fn linear(start: u64, length: u64, device: DeviceNumber, offset: u64) -> Self {
         let parameters = Secret::copy_from(format!("{device} {offset}").as_bytes());
         Self { start, length, kind: "linear".into(), parameters }
@@ -33,10 +33,10 @@ impl Target {
         Self { start, length, kind: "error".into(), parameters: Secret::zeroed(0) }
     }
 
-    /// Its parameters as dm-crypt's.
+    /// The parameters as a dm-crypt line.
     ///
     /// # Errors
-    /// [`Error::Refused`] when it is another type, or its text is not dm-crypt's.
+    /// [`Error::Refused`] when the target is of another type, or its parameters are not dm-crypt's.
     pub fn as_crypt(&self) -> Result<crypt::Line> {
         if self.kind != "crypt" {
             return Err(Error::Refused(format!("the target is {}, not crypt", self.kind)));
@@ -44,10 +44,11 @@ impl Target {
         crypt::Line::parse(self.parameters.expose())
     }
 
-    /// Its parameters as dm-linear's: the device and the sector it begins at.
+    /// The parameters as dm-linear's: the device and its starting sector.
     ///
     /// # Errors
-    /// [`Error::Refused`] when it is another type, or its text is not dm-linear's.
+    /// [`Error::Refused`] when the target is of another type, or its parameters are not
+    /// dm-linear's.
     pub fn as_linear(&self) -> Result<(DeviceNumber, u64)> {
         let text = std::str::from_utf8(self.parameters.expose()).unwrap_or_default();
         let parsed = text.split_once(' ').filter(|_| self.kind == "linear");

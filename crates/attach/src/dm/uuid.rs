@@ -1,5 +1,5 @@
-//! UUIDs of mappings as cryptsetup writes them: they tell its
-//! `status`, udev's rules and ramdisks what a mapping is.
+//! UUIDs of mappings as cryptsetup writes them. They tell cryptsetup's `status`, udev's rules and
+//! ramdisks what a mapping is.
 //!
 //! ```text
 //! CRYPT-LUKS2-0123456789abcdef0123456789abcdef-NAME      the volume's UUID without dashes
@@ -8,8 +8,8 @@
 //!
 //! Source: cryptsetup lib/libdevmapper.c, dm_prepare_uuid.
 
-/// The UUID of a mapping of `kind` (`LUKS1`, `LUKS2`, `PLAIN`, `TEMP`,
-/// …), of the volume with this UUID if it has one.
+/// The UUID of a mapping of `kind` (`LUKS1`, `LUKS2`, `PLAIN`, `TEMP`, …), including the volume's
+/// UUID if it has one.
 pub fn of_mapping(kind: &str, volume: Option<&str>, name: &str) -> String {
     let mut uuid = format!("{PREFIX}{kind}-");
     if let Some(volume) = volume {
@@ -19,20 +19,19 @@ pub fn of_mapping(kind: &str, volume: Option<&str>, name: &str) -> String {
     uuid + name
 }
 
-/// What the UUID of a mapping says of it: the kind of volume and, where it has one, its UUID, with
-/// dashes. `None`: not made by cryptsetup or Keyway.
+/// What a mapping's UUID says about it: the kind of volume and, if present, the volume's UUID, with
+/// dashes. `None` if the mapping was made neither by cryptsetup nor by Keyway.
 pub fn kind_and_volume(uuid: &str) -> Option<(&str, Option<String>)> {
     let (kind, rest) = uuid.strip_prefix(PREFIX)?.split_once('-')?;
     Some((kind, volume_uuid(rest)))
 }
 
-/// Whether a mapping of this UUID was made by cryptsetup or Keyway;
-/// anybody else's is nothing to close.
+/// Whether a mapping with this UUID was made by cryptsetup or Keyway; others must not be closed.
 pub fn is_crypt(uuid: &str) -> bool {
     uuid.starts_with(PREFIX)
 }
 
-/// 32 hexadecimal digits up to a dash, as a UUID.
+/// The 32 hexadecimal digits before a dash, as a UUID.
 fn volume_uuid(text: &str) -> Option<String> {
     let (digits, _) = text.split_once('-')?;
     if digits.len() != 32 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -68,7 +67,7 @@ mod tests {
         assert_eq!(kind_and_volume(&luks2), Some(("LUKS2", Some(volume.into()))));
         assert_eq!(of_mapping("PLAIN", None, "swap"), "CRYPT-PLAIN-swap");
         assert_eq!(kind_and_volume("CRYPT-PLAIN-my-swap"), Some(("PLAIN", None)));
-        // Names that look like UUIDs in part.
+        // Names that partly look like UUIDs.
         let digits = "0123456789abcdef0123456789abcdef";
         for name in ["abc-def", &format!("{digits}0-x"), &format!("{}-x", digits.replace('f', "g")), digits] {
             assert_eq!(kind_and_volume(&format!("CRYPT-PLAIN-{name}")), Some(("PLAIN", None)), "{name}");

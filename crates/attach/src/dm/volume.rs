@@ -1,4 +1,5 @@
-//! A volume as a mapping's table: a target a segment, and its key where cryptsetup would put it.
+//! A volume as a mapping's table: one target per segment, and the key where cryptsetup would put
+//! it.
 
 use super::crypt::{Features, Key, Line, Options};
 use super::keyring::{self, VolumeKey};
@@ -7,21 +8,21 @@ use crate::{Error, Result};
 use keyway_crypto::Secret;
 use keyway_volume::{MappedSegment, Mapping};
 
-/// A volume key ready for table lines. One in the keyring is there until this is dropped; dm-crypt
-/// then has its own copy.
+/// A volume key ready for table lines. A key in the keyring stays there until this is dropped; by
+/// then dm-crypt has its own copy.
 pub enum KeyPlace<'a> {
-    /// `cipher_null` has none.
+    /// `cipher_null` has no key.
     Absent,
-    /// In the line.
+    /// In the table line.
     Line(&'a Secret),
     /// In this thread's keyring.
     Keyring(VolumeKey),
 }
 
 impl<'a> KeyPlace<'a> {
-    /// Where cryptsetup would put the key: a LUKS2 volume's (its UUID and digest are then given) into
-    /// the keyring, where the kernel's dm-crypt can take it from there and that is `allowed` (no
-    /// `--disable-keyring`).
+    /// Decides where cryptsetup would put the key. The key of a LUKS2 volume (for which its UUID
+    /// and digest are given) goes into the keyring, if the kernel's dm-crypt can take it from there
+    /// and this is `allowed` (no `--disable-keyring`).
     ///
     /// # Errors
     /// Those of [`VolumeKey::add`].
@@ -41,7 +42,7 @@ impl<'a> KeyPlace<'a> {
         }
     }
 
-    /// As a line or message has it.
+    /// The key as it appears in a table line or message.
     pub fn key(&self) -> Key {
         match self {
             Self::Absent => Key::Absent,
@@ -51,21 +52,21 @@ impl<'a> KeyPlace<'a> {
     }
 }
 
-/// What all segments share.
+/// What all segments have in common.
 #[derive(Debug)]
 pub struct Below {
     /// The encrypted device.
     pub device: DeviceNumber,
-    /// Its bytes.
+    /// The device's length in bytes.
     pub len: u64,
-    /// dm-crypt's options; what a segment needs itself is added.
+    /// dm-crypt's options; those that a segment needs are added.
     pub options: Options,
 }
 
-/// A target a segment.
+/// Builds the table, one target per segment.
 ///
 /// # Errors
-/// [`Error::Refused`] where the device ends before the first sector.
+/// [`Error::Refused`] if the device ends before the first sector.
 pub fn table(segments: &[MappedSegment], place: &KeyPlace<'_>, below: &Below) -> Result<Vec<Target>> {
     segments.iter().map(|segment| target(segment, place, below)).collect()
 }
@@ -80,7 +81,7 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
         }
         Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
             let bytes = sector_size.bytes() as u64;
-            // As everywhere, what does not fill a sector at the end is no part of the volume.
+            // As everywhere, an incomplete sector at the end is not part of the volume.
             let length = segment.length.unwrap_or(left) / bytes * bytes / SECTOR;
             if length == 0 {
                 return Err(Error::Refused("There is no remaining space for data.".into()));
@@ -102,7 +103,8 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
     }
 }
 
-/// The largest encryption sector among the segments, in bytes: blocks of a loop device below.
+/// The largest encryption sector among the segments, in bytes, used as the block size of a loop
+/// device below.
 pub fn sector_size(segments: &[MappedSegment]) -> u32 {
     let sizes = segments.iter().filter_map(|segment| match &segment.mapping {
         Mapping::Linear => None,
@@ -119,7 +121,7 @@ pub fn encrypts_nothing(segments: &[MappedSegment]) -> bool {
     })
 }
 
-/// Lengths and offsets in tables count these bytes.
+/// The unit of lengths and offsets in tables, in bytes.
 const SECTOR: u64 = 512;
 
 #[cfg(test)]

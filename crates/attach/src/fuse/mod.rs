@@ -1,12 +1,13 @@
 //! The FUSE door: a directory with one file, the plaintext.
 //!
-//! `plain` has the export's size, belongs to whoever mounted it, and can be read, written and
-//! mapped like any file, but neither grow nor shrink. The kernel's page cache stands in front of
-//! it: it reads ahead, and asks in requests of up to a mebibyte, which several threads answer side
-//! by side. Each is one [`Storage::read_at`] into the buffer that goes to the kernel.
+//! `plain` has the export's size and belongs to the user who mounted it. It can be read, written
+//! and memory-mapped like any file, but can neither grow nor shrink. It is accessed through the
+//! kernel's page cache, which reads ahead and issues requests of up to one mebibyte; several
+//! threads answer them in parallel. Each read is one [`Storage::read_at`] into the buffer that goes
+//! to the kernel.
 //!
-//! Protocol: Linux, include/uapi/linux/fuse.h, spoken by crate fuser. Mounting is ours
-//! ([`mounting`]), so that every refusal has its own words.
+//! Protocol: Linux, include/uapi/linux/fuse.h, implemented by the crate fuser. Mounting is done
+//! here ([`mounting`]), so that each failure has its own message.
 //!
 //! [`Storage::read_at`]: keyway_volume::Storage::read_at
 
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Whether `dir` can be mounted on, as far as can be told without trying.
+/// Checks whether `dir` can be mounted on, as far as possible without trying.
 ///
 /// # Errors
 /// Those of [`Mount::new`].
@@ -34,31 +35,31 @@ pub fn check(dir: &Path) -> Result<()> {
     mounting::open_device().map(drop)
 }
 
-/// The device number of the file system that is seen at `dir`; `None`
-/// where there is none. Its server is not asked.
+/// The device number of the file system visible at `dir`; `None` if there is none. Its server is
+/// not asked.
 pub fn device_at(dir: &Path) -> Option<u64> {
     mounting::device_at(dir).ok()
 }
 
-/// Takes the mount of `device` away from `dir` when its process is
-/// gone; whatever else is there stays.
+/// Unmounts the mount of `device` from `dir` if its process is gone; any other mount is left alone.
 ///
 /// # Errors
-/// The kernel, or fusermount3, refuses.
+/// If the kernel or fusermount3 refuses.
 pub fn clear_dead(dir: &Path, device: u64) -> Result<()> {
     mounting::clear_dead(dir, device)
 }
 
-/// Unmounts `mount`, if nobody uses it.
+/// Unmounts `mount` if nobody uses it.
 ///
 /// # Errors
-/// [`Error::Busy`] when somebody does, or when something else is mounted on
-/// top of it; the kernel, or fusermount3, refuses.
+/// [`Error::Busy`] when it is in use, or when something else is mounted on top of it; an error when
+/// the kernel or fusermount3 refuses.
 pub fn unmount(mount: &mounts::Mount) -> Result<()> {
     mounting::unmount_listed(mount)
 }
 
-/// Who keeps the mount at `dir` from being unmounted, each in words, as far as this user may know.
+/// A description of each user that keeps the mount at `dir` from being unmounted, as far as the
+/// caller may see them.
 pub fn users(dir: &Path) -> Vec<String> {
     users::of(dir)
 }
@@ -69,28 +70,28 @@ pub fn users(dir: &Path) -> Vec<String> {
 pub struct Options {
     /// What `mount` and `df` show as the source: the volume's path.
     pub source: String,
-    /// Whether other users (root, too, where it is not root who mounts) may use the file. An
-    /// ordinary user needs `user_allow_other` in /etc/fuse.conf for it.
+    /// Whether other users (including root, if an ordinary user mounts) may use the file. An
+    /// ordinary user needs `user_allow_other` in /etc/fuse.conf for this.
     pub allow_other: bool,
-    /// Whether the kernel collects written data and writes it back later. Small writes
-    /// get fast; but the kernel then accepts writes beyond the end of the file, and
-    /// tells of the error at `fsync` and `close` only.
+    /// Whether the kernel collects written data and writes it back later. This makes small writes
+    /// fast, but the kernel then accepts writes beyond the end of the file, and reports the error
+    /// only at `fsync` and `close`.
     pub writeback: bool,
-    /// Whether the kernel keeps no copy of what is read and written.
+    /// Whether the kernel caches nothing that is read or written.
     pub direct: bool,
-    /// What a punched hole is, where the export's discards allow any.
+    /// How holes are punched, if the export allows discards.
     pub holes: Holes,
-    /// How many requests are worked on at the same time.
+    /// How many requests are processed at the same time.
     pub threads: usize,
 }
 
-/// What becomes of a hole that is punched into the file.
+/// What happens to a hole that is punched into the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holes {
-    /// It is written with zeros, as everybody expects who punches one.
-    /// Encrypted zeros take room as other data does.
+    /// It is filled with zeros, as programs that punch holes expect. Encrypted zeros take up as
+    /// much space as other data.
     Zeros,
-    /// It is discarded: the storage gets its room back, and the hole reads as noise.
+    /// It is discarded: the storage regains the space, and the hole reads as noise.
     Discarded,
 }
 
@@ -108,11 +109,11 @@ impl Default for Options {
     }
 }
 
-/// A mounted volume. Dropped while it is mounted, it goes as soon as its last user is done.
+/// A mounted volume. If dropped while mounted, it is unmounted as soon as its last user is done.
 #[derive(Debug)]
 pub struct Mount {
     directory: PathBuf,
-    /// The device number by which this mount is known from others at the same place.
+    /// The device number that tells this mount from others at the same place.
     device: u64,
     session: Arc<Ended>,
     open_files: Arc<AtomicUsize>,
@@ -120,12 +121,12 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts `export` on the empty directory `dir`. Nothing but the
-    /// mount holds on to the export's storage.
+    /// Mounts `export` on the empty directory `dir`. The mount is the only owner of the export's
+    /// storage.
     ///
     /// # Errors
-    /// The directory is missing, not empty or somebody else's; this machine has no /dev/fuse, or an
-    /// ordinary user lacks the program fusermount3.
+    /// If the directory is missing, not empty or owned by someone else; if this machine has no
+    /// /dev/fuse, or an ordinary user lacks the program fusermount3.
     pub fn new(export: Export, dir: &Path, options: Options) -> Result<Self> {
         let dir = mounting::check(dir)?;
         let storage = Arc::clone(&export.storage);
@@ -133,7 +134,7 @@ impl Mount {
         let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
         let device = mounting::device_at(&dir).map_err(failed)?;
         let mut config = Config::default();
-        // The kernel decides who may come in; it is told so when mounting.
+        // The kernel decides who has access, by the mount options.
         config.acl = SessionACL::All;
         let waiting = if storage.is_distant() { MAX_THREADS } else { 1 };
         config.n_threads = Some(options.threads.max(waiting));
@@ -148,10 +149,10 @@ impl Mount {
         let ended = Arc::clone(&session);
         thread::spawn(move || {
             let served = running.run();
-            // The key goes with the storage, before anybody is told that this is over.
+            // The key is dropped with the storage, before anybody is notified of the end.
             let flushed = storage.flush();
             drop(storage);
-            // It holds on to the kernel's end of the conversation.
+            // It holds a reference to the FUSE descriptor.
             drop(ended.notifier().take());
             ended.tell(served.and(flushed));
         });
@@ -159,11 +160,11 @@ impl Mount {
         Ok(Self { directory: dir, device, session, open_files, punches_holes })
     }
 
-    /// Takes the directory away at once, and keeps serving those who have the file open;
+    /// Detaches the directory at once, and keeps serving those who have the file open;
     /// [`Door::wait`] returns when the last of them is done.
     ///
     /// # Errors
-    /// The kernel, or fusermount3, refuses.
+    /// If the kernel or fusermount3 refuses.
     pub fn detach(&self) -> Result<()> {
         if self.session.result().is_some() {
             return Ok(());
@@ -172,8 +173,8 @@ impl Mount {
     }
 }
 
-/// Whether this user can mount here: /dev/fuse may be opened, and
-/// there are root's rights or the program fusermount3.
+/// Whether this user can mount here: /dev/fuse can be opened, and the user has root privileges or
+/// the program fusermount3.
 pub fn is_available() -> bool {
     mounting::open_device().is_ok() && (rustix::process::geteuid().is_root() || mounting::has_helper())
 }
@@ -194,7 +195,7 @@ impl Door for Mount {
 
     fn refresh(&self) {
         if let Some(notifier) = &*self.session.notifier() {
-            // Without it the kernel asks by itself, a second later.
+            // Without this the kernel refreshes the attributes by itself a second later.
             let _ = notifier.inval_inode(directory::FILE, -1, 0);
         }
     }
@@ -209,7 +210,7 @@ impl Door for Mount {
 
     fn stop(&self) -> Result<()> {
         if self.session.result().is_none() {
-            // What the kernel still holds is written before the call returns.
+            // The kernel writes back cached data before the call returns.
             mounting::unmount_own(&self.directory, self.device, Unmount::WhenUnused)?;
         }
         self.wait()
@@ -218,17 +219,17 @@ impl Door for Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // There is nobody left to report an error to.
         let _ = self.detach();
     }
 }
 
-/// Whether the session is over, and how it ended.
+/// Whether the session has ended, and how.
 #[derive(Debug, Default)]
 struct Ended {
     result: Mutex<Option<std::result::Result<(), String>>>,
     told: Condvar,
-    /// While it is not over.
+    /// Present until the session ends.
     notifier: Mutex<Option<Notifier>>,
 }
 
@@ -261,10 +262,10 @@ impl Ended {
     }
 }
 
-/// The one file's name.
+/// The name of the only file.
 pub const FILE_NAME: &str = "plain";
 
-/// More threads than this wait for the kernel, not for the cipher.
+/// Additional threads would wait for the kernel, not for the cipher.
 const MAX_THREADS: usize = 8;
 
 /// The longest request, in bytes: FUSE_MAX_MAX_PAGES (256, fs/fuse/fuse_i.h) pages of 4 KiB.

@@ -1,5 +1,5 @@
-//! Mounting and unmounting: by system call where this process may,
-//! else through the set-uid program fusermount3.
+//! Mounting and unmounting: by system call where this process has the permission, otherwise through
+//! the set-uid program fusermount3.
 //!
 //! fusermount3 opens /dev/fuse, mounts, and sends the descriptor back over a socket whose number is
 //! in the environment (libfuse, util/fusermount.c and lib/mount.c).
@@ -20,7 +20,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The directory's full path, if it can be mounted on.
+/// The directory's absolute path, if it can be mounted on.
 pub(super) fn check(dir: &Path) -> Result<PathBuf> {
     let dir = &std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let shown = dir.display();
@@ -42,7 +42,7 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
     let is_empty = match fs::read_dir(&path) {
         Ok(mut entries) => entries.next().is_none(),
         Err(e) if is_dead(&e) => return Err(left_over(dir)),
-        // A directory that cannot be listed may be mounted on all the same.
+        // A directory that cannot be listed may still be mounted on.
         Err(_) => true,
     };
     match is_empty {
@@ -54,7 +54,7 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether a mount answers because nobody serves it any longer.
+/// Whether this is the error of a mount that is no longer served.
 fn is_dead(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
 }
@@ -67,7 +67,7 @@ fn left_over(dir: &Path) -> Error {
     ))
 }
 
-/// Mounts, and returns the kernel's end of the conversation.
+/// Mounts, and returns the FUSE descriptor.
 pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<OwnedFd> {
     let device = open_device()?;
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
@@ -81,7 +81,7 @@ pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<Ow
         kernel_options(options)
     );
     let data = CString::new(data).map_err(|_| Error::Refused("a mount option holds a zero byte".into()))?;
-    // Mounted on what was looked at, whatever its path means by then.
+    // Mounts on the directory that was checked, even if its path now leads elsewhere.
     let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
     let place = place(dir).map_err(failed)?;
     let target = format!("/proc/self/fd/{}", place.as_raw_fd());
@@ -92,7 +92,7 @@ pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<Ow
     }
 }
 
-/// The kernel's FUSE device. (fusermount3, too, opens it with the user's rights alone.)
+/// Opens the kernel's FUSE device. (fusermount3, too, opens it with the user's permissions only.)
 pub(super) fn open_device() -> Result<fs::File> {
     fs::File::options().read(true).write(true).open(DEVICE).map_err(|e| match e.kind() {
         ErrorKind::PermissionDenied => Error::Permission(format!(
@@ -110,8 +110,8 @@ pub(super) fn has_helper() -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(FUSERMOUNT).is_file())
 }
 
-/// Lets the kernel read ahead in the largest requests, not in its usual 128 KiB. That is for root
-/// to say; without it everything goes on as well, in smaller requests.
+/// Makes the kernel read ahead in the largest requests instead of its usual 128 KiB. This requires
+/// root; otherwise everything works the same, in smaller requests.
 pub(super) fn read_far_ahead(mounted: &Path) {
     let Ok(found) = rustix::fs::stat(mounted) else { return };
     let (major, minor) = (rustix::fs::major(found.st_dev), rustix::fs::minor(found.st_dev));
@@ -124,25 +124,25 @@ pub(super) fn read_far_ahead(mounted: &Path) {
 pub(super) enum Unmount {
     /// Now, if nobody uses it.
     WhenUnused,
-    /// Out of sight now; the rest when nobody uses it any longer.
+    /// Detach now, and clean up when the last user is done.
     Lazily,
 }
 
-/// Unmounts the mount of `device` from `dir`, and nothing else: what
-/// was mounted on top of it is left alone.
+/// Unmounts the mount of `device` from `dir`, and nothing else: anything mounted on top of it is
+/// left alone.
 pub(super) fn unmount_own(dir: &Path, device: u64, when: Unmount) -> Result<()> {
     if device_at(dir).ok() == Some(device) {
         return unmount(dir, when);
     }
     let mounts = mounts::all();
     if !mounts.iter().any(|mount| mount.point == dir && number(mount) == device) {
-        // Somebody has unmounted it already.
+        // It was unmounted already.
         return Ok(());
     }
     Err(covered(&mounts, dir))
 }
 
-/// Unmounts `mount` as the kernel listed it, and nothing else.
+/// Unmounts `mount`, as listed by the kernel, and nothing else.
 pub(super) fn unmount_listed(mount: &mounts::Mount) -> Result<()> {
     let mounts = mounts::all();
     match mounts::topmost(&mounts, &mount.point) {
@@ -162,17 +162,17 @@ fn covered(mounts: &[mounts::Mount], dir: &Path) -> Error {
     ))
 }
 
-/// The device number of the file system that is seen at `dir`. Its server is not asked.
+/// The device number of the file system visible at `dir`. Its server is not asked.
 pub(super) fn device_at(dir: &Path) -> io::Result<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     let stat = rustix::fs::statx(place(dir)?, c"", flags, StatxFlags::TYPE)?;
     Ok(rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor))
 }
 
-/// Takes the mount of `device` away from `dir` when nobody serves it any longer, and no other.
+/// Unmounts the mount of `device` from `dir` if it is no longer served, and no other.
 pub(super) fn clear_dead(dir: &Path, device: u64) -> Result<()> {
-    // ("Software caused connection abort" for who asks at the moment of its
-    // death.) What stat says may be from before it.
+    // (A caller that asks at the very moment of its death gets "Software caused connection abort".)
+    // The result of stat may be from before it died.
     let dead = [Errno::NOTCONN, Errno::CONNABORTED].map(|errno| Some(errno.raw_os_error()));
     let is_dead = || fs::read_dir(dir).is_err_and(|error| dead.contains(&error.raw_os_error()));
     match device_at(dir) {
@@ -181,7 +181,7 @@ pub(super) fn clear_dead(dir: &Path, device: u64) -> Result<()> {
     }
 }
 
-/// A descriptor that stands for the directory, whatever is done to its path.
+/// A descriptor that refers to the directory, whatever happens to its path.
 fn place(dir: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(CWD, dir, flags, Mode::empty())?)
@@ -191,7 +191,7 @@ fn number(mount: &mounts::Mount) -> u64 {
     rustix::fs::makedev(mount.device.0, mount.device.1)
 }
 
-/// Unmounts what is seen at `dir`.
+/// Unmounts the topmost mount at `dir`.
 fn unmount(dir: &Path, when: Unmount) -> Result<()> {
     let flags = match when {
         Unmount::WhenUnused => UnmountFlags::NOFOLLOW,
@@ -212,7 +212,8 @@ fn mount_as_user(dir: &Path, options: &Options, read_only: bool) -> Result<Owned
     let list = format!("{access},nosuid,nodev,fsname={source},subtype={SUBTYPE},{}", kernel_options(options));
     let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-    // The socket is the program's standard input: descriptor 0 needs no inheritance of its own.
+    // The socket is the program's standard input: descriptor 0 is inherited without further
+    // measures.
     let child = Command::new(FUSERMOUNT)
         .arg("-o")
         .arg(list)
@@ -256,14 +257,14 @@ fn unmount_as_user(dir: &Path, when: Unmount) -> Result<()> {
     }
 }
 
-/// What both ways of mounting say in the same words. The kernel
-/// itself checks the file's owner and mode.
+/// The options that both ways of mounting have in common. The kernel itself checks the file's owner
+/// and mode.
 fn kernel_options(options: &Options) -> String {
     let shared = if options.allow_other { ",allow_other" } else { "" };
     format!("default_permissions,max_read={MAX_REQUEST}{shared}")
 }
 
-/// The descriptor that the program sends; `None` when it ends without.
+/// Receives the descriptor that the program sends; `None` if it exits without sending one.
 fn receive_descriptor(socket: &UnixStream) -> rustix::io::Result<Option<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -276,7 +277,7 @@ fn receive_descriptor(socket: &UnixStream) -> rustix::io::Result<Option<OwnedFd>
     }))
 }
 
-/// Waits for the program and returns what it complained about.
+/// Waits for the program and returns its error output.
 fn finish(child: Child) -> io::Result<String> {
     let output = child.wait_with_output()?;
     Ok(String::from_utf8_lossy(&output.stderr).trim().to_owned())

@@ -1,11 +1,12 @@
-//! Who keeps a mount from being unmounted, as far as this user may know: processes with a file of
-//! it open or standing in it, loop devices made of its file, mounts inside.
+//! Who keeps a mount from being unmounted, as far as this user may see it: processes that have one
+//! of its files open or their working directory in it, loop devices over its file, mounts inside
+//! it.
 
 use keyway_volume::mounts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The users of the mount at `dir`, each in words ("fuse2fs (process 77)").
+/// The users of the mount at `dir`, each as text ("fuse2fs (process 77)").
 pub(super) fn of(dir: &Path) -> Vec<String> {
     let inside = |path: &PathBuf| path.starts_with(dir);
     let loops =
@@ -17,11 +18,11 @@ pub(super) fn of(dir: &Path) -> Vec<String> {
     processes.chain(loops).chain(mounts).collect()
 }
 
-/// The process in this directory of proc(5), if it uses something below `dir`.
+/// Describes the process with this proc(5) directory, if it uses something below `dir`.
 fn in_words(process: &Path, dir: &Path) -> Option<String> {
     let pid: u32 = process.file_name()?.to_str()?.parse().ok()?;
-    // Where a link leads is asked for, and nothing there: of a mount
-    // that hangs nothing would come back.
+    // Reads the links' targets without accessing them, because a mount that hangs would never
+    // answer.
     let links =
         ["cwd", "root"].map(|name| process.join(name)).into_iter().chain(entries(&process.join("fd")));
     let uses = links.filter_map(|link| fs::read_link(link).ok()).any(|place| place.starts_with(dir));
@@ -41,7 +42,7 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// A process names itself: nothing of it may move a terminal's cursor.
+/// A process chooses its own name: it must not contain terminal control characters.
 fn shown(name: &str) -> String {
     name.escape_debug().to_string()
 }
@@ -60,7 +61,7 @@ mod tests {
         let file = fs::File::create(dir.join("a/plain")).unwrap();
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(file)).spawn().unwrap();
         let expected = format!("sleep (process {})", child.id());
-        // It is still this program for a moment.
+        // For a moment the child is still this program.
         while fs::read_to_string(format!("/proc/{}/comm", child.id())).unwrap() != "sleep\n" {
             std::thread::yield_now();
         }

@@ -1,11 +1,10 @@
-//! Tests that need to be the first process, with mounts of their own:
-//! they run themselves again in new namespaces.
+//! Support for tests that need to be process 1 with mounts of their own: they re-execute themselves
+//! in new namespaces.
 
 use std::io::Write;
 use std::process::Command;
 
-/// Runs `body` as process 1 of new namespaces, where its mounts are
-/// nobody else's; `name` is the test's.
+/// Runs `body` as process 1 of new namespaces, with private mounts; `name` is the test's name.
 pub(super) fn alone(name: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
@@ -23,7 +22,7 @@ pub(super) fn alone(name: &str, body: impl FnOnce()) {
     assert!(outcome.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// Containers forbid namespaces; the test then stands in the list of those left out.
+/// Containers forbid namespaces; the test is then listed among those left out.
 fn left_out(name: &str) {
     let Some(list) = std::env::var_os("KEYWAY_SKIPS") else { return };
     let file = std::fs::OpenOptions::new().create(true).append(true).open(list);

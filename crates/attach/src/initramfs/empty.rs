@@ -1,31 +1,31 @@
-//! Empties a directory of one file system, by descriptors: a path could
-//! lead elsewhere meanwhile, a descriptor cannot.
+//! Empties a directory of one file system, through descriptors: a path may come to lead elsewhere
+//! in the meantime, a descriptor cannot.
 //!
-//! The kernel itself says what must stay: removing what something is mounted on fails with EBUSY,
-//! of the same file system too (a bind mount). What is a directory is then opened without following
-//! links, across no mount (openat2(2), where the kernel has it), and has to be on the same device.
+//! The kernel itself protects what must stay: removing a mount point fails with EBUSY, even for a
+//! mount of the same file system (a bind mount). A directory is then opened without following links
+//! or crossing mounts (openat2(2), where the kernel has it), and must be on the same device.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, fstat, openat, openat2, unlinkat};
 use rustix::io::{self, Errno};
 use std::ffi::CString;
 
-/// Removes what is below `directory`. What cannot be removed, and
-/// what is another file system's, stays.
+/// Removes the content of `directory`. Anything that cannot be removed, or belongs to another file
+/// system, stays.
 pub(super) fn empty(directory: BorrowedFd<'_>) -> io::Result<()> {
     let device = fstat(directory)?.st_dev;
     remove_below(directory, device, 0)
 }
 
 fn remove_below(directory: BorrowedFd<'_>, device: u64, depth: usize) -> io::Result<()> {
-    // All names first: a directory that changes while it is read may show fewer.
+    // Reads all names first: a directory modified while being read may skip some.
     for name in names(directory)? {
         if unlinkat(directory, &name, AtFlags::empty()).is_ok() || depth == DEEPEST {
             continue;
         }
         match unlinkat(directory, &name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
-            // It is gone, or it is where something is mounted.
+            // It is gone, or it is a mount point.
             _ => continue,
         }
         let Ok(below) = open_below(directory, &name) else { continue };
@@ -48,11 +48,11 @@ fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
     Ok(names)
 }
 
-/// A directory in a directory: never what a link leads to, and of the same mount.
+/// Opens a directory in a directory: never a link's target, and only within the same mount.
 fn open_below(directory: BorrowedFd<'_>, name: &CString) -> io::Result<OwnedFd> {
     match openat2(directory, name, BELOW, Mode::empty(), WITHIN) {
-        // Before Linux 5.6, or forbidden by a container's filter: the
-        // device is compared in any case.
+        // Before Linux 5.6, or forbidden by a container's filter: the device is compared in any
+        // case.
         Err(Errno::NOSYS | Errno::PERM) => openat(directory, name, BELOW, Mode::empty()),
         opened => opened,
     }
@@ -61,7 +61,7 @@ fn open_below(directory: BorrowedFd<'_>, name: &CString) -> io::Result<OwnedFd> 
 const BELOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const WITHIN: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
-/// Directories in directories, each an open descriptor.
+/// The maximum nesting depth; each level needs an open descriptor.
 const DEEPEST: usize = 200;
 
 #[cfg(test)]
@@ -90,11 +90,11 @@ mod tests {
         symlink(&outside, place.join("a/link")).unwrap();
         symlink(outside.join("mine"), place.join("file-link")).unwrap();
         let opened = File::open(&place).unwrap();
-        // Never itself, nor what it is in.
+        // Never the directory itself, nor its parent.
         let mut found = names(opened.as_fd()).unwrap();
         found.sort();
         assert_eq!(found, [c".hidden", c"a", c"file-link", c"hollow"].map(ToOwned::to_owned));
-        // The name leads elsewhere by now: the descriptor does not.
+        // The path leads elsewhere by now; the descriptor does not.
         let moved = place.with_extension("moved");
         fs::rename(&place, &moved).unwrap();
         symlink(&outside, &place).unwrap();
@@ -107,7 +107,7 @@ mod tests {
         fs::remove_dir_all(outside).unwrap();
     }
 
-    /// A directory deeper than descriptors are open at once stays; nothing else does.
+    /// Only a directory nested deeper than the limit on open descriptors stays.
     #[test]
     fn a01_depth_has_an_end() {
         let place = scratch("deep");
@@ -122,7 +122,7 @@ mod tests {
         fs::remove_dir(place).unwrap();
     }
 
-    /// Other file systems, and the same one bound to a place below.
+    /// Other file systems, and the same one bind-mounted below itself.
     #[test]
     fn a01_what_is_mounted_stays() {
         alone("initramfs::empty::tests::a01_what_is_mounted_stays", || {
@@ -137,7 +137,7 @@ mod tests {
             fs::write(root.join("gone/file"), "").unwrap();
             mount("tmpfs", root.join("deep/other"), "tmpfs", MountFlags::empty(), None).unwrap();
             fs::write(root.join("deep/other/data"), "data").unwrap();
-            // The same device, at another place; and a single file of it.
+            // The same device at another place, and a single file of it.
             mount_bind(&apart, root.join("deep/same")).unwrap();
             mount_bind(apart.join("mine"), root.join("deep/file")).unwrap();
             let opened = File::open(&root).unwrap();
@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(fs::read_to_string(root.join("deep/other/data")).unwrap(), "data");
             assert_eq!(fs::read_to_string(root.join("deep/file")).unwrap(), "mine");
             assert!(!root.join("gone").exists());
-            // Nothing of the other device even where openat2 and EBUSY are not there to say so.
+            // Nothing on the other device is removed even without openat2 and EBUSY to prevent it.
             let other = File::open(root.join("deep/other")).unwrap();
             fs::create_dir(root.join("deep/other/below")).unwrap();
             fs::write(root.join("deep/other/below/x"), "").unwrap();

@@ -1,11 +1,11 @@
-//! What has to be true before anything of a root file system is removed: facts
-//! about this process and its root, and the judgement.
+//! The conditions for removing anything from a root file system: facts about this process and its
+//! root, and the decision based on them.
 //!
-//! An initramfs lives in memory only, on the kernel's rootfs, and its first process is the only one
-//! that may give it up. util-linux' switch_root asks for ramfs or tmpfs and for a new root on
-//! another device; BusyBox's also for process 1 and for /init. All of that is asked here, and that
-//! nothing merely looks like it: a chroot into a directory of a tmpfs is no root file system, and a
-//! container on a tmpfs has not Keyway as its /init.
+//! An initramfs exists in memory only, on the kernel's rootfs, and only its first process may give
+//! it up. util-linux' switch_root requires ramfs or tmpfs, and a new root on another device;
+//! BusyBox's also requires process 1 and an /init. All of that is checked here, as well as cases
+//! that merely look alike: a chroot into a directory of a tmpfs is not a root file system, and a
+//! container on a tmpfs does not have Keyway as its /init.
 
 use rustix::fs::{AtFlags, Stat, StatxAttributes, StatxFlags, fstat, fstatfs, stat, statx};
 use rustix::io;
@@ -13,43 +13,42 @@ use std::fmt;
 use std::fs;
 use std::os::fd::BorrowedFd;
 
-/// What is known of this process and of its root file system.
+/// What is known about this process and its root file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Of this process, in its own namespace.
+    /// The process ID, in the process's own namespace.
     pub pid: u32,
-    /// The root file system's type, by statfs.
+    /// The root file system's type, from statfs.
     pub kind: u32,
-    /// Whether `/` is where a file system is mounted; `None` from
-    /// kernels that do not tell (before Linux 5.8).
+    /// Whether `/` is a mount point; `None` on kernels that do not report it (before Linux 5.8).
     pub is_mount: Option<bool>,
-    /// Whether /init is an ordinary file of the root file system, or a link to one.
+    /// Whether /init is a regular file of the root file system, or a link to one.
     pub has_init: bool,
 }
 
-/// What is known when the root is to be replaced by another.
+/// What is known when another root is to replace the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
     /// The device of the root file system.
     pub from: u64,
-    /// The device of the one that takes its place.
+    /// The device of the file system that replaces it.
     pub to: u64,
-    /// Whether that one's directory is where a file system is mounted.
+    /// Whether the new root's directory is a mount point.
     pub is_mount: Option<bool>,
-    /// Whether the kernel unpacked an image into the root file system: it is called rootfs then.
+    /// Whether the kernel unpacked an image into the root file system, which is then called rootfs.
     pub is_rootfs: bool,
-    /// Whether /init is the program that runs.
+    /// Whether /init is the running program.
     pub is_own_init: bool,
 }
 
-/// Why nothing is removed, or mounted.
+/// Why nothing is removed or mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Another process is the first one.
     NotFirst(u32),
-    /// The root file system is on a disk, or on something else that stays.
+    /// The root file system is on a disk or some other persistent storage.
     NotInMemory(u32),
-    /// The root is a directory of a file system, not the file system.
+    /// The root is a directory within a file system, not its root.
     Chroot,
     /// There is no /init.
     NoInit,
@@ -57,12 +56,13 @@ pub enum Refusal {
     SameDevice,
     /// Nothing is mounted on the new root's directory.
     NotMounted,
-    /// A file system in memory that neither the kernel made nor Keyway began.
+    /// A file system in memory that was not made by the kernel and on which Keyway is not the
+    /// /init.
     Foreign,
 }
 
 impl Facts {
-    /// Of this process and of `root`, its root directory.
+    /// Gathers the facts about this process and `root`, its root directory.
     pub fn gather(root: BorrowedFd<'_>) -> io::Result<Self> {
         let device = fstat(root)?.st_dev;
         let init = stat("/init");
@@ -74,7 +74,7 @@ impl Facts {
         })
     }
 
-    /// Whether this is the first process of an initramfs.
+    /// Decides whether this is the first process of an initramfs.
     pub fn judge(self) -> Result<(), Refusal> {
         match self {
             Self { pid, .. } if pid != 1 => Err(Refusal::NotFirst(pid)),
@@ -87,7 +87,8 @@ impl Facts {
 }
 
 impl Change {
-    /// From `root`, this process's root directory, to `new_root`. /proc has to be mounted.
+    /// Gathers the facts for a change from `root`, this process's root directory, to `new_root`.
+    /// /proc must be mounted.
     pub fn gather(root: BorrowedFd<'_>, new_root: BorrowedFd<'_>) -> io::Result<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = stat("/proc/self/exe").ok().zip(stat("/init").ok());
@@ -101,7 +102,7 @@ impl Change {
         })
     }
 
-    /// Whether what is below the root may be removed once the other has taken its place.
+    /// Decides whether the content of the old root may be removed once the new one has replaced it.
     pub fn judge(self) -> Result<(), Refusal> {
         match self {
             Self { from, to, .. } if from == to => Err(Refusal::SameDevice),
@@ -112,7 +113,7 @@ impl Change {
     }
 }
 
-/// Whether a file system is mounted here.
+/// Whether this directory is a mount point.
 fn is_mount(directory: BorrowedFd<'_>) -> Option<bool> {
     let found = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::empty()).ok()?;
     let tells = found.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT);
@@ -123,7 +124,8 @@ fn is_file(found: &Stat) -> bool {
     rustix::fs::FileType::from_raw_mode(found.st_mode).is_file()
 }
 
-/// The type of what is mounted on `/`, by proc_pid_mountinfo(5): of several the last is on top.
+/// The type of the file system mounted on `/`, from proc_pid_mountinfo(5); the last of several is
+/// the topmost.
 fn kind_of_root(mounts: &str) -> Option<&str> {
     let of_root = |line: &&str| line.split(' ').nth(4) == Some("/");
     let line = mounts.lines().rfind(of_root)?;

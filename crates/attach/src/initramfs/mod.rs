@@ -1,8 +1,8 @@
-//! The root file system that the kernel unpacked an image into, and how it is given up.
+//! The root file system that the kernel unpacked an image into, and how to give it up.
 //!
-//! Whoever has an [`Initramfs`] has proved that this is one and that this process is its first:
-//! nothing is mounted, moved or removed without it. Everything goes through the descriptor of its
-//! root, which no other file system can take the place of.
+//! An [`Initramfs`] is proof that the root file system is an initramfs and that this process is its
+//! first one: nothing is mounted, moved or removed without this proof. All operations use the
+//! descriptor of its root, which no other file system can replace.
 
 #[cfg(test)]
 mod alone;
@@ -19,17 +19,17 @@ use rustix::mount::mount_move;
 use rustix::process::{chdir, chroot, fchdir};
 use std::path::Path;
 
-/// The root file system of an initramfs, of which this process is the first.
+/// The root file system of an initramfs whose first process is this one.
 #[derive(Debug)]
 pub struct Initramfs {
     root: OwnedFd,
 }
 
 impl Initramfs {
-    /// The proof, by looking alone.
+    /// Establishes the proof, without changing anything.
     ///
     /// # Errors
-    /// [`Error::Refused`] says what is not so.
+    /// [`Error::Refused`] names the condition that does not hold.
     pub fn prove() -> Result<Self> {
         let root = open("/", DIRECTORY, Mode::empty()).map_err(|why| failed("opening /", why))?;
         let facts = Facts::gather(root.as_fd()).map_err(|why| failed("looking at /", why))?;
@@ -37,11 +37,11 @@ impl Initramfs {
         Ok(Self { root })
     }
 
-    /// Puts `original` (a path from the root) in the place of /init, and
-    /// removes `directory` with all that is in it.
+    /// Replaces /init with `original` (a path from the root), and removes `directory` with all its
+    /// content.
     ///
     /// # Errors
-    /// It cannot be put there; nothing is removed then.
+    /// If /init cannot be replaced; nothing is removed then.
     pub fn restore_init(&self, original: &str, directory: &str) -> Result<()> {
         renameat(&self.root, original, &self.root, "init")
             .map_err(|why| failed("putting the image's own /init back", why))?;
@@ -54,10 +54,10 @@ impl Initramfs {
         Ok(())
     }
 
-    /// Whether `new_root` may take the root's place. /proc has to be mounted.
+    /// Decides whether `new_root` may replace the root. /proc must be mounted.
     ///
     /// # Errors
-    /// [`Error::Refused`] says why not.
+    /// [`Error::Refused`] gives the reason.
     pub fn replaceable_by(self, new_root: &Path) -> Result<Replacement> {
         let new_root =
             open(new_root, NO_LINK, Mode::empty()).map_err(|why| failed("opening the new root", why))?;
@@ -68,7 +68,7 @@ impl Initramfs {
     }
 }
 
-/// An initramfs and the file system that takes its place.
+/// An initramfs and the file system that replaces it.
 #[derive(Debug)]
 pub struct Replacement {
     old: OwnedFd,
@@ -76,18 +76,18 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Makes the new root the root of this process, then frees the memory of the old
-    /// one, on which nothing is mounted any more.
+    /// Makes the new root the root of this process, then frees the memory of the old one, on which
+    /// nothing is mounted any longer.
     ///
     /// # Errors
-    /// The kernel does not change the root; nothing is removed then.
+    /// If the kernel does not change the root; nothing is removed then.
     pub fn complete(self) -> Result<()> {
         let moved = fchdir(&self.new)
             .and_then(|()| mount_move(".", "/"))
             .and_then(|()| chroot("."))
             .and_then(|()| chdir("/"));
         moved.map_err(|why| failed("making the root file system the root", why))?;
-        // The root is the other one by now: what is emptied is not.
+        // The root is the new one by now; the directory to be emptied is not.
         let root = stat("/").map_err(|why| failed("looking at the new root", why))?;
         let old = fstat(&self.old).map_err(|why| failed("looking at the old root", why))?;
         if root.st_dev == old.st_dev {
@@ -118,8 +118,8 @@ mod tests {
 
     const NO_FLAGS: MountFlags = MountFlags::empty();
 
-    /// A machine that looks as one does after the kernel started
-    /// /init: this process is the first, `/` a tmpfs.
+    /// Sets up a machine in the state after the kernel started /init: this process is the first,
+    /// and `/` is a tmpfs.
     fn booted() {
         let base = std::env::temp_dir().join(format!("keyway-initramfs-{}", std::process::id()));
         fs::create_dir_all(&base).unwrap();
@@ -132,7 +132,7 @@ mod tests {
         fs::write(base.join("bin/program"), "x").unwrap();
         fs::write(base.join("init"), "").unwrap();
         mount("proc", base.join("proc"), "proc", NO_FLAGS, None).unwrap();
-        // The program that runs, as /init: its file is elsewhere.
+        // The running program, as /init: its file is elsewhere.
         mount_bind("/proc/self/exe", base.join("init")).unwrap();
         mount("tmpfs", base.join("outside"), "tmpfs", NO_FLAGS, None).unwrap();
         fs::write(base.join("outside/data"), "data").unwrap();
@@ -167,13 +167,13 @@ mod tests {
             image.restore_init("keyway/original-init", "keyway").unwrap();
             assert_eq!(fs::read_to_string("/init").unwrap(), "#!/bin/sh\n");
             assert!(!fs::exists("/keyway").unwrap() && fs::exists("/bin/program").unwrap());
-            // What a link in the directory's place leads to is not ours.
+            // The target of a link in place of the directory is left alone.
             fs::write("/again", "").unwrap();
             std::os::unix::fs::symlink("bin", "/keyway").unwrap();
             image.restore_init("again", "keyway").unwrap();
             assert!(fs::exists("/bin/program").unwrap());
             fs::remove_file("/keyway").unwrap();
-            // Nor is a mount.
+            // So is a mount.
             fs::create_dir("/keyway").unwrap();
             mount("tmpfs", "/keyway", "tmpfs", NO_FLAGS, None).unwrap();
             fs::write("/keyway/data", "data").unwrap();
@@ -202,7 +202,8 @@ mod tests {
             mount("tmpfs", "/sysroot", "tmpfs", NO_FLAGS, None).unwrap();
             fs::create_dir("/sysroot/below").unwrap();
             assert!(why("/sysroot/below").contains("nothing is mounted on the new root"));
-            // The kernel did not make this root, and its /init is a copy of this program, not it.
+            // The kernel did not make this root, and its /init is a copy of this program, not the
+            // program itself.
             assert!(why("/sysroot").contains("its /init is another program"));
             fs::write("/sysroot/mine", "mine").unwrap();
             let there = |path: &str| fs::exists(path).unwrap();
@@ -211,7 +212,7 @@ mod tests {
             let new = open("/sysroot", DIRECTORY, Mode::empty()).unwrap();
             Replacement { old: image.root, new }.complete().unwrap();
             assert!(there("/mine") && there("/below") && !there("/bin"));
-            // What was mounted there still is; of the old root nothing is left.
+            // What was mounted there is still mounted; nothing of the old root is left.
             let left = rustix::fs::Dir::read_from(&old).unwrap().map(|it| it.unwrap().file_name().to_owned());
             let mut left: Vec<_> = left.filter(|name| !name.as_bytes().starts_with(b".")).collect();
             left.sort();

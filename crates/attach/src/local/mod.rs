@@ -1,5 +1,5 @@
-//! What one user's processes share on a machine with others: directories that nobody else can
-//! change, sockets in them, and who is at the other end.
+//! What one user's processes share on a multi-user machine: directories that nobody else can
+//! change, sockets in them, and the identity of a socket's peer.
 
 mod directory;
 pub mod peer;

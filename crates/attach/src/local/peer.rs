@@ -1,13 +1,12 @@
-//! Who is at the other end of a Unix socket, as the kernel knows (unix(7), SO_PEERCRED): of a
-//! client the user who connected, of a server the user who listened.
+//! The user at the other end of a Unix socket, as the kernel reports it (unix(7), SO_PEERCRED): for
+//! a client the user who connected, for a server the user who listened.
 
 use crate::{Error, Result};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 use std::os::fd::AsFd;
 
-/// Refuses an end of another user's: neither this user's nor root's,
-/// who can take every secret anyhow.
+/// Refuses a peer that belongs to neither this user nor root, who can obtain every secret anyway.
 ///
 /// # Errors
 /// [`Error::Permission`], naming user and process.
@@ -47,7 +46,7 @@ mod tests {
         let (one, other) = UnixStream::pair().unwrap();
         check(&one).unwrap();
         check(&other).unwrap();
-        // Of a connection over a network it does not know.
+        // For a network connection the kernel has no peer credentials.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let network = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert!(matches!(check(&network), Err(Error::Permission(_) | Error::Io { .. })));

@@ -1,4 +1,4 @@
-//! Sockets in a directory of this user's: both ends are looked at before a byte goes over.
+//! Sockets in a directory of this user's: both ends are checked before a byte is sent.
 
 use super::{Directory, peer};
 use crate::{Error, Result};
@@ -11,21 +11,22 @@ impl Directory {
     /// Listens on the new socket `name`, which only this user may connect to.
     ///
     /// # Errors
-    /// The system's: the name is taken.
+    /// The system's, for example when the name is taken.
     pub fn listen(&self, name: &str) -> io::Result<UnixListener> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        // The node takes its permissions from the socket: there is no
-        // moment at which others might connect.
+        // The node takes its permissions from the socket, so there is no moment at which others
+        // could connect.
         fchmod(&socket, OWNER_ONLY)?;
         bind(&socket, &SocketAddrUnix::new(self.through(name))?)?;
         listen(&socket, BACKLOG)?;
         Ok(socket.into())
     }
 
-    /// Connects to the socket `name`, and makes sure that this user or root listens on it.
+    /// Connects to the socket `name`, and checks that this user or root listens on it.
     ///
     /// # Errors
-    /// [`Error::Permission`] when somebody else does; nothing was sent. Else the system's.
+    /// [`Error::Permission`] when somebody else listens; nothing has been sent then. Otherwise the
+    /// system's.
     pub fn connect(&self, name: &str) -> Result<UnixStream> {
         let failed = |source| Error::Io {
             what: format!("connecting to {}", self.path().join(name).display()),
@@ -39,7 +40,7 @@ impl Directory {
 
 const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// How many may wait to be accepted.
+/// How many connections may wait to be accepted.
 const BACKLOG: i32 = 128;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The kernel's key retention service, by its system calls (add_key(2), request_key(2), keyctl(2)).
+//! The kernel's key retention service, through its system calls (add_key(2), request_key(2),
+//! keyctl(2)).
 
 use keyway_crypto::Secret;
 use rustix::io::{Errno, Result};
@@ -6,9 +7,9 @@ use std::ffi::CStr;
 use std::io::Error;
 use std::ptr::null;
 
-/// Puts a key into a keyring; its number.
+/// Adds a key to a keyring and returns its serial number.
 pub(in crate::dm) fn add_key(kind: &CStr, description: &CStr, payload: &[u8], keyring: i32) -> Result<i32> {
-    // SAFETY: two strings that end with NUL, and a payload with its own length.
+    // SAFETY: two NUL-terminated strings, and a payload with its own length.
     checked(unsafe {
         libc::syscall(
             libc::SYS_add_key,
@@ -21,21 +22,21 @@ pub(in crate::dm) fn add_key(kind: &CStr, description: &CStr, payload: &[u8], ke
     })
 }
 
-/// The number of a key in this process's keyrings, or of one that others let it find.
+/// The serial number of a key in this process's keyrings, or of one that other users let it find.
 pub(in crate::dm) fn request_key(kind: &CStr, description: &CStr) -> Result<i32> {
-    // SAFETY: two strings that end with NUL; no callout text, no keyring to put it into.
+    // SAFETY: two NUL-terminated strings; no callout text, no destination keyring.
     checked(unsafe {
         libc::syscall(libc::SYS_request_key, kind.as_ptr(), description.as_ptr(), null::<u8>(), 0)
     })
 }
 
-/// An operation on a key and a keyring.
+/// Performs an operation on a key and a keyring.
 pub(in crate::dm) fn keyctl(operation: u32, key: i32, keyring: i32) -> Result<()> {
-    // SAFETY: operations that take two numbers.
+    // SAFETY: the operations take two numbers.
     checked(unsafe { libc::syscall(libc::SYS_keyctl, operation, key, keyring) }).map(drop)
 }
 
-/// What a key holds.
+/// A key's payload.
 pub(in crate::dm) fn read_key(key: i32) -> Result<Secret> {
     let mut payload = Secret::zeroed(0);
     loop {

@@ -57,13 +57,13 @@ pub(in crate::dm) fn set_direct_io(device: BorrowedFd<'_>, on: bool) -> Result<(
     unsafe { ioctl(device, IntegerSetter::<LOOP_SET_DIRECT_IO>::new_usize(usize::from(on))) }
 }
 
-/// Takes over the length that the file has now.
+/// Adjusts the device to the current length of the file.
 pub(in crate::dm) fn set_capacity(device: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: the ioctl takes no argument.
     unsafe { ioctl(device, NoArg::<LOOP_SET_CAPACITY>::new()) }
 }
 
-/// `LOOP_CLR_FD`: lets go of the file, at the latest when the device is closed.
+/// `LOOP_CLR_FD`: detaches the file, at the latest when the device is closed.
 pub(in crate::dm) fn clear_fd(device: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: the ioctl takes no argument.
     unsafe { ioctl(device, NoArg::<LOOP_CLR_FD>::new()) }

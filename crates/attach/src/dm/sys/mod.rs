@@ -1,5 +1,5 @@
-//! The kernel's calls that have no safe interface elsewhere: device-mapper's
-//! and loop devices' ioctls, keyrings, semaphores.
+//! System calls without a safe interface elsewhere: the ioctls of device-mapper and loop devices,
+//! keyrings, semaphores.
 
 mod keyctl;
 mod loop_device;
@@ -15,7 +15,7 @@ use rustix::io::Result;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl, opcode};
 use std::ffi::c_void;
 
-/// A command of device-mapper (include/uapi/linux/dm-ioctl.h).
+/// A device-mapper command (include/uapi/linux/dm-ioctl.h).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Command {
     Version = 0,
@@ -33,14 +33,14 @@ pub(super) enum Command {
     GetTargetVersion = 17,
 }
 
-/// Hands the buffer to device-mapper; its answer is in the same buffer afterwards. The buffer says
-/// at byte 12 how long it is, as `struct dm_ioctl` does.
+/// Passes the buffer to device-mapper, which writes its answer to the same buffer. As in `struct
+/// dm_ioctl`, byte 12 holds the buffer's length.
 pub(super) fn call(control: &OwnedFd, command: Command, buffer: &mut Secret) -> Result<()> {
     let bytes = buffer.expose_mut();
     let said = u32::from_ne_bytes(bytes[12..16].try_into().expect("four bytes"));
     assert!(bytes.len() >= HEADER && said as usize == bytes.len(), "the buffer says how long it is");
-    // SAFETY: the kernel reads and writes no more than the length
-    // that the buffer says, which is its own.
+    // SAFETY: the kernel reads and writes no more than the length stored in the buffer, which is
+    // the buffer's own.
     unsafe { ioctl(control.as_fd(), Call { command, bytes }) }
 }
 
@@ -49,8 +49,8 @@ struct Call<'a> {
     bytes: &'a mut [u8],
 }
 
-// SAFETY: the opcode is the one that dm-ioctl.h makes of the command;
-// the pointer is valid for the buffer's length.
+// SAFETY: the opcode is the one that dm-ioctl.h defines for the command; the pointer is valid for
+// the buffer's length.
 unsafe impl Ioctl for Call<'_> {
     type Output = ();
     const IS_MUTATING: bool = true;

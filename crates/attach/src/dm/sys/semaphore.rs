@@ -1,16 +1,16 @@
-//! One System V semaphore, by its system calls (semget(2), semop(2), semctl(2)).
+//! A System V semaphore, through its system calls (semget(2), semop(2), semctl(2)).
 
 use rustix::io::{Errno, Result};
 use std::io::Error;
 use std::ptr::null;
 use std::time::Duration;
 
-/// A semaphore that is gone on drop.
+/// A semaphore that is removed on drop.
 #[derive(Debug)]
 pub(in crate::dm) struct Semaphore(libc::c_long);
 
 impl Semaphore {
-    /// A new one of this key, with this value; `EXIST` when the key is taken.
+    /// Creates a semaphore with this key and value; `EXIST` when the key is taken.
     pub(in crate::dm) fn new(key: i32, value: i32) -> Result<Self> {
         let flags = 0o600 | libc::IPC_CREAT | libc::IPC_EXCL;
         // SAFETY: semget takes three numbers.
@@ -21,7 +21,7 @@ impl Semaphore {
         Ok(semaphore)
     }
 
-    /// Returns when it is zero; `AGAIN` when that takes longer than the limit.
+    /// Returns when the semaphore is zero; `AGAIN` when that takes longer than the limit.
     pub(in crate::dm) fn wait_for_zero(&self, limit: Duration) -> Result<()> {
         let zero = libc::sembuf { sem_num: 0, sem_op: 0, sem_flg: 0 };
         let limit = [limit.as_secs() as libc::c_long, libc::c_long::from(limit.subsec_nanos())];

@@ -1,14 +1,14 @@
-//! Holes in the file, and zeros: `fallocate`.
+//! Holes in the file, and zeroing: `fallocate`.
 //!
-//! `fallocate` with FALLOC_FL_PUNCH_HOLE promises zeros afterwards, and loop devices, mke2fs
-//! and QEMU build on it: Linux's loop driver makes one and the same call of a discard and of
-//! REQ_OP_WRITE_ZEROES that may unmap (drivers/block/loop.c, `do_req_filebacked`), by which
-//! ext4 clears its inode tables. The cipher makes noise of a discarded sector. So nobody can
-//! give room back here and keep the promise: where discards are allowed, a hole is written
-//! zeros; where they are not, it is refused, which makes those programs write the few zeros
-//! that they need themselves; and where somebody vouches for who uses the file
-//! ([`Holes::Discarded`]), it is discarded. For the same reason SEEK_HOLE (which also promises
-//! zeros) is left to the kernel: everything is data.
+//! `fallocate` with FALLOC_FL_PUNCH_HOLE promises zeros afterwards, and loop devices, mke2fs and
+//! QEMU rely on that. Linux's loop driver makes the same call for a discard and for a
+//! REQ_OP_WRITE_ZEROES that may unmap (drivers/block/loop.c, `do_req_filebacked`), with which ext4
+//! clears its inode tables. But the cipher turns a discarded sector into noise, so space cannot be
+//! released here without breaking the promise. Where discards are allowed, a hole is filled with
+//! zeros. Where they are not, punching is refused, which makes those programs write the few zeros
+//! that they need themselves. Where the caller vouches for the users of the file
+//! ([`Holes::Discarded`]), the hole is discarded. For the same reason SEEK_HOLE (which also
+//! promises zeros) is left to the kernel: everything is data.
 
 use super::{Directory, Holes, errno};
 use fuser::Errno;
@@ -24,7 +24,7 @@ impl Directory {
             None => return Err(Errno::EPERM),
         };
         match mode & !FALLOC_FL_KEEP_SIZE {
-            // The volume has room for all of itself.
+            // All of the volume's space is already allocated.
             0 => Ok(()),
             FALLOC_FL_ZERO_RANGE => self.write_zeroes(range),
             FALLOC_FL_PUNCH_HOLE if self.punches_holes.load(Ordering::Relaxed) => match self.holes {

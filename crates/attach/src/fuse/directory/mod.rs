@@ -1,4 +1,4 @@
-//! The directory with its one file, as the kernel asks for it: crate fuser's `Filesystem`.
+//! The directory with its one file, as presented to the kernel: fuser's `Filesystem`.
 
 mod holes;
 
@@ -23,14 +23,14 @@ pub(super) struct Directory {
     holes: Holes,
     punches_holes: Arc<AtomicBool>,
     owner: (u32, u32),
-    /// Whether others get in, too.
+    /// Whether other users have access, too.
     shared: bool,
     open_flags: FopenFlags,
     writeback: bool,
     mounted: SystemTime,
     /// When the file was last written, in nanoseconds after `mounted`.
     written: AtomicU64,
-    /// Whether something was written that was not flushed.
+    /// Whether there are unflushed writes.
     dirty: AtomicBool,
     open_files: Arc<AtomicUsize>,
 }
@@ -44,8 +44,7 @@ impl Directory {
             export,
             owner,
             shared: options.allow_other,
-            // Nobody else writes to the volume: what is cached stays
-            // right from one open to the next.
+            // Nobody else writes to the volume, so the cache stays valid from one open to the next.
             open_flags: if options.direct {
                 FopenFlags::FOPEN_DIRECT_IO
             } else {
@@ -59,7 +58,7 @@ impl Directory {
         }
     }
 
-    /// How often the file is open.
+    /// How many times the file is open.
     pub(super) fn open_files(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.open_files)
     }
@@ -105,7 +104,7 @@ impl Directory {
         })
     }
 
-    /// A range of the file; `None` where it leaves the file.
+    /// A range of the file; `None` if it exceeds the file.
     fn range(&self, offset: u64, len: u64) -> Option<std::ops::Range<u64>> {
         let end = offset.checked_add(len).filter(|end| *end <= self.len())?;
         Some(offset..end)
@@ -128,7 +127,7 @@ impl Directory {
         self.dirty.store(true, Ordering::Release);
     }
 
-    /// Brings what was written to stable storage.
+    /// Flushes all writes to stable storage.
     fn flush_storage(&self) -> Result<(), Errno> {
         if !self.dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
@@ -142,7 +141,7 @@ impl Directory {
 
 impl Filesystem for Directory {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // A kernel that offers less gets less.
+        // If the kernel offers less, the smaller limit applies.
         let _ = config.set_max_write(MAX_REQUEST);
         let _ = config.set_max_readahead(MAX_REQUEST).or_else(|most| config.set_max_readahead(most));
         let _ = config.set_max_background(IN_FLIGHT);
@@ -167,7 +166,8 @@ impl Filesystem for Directory {
         }
     }
 
-    /// Times may be set (and are not kept); owner, mode and size may be set to what they are.
+    /// Timestamps may be set (but are not kept); owner, mode and size may only be set to their
+    /// current values.
     fn setattr(
         &self,
         _: &Request,
@@ -249,8 +249,8 @@ impl Filesystem for Directory {
         }
     }
 
-    /// Called by `close`: what a program wrote and closed is safe, as
-    /// `umount` cannot be made to wait for us.
+    /// Called on `close`. What a program wrote is safe once it has closed the file, because
+    /// `umount` cannot be made to wait for this process.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         answer(reply, self.flush_storage());
     }
@@ -291,7 +291,7 @@ impl Filesystem for Directory {
         reply.statfs(blocks, 0, 0, 2, 0, BLOCK, 255, BLOCK);
     }
 
-    // The directory's content is fixed; what is not here, crate fuser refuses.
+    // The directory's content is fixed; fuser refuses operations that are not implemented here.
 
     fn create(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
         reply.error(Errno::EPERM);
@@ -330,7 +330,7 @@ fn answer(reply: ReplyEmpty, result: Result<(), Errno>) {
     }
 }
 
-/// What a program is told about a failure of the storage.
+/// The error number that a program gets when the storage fails.
 fn errno(error: &io::Error) -> Errno {
     match (error.raw_os_error(), error.kind()) {
         (Some(code), _) => Errno::from_i32(code),
@@ -340,7 +340,7 @@ fn errno(error: &io::Error) -> Errno {
     }
 }
 
-/// Runs `work` on a page-aligned buffer of `len` bytes that this thread keeps.
+/// Runs `work` on a page-aligned buffer of `len` bytes, which is kept per thread.
 fn in_buffer(len: usize, work: impl FnOnce(&mut [u8])) {
     thread_local!(static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
     BUFFER.with_borrow_mut(|buffer| {
@@ -354,11 +354,11 @@ fn in_buffer(len: usize, work: impl FnOnce(&mut [u8])) {
 
 pub(super) const FILE: INodeNo = INodeNo(2);
 
-/// How long the kernel believes what it was told. Nothing changes behind its back; but when this
-/// process is killed, the directory is to say so soon.
+/// How long the kernel may cache attributes and names. They never change while the process runs;
+/// but if it is killed, the directory should show that soon.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Requests that the kernel may have on the way in the background (read-ahead, writing back).
+/// The maximum number of background requests (read-ahead, writeback) from the kernel.
 const IN_FLIGHT: u16 = 64;
 
 /// The unit of `statfs`.

@@ -1,9 +1,9 @@
 //! A directory of this user's that nobody else can change.
 //!
-//! Everything on the way to it is looked at, from the root on: who owns a directory or may
-//! write to it can put another in the place of what is below. The way is walked, and work done,
-//! by descriptors: what was looked at is what is used, whatever the path means by then.
-//! Symbolic links are not followed, wherever they lead.
+//! Every directory on the path is checked, starting at the root, because the owner of a directory,
+//! or a user who may write to it, can replace what is below. The path is walked, and all work is
+//! done, through descriptors: what was checked is what is used, even if the path leads elsewhere by
+//! then. Symbolic links are never followed.
 
 use crate::{Error, Result};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
@@ -25,25 +25,26 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The directory at `path`, which starts at the root.
+    /// Opens the directory at `path`, which must be absolute.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when there is none, [`Error::Refused`] when somebody else could change
-    /// it: the text names the part of the path, and why.
+    /// [`Error::NotFound`] when the directory does not exist; [`Error::Refused`] when somebody else
+    /// could change it: the text names the part of the path, and why.
     pub fn open(path: &Path) -> Result<Self> {
         Self::walk(path)?.judged(Role::Own)
     }
 
-    /// As [`Directory::open`]; its last part is made, for this user alone, when it is not there.
+    /// As [`Directory::open`]; the last component is created, for this user alone, if it does not
+    /// exist.
     ///
     /// # Errors
-    /// Those of [`Directory::open`], and what the system says.
+    /// Those of [`Directory::open`], and the system's.
     pub fn open_or_make(path: &Path) -> Result<Self> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Self::open(path) };
         Self::walk(parent)?.enter_or_make(name)
     }
 
-    /// The directory `name` in this one.
+    /// Opens the subdirectory `name`.
     ///
     /// # Errors
     /// Those of [`Directory::open`].
@@ -51,7 +52,8 @@ impl Directory {
         self.step(name.as_ref())?.judged(Role::Own)
     }
 
-    /// As [`Directory::enter`]; made, for this user alone, when it is not there.
+    /// As [`Directory::enter`]; the subdirectory is created, for this user alone, if it does not
+    /// exist.
     ///
     /// # Errors
     /// Those of [`Directory::open_or_make`].
@@ -62,18 +64,18 @@ impl Directory {
         }
     }
 
-    /// Where it is.
+    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is in it.
+    /// The names of the entries.
     ///
     /// # Errors
     /// The system's.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
-        // The descriptor is a place, which cannot be read from.
+        // The descriptor was opened with O_PATH and cannot be read from.
         for entry in Dir::new(openat(&self.fd, c".", TO_LIST, Mode::empty())?)? {
             let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
             if name != "." && name != ".." {
@@ -83,7 +85,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// Opens the regular file `name`; with [`OFlags::CREATE`] for this user alone.
+    /// Opens the regular file `name`; with [`OFlags::CREATE`], creates it for this user alone.
     ///
     /// # Errors
     /// The system's; [`io::ErrorKind::InvalidInput`] for anything but a regular file.
@@ -95,7 +97,7 @@ impl Directory {
         }
     }
 
-    /// Whether `file` is what has this `name` here now.
+    /// Whether `name` in this directory still refers to `file`.
     ///
     /// # Errors
     /// The system's.
@@ -107,14 +109,14 @@ impl Directory {
     /// The text in the file `name`.
     ///
     /// # Errors
-    /// As for [`Directory::file`]; text longer than any of ours is refused.
+    /// As for [`Directory::file`]; a text longer than any that Keyway writes is refused.
     pub fn read(&self, name: &str) -> io::Result<String> {
         let mut text = String::new();
         let read = self.file(name, OFlags::RDONLY)?.take(LONGEST_TEXT + 1).read_to_string(&mut text)?;
         if read as u64 > LONGEST_TEXT { Err(io::ErrorKind::InvalidData.into()) } else { Ok(text) }
     }
 
-    /// Puts `text` into the file `name`, whole or not at all.
+    /// Replaces the content of the file `name` with `text`, atomically.
     ///
     /// # Errors
     /// The system's.
@@ -125,10 +127,10 @@ impl Directory {
         Ok(renameat(&self.fd, &draft, &self.fd, name)?)
     }
 
-    /// Removes the file, socket or empty directory `name`, if it is there.
+    /// Removes the file, socket or empty directory `name`, if it exists.
     ///
     /// # Errors
-    /// The system's: something is in it, or mounted on it.
+    /// The system's, for example when a directory is not empty or is a mount point.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         let name = name.as_ref();
         let removed = match unlinkat(&self.fd, name, AtFlags::empty()) {
@@ -141,13 +143,13 @@ impl Directory {
         }
     }
 
-    /// A path of `name` here that means this very directory, and is
-    /// short enough for a socket's address.
+    /// A path for `name` that always refers to this very directory, and is short enough for a
+    /// socket address.
     pub(super) fn through(&self, name: &str) -> PathBuf {
         format!("/proc/self/fd/{}/{name}", self.fd.as_raw_fd()).into()
     }
 
-    /// The way to `path`; the directory itself is not judged as this user's own.
+    /// Walks to `path`; the directory itself is not required to belong to this user.
     fn walk(path: &Path) -> Result<Self> {
         let root = Self { fd: place(CWD, "/", Path::new("/"))?, path: "/".into() };
         if !path.has_root() {
@@ -170,8 +172,8 @@ impl Directory {
     fn judged(self, role: Role) -> Result<Self> {
         let stat = fstat(&self.fd).map_err(|e| failed("looking at", &self.path, e))?;
         let root = statat(CWD, "/", AtFlags::empty()).map_err(|e| failed("looking at", Path::new("/"), e))?;
-        // Who owns the root directory can replace everything: in a
-        // container that need not be its user 0.
+        // The owner of the root directory can replace everything; in a container that need not be
+        // user 0.
         let trusted = [geteuid().as_raw(), 0, root.st_uid];
         match problem(kind(&stat), stat.st_mode, stat.st_uid, role, trusted) {
             None => Ok(self),
@@ -180,22 +182,23 @@ impl Directory {
     }
 }
 
-/// A descriptor that stands for what is there, a symbolic link itself too.
+/// A descriptor (O_PATH) for the entry, even for a symbolic link itself.
 fn place(at: impl std::os::fd::AsFd, name: impl AsRef<OsStr>, path: &Path) -> Result<OwnedFd> {
     openat(at, name.as_ref(), PLACE, Mode::empty()).map_err(|e| failed("opening", path, e))
 }
 
-/// What a directory is to us.
+/// A directory's position on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It leads to ours. In a sticky one only owners move and remove
-    /// what is theirs (unlink(2), EPERM).
+    /// It leads to the user's directory. In a sticky directory, only owners move and remove their
+    /// entries (unlink(2), EPERM).
     OnTheWay,
-    /// It is this user's.
+    /// It is the user's own directory.
     Own,
 }
 
-/// What is wrong with a directory. `trusted` are this user, root, and who owns the root directory.
+/// What is wrong with a directory. `trusted` are this user, root, and the owner of the root
+/// directory.
 fn problem(kind: FileType, mode: u32, owner: u32, role: Role, trusted: [u32; 3]) -> Option<String> {
     let sticky = role == Role::OnTheWay && mode & STICKY != 0;
     let owners = if role == Role::Own { &trusted[..1] } else { &trusted[..] };
@@ -219,25 +222,26 @@ fn kind(stat: &Stat) -> FileType {
 fn failed(what: &str, path: &Path, errno: Errno) -> Error {
     match errno {
         Errno::NOENT => Error::NotFound(format!("{} does not exist", path.display())),
-        // What is not a directory cannot be passed through.
+        // Only a directory can have something below it.
         Errno::NOTDIR => Error::Refused(format!("{} is below what is not a directory", path.display())),
         _ => Error::Io { what: format!("{what} {}", path.display()), source: errno.into() },
     }
 }
 
-/// Its group and everybody else; an access list's mask stands in the group's place (acl(5)).
+/// The group's and others' write bits; an access list's mask takes the place of the group's bits
+/// (acl(5)).
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// A place is known, not opened; a directory's names are read, and files opened
-/// without waiting at a pipe that nobody writes to.
+/// Directories are referred to without opening them (O_PATH), opened to read their names, and files
+/// are opened without blocking on a pipe that has no writer.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const TO_LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const ANY_FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 const NEW: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::WRONLY);
 const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// More than any text that is kept here, in bytes.
+/// More than any text kept here, in bytes.
 const LONGEST_TEXT: u64 = 1 << 16;
 
 #[cfg(test)]

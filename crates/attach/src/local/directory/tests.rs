@@ -1,10 +1,10 @@
-//! Ways that are refused, and what is done at the end of good ones.
+//! Paths that are refused, and operations at the end of good ones.
 
 use super::*;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 
-/// A directory of this user's, gone with the test. Its parent may be /tmp, which is sticky.
+/// A directory of this user's, removed with the test. Its parent may be /tmp, which is sticky.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -38,7 +38,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
 }
 
-/// The refusal's words.
+/// The refusal's message.
 fn refused(result: Result<Directory>) -> String {
     match result {
         Err(Error::Refused(text)) => text,
@@ -48,7 +48,7 @@ fn refused(result: Result<Directory>) -> String {
 
 const US: u32 = 1000;
 const ROOT: u32 = 0;
-/// The owner of "/" in somebody's container.
+/// The owner of "/" in a container.
 const KEEPER: u32 = 7;
 
 fn judge(kind: FileType, mode: u32, owner: u32, role: Role) -> Option<String> {
@@ -78,7 +78,8 @@ fn a03_modes() {
         let text = format!("can be written to by others (mode {mode:04o})");
         assert_eq!(with(mode, Own), Some(text.clone()));
         assert_eq!(with(mode, OnTheWay), Some(text));
-        // Sticky, others can add to it and replace nothing: a way, but nothing of ours.
+        // Others can add entries to a sticky directory but replace none: it may be on the path, but
+        // not be the user's own.
         assert_eq!(with(mode | 0o1000, OnTheWay), None, "{mode:o}");
         assert!(with(mode | 0o1000, Own).is_some(), "{mode:o}");
     }
@@ -106,7 +107,7 @@ fn a03_every_part_of_the_way_is_looked_at() {
     assert_eq!(text, format!("{} can be written to by others (mode 0777)", a.display()));
     assert_eq!(refused(Directory::open_or_make(&inner.join("new"))), text);
     assert!(!inner.join("new").exists(), "made where others may write");
-    // What is right above counts as well.
+    // The immediate parent counts as well.
     assert_eq!(refused(Directory::open_or_make(&a.join("new"))), text);
     set_mode(&a, 0o1777);
     Directory::open(&inner).unwrap();
@@ -146,7 +147,7 @@ fn a03_strange_paths() {
     assert!(matches!(missing, Err(Error::NotFound(_))), "{missing:?}");
 }
 
-/// As root: directories of another user's.
+/// As root: directories of another user.
 #[test]
 fn a03_another_users() {
     if !geteuid().is_root() {
@@ -161,7 +162,7 @@ fn a03_another_users() {
     let text = format!("{} belongs to another user (12345)", theirs.display());
     assert_eq!(refused(Directory::open(&theirs)), text);
     assert_eq!(refused(Directory::open_or_make(&theirs)), text);
-    // Ours, but in theirs: they can replace it.
+    // It belongs to this user, but is in another user's directory, so that user can replace it.
     assert_eq!(refused(Directory::open(&inside)), text);
 }
 
@@ -200,7 +201,7 @@ fn a03_only_files_of_ours_are_read() {
     symlink(scratch.0.join("secret"), scratch.0.join("link")).unwrap();
     assert_eq!(directory.read("secret").unwrap(), "elsewhere");
     directory.read("link").expect_err("a link");
-    // A draft in the way, as a link, is replaced and not followed.
+    // A symbolic link in place of the draft is replaced, not followed.
     symlink(scratch.0.join("secret"), scratch.0.join("facts.new")).unwrap();
     directory.replace("facts", "new").unwrap();
     assert_eq!(directory.read("secret").unwrap(), "elsewhere");
@@ -212,7 +213,7 @@ fn a03_only_files_of_ours_are_read() {
     directory.read("long").expect_err("too long");
 }
 
-/// A directory that was moved away is still the one that was looked at.
+/// A directory that was moved is still the one that was checked.
 #[test]
 fn a03_work_is_done_where_one_looked() {
     let scratch = Scratch::new("moved");
