@@ -1,18 +1,18 @@
-//! What TLS is spoken over, with or without TLS in this build.
+//! The transport below TLS; available with or without TLS in this build.
 
 use std::io;
 
-/// What carries the encrypted bytes, for both directions at the same time.
+/// Carries the encrypted bytes, in both directions at the same time.
 pub trait Socket: Send + Sync {
     /// As [`io::Read::read`].
     ///
     /// # Errors
-    /// The connection is broken, or its timeout is over.
+    /// If the connection is broken, or its timeout has expired.
     fn receive(&self, buf: &mut [u8]) -> io::Result<usize>;
 
     /// As [`io::Write::write_all`].
     ///
     /// # Errors
-    /// The connection is broken, or its timeout is over.
+    /// If the connection is broken, or its timeout has expired.
     fn send(&self, bytes: &[u8]) -> io::Result<()>;
 }

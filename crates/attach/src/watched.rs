@@ -1,5 +1,5 @@
-//! A storage that is watched on its way to clients: whether something is
-//! unwritten that would be lost, and why it fails.
+//! A storage that is monitored on its way to clients: whether there is unflushed data that could be
+//! lost, and why it fails.
 
 use keyway_volume::Storage;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A storage behind which nobody else writes.
+/// A storage to which nobody else writes.
 pub struct Watched<S> {
     storage: S,
     report: Box<dyn Fn(&str) + Send + Sync>,
@@ -16,7 +16,7 @@ pub struct Watched<S> {
 }
 
 impl<S: Storage> Watched<S> {
-    /// Watches `storage`; `report` gets a line for each cause of failures.
+    /// Monitors `storage`; `report` is called with a line for each cause of failure.
     pub fn new(storage: S, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         let report = Box::new(report);
         Self { storage, report, causes: Mutex::default(), changes: Changes::default() }
@@ -30,7 +30,7 @@ impl<S: Storage> Watched<S> {
     }
 
     fn tell(&self, doing: &str, error: &io::Error) {
-        // The same at another place is the same cause.
+        // The same error at another offset counts as the same cause.
         let line = format!("{doing}: {error}");
         let cause = line.replace(|c: char| c.is_ascii_digit(), "");
         let mut causes = self.causes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,11 +124,11 @@ struct Changes(Mutex<Count>);
 struct Count {
     begun: u64,
     ended: u64,
-    /// So many were begun, and all of them had ended, when a flush began that succeeded.
+    /// The number of changes begun, all of which had ended, when a successful flush began.
     settled: u64,
 }
 
-/// A change until it is dropped, whether it succeeds or not.
+/// A change in progress, until it is dropped; whether it succeeded does not matter.
 struct UnderWay<'a>(&'a Changes);
 
 impl Drop for UnderWay<'_> {
@@ -143,7 +143,8 @@ impl Changes {
         UnderWay(self)
     }
 
-    /// What a flush that begins now will settle; nothing while a change is under way.
+    /// The number of changes that a flush beginning now will settle; none while a change is in
+    /// progress.
     fn mark(&self) -> u64 {
         let count = self.count();
         if count.begun == count.ended { count.begun } else { 0 }
@@ -164,7 +165,7 @@ impl Changes {
     }
 }
 
-/// Whoever finds more causes than these has seen enough.
+/// No more causes than this are reported.
 const MOST_CAUSES: usize = 32;
 
 #[cfg(test)]
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(lines.lock().unwrap().len(), 2);
     }
 
-    /// Whose every answer is unlike the one that is usual.
+    /// A storage whose every answer differs from the default.
     struct Unusual;
 
     impl Storage for Unusual {
@@ -305,7 +306,7 @@ mod tests {
         storage.write_zeroes(0..1, true).unwrap();
     }
 
-    /// Fails with the place in its words.
+    /// Fails with the offset in its message.
     struct Gone;
 
     impl Storage for Gone {
@@ -319,7 +320,7 @@ mod tests {
         }
 
         fn write_at(&self, _: &[u8], offset: u64) -> io::Result<()> {
-            // Each failure has another cause.
+            // Each failure has a different cause.
             Err(io::Error::other("x".repeat(offset as usize)))
         }
 

@@ -1,5 +1,5 @@
-//! In the place of `tls` where a program is built without that
-//! feature: nothing can be made, so that nothing is done.
+//! Replaces `tls` when the program is built without that feature: its types cannot be constructed,
+//! so its methods are never called.
 
 use crate::{Error, Result};
 use std::convert::Infallible;
@@ -9,20 +9,20 @@ use std::path::Path;
 
 pub use crate::socket::Socket;
 
-/// There is none.
+/// Cannot be constructed.
 #[derive(Debug)]
 pub struct Client(Infallible);
 
-/// There is none.
+/// Cannot be constructed.
 #[derive(Debug)]
 pub struct Server(Infallible);
 
-/// There is none.
+/// Cannot be constructed.
 #[derive(Debug)]
 pub struct Stream<S>(Infallible, PhantomData<S>);
 
 impl Client {
-    /// Refuses.
+    /// Always fails.
     ///
     /// # Errors
     /// [`Error::Refused`], always.
@@ -40,7 +40,7 @@ impl Client {
 }
 
 impl Server {
-    /// Refuses.
+    /// Always fails.
     ///
     /// # Errors
     /// [`Error::Refused`], always.

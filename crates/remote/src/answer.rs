@@ -1,4 +1,4 @@
-//! What a server's status and fields mean: the bytes that were asked for, or a [`Cause`].
+//! The meaning of a server's status and header fields: the requested bytes, or a [`Cause`].
 //!
 //! RFC 9110: range requests (14), status codes (15), `Retry-After` (10.2.3).
 
@@ -10,18 +10,18 @@ use http::{HeaderMap, StatusCode};
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-/// An answer with the bytes that were asked for.
+/// A response with the requested bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// Of this version of the object.
+    /// The version of the object.
     pub(crate) version: Version,
-    /// So many bytes follow.
+    /// The number of bytes that follow.
     pub(crate) len: u64,
 }
 
 impl Answer {
-    /// Judges an answer with a success's status to a request for
-    /// `asked`, which may end behind the object's end.
+    /// Checks a successful response to a request for `asked`, which may extend beyond the object's
+    /// end.
     pub(crate) fn judge(status: StatusCode, fields: &HeaderMap, asked: &Range<u64>) -> Result<Self, Cause> {
         match status {
             StatusCode::PARTIAL_CONTENT => {}
@@ -43,7 +43,7 @@ impl Answer {
     }
 }
 
-/// What a status other than success means; `code` is the store's word for it.
+/// The meaning of a status other than success; `code` is the store's own error code.
 pub(crate) fn refusal(status: StatusCode, fields: &HeaderMap, code: Option<String>) -> Cause {
     match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => Cause::NotFound(status.as_u16()),
@@ -61,7 +61,7 @@ pub(crate) fn refusal(status: StatusCode, fields: &HeaderMap, code: Option<Strin
     }
 }
 
-/// `bytes FIRST-LAST/LENGTH` (RFC 9110, 14.4), of an object that a file could hold.
+/// Parses `bytes FIRST-LAST/LENGTH` (RFC 9110, 14.4), for objects no longer than a file can be.
 fn content_range(text: &str) -> Option<(Range<u64>, u64)> {
     let (range, size) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.trim().split_once('-')?;
@@ -69,7 +69,7 @@ fn content_range(text: &str) -> Option<(Range<u64>, u64)> {
     (first <= last && last < size && size <= i64::MAX as u64).then(|| (first..last + 1, size))
 }
 
-/// Seconds, or a date; what is past already is no pause.
+/// Seconds, or a date; a date in the past is not a pause.
 fn pause(text: &str, now: SystemTime) -> Option<Duration> {
     if let Some(seconds) = digits(text) {
         return Some(Duration::from_secs(seconds));

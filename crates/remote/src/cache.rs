@@ -1,37 +1,37 @@
-//! The blocks of an object that are held in memory or on their way.
+//! The blocks of an object that are in memory or being fetched.
 //!
-//! A block is fetched once however many readers wait for it. No more than the capacity is held or
-//! on its way; what was not used for the longest time goes first.
+//! A block is fetched only once, however many readers wait for it. The capacity limits the blocks
+//! in memory and being fetched; the least recently used block is evicted first.
 
 use crate::error::{Cause, Error};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// A block: its bytes, when they have come.
+/// A block: its bytes, once they have arrived.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// Its place in the object, in blocks.
+    /// The block's index in the object.
     pub(crate) number: u64,
     bytes: OnceLock<Result<Box<[u8]>, Error>>,
 }
 
 impl Block {
-    /// Its bytes, waited for.
+    /// Waits for the bytes.
     pub(crate) fn wait(&self) -> Result<&[u8], Error> {
         self.bytes.wait().as_deref().map_err(Clone::clone)
     }
 }
 
-/// Adjacent blocks that one request fetches.
+/// Adjacent blocks that are fetched with one request.
 pub(crate) type Run = Vec<Arc<Block>>;
 
 /// What a reader gets for a range of blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Claim {
-    /// The blocks, in order, here or on their way.
+    /// The blocks, in order, in memory or being fetched.
     pub(crate) blocks: Vec<Arc<Block>>,
-    /// Those of them that the reader has to have fetched.
+    /// The blocks among them that the reader has to fetch.
     pub(crate) runs: Vec<Run>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Cache {
 #[derive(Debug, Default)]
 struct Blocks {
     held: HashMap<u64, Held>,
-    /// How many of them are on their way.
+    /// The number of blocks being fetched.
     fetching: usize,
     clock: u64,
 }
@@ -65,8 +65,8 @@ impl Cache {
         Self { blocks: Mutex::default(), settled: Condvar::new(), capacity, longest }
     }
 
-    /// The blocks of `range`, which is not longer than the capacity.
-    /// Waits while too much is on its way.
+    /// Claims the blocks of `range`, which must not exceed the capacity. Waits while too many are
+    /// being fetched.
     pub(crate) fn claim(&self, range: Range<u64>) -> Claim {
         let mut blocks = self.blocks();
         while blocks.fetching + blocks.missing(&range) > self.capacity {
@@ -75,8 +75,8 @@ impl Cache {
         blocks.claim(range, self.capacity, self.longest)
     }
 
-    /// The runs to fetch so that `range` will be here; none when
-    /// there is no room for all of it at once.
+    /// The runs to fetch in order to have `range` in memory; none when there is no room for all of
+    /// it at once.
     pub(crate) fn prepare(&self, range: Range<u64>) -> Vec<Run> {
         let mut blocks = self.blocks();
         if blocks.fetching + blocks.missing(&range) > self.capacity {
@@ -85,20 +85,20 @@ impl Cache {
         blocks.claim(range, self.capacity, self.longest).runs
     }
 
-    /// How many blocks are held or on their way at most.
+    /// The maximum number of blocks in memory or being fetched.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Puts a block in that came on its own.
+    /// Inserts a block that arrived without being claimed.
     pub(crate) fn insert(&self, number: u64, bytes: Box<[u8]>) {
         for block in self.claim(number..number + 1).runs.concat() {
             self.settle(&block, Ok(bytes.clone()));
         }
     }
 
-    /// Ends the wait for a block. One that failed is forgotten, so
-    /// that the next reader has it fetched again.
+    /// Ends the wait for a block. A block that failed is dropped, so that the next reader fetches
+    /// it again.
     fn settle(&self, block: &Arc<Block>, bytes: Result<Box<[u8]>, Error>) {
         let mut blocks = self.blocks();
         blocks.fetching -= 1;
@@ -143,7 +143,8 @@ impl Blocks {
         claim
     }
 
-    /// Room for a block, and the block. Those in the present claim were used just now and go last.
+    /// Makes room for a block, and adds it. Blocks of the current claim were just used and are
+    /// evicted last.
     fn begin(&mut self, number: u64, capacity: usize) -> Arc<Block> {
         if self.held.len() >= capacity {
             let here = self.held.iter().filter(|(_, held)| held.block.bytes.get().is_some());
@@ -157,7 +158,7 @@ impl Blocks {
     }
 }
 
-/// A run that is being filled. What it has not filled when it is dropped has failed.
+/// A run that is being filled. Blocks that are not filled when it is dropped have failed.
 pub(crate) struct Filling<'a> {
     cache: &'a Cache,
     waiting: VecDeque<Arc<Block>>,
@@ -169,14 +170,14 @@ pub(crate) struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    /// `place` is how the object is called, should nothing come at all.
+    /// `place` is the object's name, for the error if nothing arrives at all.
     pub(crate) fn new(cache: &'a Cache, run: Run, block_size: usize, len: u64, place: &str) -> Self {
         let failure = Error { place: place.to_owned(), cause: Cause::Broken("reading was given up".into()) };
         Self { cache, waiting: run.into(), block_size, len, bytes: Vec::new(), failure }
     }
 
-    /// The next bytes of the run. Memory is taken for what has come,
-    /// not for what a server has announced.
+    /// Adds the next bytes of the run. Memory is allocated for data that has arrived, not for what
+    /// a server has announced.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
         while let (false, Some(block)) = (bytes.is_empty(), self.waiting.front()) {
             let size = self.size_of(block.number);
@@ -191,12 +192,12 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// What the readers of the blocks that are not filled are told.
+    /// Sets the error that readers of unfilled blocks get.
     pub(crate) fn fail(&mut self, failure: Error) {
         self.failure = failure;
     }
 
-    /// The object's last block may be short.
+    /// The size of a block; the object's last one may be shorter.
     fn size_of(&self, number: u64) -> usize {
         let start = number * self.block_size as u64;
         (self.len - start).min(self.block_size as u64) as usize

@@ -1,4 +1,4 @@
-//! Network block devices: volumes served to NBD clients, and volumes that live behind NBD servers.
+//! Network block devices: volumes served to NBD clients, and volumes stored behind NBD servers.
 
 pub mod client;
 pub mod protocol;

@@ -1,9 +1,9 @@
-//! Names of exports on NBD servers: `nbd://host:port/export`,
-//! `nbd+unix:///export?socket=PATH`, and `nbds…` for both with TLS.
+//! Names of exports on NBD servers: `nbd://host:port/export`, `nbd+unix:///export?socket=PATH`, and
+//! `nbds…` for both with TLS.
 //!
-//! The NBD URI specification (NetworkBlockDevice/nbd, doc/uri.md) over RFC 3986.
-//! Query parameters beyond it (`tls-certificates`) are libnbd's. What is not
-//! understood is refused, as the specification asks.
+//! The NBD URI specification (NetworkBlockDevice/nbd, doc/uri.md) on top of RFC 3986. Query
+//! parameters beyond it (`tls-certificates`) are libnbd's. Anything unknown is refused, as the
+//! specification demands.
 
 use crate::{Error, Result};
 use std::ffi::OsString;
@@ -18,9 +18,9 @@ pub struct Uri {
     pub address: Address,
     /// The export's name; empty for the server's default.
     pub export: String,
-    /// Whether the connection has to be encrypted; without it, it is not.
+    /// Whether the connection has to be encrypted; otherwise it is unencrypted.
     pub tls: bool,
-    /// The name that the server's certificate has to hold, where it is not the host's.
+    /// The name that the server's certificate must contain, if it differs from the host's.
     pub tls_hostname: Option<String>,
     /// Whether the server's certificate is checked.
     pub tls_verify_peer: bool,
@@ -36,7 +36,7 @@ pub enum Address {
     Tcp {
         /// A name, or an IP address (IPv6 without brackets).
         host: String,
-        /// Its port.
+        /// The port.
         port: u16,
     },
     /// A Unix domain socket; a path that starts with a NUL byte is in Linux's abstract namespace.
@@ -47,7 +47,7 @@ pub enum Address {
 pub const PORT: u16 = 10809;
 
 impl Uri {
-    /// Whether `text` means an NBD server rather than a file.
+    /// Whether `text` refers to an NBD server rather than a file.
     pub fn recognises(text: &str) -> bool {
         let Some((scheme, _)) = text.split_once("://") else { return false };
         let scheme = scheme.to_ascii_lowercase();
@@ -55,10 +55,10 @@ impl Uri {
         transport.is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
     }
 
-    /// Parses what [`Uri::recognises`].
+    /// Parses a text that [`Uri::recognises`].
     ///
     /// # Errors
-    /// [`Error::Refused`] with the part that cannot be.
+    /// [`Error::Refused`], naming the invalid part.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |why: &str| Error::Refused(format!("{text}: {why}"));
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("this is no NBD URI"))?;
@@ -99,13 +99,13 @@ impl Uri {
 }
 
 impl fmt::Display for Uri {
-    /// As it was written.
+    /// The URI as it was written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-/// The parameters behind the question mark.
+/// The parameters after the question mark.
 struct Query {
     socket: Option<PathBuf>,
     hostname: Option<String>,
@@ -116,7 +116,7 @@ struct Query {
 impl Query {
     fn parse(text: &str) -> std::result::Result<Self, String> {
         let mut query = Self { socket: None, hostname: None, verify_peer: true, certificates: None };
-        // libnbd takes a semicolon between parameters, too.
+        // libnbd accepts a semicolon between parameters, too.
         for pair in text.split(['&', ';']).filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             match key {
@@ -146,12 +146,12 @@ fn parse_switch(key: &str, value: &str) -> std::result::Result<bool, String> {
     }
 }
 
-/// An authority without its user, who matters to keys shared beforehand only.
+/// An authority without its user, which is relevant to pre-shared keys only.
 fn host_of(authority: &str) -> &str {
     authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
-/// `host`, `host:port`, `[address]`, `[address]:port`; this machine when there is no host.
+/// `host`, `host:port`, `[address]`, `[address]:port`; the local machine if there is no host.
 fn parse_host(text: &str) -> std::result::Result<Address, String> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -184,8 +184,8 @@ fn decode_text(text: &str) -> Option<String> {
     String::from_utf8(decode(text)?).ok()
 }
 
-/// Undoes percent-encoding (RFC 3986, 2.1); `None` where a percent
-/// sign is not followed by two digits.
+/// Decodes percent-encoding (RFC 3986, 2.1); `None` where a percent sign is not followed by two
+/// digits.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
@@ -205,7 +205,7 @@ fn hex(digit: u8) -> Option<u8> {
 /// "MUST be no longer than 4096 bytes" (doc/proto.md, Conventions).
 const LONGEST_NAME: usize = 4096;
 
-/// What is said of keys shared beforehand.
+/// The message about pre-shared keys.
 pub(crate) const NO_PSK: &str =
     "keys shared beforehand (PSK) are not possible with this TLS library; use certificates";
 

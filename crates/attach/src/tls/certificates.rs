@@ -1,5 +1,5 @@
-//! Directories with certificates, as nbdkit-tls(1), libnbd
-//! (nbd_set_tls_certificates) and QEMU (tls-creds-x509) lay them out:
+//! Directories with certificates, in the layout shared by nbdkit-tls(1), libnbd
+//! (nbd_set_tls_certificates) and QEMU (tls-creds-x509):
 //!
 //! ```text
 //! ca-cert.pem                       whose signature makes the other side believed
@@ -19,13 +19,13 @@ use std::sync::Arc;
 /// Where libnbd's programs look when no directory is named; a leading `~` is the user's home.
 pub const DIRECTORIES: [&str; 3] = ["~/.pki/libnbd", "~/.config/pki/libnbd", "/etc/pki/libnbd"];
 
-/// Who is believed.
+/// The trusted authority.
 pub(super) struct Authority {
     pub(super) roots: Arc<RootCertStore>,
     pub(super) revoked: Vec<CertificateRevocationListDer<'static>>,
 }
 
-/// What one side shows of itself.
+/// One side's certificate and key.
 pub(super) struct Identity {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
@@ -54,7 +54,7 @@ pub(super) fn identity(directory: &Path, who: &str) -> Result<Option<Identity>> 
     Ok(Some(Identity { chain, key: repaired(key) }))
 }
 
-/// `directory`, or the first of [`DIRECTORIES`] that is there.
+/// `directory`, or the first of [`DIRECTORIES`] that exists.
 pub(super) fn find(directory: Option<&Path>) -> Result<PathBuf> {
     if let Some(directory) = directory {
         return Ok(directory.to_owned());
@@ -74,14 +74,14 @@ pub(super) fn find(directory: Option<&Path>) -> Result<PathBuf> {
     })
 }
 
-/// certtool (GnuTLS 3.7) writes an elliptic key whose first bit is set with a zero in front, as an
-/// integer; RFC 5915, section 3, and ring want exactly as many bytes as the curve has.
+/// For an elliptic-curve key whose first bit is set, certtool (GnuTLS 3.7) prepends a zero, as for
+/// an integer; RFC 5915, section 3, and ring require exactly as many bytes as the curve has.
 pub(super) fn repaired(key: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
     let PrivateKeyDer::Sec1(sec1) = &key else { return key };
     let (front, rest) = match sec1.secret_sec1_der() {
-        // P-256: a sequence of version 1, an octet string, and more.
+        // P-256: a sequence with version 1, an octet string, and more.
         [0x30, len, 2, 1, 1, 4, 33, 0, rest @ ..] => (vec![0x30, len.wrapping_sub(1), 2, 1, 1, 4, 32], rest),
-        // P-384, whose sequence has a length of two bytes.
+        // P-384, whose sequence has a two-byte length.
         [0x30, 0x81, len, 2, 1, 1, 4, 49, 0, rest @ ..] => {
             (vec![0x30, 0x81, len.wrapping_sub(1), 2, 1, 1, 4, 48], rest)
         }
@@ -90,12 +90,12 @@ pub(super) fn repaired(key: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
     PrivateKeyDer::Sec1(PrivateSec1KeyDer::from([front.as_slice(), rest].concat()))
 }
 
-/// What rustls makes of a file, in words.
+/// An error of rustls about a file.
 pub(super) fn refused(path: &Path, why: &dyn std::fmt::Display) -> Error {
     Error::Refused(format!("{}: {why}", path.display()))
 }
 
-/// Every item of its kind in a file; at least one.
+/// All items of this kind in a file; at least one.
 pub(super) fn all<T: PemObject>(path: &Path) -> Result<Vec<T>> {
     let items: std::result::Result<Vec<T>, _> =
         T::pem_file_iter(path).map_err(|why| cannot_read(path, why))?.collect();

@@ -1,4 +1,4 @@
-//! The client's side: whom it believes, and the certificate that it may be asked for.
+//! The client's side: which servers it trusts, and the certificate that it shows on request.
 
 use super::certificates::{self, refused};
 use super::provider;
@@ -20,13 +20,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// From `ca-cert.pem` and, where they exist, `client-cert.pem` and `client-key.pem` in
-    /// `directory`; without one, in the first of libnbd's [directories](super::DIRECTORIES) that
-    /// exists. The server's certificate has to hold `name`; without one (on a Unix socket) any that
-    /// the authority has signed is believed. Without `verify_peer` every certificate is.
+    /// Loads `ca-cert.pem` and, if they exist, `client-cert.pem` and `client-key.pem` from
+    /// `directory`, or, if none is given, from the first of libnbd's
+    /// [directories](super::DIRECTORIES) that exists. The server's certificate must contain `name`;
+    /// without a name (on a Unix socket) any certificate signed by the authority is trusted.
+    /// Without `verify_peer` every certificate is.
     ///
     /// # Errors
-    /// A file is missing, cannot be read or does not fit the others; the text names it.
+    /// If a file is missing, cannot be read or does not match the others; the text names it.
     pub fn from_directory(directory: Option<&Path>, name: Option<&str>, verify_peer: bool) -> Result<Self> {
         let directory = certificates::find(directory)?;
         let authority = certificates::authority(&directory)?;
@@ -58,23 +59,23 @@ impl Client {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    /// Does the TLS handshake on `socket`, whose timeouts bound it.
+    /// Performs the TLS handshake on `socket`, whose timeouts limit it.
     ///
     /// # Errors
-    /// The server hung up, speaks no TLS, showed no certificate that
-    /// is believed, or wants one that is not there.
+    /// If the server hung up, does not speak TLS, showed no trusted certificate, or requires a
+    /// client certificate that is missing.
     pub fn connect<S: Socket>(&self, socket: S) -> io::Result<Stream<S>> {
         let session = ClientConnection::new(Arc::clone(&self.config), self.name.clone());
         Stream::start(socket, session.map_err(io::Error::other)?.into())
     }
 }
 
-/// Which certificates are believed.
+/// Which certificates are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Believes {
-    /// Those that the authority has signed for the server's name.
+    /// Those signed by the authority for the server's name.
     Named,
-    /// Those that the authority has signed, for whatever name.
+    /// Those signed by the authority, for any name.
     Signed,
     /// All.
     Everyone,
@@ -99,7 +100,7 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         match self.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is looked at last: everything else was in order.
+            // The name is checked last: everything else was valid.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.believes == Believes::Signed => Ok(ServerCertVerified::assertion()),

@@ -1,10 +1,10 @@
-//! TLS for connections that have agreed to go on encrypted (NBD's
-//! STARTTLS), by rustls with ring's ciphers.
+//! TLS for connections that have negotiated encryption (NBD's STARTTLS), implemented by rustls with
+//! ring's ciphers.
 //!
-//! Who is who is shown by X.509 certificates in a directory whose layout nbdkit, libnbd and
-//! QEMU share ([`certificates`]). [`Server`] and [`Client`] hold what such a directory
-//! says; each makes a [`Stream`] of a socket. Keys shared beforehand (PSK) are not there:
-//! rustls has none but those of resumed sessions.
+//! Both sides authenticate with X.509 certificates from a directory whose layout nbdkit, libnbd and
+//! QEMU share ([`certificates`]). [`Server`] and [`Client`] hold the content of such a directory;
+//! each turns a socket into a [`Stream`]. Pre-shared keys (PSK) are not supported: rustls has only
+//! those of resumed sessions.
 
 mod certificates;
 mod client;

@@ -18,12 +18,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// From `server-cert.pem` and `server-key.pem` in `directory`. With `verify_peer` a
-    /// client has to show a certificate that `ca-cert.pem` there has signed (and
-    /// `ca-crl.pem`, if it exists, has not revoked).
+    /// Loads `server-cert.pem` and `server-key.pem` from `directory`. With `verify_peer` a client
+    /// has to show a certificate that is signed by `ca-cert.pem` from the same directory (and not
+    /// revoked by `ca-crl.pem`, if it exists).
     ///
     /// # Errors
-    /// A file is missing, cannot be read or does not fit the others; the text names it.
+    /// If a file is missing, cannot be read or does not match the others; the text names it.
     pub fn from_directory(directory: &Path, verify_peer: bool) -> Result<Self> {
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
@@ -53,10 +53,10 @@ impl Server {
         self.verifies_clients
     }
 
-    /// Does the TLS handshake on `socket`, whose timeouts bound it.
+    /// Performs the TLS handshake on `socket`, whose timeouts limit it.
     ///
     /// # Errors
-    /// The client hung up, speaks no TLS, or showed no certificate that is believed.
+    /// If the client hung up, does not speak TLS, or showed no trusted certificate.
     pub fn accept<S: Socket>(&self, socket: S) -> io::Result<Stream<S>> {
         let session = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
         Stream::start(socket, session.into())

@@ -1,16 +1,16 @@
-//! An encrypted stream over a socket, for one thread that reads while others write.
+//! An encrypted stream over a socket, for one reading thread and several writing ones.
 //!
-//! rustls keeps both directions' keys in one session, so encrypting and decrypting take
-//! turns; the socket is waited for without holding the session, so that reading never blocks
-//! writing. Writers take turns from the first byte that they encrypt to the last that they
-//! send: records must arrive in the order of their numbers.
+//! rustls keeps the keys of both directions in one session, so encryption and decryption take
+//! turns. The session is not held while waiting for the socket, so reading never blocks writing.
+//! Writers take turns from the first byte that they encrypt to the last that they send, because
+//! records must arrive in the order of their numbers.
 
 use crate::socket::Socket;
 use rustls::Connection;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A socket and the TLS session over it. Shared references read and write.
+/// A socket and the TLS session over it. It can be read and written through shared references.
 pub struct Stream<S> {
     socket: S,
     session: Mutex<Connection>,
@@ -19,15 +19,15 @@ pub struct Stream<S> {
 }
 
 impl<S: Socket> Stream<S> {
-    /// Does the handshake.
+    /// Performs the handshake.
     pub(super) fn start(socket: S, mut session: Connection) -> io::Result<Self> {
         session.complete_io(&mut Ends(&socket)).map_err(|error| explain(&error))?;
-        // What is written is sent at once; a limit would only cut it into pieces.
+        // Data is sent as soon as it is written; a limit would only cut it into pieces.
         session.set_buffer_limit(None);
         Ok(Self { socket, session: Mutex::new(session), inbox: Mutex::default(), outbox: Mutex::default() })
     }
 
-    /// The socket underneath, for its timeouts and for hanging up.
+    /// The underlying socket, for setting its timeouts and hanging up.
     pub fn socket(&self) -> &S {
         &self.socket
     }
@@ -35,14 +35,14 @@ impl<S: Socket> Stream<S> {
     /// Tells the other side that nothing more will come.
     ///
     /// # Errors
-    /// The connection is broken already.
+    /// If the connection is already broken.
     pub fn close(&self) -> io::Result<()> {
         let mut outbox = locked(&self.outbox);
         locked(&self.session).send_close_notify();
         self.send_pending(&mut outbox)
     }
 
-    /// Decrypts what has arrived; waits for more when there is nothing yet. 0 at the end.
+    /// Decrypts what has arrived, waiting if there is nothing yet. 0 at the end.
     fn read_plaintext(&self, buf: &mut [u8]) -> io::Result<usize> {
         let mut inbox = locked(&self.inbox);
         loop {
@@ -54,7 +54,7 @@ impl<S: Socket> Stream<S> {
         }
     }
 
-    /// Encrypts and sends all of it; small pieces together.
+    /// Encrypts and sends everything, combining small pieces.
     fn write_plaintext<'a>(&self, bytes: impl Iterator<Item = &'a [u8]>) -> io::Result<()> {
         let mut outbox = locked(&self.outbox);
         let mut unsent = 0;
@@ -119,12 +119,12 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Fills `buf` as far as what has arrived goes; `WouldBlock` when that is not even a byte.
+    /// Fills `buf` as far as the received data goes; `WouldBlock` when there is not even a byte.
     fn decrypt(&mut self, session: &mut Connection, buf: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         loop {
             match session.reader().read(&mut buf[filled..]) {
-                // The other side said that it has ended.
+                // The other side has signalled the end.
                 Ok(0) => return Ok(filled),
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -145,7 +145,7 @@ impl Inbox {
         }
     }
 
-    /// Waits for more.
+    /// Waits for more data and receives it.
     fn receive(&mut self, socket: &impl Socket) -> io::Result<()> {
         (self.start, self.end) = (0, 0);
         self.end = loop {
@@ -159,7 +159,7 @@ impl Inbox {
     }
 }
 
-/// What [`Connection::complete_io`] wants of a socket.
+/// Adapts a socket for [`Connection::complete_io`].
 struct Ends<'a, S>(&'a S);
 
 impl<S: Socket> Read for Ends<'_, S> {
@@ -179,7 +179,7 @@ impl<S: Socket> Write for Ends<'_, S> {
     }
 }
 
-/// Puts in front of a handshake's failure what it means.
+/// Prefixes a handshake error with an explanation.
 fn explain(error: &io::Error) -> io::Error {
     let what = match error.kind() {
         ErrorKind::UnexpectedEof => "the other side hung up during the TLS handshake".to_owned(),
@@ -188,14 +188,14 @@ fn explain(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), what)
 }
 
-/// A panic in another thread leaves a session that was not in the middle of anything that
-/// matters here: rustls refuses records out of order.
+/// A panic in another thread cannot leave the session in an intermediate state that matters here:
+/// rustls refuses records out of order.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// So much is encrypted before it is sent: four records, which stay in the cache.
+/// How much is encrypted before it is sent: four records, which stay in the cache.
 const PIECE: usize = 64 << 10;
 
-/// So much is received at once.
+/// How much is received at once.
 const INBOX: usize = 128 << 10;

@@ -1,6 +1,6 @@
-//! Who is believed: certificates of `fixture/pki`, and of `fixture/stranger`,
-//! which has the same names in them but another authority. They never expire;
-//! openssl made the keys and certtool the rest.
+//! Which certificates are trusted: those of `fixture/pki`, and not those of `fixture/stranger`,
+//! which contain the same names but come from another authority. They never expire; openssl made
+//! the keys and certtool the rest.
 
 use super::certificates::{all, identity, repaired};
 use super::{Client, Server, Socket};
@@ -96,7 +96,7 @@ fn what_is_missing_or_broken_is_named() {
     assert!(refused(server(false)).contains("server-key.pem: "));
     fs::write(path.join("server-cert.pem"), "nothing").unwrap();
     assert!(refused(server(false)).contains("server-cert.pem: it holds nothing"));
-    // A directory cannot be read, and is there.
+    // A directory exists, but cannot be read as a file.
     match all::<CertificateDer>(path).unwrap_err() {
         Error::Io { what, .. } => assert!(what.starts_with("reading "), "{what}"),
         other => panic!("{other}"),
@@ -117,7 +117,7 @@ fn keys_with_a_zero_in_front_are_repaired() {
     assert_eq!(repaired(&right), right);
 }
 
-/// Whether the two get a byte to each other, both ways.
+/// Whether the two can send each other a byte, in both directions.
 fn meet(server: &Server, client: &Client) -> bool {
     let (here, there) = UnixStream::pair().unwrap();
     let echo = |mut byte: [u8; 1]| {
@@ -149,7 +149,7 @@ fn fixture(authority: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tls/fixture").join(authority)
 }
 
-/// A directory with some of `fixture/pki`'s files, gone with the test.
+/// A directory with some of the files of `fixture/pki`, removed with the test.
 struct Directory(PathBuf);
 
 impl Directory {

@@ -1,4 +1,4 @@
-//! Commands to /dev/ublk-control, and what their refusals mean.
+//! Commands to /dev/ublk-control, and the meaning of their errors.
 
 use super::protocol::{ANY_DEVICE, Control, DeviceInfo, FLAG_IOCTL_ENCODE, FLAG_UNPRIVILEGED, INFO_LEN};
 use super::sys::ControlRing;
@@ -13,14 +13,14 @@ pub(super) struct ControlDevice {
 }
 
 impl ControlDevice {
-    /// Opens it; names what is missing.
+    /// Opens the device, or names what is missing.
     pub(super) fn open() -> Result<Self> {
         let file = File::options().read(true).write(true).open(PATH).map_err(cannot_open)?;
         let ring = ControlRing::new().map_err(no_ring)?;
         Ok(Self { file, ring })
     }
 
-    /// Adds a device of any number; it gets a disk by [`ControlDevice::start`].
+    /// Adds a device with any free number; [`ControlDevice::start`] gives it a disk.
     pub(super) fn add(&mut self, queues: u16, depth: u16, buffer_len: u32) -> Result<DeviceInfo> {
         let flags = FLAG_IOCTL_ENCODE | FLAG_UNPRIVILEGED;
         let wanted = DeviceInfo { queues, depth, buffer_len, id: ANY_DEVICE, flags, live: false, pid: 0 };
@@ -29,23 +29,24 @@ impl ControlDevice {
         Ok(DeviceInfo::from_bytes(&info))
     }
 
-    /// Says what the disk is to be.
+    /// Sets the disk's parameters.
     pub(super) fn set_parameters(&mut self, device: &DeviceInfo, parameters: &[u8]) -> Result<()> {
         self.command(Control::SetParameters, device, parameters, 0, "describing")
     }
 
-    /// Makes the disk appear. The queues must be served already: the kernel reads from it.
+    /// Makes the disk appear. The queues must be served already, because the kernel reads from the
+    /// disk.
     pub(super) fn start(&mut self, device: &DeviceInfo) -> Result<()> {
         self.command(Control::StartDevice, device, &[], u64::from(std::process::id()), "starting")
     }
 
-    /// Makes the disk disappear; requests of its queues are aborted.
+    /// Makes the disk disappear; pending requests in its queues are aborted.
     pub(super) fn stop(&mut self, device: &DeviceInfo) -> Result<()> {
         self.command(Control::StopDevice, device, &[], 0, "stopping")
     }
 
-    /// Removes a stopped device. Whoever still has it open keeps its number busy; that
-    /// is not waited for where the kernel lets us.
+    /// Removes a stopped device. Its number stays busy while anybody has it open; this is not
+    /// waited for if the kernel supports that.
     pub(super) fn delete(&mut self, device: &DeviceInfo) -> Result<()> {
         if !device.is_unprivileged()
             && self.command(Control::DeleteDeviceLater, device, &[], 0, "removing").is_ok()
@@ -55,7 +56,7 @@ impl ControlDevice {
         self.command(Control::DeleteDevice, device, &[], 0, "removing")
     }
 
-    /// What is known of device `id`; `None` when there is none.
+    /// Information about device `id`; `None` if there is none.
     pub(super) fn info(&mut self, id: u32) -> Result<Option<DeviceInfo>> {
         let path = device_path(id);
         let mut buffer = path.clone();
@@ -70,8 +71,7 @@ impl ControlDevice {
         }
     }
 
-    /// The owner of an unprivileged device shows that it may use it
-    /// by its path, before everything else.
+    /// The owner of an unprivileged device proves access to it by passing its path first.
     fn command(
         &mut self,
         command: Control,
@@ -88,7 +88,7 @@ impl ControlDevice {
     }
 }
 
-/// The character device's path, with its NUL.
+/// The character device's path, with the terminating NUL.
 fn device_path(id: u32) -> Vec<u8> {
     format!("/dev/ublkc{id}\0").into_bytes()
 }

@@ -1,13 +1,13 @@
-//! The ublk door: a block device, /dev/ublkbN, that the kernel has and this process answers for.
+//! The ublk door: a block device, /dev/ublkbN, in the kernel, served by this process.
 //!
-//! Linux's user-space block devices (Documentation/block/ublk.rst; module `ublk_drv`, of which
-//! the form of Linux 6.4 is needed). A control device adds, starts, stops and removes; each queue
-//! has a thread, which takes requests from a ring and answers them. The kernel copies data
-//! between its pages and our buffers, so that decryption happens in place, and so that ordinary
-//! users may have such devices, where udev's rules let them.
+//! Linux's user-space block devices (Documentation/block/ublk.rst; module `ublk_drv`, in the form
+//! of Linux 6.4 or later). A control device adds, starts, stops and removes devices; each queue has
+//! a thread, which takes requests from a ring and answers them. The kernel copies data between its
+//! pages and this process's buffers, so that decryption can be done in place, and so that ordinary
+//! users may have such devices, if udev's rules allow it.
 //!
-//! When the process dies, the kernel takes the disk away with errors for whoever uses it. What
-//! stays behind is the device's number, which [`remove_dead`] frees.
+//! When the process dies, the kernel removes the disk, and its users get errors. What remains is
+//! the device's number, which [`remove_dead`] frees.
 //!
 //! | module     | what it knows                                       |
 //! |------------|-----------------------------------------------------|
@@ -40,12 +40,12 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// How many threads answer requests; the kernel takes no more than it has processors.
+    /// How many threads answer requests; the kernel allows no more than it has processors.
     pub queues: u16,
     /// How many requests a queue holds at a time.
     pub depth: u16,
-    /// The largest request in bytes, a multiple of 4096. A queue may
-    /// take as much memory as that, times its depth.
+    /// The maximum request size in bytes, a multiple of 4096. A queue may take this much memory
+    /// times its depth.
     pub request_len: u32,
 }
 
@@ -56,23 +56,23 @@ impl Default for Options {
     }
 }
 
-/// A block device. Dropped while it is there, it goes, and whoever uses it gets errors.
+/// A block device. If dropped while present, it is removed, and its users get errors.
 pub struct Device {
     info: DeviceInfo,
     export: Export,
     control: Mutex<ControlDevice>,
     queues: Mutex<Vec<JoinHandle<io::Result<()>>>>,
     running: Arc<Running>,
-    /// Whether the number was given back; it may be another device's by now.
+    /// Whether the number was freed; it may belong to another device by now.
     removed: Mutex<bool>,
 }
 
 impl Device {
-    /// Adds a block device that shows `export`.
+    /// Adds a block device that exposes `export`.
     ///
     /// # Errors
-    /// The kernel or the user's rights lack something, which is
-    /// named; or the device cannot be started.
+    /// If the kernel lacks support or the user lacks permission, naming what is missing; or if the
+    /// device cannot be started.
     pub fn add(export: Export, options: Options) -> Result<Self> {
         let mut control = ControlDevice::open()?;
         let info = control.add(options.queues, options.depth, options.request_len)?;
@@ -84,13 +84,13 @@ impl Device {
             running: Arc::default(),
             removed: Mutex::new(false),
         };
-        // From here on, dropping it removes what was added.
+        // From here on, dropping the device removes what was added.
         device.start()?;
         Ok(device)
     }
 
     fn start(&self) -> Result<()> {
-        // An ordinary user has no right to anything before udev's rule gave the device away.
+        // An ordinary user has no access before udev's rule changes the device's owner.
         let device = open_when_there(&PathBuf::from(format!("/dev/ublkc{}", self.info.id)))
             .map_err(|source| self.failed("opening the queues of", source))?;
         let Export { storage, read_only, discards, .. } = &self.export;
@@ -100,7 +100,7 @@ impl Device {
         self.control().start(&self.info)
     }
 
-    /// Starts a thread for each queue; returns when the kernel has taken all their offers.
+    /// Starts a thread for each queue; returns when all of them can receive requests.
     fn start_queues(&self, device: &File) -> io::Result<()> {
         let (ready, readiness) = mpsc::channel();
         for id in 0..self.info.queues {
@@ -118,8 +118,8 @@ impl Device {
         (0..self.info.queues).try_for_each(|_| readiness.recv().unwrap_or_else(|e| Err(io::Error::other(e))))
     }
 
-    /// After the disk has gone: the threads end, what they wrote is flushed, the
-    /// number is given back. Only the first time.
+    /// Called after the disk is gone: ends the threads, flushes what they wrote, and frees the
+    /// number. Does this only the first time.
     fn conclude(&self) -> Result<()> {
         let mut removed = self.removed();
         if std::mem::replace(&mut *removed, true) {
@@ -155,8 +155,8 @@ impl Door for Device {
         format!("/dev/ublkb{}", self.info.id)
     }
 
-    /// One when a file system, a mapping or the like has the device
-    /// for itself; other users are not seen.
+    /// 1 if a file system, a mapping or the like has claimed the device exclusively; other users
+    /// are not visible.
     fn clients(&self) -> usize {
         usize::from(matches!(claim(&self.place()), Err(Errno::BUSY)))
     }
@@ -184,13 +184,13 @@ impl Door for Device {
     }
 
     fn stop(&self) -> Result<()> {
-        // Held, so that nobody mounts it in between.
+        // Claimed, so that nobody mounts it in the meantime.
         let held = match claim(&self.place()) {
             Ok(held) => Some(held),
             Err(Errno::BUSY) => {
                 return Err(Error::Busy(format!("{} is in use: unmount it first", self.place())));
             }
-            // It has gone already.
+            // The disk is already gone.
             Err(_) => None,
         };
         if let Some(held) = &held {
@@ -211,11 +211,11 @@ impl Drop for Device {
     }
 }
 
-/// Frees the number of a device whose process has died, where `disk`
-/// (/dev/ublkbN) was its disk. Returns whether there was one.
+/// Frees the number of a device whose process has died, if `disk` (/dev/ublkbN) was its disk.
+/// Returns whether there was such a device.
 ///
 /// # Errors
-/// The kernel or the user's rights lack something.
+/// If the kernel lacks support or the user lacks permission.
 pub fn remove_dead(disk: &Path) -> Result<bool> {
     let number = disk.to_str().and_then(|path| path.strip_prefix("/dev/ublkb")).and_then(|n| n.parse().ok());
     let Some(id) = number else { return Ok(false) };
@@ -224,7 +224,7 @@ pub fn remove_dead(disk: &Path) -> Result<bool> {
     loop {
         match control.info(id)? {
             Some(info) if !info.live => return control.delete(&info).map(|()| true),
-            // The kernel is about to take the disk away.
+            // The kernel is about to remove the disk.
             Some(info) if !is_alive(info.pid) && Instant::now() < until => thread::sleep(POLL),
             _ => return Ok(false),
         }
@@ -256,7 +256,7 @@ impl Running {
     }
 }
 
-/// One queue of [`Running`], until it is dropped.
+/// One queue counted in [`Running`], until it is dropped.
 struct Held(Arc<Running>);
 
 impl Held {
@@ -273,13 +273,13 @@ impl Drop for Held {
     }
 }
 
-/// Takes a block device for oneself, as mounting does.
+/// Claims a block device exclusively, as mounting does.
 fn claim(disk: &str) -> std::result::Result<OwnedFd, Errno> {
     rustix::fs::open(disk, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Opens a device that was just made: its node, and for ordinary
-/// users udev's rule, may take a moment.
+/// Opens a device that was just created: its node, and for ordinary users udev's rule, may take a
+/// moment.
 fn open_when_there(path: &Path) -> io::Result<File> {
     let until = Instant::now() + PATIENCE;
     loop {

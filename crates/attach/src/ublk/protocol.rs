@@ -24,7 +24,7 @@ pub(super) enum Control {
 }
 
 impl Control {
-    /// The command as an ioctl number, as Linux 6.4 and later want it.
+    /// The command as an ioctl number, as required by Linux 6.4 and later.
     pub(super) fn opcode(self) -> u32 {
         match self {
             Self::AddDevice => ioctl(READ_WRITE, 0x04, CONTROL_LEN),
@@ -37,8 +37,8 @@ impl Control {
         }
     }
 
-    /// `ublksrv_ctrl_cmd`. The buffer at `address` begins with the
-    /// device's path where `path_len` is not 0.
+    /// `ublksrv_ctrl_cmd`. If `path_len` is not 0, the buffer at `address` begins with the device's
+    /// path.
     pub(super) fn header(
         self,
         device: u32,
@@ -58,9 +58,9 @@ impl Control {
     }
 }
 
-/// Asks for a request of a tag for the first time.
+/// Fetches the first request for a tag.
 pub(super) const FETCH: u32 = ioctl(READ_WRITE, 0x20, IO_LEN);
-/// Answers a request and asks for the tag's next.
+/// Answers a request and fetches the tag's next one.
 pub(super) const COMMIT_AND_FETCH: u32 = ioctl(READ_WRITE, 0x21, IO_LEN);
 
 /// `ublksrv_io_cmd`.
@@ -73,19 +73,19 @@ pub(super) fn io_command(queue: u16, tag: u16, result: i32, buffer: u64) -> [u8;
     command
 }
 
-/// What of `ublksrv_ctrl_dev_info` matters here.
+/// The relevant parts of `ublksrv_ctrl_dev_info`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DeviceInfo {
     pub(super) queues: u16,
     pub(super) depth: u16,
-    /// The largest request's data.
+    /// The maximum length of a request's data.
     pub(super) buffer_len: u32,
     /// N of /dev/ublkbN.
     pub(super) id: u32,
     pub(super) flags: u64,
-    /// Whether the disk is there.
+    /// Whether the disk exists.
     pub(super) live: bool,
-    /// Who serves it; not positive when nobody does.
+    /// The process that serves the device; not positive when there is none.
     pub(super) pid: i32,
 }
 
@@ -113,13 +113,13 @@ impl DeviceInfo {
         }
     }
 
-    /// Whether its owner may drive it without root's rights.
+    /// Whether its owner may control it without root privileges.
     pub(super) fn is_unprivileged(&self) -> bool {
         self.flags & FLAG_UNPRIVILEGED != 0
     }
 }
 
-/// `ublk_params` for a disk that shows `storage`.
+/// `ublk_params` for a disk that exposes `storage`.
 pub(super) fn parameters(
     storage: &dyn Storage,
     read_only: bool,
@@ -147,19 +147,19 @@ pub(super) fn parameters(
     bytes
 }
 
-/// The smallest request: as dm-crypt, a sector of the volume's encryption.
+/// The minimum request size: as with dm-crypt, a sector of the volume's encryption.
 fn logical_sector(storage: &dyn Storage) -> u64 {
     let unit = storage.unit();
     if unit.is_power_of_two() { unit.clamp(512, u64::from(PAGE)) } else { 512 }
 }
 
-/// A request, as its descriptor says.
+/// A request, as described by its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) operation: Operation,
-    /// Whether its data must be on stable storage before it is answered.
+    /// Whether the data must be on stable storage before the request is answered.
     pub(super) fua: bool,
-    /// Whether zeros must keep their room on the device.
+    /// Whether zeros must stay allocated on the device.
     pub(super) keep_allocated: bool,
     /// In bytes.
     pub(super) offset: u64,
@@ -167,7 +167,7 @@ pub(super) struct Request {
     pub(super) len: u64,
 }
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Read,
@@ -175,7 +175,7 @@ pub(super) enum Operation {
     Flush,
     Discard,
     WriteZeroes,
-    /// Of zoned devices, which this is not.
+    /// An operation for zoned devices; this device is not one.
     Other,
 }
 
@@ -216,11 +216,12 @@ pub(super) const IO_LEN: usize = 16;
 pub(super) const DESCRIPTOR_LEN: usize = 24;
 const PARAMETERS_LEN: usize = 60;
 
-/// The command is about the device, not about a queue of it.
+/// The command concerns the device, not one of its queues.
 const NO_QUEUE: u16 = u16::MAX;
 /// Any free device number.
 pub(super) const ANY_DEVICE: u32 = u32::MAX;
-/// The most tags that a queue can have: descriptors of the queues lie so many apart.
+/// The maximum number of tags of a queue, which is the distance between the descriptors of two
+/// queues.
 pub(super) const MOST_TAGS: usize = 4096;
 /// The result of a command whose device is being stopped: `-ENODEV`.
 pub(super) const ABORTED: i32 = -19;

@@ -1,5 +1,5 @@
-//! Serving one queue of a device: a thread takes requests and answers
-//! them, one [`Storage`] call each.
+//! Serves one queue of a device: a thread takes requests and answers them with one [`Storage`] call
+//! each.
 
 use super::protocol::{Operation, Request};
 use super::sys::{self, Queue};
@@ -8,13 +8,13 @@ use keyway_volume::Storage;
 use std::io::{self, ErrorKind};
 use std::sync::mpsc::Sender;
 
-/// Serves `queue` until its device is stopped. `ready` is told when
-/// requests can come, or why they cannot.
+/// Serves `queue` until its device is stopped. `ready` receives a message when requests can arrive,
+/// or why they cannot.
 pub(super) fn serve(mut queue: Queue, export: &Export, ready: &Sender<io::Result<()>>) -> io::Result<()> {
     sys::serve_block_device();
     let fetched = queue.fetch_all();
     let accepted = fetched.is_ok();
-    // Nobody waits any more when another queue has failed.
+    // Nobody is waiting any more if another queue has failed.
     let _ = ready.send(fetched);
     while accepted && queue.is_open() {
         queue.wait()?;
@@ -27,7 +27,7 @@ pub(super) fn serve(mut queue: Queue, export: &Export, ready: &Sender<io::Result
     Ok(())
 }
 
-/// Does what the request asks for, and returns how many bytes were moved.
+/// Executes a request, and returns the number of bytes transferred.
 fn perform(request: &Request, queue: &mut Queue, tag: u16, export: &Export) -> io::Result<i32> {
     let storage = &*export.storage;
     let range = request.offset..request.offset.saturating_add(request.len);
@@ -59,7 +59,7 @@ fn flush_if(fua: bool, storage: &dyn Storage) -> io::Result<()> {
     if fua { storage.flush() } else { Ok(()) }
 }
 
-/// The number that the kernel makes its own error of (block/blk-core.c, `blk_errors`).
+/// The error number that the kernel maps to its own error (block/blk-core.c, `blk_errors`).
 fn error_number(why: &io::Error) -> i32 {
     why.raw_os_error().filter(|number| *number > 0).unwrap_or_else(|| match why.kind() {
         ErrorKind::StorageFull => libc::ENOSPC,

@@ -1,5 +1,5 @@
-//! What ublk needs of the kernel beyond safe interfaces: io_uring's submission
-//! queue, and memory that the kernel reads and writes.
+//! Kernel interfaces for ublk that have no safe wrapper: io_uring's submission queue, and memory
+//! that the kernel reads and writes.
 
 use super::protocol::{
     ABORTED, COMMIT_AND_FETCH, CONTROL_LEN, Control, DESCRIPTOR_LEN, FETCH, MOST_TAGS, Request, io_command,
@@ -20,8 +20,8 @@ impl ControlRing {
         IoUring::builder().build(1).map(Self)
     }
 
-    /// Runs a command and waits for its end. `buffer`, which the command reads and writes, begins
-    /// with the device's path of `path_len` bytes.
+    /// Runs a command and waits for its completion. `buffer`, which the command reads and writes,
+    /// begins with the device's path of `path_len` bytes.
     pub(super) fn command(
         &mut self,
         control: &File,
@@ -39,8 +39,8 @@ impl ControlRing {
         bytes[..CONTROL_LEN].copy_from_slice(&command.header(device, address, len, data, path_len));
         let entry =
             opcode::UringCmd80::new(types::Fd(control.as_raw_fd()), command.opcode()).cmd(bytes).build();
-        // SAFETY: the command uses the descriptor and `len` bytes of the buffer, both borrowed
-        // until this function returns, and it does not return before the command has ended.
+        // SAFETY: the command uses the descriptor and `len` bytes of the buffer. Both are borrowed
+        // until this function returns, and it does not return before the command has completed.
         unsafe { self.0.submission().push(&entry) }
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         loop {
@@ -55,7 +55,7 @@ impl ControlRing {
     }
 }
 
-/// A queue of a device: its requests, their buffers, and the ring that brings them.
+/// A queue of a device: its requests, their buffers, and the ring that delivers them.
 pub(super) struct Queue {
     ring: IoUring,
     device: File,
@@ -64,12 +64,12 @@ pub(super) struct Queue {
     buffer_len: usize,
     descriptors: Mapping,
     buffers: Mapping,
-    /// Commands that the kernel holds.
+    /// The number of commands held by the kernel.
     waiting: usize,
 }
 
 impl Queue {
-    /// The queue `id` of the open character device `device`, which no other thread may serve.
+    /// The queue `id` of the open character device `device`; no other thread may serve it.
     pub(super) fn new(device: File, id: u16, depth: u16, buffer_len: usize) -> io::Result<Self> {
         let ring = IoUring::new(u32::from(depth))?;
         let apart = (MOST_TAGS * DESCRIPTOR_LEN).next_multiple_of(PAGE);
@@ -79,20 +79,20 @@ impl Queue {
         Ok(Self { ring, device, id, depth, buffer_len, descriptors, buffers, waiting: 0 })
     }
 
-    /// Asks for requests of all tags.
+    /// Fetches requests for all tags.
     pub(super) fn fetch_all(&mut self) -> io::Result<()> {
         for tag in 0..self.depth {
             self.push(FETCH, tag, 0)?;
         }
         self.ring.submit()?;
-        // What the kernel accepts it keeps; a command that ended at once was refused.
+        // The kernel holds on to commands that it accepts; one that completed at once was refused.
         match self.ring.completion().next() {
             Some(refused) => checked(refused.result()),
             None => Ok(()),
         }
     }
 
-    /// Whether the kernel can still bring requests.
+    /// Whether the kernel can still deliver requests.
     pub(super) fn is_open(&self) -> bool {
         self.waiting > 0
     }
@@ -105,7 +105,7 @@ impl Queue {
         }
     }
 
-    /// The tag of a request that has come.
+    /// The tag of a request that has arrived.
     pub(super) fn next(&mut self) -> io::Result<Option<u16>> {
         while let Some(done) = self.ring.completion().next() {
             self.waiting -= 1;
@@ -117,29 +117,31 @@ impl Queue {
         Ok(None)
     }
 
-    /// What the request of `tag` asks for.
+    /// The request of `tag`.
     pub(super) fn request(&self, tag: u16) -> Request {
         assert!(tag < self.depth, "the kernel named a tag that it was not given");
         let at = usize::from(tag) * DESCRIPTOR_LEN;
-        // SAFETY: the mapping has `depth` descriptors, and the kernel does not
-        // change one while its request is not answered.
+        // SAFETY: the mapping has `depth` descriptors, and the kernel does not change a descriptor
+        // while its request is unanswered.
         let bytes = unsafe { ptr::read_volatile(self.descriptors.start.as_ptr().add(at).cast()) };
         Request::from_bytes(&bytes)
     }
 
-    /// The first `len` bytes of the data of `tag`, whose request has come and is not answered.
+    /// The first `len` bytes of the data buffer of `tag`, whose request has arrived and is
+    /// unanswered.
     pub(super) fn buffer(&mut self, tag: u16, len: usize) -> &mut [u8] {
         assert!(tag < self.depth && len <= self.buffer_len, "a request is not longer than its buffer");
-        // SAFETY: the range lies in the mapping, which `self` owns. The kernel copies into and out
-        // of it while this thread is in a system call for this ring, when the borrow has ended.
+        // SAFETY: the range lies within the mapping, which `self` owns. The kernel copies into and
+        // out of it only while this thread is in a system call for this ring, by which time the
+        // borrow has ended.
         unsafe {
             let start = self.buffers.start.as_ptr().add(usize::from(tag) * self.buffer_len);
             slice::from_raw_parts_mut(start, len)
         }
     }
 
-    /// Answers the request of `tag` with the number of bytes moved, or with a negative
-    /// error number; it is sent by [`Queue::wait`].
+    /// Answers the request of `tag` with the number of bytes transferred, or with a negative error
+    /// number; the answer is sent by [`Queue::wait`].
     pub(super) fn answer(&mut self, tag: u16, result: i32) -> io::Result<()> {
         self.push(COMMIT_AND_FETCH, tag, result)
     }
@@ -151,9 +153,9 @@ impl Queue {
             .cmd(command)
             .build()
             .user_data(u64::from(tag));
-        // SAFETY: descriptor and buffer live as long as the ring: they belong to `self`,
-        // whose ring is dropped first, and the kernel copies the data of a request only on
-        // behalf of commands that the ring holds.
+        // SAFETY: the descriptor and the buffer live as long as the ring: they belong to `self`,
+        // whose ring is dropped first, and the kernel copies the data of a request only on behalf
+        // of commands that the ring holds.
         unsafe { self.ring.submission().push(&entry) }
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         self.waiting += 1;
@@ -161,11 +163,11 @@ impl Queue {
     }
 }
 
-/// Lets writes of this thread use the kernel's reserves: when memory
-/// is short, the kernel may wait for them.
+/// Lets this thread's writes use the kernel's memory reserves: when memory is short, the kernel may
+/// wait for these writes.
 pub(super) fn serve_block_device() {
-    // SAFETY: the call takes numbers only. Without the right to ask
-    // (CAP_SYS_RESOURCE) it changes nothing.
+    // SAFETY: the call takes only numbers. Without the capability for it (CAP_SYS_RESOURCE) it
+    // changes nothing.
     unsafe { libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0) };
 }
 
@@ -175,11 +177,11 @@ struct Mapping {
     len: usize,
 }
 
-// SAFETY: it is memory that nobody else refers to (of this process).
+// SAFETY: the memory is not referenced from anywhere else in this process.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// A device's memory, for reading.
+    /// Maps a device's memory for reading.
     fn shared(device: &File, len: usize, offset: u64) -> io::Result<Self> {
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -187,7 +189,7 @@ impl Mapping {
         Ok(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len })
     }
 
-    /// Memory for reading and writing, which is taken when it is touched.
+    /// Maps memory for reading and writing, which is allocated when it is touched.
     fn anonymous(len: usize) -> io::Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -198,7 +200,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's alone, and nothing borrowed from it outlives it.
+        // SAFETY: the mapping is owned by this value alone, and nothing borrowed from it outlives
+        // it.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
@@ -207,7 +210,7 @@ fn checked(result: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(()) }
 }
 
-/// The kernel may still use the command's buffer, and nothing tells when it no longer does.
+/// Aborts: the kernel may still be using the command's buffer, and nothing tells when it stops.
 fn abandon(why: &io::Error) -> ! {
     panic!("io_uring took a command and cannot be waited for: {why}")
 }

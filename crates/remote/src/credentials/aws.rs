@@ -1,10 +1,10 @@
-//! The files that Amazon's tools keep keys and settings in:
-//! `~/.aws/credentials` and `~/.aws/config`.
+//! The files in which Amazon's tools keep keys and settings: `~/.aws/credentials` and
+//! `~/.aws/config`.
 //!
-//! The AWS SDKs and Tools Reference Guide, "Shared config and credentials files": sections
-//! `[NAME]` in the first and `[profile NAME]` (but `[default]`) in the second, lines `key =
-//! value`, `#` and `;` before comments, and lines that begin with a blank, which belong to the
-//! line above. The first file's keys go before the second's.
+//! The AWS SDKs and Tools Reference Guide, "Shared config and credentials files": sections `[NAME]`
+//! in the first and `[profile NAME]` (but `[default]`) in the second, lines `key = value`, comments
+//! starting with `#` and `;`, and lines starting with a blank, which belong to the line above. Keys
+//! in the first file take precedence over those in the second.
 
 use crate::error::Cause;
 use std::collections::BTreeMap;
@@ -16,12 +16,12 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// The profile `name` of both files; `None` where neither has it.
+    /// Finds the profile `name` in both files; `None` if neither has it.
     pub(super) fn find(name: &str, credentials: &str, config: &str) -> Option<Self> {
         let in_config = if name == "default" { name.to_owned() } else { format!("profile {name}") };
         let sections = [section(config, &in_config), section(credentials, name)];
         let found = sections.iter().any(Option::is_some);
-        // What comes last stays.
+        // Later values override earlier ones.
         let values = sections.into_iter().flatten().flatten().collect();
         found.then_some(Self { values })
     }
@@ -30,11 +30,11 @@ impl Profile {
         self.values.get(key).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The access key and the secret one.
+    /// The access key and the secret key.
     ///
     /// # Errors
-    /// [`Cause::Credentials`] where the profile gets its keys in a way
-    /// that is not known here, or has half of a pair.
+    /// [`Cause::Credentials`] if the profile gets its keys in a way that is not supported here, or
+    /// has only one of the two.
     pub(super) fn keys(&self, name: &str) -> Result<Option<(&str, &str)>, Cause> {
         match (self.get("aws_access_key_id"), self.get("aws_secret_access_key")) {
             (Some(id), Some(secret)) => return Ok(Some((id, secret))),
@@ -50,7 +50,7 @@ impl Profile {
     }
 }
 
-/// The lines of a section, keys in small letters; `None` where there is no such section.
+/// The lines of a section, with keys in lower case; `None` if there is no such section.
 fn section(text: &str, wanted: &str) -> Option<Vec<(String, String)>> {
     let mut found = None;
     let mut inside = false;
@@ -73,7 +73,7 @@ fn section(text: &str, wanted: &str) -> Option<Vec<(String, String)>> {
     found
 }
 
-/// Ways to keys that other tools know.
+/// Sources of keys that other tools support.
 const ELSEWHERE: [&str; 7] = [
     "role_arn",
     "credential_process",

@@ -1,5 +1,5 @@
-//! Keys to an S3 store, and who has them: the address, the environment, a profile in the files of
-//! Amazon's tools, or a service that lends them.
+//! Keys for an S3 store, and where they come from: the address, the environment, a profile in the
+//! files of Amazon's tools, or a service that issues temporary ones.
 
 use super::aws::Profile;
 use super::lent::{Lender, Lent};
@@ -19,15 +19,15 @@ pub(crate) struct Keys {
 
 /// Where keys come from.
 pub(crate) enum KeySource {
-    /// There are none: the bucket is public.
+    /// There are no keys: the bucket is public.
     Nobody,
-    /// They are here.
+    /// The keys are known.
     Fixed(Arc<Keys>),
-    /// Somebody lends them.
+    /// A service issues temporary keys.
     Lent(Lender, Lent),
 }
 
-/// What the address, the environment and the files say of a store.
+/// What the address, the environment and the files say about access to a store.
 pub(crate) struct Access {
     pub(crate) keys: KeySource,
     pub(crate) region: Option<String>,
@@ -50,7 +50,7 @@ impl KeySource {
         Self::Lent(lender, Lent::new(RENEWED_BEFORE))
     }
 
-    /// The keys of now; `None` where requests go unsigned.
+    /// The current keys; `None` if requests are unsigned.
     pub(crate) async fn keys(&self, transport: &Transport) -> Result<Option<Arc<Keys>>, Cause> {
         match self {
             Self::Nobody => Ok(None),
@@ -61,7 +61,8 @@ impl KeySource {
 }
 
 impl Access {
-    /// The address's `login` goes before the environment, and the environment before the files.
+    /// The address's `login` takes precedence over the environment, and the environment over the
+    /// files.
     pub(crate) fn find(login: Option<Login>) -> Result<Self, Cause> {
         let named = first_of(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]);
         let name = named.as_deref().unwrap_or("default");
@@ -94,7 +95,7 @@ fn fixed(id: &str, secret: Secret, token: Option<&str>) -> KeySource {
     KeySource::Fixed(Arc::new(Keys::new(id, secret, token)))
 }
 
-/// Keys in the environment go before those who would lend some.
+/// Keys in the environment take precedence over services that issue them.
 fn from_environment(region: Option<&str>) -> Result<KeySource, Cause> {
     match (set("AWS_ACCESS_KEY_ID"), set("AWS_SECRET_ACCESS_KEY")) {
         (Some(id), Some(secret)) => {
@@ -129,9 +130,9 @@ fn first_of(variables: &[&str]) -> Option<String> {
     variables.iter().find_map(|name| set(name))
 }
 
-/// Any of them says how requests are signed, or that they are not. Without, nobody is asked for
-/// keys: the metadata service is there on machines in Amazon's cloud, and would be waited for
-/// everywhere else. `AWS_METADATA_ENDPOINT` asks for it.
+/// Any of these says how requests are signed, or that they are not. If none is set, no service is
+/// asked for keys: the metadata service exists on machines in Amazon's cloud, and elsewhere asking
+/// it would mean waiting for a timeout. `AWS_METADATA_ENDPOINT` requests it explicitly.
 const SIGNS: [&str; 7] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -148,5 +149,5 @@ const ENDPOINT: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_END
 
 const TOKEN: [&str; 2] = ["AWS_SESSION_TOKEN", "AWS_TOKEN"];
 
-/// Lent keys are fetched again so long before they expire.
+/// How long before they expire temporary keys are renewed.
 const RENEWED_BEFORE: Duration = Duration::from_secs(300);

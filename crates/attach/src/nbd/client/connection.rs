@@ -1,9 +1,10 @@
 //! One connection, shared by many threads.
 //!
-//! A thread sends its request and waits for the reply. Of those that wait, one reads from the
-//! socket, for all: its own data goes into its buffer directly, that of the others into buffers
-//! that they copy. When its own reply is complete it wakes another to read on. So a single thread
-//! never changes hands, and nobody reads when nobody waits.
+//! A thread sends its request and waits for the reply. One of the waiting threads reads from the
+//! socket on behalf of all of them: its own data goes directly into its buffer, the others' data
+//! into buffers that their threads copy. When its own reply is complete, it wakes another thread to
+//! take over reading. So a single thread never has to be switched, and nobody reads when nobody
+//! waits.
 
 use super::handshake::{Agreed, garbage};
 use super::patience::Patience;
@@ -21,7 +22,7 @@ use std::time::Duration;
 pub(super) struct Connection {
     transport: Transport,
     agreed: Agreed,
-    /// Held while a request is sent.
+    /// Held while a request is being sent.
     sending: Mutex<()>,
     /// Held by the thread that reads.
     inbox: Mutex<Inbox>,
@@ -32,9 +33,9 @@ pub(super) struct Connection {
 /// How long a server may be silent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// About what can be asked again.
+    /// For requests that can be repeated.
     pub(super) asked: Duration,
-    /// About what changes something, or makes it last.
+    /// For requests that change something, or flush changes.
     pub(super) changed: Duration,
 }
 
@@ -50,28 +51,28 @@ impl Limits {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The server refuses, or failed.
+    /// The server refused the request, or failed.
     Refused(io::Error),
-    /// The connection is lost, and nothing of the request has left.
+    /// The connection is lost, and no part of the request was sent.
     NotSent(io::Error),
-    /// The connection is lost; whether the server has done what was asked is not known.
+    /// The connection is lost; it is unknown whether the server executed the request.
     Lost(io::Error),
 }
 
 struct State {
     waiting: HashMap<u64, Slot>,
     next_cookie: u64,
-    /// Whether some thread reads.
+    /// Whether a thread is reading.
     is_read: bool,
     broken: Option<(io::ErrorKind, String)>,
 }
 
-/// A request that was not answered completely.
+/// A request that has not been answered completely.
 struct Slot {
     request: Request,
     reply: Reply,
     thread: Thread,
-    /// It has been sent, and its thread can read for others.
+    /// The request has been sent, so its thread can read for others.
     is_sent: bool,
     is_complete: bool,
 }
@@ -93,7 +94,7 @@ impl Connection {
         &self.agreed
     }
 
-    /// How many requests are under way.
+    /// How many requests are pending.
     pub(super) fn load(&self) -> usize {
         self.state().waiting.len()
     }
@@ -102,8 +103,8 @@ impl Connection {
         self.state().broken.is_some()
     }
 
-    /// Sends a request with its payload and waits for the reply; the data of a read goes into
-    /// `buf`, which is as long as the request says. The cookie is chosen here.
+    /// Sends a request with its payload and waits for the reply. The data of a read goes into
+    /// `buf`, whose length must match the request. The cookie is chosen here.
     pub(super) fn ask(&self, mut request: Request, payload: &[u8], buf: &mut [u8]) -> Result<Reply, Trouble> {
         request.cookie = self.register(request)?;
         if let Err(trouble) = self.send(&request, payload) {
@@ -120,7 +121,7 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Says goodbye, when nothing is under way.
+    /// Sends the disconnect request; called when no request is pending.
     pub(super) fn close(&self) {
         let goodbye = Request { flags: 0, kind: command::DISC, cookie: 0, offset: 0, length: 0 };
         let mut header = Vec::with_capacity(MAX_HEADER);
@@ -133,8 +134,8 @@ impl Connection {
 
     fn register(&self, request: Request) -> Result<u64, Trouble> {
         let mut state = self.state();
-        // An idle connection is asked whether it is still there: a
-        // write that has left cannot be sent again.
+        // Checks whether an idle connection is still alive, because a write cannot be repeated once
+        // it has been sent.
         if state.broken.is_none() && state.waiting.is_empty() && self.transport.has_ended() {
             state.broken = Some((io::ErrorKind::UnexpectedEof, "the server hung up".to_owned()));
         }
@@ -170,7 +171,7 @@ impl Connection {
         })
     }
 
-    /// Waits until the reply is complete, reading when nobody else does.
+    /// Waits until the reply is complete, reading if no other thread does.
     fn wait(&self, cookie: u64, buf: &mut [u8]) -> Result<Reply, Trouble> {
         let mut state = self.state();
         if let Some(slot) = state.waiting.get_mut(&cookie) {
@@ -208,7 +209,7 @@ impl Connection {
         }
     }
 
-    /// Takes messages, whosever they are, until the one of `own` is complete.
+    /// Receives messages for any request until the reply to `own` is complete.
     fn read_until_complete(&self, own: u64, buf: &mut [u8]) -> io::Result<()> {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -219,7 +220,7 @@ impl Connection {
         }
     }
 
-    /// Takes a message: whose it was, and whether that reply is complete now.
+    /// Receives one message; returns its cookie and whether that reply is now complete.
     fn take_message(&self, inbox: &mut Inbox, own: u64, buf: &mut [u8]) -> io::Result<(u64, bool)> {
         let message = self.take_header(inbox)?;
         let cookie = match message {
@@ -227,7 +228,8 @@ impl Connection {
             transmission::Reply::Chunk(chunk) => chunk.cookie,
         };
         let (request, mut reply) = self.state().take_reply(cookie)?;
-        // What another thread has begun to receive for us is completed there.
+        // If another thread has begun to receive this thread's data, the rest goes into the same
+        // buffer.
         let mut elsewhere = match reply.data.take() {
             None if cookie != own && request.kind == command::READ => Some(vec![0; request.length as usize]),
             data => data,
@@ -274,7 +276,7 @@ impl Connection {
         self.transport.socket().patience()
     }
 
-    /// The connection is of no more use; whoever waits is told.
+    /// Marks the connection as broken and wakes all waiting threads.
     fn break_off(&self, error: &io::Error) {
         let mut state = self.state();
         state.broken.get_or_insert_with(|| (error.kind(), error.to_string()));
@@ -289,7 +291,7 @@ impl Connection {
 }
 
 impl State {
-    /// A request that is under way, and its reply so far, for the thread that reads.
+    /// A pending request and its reply so far, for the thread that reads.
     fn take_reply(&mut self, cookie: u64) -> io::Result<(Request, Reply)> {
         match self.waiting.get_mut(&cookie) {
             Some(slot) if !slot.is_complete => Ok((slot.request, std::mem::take(&mut slot.reply))),
@@ -298,7 +300,7 @@ impl State {
     }
 
     fn put_reply(&mut self, cookie: u64, reply: Reply, is_complete: bool, wake: bool) {
-        // Its owner may have gone when it could not send.
+        // The request's thread may be gone because sending failed.
         let Some(slot) = self.waiting.get_mut(&cookie) else { return };
         slot.reply = reply;
         slot.is_complete = is_complete;
@@ -307,7 +309,7 @@ impl State {
         }
     }
 
-    /// Somebody else who waits has to read from now on.
+    /// Wakes another waiting thread, which has to read from now on.
     fn wake_a_reader(&self, own: u64) {
         let others = self.waiting.iter().filter(|(cookie, slot)| **cookie != own && slot.is_sent);
         if let Some((_, slot)) = others.into_iter().find(|(_, slot)| !slot.is_complete) {
@@ -329,5 +331,5 @@ impl Drop for Connection {
     }
 }
 
-/// What a server may take to let the last words out.
+/// How long sending the disconnect request may take.
 const GOODBYE: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! How a connection is made, again and again: where to, encrypted how, and how patiently.
+//! How connections are made, repeatedly: to which address, with which encryption and time limits.
 
 use super::Options;
 use super::connection::{Connection, Limits};
@@ -27,8 +27,8 @@ impl Dialer {
         Ok(Self { uri: anchored(uri)?, tls, options, sign })
     }
 
-    /// Looks the host up, connects and goes through the handshake;
-    /// `limit` is for everything together.
+    /// Resolves the host name, connects and performs the handshake; `limit` applies to all of this
+    /// together.
     pub(super) fn dial(&self, limit: Duration) -> io::Result<Connection> {
         let patience = Patience::new(Arc::clone(&self.sign));
         patience.begin(HANDSHAKE, 0, limit);
@@ -43,7 +43,8 @@ impl Dialer {
     }
 }
 
-/// A socket's path from the root: a process may leave its directory, and connect again.
+/// Makes a socket's path absolute: the process may change its directory, and has to be able to
+/// reconnect.
 fn anchored(uri: &Uri) -> io::Result<Uri> {
     let mut uri = uri.clone();
     if let Address::Unix(path) = &mut uri.address
@@ -54,5 +55,5 @@ fn anchored(uri: &Uri) -> io::Result<Uri> {
     Ok(uri)
 }
 
-/// No request has this cookie.
+/// A cookie that no request has.
 const HANDSHAKE: u64 = 0;

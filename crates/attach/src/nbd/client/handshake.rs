@@ -1,8 +1,8 @@
-//! The client's side of the handshake: fixed newstyle, with as much as the server offers.
+//! The client's side of the handshake: fixed newstyle, using as much as the server offers.
 //!
-//! NetworkBlockDevice/nbd, doc/proto.md, "Fixed newstyle negotiation": STARTTLS where the
-//! URI asks for it, then extended headers or structured replies, the context
-//! "base:allocation", and GO with the block sizes.
+//! NetworkBlockDevice/nbd, doc/proto.md, "Fixed newstyle negotiation": STARTTLS where the URI asks
+//! for it, then extended headers or structured replies, the context "base:allocation", and GO with
+//! the block sizes.
 
 use super::transport::{Socket, Transport};
 use crate::nbd::protocol::handshake::{
@@ -13,18 +13,18 @@ use crate::nbd::protocol::{Headers, LONGEST_STRING, MAX_PAYLOAD};
 use crate::tls;
 use std::io::{self, ErrorKind};
 
-/// What both sides know of each other afterwards.
+/// The outcome of the handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Agreed {
     /// The export's length in bytes.
     pub(super) size: u64,
-    /// Of [`export`].
+    /// Flags from [`export`].
     pub(super) flags: u16,
-    /// Bytes that offsets and lengths are multiples of; a power of two.
+    /// The block size in bytes, of which offsets and lengths must be multiples; a power of two.
     pub(super) block: u64,
-    /// The longest read or write; a multiple of `block`.
+    /// The maximum length of a read or write; a multiple of `block`.
     pub(super) longest: u64,
-    /// How requests and replies look.
+    /// The format of requests and replies.
     pub(super) headers: Headers,
     /// The id of "base:allocation".
     pub(super) allocation: Option<u32>,
@@ -36,7 +36,7 @@ impl Agreed {
     }
 }
 
-/// Goes through the handshake for `name`, encrypted if there is a `tls`.
+/// Performs the handshake for the export `name`, encrypted if `tls` is given.
 pub(super) fn shake_hands(
     socket: Socket,
     name: &str,
@@ -62,7 +62,7 @@ pub(super) fn shake_hands(
     Ok((transport, agreed))
 }
 
-/// The first lines of both sides.
+/// Exchanges the initial greetings.
 fn greet(transport: &Transport) -> io::Result<()> {
     let mut hello = [0; 18];
     transport.read_exact(&mut hello[..16])?;
@@ -83,8 +83,8 @@ fn greet(transport: &Transport) -> io::Result<()> {
     send(transport, &u32::from(answer).to_be_bytes(), &[])
 }
 
-/// STARTTLS. Nothing that was sent in the clear is believed
-/// afterwards: there is no buffer that could hold any.
+/// STARTTLS. Nothing that was sent in the clear is trusted afterwards: there is no buffer that
+/// could hold any of it.
 fn encrypt(transport: Transport, tls: &tls::Client) -> io::Result<Transport> {
     let peer = Peer { transport: &transport };
     peer.ask(option::STARTTLS, &[])?;
@@ -98,7 +98,7 @@ fn encrypt(transport: Transport, tls: &tls::Client) -> io::Result<Transport> {
     }
 }
 
-/// The server, while options are haggled over.
+/// The server during option negotiation.
 struct Peer<'a> {
     transport: &'a Transport,
 }
@@ -131,14 +131,15 @@ impl Peer<'_> {
             let text = "the server demands TLS: write nbds:// or nbds+unix://";
             return Err(io::Error::new(ErrorKind::PermissionDenied, text));
         }
-        // Whatever was asked for: "If the client receives NBD_REP_ERR_SHUTDOWN", it has to go.
+        // Whatever was requested: "If the client receives NBD_REP_ERR_SHUTDOWN", it has to
+        // disconnect.
         if header.kind == reply::ERR_SHUTDOWN {
             return Err(refusal(header.kind, &data, "the server takes no more clients now"));
         }
         Ok((header.kind, data))
     }
 
-    /// Asks for an option without data. A server that lacks it says so.
+    /// Requests an option without data. A server that lacks the option says so.
     fn agrees_to(&self, option: u32) -> io::Result<bool> {
         self.ask(option, &[])?;
         match self.answer(option)?.0 {
@@ -148,7 +149,7 @@ impl Peer<'_> {
         }
     }
 
-    /// The id of "base:allocation", where the server has it.
+    /// The id of "base:allocation", if the server supports it.
     fn choose_allocation(&self, name: &str) -> io::Result<Option<u32>> {
         let mut data = Vec::new();
         put_string(&mut data, name);
@@ -174,7 +175,7 @@ impl Peer<'_> {
         Err(garbage("the server does not come to an end with its metadata contexts"))
     }
 
-    /// Chooses the export: what the server says of it.
+    /// Chooses the export; returns the server's description of it.
     fn go(&self, name: &str) -> io::Result<Described> {
         let mut data = Vec::new();
         put_string(&mut data, name);
@@ -201,7 +202,7 @@ impl Peer<'_> {
     }
 }
 
-/// What a server says of an export.
+/// What a server reports about an export.
 #[derive(Default)]
 struct Described {
     export: Option<(u64, u16)>,
@@ -209,7 +210,7 @@ struct Described {
 }
 
 impl Described {
-    /// An item of information. What is not known is passed over, as the protocol asks.
+    /// Processes an information item. Unknown ones are ignored, as the protocol demands.
     fn take(&mut self, data: &[u8]) -> io::Result<()> {
         let (kind, data) = data
             .split_first_chunk()
@@ -246,7 +247,7 @@ impl Described {
         }
         let (block, longest) = (u64::from(block), u64::from(longest).min(MAX_PAYLOAD));
         let flags = if flags & export::HAS_FLAGS == 0 { 0 } else { flags };
-        // What does not fill a block at the end cannot be reached.
+        // An incomplete block at the end cannot be accessed.
         Ok(Agreed {
             size: size - size % block,
             flags,
@@ -262,12 +263,12 @@ fn send(transport: &Transport, header: &[u8], data: &[u8]) -> io::Result<()> {
     transport.send(header, data, &mut false)
 }
 
-/// A server that breaks the protocol's rules.
+/// The error for a server that violates the protocol.
 pub(super) fn garbage(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what)
 }
 
-/// The server's refusal, with its own words where it gives some.
+/// The server's refusal, including its own message if there is one.
 fn refusal(kind: u32, message: &[u8], what: &str) -> io::Error {
     let as_kind = match kind {
         reply::ERR_UNKNOWN => ErrorKind::NotFound,
@@ -279,7 +280,7 @@ fn refusal(kind: u32, message: &[u8], what: &str) -> io::Error {
     io::Error::new(as_kind, format!("{what}{}", words(message)))
 }
 
-/// What a server says in its own words, as far as it is fit to be printed.
+/// A server's message, reduced to what can be printed safely.
 pub(super) fn words(message: &[u8]) -> String {
     let message = String::from_utf8_lossy(&message[..message.len().min(LONGEST_STRING)]);
     if message.is_empty() { String::new() } else { format!(" (it says {message:?})") }
@@ -287,9 +288,9 @@ pub(super) fn words(message: &[u8]) -> String {
 
 /// "cliserv_magic" of the oldstyle negotiation.
 const OLDSTYLE: u64 = 0x0000_4202_8186_1253;
-/// A context or a description has two strings at most.
+/// A context or a description has at most two strings.
 const LONGEST_ANSWER: u32 = 16 << 10;
-/// A server that goes on longer means no good.
+/// A server that sends more answers than this is considered malicious.
 const MOST_ANSWERS: usize = 64;
 /// "The minimum block size … SHOULD NOT be larger than 2^16".
 const LARGEST_BLOCK: u32 = 64 << 10;

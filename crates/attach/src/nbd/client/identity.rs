@@ -1,10 +1,10 @@
-//! Whether it is still the same volume after a connection was lost: somebody may have put
-//! another one of the same size behind the address.
+//! Whether the volume is still the same after a connection was lost: another one of the same size
+//! may be at the same address now.
 //!
-//! A volume with a LUKS header is known by it: LUKS1 by all that stands before the keyslots
-//! (specification 1.2.3, figure 1), LUKS2 by its UUID (specification 1.1, section 2.1); keyslots
-//! may be changed by others meanwhile. Without one it is some samples of the content that have to
-//! be the same. The client's own writes are followed.
+//! A volume with a LUKS header is recognised by it: LUKS1 by everything before the keyslots
+//! (specification 1.2.3, figure 1), LUKS2 by its UUID (specification 1.1, section 2.1); others may
+//! change keyslots in the meantime. A volume without a header is recognised by samples of its
+//! content, which must be unchanged. The client's own writes are taken into account.
 
 use super::connection::{Connection, Trouble};
 use super::handshake::Agreed;
@@ -14,37 +14,37 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is known of a volume's content.
+/// What is known about a volume's content.
 #[derive(Debug, Default)]
 pub(super) struct Identity(Mutex<Vec<Sample>>);
 
 #[derive(Debug)]
 struct Sample {
     at: u64,
-    /// `None` when nobody can tell.
+    /// `None` when the content is uncertain.
     bytes: Option<Vec<u8>>,
-    /// How many of the client's own changes to it have not been answered.
+    /// How many of the client's own changes to the sample have not been answered.
     under_way: usize,
-    /// How many changes had been answered when the last one to this
-    /// was: it may be lost until as many are flushed.
+    /// The number of changes that had been answered when the last change to this sample was
+    /// answered. That change may be lost until as many changes have been flushed.
     changed: u64,
 }
 
-/// How a change ended.
+/// The outcome of a change.
 pub(super) enum Change<'a> {
-    /// These bytes are there now; so many changes have been answered.
+    /// These bytes have been written; the number counts the changes answered so far.
     Written(&'a [u8], u64),
-    /// It never began.
+    /// No part of the request was sent.
     NotSent,
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown,
 }
 
 impl Identity {
-    /// Looks at the volume for the first time. What cannot be read is not compared later.
+    /// Takes the samples for the first time. A sample that cannot be read is not compared later.
     ///
     /// # Errors
-    /// The server does not answer: it would be waited for again and again.
+    /// If the server does not answer; otherwise the client would wait for each sample in turn.
     pub(super) fn take(connection: &Connection) -> io::Result<Self> {
         let agreed = connection.agreed();
         let mut samples = Vec::new();
@@ -64,10 +64,11 @@ impl Identity {
         Ok(Self(Mutex::new(samples)))
     }
 
-    /// Compares what is behind `connection`; `flushed` changes are on stable storage.
+    /// Compares the samples with the volume behind `connection`; `flushed` changes are on stable
+    /// storage.
     ///
     /// # Errors
-    /// `InvalidData` when it is another volume; otherwise the connection broke.
+    /// `InvalidData` when it is another volume; any other error means that the connection broke.
     pub(super) fn check(&self, connection: &Connection, flushed: u64) -> io::Result<()> {
         let known: Vec<(u64, Vec<u8>)> = self.samples().iter().filter_map(|s| s.certain(flushed)).collect();
         for (at, bytes) in known {
@@ -80,10 +81,10 @@ impl Identity {
         Ok(())
     }
 
-    /// A change is about to be sent.
+    /// Called when a change is about to be sent.
     pub(super) fn begin(&self, request: &Request) {
         for sample in self.samples().iter_mut().filter(|sample| sample.overlaps(request)) {
-            // Which of two comes last nobody knows.
+            // The order in which two concurrent changes take effect is unknown.
             if sample.under_way > 0 {
                 sample.bytes = None;
             }
@@ -91,7 +92,7 @@ impl Identity {
         }
     }
 
-    /// It has ended.
+    /// Called when a change has ended.
     pub(super) fn end(&self, request: &Request, change: &Change<'_>) {
         for sample in self.samples().iter_mut().filter(|sample| sample.overlaps(request)) {
             sample.under_way -= 1;
@@ -109,7 +110,7 @@ impl Identity {
 }
 
 impl Sample {
-    /// What has to be there.
+    /// The content that the sample must have, if it is certain.
     fn certain(&self, flushed: u64) -> Option<(u64, Vec<u8>)> {
         let is_certain = self.under_way == 0 && self.changed <= flushed;
         self.bytes.clone().filter(|_| is_certain).map(|bytes| (self.at, bytes))
@@ -130,7 +131,7 @@ impl Sample {
     }
 }
 
-/// Where samples are taken: at the start and the end, and in between.
+/// Where samples are taken: at the start, at the end, and in between.
 fn places(agreed: &Agreed) -> Vec<Range<u64>> {
     let len = SAMPLE.max(agreed.block).min(agreed.size);
     let last = (agreed.size - len) / agreed.block * agreed.block;
@@ -157,7 +158,7 @@ fn are_alike(known: &[u8], now: &[u8]) -> bool {
     }
 }
 
-/// What a LUKS header says about which volume it is.
+/// The part of a LUKS header that identifies the volume.
 fn header_of(bytes: &[u8]) -> Option<&[u8]> {
     match bytes.strip_prefix(b"LUKS\xba\xbe")? {
         [0, 1, ..] => bytes.get(..LUKS1_KEYSLOTS),
@@ -166,11 +167,11 @@ fn header_of(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Bytes in a sample: a LUKS2 header without its JSON.
+/// The size of a sample in bytes: a LUKS2 header without its JSON.
 const SAMPLE: u64 = 4096;
-/// The first keyslot's place in a LUKS1 header.
+/// The offset of the first keyslot in a LUKS1 header.
 const LUKS1_KEYSLOTS: usize = 208;
-/// The UUID's place in a LUKS2 header.
+/// The range of the UUID in a LUKS2 header.
 const LUKS2_UUID: Range<usize> = 168..208;
 
 #[cfg(test)]
@@ -191,7 +192,7 @@ mod tests {
         for at in [8, 112, 132, 168, 207] {
             assert!(!are_alike(&luks(1, at, 1), &luks(1, at, 2)), "{at}");
         }
-        // LUKS2: sequence number and checksum change with every edit.
+        // LUKS2: the sequence number and checksum change with every edit.
         for at in [16, 167, 208, 448] {
             assert!(are_alike(&luks(2, at, 1), &luks(2, at, 2)), "{at}");
         }
@@ -199,7 +200,7 @@ mod tests {
         assert!(!are_alike(&luks(2, 207, 1), &luks(2, 207, 2)));
         assert!(!are_alike(&luks(1, 300, 0), &luks(2, 300, 0)));
         assert!(!are_alike(&luks(2, 300, 0), &vec![0; 4096]));
-        // Others are their bytes.
+        // Other samples are compared byte by byte.
         assert!(are_alike(&[7; 4096], &[7; 4096]));
         assert!(!are_alike(&luks(3, 300, 1), &luks(3, 300, 2)));
         assert!(!are_alike(&[7; 4096], &luks(2, 168, 1)));
@@ -256,7 +257,7 @@ mod tests {
             }
             assert_eq!(certain(answered), Some(expected.clone()));
         }
-        // Neighbours are others.
+        // Changes next to the samples do not affect them.
         for request in [write(8191, 1), write(12288, 5), write(0, 8192)] {
             identity.begin(&request);
             assert!(certain(4).is_some());

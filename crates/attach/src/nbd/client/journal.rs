@@ -1,8 +1,9 @@
-//! What a lost connection may have cost: writes that the server had acknowledged, but not flushed.
+//! Writes that a lost connection may have cost: those that the server had acknowledged but not
+//! flushed.
 //!
-//! A server that was restarted has forgotten what was in its memory, and would flush
-//! nothing without an error. So a flush succeeds only if every write since the one
-//! before went through connections that still stand.
+//! A server that was restarted has lost what was in its memory, and would report a flush of nothing
+//! as a success. So a flush succeeds only if all connections that carried writes since the previous
+//! flush are still intact.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,18 +14,18 @@ pub(super) struct Journal(Mutex<Writes>);
 
 #[derive(Debug, Default)]
 struct Writes {
-    /// How many were sent.
+    /// How many writes were sent.
     sent: u64,
     /// How many of them were answered.
     answered: u64,
-    /// As many as had been answered when the last successful flush began.
+    /// The value of `answered` when the last successful flush began.
     flushed: u64,
-    /// Why some may be lost. There is no way back from here.
+    /// Why some writes may be lost. This state is final.
     lost: Option<String>,
 }
 
 impl Journal {
-    /// Refuses when writes may have been lost.
+    /// Fails when writes may have been lost.
     pub(super) fn check(&self) -> io::Result<()> {
         match &self.writes().lost {
             Some(why) => Err(io::Error::new(io::ErrorKind::ConnectionAborted, why.clone())),
@@ -36,24 +37,24 @@ impl Journal {
         self.writes().sent += 1;
     }
 
-    /// The server has answered; how many it has answered now.
+    /// The server has answered a write; returns the number of writes answered so far.
     pub(super) fn write_ends(&self) -> u64 {
         let mut writes = self.writes();
         writes.answered += 1;
         writes.answered
     }
 
-    /// How many of those that were answered are on stable storage for certain.
+    /// How many of the answered writes are known to be on stable storage.
     pub(super) fn flushed(&self) -> u64 {
         self.writes().flushed
     }
 
-    /// The server never got it.
+    /// The write never reached the server.
     pub(super) fn write_stays(&self) {
         self.writes().sent -= 1;
     }
 
-    /// What a flush that begins now will have brought to stable storage.
+    /// The number of writes that a flush beginning now will bring to stable storage.
     pub(super) fn flush_begins(&self) -> u64 {
         self.writes().answered
     }
@@ -63,7 +64,7 @@ impl Journal {
         writes.flushed = writes.flushed.max(answered);
     }
 
-    /// A connection was lost.
+    /// Called when a connection was lost.
     pub(super) fn connection_lost(&self, why: &io::Error) {
         let mut writes = self.writes();
         if writes.sent > writes.flushed {
@@ -106,7 +107,7 @@ mod tests {
         journal.write_begins();
         let mark = journal.flush_begins();
         journal.write_ends();
-        // The flush began before the answer: it need not have covered the write.
+        // The flush began before the answer, so it need not have covered the write.
         journal.flush_succeeded(mark);
         journal.connection_lost(&lost());
         assert!(journal.check().unwrap_err().to_string().contains("not been flushed"));

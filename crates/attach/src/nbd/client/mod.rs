@@ -1,23 +1,25 @@
-//! An NBD client: an export of any server as [`Storage`].
+//! An NBD client: an export of any NBD server as a [`Storage`].
 //!
-//! NetworkBlockDevice/nbd, doc/proto.md. Many threads ask at the same time, over one connection or
-//! several ([`Options::connections`], where the server promises that they see each other's writes).
+//! NetworkBlockDevice/nbd, doc/proto.md. Many threads can issue requests at the same time, over one
+//! connection or several ([`Options::connections`], if the server promises that they see each
+//! other's writes).
 //!
 //! **Blocks.** Requests are multiples of the server's smallest block, and no longer than its
-//! longest. A write of less reads, changes and writes back, alone on the export.
+//! longest. A write of less than a block is a read-modify-write cycle with exclusive access to the
+//! export.
 //!
-//! **A connection that is lost** is made again for [`Options::reconnect`]. Reads are repeated. A
-//! write that was not acknowledged fails, and is not sent a second time: nobody knows whether the
-//! server has done it, and if it does so late, it overwrites what was written since. Another volume
-//! behind the same address is refused ([`identity`]). If there were writes that no flush had
-//! followed, every later write and flush fails, too: a server that was restarted has forgotten
-//! them, and would flush nothing without an error.
+//! **A lost connection** is re-established for up to [`Options::reconnect`]. Reads are repeated. A
+//! write that was not acknowledged fails and is not sent again: it is unknown whether the server
+//! has executed it, and if the server does so late, it overwrites later writes. Another volume
+//! behind the same address is refused ([`identity`]). If there were writes that had not been
+//! flushed, every later write and flush fails, too: a restarted server has lost those writes, and
+//! would report a flush of nothing as a success.
 //!
-//! **A server that is slow** is waited for as [`patience`] says. What was asked of one that fell
-//! silent is asked once more, over a new connection.
+//! **A slow server** is waited for as described in [`patience`]. A request to a server that fell
+//! silent is repeated once, over a new connection.
 //!
-//! **Nothing that a server says is believed** before it is held against the request ([`reply`]). A
-//! server that breaks the protocol's rules is one whose connection is lost.
+//! **Nothing that a server says is trusted** before it has been checked against the request
+//! ([`reply`]). A server that violates the protocol is treated as if its connection were lost.
 
 mod connection;
 mod dial;
@@ -43,26 +45,26 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// How patient a client is.
+/// A client's time limits and other settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// The most connections at the same time.
+    /// The maximum number of simultaneous connections.
     pub connections: usize,
-    /// How long looking the host up, connecting and the handshake may take together.
+    /// The time limit for resolving the host name, connecting and the handshake together.
     pub handshake: Duration,
-    /// How long the server may bring nothing, or next to nothing, while it has something to answer.
+    /// How long the server may send nothing, or next to nothing, while requests are pending.
     pub timeout: Duration,
-    /// The same, if it is longer, while there are changes or a flush to answer: they may
-    /// be much work, and cannot be asked for again.
+    /// The same, if it is longer, while changes or a flush are pending: these may be a lot of work,
+    /// and cannot be repeated.
     pub changes: Duration,
-    /// How long a lost connection is tried to be made again.
+    /// How long to try to re-establish a lost connection.
     pub reconnect: Duration,
-    /// Whether a Unix socket must be listened on by this user, or root.
+    /// Whether a Unix socket must belong to a listener running as this user or root.
     pub own_user_only: bool,
-    /// Whether a connection that was made again has to lead to the same
-    /// volume. A few reads at first tell which it is.
+    /// Whether a new connection has to lead to the same volume. A few reads at the start record
+    /// which one it is.
     pub recognise: bool,
-    /// Told of a server that is waited for.
+    /// Called when the client is waiting for a server.
     pub tell: Tell,
 }
 
@@ -81,7 +83,7 @@ impl Default for Options {
     }
 }
 
-/// An export of a server. Clones share their connections.
+/// An export on a server. Clones share their connections.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -92,17 +94,16 @@ struct Shared {
     pool: Pool,
     /// Whether the server may be on another machine.
     distant: bool,
-    /// Writers of whole blocks share it; one that keeps a part of a block has it alone.
+    /// Shared by writers of whole blocks; a read-modify-write cycle holds it exclusively.
     blocks: RwLock<()>,
 }
 
 impl Client {
     /// Connects to the export that `uri` names.
     ///
-    /// # Errors
-    /// [`Error::NotFound`] without such a host, socket or export, [`Error::Permission`] where
-    /// the server wants TLS or refuses, [`Error::Refused`] for servers that break the
-    /// protocol's rules, and what [`tls::Client`] says.
+    /// [`Error::NotFound`] if there is no such host, socket or export, [`Error::Permission`] when
+    /// the server requires TLS or refuses, [`Error::Refused`] when the server violates the
+    /// protocol, and the errors of [`tls::Client`].
     pub fn connect(uri: &Uri, options: Options) -> Result<Self> {
         let name = uri.tls_hostname.as_deref().or(match &uri.address {
             Address::Tcp { host, .. } => Some(host.as_str()),
@@ -117,7 +118,7 @@ impl Client {
         Ok(Self { shared: Arc::new(Shared { pool, distant, blocks: RwLock::new(()) }), read_only })
     }
 
-    /// The same export, which refuses writes.
+    /// The same export, but refusing writes.
     pub fn read_only(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), read_only: true }
     }
@@ -126,7 +127,7 @@ impl Client {
         self.shared.pool.agreed()
     }
 
-    /// Has a request without payload answered.
+    /// Sends a request without payload and waits for its answer.
     fn ask(&self, kind: u16, flags: u16, range: Range<u64>) -> io::Result<reply::Reply> {
         self.shared.pool.ask(request(kind, flags, &range), &[], &mut [])
     }
@@ -151,7 +152,7 @@ impl Client {
         Ok(())
     }
 
-    /// Changes a part of the blocks around `range`, which the caller has for itself.
+    /// Changes a part of the blocks around `range`, to which the caller has exclusive access.
     fn merge(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         let around = self.around(offset..offset + buf.len() as u64);
         let mut blocks = vec![0; (around.end - around.start) as usize];
@@ -161,13 +162,13 @@ impl Client {
         self.write_blocks(&blocks, around.start)
     }
 
-    /// The whole blocks that hold `range`.
+    /// The smallest range of whole blocks that contains `range`.
     fn around(&self, range: Range<u64>) -> Range<u64> {
         let block = self.agreed().block;
         range.start - range.start % block..range.end.next_multiple_of(block)
     }
 
-    /// The whole blocks in `range`; empty when there are none.
+    /// The whole blocks within `range`; empty when there are none.
     fn inside(&self, range: &Range<u64>) -> Range<u64> {
         let block = self.agreed().block;
         let (start, end) = (range.start.next_multiple_of(block), range.end - range.end % block);
@@ -189,7 +190,7 @@ impl Client {
         if self.read_only { Err(ErrorKind::ReadOnlyFilesystem.into()) } else { Ok(()) }
     }
 
-    /// Sends a request about whole blocks in pieces that are not too long.
+    /// Sends a request for whole blocks in pieces of bounded length.
     fn ask_in_pieces(&self, kind: u16, flags: u16, range: Range<u64>) -> io::Result<()> {
         let mut at = range.start;
         while at < range.end {
@@ -267,7 +268,7 @@ impl Storage for Client {
         self.ask(command::FLUSH, 0, 0..0).map(drop)
     }
 
-    /// Of the whole blocks in the range, where the server takes it.
+    /// Discards the whole blocks in the range, if the server supports it.
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
         self.check_writable()?;
         let inside = self.inside(&(range.start..range.end.min(self.len())));
@@ -301,7 +302,7 @@ impl Storage for Client {
         self.read_only
     }
 
-    /// By block status: a hole is what the server does not store and reads as zeros.
+    /// Uses block status: a hole is what the server does not store and reads as zeros.
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         if self.agreed().allocation.is_none() {
             return Ok((offset < self.len()).then(|| offset..self.len()));
@@ -324,7 +325,7 @@ impl Storage for Client {
 }
 
 impl Client {
-    /// Reads a part of one block or two.
+    /// Reads a part of one or two blocks.
     fn read_part(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         if buf.is_empty() {
             return Ok(());
@@ -342,7 +343,7 @@ fn request(kind: u16, flags: u16, range: &Range<u64>) -> Request {
     Request { flags, kind, cookie: 0, offset: range.start, length: range.end - range.start }
 }
 
-/// The first run of data at or behind `from` in what was asked for.
+/// The first run of data at or after `from` within the requested range.
 fn first_data(extents: &[(u64, u64)], asked: &Range<u64>, from: u64) -> Option<Range<u64>> {
     let hole = u64::from(state::HOLE | state::ZERO);
     let mut at = asked.start;
@@ -363,14 +364,14 @@ fn first_data(extents: &[(u64, u64)], asked: &Range<u64>, from: u64) -> Option<R
     data
 }
 
-/// Where the extents end. A server describes at least a part of what
-/// was asked for, and may describe more.
+/// Where the extents end. A server describes at least a part of the requested range, and may
+/// describe more.
 fn described(extents: &[(u64, u64)], asked: &Range<u64>) -> u64 {
     let lengths = extents.iter().map(|(length, _)| *length);
     lengths.fold(asked.start, u64::saturating_add).min(asked.end)
 }
 
-/// A failure to connect, as what it means.
+/// Translates a failure to connect into an [`Error`].
 fn explain(uri: &Uri, error: io::Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => Error::NotFound(format!("{uri}: {error}")),
@@ -380,10 +381,10 @@ fn explain(uri: &Uri, error: io::Error) -> Error {
     }
 }
 
-/// TRIM, WRITE_ZEROES and BLOCK_STATUS about more take several requests: each has to end before
-/// the timeout, and compact headers hold 32 bits.
+/// A longer TRIM, WRITE_ZEROES or BLOCK_STATUS is split into several requests: each has to end
+/// before the timeout, and compact headers have 32-bit lengths.
 const LONGEST_RANGE: u64 = 1 << 30;
-/// So many zeros are sent at once where the server cannot write them itself.
+/// How many zeros are sent at once where the server cannot write them itself.
 const ZEROS: u64 = 1 << 20;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Until when a server is waited for.
+//! How long a server is waited for.
 //!
-//! What is left of the time is computed before every receive and every send, from points in time: a
-//! byte now and then puts nothing off. There are two of them.
+//! The remaining time is computed from points in time before every receive and every send, so that
+//! a byte now and then does not extend it. There are two rules.
 //!
-//! **The server has to get on**: a reply is complete, or [`PIECE`] bytes have come or gone. From
-//! one such moment to the next no more than a limit may pass.
+//! **The server has to make progress**: a reply is completed, or [`PIECE`] bytes are transferred.
+//! The time from one such moment to the next must not exceed a limit.
 //!
-//! **Each request has to end**, after its limit and the time that everything under way takes on
-//! a line of [`SLOWEST`]: so a request that is passed over while others are answered is not
-//! waited for for ever. The handshake counts as one.
+//! **Each request has to end**, after its limit plus the time that transferring all pending data
+//! takes on a line of [`SLOWEST`]. So a request that is passed over while others are answered is
+//! not waited for indefinitely. The handshake counts as a request.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,39 +17,40 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Tells a user which server has brought nothing for how long, and after how long it is given up.
+/// Tells the user which server has sent nothing, for how long, and after how long the client gives
+/// up.
 pub type Tell = fn(&str, Duration, Duration);
 
-/// Tells the user who is waited for: once until the server is back.
+/// Notifies the user of a wait, only once until the server answers again.
 pub(super) struct Sign {
     place: String,
     tell: Tell,
     told: AtomicBool,
 }
 
-/// Of one connection.
+/// The time limits of one connection.
 pub(super) struct Patience {
     sign: Arc<Sign>,
     waits: Mutex<Waits>,
 }
 
-/// What is under way, and how it gets on.
+/// The pending requests and their progress.
 #[derive(Debug)]
 struct Waits {
     requests: Vec<Wait>,
-    /// The last moment at which the server got on.
+    /// The last moment at which the server made progress.
     since: Instant,
-    /// What has come and gone since then.
+    /// The number of bytes transferred since then.
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct Wait {
     cookie: u64,
-    /// The bytes of data that go with it, in either direction.
+    /// The number of data bytes transferred with the request, in either direction.
     payload: u64,
     limit: Duration,
-    /// When its data and what was under way before have been carried, on the slowest line.
+    /// When its data and all previously pending data would be transferred on the slowest line.
     carried: Instant,
 }
 
@@ -70,28 +71,28 @@ impl Patience {
         Arc::new(Self { sign, waits: Mutex::new(Waits::new(Instant::now())) })
     }
 
-    /// A request with so much data is sent; the server may be silent for `limit`. The longest limit
-    /// of all requests under way is that of each.
+    /// Called when a request with `payload` bytes of data is sent; the server may be silent for
+    /// `limit`. The longest limit of all pending requests applies to each of them.
     pub(super) fn begin(&self, cookie: u64, payload: u64, limit: Duration) {
         self.waits().begin(Instant::now(), cookie, payload, limit);
     }
 
-    /// It was answered.
+    /// Called when a request was answered.
     pub(super) fn end(&self, cookie: u64) {
         self.waits().end(Instant::now(), cookie);
         self.sign.told.store(false, Ordering::Relaxed);
     }
 
-    /// So many bytes have come or gone.
+    /// Called when so many bytes have been transferred.
     pub(super) fn note(&self, bytes: usize) {
         self.waits().note(Instant::now(), bytes);
     }
 
-    /// How long to wait before this is asked again. Tells the user
-    /// when nothing has come for a while.
+    /// How long to wait before calling this again. Notifies the user when nothing has arrived for a
+    /// while.
     ///
     /// # Errors
-    /// `TimedOut`: it has taken too long.
+    /// `TimedOut` when the limit has been exceeded.
     pub(super) fn left(&self) -> io::Result<Duration> {
         let left = self.time()?;
         let waits = self.waits();
@@ -106,7 +107,7 @@ impl Patience {
         }
     }
 
-    /// All that is left.
+    /// All of the remaining time.
     ///
     /// # Errors
     /// As [`Patience::left`].
@@ -118,12 +119,12 @@ impl Patience {
         }
     }
 
-    /// The error for who has noticed by other means that it takes too long.
+    /// The error for a caller that has detected a timeout by other means.
     pub(super) fn too_slow(&self) -> io::Error {
         too_slow(self.waits().limit())
     }
 
-    /// Does `work`, which watches the time itself, but cannot tell the user that it waits.
+    /// Runs `work`, which observes the time limit itself, but cannot notify the user of the wait.
     pub(super) fn tell_during<T>(&self, work: impl FnOnce() -> T) -> T {
         let (done, wait) = mpsc::channel::<()>();
         thread::scope(|scope| {
@@ -132,7 +133,7 @@ impl Patience {
                     let _ = self.left();
                 }
             };
-            // Without a thread it is waited for in silence.
+            // If no thread can be started, the user is not notified.
             let _ = thread::Builder::new().name("nbd-wait".to_owned()).spawn_scoped(scope, watch);
             let result = work();
             drop(done);
@@ -175,7 +176,8 @@ impl Waits {
         (self.since, self.bytes) = (now, 0);
     }
 
-    /// The longest of all: a server that is busy with what takes long answers nothing else, either.
+    /// The longest limit of all: a server that is busy with a long request does not answer others
+    /// either.
     fn limit(&self) -> Duration {
         self.requests.iter().map(|wait| wait.limit).max().unwrap_or(SAYS_SO_AFTER)
     }
@@ -193,14 +195,14 @@ fn too_slow(limit: Duration) -> io::Error {
     io::Error::new(ErrorKind::TimedOut, text)
 }
 
-/// When the user is told what is waited for.
+/// After how long the user is notified of a wait.
 const SAYS_SO_AFTER: Duration = Duration::from_secs(5);
 
-/// The least that counts as getting on: 270 bytes a second of a minute. (A trickle is none.)
+/// The smallest transfer that counts as progress: 270 bytes a second, over a minute.
 const PIECE: usize = 16 << 10;
 
-/// Bytes a second of the slowest line that anybody has an export at: the
-/// longest read, of 32 MiB, may take half an hour.
+/// The speed in bytes per second of the slowest line expected: the longest read, of 32 MiB, may
+/// take half an hour.
 const SLOWEST: u64 = 16 << 10;
 
 #[cfg(test)]
@@ -210,7 +212,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(60);
 
-    /// Waits that begin now, and the time after so many seconds.
+    /// A [`Waits`] that begins now, and a function returning the time after so many seconds.
     fn waits() -> (Waits, impl Fn(u64) -> Instant) {
         let start = Instant::now();
         (Waits::new(start), move |seconds| start + Duration::from_secs(seconds))
@@ -225,7 +227,7 @@ mod tests {
         let (mut waits, at) = waits();
         waits.begin(at(100), 1, 32 << 20, LIMIT);
         assert_eq!((left(&waits, at(100)), left(&waits, at(159)), left(&waits, at(161))), (60, 1, 0));
-        // One that is asked meanwhile changes nothing: it is the server that is silent.
+        // A request added in the meantime changes nothing: it is the server that is silent.
         waits.begin(at(150), 2, 512, LIMIT);
         assert_eq!(left(&waits, at(150)), 10);
     }
@@ -242,7 +244,7 @@ mod tests {
         assert_eq!(left(&waits, at(55)), 5);
         waits.note(at(56), 1);
         assert_eq!(left(&waits, at(56)), 60);
-        // It is counted anew.
+        // The count starts again.
         waits.note(at(57), PIECE - 1);
         assert_eq!(left(&waits, at(57)), 59);
     }
@@ -252,7 +254,7 @@ mod tests {
         let (mut waits, at) = waits();
         waits.begin(at(0), 1, 32 << 20, LIMIT);
         waits.begin(at(0), 2, 32 << 20, LIMIT);
-        // Each takes 2048 seconds, and the one behind waits for both.
+        // Each takes 2048 seconds, and the second waits for both.
         for second in 1..=4096 {
             waits.note(at(second), SLOWEST as usize);
             if second == 2048 {
@@ -290,7 +292,7 @@ mod tests {
         assert_eq!(left(&waits, at(60)), 1);
     }
 
-    /// How long the server was silent, and its limit, in milliseconds; how often that was told.
+    /// How long the server was silent, and the limit, in milliseconds; how often this was reported.
     static TOLD: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
     fn tell(place: &str, quiet: Duration, limit: Duration) {
@@ -304,7 +306,7 @@ mod tests {
         TOLD[2].load(Ordering::SeqCst)
     }
 
-    /// As if the server had been silent for so many seconds.
+    /// Pretends that the server has been silent for so many seconds.
     fn quiet(patience: &Patience, seconds: u64) {
         let past = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
         *patience.waits() = Waits::new(past);
@@ -339,7 +341,8 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::TimedOut);
             assert!(error.to_string().contains("did not answer within 60 s; try again later"), "{error}");
         }
-        // What waits by itself is told of, too, by a thread; what is soon done is not waited for.
+        // `work` that waits by itself is reported, too, by a thread; the thread does not delay work
+        // that ends soon.
         patience.end(7);
         quiet(&patience, 10);
         assert_eq!(patience.tell_during(|| 5), 5);

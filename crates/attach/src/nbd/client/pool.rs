@@ -1,5 +1,5 @@
-//! The connections of a client: as many as are busy, up to a limit, where the server can
-//! do with several; and a new one when one is lost.
+//! A client's connections: as many as are busy, up to a limit, if the server supports several; and
+//! a new one when one is lost.
 
 use super::Options;
 use super::connection::{Connection, Trouble};
@@ -26,15 +26,15 @@ pub(super) struct Pool {
     journal: Journal,
     identity: Identity,
     open: Mutex<Open>,
-    /// Held while a lost connection is replaced.
+    /// Held while a lost connection is being replaced.
     reconnecting: Mutex<()>,
 }
 
 struct Open {
     connections: Vec<Arc<Connection>>,
-    /// There will be no more of them.
+    /// The maximum number of connections.
     most: usize,
-    /// Some thread is opening another.
+    /// Whether a thread is opening another one.
     is_opening: bool,
 }
 
@@ -61,9 +61,10 @@ impl Pool {
         &self.agreed
     }
 
-    /// Has a request answered. What only asks is asked again over a new connection when one is
-    /// lost. What changes something is sent again only if nothing of it had left: the server may do
-    /// late what it was told first, and would then overwrite what came after.
+    /// Sends a request and waits for the answer. If a connection is lost, a request that changes
+    /// nothing is repeated over a new one. One that changes something is sent again only if no part
+    /// of it was sent before: the server may execute the first one late, and would then overwrite
+    /// later changes.
     pub(super) fn ask(&self, request: Request, payload: &[u8], buf: &mut [u8]) -> io::Result<Reply> {
         let mut losses = 0;
         loop {
@@ -116,7 +117,7 @@ impl Pool {
         }
     }
 
-    /// How a change ended, for those who keep account of it.
+    /// The outcome of a change, for the journal and the identity.
     fn change_of<'a>(&self, kind: u16, payload: &'a [u8], result: &Result<Reply, Trouble>) -> Change<'a> {
         match result {
             Ok(_) => {
@@ -135,7 +136,7 @@ impl Pool {
         }
     }
 
-    /// The connection with the least to do; another one if all are busy and there may be more.
+    /// The least busy connection; another one if all are busy and the limit is not reached.
     fn pick(&self) -> io::Result<Arc<Connection>> {
         let mut open = self.open();
         open.connections.retain(|connection| !connection.is_broken());
@@ -148,7 +149,7 @@ impl Pool {
         }
         open.is_opening = true;
         drop(open);
-        // A server that takes no more of them may let one wait for ever.
+        // A server that accepts no more connections may leave this one waiting indefinitely.
         let another = self.dialer.dial(ANOTHER);
         let another = another
             .and_then(|another| self.identity.check(&another, self.journal.flushed()).map(|()| another));
@@ -167,7 +168,8 @@ impl Pool {
         }
     }
 
-    /// Dials again until it works, the export is another one, or [`Options::reconnect`] is over.
+    /// Dials until it succeeds, the export turns out to be another one, or [`Options::reconnect`]
+    /// has elapsed.
     fn reconnect(&self) -> io::Result<Arc<Connection>> {
         let _turn = self.reconnecting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(standing) = self.open().connections.iter().find(|connection| !connection.is_broken()) {
@@ -189,7 +191,7 @@ impl Pool {
         }
     }
 
-    /// A connection to the same volume.
+    /// Makes a connection to the same volume.
     fn dial_again(&self) -> io::Result<Connection> {
         let connection = self.dialer.dial(self.options.handshake)?;
         self.check_unchanged(connection.agreed())?;
@@ -197,7 +199,7 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Requests are cut to what was agreed upon at first.
+    /// Requests are split by the limits that were negotiated at first.
     fn check_unchanged(&self, now: &Agreed) -> io::Result<()> {
         if *now == self.agreed {
             return Ok(());
@@ -220,7 +222,7 @@ impl Pool {
     }
 }
 
-/// Whether it makes no sense to try again: a server answers, and not with the same volume.
+/// Whether retrying is pointless because a server answers, but with another volume.
 fn is_another(error: &io::Error) -> bool {
     error.kind() == ErrorKind::InvalidData
 }
@@ -230,12 +232,12 @@ fn changes(kind: u16) -> bool {
     matches!(kind, command::WRITE | command::TRIM | command::WRITE_ZEROES)
 }
 
-/// A request that so many connections did not survive is given up.
+/// After so many lost connections a request is given up.
 const MOST_LOSSES: u32 = 3;
-/// One to which no answer came is worth another connection, but not another long wait after that.
+/// After a silence a request is worth another connection, but not another long wait after that.
 const MOST_SILENCES: u32 = 1;
-/// How long one more connection may take to be made.
+/// How long opening one more connection may take.
 const ANOTHER: Duration = Duration::from_secs(1);
-/// Between attempts to reconnect.
+/// The pauses between attempts to reconnect.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
-//! What has arrived of a reply so far, and what may still come. Everything
-//! that a server sends is held against the request: no chunk lies outside it,
-//! none comes twice, and none is missing at the end.
+//! The parts of a reply received so far, and what may still arrive. Everything that a server sends
+//! is checked against the request: no chunk lies outside it, none overlaps another, and none is
+//! missing at the end.
 
 use super::handshake::{garbage, words};
 use super::transport::Transport;
@@ -9,19 +9,19 @@ use crate::nbd::protocol::{Chunk, Errno, Headers, Request};
 use std::io;
 use std::ops::Range;
 
-/// A reply in the making.
+/// A reply that is being received.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
-    /// The data of a read that another thread received: its owner copies it.
+    /// The data of a read, if received by another thread; the read's own thread copies it.
     pub(super) data: Option<Vec<u8>>,
-    /// Lengths and states of extents, from the request's offset on.
+    /// Lengths and states of extents, starting at the request's offset.
     pub(super) extents: Vec<(u64, u64)>,
-    /// Why the server could not.
+    /// Why the server failed.
     pub(super) error: Option<io::Error>,
     covered: Covered,
 }
 
-/// Received bytes, and where more come from.
+/// Received bytes that have not been consumed yet.
 pub(super) struct Inbox {
     bytes: Box<[u8]>,
     start: usize,
@@ -33,7 +33,7 @@ impl Inbox {
         Self { bytes: vec![0; INBOX].into(), start: 0, end: 0 }
     }
 
-    /// Fills `buf`. What is longer than the inbox goes past it.
+    /// Fills `buf`. Reads longer than the inbox bypass it.
     pub(super) fn read_exact(&mut self, transport: &Transport, mut buf: &mut [u8]) -> io::Result<()> {
         while !buf.is_empty() {
             if self.start == self.end {
@@ -59,19 +59,19 @@ impl Inbox {
     }
 }
 
-/// Where a message comes from, and where the data of a read goes.
+/// Where a message is read from, and where the data of a read goes.
 pub(super) struct Arrival<'a> {
     pub(super) inbox: &'a mut Inbox,
     pub(super) transport: &'a Transport,
     pub(super) request: &'a Request,
     pub(super) headers: Headers,
     pub(super) allocation: Option<u32>,
-    /// As long as the request; empty unless it is a read.
+    /// The buffer, as long as the request; empty unless it is a read.
     pub(super) buf: &'a mut [u8],
 }
 
 impl Reply {
-    /// A simple reply, which is the whole of it.
+    /// Processes a simple reply, which is complete by itself.
     pub(super) fn take_simple(&mut self, from: &mut Arrival<'_>, error: Option<Errno>) -> io::Result<()> {
         if let Some(errno) = error {
             self.error = Some(errno.to_io());
@@ -87,7 +87,7 @@ impl Reply {
         from.inbox.read_exact(from.transport, from.buf)
     }
 
-    /// One chunk with its payload.
+    /// Processes one chunk with its payload.
     pub(super) fn take_chunk(&mut self, from: &mut Arrival<'_>, header: &Chunk) -> io::Result<()> {
         if from.headers == Headers::Extended && header.offset != from.request.offset {
             return Err(garbage("a chunk names another offset than its request"));
@@ -148,7 +148,7 @@ impl Reply {
         if extended && number(&head[4..]) != count {
             return Err(garbage("a list of extents that is not as long as it says"));
         }
-        // One by one: memory is taken for what has come.
+        // One at a time, so that memory is allocated only for data that has arrived.
         for _ in 0..count {
             let extent = &mut bytes[..each as usize];
             from.inbox.read_exact(from.transport, extent)?;
@@ -178,7 +178,7 @@ impl Reply {
         Ok(())
     }
 
-    /// Whether everything came that the request asked for.
+    /// Checks that everything requested has arrived.
     fn check_complete(&self, request: &Request) -> io::Result<()> {
         match request.kind {
             command::READ if !self.covered.is(request.length) => {
@@ -190,7 +190,7 @@ impl Reply {
     }
 }
 
-/// Which bytes of a request have arrived: sorted ranges that do not touch.
+/// Which bytes of a request have arrived: sorted, non-adjacent ranges.
 #[derive(Debug, Default)]
 struct Covered(Vec<Range<u64>>);
 
@@ -214,13 +214,13 @@ impl Covered {
         Ok(())
     }
 
-    /// Whether it is everything from 0 to `length`.
+    /// Whether everything from 0 to `length` is covered.
     fn is(&self, length: u64) -> bool {
         matches!(self.0.as_slice(), [all] if *all == (0..length))
     }
 }
 
-/// The place in the request of a chunk's bytes.
+/// The position of a chunk's bytes within the request.
 fn within(request: &Request, offset: u64, length: u64) -> io::Result<Range<u64>> {
     let start = offset.checked_sub(request.offset);
     let place = start.and_then(|start| Some(start..start.checked_add(length)?));
@@ -228,11 +228,12 @@ fn within(request: &Request, offset: u64, length: u64) -> io::Result<Range<u64>>
     place.ok_or_else(|| garbage("a chunk lies outside of its request"))
 }
 
-/// Pieces of a read that do not touch: servers send them in order, or a few at a time.
+/// The maximum number of non-adjacent pieces of a read: servers send them in order, or a few at a
+/// time.
 const MOST_PIECES: usize = 1024;
-/// Several small replies come with one system call; of a long one little is copied.
+/// Several small replies arrive with one system call; of a long one only little is copied.
 const INBOX: usize = 16 << 10;
-/// Number, two lengths, message and offset.
+/// Error number, two lengths, message and offset.
 const LONGEST_ERROR: u64 = 6 + 4096 + 8;
 /// A million extents, which is nbdkit's own limit.
 const LONGEST_STATUS: u64 = (16 << 20) + 8;
@@ -261,7 +262,7 @@ mod tests {
         (0..MOST_PIECES as u64).for_each(|n| covered.add(2 * n..2 * n + 1).unwrap());
         let end = 2 * MOST_PIECES as u64;
         assert!(covered.add(end..end + 1).is_err());
-        // What joins others is no piece more.
+        // A piece that joins others does not add to the count.
         (0..MOST_PIECES as u64).for_each(|n| covered.add(2 * n + 1..2 * n + 2).unwrap());
         assert!(covered.is(end));
     }

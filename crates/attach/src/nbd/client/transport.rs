@@ -1,5 +1,4 @@
-//! What carries a client's connection: a TCP or Unix socket, with TLS
-//! over it where that was agreed upon.
+//! The transport of a client's connection: a TCP or Unix socket, with TLS over it if negotiated.
 
 use super::patience::Patience;
 use crate::local::peer;
@@ -22,12 +21,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A connected socket, whose server is waited for with patience.
+/// A connected socket whose server is waited for according to [`Patience`].
 pub(super) struct Socket {
     stream: Stream,
     patience: Arc<Patience>,
-    /// The timeout of receives that the kernel knows, in microseconds:
-    /// it is told again only when that has changed.
+    /// The receive timeout currently set in the kernel, in microseconds; it is set again only when
+    /// it has changed.
     armed: AtomicU64,
 }
 
@@ -37,7 +36,7 @@ enum Stream {
 }
 
 impl Socket {
-    /// Connects, for as long as `patience` allows.
+    /// Connects, within the time allowed by `patience`.
     pub(super) fn connect(address: &Address, patience: Arc<Patience>) -> io::Result<Self> {
         let stream = patience.tell_during(|| match address {
             Address::Tcp { host, port } => connect_tcp(host, *port, &patience).map(Stream::Tcp),
@@ -50,7 +49,7 @@ impl Socket {
         &self.patience
     }
 
-    /// Refuses a Unix socket that another user listens on.
+    /// Refuses a Unix socket whose listener belongs to another user.
     pub(super) fn check_peer(&self) -> io::Result<()> {
         match &self.stream {
             Stream::Tcp(_) => Ok(()),
@@ -62,11 +61,11 @@ impl Socket {
     }
 
     fn hang_up(&self) {
-        // A socket that is broken already cannot be shut down, and need not be.
+        // A socket that is already broken cannot be shut down, and need not be.
         let _ = shutdown(self, Shutdown::Both);
     }
 
-    /// Whether the other side has hung up, told without waiting.
+    /// Whether the other side has hung up, checked without waiting.
     fn has_ended(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match recv(self, &mut [0; 1][..], flags) {
@@ -75,18 +74,18 @@ impl Socket {
         }
     }
 
-    /// The kernel ends receives that take so long, or about so long.
+    /// Has the kernel end a receive after this time, or about this time.
     fn arm(&self, left: Duration) -> io::Result<()> {
         let (wanted, armed) = (left.as_micros() as u64, self.armed.load(Ordering::Relaxed));
         if wanted.abs_diff(armed) > wanted / 8 {
-            // (Nothing at all would mean for ever.)
+            // (Zero would mean no timeout.)
             set_socket_timeout(self, Timeout::Recv, Some(left.max(Duration::from_millis(1))))?;
             self.armed.store(wanted, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// Waits for room.
+    /// Waits until the socket can be written to.
     fn wait_to_send(&self) -> io::Result<()> {
         let left = self.patience.left()?;
         let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
@@ -127,9 +126,9 @@ impl Write for &Socket {
         self.write_vectored(&[IoSlice::new(buf)])
     }
 
-    /// Without the signal that a broken connection would mean to programs that did
-    /// not ask for none. (And without waiting in the kernel, where a server that
-    /// takes a little now and then could keep it.)
+    /// Sends without the signal that a broken connection would otherwise cause in programs that did
+    /// not disable it, and without blocking in the kernel, where a server that accepts a little now
+    /// and then could hold it up.
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         loop {
@@ -160,7 +159,7 @@ impl tls::Socket for Socket {
     }
 }
 
-/// A socket as it is, or encrypted.
+/// A plain or encrypted socket.
 pub(super) enum Transport {
     Plain(Socket),
     Encrypted(Box<tls::Stream<Socket>>),
@@ -193,12 +192,12 @@ impl Transport {
         Ok(())
     }
 
-    /// Sends `header` and `payload`. `sent` tells after a failure
-    /// whether any byte may have arrived.
+    /// Sends `header` and `payload`. After a failure, `sent` tells whether any byte may have
+    /// reached the server.
     pub(super) fn send(&self, header: &[u8], payload: &[u8], sent: &mut bool) -> io::Result<()> {
         let mut pieces = [IoSlice::new(header), IoSlice::new(payload)];
         let mut pieces = &mut pieces[..];
-        // Of an encrypted stream nobody knows how much left before it failed.
+        // For an encrypted stream it is unknown how much was sent before the failure.
         *sent = matches!(self, Self::Encrypted(_));
         while pieces.iter().any(|piece| !piece.is_empty()) {
             let written = match self {
@@ -216,21 +215,21 @@ impl Transport {
         self.socket().has_ended()
     }
 
-    /// Ends the connection; whoever waits for it finds that out.
+    /// Ends the connection; threads waiting for it notice.
     pub(super) fn hang_up(&self) {
         self.socket().hang_up();
     }
 
-    /// The last words of an encrypted stream.
+    /// Ends an encrypted stream properly.
     pub(super) fn close(&self) {
         if let Self::Encrypted(stream) = self {
-            // Nobody listens any longer if it fails.
+            // If this fails, nobody is listening any longer.
             let _ = stream.close();
         }
     }
 }
 
-/// Each address gets its share of the time.
+/// Divides the time evenly among the addresses.
 fn connect_tcp(host: &str, port: u16, patience: &Patience) -> io::Result<TcpStream> {
     let addresses = keyway_resolve::resolve(host, port, patience.time()?)?;
     let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
@@ -238,7 +237,7 @@ fn connect_tcp(host: &str, port: u16, patience: &Patience) -> io::Result<TcpStre
         let share = patience.time()? / (addresses.len() - tried) as u32;
         match TcpStream::connect_timeout(address, share) {
             Ok(socket) => {
-                // Requests are sent whole: waiting for more to send would only delay them.
+                // Requests are sent whole, so waiting for more data would only delay them.
                 socket.set_nodelay(true)?;
                 return Ok(socket);
             }
@@ -256,7 +255,7 @@ fn connect_unix(path: &Path, patience: &Patience) -> io::Result<UnixStream> {
         _ => SocketAddrUnix::new(bytes),
     }?;
     let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    // Who listens and accepts nobody would be waited for without an end.
+    // Otherwise a listener that accepts nobody would be waited for indefinitely.
     set_socket_timeout(&fd, Timeout::Send, Some(patience.time()?))?;
     match connect(&fd, &address) {
         Err(Errno::AGAIN) => Err(patience.too_slow()),

@@ -1,5 +1,5 @@
-//! "Error values": how a server names a failure. The numbers are
-//! Linux's, and the protocol's own elsewhere.
+//! "Error values": the numbers by which a server reports failures. On Linux they equal the system's
+//! numbers; elsewhere they are the protocol's own.
 
 use std::fmt;
 use std::io;
@@ -15,18 +15,18 @@ impl Errno {
     pub const IO: Self = Self(5);
     /// Out of memory.
     pub const NOMEM: Self = Self(12);
-    /// The request makes no sense here.
+    /// The request is invalid here.
     pub const INVAL: Self = Self(22);
-    /// The storage is full, or the export ends before.
+    /// The storage is full, or the request exceeds the export.
     pub const NOSPC: Self = Self(28);
     /// Too long to be answered in one piece.
     pub const OVERFLOW: Self = Self(75);
-    /// Zeros cannot be written faster than by writing them.
+    /// Zeros cannot be written faster than other data.
     pub const NOTSUP: Self = Self(95);
     /// The server is shutting down.
     pub const SHUTDOWN: Self = Self(108);
 
-    /// What a client does with it.
+    /// The error that a client reports.
     pub fn to_io(self) -> io::Error {
         match i32::try_from(self.0) {
             Ok(code) if code > 0 => io::Error::from_raw_os_error(code),
@@ -36,7 +36,7 @@ impl Errno {
 }
 
 impl From<&io::Error> for Errno {
-    /// Everything that the protocol has no number for is an I/O error.
+    /// Errors for which the protocol has no number become I/O errors.
     fn from(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

@@ -14,50 +14,51 @@ pub const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
 /// The first eight bytes of every reply to an option.
 pub const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 
-/// The most data that a server takes with an option: room for two strings and some lists.
+/// The maximum length of an option's data that a server accepts: room for two strings and some
+/// lists.
 pub const MAX_OPTION: u32 = 64 << 10;
 
 /// "Handshake flags" of a server and "client flags": the same bits.
 pub mod flags {
     /// More options than EXPORT_NAME, and a reply to each.
     pub const FIXED_NEWSTYLE: u16 = 1 << 0;
-    /// No 124 zeros behind the answer to EXPORT_NAME.
+    /// No 124 zeros after the answer to EXPORT_NAME.
     pub const NO_ZEROES: u16 = 1 << 1;
 }
 
 /// "Option types".
 pub mod option {
-    /// Choose an export, without a way to be refused but hanging up.
+    /// Chooses an export; the server can refuse only by hanging up.
     pub const EXPORT_NAME: u32 = 1;
-    /// End it here.
+    /// Ends the negotiation.
     pub const ABORT: u32 = 2;
-    /// Which exports are there?
+    /// Lists the exports.
     pub const LIST: u32 = 3;
-    /// Everything from here on goes through TLS.
+    /// Starts TLS for the rest of the connection.
     pub const STARTTLS: u32 = 5;
-    /// Facts about an export.
+    /// Requests information about an export.
     pub const INFO: u32 = 6;
-    /// Choose an export.
+    /// Chooses an export.
     pub const GO: u32 = 7;
-    /// Replies in chunks.
+    /// Enables replies in chunks.
     pub const STRUCTURED_REPLY: u32 = 8;
-    /// Which metadata contexts are there?
+    /// Lists the metadata contexts.
     pub const LIST_META_CONTEXT: u32 = 9;
-    /// Choose metadata contexts.
+    /// Chooses metadata contexts.
     pub const SET_META_CONTEXT: u32 = 10;
-    /// Lengths of 64 bits, and replies in chunks.
+    /// Enables 64-bit lengths, and replies in chunks.
     pub const EXTENDED_HEADERS: u32 = 11;
 }
 
 /// "Option reply types"; errors have the highest bit set.
 pub mod reply {
-    /// Done.
+    /// Success.
     pub const ACK: u32 = 1;
     /// An export: length of its name, name, description.
     pub const SERVER: u32 = 2;
-    /// A fact: see [`super::info`].
+    /// An information item: see [`super::info`].
     pub const INFO: u32 = 3;
-    /// A metadata context: its id, its name.
+    /// A metadata context: its id and name.
     pub const META_CONTEXT: u32 = 4;
 
     /// Set in all of the following.
@@ -66,21 +67,21 @@ pub mod reply {
     pub const ERR_UNSUP: u32 = ERROR | 1;
     /// Forbidden here.
     pub const ERR_POLICY: u32 = ERROR | 2;
-    /// Makes no sense.
+    /// Invalid.
     pub const ERR_INVALID: u32 = ERROR | 3;
-    /// Impossible on this machine.
+    /// Not supported on this machine.
     pub const ERR_PLATFORM: u32 = ERROR | 4;
-    /// Not without TLS.
+    /// TLS is required.
     pub const ERR_TLS_REQD: u32 = ERROR | 5;
     /// There is no such export.
     pub const ERR_UNKNOWN: u32 = ERROR | 6;
     /// The server is shutting down.
     pub const ERR_SHUTDOWN: u32 = ERROR | 7;
-    /// Not without asking for the block sizes.
+    /// The client has to ask for the block sizes first.
     pub const ERR_BLOCK_SIZE_REQD: u32 = ERROR | 8;
-    /// Too long.
+    /// The request is too long.
     pub const ERR_TOO_BIG: u32 = ERROR | 9;
-    /// Not without extended headers.
+    /// Extended headers are required.
     pub const ERR_EXT_HEADER_REQD: u32 = ERROR | 10;
 }
 
@@ -92,41 +93,42 @@ pub mod info {
     pub const NAME: u16 = 1;
     /// The description.
     pub const DESCRIPTION: u16 = 2;
-    /// Smallest:32, preferred:32 and largest:32 request, in bytes.
+    /// Minimum:32, preferred:32 and maximum:32 request size, in bytes.
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// "Transmission flags": what an export can do.
+/// "Transmission flags": what an export supports.
 pub mod export {
     /// Always set.
     pub const HAS_FLAGS: u16 = 1 << 0;
     /// Writes are refused.
     pub const READ_ONLY: u16 = 1 << 1;
-    /// FLUSH is there.
+    /// FLUSH is supported.
     pub const SEND_FLUSH: u16 = 1 << 2;
-    /// The flag FUA is there.
+    /// The flag FUA is supported.
     pub const SEND_FUA: u16 = 1 << 3;
     /// A spinning disk.
     pub const ROTATIONAL: u16 = 1 << 4;
-    /// TRIM is there.
+    /// TRIM is supported.
     pub const SEND_TRIM: u16 = 1 << 5;
-    /// WRITE_ZEROES is there.
+    /// WRITE_ZEROES is supported.
     pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
-    /// The flag DF is there.
+    /// The flag DF is supported.
     pub const SEND_DF: u16 = 1 << 7;
-    /// What one connection has flushed, all see.
+    /// A flush on one connection covers the writes of all.
     pub const CAN_MULTI_CONN: u16 = 1 << 8;
-    /// RESIZE is there.
+    /// RESIZE is supported.
     pub const SEND_RESIZE: u16 = 1 << 9;
-    /// CACHE is there.
+    /// CACHE is supported.
     pub const SEND_CACHE: u16 = 1 << 10;
-    /// The flag FAST_ZERO is there.
+    /// The flag FAST_ZERO is supported.
     pub const SEND_FAST_ZERO: u16 = 1 << 11;
-    /// BLOCK_STATUS takes a payload that chooses contexts.
+    /// BLOCK_STATUS accepts a payload that selects contexts.
     pub const BLOCK_STATUS_PAYLOAD: u16 = 1 << 12;
 }
 
-/// The metadata context that this document defines: what is allocated, and what reads as zeros.
+/// The metadata context defined by the protocol document: what is allocated, and what reads as
+/// zeros.
 pub const BASE_ALLOCATION: &str = "base:allocation";
 
 /// An option's first 16 bytes.
@@ -149,7 +151,7 @@ impl OptionHeader {
         Some(Self { option: take_u32(bytes)?, length: take_u32(bytes)? })
     }
 
-    /// What is sent.
+    /// The encoded header.
     pub fn encode(self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&IHAVEOPT.to_be_bytes());
@@ -162,7 +164,7 @@ impl OptionHeader {
 /// The first 20 bytes of a reply to an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionReply {
-    /// The option that is answered.
+    /// The option being answered.
     pub option: u32,
     /// One of [`reply`].
     pub kind: u32,
@@ -181,7 +183,7 @@ impl OptionReply {
         Some(Self { option: take_u32(bytes)?, kind: take_u32(bytes)?, length: take_u32(bytes)? })
     }
 
-    /// What is sent.
+    /// The encoded header.
     pub fn encode(self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
@@ -192,8 +194,8 @@ impl OptionReply {
     }
 }
 
-/// Splits a string that stands behind its 32-bit length off the front of an option's data. `None`
-/// when the data ends before, or the string is too long or no UTF-8.
+/// Splits a string preceded by its 32-bit length off the front of an option's data. `None` when the
+/// data ends too early, or the string is too long or not UTF-8.
 pub fn take_string<'a>(data: &mut &'a [u8]) -> Option<&'a str> {
     let length = usize::try_from(take_u32(data)?).ok()?;
     if length > LONGEST_STRING {
@@ -204,7 +206,7 @@ pub fn take_string<'a>(data: &mut &'a [u8]) -> Option<&'a str> {
     std::str::from_utf8(string).ok().filter(|text| !text.contains('\0'))
 }
 
-/// Appends a string behind its 32-bit length.
+/// Appends a string preceded by its 32-bit length.
 pub fn put_string(data: &mut Vec<u8>, string: &str) {
     data.extend_from_slice(&(string.len() as u32).to_be_bytes());
     data.extend_from_slice(string.as_bytes());

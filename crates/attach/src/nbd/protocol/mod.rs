@@ -1,8 +1,8 @@
 //! The NBD protocol: its numbers, and its messages as types.
 //!
-//! NetworkBlockDevice/nbd, doc/proto.md. Everything is big-endian. A connection begins with
-//! the [`handshake`] (fixed newstyle) and then stays in the [`transmission`] phase;
-//! [`Errno`] is how a server names failures there.
+//! NetworkBlockDevice/nbd, doc/proto.md. Everything is big-endian. A connection begins with the
+//! [`handshake`] (fixed newstyle) and then stays in the [`transmission`] phase, in which [`Errno`]
+//! represents failures.
 
 mod errno;
 pub mod handshake;
@@ -12,11 +12,11 @@ pub use errno::Errno;
 pub use handshake::{OptionHeader, OptionReply};
 pub use transmission::{Chunk, Headers, Reply, Request};
 
-/// The longest string (name, description, message, query) that the protocol allows, in bytes.
+/// The maximum length of a string (name, description, message, query) in the protocol, in bytes.
 pub const LONGEST_STRING: usize = 4096;
 
-/// The longest payload that every server takes and every client
-/// expects, in bytes ("Block size constraints").
+/// The maximum length in bytes of a payload that every server accepts and every client expects
+/// ("Block size constraints").
 pub const MAX_PAYLOAD: u64 = 32 << 20;
 
 /// Splits `N` bytes off the front.

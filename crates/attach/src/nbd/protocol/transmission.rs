@@ -1,4 +1,4 @@
-//! The transmission phase: requests of clients and replies of servers.
+//! The transmission phase: clients' requests and servers' replies.
 //!
 //! ```text
 //! request           magic:32 flags:16 type:16 cookie:64 offset:64 length:32            [payload of a write]
@@ -12,50 +12,50 @@ use super::{Errno, take_u16, take_u32, take_u64};
 
 /// Begins a request.
 pub const REQUEST_MAGIC: u32 = 0x2560_9513;
-/// Begins a request once extended headers are agreed upon.
+/// Begins a request if extended headers were negotiated.
 pub const EXTENDED_REQUEST_MAGIC: u32 = 0x21e4_1c71;
 /// Begins a simple reply.
 pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// Begins a chunk of a structured reply.
 pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
-/// Begins a chunk of a reply once extended headers are agreed upon.
+/// Begins a chunk of a reply if extended headers were negotiated.
 pub const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
 
 /// "Request types".
 pub mod command {
-    /// Bytes, please.
+    /// Reads bytes.
     pub const READ: u16 = 0;
-    /// Bytes to keep.
+    /// Writes bytes.
     pub const WRITE: u16 = 1;
-    /// Goodbye; there is no reply.
+    /// Disconnects; there is no reply.
     pub const DISC: u16 = 2;
-    /// What was written shall be on stable storage.
+    /// Brings previous writes to stable storage.
     pub const FLUSH: u16 = 3;
-    /// These bytes are no longer needed.
+    /// Discards bytes that are no longer needed.
     pub const TRIM: u16 = 4;
-    /// These bytes will be needed soon.
+    /// Prefetches bytes that will be needed soon.
     pub const CACHE: u16 = 5;
-    /// These bytes shall be zeros.
+    /// Fills a range with zeros.
     pub const WRITE_ZEROES: u16 = 6;
-    /// Which of these bytes are stored at all?
+    /// Asks which bytes are allocated.
     pub const BLOCK_STATUS: u16 = 7;
-    /// Another size, please.
+    /// Changes the size of the export.
     pub const RESIZE: u16 = 8;
 }
 
 /// "Command flags".
 pub mod command_flags {
-    /// The reply waits for stable storage.
+    /// The reply is sent only once the data is on stable storage.
     pub const FUA: u16 = 1 << 0;
-    /// WRITE_ZEROES: keep room for the zeros.
+    /// WRITE_ZEROES: keep the zeros allocated.
     pub const NO_HOLE: u16 = 1 << 1;
-    /// READ: one chunk.
+    /// READ: reply in one chunk.
     pub const DF: u16 = 1 << 2;
-    /// BLOCK_STATUS: one extent.
+    /// BLOCK_STATUS: reply with one extent.
     pub const REQ_ONE: u16 = 1 << 3;
     /// WRITE_ZEROES: only if that is faster than writing them.
     pub const FAST_ZERO: u16 = 1 << 4;
-    /// The length is that of a payload.
+    /// The length is the length of a payload.
     pub const PAYLOAD_LEN: u16 = 1 << 5;
 }
 
@@ -67,34 +67,34 @@ pub mod chunk_flags {
 
 /// "Structured reply types"; errors have the highest bit set.
 pub mod chunk {
-    /// Nothing more to say.
+    /// No further content.
     pub const NONE: u16 = 0;
     /// Offset:64, data.
     pub const OFFSET_DATA: u16 = 1;
     /// Offset:64, length:32 of zeros.
     pub const OFFSET_HOLE: u16 = 2;
-    /// Context:32, then length:32 and state:32 of each extent.
+    /// Context:32, then length:32 and state:32 for each extent.
     pub const BLOCK_STATUS: u16 = 5;
-    /// Context:32, number of extents:32, then length:64 and state:64 of each.
+    /// Context:32, number of extents:32, then length:64 and state:64 for each extent.
     pub const BLOCK_STATUS_EXT: u16 = 6;
 
     /// Set in all of the following.
     pub const ERROR_BIT: u16 = 1 << 15;
     /// Error:32, length of the message:16, message.
     pub const ERROR: u16 = ERROR_BIT | 1;
-    /// As [`ERROR`], then the offset:64 of what failed.
+    /// As [`ERROR`], followed by the offset:64 of the failure.
     pub const ERROR_OFFSET: u16 = ERROR_BIT | 2;
 }
 
 /// States of an extent in the context "base:allocation".
 pub mod state {
-    /// Nothing is stored here.
+    /// Not allocated.
     pub const HOLE: u32 = 1 << 0;
     /// Reads as zeros.
     pub const ZERO: u32 = 1 << 1;
 }
 
-/// How the headers of a connection look.
+/// The header format of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Headers {
     /// Simple replies only.
@@ -106,7 +106,7 @@ pub enum Headers {
 }
 
 impl Headers {
-    /// Length of a request without its payload, in bytes.
+    /// The length of a request without its payload, in bytes.
     pub const fn request_size(self) -> usize {
         match self {
             Self::Simple | Self::Structured => 28,
@@ -114,7 +114,7 @@ impl Headers {
         }
     }
 
-    /// Length of a chunk without its payload, in bytes.
+    /// The length of a chunk without its payload, in bytes.
     pub const fn chunk_size(self) -> usize {
         match self {
             Self::Simple | Self::Structured => 20,
@@ -123,30 +123,30 @@ impl Headers {
     }
 }
 
-/// Length of a simple reply without data, in bytes.
+/// The length of a simple reply without data, in bytes.
 pub const SIMPLE_REPLY_SIZE: usize = 16;
 
-/// The longest of all headers, in bytes.
+/// The length of the longest header, in bytes.
 pub const MAX_HEADER: usize = 32;
 
 /// A request, without its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Of [`command_flags`].
+    /// Flags from [`command_flags`].
     pub flags: u16,
     /// One of [`command`].
     pub kind: u16,
-    /// The client's name for it.
+    /// Chosen by the client to identify the request.
     pub cookie: u64,
-    /// Its first byte.
+    /// The offset of the first byte.
     pub offset: u64,
-    /// How many bytes it is about.
+    /// The length of the range in bytes.
     pub length: u64,
 }
 
 impl Request {
-    /// Reads the header from the front of `bytes`; `None` when they
-    /// are too few or the magic number is wrong.
+    /// Parses the header at the start of `bytes`; `None` when there are too few bytes or the magic
+    /// number is wrong.
     pub fn parse(headers: Headers, mut bytes: &[u8]) -> Option<Self> {
         let bytes = &mut bytes;
         let extended = headers == Headers::Extended;
@@ -161,7 +161,7 @@ impl Request {
         })
     }
 
-    /// Appends the header. A compact one has 32 bits for the length.
+    /// Appends the header. A compact header has 32 bits for the length.
     pub fn put(&self, headers: Headers, out: &mut Vec<u8>) {
         let extended = headers == Headers::Extended;
         let magic = if extended { EXTENDED_REQUEST_MAGIC } else { REQUEST_MAGIC };
@@ -183,8 +183,8 @@ impl Request {
         self.flags & flag != 0
     }
 
-    /// How many bytes of payload follow the header: of a write, and
-    /// with extended headers of whatever says so.
+    /// The number of payload bytes that follow the header: for a write, and with extended headers
+    /// for every request flagged as having a payload.
     pub fn payload(&self, headers: Headers) -> u64 {
         let says_so = headers == Headers::Extended && self.has(command_flags::PAYLOAD_LEN);
         if self.kind == command::WRITE || says_so { self.length } else { 0 }
@@ -194,11 +194,11 @@ impl Request {
 /// The header of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// A whole reply. The data of a successful read follows.
+    /// A complete reply. The data of a successful read follows.
     Simple {
-        /// Of the request.
+        /// The request's cookie.
         cookie: u64,
-        /// Why it failed.
+        /// Why the request failed.
         error: Option<Errno>,
     },
     /// A part of a reply.
@@ -208,21 +208,21 @@ pub enum Reply {
 /// The header of a part of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// Of [`chunk_flags`].
+    /// Flags from [`chunk_flags`].
     pub flags: u16,
     /// One of [`chunk`].
     pub kind: u16,
-    /// Of the request.
+    /// The request's cookie.
     pub cookie: u64,
-    /// Of the request; sent with extended headers only.
+    /// The request's offset; sent with extended headers only.
     pub offset: u64,
-    /// Of the payload that follows, in bytes.
+    /// The length of the payload that follows, in bytes.
     pub length: u64,
 }
 
 impl Reply {
-    /// How many bytes [`Reply::parse`] wants, told from the first
-    /// four; `None` when no reply may begin like this.
+    /// The number of bytes that [`Reply::parse`] needs, given the first four; `None` if no reply
+    /// may begin with these.
     pub fn size(headers: Headers, magic: [u8; 4]) -> Option<usize> {
         match (u32::from_be_bytes(magic), headers) {
             (SIMPLE_REPLY_MAGIC, Headers::Simple | Headers::Structured) => Some(SIMPLE_REPLY_SIZE),
@@ -233,8 +233,8 @@ impl Reply {
         }
     }
 
-    /// Reads the header from the front of `bytes`; `None` when they
-    /// are too few or no reply may begin like this.
+    /// Parses the header at the start of `bytes`; `None` when there are too few bytes or no reply
+    /// may begin with them.
     pub fn parse(headers: Headers, mut bytes: &[u8]) -> Option<Self> {
         Self::size(headers, *bytes.first_chunk()?)?;
         let bytes = &mut bytes;
@@ -265,7 +265,7 @@ impl Reply {
 }
 
 impl Chunk {
-    /// Whether the reply ends with it.
+    /// Whether this is the last chunk of the reply.
     pub fn is_last(&self) -> bool {
         self.flags & chunk_flags::DONE != 0
     }

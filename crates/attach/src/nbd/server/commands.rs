@@ -1,4 +1,4 @@
-//! "Request types": what each request does to the storage, and its reply.
+//! "Request types": the effect of each request on the storage, and its reply.
 
 use super::connection::Connection;
 use super::handshake::ALLOCATION_CONTEXT;
@@ -9,8 +9,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 impl Connection<'_> {
-    /// Answers a request. What a storage says is the client's
-    /// business; an error here ends the connection.
+    /// Answers a request. Errors of the storage are reported to the client; an error returned here
+    /// ends the connection.
     pub(super) fn perform(
         &self,
         request: &Request,
@@ -48,7 +48,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Why a request is not even tried.
+    /// Why a request is rejected without being tried.
     pub(super) fn refusal(&self, request: &Request) -> Option<(Errno, &'static str)> {
         if self.stopping.load(Ordering::Relaxed) {
             return Some((Errno::SHUTDOWN, "the server is shutting down"));
@@ -92,7 +92,7 @@ impl Connection<'_> {
         (request.length > most).then_some((Errno::OVERFLOW, "too long for one reply"))
     }
 
-    /// Everything that changes the storage, or its caches.
+    /// Requests that change the storage, or its caches.
     fn change(&self, request: &Request, payload: &mut [u8]) -> io::Result<()> {
         let storage = &self.export.storage;
         let range = request.offset..request.offset.saturating_add(request.length);
@@ -103,14 +103,14 @@ impl Connection<'_> {
             }
             command::TRIM if self.export.discards => storage.discard(range)?,
             command::FLUSH => return storage.flush(),
-            // CACHE: what was asked for comes when it is read.
+            // CACHE does nothing: the data is fetched when it is read.
             _ => return Ok(()),
         }
         if request.has(command_flags::FUA) { storage.flush() } else { Ok(()) }
     }
 
-    /// The lengths and states of what lies in the request's range, from its start on. A hole was
-    /// never written; of an encrypted volume it reads as noise, not as zeros.
+    /// The lengths and states of the extents in the request's range, from its start on. A hole was
+    /// never written; on an encrypted volume it reads as noise, not as zeros.
     fn block_status(&self, request: &Request) -> io::Result<Vec<(u64, u32)>> {
         let most = if request.has(command_flags::REQ_ONE) { 1 } else { MOST_EXTENTS };
         let end = request.offset + request.length;
@@ -123,7 +123,7 @@ impl Connection<'_> {
                 extents.push((hole_end - at, state::HOLE));
                 at = hole_end;
             } else {
-                // What ends where it starts would never end.
+                // Guards against an empty extent, which would make this loop forever.
                 let data_end = if data.end > at { data.end.min(end) } else { end };
                 extents.push((data_end - at, 0));
                 at = data_end;
@@ -145,5 +145,5 @@ fn allowed_flags(kind: u16, headers: Headers) -> u16 {
         }
 }
 
-/// The most extents in one answer; clients ask again.
+/// The maximum number of extents in one answer; clients ask for the rest.
 const MOST_EXTENTS: usize = 1024;

@@ -1,11 +1,11 @@
 //! The transmission phase of one connection: leader and followers.
 //!
-//! One thread leads: it alone receives. Small requests it answers itself, a batch at a time,
-//! while what it has received lasts: no other thread is woken and a batch costs two system
-//! calls. When a request is worth a core of its own, or the storage keeps its callers
-//! waiting, the leader takes the request and its payload and leaves the lead to a follower.
-//! So the data of a request stays on one thread from the storage to the socket, and there are
-//! never more threads than ever had something to do.
+//! One thread, the leader, does all the receiving. It answers small requests itself, in batches, as
+//! long as there is received data: no other thread is woken, and a batch costs two system calls.
+//! When a request is worth a core of its own, or the storage blocks its callers, the leader keeps
+//! the request and its payload and hands the lead over to a follower. So the data of a request
+//! stays on one thread from the storage to the socket, and there are never more threads than were
+//! once needed at the same time.
 
 use super::deadline::Limits;
 use super::handshake::Agreed;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
-/// Serves a client until it goes or breaks the protocol.
+/// Serves a client until it disconnects or violates the protocol.
 pub(super) fn serve(
     server: &Server,
     socket: &Socket,
@@ -68,25 +68,25 @@ pub(super) struct Connection<'a> {
     pub(super) stopping: &'a AtomicBool,
     socket: &'a Socket,
     spaces: &'a Spaces,
-    /// Whoever has it leads.
+    /// Held by the leader.
     requests: Mutex<Requests<'a>>,
     wire: Wire,
     order: Order,
     pace: Pace,
     threads: usize,
     cores: usize,
-    /// Threads there are, those that wait for the lead, and those that work without it.
+    /// The number of threads; of those waiting for the lead; of those working without it.
     started: AtomicUsize,
     waiting: AtomicUsize,
     busy: AtomicUsize,
-    /// Requests so far.
+    /// The number of requests so far.
     taken: AtomicU64,
     /// How the connection ended.
     end: Mutex<Option<io::Result<()>>>,
 }
 
 impl<'a> Connection<'a> {
-    /// A thread's whole life.
+    /// The main loop of a thread.
     fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         let _broken = EndOnPanic(self);
         loop {
@@ -102,8 +102,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers requests, until one is taken along while another
-    /// thread gets the lead, or the client goes.
+    /// Answers requests until one has to be taken along while another thread gets the lead, or
+    /// until the client disconnects.
     fn lead<'s>(
         &'s self,
         mut requests: MutexGuard<'s, Requests<'a>>,
@@ -114,7 +114,7 @@ impl<'a> Connection<'a> {
                 self.finish(Ok(()));
                 return Ok(());
             };
-            // Only now: a connection at rest holds no buffer.
+            // Allocated only now, so that an idle connection holds no buffer.
             let mut replies = Replies::new(self.headers, &self.wire, self.spaces);
             let Some(request) = self.answer_small(request, &mut requests, &mut replies)? else { continue };
             if request.kind == command::DISC {
@@ -133,8 +133,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers `request`, and those that have come in with it, as long as
-    /// they are small; returns the first that is not.
+    /// Answers `request` and those that were received with it, as long as they are small; returns
+    /// the first that is not.
     fn answer_small(
         &self,
         first: Request,
@@ -169,7 +169,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers one request for itself.
+    /// Answers one request on its own.
     fn answer_large(&self, task: Task, turn: Option<Turn<'_>>, replies: &mut Replies<'_>) -> io::Result<()> {
         if let Some(turn) = &turn {
             turn.wait();
@@ -183,14 +183,14 @@ impl<'a> Connection<'a> {
             Payload::Room(len) => self.perform_in_room(request, len, replies)?,
         }
         drop(turn);
-        // Long reads have waited for the client, too, and a flush waits on any storage.
+        // Long reads have waited for the client as well, and a flush waits on any storage.
         if request.kind == command::WRITE {
             look.end();
         }
         replies.send()
     }
 
-    /// Receives the payload into the room of `replies`, which it may have to wait for.
+    /// Receives the payload into the room of `replies`, for which it may have to wait.
     fn receive_payload(
         &self,
         request: Request,
@@ -213,11 +213,12 @@ impl<'a> Connection<'a> {
         Ok(Task { request, payload })
     }
 
-    /// Whether the request is answered without the lead. Then there is a follower to take it.
+    /// Whether the request is to be answered without the lead. If so, there is a follower to take
+    /// the lead.
     fn hand_over<'s>(&'s self, request: &Request, requests: &Requests<'_>, scope: &'s Scope<'s, '_>) -> bool {
         let waits = self.pace.is_slow() || may_wait(request);
         let most = if waits { self.threads } else { self.threads.min(self.cores) };
-        // Nothing is gained while there is nothing else to do.
+        // Nothing is gained unless there is other work to do.
         if self.busy.load(Ordering::SeqCst) + 1 >= most || !(waits || requests.has_more()) {
             return false;
         }
@@ -233,7 +234,7 @@ impl<'a> Connection<'a> {
         false
     }
 
-    /// The request's place among the writes.
+    /// The request's place in the order of writes.
     fn turn(&self, request: &Request) -> Option<Turn<'_>> {
         let writes = matches!(request.kind, command::WRITE | command::WRITE_ZEROES | command::TRIM);
         let range = request.offset..request.offset.saturating_add(request.length);
@@ -249,12 +250,12 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Lets all threads end. Only what is said first counts.
+    /// Makes all threads end. Only the first result counts.
     fn finish(&self, result: io::Result<()>) {
         let failed = result.is_err();
         self.end.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(result);
         if failed {
-            // A thread may still wait for the client.
+            // A thread may still be waiting for the client.
             self.socket.end();
         }
     }
@@ -264,7 +265,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// A request on its way to its answer.
+/// A request and its payload, to be answered.
 struct Task {
     request: Request,
     payload: Payload,
@@ -272,19 +273,19 @@ struct Task {
 
 enum Payload {
     None,
-    /// So many bytes in the room of the replies.
+    /// The payload's length; it is in the room of the replies.
     Room(usize),
-    /// Thrown away, and why.
+    /// The payload was discarded, for this reason.
     Refused(Errno, &'static str),
 }
 
-/// Whether even a fast storage may let this request wait.
+/// Whether this request may block even on a fast storage.
 fn may_wait(request: &Request) -> bool {
     let reads = matches!(request.kind, command::READ | command::CACHE);
     request.has(command_flags::FUA) || !(reads || request.kind == command::WRITE)
 }
 
-/// A thread that works without the lead.
+/// Counts a thread that works without the lead.
 struct Busy<'a>(&'a AtomicUsize);
 
 impl<'a> Busy<'a> {
@@ -300,7 +301,7 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// A thread that panics takes its connection along, not only itself.
+/// If a thread panics, ends the whole connection, not only the thread.
 struct EndOnPanic<'a, 'b>(&'a Connection<'b>);
 
 impl Drop for EndOnPanic<'_, '_> {

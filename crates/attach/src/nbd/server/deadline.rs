@@ -1,7 +1,7 @@
-//! Times by which a client has to be done: with the handshake, with a message, with doing nothing.
+//! Deadlines for clients: for the handshake, for a message, for being idle.
 //!
-//! They are points in time, and not limits on single receives: a byte
-//! now and then does not put them off.
+//! They are points in time rather than limits on single receives, so a byte now and then does not
+//! extend them.
 
 use super::Socket;
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A point in time that threads share; none at first.
+/// A point in time shared by threads; initially none.
 #[derive(Debug, Default)]
 pub(super) struct Deadline(AtomicU64);
 
@@ -19,10 +19,10 @@ impl Deadline {
         self.0.store(micros, Ordering::Relaxed);
     }
 
-    /// What is left of the time; `None` when there is no end to it.
+    /// The remaining time; `None` when there is no deadline.
     ///
     /// # Errors
-    /// Nothing is left.
+    /// When no time remains.
     pub(super) fn left(&self) -> io::Result<Option<Duration>> {
         let micros = match self.0.load(Ordering::Relaxed) {
             0 => return Ok(None),
@@ -33,45 +33,45 @@ impl Deadline {
     }
 }
 
-/// How long a client may take for what it sends and gets once it has chosen its export.
+/// How long a client may take to send and receive messages once it has chosen its export.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
     socket: Socket,
     times: Option<Times>,
 }
 
-/// What is allowed to clients of a network.
+/// The time limits for network clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    /// Until the next request has come; `None` for ever.
+    /// Until the next request arrives; `None` for no limit.
     pub(super) idle: Option<Duration>,
-    /// For the rest of a request, besides what its length allows.
+    /// For the rest of a request, in addition to the time that its length allows.
     pub(super) request: Duration,
-    /// For taking a reply, besides what its length allows.
+    /// For receiving a reply, in addition to the time that its length allows.
     pub(super) reply: Duration,
 }
 
 impl Limits {
-    /// `None` for clients that are waited for as long as it takes.
+    /// `None` for clients without time limits.
     pub(super) fn new(socket: &Socket, times: Option<Times>) -> Self {
         Self { socket: socket.clone(), times }
     }
 
-    /// From now on the next request is waited for.
+    /// Starts the deadline for the next request.
     pub(super) fn await_request(&self) {
         if let Some(times) = self.times {
             self.socket.receive_until(times.idle.map(|idle| Instant::now() + idle));
         }
     }
 
-    /// From now on `len` bytes of a request have to come.
+    /// Starts the deadline for receiving `len` bytes of a request.
     pub(super) fn await_payload(&self, len: usize) {
         if let Some(times) = self.times {
             self.socket.receive_until(Some(Instant::now() + times.request + transfer_time(len as u64)));
         }
     }
 
-    /// From now on a reply of `len` bytes has to be taken.
+    /// Starts the deadline for the client to receive a reply of `len` bytes.
     pub(super) fn begin_reply(&self, len: u64) {
         if let Some(times) = self.times {
             self.socket.send_until(Some(Instant::now() + times.reply + transfer_time(len)));
@@ -88,7 +88,7 @@ fn epoch() -> &'static Instant {
     EPOCH.get_or_init(Instant::now)
 }
 
-/// Bytes a second of the slowest line that clients are expected on: a megabit.
+/// The speed in bytes per second of the slowest line expected of clients: one megabit.
 const SLOWEST: u64 = 128 << 10;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Who has to begin TLS before it learns or gets anything, and whom a
-//! server in the clear would be open to.
+//! Which clients have to start TLS before they learn or receive anything, and whether an
+//! unencrypted server would be exposed.
 
 use super::Socket;
 use std::io::{self, Read, Write};
@@ -9,33 +9,33 @@ use std::sync::Arc;
 /// Whether connections are encrypted.
 #[derive(Clone, Default)]
 pub enum Encryption {
-    /// They are not.
+    /// They are not encrypted.
     #[default]
     Off,
-    /// Clients may begin TLS; where they have to show a certificate, they must.
+    /// Clients may start TLS; if they have to show a certificate, they must.
     Offered(Arc<dyn StartTls>),
-    /// Clients must begin TLS.
+    /// Clients must start TLS.
     Required(Arc<dyn StartTls>),
 }
 
-/// Both directions of an encrypted connection, for two threads.
+/// The two directions of an encrypted connection, for two threads.
 pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
 /// The server's side of TLS.
 pub trait StartTls: Send + Sync {
-    /// Whether clients have to show a certificate that is believed.
+    /// Whether clients have to show a trusted certificate.
     fn verifies_clients(&self) -> bool;
 
-    /// Shakes hands over `socket`, which fails when the handshake's time is over.
+    /// Performs the handshake over `socket`, which fails when the handshake's time is up.
     ///
     /// # Errors
-    /// The client is not who it should be, or does not answer. Its connection ends.
+    /// If the client cannot be authenticated, or does not answer. Its connection ends.
     fn accept(&self, socket: Socket) -> io::Result<Halves>;
 }
 
 impl Encryption {
-    /// Whether a client that goes without gets nothing. To be asked for a
-    /// certificate and not to answer is to go without.
+    /// Whether a client without TLS gets nothing. This includes servers that verify clients: a
+    /// client that could skip TLS would skip the verification.
     pub fn is_required(&self) -> bool {
         match self {
             Self::Off => false,
@@ -52,7 +52,7 @@ impl Encryption {
     }
 }
 
-/// The first of `addresses` on which others than this machine's users could connect without TLS.
+/// The first of `addresses` on which users of other machines could connect without TLS.
 pub fn exposed(addresses: &[SocketAddr], encryption: &Encryption) -> Option<SocketAddr> {
     let open = addresses.iter().find(|address| !address.ip().to_canonical().is_loopback());
     open.filter(|_| !encryption.is_required()).copied()

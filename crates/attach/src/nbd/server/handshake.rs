@@ -1,9 +1,9 @@
-//! The server's side of the handshake: doc/proto.md, "Fixed newstyle
-//! negotiation" and "Option types".
+//! The server's side of the handshake: doc/proto.md, "Fixed newstyle negotiation" and "Option
+//! types".
 //!
-//! A client that breaks a rule which the document lets a server answer gets the
-//! answer and may go on; others lose the connection. All of it has to end
-//! within a time limit, however slowly the bytes come.
+//! A client that makes an error for which the document provides a reply gets that reply and may go
+//! on; after any other error it loses the connection. The whole handshake has to end within a time
+//! limit, however slowly the bytes arrive.
 
 use super::transport::{Incoming, Outgoing};
 use super::{Seat, Server, Socket};
@@ -17,7 +17,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// What a client and the server have agreed upon.
+/// The outcome of the handshake.
 pub(super) struct Agreed<'a> {
     pub(super) export: &'a Export,
     pub(super) headers: Headers,
@@ -28,13 +28,13 @@ pub(super) struct Agreed<'a> {
     pub(super) seat: Seat<'a>,
 }
 
-/// Leads a client through the handshake; `None` when it wants nothing more.
+/// Performs the handshake with a client; `None` when the client ends it.
 pub(super) fn shake_hands<'a>(
     server: &'a Server,
     socket: &Socket,
     stopping: &AtomicBool,
 ) -> io::Result<Option<Agreed<'a>>> {
-    // For TLS, too: whatever comes and goes over the socket.
+    // Applies to all traffic on the socket, including TLS.
     let deadline = Some(Instant::now() + server.options.handshake);
     socket.receive_until(deadline);
     socket.send_until(deadline);
@@ -64,7 +64,7 @@ pub(super) fn shake_hands<'a>(
     }))
 }
 
-/// The flags that tell a client what `export` can do.
+/// The flags that tell a client what `export` supports.
 fn transmission_flags(export: &Export, headers: Headers) -> u16 {
     let mut flags = export::HAS_FLAGS
         | export::SEND_FLUSH
@@ -95,7 +95,7 @@ struct Handshake<'a, 's> {
     allocation_of: Option<String>,
 }
 
-/// What an option leads to.
+/// The outcome of an option.
 enum Next<'a> {
     Option,
     Transmission(&'a Export, Seat<'a>),
@@ -145,7 +145,7 @@ impl<'a> Handshake<'a, '_> {
         let needs_tls = self.server.options.encryption.is_required() && !self.encrypted;
         match option {
             option::ABORT => {
-                // It may have hung up already.
+                // The client may have hung up already.
                 let _ = self.reply(option, reply::ACK, &[]);
                 Ok(Next::End)
             }
@@ -168,8 +168,8 @@ impl<'a> Handshake<'a, '_> {
         }
     }
 
-    /// The data of an option; `None` when it is longer than any could be, and was thrown away. No
-    /// memory is taken for what is only announced.
+    /// The data of an option; `None` when it was longer than any valid data, and was discarded. No
+    /// memory is allocated for data that is merely announced.
     fn data(&mut self, length: u32) -> io::Result<Option<Vec<u8>>> {
         let (mut data, mut piece) = (Vec::new(), [0; 4096]);
         let mut left = length as usize;
@@ -275,7 +275,7 @@ impl<'a> Handshake<'a, '_> {
             return self.reply(option, reply::ERR_UNKNOWN, b"there is no such export");
         };
         let everything = !set && queries.is_empty();
-        // "base:" lists a namespace; to be chosen a context has to be named.
+        // "base:" lists a namespace; to choose a context, it has to be named in full.
         let meant = |query: &str| query == BASE_ALLOCATION || (!set && query == "base:");
         if everything || queries.into_iter().any(meant) {
             if set {
@@ -301,7 +301,7 @@ impl<'a> Handshake<'a, '_> {
         self.incoming = Incoming::Tls(incoming);
         self.outgoing = Outgoing::Tls(outgoing);
         self.encrypted = true;
-        // What was said in the clear anybody may have said.
+        // Data sent in the clear may have come from anybody.
         (self.headers, self.allocation_of) = (Headers::Simple, None);
         Ok(Next::Option)
     }
@@ -327,7 +327,7 @@ impl<'a> Handshake<'a, '_> {
     }
 }
 
-/// Name and wanted facts of INFO and GO.
+/// The name and the requested items of INFO and GO.
 fn parse_info(mut data: &[u8]) -> Option<(&str, Vec<u16>)> {
     let name = take_string(&mut data)?;
     let (count, wanted) = data.split_first_chunk().map(|(count, rest)| (u16::from_be_bytes(*count), rest))?;
@@ -336,7 +336,7 @@ fn parse_info(mut data: &[u8]) -> Option<(&str, Vec<u16>)> {
     fits.then(|| (name, wanted.iter().map(|kind| u16::from_be_bytes(*kind)).collect()))
 }
 
-/// Name and queries of LIST_META_CONTEXT and SET_META_CONTEXT.
+/// The name and queries of LIST_META_CONTEXT and SET_META_CONTEXT.
 fn parse_contexts(mut data: &[u8]) -> Option<(&str, Vec<&str>)> {
     let name = take_string(&mut data)?;
     let (count, mut rest) =
@@ -345,8 +345,8 @@ fn parse_contexts(mut data: &[u8]) -> Option<(&str, Vec<&str>)> {
     rest.is_empty().then_some((name, queries))
 }
 
-/// "Block size constraints": any byte may be asked for; whole
-/// encryption sectors, and pages of memory, are cheaper.
+/// "Block size constraints": a request may cover any bytes; whole encryption sectors, and pages of
+/// memory, are cheaper.
 fn block_sizes(export: &Export) -> Vec<u8> {
     let preferred = export.storage.unit().clamp(4096, 64 << 10).next_power_of_two() as u32;
     [1, preferred, MAX_PAYLOAD as u32].into_iter().flat_map(u32::to_be_bytes).collect()
@@ -356,5 +356,5 @@ fn broken(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// The id under which a client gets "base:allocation".
+/// The id of "base:allocation" for clients.
 pub(super) const ALLOCATION_CONTEXT: u32 = 1;

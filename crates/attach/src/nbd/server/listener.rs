@@ -1,4 +1,4 @@
-//! A listening socket and the connections that came through it.
+//! A listening socket and the connections accepted from it.
 
 use super::node::Node;
 use super::strangers::{Origin, Room, Strangers};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server that listens. Dropping it does not stop it.
+/// A listening server. Dropping it does not stop it.
 pub struct Listening {
     shared: Arc<Shared>,
 }
@@ -34,7 +34,7 @@ struct Shared {
 }
 
 enum Listener {
-    /// With the node that was made for it.
+    /// With the node that was created for it.
     Unix(UnixListener, Node),
     Tcp(TcpListener),
 }
@@ -42,12 +42,12 @@ enum Listener {
 #[derive(Default)]
 struct State {
     connections: HashMap<u64, Socket>,
-    /// Those of them that have not chosen an export.
+    /// The connections that have not chosen an export.
     strangers: Strangers,
     next: u64,
-    /// Set by whoever stops it.
+    /// Set by the thread that stops the listener.
     stopped: bool,
-    /// Why nobody can connect any more, though nobody has stopped it.
+    /// Why nobody can connect any more, although nobody has stopped the listener.
     failed: Option<io::Error>,
 }
 
@@ -58,8 +58,8 @@ impl Listening {
         let fd =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
                 .map_err(|e| at(e.into()))?;
-        // The node gets the socket's own mode (Linux,
-        // net/unix/af_unix.c): nobody else can ever connect.
+        // The node gets the socket's own mode (Linux, net/unix/af_unix.c), so nobody else can
+        // connect at any time.
         let private = Mode::RUSR | Mode::WUSR;
         rustix::fs::fchmod(&fd, private).map_err(|e| at(e.into()))?;
         let address = SocketAddrUnix::new(path).map_err(|e| at(e.into()))?;
@@ -115,7 +115,7 @@ impl Listening {
 }
 
 impl Door for Listening {
-    /// Its NBD URI.
+    /// The NBD URI.
     fn place(&self) -> String {
         self.shared.place.clone()
     }
@@ -135,8 +135,8 @@ impl Door for Listening {
         }
     }
 
-    /// Clients that do not take their answers are cut off after some seconds. A storage that does
-    /// not answer is waited for while something may be unwritten.
+    /// Clients that do not receive their answers are disconnected after a few seconds. A storage
+    /// that does not answer is waited for while there may be unwritten data.
     fn stop(&self) -> Result<()> {
         let shared = &*self.shared;
         if shared.stopping.swap(true, Ordering::SeqCst) {
@@ -167,8 +167,8 @@ impl Shared {
         }
     }
 
-    /// Gives a connection its thread. While strangers crowd in, each gets a
-    /// moment, and the others wait to be accepted.
+    /// Starts a connection's thread. While there are too many strangers, each gets a short time,
+    /// and further ones wait to be accepted.
     fn admit(self: &Arc<Self>, socket: Socket, origin: Origin) {
         if self.server.options.own_user_only && peer::check(&socket).is_err() {
             return;
@@ -190,7 +190,8 @@ impl Shared {
         }
         let (id, shared, mine) = (state.next, Arc::clone(self), socket.clone());
         let serve = move || {
-            // Why a client went is its own business; a panic must not leave its connection behind.
+            // The reason why a client left is not recorded; a panic must not leave its connection
+            // behind.
             let serving = std::panic::AssertUnwindSafe(|| {
                 let agreed = || shared.forget_stranger(id);
                 shared.server.serve_until(&mine, &shared.stopping, agreed)
@@ -212,8 +213,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Returns when all connections have ended: what has come in is answered. A storage that does
-    /// not answer is waited for only if something would be lost.
+    /// Returns when all connections have ended and all received requests are answered. A storage
+    /// that does not answer is waited for only if data would be lost otherwise.
     fn end_connections(&self) {
         let deadline = Instant::now() + GRACE;
         self.state().connections.values().for_each(Socket::end_input);
@@ -222,7 +223,7 @@ impl Shared {
         }
         self.state().connections.values().for_each(Socket::end);
         while !self.have_ended_by(Instant::now() + LAST_MOMENT) {
-            // (Whether that succeeds shows in what is settled then.)
+            // (`unsettled` shows whether this succeeded.)
             let _ = self.server.flush();
             if self.server.unsettled().next().is_none() {
                 return;
@@ -230,7 +231,7 @@ impl Shared {
         }
     }
 
-    /// Waits until all connections have ended, or it is too late.
+    /// Waits until all connections have ended, or the deadline has passed.
     fn have_ended_by(&self, deadline: Instant) -> bool {
         let mut state = self.state();
         while !state.connections.is_empty() {
@@ -262,7 +263,7 @@ impl Listener {
         }
     }
 
-    /// Wakes whoever accepts, and takes the socket's node away.
+    /// Wakes the accepting thread, and removes the socket's node.
     fn close(&self) {
         let _ = rustix::net::shutdown(self, Shutdown::Both);
         if let Self::Unix(_, node) = self {
@@ -290,7 +291,7 @@ fn remove_stale(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether the next client may have more luck.
+/// Whether the error is temporary, so that the next client may succeed.
 fn is_passing(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let passing = [
@@ -315,7 +316,7 @@ fn only_export(server: &Server) -> String {
     }
 }
 
-/// Bytes as they stand in a URI (RFC 3986, section 2.1); slashes stay, as in a path.
+/// Percent-encodes bytes for a URI (RFC 3986, section 2.1); slashes are kept, as in a path.
 pub fn percent_encoded(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let mut text = String::with_capacity(bytes.len());
@@ -332,11 +333,11 @@ pub fn percent_encoded(bytes: &[u8]) -> String {
 /// How many clients may wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// What a client may take to accept its last answers.
+/// How long a client may take to receive its last answers.
 const GRACE: Duration = Duration::from_millis(4000);
 
-/// What a connection whose socket has ended takes to end, if its storage answers.
+/// How long a connection may take to end after its socket was shut down, if its storage answers.
 const LAST_MOMENT: Duration = Duration::from_millis(250);
 
-/// Before accepting is tried again.
+/// The pause before trying to accept again.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -1,9 +1,9 @@
-//! An NBD server: any number of exports to any number of clients.
+//! An NBD server: any number of exports for any number of clients.
 //!
-//! NetworkBlockDevice/nbd, doc/proto.md. Each connection has a thread of its own, and more
-//! when its requests are worth spreading over the cores: see [`connection`]. Clients are
-//! not trusted: what they send is bounded in size and time, and one that breaks the
-//! protocol loses its connection and nothing else.
+//! NetworkBlockDevice/nbd, doc/proto.md. Each connection has its own thread, and more when its
+//! requests are worth spreading over several cores: see [`connection`]. Clients are not trusted:
+//! what they send is bounded in size and time, and a client that violates the protocol loses its
+//! connection, with no effect on others.
 
 mod commands;
 mod connection;
@@ -48,28 +48,28 @@ pub struct Server {
     patience: Patience,
 }
 
-/// What a server allows.
+/// A server's limits and permissions.
 #[derive(Clone)]
 pub struct Options {
-    /// The most threads that work for one connection. More than there are cores are used
-    /// only while the storage lets its callers wait.
+    /// The maximum number of threads that work for one connection. More threads than cores are used
+    /// only while the storage blocks its callers.
     pub threads: usize,
-    /// The most clients at a time; further ones are told so.
+    /// The maximum number of simultaneous clients; further ones get an error.
     pub connections: usize,
-    /// How long a client may take to choose its export, TLS included.
+    /// How long a client may take to choose its export, including TLS.
     pub handshake: Duration,
-    /// After how long without a request a network's client is dropped; `None` for never.
+    /// How long a network client may be idle before it is disconnected; `None` for no limit.
     pub idle: Option<Duration>,
-    /// How long a network's client may take to send the rest of a request, besides the time that
-    /// its length takes on a line of a megabit a second.
+    /// How long a network client may take to send the rest of a request, in addition to the time
+    /// that its length takes on a line of one megabit per second.
     pub request: Duration,
-    /// The same for taking a reply.
+    /// The same for receiving a reply.
     pub reply: Duration,
-    /// Who has to begin TLS, and can.
+    /// Which clients may or must start TLS.
     pub encryption: Encryption,
-    /// Whether others than this machine's users may connect without TLS.
+    /// Whether users of other machines may connect without TLS.
     pub insecure_network: bool,
-    /// Whether a Unix socket is for this user and root alone, whatever its permissions are.
+    /// Whether a Unix socket is for this user and root only, regardless of its permissions.
     pub own_user_only: bool,
 }
 
@@ -90,7 +90,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The limits for this client: the users of a Unix socket are the server's own.
+    /// The time limits for this client; users of a Unix socket are local and have none.
     fn times(&self, socket: &Socket) -> Option<Times> {
         let times = Times { idle: self.idle, request: self.request, reply: self.reply };
         socket.is_tcp().then_some(times)
@@ -98,43 +98,43 @@ impl Options {
 }
 
 impl Server {
-    /// Serves `exports`, whose names differ. A client that names none
-    /// gets the one without a name, or the only one.
+    /// Serves `exports`, which must have distinct names. A client that names none gets the one
+    /// without a name, or the only one.
     pub fn new(exports: Vec<Export>, options: Options) -> Arc<Self> {
         let (seats, spaces) = (AtomicUsize::new(0), Spaces::default());
         Arc::new(Self { exports, options, seats, spaces, patience: Patience::new() })
     }
 
-    /// Listens on a Unix socket that only its owner may connect to. A socket
-    /// that nobody listens on any more is replaced.
+    /// Listens on a Unix socket that only its owner may connect to. A socket that nobody listens on
+    /// any more is replaced.
     ///
     /// # Errors
     /// [`Error::Busy`](crate::Error::Busy) when somebody listens there, or something else is there;
-    /// [`Error::Io`](crate::Error::Io) when the socket cannot be made.
+    /// [`Error::Io`](crate::Error::Io) when the socket cannot be created.
     pub fn unix(self: &Arc<Self>, path: &Path) -> Result<Listening> {
         Listening::unix(Arc::clone(self), path)
     }
 
-    /// Listens on the first of these addresses that can be; port 0 takes a free one, which
-    /// [`Door::place`](crate::Door::place) then tells.
+    /// Listens on the first of these addresses that is usable; port 0 selects a free port, which
+    /// [`Door::place`](crate::Door::place) then reports.
     ///
     /// # Errors
-    /// The address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when strangers
+    /// If the address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when strangers
     /// could connect in the clear and [`Options::insecure_network`] does not allow it.
     pub fn tcp(self: &Arc<Self>, addresses: &[SocketAddr]) -> Result<Listening> {
         Listening::tcp(Arc::clone(self), addresses)
     }
 
-    /// Serves one client on this thread, until it goes.
+    /// Serves one client on this thread, until it disconnects.
     ///
     /// # Errors
-    /// The client broke the protocol or the connection.
+    /// If the client violated the protocol or the connection broke.
     pub fn serve(&self, socket: impl Into<Socket>) -> io::Result<()> {
         self.serve_until(&socket.into(), &AtomicBool::new(false), || ())
     }
 
-    /// As [`Server::serve`]; once `stopping` is set, requests are
-    /// refused. `agreed` runs when the handshake is over.
+    /// As [`Server::serve`]; once `stopping` is set, requests are refused. `agreed` is called when
+    /// the handshake is over.
     fn serve_until(&self, socket: &Socket, stopping: &AtomicBool, agreed: impl FnOnce()) -> io::Result<()> {
         socket.tune();
         let Some(chosen) = handshake::shake_hands(self, socket, stopping)? else { return Ok(()) };
@@ -142,7 +142,7 @@ impl Server {
         connection::serve(self, socket, chosen, stopping)
     }
 
-    /// A place among the clients, while there is one.
+    /// Reserves a place for a client, if there is one left.
     fn seat(&self) -> Option<Seat<'_>> {
         let most = self.options.connections;
         let one_more = |taken: usize| (taken < most).then_some(taken + 1);
@@ -154,12 +154,12 @@ impl Server {
         self.unsettled().try_for_each(|export| export.storage.flush())
     }
 
-    /// Exports of which something may not be on stable storage.
+    /// Exports that may have data that is not on stable storage.
     fn unsettled(&self) -> impl Iterator<Item = &Export> {
         self.exports.iter().filter(|export| !export.read_only && !export.storage.is_settled())
     }
 
-    /// The export that a client means by `name`.
+    /// The export that a client refers to by `name`.
     fn export(&self, name: &str) -> Option<&Export> {
         match (self.exports.iter().find(|export| export.name == name), self.exports.as_slice()) {
             (None, [only]) if name.is_empty() => Some(only),
@@ -168,7 +168,7 @@ impl Server {
     }
 }
 
-/// A client's place, until dropped.
+/// A client's place, released on drop.
 struct Seat<'a>(&'a AtomicUsize);
 
 impl Drop for Seat<'_> {

@@ -1,5 +1,5 @@
-//! A socket's node in the file system: it is known by its device and inode in an open directory, so
-//! that whatever lies at its path later is not taken for it.
+//! A socket's node in the file system. It is identified by its device and inode in an open
+//! directory, so that anything placed at its path later is not mistaken for it.
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat, unlinkat};
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// A node that was there when it was looked for.
+/// A node that existed when it was looked up.
 #[derive(Debug)]
 pub(super) struct Node {
     directory: OwnedFd,
@@ -33,15 +33,15 @@ impl Node {
         Ok(is_socket(&stat).then_some(Self { directory, name, device, inode }))
     }
 
-    /// Whether it is still there, and who may use it.
+    /// The node's permissions, if it still exists.
     pub(super) fn mode(&self) -> Option<Mode> {
         let stat = statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let same = is_socket(&stat) && (stat.st_dev as u64, stat.st_ino as u64) == (self.device, self.inode);
         same.then(|| Mode::from_raw_mode(stat.st_mode))
     }
 
-    /// Takes it away, unless something else lies there now. (A bound socket keeps its inode, so
-    /// that no other gets its number while somebody listens.)
+    /// Removes the node, unless something else is there now. (A bound socket keeps its inode, so no
+    /// other node gets its number while somebody listens.)
     pub(super) fn remove(&self) -> io::Result<()> {
         if self.mode().is_none() {
             return Ok(());

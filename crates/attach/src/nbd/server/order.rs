@@ -1,10 +1,10 @@
-//! Writes of the same bytes take effect in the order in which the
-//! client sent them, on whichever threads they run.
+//! Writes to the same bytes take effect in the order in which the client sent them, whichever
+//! threads execute them.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The writes of a connection that are under way, the oldest first.
+/// The pending writes of a connection, the oldest first.
 #[derive(Default)]
 pub(super) struct Order {
     under_way: Mutex<Vec<(u64, Range<u64>)>>,
@@ -12,8 +12,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Takes a place in the order; called in the order in which requests came
-    /// in. `number` differs from that of all others.
+    /// Takes a place in the order; must be called in the order in which requests arrived. `number`
+    /// must be unique.
     pub(super) fn enter(&self, number: u64, range: Range<u64>) -> Turn<'_> {
         self.under_way().push((number, range));
         Turn { order: self, number }
@@ -32,7 +32,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Returns when nothing that came before is in the way.
+    /// Returns when no earlier write is in the way.
     pub(super) fn wait(&self) {
         let mut under_way = self.order.under_way();
         while self.must_wait(&under_way) {
@@ -51,7 +51,7 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        // (The order of the others has to stay.)
+        // (The order of the others must be preserved.)
         self.order.under_way().retain(|(number, _)| *number != self.number);
         self.order.done.notify_all();
     }

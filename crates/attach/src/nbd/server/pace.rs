@@ -1,36 +1,37 @@
-//! Whether the storage answers at once, as a page cache does, or lets
-//! its callers wait, as disks do.
+//! Whether the storage answers at once, as a page cache does, or blocks its callers, as disks do.
 //!
-//! Only then are there more threads than cores, and small requests are answered side by side
-//! instead of one after another. A thread that was late may have lost its core to somebody else;
-//! the kernel knows whether it slept (getrusage(2), `ru_nvcsw`), and is asked while there is doubt.
+//! Only if it blocks are more threads used than there are cores, and small requests answered in
+//! parallel instead of one after another. A thread that was late may have lost its core to another
+//! program; the kernel knows whether the thread slept (getrusage(2), `ru_nvcsw`), and is asked in
+//! case of doubt.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// A running impression of a storage. Threads may overwrite each other's; it is no more than that.
+/// A running estimate of a storage's speed. Threads may overwrite each other's updates, since it is
+/// only an estimate.
 #[derive(Default)]
 pub(super) struct Pace {
     score: AtomicU32,
-    /// What is behind a network is not tried first.
+    /// Whether the storage is behind a network, which is assumed to be slow from the start.
     distant: bool,
 }
 
 impl Pace {
-    /// Before the first request.
+    /// The estimate before the first request.
     pub(super) fn of(distant: bool) -> Self {
         Self { score: AtomicU32::new(0), distant }
     }
 
-    /// Begins to look at some requests that this thread answers one after another.
+    /// Begins to measure some requests that this thread answers one after another.
     pub(super) fn look(&self) -> Look<'_> {
         let doubt = self.score.load(Ordering::Relaxed) > 0;
         let slept = if doubt { times_slept() } else { None };
         Look { pace: self, slept, started: Instant::now(), requests: 0, bytes: 0 }
     }
 
-    /// Whether callers wait.
+    /// Whether callers are blocked.
     pub(super) fn is_slow(&self) -> bool {
         self.distant || self.score.load(Ordering::Relaxed) >= SLOW
     }
@@ -48,7 +49,7 @@ impl Pace {
     }
 }
 
-/// Some requests, and since when.
+/// A measurement of some requests, and when it began.
 pub(super) struct Look<'a> {
     pace: &'a Pace,
     slept: Option<i64>,
@@ -58,13 +59,13 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// One more of `bytes` bytes.
+    /// Adds a request of `bytes` bytes.
     pub(super) fn add(&mut self, bytes: u64) {
         self.requests += 1;
         self.bytes += bytes as usize;
     }
 
-    /// The last one is answered.
+    /// Ends the measurement after the last answer.
     pub(super) fn end(self) {
         if self.requests == 0 {
             return;
@@ -79,15 +80,15 @@ impl Look<'_> {
     }
 }
 
-/// What a look showed.
+/// The result of a measurement.
 #[derive(Clone, Copy)]
 enum Finding {
     InTime,
-    /// Nobody knows why.
+    /// Late for an unknown reason.
     Late,
-    /// This thread waited for something.
+    /// This thread slept, waiting for something.
     Slept,
-    /// Others had its core.
+    /// Other threads used its core.
     Displaced,
 }
 
@@ -96,12 +97,12 @@ fn times_slept() -> Option<i64> {
     getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.voluntary_context_switches())
 }
 
-/// What a request may take besides a nanosecond a byte. (A 4 KiB read out of the
-/// page cache takes 1 µs, the fastest disks 10 µs.)
+/// How long a request may take in addition to one nanosecond per byte. (A 4 KiB read from the page
+/// cache takes 1 µs, on the fastest disks 10 µs.)
 const AT_ONCE: Duration = Duration::from_micros(20);
 
-/// A late answer weighs more than one in time: a few of them are
-/// enough, and a few in a hundred keep it so.
+/// A late answer weighs more than a timely one: a few are enough to call the storage slow, and a
+/// few in a hundred keep it so.
 const UP: u32 = 16;
 const DOWN: u32 = 1;
 const DOUBT: u32 = 8;

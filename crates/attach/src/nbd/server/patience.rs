@@ -1,10 +1,10 @@
-//! Waiting for a client without sleeping, for a moment.
+//! Waiting for a client by polling, for a short time, before sleeping.
 //!
-//! A client that sends its next request some microseconds after an answer is kept waiting for
-//! longer than that when a sleeping thread has to be woken for it, and pays for the waking. So a
-//! thread that was lately answered at once looks again and again for a while, as long as few do
-//! that at a time. Where other programs want the core meanwhile, it would lose it for longer than a
-//! waking takes: then threads sleep, and it is tried again later.
+//! Waking a sleeping thread takes longer than the few microseconds after which a client sends its
+//! next request, and the client pays for the wake-up. So a thread whose recent polls were
+//! successful polls again for a while, provided that few threads do so at a time. If other programs
+//! want the core meanwhile, the thread would lose it for longer than a wake-up takes: then threads
+//! sleep, and polling is tried again later.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 pub(super) struct Patience {
     awake: AtomicUsize,
     most: usize,
-    /// How many more times to sleep at once.
+    /// How many more waits are to sleep at once.
     rest: AtomicU32,
 }
 
 impl Patience {
-    /// For this machine: half of the cores are left to clients, and a
-    /// single one to whoever has work.
+    /// Settings for this machine: half of the cores are left to clients; on a single core nobody
+    /// polls.
     pub(super) fn new() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self { awake: AtomicUsize::new(0), most: cores / 2, rest: AtomicU32::new(0) }
     }
 
-    /// Asks `ready` until it has an answer; `None` when it is time to sleep.
+    /// Polls `ready` until it has an answer; `None` when it is time to sleep.
     fn ask<T>(&self, mut ready: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
         let rest = self.rest.load(Ordering::Relaxed);
         if rest > 0 {
@@ -53,14 +53,14 @@ impl Patience {
     }
 }
 
-/// Whether one client is worth staying awake for.
+/// Whether polling pays off for one client.
 #[derive(Default)]
 pub(super) struct Eagerness {
     eager: bool,
 }
 
 impl Eagerness {
-    /// The answer of `ready`, or of `sleep` if that takes longer than a moment.
+    /// The result of `ready`, or of `sleep` if that takes longer than a moment.
     pub(super) fn wait<T>(
         &mut self,
         patience: &Patience,
@@ -79,15 +79,15 @@ impl Eagerness {
     }
 }
 
-/// Longer gaps between requests are slept through. A client that was itself woken on an
-/// idle core of a virtual machine is back after 50 µs; the kernel's own idle loop waits as
-/// long there (guest_halt_poll_ns of Linux, 200 µs).
+/// The thread sleeps through longer gaps between requests. A client that was itself woken on an
+/// idle core of a virtual machine is back after 50 µs; the kernel's own idle loop polls for as long
+/// there (guest_halt_poll_ns in Linux, 200 µs).
 const MOMENT: Duration = Duration::from_micros(200);
 
-/// Who has looked for so long has lost its core meanwhile.
+/// A thread that has polled for so long has lost its core in the meantime.
 const DISPLACED: Duration = Duration::from_micros(600);
 
-/// So often threads sleep after that.
+/// How many waits sleep at once after that.
 const REST: u32 = 1024;
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
         let here = || Ok(Some("looked"));
         assert_eq!(eagerness.wait(&patience, here, || Ok("slept")).unwrap(), "looked");
 
-        // A sleep of more than a moment ends the eagerness; then nobody looks.
+        // A sleep of more than a moment ends the eagerness; after that nobody polls.
         let slow = || {
             thread::sleep(2 * MOMENT);
             Ok("slept")

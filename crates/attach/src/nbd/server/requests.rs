@@ -1,6 +1,6 @@
-//! What a client sends in the transmission phase, through a buffer: one receive
-//! fetches many small requests, whose payloads are worked on where they lie; large
-//! payloads go straight to where they are worked on.
+//! A client's messages in the transmission phase, received through a buffer: one receive fetches
+//! many small requests, whose payloads are processed in the buffer; large payloads are received
+//! directly into the buffer in which they are processed.
 
 use super::deadline::Limits;
 use super::patience::{Eagerness, Patience};
@@ -16,10 +16,10 @@ pub(super) struct Requests<'a> {
     limits: Limits,
     headers: Headers,
     buffer: Box<[u8]>,
-    /// What was received and not yet taken: `buffer[start..end]`.
+    /// The received but not yet consumed bytes: `buffer[start..end]`.
     start: usize,
     end: usize,
-    /// Set while large payloads come in: whatever is received too early has to be copied.
+    /// Set while large payloads arrive: anything received too early has to be copied.
     cautious: bool,
 }
 
@@ -30,10 +30,10 @@ impl<'a> Requests<'a> {
         Self { incoming, patience, eagerness, limits, headers, buffer, start: 0, end: 0, cautious: false }
     }
 
-    /// Waits for the next request; `None` when the client has gone.
+    /// Waits for the next request; `None` when the client has disconnected.
     ///
     /// # Errors
-    /// The connection broke within a request, or this is none.
+    /// If the connection broke within a request, or the data is not a request.
     pub(super) fn next(&mut self) -> io::Result<Option<Request>> {
         let size = self.headers.request_size();
         if self.received().len() < size {
@@ -51,7 +51,7 @@ impl<'a> Requests<'a> {
         request.map(Some).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no request"))
     }
 
-    /// Whether the next request, with its payload, is here already.
+    /// Whether the next request, with its payload, has been received already.
     pub(super) fn is_next_here(&self) -> bool {
         let received = self.received();
         Request::parse(self.headers, received).is_some_and(|request| {
@@ -60,15 +60,15 @@ impl<'a> Requests<'a> {
         })
     }
 
-    /// Whether the client has sent more than was taken so far.
+    /// Whether the client has sent more than was consumed so far.
     pub(super) fn has_more(&self) -> bool {
         self.start < self.end || self.incoming.has_more()
     }
 
-    /// A small payload, in the buffer; it may be overwritten.
+    /// A small payload, in the buffer; the caller may overwrite it.
     ///
     /// # Errors
-    /// The connection broke.
+    /// If the connection broke.
     pub(super) fn small_payload(&mut self, len: usize) -> io::Result<&mut [u8]> {
         debug_assert!(len <= SMALL);
         if self.received().len() < len {
@@ -85,10 +85,10 @@ impl<'a> Requests<'a> {
         Ok(&mut self.buffer[payload])
     }
 
-    /// Fills `payload`; on the way the header of the next request may come in, too.
+    /// Fills `payload`; the header of the next request may be received along with it.
     ///
     /// # Errors
-    /// The connection broke.
+    /// If the connection broke.
     pub(super) fn large_payload(&mut self, payload: &mut [u8]) -> io::Result<()> {
         let here = self.received().len().min(payload.len());
         payload[..here].copy_from_slice(&self.received()[..here]);
@@ -113,10 +113,10 @@ impl<'a> Requests<'a> {
         Ok(())
     }
 
-    /// Throws a payload away.
+    /// Discards a payload.
     ///
     /// # Errors
-    /// The connection broke.
+    /// If the connection broke.
     pub(super) fn skip_payload(&mut self, len: u64) -> io::Result<()> {
         let mut left = len;
         while left > 0 {
@@ -131,7 +131,8 @@ impl<'a> Requests<'a> {
         &self.buffer[self.start..self.end]
     }
 
-    /// Receives at most `most` bytes more, with `wanted` of them in one piece; `false` at the end.
+    /// Receives at most `most` more bytes, making room for `wanted` contiguous bytes; `false` at
+    /// the end.
     fn receive(&mut self, wanted: usize, most: usize) -> io::Result<bool> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -147,7 +148,7 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// The longest payload that is taken out of the buffer, in bytes.
+/// The maximum length of a payload that is processed in the buffer, in bytes.
 pub(super) const SMALL: usize = 32 << 10;
 
 /// Room for a few dozen requests with payloads of a page, in bytes.

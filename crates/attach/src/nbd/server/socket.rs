@@ -1,4 +1,4 @@
-//! A client's socket: whole messages out, whatever has come in, and limits on both.
+//! A client's socket: sends whole messages, receives whatever has arrived, with deadlines for both.
 
 use super::deadline::Deadline;
 use super::strangers::Stay;
@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A connected stream socket. Clones are the same socket.
+/// A connected stream socket. Clones refer to the same socket.
 #[derive(Debug, Clone)]
 pub struct Socket {
     fd: Arc<OwnedFd>,
@@ -35,15 +35,15 @@ impl Socket {
         Self { fd: Arc::new(fd), is_tcp, deadlines: Arc::default() }
     }
 
-    /// Whether it is a network's, not this machine's own.
+    /// Whether this is a network socket, as opposed to a local one.
     pub(super) fn is_tcp(&self) -> bool {
         self.is_tcp
     }
 
-    /// Receives into `buffers` what is there, but waits for the first byte; 0 at the end.
+    /// Receives what is available into `buffers`, waiting for the first byte; 0 at the end.
     ///
     /// # Errors
-    /// The connection is broken, or it is [too late](Self::receive_until).
+    /// If the connection is broken, or [the deadline has passed](Self::receive_until).
     pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         loop {
             let Some(left) = self.deadlines.stay.left(&self.deadlines.receive)? else {
@@ -56,7 +56,7 @@ impl Socket {
         }
     }
 
-    /// As [`Socket::receive`], but `None` when there is nothing yet.
+    /// As [`Socket::receive`], but `None` when nothing has arrived yet.
     pub(super) fn receive_now(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<Option<usize>> {
         match self.receive_with(buffers, RecvFlags::DONTWAIT) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -77,12 +77,12 @@ impl Socket {
     /// Sends all of `buffers`.
     ///
     /// # Errors
-    /// The connection is broken, or it is [too late](Self::send_until).
+    /// If the connection is broken, or [the deadline has passed](Self::send_until).
     pub fn send_all(&self, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
         while !buffers.is_empty() {
             let left = self.deadlines.stay.left(&self.deadlines.send)?;
             let flags = if left.is_some() { SendFlags::DONTWAIT } else { SendFlags::empty() };
-            // More than this the kernel refuses in one call.
+            // The kernel refuses more buffers than this in one call.
             let now = &buffers[..buffers.len().min(MOST_BUFFERS)];
             match sendmsg(&*self.fd, now, &mut SendAncillaryBuffer::default(), flags | SendFlags::NOSIGNAL) {
                 Ok(sent) => IoSlice::advance_slices(&mut buffers, sent),
@@ -94,7 +94,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Waits until it can be received from, or sent to, or some time has passed.
+    /// Waits until the socket is ready for receiving or sending, or some time has passed.
     fn wait(&self, what: PollFlags, most: Duration) -> io::Result<()> {
         let time = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
         match poll(&mut [PollFd::new(&*self.fd, what)], Some(&time)) {
@@ -103,29 +103,29 @@ impl Socket {
         }
     }
 
-    /// Whether something has come in that was not received yet.
+    /// Whether something has arrived that was not received yet.
     pub fn is_readable(&self) -> bool {
         let mut fds = [PollFd::new(&*self.fd, PollFlags::IN)];
         matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
     }
 
-    /// Receives fail from then on, however much has come in before; `None` for never.
+    /// Receives fail from then on, regardless of what was received before; `None` for no deadline.
     pub(super) fn receive_until(&self, at: Option<Instant>) {
         self.deadlines.receive.set(at);
     }
 
-    /// Sends fail from then on, however much was taken before; `None` for never.
+    /// Sends fail from then on, regardless of what was sent before; `None` for no deadline.
     pub(super) fn send_until(&self, at: Option<Instant>) {
         self.deadlines.send.set(at);
     }
 
-    /// How long it may be a stranger's.
+    /// How long this may remain a stranger's connection.
     pub(super) fn stay(&self) -> &Stay {
         &self.deadlines.stay
     }
 
-    /// Asks for what a busy connection wants: room for a few large messages; over TCP, answers that
-    /// leave at once and an end for peers that are gone. What the kernel refuses is done without.
+    /// Sets the options for a busy connection: room for a few large messages; for TCP, immediate
+    /// sending and detection of peers that are gone. Options that the kernel refuses are ignored.
     pub(super) fn tune(&self) {
         if self.is_tcp {
             let _ = sockopt::set_tcp_nodelay(&*self.fd, true);
@@ -133,18 +133,18 @@ impl Socket {
             let _ = sockopt::set_tcp_keepidle(&*self.fd, KEEPALIVE);
             let _ = sockopt::set_tcp_keepintvl(&*self.fd, KEEPALIVE / 6);
         } else {
-            // (TCP sizes its buffers itself, unless it is told to.)
+            // (TCP sizes its buffers automatically, unless a size is set.)
             let _ = sockopt::set_socket_send_buffer_size(&*self.fd, BUFFER);
             let _ = sockopt::set_socket_recv_buffer_size(&*self.fd, BUFFER);
         }
     }
 
-    /// Nothing more comes in than what is there.
+    /// Stops receiving anything beyond what has already arrived.
     pub(super) fn end_input(&self) {
         let _ = rustix::net::shutdown(&*self.fd, Shutdown::Read);
     }
 
-    /// Whoever waits for this socket is told that it has ended.
+    /// Shuts the socket down; threads waiting for it notice.
     pub(super) fn end(&self) {
         let _ = rustix::net::shutdown(&*self.fd, Shutdown::Both);
     }
@@ -189,13 +189,13 @@ impl Write for Socket {
     }
 }
 
-/// IOV_MAX of Linux (uapi/linux/uio.h).
+/// IOV_MAX in Linux (uapi/linux/uio.h).
 const MOST_BUFFERS: usize = 1024;
 
-/// After so much silence a network's client is asked whether it is
-/// still there, and six times as often from then on.
+/// How long a network client may be silent before it is probed; further probes follow at a sixth of
+/// this interval.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// What a Unix socket may hold of each direction, in bytes; the
-/// kernel takes less where net.core.wmem_max is less.
+/// The buffer size of a Unix socket for each direction, in bytes; the kernel uses less if
+/// net.core.wmem_max is less.
 const BUFFER: usize = 2 << 20;

@@ -1,5 +1,5 @@
-//! [`tls::Server`] for the connections of an NBD server: a half of
-//! the encrypted stream for each of its threads.
+//! [`tls::Server`] for the connections of an NBD server: one half of the encrypted stream for each
+//! of its threads.
 
 use super::{Halves, Socket, StartTls};
 use crate::tls;
@@ -53,7 +53,7 @@ impl Write for Outgoing {
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
-        // A client that has gone need not be told.
+        // If the client is gone, it need not be told.
         let _ = self.0.close();
     }
 }

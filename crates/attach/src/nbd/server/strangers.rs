@@ -1,13 +1,14 @@
-//! Connections whose clients have not chosen an export yet, and may be anybody: there
-//! are few of them, and few from one place. Who comes when there are too many takes
-//! the place of the one that has had the most time.
+//! Strangers: connections whose clients have not chosen an export yet, and may be anybody. Their
+//! number is limited, in total and per origin. If there are too many, a new one replaces the one
+//! that has had the most time.
 //!
-//! That one is told so where the protocol lets a server speak (doc/proto.md, "Termination of the
-//! session during option haggling": "error inbound options until the client gets the hint that it
-//! is unwelcome"): to each option that it has under way, or sends within [`LAST_WORD`], the answer
-//! is NBD_REP_ERR_SHUTDOWN, which asks it to leave. No other reply may be sent without an option to
-//! reply to, so one that says nothing, and one in the middle of TLS, is only disconnected; so is
-//! one that names its export by NBD_OPT_EXPORT_NAME, which has no reply for errors.
+//! The replaced client is told so where the protocol lets a server speak (doc/proto.md,
+//! "Termination of the session during option haggling": "error inbound options until the client
+//! gets the hint that it is unwelcome"): each option that is pending, or sent within [`LAST_WORD`],
+//! is answered with NBD_REP_ERR_SHUTDOWN, which asks the client to disconnect. No other reply may
+//! be sent without an option to reply to, so a client that says nothing, and one in the middle of
+//! TLS, is only disconnected; so is one that names its export by NBD_OPT_EXPORT_NAME, which has no
+//! error reply.
 
 use super::deadline::Deadline;
 use std::io;
@@ -15,8 +16,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Where a connection comes from, as far as it counts together with others: an IPv4 address, an
-/// IPv6 network of 64 bits (whoever has one address of it has all), or this machine's Unix sockets.
+/// The origin of a connection, for the purpose of counting: an IPv4 address, a 64-bit IPv6 network
+/// (a host with one address in it can use all of them), or this machine's Unix sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Local,
@@ -47,18 +48,18 @@ struct Stranger {
     since: Instant,
 }
 
-/// Whether one more fits.
+/// Whether one more connection fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
     Enough,
     /// Once this connection has been ended.
     InPlaceOf(u64),
-    /// After so much time: all are too young to be sent away.
+    /// After this time: all are too recent to be replaced.
     After(Duration),
 }
 
 impl Strangers {
-    /// What has to happen before one more from `origin` can [enter](Self::enter).
+    /// What has to happen before one more connection from `origin` can [enter](Self::enter).
     pub(super) fn room(&self, origin: Origin) -> Room {
         let mut alike = self.0.iter().filter(|stranger| stranger.origin == origin);
         let oldest = match (alike.clone().count() >= MOST_OF_ONE, self.0.len() >= MOST) {
@@ -77,28 +78,28 @@ impl Strangers {
         self.0.push(Stranger { id, origin, since: Instant::now() });
     }
 
-    /// It has chosen its export, or has gone.
+    /// The client has chosen its export, or has disconnected.
     pub(super) fn leave(&mut self, id: u64) {
         self.0.retain(|stranger| stranger.id != id);
     }
 }
 
-/// How long a connection may be a stranger's, as its own thread sees it.
+/// How long a connection may remain a stranger's, as seen by its own thread.
 #[derive(Debug, Default)]
 pub(super) struct Stay {
     is_stranger: AtomicBool,
-    /// Set when it has to make room.
+    /// Set when the connection has to make room.
     ends: Deadline,
 }
 
 impl Stay {
-    /// A stranger it is, or no longer.
+    /// Sets whether the client is a stranger.
     pub(super) fn set(&self, is_stranger: bool) {
         self.is_stranger.store(is_stranger, Ordering::Relaxed);
     }
 
-    /// It has to make room. (If it chooses an export at this very
-    /// moment, it is no stranger, and stays.)
+    /// Tells the connection to make room. (If the client chooses an export at this very moment, it
+    /// is no longer a stranger, and stays.)
     pub(super) fn cut_short(&self) {
         self.ends.set(Some(Instant::now() + LAST_WORD));
     }
@@ -107,11 +108,11 @@ impl Stay {
         !matches!(self.ends.left(), Ok(None))
     }
 
-    /// How long to wait before this is asked again: what is left
-    /// until `deadline`, at most. `None` for ever.
+    /// How long to wait before calling this again: at most the time left until `deadline`. `None`
+    /// for no limit.
     ///
     /// # Errors
-    /// Nothing is left.
+    /// When no time is left.
     pub(super) fn left(&self, deadline: &Deadline) -> io::Result<Option<Duration>> {
         let left = deadline.left()?;
         if !self.is_stranger.load(Ordering::Relaxed) {
@@ -122,18 +123,18 @@ impl Stay {
     }
 }
 
-/// So many at a time, and so many of one origin.
+/// The maximum number of strangers, in total and per origin.
 pub(super) const MOST: usize = 64;
 const MOST_OF_ONE: usize = 32;
 
-/// Nobody is sent away earlier: a handshake takes some round trips.
+/// Nobody is replaced earlier than this: a handshake takes some round trips.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 
-/// What one that is sent away has left to be told so. Since so many come in no less than
-/// [`LEAST_TIME`], there are never more of these than of those.
+/// How long a replaced client still has to be told so. Since a full set of new ones takes at least
+/// [`LEAST_TIME`] to arrive, the replaced ones never outnumber them.
 const LAST_WORD: Duration = LEAST_TIME;
 
-/// How often a thread that waits for a stranger looks whether it has to make room.
+/// How often a thread that waits for a stranger checks whether it has to make room.
 const LOOKS: Duration = Duration::from_millis(50);
 
 #[cfg(test)]

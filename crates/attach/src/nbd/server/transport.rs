@@ -1,4 +1,4 @@
-//! The two directions of a connection: a socket's, or those of TLS over it.
+//! The two directions of a connection: of a socket, or of TLS over it.
 
 use super::Socket;
 use super::patience::{Eagerness, Patience};
@@ -13,7 +13,7 @@ pub(super) enum Incoming {
     Tls(Box<dyn Read + Send>),
 }
 
-/// What a client gets.
+/// What a client receives.
 pub(super) enum Outgoing {
     /// In the clear.
     Plain(Socket),
@@ -22,7 +22,7 @@ pub(super) enum Outgoing {
 }
 
 impl Incoming {
-    /// As [`Incoming::receive`], without falling asleep at once.
+    /// As [`Incoming::receive`], but polling before going to sleep.
     pub(super) fn receive_soon(
         &mut self,
         buffers: &mut [IoSliceMut<'_>],
@@ -30,13 +30,13 @@ impl Incoming {
         patience: &Patience,
     ) -> io::Result<usize> {
         let Self::Plain(socket) = self else { return self.receive(buffers) };
-        // (Both cannot have the buffers at a time.)
+        // (The two closures cannot both borrow the buffers.)
         let buffers = RefCell::new(buffers);
         let ready = || socket.receive_now(&mut buffers.borrow_mut());
         eagerness.wait(patience, ready, || socket.receive(&mut buffers.borrow_mut()))
     }
 
-    /// Receives what is there, but waits for the first byte; 0 at the end.
+    /// Receives what is available, waiting for the first byte; 0 at the end.
     pub(super) fn receive(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) => socket.receive(buffers),
@@ -49,7 +49,7 @@ impl Incoming {
         }
     }
 
-    /// Whether more has come in. TLS keeps that to itself, and is taken for busy.
+    /// Whether more has arrived. TLS does not reveal this, so it is assumed to have more.
     pub(super) fn has_more(&self) -> bool {
         match self {
             Self::Plain(socket) => socket.is_readable(),

@@ -1,7 +1,7 @@
-//! The outgoing side of a connection that many threads answer on. A message goes
-//! whole or is the last thing that goes: no method here sends a part of one while
-//! others could send theirs, and after one that was left unfinished nothing follows,
-//! since a client would take it for the missing bytes.
+//! The outgoing side of a connection on which many threads answer. A message is sent whole, or is
+//! the last thing sent: no method here sends a part of one while others could send theirs, and
+//! nothing follows a message that was left unfinished, because a client would take it for the
+//! missing bytes.
 
 use super::deadline::Limits;
 use super::transport::Outgoing;
@@ -14,7 +14,7 @@ pub(super) struct Wire(Mutex<Line>);
 struct Line {
     outgoing: Outgoing,
     limits: Limits,
-    /// Some message ended before its end.
+    /// Whether a message was left unfinished.
     is_torn: bool,
 }
 
@@ -26,15 +26,15 @@ impl Wire {
     /// Sends complete messages.
     ///
     /// # Errors
-    /// The connection broke, now or before.
+    /// If the connection broke, now or before.
     pub(super) fn send(&self, messages: &mut [IoSlice<'_>]) -> io::Result<()> {
         let mut line = self.line();
         line.limits.begin_reply(messages.iter().map(|piece| piece.len() as u64).sum());
         line.send(messages)
     }
 
-    /// Sends the head of a message of which `left` bytes more are to come.
-    /// Whoever else wants to send waits for them.
+    /// Sends the start of a message of which `left` more bytes follow. Other senders wait until
+    /// they have been sent.
     ///
     /// # Errors
     /// As [`Wire::send`].
@@ -55,7 +55,7 @@ impl Line {
         if self.is_torn {
             return Err(io::Error::new(ErrorKind::BrokenPipe, "a reply was not sent to its end"));
         }
-        // A panic, too, leaves it so.
+        // A panic leaves this set, too.
         self.is_torn = true;
         self.outgoing.send_all(pieces)?;
         self.is_torn = false;
@@ -63,7 +63,7 @@ impl Line {
     }
 }
 
-/// The rest of a message. Dropped before its last byte was sent, it ends the connection.
+/// The rest of a message. If dropped before its last byte was sent, it ends the connection.
 #[must_use]
 pub(super) struct Unfinished<'a> {
     line: MutexGuard<'a, Line>,
@@ -74,7 +74,7 @@ impl Unfinished<'_> {
     /// Sends the next bytes.
     ///
     /// # Errors
-    /// The connection broke, or these are more bytes than were announced.
+    /// If the connection broke, or there are more bytes than announced.
     pub(super) fn send(&mut self, piece: &[u8]) -> io::Result<()> {
         let left = self.left.checked_sub(piece.len() as u64);
         let left = left.ok_or_else(|| io::Error::other("a reply is longer than announced"))?;
@@ -105,7 +105,7 @@ mod tests {
         (Wire::new(Outgoing::Plain(ours.clone()), Limits::new(&ours, None)), theirs)
     }
 
-    /// All that arrives.
+    /// Everything that arrives.
     fn sent(wire: Wire, mut theirs: UnixStream) -> Vec<u8> {
         drop(wire);
         let mut bytes = Vec::new();
@@ -120,7 +120,7 @@ mod tests {
         thread::scope(|scope| {
             let other = scope.spawn(|| wire.send(&mut [IoSlice::new(b"other")]));
             long.send(b"abc").unwrap();
-            // Long enough for the other to get in between if it could.
+            // Long enough for the other thread to get in between if it could.
             thread::sleep(Duration::from_millis(50));
             assert!(!other.is_finished());
             long.send(b"def").unwrap();
@@ -159,7 +159,7 @@ mod tests {
         ours.send_until(Some(Instant::now() + Duration::from_millis(20)));
         let wire = Wire::new(Outgoing::Plain(ours.clone()), Limits::new(&ours, None));
         drop(ours);
-        // Nobody receives: a part of it fits into the socket.
+        // Nobody receives: only a part fits into the socket.
         assert!(wire.send(&mut [IoSlice::new(&vec![7; 8 << 20])]).is_err());
         let after = wire.send(&mut [IoSlice::new(b"other")]);
         assert_eq!(after.unwrap_err().kind(), ErrorKind::BrokenPipe);

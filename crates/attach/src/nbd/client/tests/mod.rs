@@ -1,4 +1,4 @@
-//! Servers that lie, stammer and hang up: the client says so, and believes nothing.
+//! Servers that lie, send garbage or hang up: the client reports this, and trusts nothing.
 
 use super::*;
 use crate::nbd::protocol::handshake::{OptionHeader, OptionReply, info, option, reply};
@@ -132,7 +132,7 @@ fn lists_of_extents_are_held_against_the_request() {
     }
 }
 
-/// A write that may have been done is not sent twice.
+/// A write that may have been executed is not sent twice.
 #[test]
 fn an_unacknowledged_write_is_sent_once() {
     let writes = Arc::new(AtomicU32::new(0));
@@ -150,7 +150,7 @@ fn an_unacknowledged_write_is_sent_once() {
     assert!(client.flush().unwrap_err().to_string().contains("had not been flushed"));
 }
 
-/// A server that says nothing keeps nobody waiting longer than agreed.
+/// A silent server keeps nobody waiting longer than the limit.
 #[test]
 fn silence_ends() {
     let client = Fake::default().start(|_, _| thread::sleep(Duration::from_millis(600)));
@@ -158,8 +158,8 @@ fn silence_ends() {
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
-/// A server that is lost and made again with the same content is the same; with
-/// another it is refused, until the right one is back.
+/// A server that is restarted with the same content is accepted; with another content it is
+/// refused, until the right one is back.
 #[test]
 fn b22_another_volume_behind_the_address_is_refused() {
     let (content, hangs_up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(0)));
@@ -235,15 +235,16 @@ fn other_servers_are_recognised() {
     }
 }
 
-/// A server that shakes hands as it should, or nearly, and then does as a test likes.
+/// A server that performs the handshake properly, or nearly so, and then behaves as the test
+/// specifies.
 struct Fake {
     headers: Headers,
     infos: Vec<Vec<u8>>,
-    /// Whether the client asks more than a test tells it to.
+    /// Whether the client takes samples, which adds requests beyond those of the test.
     recognise: bool,
-    /// Whether it is given a second for every answer.
+    /// Whether each answer may take a second.
     patient: bool,
-    /// More, for what changes something.
+    /// A longer limit, for changes.
     changes: Option<Duration>,
 }
 
@@ -316,8 +317,8 @@ impl Fake {
     }
 }
 
-/// Runs `serve` for every connection to the URI. (A name in the
-/// abstract namespace leaves no file behind.)
+/// Runs `serve` for every connection to the URI. (A name in the abstract namespace leaves no file
+/// behind.)
 fn listen(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Uri {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -326,7 +327,7 @@ fn listen(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Uri {
     let uri = Uri::parse(&format!("nbd+unix:///?socket=%00{name}")).unwrap();
     let serve = Arc::new(serve);
     thread::spawn(move || {
-        // As many as a request is tried on, and some.
+        // As many as a request is tried on, and a few more.
         for stream in listener.incoming().take(8) {
             let serve = Arc::clone(&serve);
             thread::spawn(move || serve(stream.unwrap()));
@@ -348,7 +349,7 @@ fn send_chunk(
     let mut bytes = Vec::new();
     chunk.put(headers, &mut bytes);
     bytes.extend_from_slice(payload);
-    // The client may have had enough already.
+    // The client may have disconnected already.
     let _ = stream.write_all(&bytes);
 }
 

@@ -1,10 +1,10 @@
-//! Servers that are silent, or send a byte now and then: they are given up in time.
+//! Servers that are silent, or send a byte now and then: the client gives up in time.
 
 use super::*;
 use crate::nbd::protocol::transmission::MAX_HEADER;
 use std::time::Instant;
 
-/// A second for every answer, but for the handshake more than any machine needs.
+/// A second for every answer, but more than any machine needs for the handshake.
 pub(super) fn patient() -> Options {
     Options { handshake: Duration::from_secs(20), ..limited() }
 }
@@ -15,7 +15,7 @@ fn limited() -> Options {
     Options { handshake: limit, timeout: limit, changes: limit, ..impatient() }
 }
 
-/// Sends byte after byte, for a minute at most.
+/// Sends one byte after another, for a minute at most.
 fn trickle(stream: &mut UnixStream, bytes: impl IntoIterator<Item = u8>) {
     for byte in bytes.into_iter().take(600) {
         if stream.write_all(&[byte]).is_err() {
@@ -25,8 +25,8 @@ fn trickle(stream: &mut UnixStream, bytes: impl IntoIterator<Item = u8>) {
     }
 }
 
-/// What it comes to, which must be that it took too long; twice a second is waited for at most, and
-/// a machine with more to do may need much longer.
+/// Returns the error, which must be a timeout. The client waits for two seconds at most, but a busy
+/// machine may need much longer.
 fn gives_up<T>(work: impl FnOnce() -> T, error: impl FnOnce(T) -> String) {
     let started = Instant::now();
     let error = error(work());
@@ -55,7 +55,7 @@ fn a05_a_server_that_does_not_greet_is_given_up() {
     gives_up(|| Client::connect(&uri, limited()), refused);
 }
 
-/// Nobody accepts: all places in front of the listener are taken.
+/// Nobody accepts connections: the listener's backlog is full.
 #[test]
 fn a05_a_listener_that_accepts_nobody_is_given_up() {
     let name = format!("keyway-client-full-{}", std::process::id());
@@ -70,7 +70,7 @@ fn a05_a_listener_that_accepts_nobody_is_given_up() {
 #[test]
 fn a05_a_greeting_that_trickles_is_given_up() {
     let uri = listen(|mut stream| {
-        // (An answer to an option that goes on for long.)
+        // (An answer to an option that goes on for a long time.)
         let greeting = b"NBDMAGICIHAVEOPT\0\x03".iter().copied();
         let header =
             OptionReply { option: option::EXTENDED_HEADERS, kind: reply::ACK, length: 16 << 10 }.encode();
@@ -100,12 +100,12 @@ fn a05_a_reply_that_trickles_is_given_up() {
         trickle(stream, std::iter::repeat(7));
     });
     gives_up(|| client.read_at(&mut [0; 4096], 0), failed);
-    // The first look at a volume is waited for no longer than that, either.
+    // Taking the samples is subject to the same limit.
     let silent = Fake { recognise: true, ..fake() };
     gives_up(|| silent.connect(|stream, _| trickle(stream, [0x66])), refused);
 }
 
-/// Others are answered all the time.
+/// Others keep being answered.
 #[test]
 fn a05_a_request_that_is_passed_over_is_given_up() {
     let client = Fake { patient: true, ..Fake::default() }.start(|stream, request| {
@@ -127,7 +127,7 @@ fn a05_a_request_that_is_passed_over_is_given_up() {
     });
 }
 
-/// A server that takes nothing of a write.
+/// A server that receives nothing of a write.
 #[test]
 fn a05_a_write_that_is_not_taken_is_given_up() {
     let fake = Fake { patient: true, ..Fake::default() };
@@ -136,7 +136,7 @@ fn a05_a_write_that_is_not_taken_is_given_up() {
     gives_up(|| client.write_at(&vec![1; SIZE as usize], 0), error);
 }
 
-/// The answer to whatever it asks first.
+/// The answer to whatever the client asks first.
 #[test]
 fn a05_who_is_told_to_go_says_why() {
     let uri = listen(|mut stream| {
@@ -150,7 +150,7 @@ fn a05_who_is_told_to_go_says_why() {
     assert!(error.contains("takes no more clients now (it says \"too many\")"), "{error}");
 }
 
-/// A server that cannot read is not one that is silent, whatever it calls that.
+/// A server that cannot read is not a silent one, even if its error is a timeout.
 #[test]
 fn a05_a_first_look_that_fails_is_done_without() {
     const ETIMEDOUT: Errno = Errno(110);
@@ -166,7 +166,7 @@ fn a05_a_first_look_that_fails_is_done_without() {
     }
 }
 
-/// A flush may be much work, and what is asked meanwhile waits for it.
+/// A flush may be a lot of work, and requests issued meanwhile wait for it.
 #[test]
 fn a05_changes_may_take_longer_than_reads() {
     let fake = Fake { patient: true, changes: Some(Duration::from_secs(60)), ..Fake::default() };
@@ -180,7 +180,7 @@ fn a05_changes_may_take_longer_than_reads() {
     gives_up(|| client.read_at(&mut [0; 512], 0), failed);
 }
 
-/// A read is asked again when its connection was lost, but after silence only once.
+/// A read is repeated when its connection was lost, but only once after silence.
 #[test]
 fn a05_silence_is_not_waited_for_again_and_again() {
     for (hangs_up, times) in [(false, 2), (true, 4)] {

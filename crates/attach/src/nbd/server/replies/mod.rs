@@ -1,7 +1,7 @@
-//! What a client gets in the transmission phase: replies are gathered and sent
-//! together, their data from where it was decrypted. Only complete replies, and
-//! complete chunks of one, can be gathered; a simple reply that is too long for that
-//! holds the [`Wire`] from its first byte to its last ([`reads`]).
+//! Replies in the transmission phase: they are gathered and sent together, their data directly from
+//! the buffer in which it was decrypted. Only complete replies, and complete chunks, can be
+//! gathered; a simple reply that is too long for that holds the [`Wire`] from its first byte to its
+//! last ([`reads`]).
 
 mod reads;
 mod space;
@@ -15,12 +15,12 @@ use space::Space;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
-/// Replies that one thread has ready.
+/// The replies that one thread has ready.
 pub(super) struct Replies<'a> {
     headers: Headers,
     wire: &'a Wire,
     space: Space<'a>,
-    /// All headers, one behind the other.
+    /// All headers, one after the other.
     heads: Vec<u8>,
     parts: Vec<Part>,
     /// How much of the space holds data.
@@ -39,16 +39,17 @@ impl<'a> Replies<'a> {
         Self { headers, wire, space, heads: Vec::new(), parts: Vec::new(), used: 0 }
     }
 
-    /// Whether these are so many that they should be on their way.
+    /// Whether enough has been gathered to be sent.
     pub(super) fn is_full(&self) -> bool {
         self.parts.len() >= MOST_PARTS || self.used >= BATCH
     }
 
-    /// Where a payload, or data, of at most [`MAX_PAYLOAD`](crate::nbd::protocol::MAX_PAYLOAD)
-    /// bytes is prepared; what is gathered goes first if there is no room.
+    /// The buffer in which a payload, or data, of at most
+    /// [`MAX_PAYLOAD`](crate::nbd::protocol::MAX_PAYLOAD) bytes is prepared; if there is no room,
+    /// the gathered replies are sent first.
     ///
     /// # Errors
-    /// The connection broke.
+    /// If the connection broke.
     pub(super) fn room(&mut self, len: usize) -> io::Result<&mut [u8]> {
         if self.used + len > self.space.len() {
             self.send()?;
@@ -57,10 +58,10 @@ impl<'a> Replies<'a> {
         Ok(&mut self.space.bytes()[self.used..self.used + len])
     }
 
-    /// Adds a reply that says no more than that it is done.
+    /// Adds a reply that reports success and nothing else.
     pub(super) fn done(&mut self, request: &Request) {
         let start = self.heads.len();
-        // A read gets no simple reply once chunks were agreed upon.
+        // A read gets no simple reply if chunks were negotiated.
         if self.headers == Headers::Extended
             || (self.headers == Headers::Structured && request.kind == command::READ)
         {
@@ -71,7 +72,7 @@ impl<'a> Replies<'a> {
         self.add(start, 0);
     }
 
-    /// Adds a failure, which ends the reply.
+    /// Adds an error, which ends the reply.
     pub(super) fn error(&mut self, request: &Request, errno: Errno, message: &str) {
         let start = self.heads.len();
         if self.headers == Headers::Simple {
@@ -86,7 +87,7 @@ impl<'a> Replies<'a> {
         self.add(start, 0);
     }
 
-    /// Adds the state of some blocks, which ends the reply.
+    /// Adds the states of some blocks, which ends the reply.
     pub(super) fn block_status(&mut self, request: &Request, context: u32, extents: &[(u64, u32)]) {
         let start = self.heads.len();
         let count = extents.len() as u64;
@@ -102,7 +103,7 @@ impl<'a> Replies<'a> {
             self.put_chunk(request, chunk_flags::DONE, chunk::BLOCK_STATUS, 4 + 8 * count);
             self.heads.extend_from_slice(&context.to_be_bytes());
             for (length, state) in extents {
-                // (The request had 32 bits for its length, and no extent is longer.)
+                // (The request had a 32-bit length, and no extent is longer.)
                 self.heads.extend_from_slice(&(*length as u32).to_be_bytes());
                 self.heads.extend_from_slice(&state.to_be_bytes());
             }
@@ -110,10 +111,10 @@ impl<'a> Replies<'a> {
         self.add(start, 0);
     }
 
-    /// Sends what is gathered.
+    /// Sends the gathered replies.
     ///
     /// # Errors
-    /// The connection broke.
+    /// If the connection broke.
     pub(super) fn send(&mut self) -> io::Result<()> {
         if self.parts.is_empty() {
             return Ok(());
@@ -144,18 +145,18 @@ impl<'a> Replies<'a> {
     fn add(&mut self, heads_start: usize, len: usize) {
         let heads = heads_start..self.heads.len();
         self.parts.push(Part { heads, data: self.used..self.used + len });
-        // Sectors are read, and ciphers run, fastest at multiples of a cache line.
+        // Reading sectors and running ciphers is fastest at multiples of a cache line.
         self.used += len.next_multiple_of(CACHE_LINE);
     }
 }
 
-/// So much data is on its way before more is read.
+/// How much data is gathered before it is sent.
 const BATCH: usize = 64 << 10;
 
-/// So many replies are sent at once.
+/// How many replies are sent at once.
 const MOST_PARTS: usize = 32;
 
-/// The longest message with an error, in bytes.
+/// The maximum length of an error message, in bytes.
 const MOST_MESSAGE: usize = 512;
 
 const CACHE_LINE: usize = 64;

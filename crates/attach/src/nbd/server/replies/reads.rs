@@ -1,5 +1,5 @@
-//! The replies to reads: one message, several chunks, or, where headers are simple and the data
-//! long, one message that is sent piece by piece while nobody else can send.
+//! The replies to reads: one message, several chunks, or, if headers are simple and the data is
+//! long, one message sent piece by piece while nobody else can send.
 
 use super::{Replies, SPACE};
 use crate::nbd::protocol::transmission::{chunk, chunk_flags, command_flags};
@@ -8,11 +8,12 @@ use keyway_volume::Storage;
 use std::io;
 
 impl Replies<'_> {
-    /// Answers a read whose range lies in `storage`. What the storage
-    /// says is the client's business.
+    /// Answers a read whose range lies within `storage`. Errors of the storage are reported to the
+    /// client.
     ///
     /// # Errors
-    /// The connection broke, or has to end: the storage failed after it had promised.
+    /// If the connection broke, or has to be ended because the storage failed after success was
+    /// promised.
     pub(in super::super) fn read(&mut self, request: &Request, storage: &dyn Storage) -> io::Result<()> {
         let whole = request.has(command_flags::DF) || self.headers == Headers::Simple;
         match request.length as usize {
@@ -33,8 +34,8 @@ impl Replies<'_> {
         Ok(())
     }
 
-    /// One chunk after another: each is sent out of the cache that it was decrypted in, and memory
-    /// stays small. Other replies may go between them.
+    /// Sends one chunk after another: each is sent from the cache in which it was decrypted, and
+    /// little memory is needed. Other replies may be sent in between.
     fn read_chunks(&mut self, request: &Request, storage: &dyn Storage) -> io::Result<()> {
         for (offset, len, last) in pieces(request) {
             match storage.read_at(self.room(len)?, offset) {
@@ -49,8 +50,8 @@ impl Replies<'_> {
         Ok(())
     }
 
-    /// A long simple reply: its header promises success, so that all of it has to be read before;
-    /// and read again, as it shall not be in memory at once.
+    /// A long simple reply: its header promises success, so all the data has to be read beforehand,
+    /// and then read again because it must not be in memory all at once.
     fn read_twice(&mut self, request: &Request, storage: &dyn Storage) -> io::Result<()> {
         for (offset, len, _) in pieces(request) {
             if let Err(e) = storage.read_at(self.room(len)?, offset) {
@@ -63,7 +64,7 @@ impl Replies<'_> {
         Reply::Simple { cookie: request.cookie, error: None }.put(self.headers, &mut head);
         let mut rest = self.wire.begin(&head, request.length)?;
         for (offset, len, _) in pieces(request) {
-            // Failing now ends the connection, as the protocol asks: the rest is never sent.
+            // A failure now ends the connection, as the protocol demands: the rest is never sent.
             let room = &mut self.space.bytes()[..len];
             storage.read_at(room, offset)?;
             rest.send(room)?;
@@ -71,14 +72,14 @@ impl Replies<'_> {
         Ok(())
     }
 
-    /// Adds a simple reply with the `len` bytes that were put into the room.
+    /// Adds a simple reply with the `len` bytes in the room.
     fn simple_data(&mut self, request: &Request, len: usize) {
         let start = self.heads.len();
         Reply::Simple { cookie: request.cookie, error: None }.put(self.headers, &mut self.heads);
         self.add(start, len);
     }
 
-    /// Adds a chunk with the `len` bytes that were put into the room.
+    /// Adds a chunk with the `len` bytes in the room.
     fn data_chunk(&mut self, request: &Request, offset: u64, len: usize, last: bool) {
         let start = self.heads.len();
         let flags = if last { chunk_flags::DONE } else { 0 };
@@ -88,7 +89,7 @@ impl Replies<'_> {
     }
 }
 
-/// Offset and length of each piece of a read, and whether it is the last.
+/// The offset and length of each piece of a read, and whether it is the last.
 fn pieces(request: &Request) -> impl Iterator<Item = (u64, usize, bool)> + use<> {
     let (start, end) = (request.offset, request.offset + request.length);
     (start..end).step_by(PIECE).map(move |offset| {
@@ -97,5 +98,5 @@ fn pieces(request: &Request) -> impl Iterator<Item = (u64, usize, bool)> + use<>
     })
 }
 
-/// Longer reads are answered in pieces of this size, which fits a core's own cache.
+/// Longer reads are answered in pieces of this size, which fits into a core's own cache.
 const PIECE: usize = 256 << 10;

@@ -1,13 +1,13 @@
-//! Room for payloads and data. All connections share what there is of it: whoever needs more
-//! than is left waits, for those who have some. Nobody has one room while waiting for
-//! another, so that none waits for ever as long as clients are not waited for longer than
-//! their time ([`Limits`](super::super::deadline::Limits)).
+//! Buffers for payloads and data, from a budget shared by all connections: a thread that needs more
+//! than is left waits for others to release theirs. No thread holds one buffer while waiting for
+//! another, so none waits forever, given that clients are not waited for longer than their time
+//! limit ([`Limits`](super::super::deadline::Limits)).
 
 use crate::nbd::protocol::MAX_PAYLOAD;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Buffers for data, shared by all connections: those used last are
-/// used next, while they are in some cache.
+/// Data buffers shared by all connections: the most recently used ones are reused first, while they
+/// are still in some cache.
 #[derive(Default)]
 pub(in super::super) struct Spaces {
     shelf: Mutex<Shelf>,
@@ -17,11 +17,11 @@ pub(in super::super) struct Spaces {
 #[derive(Default)]
 struct Shelf {
     free: Vec<Vec<u8>>,
-    /// Bytes that are in use, or free: of the usual buffers, and of
-    /// those for messages longer than [`SPACE`].
+    /// Bytes of buffers in use or free: of those of usual size, and of those for messages longer
+    /// than [`SPACE`].
     usual: usize,
     long: usize,
-    /// Threads that wait for some.
+    /// The number of waiting threads.
     waiting: usize,
 }
 
@@ -30,7 +30,7 @@ impl Spaces {
         Space { spaces: self, bytes: self.shelf().free.pop().unwrap_or_default() }
     }
 
-    /// Waits until there may be `size` bytes more.
+    /// Waits until `size` more bytes may be used.
     fn reserve(&self, size: usize) {
         let mut shelf = self.shelf();
         while !shelf.reserve(size) {
@@ -56,7 +56,7 @@ impl Spaces {
 impl Shelf {
     fn reserve(&mut self, size: usize) -> bool {
         while *self.used(size) + size > CEILING {
-            // Free ones are in nobody's way.
+            // Free buffers can be taken without waiting.
             let free = if size <= LARGEST_USUAL { self.free.pop() } else { None };
             let Some(free) = free else { return false };
             self.release(&free);
@@ -82,25 +82,26 @@ impl Shelf {
     }
 }
 
-/// A buffer of up to [`MAX_PAYLOAD`] bytes, until dropped. It is as long as was
-/// ever needed: memory is not cleared for nothing.
+/// A buffer of up to [`MAX_PAYLOAD`] bytes, released on drop. It never shrinks, so that memory is
+/// not cleared needlessly.
 pub(super) struct Space<'a> {
     spaces: &'a Spaces,
     bytes: Vec<u8>,
 }
 
 impl Space<'_> {
-    /// Makes it at least `len` bytes long; what is in it is lost. Waits where too much is in use.
+    /// Makes the buffer at least `len` bytes long; its content is lost. Waits if too much memory is
+    /// in use.
     pub(super) fn grow(&mut self, len: usize) {
         if self.len() < len {
             debug_assert!(len as u64 <= MAX_PAYLOAD);
-            // The old one goes before the new one comes.
+            // Releases the old buffer before allocating the new one.
             let old = std::mem::take(&mut self.bytes);
             self.spaces.change(|shelf| shelf.release(&old));
             drop(old);
             let size = (len.max(LEAST) + PAGE).next_multiple_of(GRAIN);
             self.spaces.reserve(size);
-            // (Pages that nobody touches take no memory yet.)
+            // (Pages that are not touched take no memory yet.)
             self.bytes = vec![0; size];
         }
     }
@@ -109,7 +110,7 @@ impl Space<'_> {
         self.bytes.len().saturating_sub(PAGE)
     }
 
-    /// It, from the start of a page on.
+    /// The buffer, from the start of a page on.
     pub(super) fn bytes(&mut self) -> &mut [u8] {
         let (offset, len) = (self.bytes.as_ptr().align_offset(PAGE), self.len());
         self.bytes.get_mut(offset..offset + len).unwrap_or_default()
@@ -125,20 +126,20 @@ impl Drop for Space<'_> {
     }
 }
 
-/// The largest usual [`Space`]: as much as a kernel asks for in one request.
+/// The largest usual [`Space`]: the size of the largest request that a kernel issues.
 pub(in super::super) const SPACE: usize = 2 << 20;
 
-/// Bytes that the usual buffers of all connections have together, and those for longer messages.
-/// The latter cannot keep the former from their share.
+/// The budget in bytes for the usual buffers of all connections, and another for those of longer
+/// messages. The latter cannot use up the former's share.
 const CEILING: usize = 64 * LARGEST_USUAL;
 
-/// The smallest: a batch with one more small reply.
+/// The smallest size: a batch with one more small reply.
 const LEAST: usize = 128 << 10;
 
-/// In between they grow by this much.
+/// The increment between sizes.
 const GRAIN: usize = 64 << 10;
 
-/// What a usual buffer takes at most.
+/// The maximum size of a usual buffer.
 const LARGEST_USUAL: usize = SPACE + GRAIN;
 
 /// How many unused buffers are kept.
@@ -172,7 +173,7 @@ mod tests {
                 waiting.join().unwrap();
             });
             assert_eq!(spaces.shelf().waiting, 0);
-            // The others' share is there all the time.
+            // The others' share is always available.
             drop(grown(&spaces, if len == SPACE { MAX_PAYLOAD as usize } else { SPACE }));
         }
     }
