@@ -1,22 +1,22 @@
-//! Which keyslot to give another cost, so that it opens on a target
-//! within a time; and what goes before it.
+//! Which keyslot to give a different cost, so that it opens on a target within a given time; and
+//! which keyslots to skip for that.
 
 use crate::unlock_time::{Rates, Work};
 
-/// A keyslot, in the order in which the target tries them.
+/// A keyslot; candidates are listed in the order in which the target tries them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Its number.
+    /// The keyslot's number.
     pub number: u64,
-    /// Its derivation now.
+    /// The current key derivation.
     pub derive: Work,
-    /// The digest that follows.
+    /// The digest computed after it.
     pub digest: Work,
-    /// Length of the key that it derives.
+    /// The length of the derived key.
     pub key_len: usize,
-    /// Whether the target opens it as it is, however long that takes.
+    /// Whether the target can open the keyslot as it is, however long that takes.
     pub opens: bool,
-    /// Whether the target computes anything for it: a loader skips some.
+    /// Whether the target computes anything for it: boot loaders skip some keyslots.
     pub tried: bool,
 }
 
@@ -25,34 +25,34 @@ pub struct Candidate {
 pub enum Advice {
     /// This keyslot opens in time already.
     Nothing {
-        /// Its number.
+        /// The keyslot's number.
         slot: u64,
-        /// Seconds on the target, all that is tried before it included.
+        /// Seconds on the target, including all keyslots tried before it.
         seconds: f64,
     },
-    /// Give this keyslot PBKDF2 with these iterations.
+    /// Give this keyslot PBKDF2 with this number of iterations.
     Recost {
-        /// Its number.
+        /// The keyslot's number.
         slot: u64,
-        /// PBKDF2's hash.
+        /// The hash for PBKDF2.
         hash: String,
-        /// Iterations.
+        /// The number of iterations.
         iterations: u64,
-        /// Seconds on the target then.
+        /// The resulting time on the target, in seconds.
         seconds: f64,
-        /// Keyslots that shall be skipped, because they are tried
-        /// before it and take too long (LUKS2).
+        /// Keyslots to be marked as skipped, because they are tried before this one and take too
+        /// long (LUKS2).
         skip: Vec<u64>,
     },
-    /// There is no cost that is both allowed and quick enough.
+    /// No allowed cost is fast enough.
     Impossible {
         /// Why.
         because: String,
     },
 }
 
-/// What to do so that a keyslot (`wanted`, or the best) opens within so many seconds. `hash` is the
-/// one for new costs; `can_skip` tells whether keyslots can be told to be skipped.
+/// What to do so that a keyslot (`wanted`, or the best one) opens within so many seconds. `hash` is
+/// used for new costs; `can_skip` tells whether keyslots can be marked as skipped.
 pub fn advise(
     slots: &[Candidate],
     wanted: Option<u64>,
@@ -96,7 +96,7 @@ pub fn advise(
     Advice::Recost { slot: slot.number, hash: hash.to_owned(), iterations, seconds, skip }
 }
 
-/// The first keyslot that opens in time as it is.
+/// The first keyslot that already opens in time.
 fn ready(slots: &[Candidate], wanted: Option<u64>, rates: &Rates, within: f64) -> Option<Advice> {
     let mut seconds = 0.0;
     for slot in slots.iter().filter(|slot| slot.tried) {
@@ -109,16 +109,16 @@ fn ready(slots: &[Candidate], wanted: Option<u64>, rates: &Rates, within: f64) -
     None
 }
 
-/// Seconds that trying one keyslot takes, as far as they are known:
-/// what the target cannot compute takes it none.
+/// The seconds needed to try one keyslot, as far as they are known; anything that the target cannot
+/// compute takes no time.
 fn one(slot: &Candidate, rates: &Rates) -> f64 {
     let seconds = |work| rates.seconds(work).unwrap_or(0.0);
     seconds(&slot.derive) + seconds(&slot.digest) + rates.each_slot
 }
 
-/// Of the time, what is made use of: the rest is for a machine that is a little slower than told.
+/// The part of the time that is used: the rest allows for a slightly slower machine than stated.
 const MARGIN: f64 = 0.9;
-/// PBKDF2's fewest iterations, as cryptsetup has it.
+/// PBKDF2's minimum number of iterations, as in cryptsetup.
 const LEAST: f64 = 1000.0;
 
 #[cfg(test)]

@@ -1,34 +1,34 @@
-//! For which machines programs, kernels and modules are, as their headers say it: ELF (System
-//! V ABI, chapter 4), PE, and the headers of kernels that a boot loader starts (Linux,
-//! Documentation/arch: arm64/booting.rst, riscv/boot-image-header.rst, x86/boot.rst; for
-//! arm's zImage arch/arm/boot/compressed/head.S).
+//! The architectures of programs, kernels and modules, as given in their headers: ELF (System V
+//! ABI, chapter 4), PE, and the headers of kernels started by a boot loader (Linux,
+//! Documentation/arch: arm64/booting.rst, riscv/boot-image-header.rst, x86/boot.rst; for arm's
+//! zImage arch/arm/boot/compressed/head.S).
 
 use crate::initramfs::Compression;
 use std::fmt;
 use std::io::Read;
 
-/// An instruction set, with the size of addresses and the order of bytes.
+/// An instruction set, with its address size and byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Architecture {
     /// e_machine.
     machine: u16,
     /// Whether addresses have 64 bits.
     is_wide: bool,
-    /// Whether numbers start with their lowest byte.
+    /// Whether numbers are little-endian.
     is_little: bool,
 }
 
-/// An ELF file, by its first bytes.
+/// What the first bytes of an ELF file say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Object {
-    /// What it is for.
+    /// The file's architecture.
     pub architecture: Architecture,
-    /// Whether it is to be linked yet, as kernel modules are.
+    /// Whether the file is relocatable, as kernel modules are.
     pub is_relocatable: bool,
 }
 
 impl Object {
-    /// By the first [`HEAD`] bytes; `None` for other files.
+    /// Parses the first [`HEAD`] bytes; `None` for other files.
     pub fn parse(head: &[u8]) -> Option<Self> {
         let head = head.first_chunk::<HEAD>().filter(|head| head.starts_with(b"\x7fELF"))?;
         let is_little = head[5] == 1;
@@ -42,7 +42,7 @@ impl Object {
 }
 
 impl Architecture {
-    /// That of a kernel, packed or not; `None` where its header does not tell.
+    /// The architecture of a kernel, compressed or not; `None` if its header does not tell.
     pub fn of_kernel(kernel: &[u8]) -> Option<Self> {
         if let Some(packed) = Compression::of(kernel) {
             let (mut rest, mut head) = (kernel, Vec::new());
@@ -75,35 +75,35 @@ impl Architecture {
         Self::named(name)
     }
 
-    /// By its name, as `uname -m` has it.
+    /// Looks up an architecture by its `uname -m` name.
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// Whether a kernel of this architecture runs programs of that one: its own,
-    /// and those with addresses of half the size.
+    /// Whether a kernel of this architecture runs programs of the other: its own, and those with
+    /// addresses of half the size.
     pub fn runs(self, program: Self) -> bool {
         let is_smaller = self.is_wide && !program.is_wide && self.is_little == program.is_little;
         self == program || is_smaller && is_family(self.machine, program.machine)
     }
 
-    /// Whether U-Boot calls it by this name.
+    /// Whether this is U-Boot's name for the architecture.
     pub fn is_uboot(self, name: &str) -> bool {
         NAMES.iter().any(|row| row.0 == self && row.2 == name)
     }
 
-    /// All that U-Boot calls by this name.
+    /// All architectures that U-Boot calls by this name.
     pub fn of_uboot(name: &str) -> impl Iterator<Item = Self> {
         NAMES.iter().filter(move |row| row.2 == name).map(|row| row.0)
     }
 
-    /// Whether what U-Boot calls by this name is known here.
+    /// Whether this U-Boot name is known here.
     pub fn is_known_to_uboot(name: &str) -> bool {
         NAMES.iter().any(|row| row.2 == name)
     }
 }
 
-/// Whether a kernel of 64 bits for one machine runs programs of 32 bits for the other.
+/// Whether a 64-bit kernel for one machine runs 32-bit programs for the other.
 fn is_family(kernel: u16, program: u16) -> bool {
     kernel == program || FAMILIES.contains(&(kernel, program))
 }
@@ -129,13 +129,13 @@ const fn big(little: Architecture) -> Architecture {
     Architecture { is_little: false, ..little }
 }
 
-/// Bytes of an ELF header that tell.
+/// The number of bytes needed of an ELF header.
 pub const HEAD: usize = 20;
 /// ET_REL.
 const RELOCATABLE: u16 = 1;
-/// Bytes of a kernel that tell, wherever its PE header stands.
+/// The number of bytes needed of a kernel, wherever its PE header is.
 const KERNEL_HEAD: u64 = 4096;
-/// By e_machine; `uname -m`'s name; U-Boot's, where it has one.
+/// Architecture (e_machine, width, byte order); `uname -m` name; U-Boot's name, if it has one.
 const NAMES: &[(Architecture, &str, &str)] = &[
     (narrow(3), "i686", "x86"),
     (wide(62), "x86_64", "x86_64"),
@@ -155,7 +155,8 @@ const NAMES: &[(Architecture, &str, &str)] = &[
     (big(wide(22)), "s390x", ""),
     (wide(258), "loongarch64", ""),
 ];
-/// Machines whose programs a kernel for the other runs, beside those of one number.
+/// Pairs of machines of which the first's kernels run the second's programs, besides those with the
+/// same number.
 const FAMILIES: &[(u16, u16)] = &[(62, 3), (183, 40), (21, 20)];
 const PE_MACHINES: &[(u16, &str)] = &[
     (0x014c, "i686"),
@@ -172,7 +173,7 @@ const PE_MACHINES: &[(u16, &str)] = &[
 pub(crate) mod tests {
     use super::*;
 
-    /// The beginning of an ELF file: a program, or a module.
+    /// The beginning of an ELF file: a program or a module.
     pub(crate) fn elf(name: &str, is_module: bool) -> Vec<u8> {
         let architecture = Architecture::named(name).unwrap();
         let mut head = vec![0; 64];

@@ -1,38 +1,38 @@
-//! `/etc/crypttab` and the tables like it (Debian's `/cryptroot/crypttab`, `/keyway/unlock.conf`):
-//! volumes to open, by names that the machine's administrator gave them.
+//! `/etc/crypttab` and tables in the same format (Debian's `/cryptroot/crypttab`,
+//! `/keyway/unlock.conf`): volumes to open, under names chosen by the machine's administrator.
 //!
 //! ```text
 //! NAME  DEVICE  [KEY-FILE|none|-  [OPTION[=VALUE],…]]
 //! ```
-//! Fields are parted by spaces or tabs; in them a space is `\040`, a tab `\011`, a
-//! backslash `\134`. Lines that are empty, start with # or lack a device say nothing.
-//! Names and paths are bytes, as everywhere in Unix; options are text. Source:
-//! crypttab(5) of Debian's cryptsetup and of systemd.
+//! Fields are separated by spaces or tabs; within them a space is written as `\040`, a tab as
+//! `\011`, a backslash as `\134`. Lines that are empty, start with # or lack a device are ignored.
+//! Names and paths are bytes, as everywhere in Unix; options are text. Source: crypttab(5) of
+//! Debian's cryptsetup and of systemd.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// A line.
+/// A line of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// What the mapping is called.
+    /// The name of the mapping.
     pub name: OsString,
-    /// A path, or `UUID=`, `LABEL=` and their like.
+    /// A path, or `UUID=`, `LABEL=` and the like.
     pub device: OsString,
-    /// `None` where somebody is to be asked.
+    /// `None` if the passphrase is to be asked for.
     pub key_file: Option<OsString>,
-    /// With their values; those of flags are empty.
+    /// Options with their values; flags have empty values.
     pub options: Vec<(String, String)>,
 }
 
 impl Entry {
-    /// The value of an option: "3" of "tries=3", "" of a flag.
+    /// The value of an option: "3" for "tries=3", "" for a flag.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// As it stands in a table, without the newline.
+    /// The entry as a line of a table, without the newline.
     pub fn line(&self) -> Vec<u8> {
         let key_file = self.key_file.as_deref().unwrap_or("none".as_ref());
         let mut line = [&*self.name, &*self.device, key_file].map(escaped).join(&b' ');
@@ -44,7 +44,7 @@ impl Entry {
     }
 }
 
-/// The line, for people; what is no UTF-8 is shown replaced.
+/// The line for display; bytes that are not UTF-8 are replaced.
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(&self.line()))
@@ -56,7 +56,7 @@ pub fn parse(text: &[u8]) -> Vec<Entry> {
     text.split(|&byte| byte == b'\n').filter_map(entry).take(MOST_ENTRIES).collect()
 }
 
-/// The options of a comma-separated list.
+/// Parses a comma-separated list of options.
 pub fn options_of(list: &str) -> Vec<(String, String)> {
     let options = list.split(',').map(|option| {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -65,7 +65,7 @@ pub fn options_of(list: &str) -> Vec<(String, String)> {
     options.filter(|(name, _)| !name.is_empty()).take(MOST_OPTIONS).collect()
 }
 
-/// The list of these options.
+/// Formats options as a comma-separated list.
 pub fn list_of(options: &[(String, String)]) -> String {
     let option = |(name, value): &(String, String)| match value.is_empty() {
         true => name.clone(),
@@ -84,7 +84,7 @@ fn entry(line: &[u8]) -> Option<Entry> {
     Some(Entry { name, device, key_file, options })
 }
 
-/// A field as it stands in a table.
+/// A field as written in a table.
 fn escaped(field: &OsStr) -> Vec<u8> {
     let mut text = Vec::with_capacity(field.len());
     for &byte in field.as_bytes() {
@@ -97,7 +97,7 @@ fn escaped(field: &OsStr) -> Vec<u8> {
     text
 }
 
-/// What a field stands for: `\040` and other octal escapes, as in fstab(5).
+/// The content of a field: decodes `\040` and other octal escapes, as in fstab(5).
 fn plain(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -117,9 +117,9 @@ fn octal(digits: &[u8]) -> Option<u8> {
     })
 }
 
-/// No machine opens more volumes; an entry takes fifty times its room in the table.
+/// No machine opens more volumes; an entry in memory takes fifty times its size in the table.
 const MOST_ENTRIES: usize = 1 << 14;
-/// Both manual pages together have less than a hundred.
+/// Both manual pages together list fewer than a hundred.
 const MOST_OPTIONS: usize = 1 << 10;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! As much of an ELF header (System V ABI, chapters 4 and 5) as says whether a
-//! program runs where there is nothing but itself.
+//! The parts of an ELF header (System V ABI, chapters 4 and 5) that tell whether a program runs
+//! without any other files.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use std::fmt;
 pub struct Program {
     /// e_machine.
     pub machine: u16,
-    /// Whether it asks for a dynamic loader, and so for libraries.
+    /// Whether it requires a dynamic loader, and thus libraries.
     pub wants_libraries: bool,
 }
 
-/// Not an ELF program, or cut.
+/// Not an ELF program, or truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotElf;
 
 impl Program {
-    /// From its file's content.
+    /// Parses a file's content.
     pub fn parse(file: &[u8]) -> Result<Self, NotElf> {
         let identity = file.first_chunk::<16>().filter(|it| it.starts_with(b"\x7fELF")).ok_or(NotElf)?;
         let reader = Reader { file, little: identity[5] == 1 };
@@ -33,7 +33,7 @@ impl Program {
         Ok(Self { machine: reader.number(18, 2)? as u16, wants_libraries })
     }
 
-    /// The architecture's name, as `uname -m` has it.
+    /// The architecture's `uname -m` name.
     pub fn architecture(self) -> &'static str {
         MACHINES.iter().find(|(number, _)| *number == self.machine).map_or("unknown", |(_, name)| name)
     }
@@ -94,7 +94,7 @@ mod tests {
         file[57] = 9;
         assert_eq!(Program::parse(&file), Err(NotElf), "more segments than there are");
         assert_eq!(Program::parse(b"#!/bin/sh"), Err(NotElf));
-        // The test itself, whatever it is linked with.
+        // The test itself, however it is linked.
         let own = std::fs::read("/proc/self/exe").unwrap();
         assert_eq!(Program::parse(&own).unwrap().architecture(), std::env::consts::ARCH);
     }

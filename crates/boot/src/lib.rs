@@ -1,6 +1,6 @@
-//! Between power-on and the root file system: the images that a machine boots
-//! from, as bytes, and what a boot loader will do with a volume. Pure: bytes in,
-//! bytes out; no device, no clock, no randomness.
+//! The boot process from power-on to the root file system: boot images as bytes, and how a boot
+//! loader handles a volume. Pure functions: bytes in, bytes out; no device, no clock, no
+//! randomness.
 #![forbid(unsafe_code)]
 
 pub mod advice;

@@ -1,10 +1,10 @@
-//! Dates as servers write them, and as signatures need them, in seconds since 1970.
+//! Dates as servers write them and as signatures require them, in seconds since 1970.
 //!
-//! RFC 9110, 5.6.7 (HTTP); RFC 3339 (credentials that expire); ISO 8601's basic format (AWS
-//! Signature Version 4). Days are counted as in Howard Hinnant's "chrono-Compatible Low-Level Date
+//! RFC 9110, 5.6.7 (HTTP); RFC 3339 (expiry of credentials); ISO 8601's basic format (AWS Signature
+//! Version 4). Days are counted as in Howard Hinnant's "chrono-Compatible Low-Level Date
 //! Algorithms": in years that begin in March.
 
-/// `Mon, 23 Nov 2026 05:47:13 GMT`. (The two forms that RFC 9110 calls obsolete are not read.)
+/// `Mon, 23 Nov 2026 05:47:13 GMT`. (The two forms that RFC 9110 calls obsolete are not supported.)
 pub(crate) fn from_http(text: &str) -> Option<u64> {
     let (_, rest) = text.strip_suffix(" GMT")?.split_once(", ")?;
     let parts: Vec<&str> = rest.split([' ', ':']).collect();
@@ -13,7 +13,7 @@ pub(crate) fn from_http(text: &str) -> Option<u64> {
     seconds([digits(year)?, month, digits(day)?], [digits(hour)?, digits(minute)?, digits(second)?])
 }
 
-/// `2026-11-23T05:47:13Z`, with a fraction of a second or without.
+/// `2026-11-23T05:47:13Z`, with or without a fraction of a second.
 pub(crate) fn from_rfc3339(text: &str) -> Option<u64> {
     let (day, time) = text.strip_suffix('Z')?.split_once('T')?;
     let time = time.split_once('.').map_or(time, |(whole, _)| whole);
@@ -58,7 +58,7 @@ fn digits(text: &str) -> Option<u64> {
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// From the first of March of the year 0 to the first of January of 1970.
+/// Days from 1 March of year 0 to 1 January 1970.
 const DAYS_TO_1970: u64 = 719_468;
 
 const DAYS_OF_400_YEARS: u64 = 146_097;

@@ -1,10 +1,10 @@
-//! What can go wrong between here and an object: cause and place. The
-//! command line adds hints and exit codes.
+//! Errors in accessing an object: their cause and place. The command line adds hints and exit
+//! codes.
 
 use std::time::Duration;
 use std::{fmt, io};
 
-/// Shorthand for this crate.
+/// This crate's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an object cannot be read.
@@ -12,56 +12,57 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     /// The object's URL, without credentials and query.
     pub place: String,
-    /// What happened.
+    /// Why the access failed.
     pub cause: Cause,
 }
 
-/// What happened to a request.
+/// Why a request failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The URL or the environment makes no sense; why.
+    /// The URL or the environment is invalid; why.
     Address(String),
     /// There is no such object (status 404 or 410).
     NotFound(u16),
-    /// The server wants credentials, or others (status 401 or 403);
-    /// its code for the reason where it gave one.
+    /// The server wants credentials, or different ones (status 401 or 403); its error code, if it
+    /// gave one.
     Denied(u16, Option<String>),
-    /// No credentials for an S3 store are in the environment or in the files of Amazon's tools.
+    /// There are no credentials for an S3 store in the environment or in the files of Amazon's
+    /// tools.
     NoCredentials,
-    /// Credentials are there and cannot be used; why.
+    /// There are credentials, but they cannot be used; why.
     Credentials(String),
-    /// The server sends whole objects only.
+    /// The server serves whole objects only.
     NoRanges,
-    /// The object is another than when it was opened; what of it differs.
+    /// The object has changed since it was opened; what differs.
     Changed(String),
-    /// The object is shorter than what was asked for (status 416);
-    /// its length where the server said it.
+    /// The object is shorter than the requested range (status 416); its length, if the server
+    /// reported it.
     TooShort(Option<u64>),
-    /// The server sends other bytes than it was asked for; which.
+    /// The server sends other bytes than those requested; which.
     WrongRange(String),
-    /// The server sends elsewhere, and nothing is there; why.
+    /// A redirect cannot be followed; why.
     Redirected(String),
     /// The server's certificate is not accepted; why.
     Certificate(String),
     /// No connection to the server; why.
     Unreachable(String),
-    /// Any other answer than the bytes.
+    /// Any other response without the requested bytes.
     Status(Refusal),
-    /// The connection broke, stalled or said something else than HTTP; what.
+    /// The connection broke or stalled, or the server did not speak HTTP; what happened.
     Broken(String),
-    /// Too little came within the time that was given.
+    /// Too little data arrived within this time.
     TimedOut(Duration),
 }
 
-/// A status that is no success, and what the server said with it.
+/// A status other than success, and what the server sent along with it.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     /// The status.
     pub status: u16,
-    /// The server's code for the reason, where it gave one.
+    /// The server's error code, if it gave one.
     pub code: Option<String>,
-    /// When it wants to be asked again (`Retry-After`).
+    /// When the server wants the request to be repeated (`Retry-After`).
     pub retry_after: Option<Duration>,
 }
 
@@ -70,7 +71,7 @@ impl Cause {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => true,
-            // Request timeout, too early, too many requests, and the server's own troubles.
+            // Request timeout, too early, too many requests, and errors of the server itself.
             Self::Status(refusal) => {
                 matches!(refusal.status, 408 | 425 | 429 | 500 | 502..=504 | 507 | 509 | 520..=599)
             }
@@ -78,7 +79,7 @@ impl Cause {
         }
     }
 
-    /// When the server wants to be asked again.
+    /// When the server wants the request to be repeated.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Status(refusal) => refusal.retry_after,

@@ -1,9 +1,9 @@
-//! Storage that is an object behind HTTP: a file on a web server, an
-//! object in an S3-compatible store.
+//! Storage in an object accessed over HTTP: a file on a web server, or an object in an
+//! S3-compatible store.
 //!
-//! An [`Object`] is read by ranges, block by block into a bounded cache, and never written. It
-//! is pinned to the version that was there when it was opened: when the server's object
-//! changes, reads fail and never mix two versions.
+//! An [`Object`] is read by ranges, block by block into a bounded cache, and never written. It is
+//! pinned to the version that existed when it was opened: if the object changes on the server,
+//! reads fail and never mix two versions.
 #![forbid(unsafe_code)]
 
 mod answer;

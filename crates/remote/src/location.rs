@@ -1,17 +1,17 @@
-//! Where an object is: a URL of a web server, or a bucket and a key.
+//! The location of an object: a URL of a web server, or a bucket and a key.
 
 use crate::credentials::{Login, decoded};
 use crate::error::Cause;
 use keyway_volume::Address;
 use url::Url;
 
-/// A parsed address. There is no way to print it: an [`Address`] is what may be shown.
+/// A parsed address. It deliberately cannot be printed; an [`Address`] is what may be shown.
 pub(crate) enum Location {
     /// On a web server.
     Web {
-        /// With its query, without a login.
+        /// Including the query, without a login.
         url: Url,
-        /// What the server is told of who asks.
+        /// The login sent to the server.
         login: Option<Login>,
     },
     /// In an S3-compatible store.
@@ -51,8 +51,8 @@ impl Location {
     }
 }
 
-/// The key that a URL's path stands for: names between slashes, which none is empty, a step within
-/// folders, or unprintable.
+/// The object key for a URL's path: names between slashes, none of which may be empty, `.` or `..`,
+/// or unprintable.
 fn object_key(path: &str) -> Option<String> {
     let path = String::from_utf8(decoded(path).expose().to_vec()).ok()?;
     let key = path.strip_prefix('/').unwrap_or(&path);

@@ -14,29 +14,30 @@ use tokio::runtime::{Builder, Runtime};
 /// How an object is read.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What is fetched and kept as one, in bytes.
+    /// The size of the unit that is fetched and cached, in bytes.
     pub block_size: usize,
-    /// How much is kept, in bytes; what is on its way counts.
+    /// The cache size in bytes, including data being fetched.
     pub cache_size: usize,
-    /// How many requests are under way at once.
+    /// The maximum number of simultaneous requests.
     pub requests: usize,
-    /// How often a request that failed in passing is repeated: after 0.2 s, 0.4
-    /// s, 0.8 s, …, or when the server asks for it.
+    /// How often a request is repeated after a temporary failure: after 0.2 s, 0.4 s, 0.8 s, …, or
+    /// when the server asks for it.
     pub retries: u32,
-    /// How long a request may bring nothing, repetitions and pauses included.
+    /// How long a request may go without receiving data, including repetitions and pauses.
     pub timeout: Duration,
-    /// Is told of what the user should know while nothing has failed: the
-    /// object's URL without its secrets, and what.
+    /// Called with notices that are not errors, for the user; the first argument is the object's
+    /// URL without its secrets.
     pub tell: fn(&str, &Notice),
 }
 
-/// What the user should know while nothing has failed.
+/// A notice to the user that is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The server has not answered for so long.
+    /// The server has not answered for this long.
     Waiting(Duration),
-    /// The server names no version of the object: another of the same length is not told from it.
+    /// The server does not identify versions of the object, so another version of the same length
+    /// cannot be detected.
     Unpinned,
 }
 
@@ -53,12 +54,12 @@ impl Default for Options {
     }
 }
 
-/// An object behind HTTP, read by ranges through a cache; its version
-/// is that of the moment it was opened.
+/// An object accessed over HTTP, read by ranges through a cache; its version is the one at the time
+/// it was opened.
 pub struct Object {
     shared: Arc<Shared>,
     ahead: Mutex<ReadAhead>,
-    /// `None` when it is being dropped.
+    /// `None` while it is being dropped.
     runtime: Option<Runtime>,
 }
 
@@ -67,7 +68,7 @@ struct Shared {
     cache: Cache,
     block_size: usize,
     len: u64,
-    /// Set when the object has changed: from then on nothing is read, not even what is here.
+    /// Set when the object has changed: from then on all reads fail, even those of cached data.
     lost: OnceLock<Error>,
 }
 
@@ -75,11 +76,11 @@ impl Object {
     /// Opens the object at an `http://`, `https://` or `s3://BUCKET/KEY` URL, and reads its first
     /// block. S3's endpoint, region and credentials come from the usual environment
     /// (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
-    /// `AWS_SESSION_TOKEN`, …) and the files of Amazon's tools, logins of web servers from the URL
-    /// or netrc, certificate authorities from the system or `SSL_CERT_FILE`.
+    /// `AWS_SESSION_TOKEN`, …) and the files of Amazon's tools; logins of web servers from the URL
+    /// or netrc; certificate authorities from the system or `SSL_CERT_FILE`.
     ///
     /// # Errors
-    /// The URL makes no sense, the server cannot be reached, refuses, or serves no ranges.
+    /// If the URL is invalid, or the server cannot be reached, refuses, or does not serve ranges.
     pub fn open(address: &Address, options: &Options) -> Result<Self> {
         let block_size = options.block_size.max(512);
         let capacity = (options.cache_size / block_size).max(4);
@@ -100,7 +101,7 @@ impl Object {
         Ok(Self { shared, ahead, runtime: Some(runtime) })
     }
 
-    /// Its URL, without credentials and query.
+    /// The object's URL, without credentials and query.
     pub fn place(&self) -> &str {
         self.shared.source.place()
     }
@@ -170,7 +171,7 @@ impl Storage for Object {
             let what = format!("it ends at byte {}, {} at {offset} were wanted", self.shared.len, buf.len());
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
-        // Longer requests than the cache holds come in parts.
+        // Reads longer than the cache are split into parts.
         let part = (self.shared.cache.capacity() / 2 - 1) * self.shared.block_size;
         for (i, part_of_buf) in buf.chunks_mut(part).enumerate() {
             self.read_blocks(part_of_buf, offset + (i * part) as u64)?;
@@ -204,7 +205,7 @@ impl Storage for Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // Not waiting for what is on its way, nor for a name that is being looked up.
+        // Without waiting for pending requests or name lookups.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -215,8 +216,9 @@ fn read_only() -> io::Error {
     io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "objects behind HTTP are read-only")
 }
 
-/// Threads that receive and decrypt; readers wait in their own.
+/// The number of threads that receive and decrypt; readers wait in their own threads.
 const THREADS: usize = 2;
 
-/// The most bytes of one request. Large ones are for the line, several at once for distant servers.
+/// The maximum size of a request in bytes. Large requests use the line well, several at once help
+/// with distant servers.
 const REQUEST: usize = 2 << 20;

@@ -1,8 +1,8 @@
-//! How long a server is waited for: it has to get on, not to be quick.
+//! How long a server is waited for: it has to make progress, but need not be fast.
 //!
-//! A request may take as long as it needs while it brings something. From one piece of it
-//! to the next, whatever is done for it in between (looking a name up, connecting,
-//! pauses, repetitions), no more than a limit may pass.
+//! A request may take as long as it needs while data arrives. The time from one piece of data to
+//! the next must not exceed a limit, whatever is done in between (name lookup, connecting, pauses,
+//! repetitions).
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +10,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Of one server.
+/// The time limit for one server.
 pub(crate) struct Patience {
     limit: Duration,
-    /// Whether the user knows that it is waited for.
+    /// Whether the user has been notified of the wait.
     told: AtomicBool,
 }
 
-/// How a request gets on.
+/// The progress of a request.
 pub(crate) struct Progress {
     limit: Duration,
     last: Mutex<(Instant, usize)>,
@@ -28,7 +28,7 @@ impl Patience {
         Self { limit, told: AtomicBool::new(false) }
     }
 
-    /// What a request may take until something comes.
+    /// How long a request may go without receiving data.
     pub(crate) fn limit(&self) -> Duration {
         self.limit
     }
@@ -37,8 +37,8 @@ impl Patience {
         Progress { limit: self.limit, last: Mutex::new((Instant::now(), 0)) }
     }
 
-    /// The end of `work`, unless `progress` stops; `None` then. `tell` is called when it has
-    /// stopped for a while, once until the server is back.
+    /// The result of `work`, or `None` if `progress` stops for too long. `tell` is called when
+    /// progress has stopped for a while, only once until the server answers again.
     pub(crate) async fn watch<T>(
         &self,
         work: impl Future<Output = T>,
@@ -67,7 +67,7 @@ impl Patience {
 }
 
 impl Progress {
-    /// So many bytes have come. A trickle is no progress.
+    /// Records received bytes. A trickle does not count as progress.
     pub(crate) fn note(&self, bytes: usize) {
         let mut last = self.last();
         last.1 = last.1.saturating_add(bytes);
@@ -76,7 +76,7 @@ impl Progress {
         }
     }
 
-    /// What is left of the limit.
+    /// The remaining time.
     pub(crate) fn left(&self) -> Duration {
         self.limit.saturating_sub(self.since().elapsed())
     }
@@ -90,10 +90,10 @@ impl Progress {
     }
 }
 
-/// When the user is told what is waited for.
+/// After how long the user is notified of a wait.
 const SAYS_SO_AFTER: Duration = Duration::from_secs(5);
 
-/// The least that counts as getting on: 270 bytes a second of a minute.
+/// The smallest transfer that counts as progress: 270 bytes a second, over a minute.
 const PIECE: usize = 16 << 10;
 
 #[cfg(test)]
@@ -103,8 +103,8 @@ mod tests {
     use tokio::runtime::Builder;
     use tokio::time::sleep;
 
-    /// What a work of `pieces`, each after a second, comes to within ten seconds a piece of
-    /// progress; and how often the user was told.
+    /// Whether work consisting of `pieces`, one per second, completes when progress must be made
+    /// every ten seconds; and how often the user was notified.
     fn watched(pieces: &[usize]) -> (bool, u32) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {

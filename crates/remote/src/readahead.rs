@@ -1,39 +1,39 @@
-//! What to fetch before it is asked for.
+//! What to fetch before it is requested.
 //!
-//! Readers that go forward are told from those that jump by where their reads begin. Each stream of
-//! reads has a window that doubles while it goes on, so that a header is read without its
-//! neighbourhood and a whole volume at the pace of the line. Several streams are followed at once:
-//! threads that copy a volume read at several places.
+//! Sequential readers are distinguished from random ones by where their reads begin. Each stream of
+//! reads has a window that doubles while the stream continues, so that a header is read without the
+//! data around it, and a whole volume at the speed of the line. Several streams are tracked at
+//! once, because threads that copy a volume read at several places.
 
 use std::ops::Range;
 
-/// The streams that are followed.
+/// The streams being tracked.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     streams: Vec<Stream>,
-    /// The widest window, in blocks.
+    /// The maximum window, in blocks.
     limit: u64,
-    /// Counts reads, for the age of streams.
+    /// Counts reads, to determine the age of streams.
     clock: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Stream {
-    /// The block behind the last one read.
+    /// The block after the last one read.
     next: u64,
-    /// The block behind the last one that was asked for.
+    /// The block after the last one requested.
     asked: u64,
     window: u64,
     used: u64,
 }
 
 impl ReadAhead {
-    /// Windows grow to `limit` blocks; 0 reads nothing ahead.
+    /// Windows grow up to `limit` blocks; 0 disables read-ahead.
     pub(crate) fn new(limit: u64) -> Self {
         Self { streams: Vec::new(), limit, clock: 0 }
     }
 
-    /// Notes a read of `blocks`; what is to be fetched beyond them, perhaps nothing.
+    /// Records a read of `blocks`; returns what to fetch beyond them, possibly nothing.
     pub(crate) fn note(&mut self, blocks: &Range<u64>) -> Range<u64> {
         self.clock += 1;
         let Some(stream) = self.streams.iter_mut().find(|stream| stream.goes_on(blocks)) else {
@@ -47,7 +47,7 @@ impl ReadAhead {
         stream.next = blocks.end;
         stream.window = (stream.window * 2).max(SMALLEST).min(self.limit);
         let (from, to) = (stream.asked.max(stream.next), stream.next + stream.window);
-        // Few large requests rather than one for each block.
+        // Makes a few large requests instead of one per block.
         if to.saturating_sub(from) * 2 < stream.window {
             return from..from;
         }
@@ -66,17 +66,17 @@ impl ReadAhead {
 }
 
 impl Stream {
-    /// Whether a read of `blocks` belongs here: it begins in the last block
-    /// read, behind it, or in what was fetched ahead.
+    /// Whether a read of `blocks` continues this stream: it begins in the last block read, after
+    /// it, or within what was fetched ahead.
     fn goes_on(&self, blocks: &Range<u64>) -> bool {
         (self.next.saturating_sub(1)..=self.next.max(self.asked)).contains(&blocks.start)
     }
 }
 
-/// How many streams are followed.
+/// The maximum number of streams tracked.
 const STREAMS: usize = 8;
 
-/// The first window, in blocks.
+/// The initial window, in blocks.
 const SMALLEST: u64 = 2;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! One object at its server: ranged reads, repeated when they fail in
-//! passing, all of one version of the object.
+//! An object on its server: ranged reads, repeated after temporary failures, all of the same
+//! version of the object.
 
 use crate::answer::Answer;
 use crate::credentials::Login;
@@ -23,7 +23,7 @@ pub(crate) struct Source {
     transport: Transport,
     server: Server,
     place: String,
-    /// Which version is read: that of the first answer.
+    /// The version being read: that of the first response.
     version: OnceLock<Version>,
     requests: Semaphore,
     patience: Patience,
@@ -36,7 +36,7 @@ enum Server {
 }
 
 impl Source {
-    /// Says nothing to the server yet.
+    /// Does not contact the server yet.
     pub(crate) fn new(address: &Address, options: &Options) -> Result<Self, Error> {
         let place = address.to_string();
         let server = Location::parse(address).and_then(|location| connect(location, options.timeout));
@@ -57,13 +57,13 @@ impl Source {
         &self.place
     }
 
-    /// The object's length in bytes, known from the first answer on.
+    /// The object's length in bytes, known after the first response.
     pub(crate) fn len(&self) -> u64 {
         self.version.get().map_or(0, |version| version.size)
     }
 
-    /// Reads `range`, which may end behind the object's end, and
-    /// hands it to `take` in order, piece by piece.
+    /// Reads `range`, which may extend beyond the object's end, and passes it to `take` in order,
+    /// piece by piece.
     pub(crate) async fn read(
         &self,
         range: Range<u64>,
@@ -94,11 +94,12 @@ impl Source {
                 take(bytes);
             };
             let Err(cause) = self.attempt(missing, &mut forward).await else { return Ok(()) };
-            // A server that was never reached is more likely misspelt than restarting.
+            // If a server was never reached, its name is more likely misspelt than the server
+            // restarting.
             let hopeless = self.version.get().is_none() && matches!(cause, Cause::Unreachable(_));
             let pause = cause.retry_after().unwrap_or_default();
             let pause = pause.max(FIRST_PAUSE * 2u32.saturating_pow(failures));
-            // What cannot come in time is not waited for.
+            // Does not wait if the time limit would be exceeded.
             let too_late = pause >= progress.left();
             if hopeless || too_late || !cause.is_passing() || failures == self.options.retries {
                 return Err(self.explained(cause).await);
@@ -126,7 +127,7 @@ impl Source {
         }
     }
 
-    /// Asks for `range` of the version `pinned`, or of any.
+    /// Requests `range` of the version `pinned`, or of any version.
     async fn ask(&self, range: &Range<u64>, pinned: Option<&Version>) -> Result<(Answer, Body), Cause> {
         let condition = pinned.and_then(Version::condition);
         let request = match &self.server {
@@ -150,8 +151,8 @@ impl Source {
         pinned.difference(version).map_or(Ok(()), |what| Err(Cause::Changed(what)))
     }
 
-    /// A server that refuses because of the condition, or has less than it had, does not say what
-    /// changed: it is asked once more, for a byte of whatever is there now.
+    /// A server that refuses because of the condition, or has less data than before, does not say
+    /// what changed, so it is asked once more, for one byte of whatever version it has now.
     async fn explained(&self, cause: Cause) -> Cause {
         let Some(pinned) = self.version.get() else { return cause };
         if !matches!(cause, Cause::Changed(_) | Cause::TooShort(_)) {
@@ -176,7 +177,7 @@ fn connect(location: Location, timeout: Duration) -> Result<(Transport, Server),
         }
         Location::S3 { bucket, key, login } => {
             let store = Store::new(&bucket, &key, login)?;
-            // Services that lend keys may want TLS where the store does not.
+            // Services that issue keys may require TLS even if the store does not.
             let transport = Transport::new(true, timeout).or_else(|cause| {
                 if store.is_plain() { Transport::new(false, timeout) } else { Err(cause) }
             })?;
@@ -185,5 +186,5 @@ fn connect(location: Location, timeout: Duration) -> Result<(Transport, Server),
     }
 }
 
-/// Before the first repetition; it doubles with each.
+/// The pause before the first repetition; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);

@@ -1,24 +1,25 @@
-//! Which version of an object is read: that of the first answer, asked for by name ever after.
+//! Which version of an object is read: that of the first response, requested explicitly from then
+//! on.
 //!
-//! RFC 9110: entity tags (8.8.3; weak ones never match `If-Match`, 13.1.1), `Last-Modified`
-//! (8.8.2) and `If-Unmodified-Since` (13.1.4). Servers that do not know the conditions
-//! ignore them: every answer is compared as well.
+//! RFC 9110: entity tags (8.8.3; weak ones never match `If-Match`, 13.1.1), `Last-Modified` (8.8.2)
+//! and `If-Unmodified-Since` (13.1.4). Servers that do not support these conditions ignore them, so
+//! every response is compared as well.
 
 use http::HeaderMap;
 use http::header::{ETAG, HeaderName, HeaderValue, IF_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED};
 
-/// What tells one version of an object from another.
+/// What distinguishes one version of an object from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
     /// The object's length in bytes.
     pub(crate) size: u64,
     tag: Option<HeaderValue>,
-    /// Where there is no tag, or a weak one.
+    /// Used where there is no tag, or a weak one.
     modified: Option<HeaderValue>,
 }
 
 impl Version {
-    /// What the fields of an answer say of an object of `size` bytes.
+    /// The version given by a response's fields, for an object of `size` bytes.
     pub(crate) fn of(size: u64, fields: &HeaderMap) -> Self {
         let tag = fields.get(ETAG).filter(|tag| !tag.is_empty()).cloned();
         let is_strong = tag.as_ref().is_some_and(is_strong);
@@ -26,12 +27,13 @@ impl Version {
         Self { size, tag, modified }
     }
 
-    /// Whether the server says anything that an object of the same length could be told by.
+    /// Whether the server sends anything that distinguishes the object from another of the same
+    /// length.
     pub(crate) fn is_named(&self) -> bool {
         self.tag.is_some() || self.modified.is_some()
     }
 
-    /// The condition under which a server may answer.
+    /// The condition to send with a request.
     pub(crate) fn condition(&self) -> Option<(HeaderName, HeaderValue)> {
         match (&self.tag, &self.modified) {
             (Some(tag), _) if is_strong(tag) => Some((IF_MATCH, tag.clone())),
@@ -40,7 +42,7 @@ impl Version {
         }
     }
 
-    /// What of `now` is not as it was.
+    /// How `now` differs from this version.
     pub(crate) fn difference(&self, now: &Self) -> Option<String> {
         if self.size != now.size {
             return Some(format!("it had {} bytes and has {}", self.size, now.size));
@@ -57,7 +59,7 @@ fn is_strong(tag: &HeaderValue) -> bool {
     !tag.as_bytes().starts_with(b"W/")
 }
 
-/// As much of a server's words as a terminal can bear.
+/// A shortened form of a server's text that is safe for a terminal.
 fn shown(value: &Option<HeaderValue>) -> String {
     let Some(value) = value else { return "none".to_owned() };
     let plain = |byte: &u8| if byte.is_ascii_graphic() || *byte == b' ' { char::from(*byte) } else { '?' };
@@ -107,7 +109,8 @@ mod tests {
         assert!(long.len() < 120, "{long}");
         let (old, new) = (version(5, &[(LAST_MODIFIED, b"then")]), version(5, &[(LAST_MODIFIED, b"now")]));
         assert_eq!(old.difference(&new).unwrap(), "its Last-Modified was then and is now");
-        // Behind a strong tag the date says nothing: servers with several disks differ in it.
+        // If there is a strong tag, the date is ignored: it may differ between the disks of one
+        // service.
         let other = version(5, &[(ETAG, b"\"one\""), (LAST_MODIFIED, b"now")]);
         assert_eq!(one.difference(&other), None);
         let (weak, weaker) = (

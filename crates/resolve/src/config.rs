@@ -3,14 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
 
-/// Who is asked, and how.
+/// Which servers to ask, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) servers: Vec<SocketAddr>,
     search: Vec<String>,
-    /// A name of so many dots is tried as it is first.
+    /// A name with at least this many dots is first tried as it is.
     ndots: usize,
-    /// For each question to each server.
+    /// The timeout for each query to each server.
     pub(crate) timeout: Duration,
     pub(crate) attempts: u32,
 }
@@ -68,7 +68,7 @@ impl Config {
         candidates
     }
 
-    /// For tests.
+    /// A configuration for tests.
     #[cfg(test)]
     pub(crate) fn of(servers: Vec<SocketAddr>) -> Self {
         Self { servers, timeout: Duration::from_secs(2), ..Self::parse("") }
@@ -84,7 +84,7 @@ fn server(text: &str) -> Option<SocketAddr> {
     }
 }
 
-/// The addresses that `/etc/hosts` gives to `name`.
+/// The addresses assigned to `name` in `/etc/hosts`.
 pub(crate) fn in_hosts(text: &str, name: &str) -> Vec<IpAddr> {
     let mut found = Vec::new();
     for line in text.lines() {

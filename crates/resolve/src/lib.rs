@@ -1,11 +1,12 @@
-//! Hosts' names to addresses: numbers, this machine, `/etc/hosts`, DNS.
+//! Host names to addresses: numeric addresses, localhost, `/etc/hosts`, DNS.
 //!
-//! The C library's getaddrinfo(3) loads whatever modules `/etc/nsswitch.conf` names, into a static
-//! program too, where they have to be of the very version that it was linked with. Here a name is
-//! looked up by code of this program alone: a stub resolver (RFC 1034, 5.3.1), which asks the
-//! servers in `/etc/resolv.conf`. What only modules know (LDAP, containers, mDNS) has no name here;
-//! systemd-resolved answers DNS, too. Crates that resolve (hickory-resolver) bring some twenty
-//! others along for caches, DNSSEC and transports that a program of one connection has no use for.
+//! The C library's getaddrinfo(3) loads the modules named in `/etc/nsswitch.conf`, even into a
+//! static program, where they must be of the very version that it was linked with. Here a name is
+//! resolved by this program's own code alone: a stub resolver (RFC 1034, 5.3.1), which asks the
+//! servers in `/etc/resolv.conf`. Names known only to such modules (LDAP, containers, mDNS) cannot
+//! be resolved; systemd-resolved also answers DNS queries. Resolver crates (hickory-resolver) come
+//! with some twenty dependencies for caches, DNSSEC and transports, which a program with one
+//! connection does not need.
 #![forbid(unsafe_code)]
 
 mod config;
@@ -18,12 +19,11 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// The addresses of `host`, the ones to be tried first in front.
-/// `limit` is for everything together.
+/// The addresses of `host`, the most promising first. `limit` applies to the whole resolution.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] for a name that nobody knows, [`ErrorKind::TimedOut`] or the network's
-/// error when no server answers, [`ErrorKind::InvalidInput`] for what is no name.
+/// [`ErrorKind::NotFound`] for an unknown name, [`ErrorKind::TimedOut`] or the network's error when
+/// no server answers, [`ErrorKind::InvalidInput`] for an invalid name.
 pub fn resolve(host: &str, port: u16, limit: Duration) -> io::Result<Vec<SocketAddr>> {
     if let Some(address) = literal(host, port) {
         return Ok(vec![address]);
@@ -32,14 +32,14 @@ pub fn resolve(host: &str, port: u16, limit: Duration) -> io::Result<Vec<SocketA
     let config = Config::parse(&read("/etc/resolv.conf").unwrap_or_default());
     let found = look_up(host, &read("/etc/hosts").unwrap_or_default(), &config, limit)?;
     let mut found: Vec<SocketAddr> = found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-    // As RFC 6724 asks, as far as it matters: what cannot be reached at
-    // all is not tried first, and IPv6 before IPv4.
+    // Follows RFC 6724 as far as it matters: unreachable addresses come last, and IPv6 comes before
+    // IPv4.
     found.sort_by_key(|address| (!has_route(address), address.is_ipv4()));
     Ok(found)
 }
 
-/// Numbers, for which nobody is asked. (A zone behind `%` is a
-/// number, or the name of an interface: RFC 4007, 11.)
+/// A numeric address, which needs no lookup. (A zone after `%` is a number, or the name of an
+/// interface: RFC 4007, 11.)
 fn literal(host: &str, port: u16) -> Option<SocketAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     if let Some((address, zone)) = bare.split_once('%') {
@@ -56,7 +56,7 @@ fn literal(host: &str, port: u16) -> Option<SocketAddr> {
 
 fn look_up(host: &str, hosts: &str, config: &Config, limit: Duration) -> io::Result<Vec<IpAddr>> {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    // RFC 6761, 6.3: no server is asked where this machine is.
+    // RFC 6761, 6.3: no server is asked about localhost.
     if name == "localhost" || name.ends_with(".localhost") {
         return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
     }
@@ -78,13 +78,13 @@ fn look_up(host: &str, hosts: &str, config: &Config, limit: Duration) -> io::Res
     Err(io::Error::new(ErrorKind::NotFound, format!("no host is called {host}")))
 }
 
-/// Whether packets could be sent there; none are.
+/// Whether there is a route to the address; no packets are sent.
 fn has_route(address: &SocketAddr) -> bool {
     let any: IpAddr = match address {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    // The port matters to nobody, but 0 is refused.
+    // The port does not matter, but 0 is refused.
     let address = SocketAddr::new(address.ip(), address.port().max(1));
     UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address)).is_ok()
 }

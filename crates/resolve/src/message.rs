@@ -1,8 +1,8 @@
-//! DNS messages: the question, and the addresses in an answer to it.
+//! DNS messages: the query, and the addresses in an answer to it.
 //!
-//! RFC 1035, 4.1 (format; numbers are big-endian) and 4.1.4 (compression), RFC 3596
-//! (AAAA). An answer is somebody's bytes: every length is checked, a pointer leads
-//! backwards, and no more is kept than one answer can need.
+//! RFC 1035, 4.1 (format; numbers are big-endian) and 4.1.4 (compression), RFC 3596 (AAAA). Answers
+//! are untrusted: every length is checked, pointers must lead backwards, and no more is kept than
+//! an answer can need.
 //!
 //! ```text
 //! id 2 | flags 2 | questions 2 | answers 2 | authorities 2 | additional 2
@@ -11,7 +11,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is asked for.
+/// The type of record to query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// IPv4.
@@ -20,19 +20,19 @@ pub enum Kind {
     Aaaa = 28,
 }
 
-/// What an answer says.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The name's addresses; none, when there is no such name or it has none of the kind.
+    /// The name's addresses; empty if the name does not exist or has no address of this type.
     Addresses(Vec<IpAddr>),
-    /// It did not fit, and is to be had by TCP.
+    /// The answer was truncated, and must be requested over TCP.
     Truncated,
-    /// The server cannot say; its code (RFC 1035, 4.1.1, RCODE).
+    /// The server failed; its code (RFC 1035, 4.1.1, RCODE).
     Failed(u8),
 }
 
-/// Whether text is a name in small letters that can be asked for (RFC
-/// 1035, 2.3.4; underscores are in use).
+/// Whether the text is a lower-case name that can be queried (RFC 1035, 2.3.4; underscores are in
+/// use).
 pub fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
         let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-' || c == b'_';
@@ -41,7 +41,7 @@ pub fn is_name(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label)
 }
 
-/// The question for `name`, which [`is_name`].
+/// The query for `name`, which must satisfy [`is_name`].
 pub fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
     let mut message = Vec::with_capacity(HEADER + name.len() + 6);
     message.extend_from_slice(&id.to_be_bytes());
@@ -56,7 +56,8 @@ pub fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
     message
 }
 
-/// What `message` says to `question`; `None` when it is no answer to it, or no message.
+/// The answer to `question` in `message`; `None` if it does not answer the question, or is
+/// malformed.
 pub fn answer(question: &[u8], message: &[u8]) -> Option<Answer> {
     let (header, body) = message.split_at_checked(HEADER)?;
     let asked = question.get(HEADER..)?;
@@ -70,7 +71,7 @@ pub fn answer(question: &[u8], message: &[u8]) -> Option<Answer> {
     }
     match header[3] & 15 {
         0 => {}
-        // There is no such name.
+        // The name does not exist.
         3 => return Some(Answer::Addresses(Vec::new())),
         code => return Some(Answer::Failed(code)),
     }
@@ -81,10 +82,10 @@ pub fn answer(question: &[u8], message: &[u8]) -> Option<Answer> {
     Some(Answer::Addresses(addresses(&records, first, kind)))
 }
 
-/// A record of an answer, of a kind that matters.
+/// A relevant record of an answer.
 enum Record {
     Address(Vec<u8>, IpAddr, u8),
-    /// Another name for the first.
+    /// An alias: the second name is another name for the first.
     Alias(Vec<u8>, Vec<u8>),
 }
 
@@ -113,7 +114,7 @@ fn records(message: &[u8], mut at: usize, count: u16) -> Option<Vec<Record>> {
     Some(records)
 }
 
-/// Follows aliases from the name that was asked for: addresses of any other name are not an answer.
+/// Follows aliases from the queried name: addresses of any other name are not an answer.
 fn addresses(records: &[Record], mut wanted: Vec<u8>, kind: u8) -> Vec<IpAddr> {
     for _ in 0..ALIASES {
         let found: Vec<IpAddr> = records
@@ -136,7 +137,7 @@ fn addresses(records: &[Record], mut wanted: Vec<u8>, kind: u8) -> Vec<IpAddr> {
     Vec::new()
 }
 
-/// The name at `at`, in small letters, lengths before its labels; and where what follows it begins.
+/// The name at `at`, in lower case with its label lengths; and the offset after it.
 fn name(message: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {
     let mut labels = Vec::new();
     let (mut here, mut end) = (at, None);
@@ -152,7 +153,7 @@ fn name(message: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {
             0xc0 => {
                 let target = (length & 0x3f) << 8 | usize::from(*message.get(here + 1)?);
                 end.get_or_insert(here + 2);
-                // Backwards only, so that there is an end.
+                // Backwards only, which guarantees termination.
                 if target >= here {
                     return None;
                 }
@@ -170,6 +171,6 @@ const HEADER: usize = 12;
 const INTERNET: u8 = 1;
 const LONGEST_NAME: usize = 255;
 
-/// More records than this, or aliases behind one another, no honest answer has.
+/// The maximum number of records, and of consecutive aliases, in a legitimate answer.
 const RECORDS: u16 = 64;
 const ALIASES: usize = 16;

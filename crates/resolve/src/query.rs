@@ -1,7 +1,8 @@
-//! Asking DNS servers: by UDP, by TCP what does not fit (RFC 1035, 4.2; RFC 7766).
+//! Queries to DNS servers: over UDP, or over TCP for answers that do not fit (RFC 1035, 4.2; RFC
+//! 7766).
 //!
-//! The socket is connected, so that the kernel takes packets from the server alone, and has a port
-//! of the kernel's choice; an answer has to repeat number and question as well (RFC 5452).
+//! The socket is connected, so the kernel accepts packets from the server only, and its port is
+//! chosen by the kernel. In addition, an answer must repeat the query's id and question (RFC 5452).
 
 use crate::config::Config;
 use crate::message::{Answer, Kind, answer, question};
@@ -9,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// The addresses of `name`; none, when a server says that there are none.
+/// The addresses of `name`; empty if a server says that there are none.
 pub(crate) fn ask(config: &Config, name: &str, deadline: Instant) -> io::Result<Vec<IpAddr>> {
     let mut failure = io::Error::new(ErrorKind::TimedOut, "no DNS server answers");
     for _ in 0..config.attempts {
@@ -27,7 +28,7 @@ pub(crate) fn ask(config: &Config, name: &str, deadline: Instant) -> io::Result<
     Err(failure)
 }
 
-/// Both questions to one server.
+/// Sends both queries to one server.
 fn ask_server(server: SocketAddr, name: &str, until: Instant) -> io::Result<Vec<IpAddr>> {
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -109,10 +110,10 @@ fn failed(why: &str) -> io::Error {
 
 fn random() -> u16 {
     let mut bytes = [0; 2];
-    // Without randomness the port and the question have to do.
+    // Without randomness the port and the question have to suffice.
     let _ = getrandom::fill(&mut bytes);
     u16::from_ne_bytes(bytes)
 }
 
-/// Without EDNS an answer by UDP is no longer than 512 bytes.
+/// Without EDNS a UDP answer is no longer than 512 bytes.
 const LONGEST_PACKET: usize = 1232;

@@ -1,4 +1,4 @@
-//! A DNS server of the test's own, honest and not.
+//! A DNS server run by the test, honest or not.
 
 use super::*;
 use crate::message::{Answer, Kind, answer, question};
@@ -8,7 +8,7 @@ use std::thread;
 
 const NAME: &str = "store.example";
 
-/// An answer to `question` with these records, each behind a pointer to the question's name.
+/// An answer to `question` with these records, each preceded by a pointer to the question's name.
 fn reply(question: &[u8], flags: [u8; 2], records: &[(u8, &[u8])]) -> Vec<u8> {
     let mut message = question.to_vec();
     message[2..4].copy_from_slice(&flags);
@@ -27,7 +27,7 @@ fn kind_of(question: &[u8]) -> u8 {
     question[question.len() - 3]
 }
 
-/// A server that answers each question by UDP with what `answers` makes of it.
+/// A server that answers each UDP query with the result of `answers`.
 fn server(answers: impl Fn(&[u8]) -> Vec<Vec<u8>> + Send + 'static) -> SocketAddr {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
@@ -89,7 +89,7 @@ fn a12_a_name_is_looked_up_by_dns() {
         (error.kind(), error.to_string()),
         (ErrorKind::NotFound, "no host is called store.example".into())
     );
-    // A server that fails is not the last word.
+    // A failing server does not end the search.
     let failing = server(|question| vec![reply(question, [0x81, 0x82], &[])]);
     assert_eq!(found(vec![failing, server(|q| vec![honest(q)])], NAME).unwrap(), seven());
     assert!(found(vec![failing], NAME).unwrap_err().to_string().contains("code 2"));
@@ -122,10 +122,10 @@ fn a12_aliases_are_followed_and_strangers_addresses_left() {
         message.extend_from_slice(&address);
     }
     assert_eq!(answer(&asked, &message), Some(Answer::Addresses(seven())));
-    // Names that lead to each other end.
+    // A cycle of aliases ends.
     let mut circle = reply(&asked, GOOD, &[(5, &[0xc0, 12])]);
     assert_eq!(answer(&asked, &circle), Some(Answer::Addresses(vec![])));
-    // A pointer to itself, and one forwards.
+    // A pointer to itself, and one leading forwards.
     let at = circle.len() - 1;
     for target in [at - 1, at + 5] {
         circle[at] = target as u8;

@@ -1,33 +1,33 @@
-//! What an attacker may own or rent, with published rates. A row's
-//! sources stand in docs/COST.md under its name.
+//! Hardware that an attacker may own or rent, with published rates. The sources of a row are listed
+//! in docs/COST.md under its name.
 
 /// A device.
 #[derive(Debug, PartialEq)]
 pub struct Hardware {
-    /// On the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// In words.
+    /// The description.
     pub title: &'static str,
-    /// Iterations of one block a second, by hash.
+    /// Iterations per second for one block, by hash.
     pbkdf2: &'static [(&'static str, f64)],
-    /// Memory bandwidth in bytes a second.
+    /// Memory bandwidth in bytes per second.
     pub bandwidth: f64,
-    /// What an hour of it costs, unless the user says.
+    /// The price per hour, unless the user gives another.
     pub dollars_per_hour: f64,
 }
 
 impl Hardware {
-    /// By its name.
+    /// Looks up a device by name.
     pub fn find(name: &str) -> Option<&'static Self> {
         HARDWARE.iter().find(|device| device.name.eq_ignore_ascii_case(name))
     }
 
-    /// Every device that is known.
+    /// All known devices.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         HARDWARE.iter()
     }
 
-    /// Iterations of one block a second.
+    /// Iterations per second for one block.
     pub fn pbkdf2(&self, hash: &str) -> Option<f64> {
         self.pbkdf2.iter().find(|(name, _)| name.eq_ignore_ascii_case(hash)).map(|(_, rate)| *rate)
     }

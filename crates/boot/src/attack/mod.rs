@@ -1,12 +1,12 @@
-//! What it costs to search for a passphrase: guesses a second on
-//! hardware that can be bought or rented, years, dollars.
+//! The cost of searching for a passphrase: guesses per second on hardware that can be bought or
+//! rented, years, dollars.
 //!
-//! PBKDF2 is bound by computation: a guess costs its iterations times the blocks of the derived
-//! key. The first block is enough to see that a guess is wrong only where the keyslot's cipher
-//! can be tried with a part of its key; XTS, CBC and the others need all of it, so all blocks
-//! count. Argon2 is bound by memory: a guess moves its memory three times a pass but the first
-//! pass (read two, write one, and the first pass reads one less), `bandwidth / (memory ·
-//! (3·passes − 1))`. docs/COST.md traces every figure.
+//! PBKDF2 is bound by computation: a guess costs its iterations times the number of blocks of the
+//! derived key. The first block alone can rule out a guess only if the keyslot's cipher can be
+//! tried with a part of its key; XTS, CBC and the others need all of it, so all blocks count.
+//! Argon2 is bound by memory: a guess moves three times its memory per pass (two reads, one write;
+//! one read less in the first pass): `bandwidth / (memory · (3·passes − 1))`. docs/COST.md traces
+//! every figure.
 
 pub mod hardware;
 
@@ -17,27 +17,27 @@ use crate::unlock_time::Work;
 /// Years of 365.25 days.
 const YEAR: f64 = 365.25 * 86400.0;
 
-/// What an attacker pays.
+/// The attacker's cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// Guesses that one device makes a second.
+    /// Guesses per second on one device.
     pub guesses_per_second: f64,
-    /// Years of one device until the passphrase is found on average: half of all are tried.
+    /// Years on one device until the passphrase is found on average: half of all are tried.
     pub years: f64,
-    /// Dollars for those years at the price of an hour.
+    /// Dollars for those years at the hourly price.
     pub dollars: f64,
 }
 
-/// The cost of searching half of 2^`entropy` passphrases; `None` when
-/// the hardware's speed at this is not known.
+/// The cost of searching half of 2^`entropy` passphrases; `None` when the hardware's speed at this
+/// is unknown.
 pub fn cost(work: &Work, hardware: &Hardware, entropy: f64, dollars_per_hour: f64) -> Option<Cost> {
     let guesses_per_second = guesses_per_second(work, hardware)?;
     let seconds = (entropy - 1.0).exp2() / guesses_per_second;
     Some(Cost { guesses_per_second, years: seconds / YEAR, dollars: seconds / 3600.0 * dollars_per_hour })
 }
 
-/// Guesses a second of one device. (The digest that follows a guess is left out:
-/// it is the defender's favour that it costs more.)
+/// Guesses per second on one device. (The digest that follows a guess is ignored; its additional
+/// cost is in the defender's favour.)
 pub fn guesses_per_second(work: &Work, hardware: &Hardware) -> Option<f64> {
     match work {
         Work::Pbkdf2 { hash, iterations, blocks } => {
@@ -51,7 +51,8 @@ pub fn guesses_per_second(work: &Work, hardware: &Hardware) -> Option<f64> {
     }
 }
 
-/// Entropy in bits of a passphrase of so many letters, drawn evenly from so many.
+/// The entropy in bits of a passphrase of `letters` letters, drawn uniformly from an alphabet of
+/// `from` letters.
 pub fn entropy(letters: f64, from: f64) -> f64 {
     letters * from.log2()
 }
@@ -66,8 +67,8 @@ mod tests {
         // hashcat: 3122 kH/s at 1023 iterations (999 and the first, times the mode's 1.024).
         let sha512 = guesses_per_second(&Work::pbkdf2("sha512", 1023, 64), gpu).unwrap();
         assert!((3.0e6..3.3e6).contains(&sha512), "{sha512}");
-        // hashcat, pull request 4284: 1667 guesses a second at 64 MiB, 3
-        // passes, 1 lane; the model is an upper bound.
+        // hashcat, pull request 4284: 1667 guesses per second at 64 MiB, 3 passes, 1 lane; the
+        // model is an upper bound.
         let argon2 = guesses_per_second(&Work::Argon2 { time: 3, memory_kib: 65536, lanes: 1 }, gpu).unwrap();
         assert!((1667.0..2000.0).contains(&argon2), "{argon2}");
         // A key of 64 bytes has two blocks of SHA-256: half the guesses.

@@ -1,5 +1,6 @@
-//! Flattened device trees (Devicetree Specification v0.4, chapter 5): what boot loaders and kernels
-//! read their hardware from, and what FIT images are packed in. Big-endian.
+//! Flattened device trees (Devicetree Specification v0.4, chapter 5): the format in which boot
+//! loaders and kernels receive a hardware description, and in which FIT images are packed.
+//! Big-endian.
 //!
 //! ```text
 //! 0   d0 0d fe ed            20  version (17)
@@ -11,11 +12,11 @@
 //! ```
 //!
 //! Reserved memory: pairs of 64-bit address and length, the last 0, 0. Structure: words; 1 begins a
-//! node (its name, a zero, zeros to a multiple of four), 2 ends it, 3 is a property (length, offset
-//! of its name in the strings, value, zeros), 4 nothing, 9 the end.
+//! node (its name, a zero, padding to a multiple of four), 2 ends it, 3 is a property (length,
+//! offset of its name in the strings, value, padding), 4 is a no-op, 9 the end.
 
-//! A tree that was read borrows names and values from its blob: many properties
-//! may have one name, and none of them a copy of it.
+//! A parsed tree borrows names and values from its blob: many properties may share one name without
+//! copies.
 
 mod reader;
 mod writer;
@@ -26,37 +27,37 @@ use std::borrow::Cow;
 /// A tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree<'a> {
-    /// Address and length of memory that is not to be used.
+    /// Address and length of memory that must not be used.
     pub reserved: Vec<(u64, u64)>,
     /// The CPU that boots.
     pub boot_cpu: u32,
-    /// The node without a name.
+    /// The root node, which has no name.
     pub root: Node<'a>,
 }
 
 /// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Node<'a> {
-    /// "memory@80000000"; empty of the root.
+    /// "memory@80000000"; empty for the root.
     pub name: Cow<'a, str>,
     /// Names and values, in order.
     pub properties: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
-    /// Nodes in it, in order.
+    /// The child nodes, in order.
     pub children: Vec<Self>,
 }
 
 impl<'a> Tree<'a> {
-    /// Reads a blob.
+    /// Parses a blob.
     pub fn parse(blob: &'a [u8]) -> Result<Self, Error> {
         reader::parse(blob)
     }
 
-    /// Writes a blob; `None` where it would be longer than 4 GiB.
+    /// Encodes the tree as a blob; `None` if it would be longer than 4 GiB.
     pub fn to_blob(&self) -> Option<Vec<u8>> {
         writer::blob(self)
     }
 
-    /// How long a blob says that it is.
+    /// The length of a blob according to its header.
     pub fn length(blob: &[u8]) -> Option<usize> {
         let is_one = blob.starts_with(&MAGIC.to_be_bytes());
         let length = blob.get(4..8).filter(|_| is_one)?;
@@ -65,7 +66,7 @@ impl<'a> Tree<'a> {
 }
 
 impl Node<'_> {
-    /// A node without anything in it.
+    /// An empty node.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned().into(), ..Self::default() }
     }
@@ -75,33 +76,33 @@ impl Node<'_> {
         self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
-    /// A property that is a text: without the zero behind it.
+    /// The value of a text property, without the terminating zero.
     pub fn text(&self, name: &str) -> Option<&str> {
         let value = self.property(name)?;
         let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
         std::str::from_utf8(text).ok()
     }
 
-    /// A property that is a list of texts.
+    /// The value of a property that is a list of texts.
     pub fn texts(&self, name: &str) -> Vec<&str> {
         let Some(value) = self.property(name).filter(|value| !value.is_empty()) else { return Vec::new() };
         let value = value.strip_suffix(&[0]).unwrap_or(value);
         value.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok()).collect()
     }
 
-    /// A property that is one cell, or two that make one number.
+    /// The value of a property that is one cell, or two forming one number.
     pub fn number(&self, name: &str) -> Option<u64> {
         let value = self.property(name)?;
         let is_one = matches!(value.len(), 4 | 8);
         is_one.then(|| value.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// The node of this name in it.
+    /// The child node with this name.
     pub fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// Sets a property, which keeps its place where it has one.
+    /// Sets a property; an existing one keeps its position.
     pub fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
         let value = Cow::Owned(value.into());
         match self.properties.iter_mut().find(|(known, _)| known == name) {
@@ -159,8 +160,8 @@ mod tests {
         assert_eq!((tree.root.number("#address-cells"), child.number("data")), (Some(1), None));
     }
 
-    /// 40,000 properties that share a name of 500 KB: a blob of a
-    /// megabyte that says twenty gigabytes.
+    /// 40,000 properties that share a name of 500 KB: a blob of one megabyte that stands for twenty
+    /// gigabytes.
     #[test]
     fn a09_names_are_borrowed_and_short() {
         let blob = |length: usize, count: usize| {

@@ -4,24 +4,24 @@ use super::{BEGIN_NODE, END, END_NODE, MAGIC, NOP, Node, PROPERTY, Tree};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a blob is no device tree.
+/// Why a blob is not a device tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// No magic, or shorter than a header.
+    /// No magic number, or shorter than a header.
     NoHeader,
-    /// It says that it is longer than it is.
+    /// The blob is shorter than its header says.
     Short {
-        /// So many bytes.
+        /// The length according to the header.
         wanted: u32,
-        /// So many are there.
+        /// The actual length.
         found: usize,
     },
-    /// A version that cannot be read.
+    /// An unsupported version.
     Version(u32),
-    /// What stands at this byte breaks a rule.
+    /// The data at this offset violates a rule.
     At {
-        /// The byte.
+        /// The offset.
         at: usize,
         /// The rule.
         why: &'static str,
@@ -36,12 +36,12 @@ pub(super) fn parse(blob: &[u8]) -> Result<Tree<'_>, Error> {
     }
     let wanted = field(1);
     let blob = blob.get(..wanted as usize).ok_or(Error::Short { wanted, found: blob.len() })?;
-    // Version 16 says nothing of the structure's length.
+    // Version 16 does not give the structure's length.
     if field(5) < 17 || field(6) > 17 {
         return Err(Error::Version(field(5)));
     }
     let strings = block(blob, 12, field(3), field(8))?;
-    // The block is checked; offsets in it count from the blob's start, for errors.
+    // Checks the block; offsets in it count from the blob's start, for error messages.
     let structure = block(blob, 8, field(2), field(9))?;
     let mut reader = Reader { structure, start: field(2) as usize, at: 0, strings, things: 0 };
     let reserved = reserved(blob, field(4) as usize)?;
@@ -73,7 +73,7 @@ struct Reader<'a> {
     start: usize,
     at: usize,
     strings: &'a [u8],
-    /// Nodes and properties so far.
+    /// The number of nodes and properties so far.
     things: usize,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows the word that begins a node.
+    /// Parses what follows the word that begins a node.
     fn node(&mut self, depth: usize) -> Result<Node<'a>, Error> {
         if depth > DEEPEST {
             return self.wrong("nodes are nested deeper than any boot loader reads");
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         Ok((name.into(), value.into()))
     }
 
-    /// A name, in front of its zero.
+    /// A name, up to its terminating zero.
     fn name(&self, bytes: &'a [u8]) -> Result<&'a str, Error> {
         let most = &bytes[..bytes.len().min(LONGEST_NAME + 1)];
         let Some(length) = most.iter().position(|byte| *byte == 0) else {
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(&bytes[..length]).or_else(|_| self.wrong("a name is no text"))
     }
 
-    /// One node or property more.
+    /// Counts one more node or property.
     fn count(&mut self) -> Result<(), Error> {
         self.things += 1;
         match self.things <= MOST_THINGS {
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         Ok(word)
     }
 
-    /// Passes over this much, and what pads it.
+    /// Skips this much, and the padding.
     fn pass(&mut self, length: usize) -> Result<(), Error> {
         let next = self.at.checked_add(length).and_then(|end| end.checked_next_multiple_of(4));
         match next.filter(|next| *next <= self.structure.len()) {
@@ -200,12 +200,12 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 const HEADER: usize = 40;
-/// U-Boot and libfdt have limits like this.
+/// U-Boot and libfdt have similar limits.
 const DEEPEST: usize = 64;
-/// The specification has names of at most 31 bytes, Linux's trees some that are twice as long.
-/// Properties share their names in the blob: without a limit a megabyte of properties of one name
-/// of a megabyte is terabytes to be looked through.
+/// The specification limits names to 31 bytes; some names in Linux's trees are twice as long.
+/// Properties share their names in the blob: without a limit, a megabyte of properties with one
+/// name of a megabyte would mean terabytes to search through.
 const LONGEST_NAME: usize = 256;
-/// Trees of the largest boards have some tens of thousands. In memory each
-/// takes up to twenty times its room in the blob.
+/// Trees of the largest boards have some tens of thousands. In memory each takes up to twenty times
+/// its size in the blob.
 const MOST_THINGS: usize = 1 << 18;

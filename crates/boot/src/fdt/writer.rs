@@ -39,7 +39,7 @@ pub(super) fn blob(tree: &Tree<'_>) -> Option<Vec<u8>> {
 struct Writer<'a> {
     structure: Vec<u8>,
     strings: Vec<u8>,
-    /// Where each name stands.
+    /// The offset of each name.
     known: HashMap<&'a str, u32>,
 }
 

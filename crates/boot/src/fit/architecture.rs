@@ -1,13 +1,13 @@
-//! What an image node says it is for (`arch`) beside what its data is for.
-//! U-Boot believes the node, and starts nothing else.
+//! The architecture that an image node states (`arch`), compared with that of its data. U-Boot
+//! trusts the node, and starts nothing else.
 
 use super::{Error, IMAGES};
 use crate::architecture::Architecture;
 use crate::fdt::Node;
 use crate::initramfs::Contained;
 
-/// Refuses a kernel or an initramfs of another architecture than the
-/// node says. What does not tell is taken.
+/// Refuses a kernel or an initramfs of another architecture than the node states. Data of unknown
+/// architecture is accepted.
 pub(super) fn check(image: &Node) -> Result<(), Error> {
     let (Some(stated), Some(data)) = (image.text("arch"), image.property("data")) else { return Ok(()) };
     if !Architecture::is_known_to_uboot(stated) {
@@ -24,7 +24,7 @@ pub(super) fn check(image: &Node) -> Result<(), Error> {
     Err(Error::Node { path, why: format!("its arch is {stated}, and its data is for {found}") })
 }
 
-/// What an initramfs is for, unless a kernel of U-Boot's name runs it.
+/// The initramfs's architecture, unless a kernel with this U-Boot architecture runs it.
 fn other_ramdisk(data: &[u8], stated: &str) -> Option<Architecture> {
     let contained = Contained::of(data).ok()?;
     let runs = Architecture::of_uboot(stated).any(|kernel| contained.runs_on(kernel));
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(judged("ramdisk", "arm64", &ramdisk("x86_64")), wrong("arm64", "x86_64"));
         assert_eq!(judged("ramdisk", "arm", &ramdisk("aarch64")), wrong("arm", "aarch64"));
         assert_eq!(judged("ramdisk", "powerpc", &ramdisk("ppc64le")), None);
-        // U-Boot knows more names than are known here, and data may be anything.
+        // U-Boot knows more names than this code does, and data may be anything.
         assert_eq!(judged("ramdisk", "m68k", &ramdisk("x86_64")), None);
         assert_eq!(judged("ramdisk", "arm64", b"noise"), None);
     }

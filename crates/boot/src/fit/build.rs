@@ -1,40 +1,40 @@
-//! A FIT image's tree from its pieces: a kernel, perhaps a ramdisk,
-//! device trees with a configuration each.
+//! Builds a FIT image's tree from its parts: a kernel, an optional ramdisk, and device trees with a
+//! configuration for each.
 
 use super::{CONFIGURATIONS, Error, IMAGES};
 use crate::fdt::{Node, Tree};
 use crate::initramfs::Compression;
 
-/// What an image is made of.
+/// The parts of an image.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// Of the whole.
+    /// The description of the whole image.
     pub description: String,
-    /// U-Boot's name: "arm64".
+    /// U-Boot's architecture name: "arm64".
     pub arch: String,
-    /// The kernel, packed or not.
+    /// The kernel, compressed or not.
     pub kernel: Piece,
-    /// Where the kernel is loaded and entered; without it where the boot loader likes.
+    /// The kernel's load address and entry point; without them the boot loader chooses.
     pub load: Option<(u64, u64)>,
     /// The initramfs.
     pub ramdisk: Option<Piece>,
-    /// Device trees: the first one's configuration is the default.
+    /// Device trees: the configuration of the first one is the default.
     pub dtbs: Vec<Piece>,
-    /// U-Boot's names: "sha256".
+    /// U-Boot's hash names: "sha256".
     pub hashes: Vec<String>,
 }
 
 /// A file.
 #[derive(Debug, Clone)]
 pub struct Piece {
-    /// What it is called in descriptions.
+    /// The file's name in descriptions.
     pub name: String,
-    /// Its content.
+    /// The file's content.
     pub data: Vec<u8>,
 }
 
 impl Parts {
-    /// The tree, without the values of its hashes.
+    /// Builds the tree, without the values of its hashes.
     pub fn tree(self) -> Result<Tree<'static>, Error> {
         let mut root = Node::default();
         root.set_text("description", &self.description);
@@ -42,7 +42,7 @@ impl Parts {
         let mut images = Node::new(IMAGES);
         images.children.push(self.kernel_node()?);
         if let Some(ramdisk) = &self.ramdisk {
-            // The kernel unpacks it: for the boot loader it is not packed.
+            // The kernel decompresses it: for the boot loader it is uncompressed.
             images.children.push(self.node("ramdisk-1", ramdisk, "ramdisk", "none"));
         }
         let mut configurations = Node::new(CONFIGURATIONS);
@@ -54,7 +54,7 @@ impl Parts {
             images.children.push(self.node(&name, dtb, "flat_dt", "none"));
             let mut configuration = self.configuration(number, &dtb.name);
             configuration.set_text("fdt", &name);
-            // By this U-Boot finds the configuration of the board that it runs on.
+            // U-Boot uses this to find the configuration for its board.
             if let Some(compatible) = tree.root.property("compatible") {
                 configuration.set("compatible", compatible);
             }
@@ -67,9 +67,9 @@ impl Parts {
         Ok(Tree { root, ..Tree::default() })
     }
 
-    /// What U-Boot is to unpack the kernel with. Where it is to place an arm64
-    /// kernel by itself it looks into the kernel's own header, which must not be
-    /// packed for that ("Bad Linux ARM64 Image magic!").
+    /// The compression that U-Boot has to undo. If U-Boot chooses the load address of an arm64
+    /// kernel itself, it reads the kernel's own header, which therefore must not be compressed
+    /// ("Bad Linux ARM64 Image magic!").
     fn compression(&self) -> Result<&'static str, Error> {
         use Compression::{Bzip2, Gzip, Lzma, Zstd};
         let (kernel, is_arm64) = (&self.kernel.data, self.arch == "arm64");
@@ -141,12 +141,12 @@ impl Parts {
     }
 }
 
-/// By its header (Linux, drivers/firmware/efi/libstub/zboot-header.S).
+/// Recognised by its header (Linux, drivers/firmware/efi/libstub/zboot-header.S).
 fn is_efi_zboot(kernel: &[u8]) -> bool {
     kernel.starts_with(b"MZ") && kernel.get(4..8) == Some(b"zimg")
 }
 
-/// By its header (Linux, Documentation/arm64/booting.rst).
+/// Recognised by its header (Linux, Documentation/arm64/booting.rst).
 fn is_arm64_image(kernel: &[u8]) -> bool {
     kernel.get(56..60) == Some(b"ARM\x64")
 }

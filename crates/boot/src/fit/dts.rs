@@ -1,30 +1,30 @@
-//! Device tree sources, as much of them as image sources (.its) use:
-//! Devicetree Specification v0.4, chapter 6.
+//! The subset of device tree sources that image sources (.its) use: Devicetree Specification v0.4,
+//! chapter 6.
 //!
 //! ```text
 //! /dts-v1/;
 //! / { name = "text", <1 0x2>, [00 ff], /incbin/("file"), /incbin/("file", offset, length); flag; node@1 { … }; };
 //! ```
 //!
-//! Comments are C's and C++'s; /memreserve/ is read. Not read: labels' references, includes,
-//! deletions, expressions: image sources have none.
+//! Comments are those of C and C++; /memreserve/ is supported. Not supported, and not used in image
+//! sources: references to labels, includes, deletions, expressions.
 
 use crate::fdt::{Node, Tree};
 use std::fmt;
 
-/// Reads the files that a source names.
+/// Reads the files named in a source.
 pub type Include<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
-/// What stands at a place breaks a rule.
+/// The source violates a rule at some place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// Counted from 1.
+    /// The line number, starting at 1.
     pub line: usize,
     /// The rule.
     pub why: String,
 }
 
-/// The tree of a source; `include` gives the content of the files that it names.
+/// Parses a source into a tree; `include` returns the content of the files that it names.
 pub fn parse(source: &str, include: &mut Include<'_>) -> Result<Tree<'static>, Error> {
     let mut parser = Parser { source: source.as_bytes(), at: 0, include, included: 0 };
     let mut tree = Tree::default();
@@ -43,7 +43,7 @@ pub fn parse(source: &str, include: &mut Include<'_>) -> Result<Tree<'static>, E
             parser.expect(";")?;
             tree.reserved.push((address, length));
         } else if parser.takes("/")? {
-            // A root that stands there twice is one.
+            // If there are several roots, they are merged.
             parser.body(&mut tree.root, 0)?;
             parser.expect(";")?;
             seen = true;
@@ -58,7 +58,7 @@ struct Parser<'a, 'b, 'c> {
     source: &'a [u8],
     at: usize,
     include: &'b mut Include<'c>,
-    /// Bytes of files so far.
+    /// The number of bytes included from files so far.
     included: usize,
 }
 
@@ -74,7 +74,7 @@ impl Parser<'_, '_, '_> {
             if node.children.len().max(node.properties.len()) >= MOST_IN_NODE {
                 return self.wrong("a node has at most 4096 nodes and 4096 properties");
             }
-            // A label says nothing in a blob without references.
+            // A label means nothing in a blob without references.
             if self.takes(":")? {
                 name = self.name()?;
             }
@@ -99,7 +99,7 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    /// What stands behind `=`: parts parted by commas, one behind the other in the blob.
+    /// Parses what follows `=`: parts separated by commas, which are concatenated in the blob.
     fn value(&mut self) -> Result<Vec<u8>, Error> {
         let mut value = Vec::new();
         loop {
@@ -183,7 +183,7 @@ impl Parser<'_, '_, '_> {
         Ok(text)
     }
 
-    /// `[00 ff]`, with or without spaces between.
+    /// `[00 ff]`, with or without spaces in between.
     fn bytes(&mut self) -> Result<Vec<u8>, Error> {
         self.expect("[")?;
         let mut digits = Vec::new();
@@ -226,7 +226,7 @@ impl Parser<'_, '_, '_> {
         if name.is_empty() { self.wrong("here a name is expected") } else { Ok(name) }
     }
 
-    /// Whether this stands here; it is passed over.
+    /// Skips this text if it comes next; returns whether it did.
     fn takes(&mut self, text: &str) -> Result<bool, Error> {
         let found = self.source[self.at..].starts_with(text.as_bytes());
         if found {
@@ -250,7 +250,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     fn blank(&mut self) -> Result<(), Error> {
         loop {
             let rest = &self.source[self.at..];
@@ -300,9 +300,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 const DEEPEST: usize = 64;
-/// Each is compared with those before it, since a source may set one twice.
+/// Each name is compared with those before it, because a source may set a property twice.
 const MOST_IN_NODE: usize = 1 << 12;
-/// No boot loader takes more; a source of a kilobyte can name a file a hundred times.
+/// No boot loader accepts more; a source of one kilobyte can include a file a hundred times.
 const MOST_INCLUDED: usize = 2 << 30;
 
 #[cfg(test)]

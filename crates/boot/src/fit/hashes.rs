@@ -1,32 +1,32 @@
-//! The hashes of images: nodes "hash-1" with the properties algo and value.
+//! Hashes of images: nodes "hash-1" with the properties algo and value.
 
 use super::Error;
 use crate::fdt::Node;
 use crate::uboot::crc;
 use keyway_crypto::hash::Hash;
 
-/// What U-Boot hashes with.
+/// U-Boot's hash algorithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
-    /// zlib's, four bytes.
+    /// zlib's CRC-32, four bytes.
     Crc32,
     /// A digest.
     Digest(Hash),
 }
 
-/// What a hash says of its image.
+/// The result of checking an image's hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is right.
+    /// The hash matches.
     Right,
-    /// The image is another.
+    /// The hash does not match.
     Wrong,
-    /// An algorithm that is not known here, or no value.
+    /// The algorithm is unknown, or there is no value.
     Unknown,
 }
 
 impl Algorithm {
-    /// By U-Boot's name.
+    /// Looks up an algorithm by U-Boot's name.
     pub fn find(name: &str) -> Option<Self> {
         match name {
             "crc32" => Some(Self::Crc32),
@@ -35,7 +35,7 @@ impl Algorithm {
         }
     }
 
-    /// The value for some data.
+    /// The hash of some data.
     pub fn value(self, data: &[u8]) -> Vec<u8> {
         match self {
             Self::Crc32 => crc(data).to_be_bytes().to_vec(),
@@ -44,7 +44,7 @@ impl Algorithm {
     }
 }
 
-/// Computes the hashes that an image's node asks for.
+/// Computes the hashes for which an image's node has entries.
 pub(super) fn fill_in(image: &mut Node<'_>) -> Result<(), Error> {
     let data = image.property("data").unwrap_or_default().to_vec();
     let path = format!("/images/{}", image.name);
@@ -60,7 +60,7 @@ pub(super) fn fill_in(image: &mut Node<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Algorithm and verdict of each hash of an image.
+/// The algorithm and verdict of each hash of an image.
 pub(super) fn verify(image: &Node<'_>, data: &[u8]) -> Vec<(String, Verdict)> {
     let verdict = |node: &Node<'_>| {
         let name = node.text("algo").unwrap_or_default();

@@ -1,6 +1,6 @@
-//! FIT images (Flattened Image Tree; U-Boot, doc/usage/fit/source_file_format.rst): a device
-//! tree whose nodes hold kernels, ramdisks and device trees with their hashes, and
-//! configurations that name which of them boot together.
+//! FIT images (Flattened Image Tree; U-Boot, doc/usage/fit/source_file_format.rst): a device tree
+//! whose nodes hold kernels, ramdisks and device trees with their hashes, and configurations that
+//! specify which of them boot together.
 //!
 //! ```text
 //! /            description, timestamp, #address-cells
@@ -8,8 +8,8 @@
 //!   configurations   default; conf-1: kernel, ramdisk, fdt
 //! ```
 //!
-//! Data may stand behind the tree instead ("external"): data-offset counts from
-//! the tree's end, to a multiple of four; data-size.
+//! Alternatively, data may follow the tree ("external"): data-offset is relative to the tree's end,
+//! rounded up to a multiple of four; data-size is the length.
 
 mod architecture;
 mod build;
@@ -24,15 +24,15 @@ pub use read::{Configuration, Fit, Image};
 use crate::fdt::{Node, Tree};
 use std::fmt;
 
-/// Why something is no FIT image, or none that boots.
+/// Why something is not a FIT image, or not a bootable one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// It is no device tree.
+    /// It is not a device tree.
     Tree(crate::fdt::Error),
-    /// The source breaks a rule.
+    /// The source violates a rule.
     Source(dts::Error),
-    /// A node, by its path, lacks something or names what is not there.
+    /// The node with this path lacks something, or refers to something that does not exist.
     Node {
         /// "/configurations/conf-1".
         path: String,
@@ -43,16 +43,16 @@ pub enum Error {
     TooLarge,
 }
 
-/// How an image is laid out.
+/// The layout of an image.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
     /// Seconds since 1970, for the property "timestamp".
     pub time: u32,
-    /// Whether data stands behind the tree, each piece at a multiple of this; `None`: in it.
+    /// The alignment of data placed after the tree; `None` to place data inside it.
     pub external: Option<usize>,
 }
 
-/// The image that a tree describes: hashes computed, names checked.
+/// Encodes the image described by a tree: computes hashes, checks references.
 pub fn image(mut tree: Tree<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
     check(&tree.root)?;
     tree.root.set_cell("timestamp", layout.time);
@@ -67,7 +67,7 @@ pub fn image(mut tree: Tree<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
     }
     let mut blob = tree.to_blob().ok_or(Error::TooLarge)?;
     if layout.external.is_some() {
-        // What counts from the tree's end counts from a multiple of four.
+        // Offsets relative to the tree's end count from the next multiple of four.
         let padded = blob.len().next_multiple_of(layout.external.unwrap_or(4).max(4));
         let length = u32::try_from(padded).map_err(|_| Error::TooLarge)?;
         blob.resize(padded, 0);
@@ -77,7 +77,7 @@ pub fn image(mut tree: Tree<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
     Ok(blob)
 }
 
-/// The image of a source.
+/// Builds the image described by a source.
 pub fn from_source(source: &str, include: &mut dts::Include<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
     image(dts::parse(source, include).map_err(Error::Source)?, layout)
 }
@@ -93,7 +93,7 @@ fn move_out(image: &mut Node<'_>, external: &mut Vec<u8>, alignment: usize) -> R
     Ok(())
 }
 
-/// That configurations name images that are there, and images have data.
+/// Checks that configurations refer to existing images, and that images have data.
 fn check(root: &Node<'_>) -> Result<(), Error> {
     let wrong = |path: String, why: String| Err(Error::Node { path, why });
     let Some(images) = root.child(IMAGES).filter(|images| !images.children.is_empty()) else {
@@ -140,7 +140,7 @@ impl std::error::Error for Error {}
 
 const IMAGES: &str = "images";
 const CONFIGURATIONS: &str = "configurations";
-/// Properties of a configuration that name images.
+/// Properties of a configuration that refer to images.
 const NAMING: [&str; 6] = ["kernel", "ramdisk", "fdt", "loadables", "firmware", "fpga"];
 
 #[cfg(test)]

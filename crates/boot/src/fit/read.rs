@@ -1,4 +1,4 @@
-//! A FIT image that is there: its images, what they hold, whether their hashes are right.
+//! Reads an existing FIT image: its images, their content, and whether their hashes match.
 
 use super::hashes::{Verdict, is_hash, verify};
 use super::{CONFIGURATIONS, Error, IMAGES, NAMING};
@@ -8,15 +8,15 @@ use std::borrow::Cow;
 /// A FIT image.
 #[derive(Debug, Clone)]
 pub struct Fit<'a> {
-    /// Of the root.
+    /// The description of the root node.
     pub description: String,
     /// Seconds since 1970.
     pub time: Option<u64>,
-    /// In order.
+    /// The images, in order.
     pub images: Vec<Image<'a>>,
-    /// In order.
+    /// The configurations, in order.
     pub configurations: Vec<Configuration>,
-    /// The name of the configuration that boots unless another is asked for.
+    /// The name of the configuration that boots by default.
     pub default: Option<String>,
 }
 
@@ -25,29 +25,29 @@ pub struct Fit<'a> {
 pub struct Image<'a> {
     /// "kernel-1".
     pub name: String,
-    /// Description, type, arch, os, compression: what the node says.
+    /// Description, type, arch, os, compression, as the node gives them.
     pub facts: Vec<(&'static str, String)>,
-    /// Load and entry address.
+    /// Load address and entry point.
     pub addresses: Vec<(&'static str, u64)>,
-    /// The data, where it stands in the file: images may overlap.
+    /// The data, borrowed from the file: images may overlap.
     pub data: Cow<'a, [u8]>,
     /// Each hash with its verdict.
     pub hashes: Vec<(String, Verdict)>,
 }
 
-/// What boots together.
+/// A configuration: the images that boot together.
 #[derive(Debug, Clone)]
 pub struct Configuration {
     /// "conf-1".
     pub name: String,
-    /// Of it.
+    /// The configuration's description.
     pub description: String,
     /// ("kernel", "kernel-1").
     pub images: Vec<(&'static str, String)>,
 }
 
 impl<'a> Fit<'a> {
-    /// Reads an image, whoever made it.
+    /// Reads an image from an untrusted source.
     pub fn read(file: &'a [u8]) -> Result<Self, Error> {
         let tree = Tree::parse(file).map_err(Error::Tree)?;
         let end = Tree::length(file).unwrap_or_default().next_multiple_of(4);
@@ -69,13 +69,13 @@ impl<'a> Fit<'a> {
         })
     }
 
-    /// Whether some hash is wrong.
+    /// Whether any hash is wrong.
     pub fn is_damaged(&self) -> bool {
         self.images.iter().any(|image| image.hashes.iter().any(|(_, verdict)| *verdict == Verdict::Wrong))
     }
 }
 
-/// One image, as long as all together do not read more than is `left`.
+/// Reads one image, unless all images together would exceed `left` bytes.
 fn image<'a>(node: &Node<'a>, file: &'a [u8], end: usize, left: &mut usize) -> Result<Image<'a>, Error> {
     let Some(data) = data(node, file, end) else {
         return wrong(IMAGES, &node.name, "its data is not there, or reaches beyond the end");
@@ -98,10 +98,10 @@ fn image<'a>(node: &Node<'a>, file: &'a [u8], end: usize, left: &mut usize) -> R
     Ok(Image { name: node.name.clone().into_owned(), facts, addresses, data, hashes })
 }
 
-/// In the tree, behind it, or at a place in the file.
+/// The data: in the tree, after it, or at some offset in the file.
 fn data<'a>(node: &Node<'a>, file: &'a [u8], end: usize) -> Option<Cow<'a, [u8]>> {
     if let Some((_, data)) = node.properties.iter().find(|(name, _)| name == "data") {
-        // Borrowed from the file by whoever read the tree.
+        // It was borrowed from the file when the tree was parsed.
         return Some(data.clone());
     }
     let number = |name| node.number(name).and_then(|number| usize::try_from(number).ok());
@@ -136,7 +136,8 @@ fn wrong<T>(parent: &str, node: &str, why: &str) -> Result<T, Error> {
     Err(Error::Node { path, why: why.to_owned() })
 }
 
-/// No tool makes images that overlap; one with all of U-Boot's six hashes is read seven times.
+/// No tool makes images that overlap; an image with all of U-Boot's six hashes is read seven times.
 const MOST_OVERLAP: usize = 16;
-/// Of images in configurations: boards are few, and each has one of every kind.
+/// The maximum number of references to images in configurations: there are few boards, and each has
+/// one image of every kind.
 const MOST_NAMES: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! Images from a source and from pieces, and what is refused.
+//! Images from a source and from parts, and what is refused.
 
 use super::*;
 
@@ -135,7 +135,7 @@ fn kernels_that_u_boot_cannot_place_by_itself() {
     assert_eq!(made("arm", &[0; 100], None), Ok(()));
 }
 
-/// 4,000 images that are all of the file, and one with as many hashes.
+/// 4,000 images that each cover the whole file, and one with as many hashes.
 #[test]
 fn a09_images_overlap_only_so_much() {
     let fit = |count: usize, hashes: usize| {
@@ -165,7 +165,7 @@ fn a09_images_overlap_only_so_much() {
     let blob = fit(4, 3);
     let read = Fit::read(&blob).unwrap();
     assert!(read.images.iter().all(|image| image.data.as_ptr() == blob.as_ptr()), "no copies");
-    // A megabyte of names of images.
+    // A megabyte of image names.
     let mut images = Node::new(IMAGES);
     images.children.push(Node { properties: vec![("data".into(), (&b"x"[..]).into())], ..Node::new("x") });
     let mut configurations = Node::new(CONFIGURATIONS);

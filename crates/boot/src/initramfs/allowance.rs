@@ -1,30 +1,30 @@
-//! How much an image may make its reader do: a megabyte that unpacks to gigabytes, or to millions
-//! of names, is no image that any machine boots with.
+//! Limits on the work that an image may cause its reader: an image of one megabyte that unpacks to
+//! gigabytes, or to millions of names, is not one that any machine boots with.
 
 use super::cpio::Entry;
 use std::io::{self, BufRead, Read};
 
-/// What is left of it for the rest of an image.
+/// What remains for the rest of an image.
 pub(super) struct Allowance {
     parts: u32,
     pub(super) unpacked: u64,
     pub(super) names: Names,
 }
 
-/// Of entries, and of bytes of names and links: what a listing keeps.
+/// The number of entries, and of bytes of names and links, which a listing keeps in memory.
 pub(super) struct Names {
     entries: u32,
     bytes: u64,
 }
 
 impl Allowance {
-    /// For an image of this many bytes.
+    /// The limits for an image of this many bytes.
     pub(super) fn of(image: usize) -> Self {
         let unpacked = (image as u64).saturating_mul(MOST_TIMES).max(ALWAYS_UNPACKED);
         Self { parts: MOST_PARTS, unpacked, names: Names { entries: MOST_ENTRIES, bytes: MOST_NAMES } }
     }
 
-    /// One archive, or packed part, more.
+    /// Counts one more archive or compressed part.
     pub(super) fn part(&mut self) -> io::Result<()> {
         self.parts =
             self.parts.checked_sub(1).ok_or_else(|| io::Error::other("it has more than 4096 parts"))?;
@@ -33,7 +33,7 @@ impl Allowance {
 }
 
 impl Names {
-    /// One entry more.
+    /// Counts one more entry.
     pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), &'static str> {
         let link = if entry.is_link() { entry.size } else { 0 };
         self.entries = self.entries.checked_sub(1).ok_or("it has more than 524288 entries")?;
@@ -43,7 +43,7 @@ impl Names {
     }
 }
 
-/// A stream that fails where it gives more than was left.
+/// A stream that fails if it yields more bytes than are left.
 pub(super) struct Limited<'a, R> {
     pub(super) input: R,
     pub(super) left: &'a mut u64,
@@ -72,15 +72,15 @@ impl<R: BufRead> Read for Limited<'_, R> {
     }
 }
 
-/// Microcode, early archives, what users append: ten are many. Each
-/// may ask for an unpacker with tens of megabytes.
+/// Microcode, early archives, archives appended by users: ten are a lot. Each may require a
+/// decompressor with tens of megabytes.
 const MOST_PARTS: u32 = 1 << 12;
-/// Programs and modules pack to a fifth; an image with empty disks in it to
-/// less. Unpackers' formats reach 1:1000 and 1:30000.
+/// Programs and modules compress to a fifth; an image that contains empty disks to less. The
+/// compression formats reach 1:1000 and 1:30000.
 const MOST_TIMES: u64 = 64;
-/// Small images may hold a large file of zeros.
+/// Even a small image may contain a large file of zeros.
 const ALWAYS_UNPACKED: u64 = 256 << 20;
-/// A whole distribution run from memory has half of that. Each takes some 200 bytes in a listing.
+/// A whole distribution run from memory has half as many. Each takes some 200 bytes in a listing.
 const MOST_ENTRIES: u32 = 1 << 19;
-/// 64 bytes each.
+/// 64 bytes for each entry.
 const MOST_NAMES: u64 = 32 << 20;

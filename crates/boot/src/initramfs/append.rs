@@ -1,40 +1,40 @@
-//! An image with one more archive. What was there stays as it is, byte for byte: the
-//! kernel unpacks archives one after the other, each packed in its own way or not at
-//! all (Linux, init/initramfs.c `unpack_to_rootfs`).
+//! Appends an archive to an image. The existing content stays as it is, byte for byte: the kernel
+//! unpacks archives one after the other, each with its own compression or none (Linux,
+//! init/initramfs.c `unpack_to_rootfs`).
 //!
-//! Between the two stand zeros. A plain archive has to start at a multiple of
-//! four; LZ4's legacy frames end with a zero word or with the image; and so many
-//! tools pad to 512 bytes that loaders are used to it.
+//! The two are separated by zeros. A plain archive has to start at a multiple of four; LZ4's legacy
+//! frames end with a zero word or with the image; and so many tools pad to 512 bytes that loaders
+//! cope with it.
 
 use super::{Compression, UBOOT_HEADER, UBOOT_MAGIC};
 use crate::uboot;
 use std::io::{self, Write};
 
-/// How the added archive is packed.
+/// How the added archive is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// Not at all: every kernel reads it.
+    /// Uncompressed, which every kernel can read.
     Plain,
     /// By gzip.
     Gzip,
 }
 
-/// An image and how it came about.
+/// An image with an appended archive.
 #[derive(Debug)]
 pub struct Appended {
     /// The bytes.
     pub image: Vec<u8>,
-    /// Where what was added starts.
+    /// The offset at which the added archive starts.
     pub at: usize,
 }
 
 impl Packing {
-    /// Packs an archive.
+    /// Compresses an archive.
     pub fn pack(self, archive: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Self::Plain => Ok(archive),
             Self::Gzip => {
-                // No name and no time in its header.
+                // The gzip header has no name and no time.
                 let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
                 packed.write_all(&archive)?;
                 packed.finish()
@@ -42,7 +42,7 @@ impl Packing {
         }
     }
 
-    /// What the kernel of this image surely reads: gzip where the image has it already.
+    /// A compression that the image's kernel is sure to support: gzip if the image uses it already.
     pub fn like(original: &[u8]) -> Self {
         let body = if original.starts_with(UBOOT_MAGIC) {
             &original[UBOOT_HEADER.min(original.len())..]
@@ -56,18 +56,18 @@ impl Packing {
     }
 }
 
-/// Whether an image with something added begins with the original,
-/// byte for byte: U-Boot's header in front changes.
+/// Whether an image with an appended archive would begin with the original, byte for byte; U-Boot's
+/// header at the front would change.
 pub fn is_beginning(original: &[u8]) -> bool {
     !original.starts_with(UBOOT_MAGIC)
 }
 
-/// `original` with `added`, an archive, behind it. U-Boot's header in front is
-/// made anew: it counts bytes and has their checksum.
+/// Appends the archive `added` to `original`. U-Boot's header at the front is rebuilt, because it
+/// contains the data's length and checksum.
 pub fn append(original: Vec<u8>, added: &[u8]) -> Result<Appended, uboot::Error> {
     let header = if is_beginning(&original) { None } else { Some(uboot::Header::parse(&original)?) };
     let mut image = original;
-    // At least a zero word.
+    // At least one zero word.
     let at = (image.len() + 4).next_multiple_of(ALIGNMENT);
     image.reserve_exact(at - image.len() + added.len());
     image.resize(at, 0);

@@ -1,9 +1,9 @@
-//! What images and modules are packed with, by their first bytes; all
-//! of it in Rust, read as a stream.
+//! Compression formats of images and modules, recognised by their first bytes; all decompressors
+//! are written in Rust and read a stream.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// A way of packing.
+/// A compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// RFC 1952.
@@ -12,24 +12,24 @@ pub enum Compression {
     Zstd,
     /// .xz.
     Xz,
-    /// .lzma, of older kernels.
+    /// .lzma, used by older kernels.
     Lzma,
-    /// The older framing of LZ4 (`lz4 -l`), which kernels read.
+    /// The older LZ4 framing (`lz4 -l`), which kernels read.
     Lz4,
-    /// Burrows and Wheeler's, of the oldest.
+    /// The Burrows–Wheeler format of the oldest kernels.
     Bzip2,
-    /// Not read here.
+    /// Not supported here.
     Lzo,
 }
 
 impl Compression {
-    /// By the first bytes; `None` when they are none of these.
+    /// Recognises a format by its first bytes; `None` if there is no match.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let found = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic));
         found.map(|(_, compression)| *compression)
     }
 
-    /// Its name.
+    /// The format's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -42,7 +42,8 @@ impl Compression {
         }
     }
 
-    /// The unpacked bytes of `packed`. The readers of one stream leave what follows it in `packed`.
+    /// The decompressed bytes of `packed`. Readers of single-stream formats leave what follows the
+    /// stream in `packed`.
     pub fn unpack<'a>(self, packed: &'a mut &[u8]) -> io::Result<Box<dyn BufRead + 'a>> {
         Ok(match self {
             Self::Gzip => Box::new(BufReader::new(flate2::bufread::GzDecoder::new(packed))),
@@ -67,7 +68,7 @@ impl Compression {
         })
     }
 
-    /// All of `packed`, where that is not more than `most` bytes.
+    /// Decompresses all of `packed`, unless the result is longer than `most` bytes.
     pub fn unpack_all(self, packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
         let unpacked = self.unpack_some(packed, most.saturating_add(1))?;
         match unpacked.len() as u64 > most {
@@ -76,7 +77,7 @@ impl Compression {
         }
     }
 
-    /// The first bytes of what `packed` unpacks to.
+    /// The first bytes of the decompressed data.
     pub fn unpack_some(self, mut packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
         let mut unpacked = Vec::new();
         self.unpack(&mut packed)?.take(most).read_to_end(&mut unpacked)?;
@@ -84,8 +85,8 @@ impl Compression {
     }
 }
 
-/// One byte at a time: the reader of .lzma takes more than it needs into its own
-/// buffer, and what follows must not get lost there.
+/// Yields one byte at a time: the .lzma reader buffers more than it needs, and the bytes after the
+/// stream must not get lost in its buffer.
 struct Bytewise<'a, 'b>(&'a mut &'b [u8]);
 
 impl Read for Bytewise<'_, '_> {
@@ -105,5 +106,6 @@ const MAGICS: &[(&[u8], Compression)] = &[
     (b"BZh", Compression::Bzip2),
     (&[0x89, b'L', b'Z', b'O'], Compression::Lzo),
 ];
-/// For the dictionary, which stands in the packed bytes: `xz -9` takes half of that.
+/// The limit for the dictionary, whose size is given in the compressed data: `xz -9` uses half of
+/// this.
 const LZMA_MEMORY_KIB: u32 = 1 << 17;

@@ -1,8 +1,8 @@
-//! For which machine an image is: by the programs and kernel modules in it.
+//! The architecture that an image is for, according to the programs and kernel modules in it.
 //!
-//! Firmware is for other processors than the one that boots, and the program that Keyway put in
-//! is the one that may be wrong: neither counts. Of programs the majority does, since a stray
-//! one decides nothing; modules are one kernel's.
+//! Firmware is ignored because it is for processors other than the one that boots, and the program
+//! added by Keyway because it may be the wrong one. The majority of the programs decides, so a
+//! stray one has no effect; all modules belong to one kernel.
 
 use super::cpio::Entry;
 use super::{Error, Wanted, layout, walk_parts};
@@ -10,7 +10,7 @@ use crate::architecture::{Architecture, HEAD, Object};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-/// How many programs and modules of each architecture there are.
+/// The number of programs and modules for each architecture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contained {
     programs: BTreeMap<Architecture, usize>,
@@ -18,7 +18,7 @@ pub struct Contained {
 }
 
 impl Contained {
-    /// All that is in an image.
+    /// Counts everything in an image.
     pub fn of(image: &[u8]) -> Result<Self, Error> {
         let mut found = Self::default();
         walk_parts(image, &mut |_, entry, content| {
@@ -28,7 +28,7 @@ impl Contained {
         Ok(found)
     }
 
-    /// Counts an entry, and gives back the beginning of its content, which is read by then.
+    /// Counts an entry, and returns the beginning of its content, which has been consumed by then.
     pub(super) fn look(&mut self, entry: &Entry, content: &mut dyn Read) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         if entry.is_file() {
@@ -53,8 +53,9 @@ impl Contained {
         self.programs.is_empty() && self.modules.is_empty()
     }
 
-    /// Whether `program` runs where this does: what the modules' kernel runs, else what most
-    /// programs are. Where nothing is known nothing speaks against it.
+    /// Whether `program` runs on the image's machine: if there are modules, whether their kernel
+    /// runs it, otherwise whether most programs are of the same architecture. If nothing is known,
+    /// `true`.
     pub fn takes(&self, program: Architecture) -> bool {
         match (most(&self.modules), most(&self.programs)) {
             (Some(kernel), _) => kernel.runs(program),
@@ -62,7 +63,7 @@ impl Contained {
         }
     }
 
-    /// Whether this runs on a kernel of this architecture.
+    /// Whether this image runs on a kernel of this architecture.
     pub fn runs_on(&self, kernel: Architecture) -> bool {
         match most(&self.modules) {
             Some(modules) => modules == kernel,
@@ -70,7 +71,7 @@ impl Contained {
         }
     }
 
-    /// What it is for, where that is known.
+    /// The image's architecture, if it is known.
     pub fn architecture(&self) -> Option<Architecture> {
         most(&self.modules).or(most(&self.programs))
     }
@@ -105,7 +106,7 @@ mod tests {
         let nothing = contained(&[("init", b"#!/bin/sh\n"), ("short", b"\x7fELF")]);
         assert!(nothing.is_empty() && nothing.takes(of("x86_64")) && nothing.runs_on(of("arm")));
         assert_eq!(nothing.architecture(), None);
-        // Programs alone: exactly theirs. One that does not belong there changes nothing.
+        // Programs only: exactly their architecture. A stray one changes nothing.
         let programs = contained(&[("bin/a", &arm64), ("bin/b", &arm64), ("opt/c", &pc)]);
         assert!(programs.takes(of("aarch64")) && !programs.takes(of("x86_64")) && !programs.takes(of("arm")));
         assert!(programs.runs_on(of("aarch64")) && !programs.runs_on(of("x86_64")) && !programs.is_empty());
@@ -117,9 +118,9 @@ mod tests {
         assert!(modules.takes(of("aarch64")) && modules.takes(of("arm")) && !modules.takes(of("x86_64")));
         assert!(modules.runs_on(of("aarch64")) && !modules.runs_on(of("arm")) && !modules.is_empty());
         assert_eq!(modules.architecture(), Some(of("aarch64")));
-        // Programs of 32 bits run on the larger kernel.
+        // 32-bit programs run on the 64-bit kernel.
         assert!(contained(&[("bin/a", &arm)]).runs_on(of("aarch64")));
-        // Neither firmware nor what Keyway put in.
+        // Neither firmware nor files added by Keyway count.
         let others = contained(&[
             ("lib/firmware/dsp.elf", &arm),
             ("usr/lib/firmware/dsp.elf", &arm),

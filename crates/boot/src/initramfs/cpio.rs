@@ -14,31 +14,30 @@ use super::writer;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-/// Reads one archive after the other from a stream. Reading from it
-/// gives the content of the current entry.
+/// Reads consecutive archives from a stream. Reading from this yields the content of the current
+/// entry.
 #[derive(Debug)]
 pub struct Archive<R> {
     input: R,
-    /// Bytes read so far: errors name the place.
+    /// The number of bytes read so far, for error messages.
     position: u64,
-    /// What is left of the current entry's content.
+    /// The remaining bytes of the current entry's content.
     left: u64,
     padding: u64,
 }
 
-/// One entry. What it holds is read from the archive.
+/// One entry. Its content is read from the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its path, without a slash or "./" in front.
+    /// The path, without a leading slash or "./".
     pub name: String,
-    /// Type and permissions, as stat has them.
+    /// Type and permissions, as in stat.
     pub mode: u32,
-    /// Bytes of content; of a hard link only the last has any.
+    /// The content's length in bytes; of several hard links only the last has content.
     pub size: u64,
-    /// How many names it has.
+    /// The number of links.
     pub links: u32,
-    /// Which thing it is a name of, when it has several: the inode,
-    /// and the device (two numbers) that it is on.
+    /// What identifies the file if it has several links: the inode, and its device (two numbers).
     pub identity: (u32, u32, u32),
     /// A device node's numbers.
     pub special: (u32, u32),
@@ -48,16 +47,16 @@ pub struct Entry {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// What stands at this byte is no entry, or one that nobody needs to read.
+    /// The data at this offset is not an entry, or not a reasonable one.
     NotAnEntry {
-        /// The byte.
+        /// The offset.
         at: u64,
-        /// Which rule it breaks.
+        /// The rule that is violated.
         why: &'static str,
     },
     /// The stream failed or ended within an entry.
     Io {
-        /// At this byte.
+        /// The offset.
         at: u64,
         /// Why.
         source: io::Error,
@@ -65,13 +64,13 @@ pub enum Error {
 }
 
 impl<R: BufRead> Archive<R> {
-    /// Reads from here.
+    /// Reads archives from `input`.
     pub fn new(input: R) -> Self {
         Self { input, position: 0, left: 0, padding: 0 }
     }
 
-    /// The next entry, over what is left of this one. `None` at the
-    /// trailer, or where the stream ends between entries.
+    /// Skips the rest of the current entry and returns the next one. `None` at the trailer, or if
+    /// the stream ends between entries.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.skip()?;
         if self.peek()?.is_empty() {
@@ -116,7 +115,7 @@ impl<R: BufRead> Archive<R> {
         }))
     }
 
-    /// Passes over the zeros that follow an archive. Whether another archive starts behind them.
+    /// Skips the zeros after an archive. Returns whether another archive follows.
     pub fn another_follows(&mut self) -> Result<bool, Error> {
         loop {
             let buffer = self.peek()?;
@@ -133,12 +132,12 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// How many bytes were read so far.
+    /// The number of bytes read so far.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The stream, from where reading stopped.
+    /// The stream, positioned where reading stopped.
     pub fn into_inner(self) -> R {
         self.input
     }
@@ -146,7 +145,7 @@ impl<R: BufRead> Archive<R> {
     fn skip(&mut self) -> Result<(), Error> {
         let (left, padding) = (std::mem::take(&mut self.left), std::mem::take(&mut self.padding));
         self.discard(left)?;
-        // What pads the last entry may have been left away.
+        // The padding of the last entry may be missing.
         if self.peek()?.is_empty() { Ok(()) } else { self.discard(padding) }
     }
 
@@ -174,7 +173,7 @@ impl<R: BufRead> Archive<R> {
     }
 }
 
-/// The current entry's content.
+/// Reads the current entry's content.
 impl<R: BufRead> Read for Archive<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -189,7 +188,7 @@ impl<R: BufRead> Read for Archive<R> {
 }
 
 impl Entry {
-    /// Whether it is an ordinary file.
+    /// Whether it is a regular file.
     pub fn is_file(&self) -> bool {
         self.mode & writer::TYPE == writer::FILE
     }
@@ -227,11 +226,11 @@ fn padding(length: u64) -> u64 {
     length.next_multiple_of(4) - length
 }
 
-/// Bytes before the name.
+/// The number of bytes before the name.
 pub(super) const HEADER: usize = 110;
 /// The name that ends an archive.
 pub(super) const TRAILER: &[u8] = b"TRAILER!!!";
-/// The kernel's PATH_MAX, for names and links: it passes over longer ones.
+/// The kernel's PATH_MAX, for names and links: the kernel skips longer ones.
 const LONGEST_NAME: u32 = 4096;
 
 #[cfg(test)]
@@ -249,7 +248,7 @@ mod tests {
         archive.read_to_string(&mut content).unwrap();
         assert_eq!(content, "#!");
         assert_eq!(archive.next_entry().unwrap().unwrap().name, "etc/fstab");
-        // Content that nobody reads is passed over.
+        // Content that is not read is skipped.
         assert_eq!(archive.next_entry().unwrap().unwrap().size, 5);
         assert_eq!(archive.next_entry().unwrap(), None);
         assert!(!archive.another_follows().unwrap());

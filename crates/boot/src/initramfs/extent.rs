@@ -1,14 +1,15 @@
-//! Where a packed part of an image ends, without unpacking it: what
-//! stands behind it can then be read at once.
+//! Determines where a compressed part of an image ends without decompressing it, so that what
+//! follows can be read at once.
 //!
-//! Only formats that say it: zstd's frames are blocks with their lengths (RFC 8878, 3.1.1), an .xz
-//! file that ends with the image has an index of its blocks (The .xz File Format, 2.1.2 and 4).
+//! Only for formats that tell: zstd frames consist of blocks with lengths (RFC 8878, 3.1.1), and an
+//! .xz stream at the end of the image has an index of its blocks (The .xz File Format, 2.1.2 and
+//! 4).
 
 use super::Compression;
 
 impl Compression {
-    /// How many bytes of `part` are packed as this, where that can be
-    /// seen; zeros may follow, and other parts.
+    /// The number of bytes of `part` in this format, if it can be determined; zeros and other parts
+    /// may follow.
     pub(super) fn extent(self, part: &[u8]) -> Option<usize> {
         match self {
             Self::Zstd => zstd(part),
@@ -32,7 +33,7 @@ fn zstd(frame: &[u8]) -> Option<usize> {
         let header = frame.get(at..at + 3)?;
         let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
         let length = match header >> 1 & 3 {
-            // A run of one byte.
+            // A run of one repeated byte.
             1 => 1,
             0 | 2 => (header >> 3) as usize,
             _ => return None,
@@ -45,7 +46,7 @@ fn zstd(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// One stream, when it is the last thing in the image.
+/// One stream, if it is the last thing in the image.
 fn xz(stream: &[u8]) -> Option<usize> {
     let padding = stream.iter().rev().take(MOST_PADDING).take_while(|byte| **byte == 0).count();
     let end = stream.len() - padding;
@@ -65,11 +66,11 @@ fn xz(stream: &[u8]) -> Option<usize> {
         blocks = blocks.checked_add(number(&mut index)?.checked_next_multiple_of(4)?)?;
         number(&mut index)?;
     }
-    // What does not add up to this stream's start is the index of another one.
+    // If the sizes do not add up to this stream's start, the index belongs to another stream.
     (u64::try_from(start).ok()? == blocks.checked_add(FOOTER as u64)?).then_some(end)
 }
 
-/// A number in groups of seven bits, the lowest first.
+/// A number in groups of seven bits, the least significant first.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for shift in (0..63).step_by(7) {
@@ -83,9 +84,9 @@ fn number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Images are padded to disks' blocks. Every part of an image looks for its own.
+/// Images are padded to disk blocks. This search is made for every part of an image.
 const MOST_PADDING: usize = 1 << 16;
-/// Of a stream; its header is as long.
+/// The length of a stream's footer; its header has the same length.
 const FOOTER: usize = 12;
 
 #[cfg(test)]
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// Text that packs into several blocks, and text that repeats.
+    /// Texts that compress into several blocks, and a repetitive one.
     fn texts() -> [Vec<u8>; 3] {
         let mixed = (0..300_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
         [b"short".to_vec(), mixed, vec![7; 400_000]]
@@ -120,7 +121,7 @@ mod tests {
             let mut image = packed.clone();
             image.extend([0; 8]);
             assert_eq!(Compression::Xz.extent(&image), Some(packed.len()));
-            // Another stream behind it: nothing is known of the first.
+            // Followed by another stream: nothing is known about the first.
             image.extend(&packed);
             assert_eq!(Compression::Xz.extent(&image), None);
             assert_eq!(Compression::Xz.extent(&packed[..packed.len() - 1]), None);

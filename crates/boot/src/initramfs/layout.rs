@@ -1,5 +1,5 @@
-//! What Keyway's archive in an initramfs holds: the agreement between whoever makes the
-//! image and `keyway`, which the kernel runs in it.
+//! The content of Keyway's archive in an initramfs: the interface between the program that makes
+//! the image and the `keyway` that the kernel runs in it.
 //!
 //! ```text
 //! /init                  link to /keyway/keyway. A link, because the kernel then removes what stood there; a file would be
@@ -18,21 +18,21 @@
 //! /keyway/modules.d/…    these modules, unpacked, whatever they were packed with
 //! ```
 //!
-//! Nothing is put elsewhere into an image that exists: a directory of ours in the
-//! place of a link (/lib → usr/lib) would replace it.
+//! Nothing is added elsewhere to an existing image: adding a directory where the image has a link
+//! (/lib → usr/lib) would replace the link.
 
 use super::writer::{Node, Tree};
 use crate::crypttab::Entry;
 
-/// The directory that is ours.
+/// Keyway's own directory.
 pub const DIRECTORY: &str = "keyway";
 /// The program.
 pub const PROGRAM: &str = "keyway/keyway";
-/// The image's own first program.
+/// The image's original /init.
 pub const ORIGINAL_INIT: &str = "keyway/original-init";
-/// What to open.
+/// The volumes to open.
 pub const CONFIG: &str = "keyway/unlock.conf";
-/// What every volume must be.
+/// The policy for all volumes.
 pub const POLICY: &str = "keyway/policy.toml";
 /// Key files, by the volume's name.
 pub const KEYS: &str = "keyway/keys";
@@ -40,17 +40,17 @@ pub const KEYS: &str = "keyway/keys";
 pub const HEADERS: &str = "keyway/headers";
 /// The list of modules to load.
 pub const MODULES: &str = "keyway/modules";
-/// Where they are.
+/// The directory with these modules.
 pub const MODULES_DIRECTORY: &str = "keyway/modules.d";
-/// What the kernel runs.
+/// The program that the kernel runs.
 pub const INIT: &str = "init";
 
-/// What is put into an image.
+/// What is added to an image.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
     /// The static program.
     pub program: Vec<u8>,
-    /// What it opens.
+    /// The volumes that it opens.
     pub volumes: Vec<Entry>,
     /// A policy for all of them.
     pub policy: Option<Vec<u8>>,
@@ -63,7 +63,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// What is appended to an image whose own /init is this; an image that is to stand alone has
+    /// The tree to append to an image whose own /init is `original_init`. A stand-alone image has
     /// none, and gets the directories and the console that a kernel needs.
     pub fn tree(&self, original_init: Option<Node>) -> Tree {
         let mut tree = Tree::default();
@@ -73,12 +73,12 @@ impl Contents {
                 for name in ["dev", "proc", "sys", "run", "sysroot"] {
                     tree.add(name, Node::directory(0o755));
                 }
-                // Before devtmpfs is mounted there is nothing else to speak through.
+                // Before devtmpfs is mounted there is no other way to print messages.
                 tree.add("dev/console", Node::character(0o600, 5, 1));
             }
         }
         tree.add(INIT, Node::link(&format!("/{PROGRAM}")));
-        // Nobody but root looks into it: keys may be there.
+        // Only root may access it, because it may contain keys.
         tree.add(DIRECTORY, Node::directory(0o700));
         tree.add(PROGRAM, Node::file(0o755, self.program.as_slice()));
         tree.add(CONFIG, Node::file(0o600, self.config()));

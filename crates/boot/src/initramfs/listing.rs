@@ -1,4 +1,4 @@
-//! What an image unpacks to, and how two images differ.
+//! The files that an image unpacks to, and how two images differ.
 
 use super::cpio::Entry;
 use super::{Error, walk, writer};
@@ -7,41 +7,41 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 
-/// What an image unpacks to: of several entries of a name the last.
+/// The files that an image unpacks to; the last of several entries with the same name counts.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
-    /// By their names.
+    /// The items by name.
     pub items: BTreeMap<String, Item>,
 }
 
-/// What a name stands for.
+/// The file, directory, link or device node with a certain name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Type and permissions, as stat has them.
+    /// Type and permissions, as in stat.
     pub mode: u32,
-    /// Bytes of content.
+    /// The content's length in bytes.
     pub size: u64,
     /// A device node's numbers.
     pub special: (u32, u32),
     /// A link's target.
     pub target: Option<String>,
-    /// Of a file's content, where that was asked for.
+    /// The digest of a file's content, if requested.
     digest: Vec<u8>,
 }
 
-/// A name for which two images have not the same.
+/// How two images differ for a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference<'a> {
-    /// The second alone has it.
+    /// Only the second image has it.
     Added(&'a Item),
-    /// The first alone has it.
+    /// Only the first image has it.
     Removed(&'a Item),
-    /// Both have it, in different ways.
+    /// Both images have it, but it differs.
     Changed(&'a Item, &'a Item),
 }
 
 impl Listing {
-    /// Of an image; `with_digests` where it is to be compared with another.
+    /// Lists an image; `with_digests` if it is to be compared with another.
     pub fn of(image: &[u8], with_digests: bool) -> Result<Self, Error> {
         let mut listing = Self::default();
         let mut visit = |entry: &Entry, content: &mut dyn Read| {
@@ -66,7 +66,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// What `other` has more, less or otherwise, by name.
+    /// What `other` has in addition, lacks, or has changed, by name.
     pub fn differences<'a>(&'a self, other: &'a Self) -> BTreeMap<&'a str, Difference<'a>> {
         let mut found = BTreeMap::new();
         for (name, item) in &self.items {
@@ -82,8 +82,8 @@ impl Listing {
     }
 }
 
-/// SHA-256 over the pieces of a content, each behind the digest so far: what differs,
-/// differs. No content has to be in memory for it.
+/// Hashes the content piece by piece with SHA-256, each piece together with the digest so far;
+/// different contents have different digests. No content has to fit into memory.
 fn digest(content: &mut dyn Read) -> io::Result<Vec<u8>> {
     let (mut digest, mut piece) = (Vec::new(), Vec::new());
     while content.take(PIECE).read_to_end(&mut piece)? > 0 {
@@ -95,7 +95,7 @@ fn digest(content: &mut dyn Read) -> io::Result<Vec<u8>> {
 
 const PIECE: u64 = 64 << 10;
 
-/// As `ls -l` shows it: "-rwxr-xr-x     5120", and where a link leads.
+/// Like `ls -l`: "-rwxr-xr-x     5120", and a link's target.
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.mode & writer::TYPE {
@@ -110,7 +110,8 @@ impl fmt::Display for Item {
         write!(f, "{kind}")?;
         for (at, letter) in "rwxrwxrwx".chars().enumerate() {
             let set = self.mode & (0o400 >> at) != 0;
-            // Set-user-ID, set-group-ID, sticky, each on the last letter of its three.
+            // Set-user-ID, set-group-ID, sticky, each shown in the last letter of its group of
+            // three.
             let special = at % 3 == 2 && self.mode & (0o4000 >> (at / 3)) != 0;
             let shown = match (special, at / 3, set) {
                 (false, _, true) => letter,

@@ -1,26 +1,26 @@
-//! LZ4's legacy frames, the only ones that the kernel reads
-//! (lib/decompress_unlz4.c; LZ4 Frame Format, "Legacy frame").
+//! LZ4's legacy frames, the only ones that the kernel reads (lib/decompress_unlz4.c; LZ4 Frame
+//! Format, "Legacy frame").
 //!
 //! ```text
 //! 0   4   02 21 4c 18
 //! then for each block: 4 bytes little-endian its length; so much of LZ4, which unpacks to at most 8 MiB
 //! ```
 //!
-//! Nothing says where it ends: with the input, with a length of zero
-//! (padding), or with the next frame's magic.
+//! A frame has no end marker: it ends with the input, with a length of zero (padding), or with the
+//! next frame's magic number.
 
 use std::io::{self, Read};
 
-/// The first bytes.
+/// The magic number.
 pub(super) const MAGIC: &[u8] = &[0x02, 0x21, 0x4c, 0x18];
 
-/// Unpacks one frame.
+/// Decompresses one frame.
 pub(super) struct Reader<'a, 'b> {
     packed: &'a mut &'b [u8],
-    /// As long as the longest block could be so far; never made shorter, since making it
-    /// longer again costs more than small blocks do.
+    /// As long as the longest block so far could be. It is never shortened, because extending it
+    /// again costs more than decompressing small blocks.
     block: Vec<u8>,
-    /// Of the block that is there: what was read, and where it ends.
+    /// The current block: how much of it was read, and where it ends.
     read: usize,
     end: usize,
     started: bool,
@@ -31,7 +31,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Self { packed, block: Vec::new(), read: 0, end: 0, started: false }
     }
 
-    /// Unpacks the next block. Whether there was one.
+    /// Decompresses the next block. Returns whether there was one.
     fn next_block(&mut self) -> io::Result<bool> {
         while let Some((word, rest)) = self.packed.split_first_chunk::<4>() {
             if word == MAGIC {
@@ -71,19 +71,19 @@ impl Read for Reader<'_, '_> {
 }
 
 const LARGEST_BLOCK: usize = 8 << 20;
-/// A byte of a length stands for 255 bytes, and there is no shorter way to say them.
+/// A length byte stands for at most 255 bytes, and there is no shorter encoding.
 const MOST_TIMES: usize = 255;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Each block had eight megabytes cleared for it: 64 seconds for one megabyte of them.
+    /// Eight megabytes used to be cleared for each block: 64 seconds for one megabyte of blocks.
     #[test]
     fn a09_small_blocks_take_no_more_than_they_are() {
         let mut packed = Vec::from(MAGIC);
         for byte in 0..200_000_u32 {
-            // A token for one literal, and it.
+            // A token for one literal, and the literal.
             packed.extend([2, 0, 0, 0, 0x10, byte as u8]);
         }
         let mut rest = &packed[..];
@@ -91,7 +91,7 @@ mod tests {
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).unwrap();
         assert_eq!((bytes.len(), bytes[300], reader.block.len()), (200_000, 44, 2 * 255));
-        // The largest block that the format has is room enough for what packs best.
+        // The format's maximum block size is enough for the most compressible data.
         let block = lz4_flex::block::compress(&vec![0; LARGEST_BLOCK]);
         let packed = [MAGIC, &(block.len() as u32).to_le_bytes(), &block].concat();
         let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! Initramfs images as boot loaders hand them over: cpio archives one behind the other, plain or
-//! packed, with zeros between, and in front of them perhaps U-Boot's header.
+//! Initramfs images as boot loaders pass them on: a sequence of cpio archives, plain or compressed,
+//! separated by zeros, possibly preceded by U-Boot's header.
 //!
 //! (Linux, init/initramfs.c `unpack_to_rootfs`; U-Boot's "legacy"
 //! header is 64 bytes and starts with 27051956.)
@@ -41,30 +41,30 @@ use std::io::{self, BufRead, Read};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no archive where one has to be.
+    /// There is no archive where there has to be one.
     NoArchive {
-        /// At this byte of the image.
+        /// The offset in the image.
         at: usize,
     },
     /// An archive is damaged.
     Archive {
-        /// What it is packed with.
+        /// The archive's compression.
         packed: Option<Compression>,
-        /// Which starts at this byte of the image.
+        /// The offset in the image at which it starts.
         at: usize,
         /// What is wrong.
         source: cpio::Error,
     },
-    /// A packed part cannot be unpacked.
+    /// A compressed part cannot be decompressed.
     Unpack {
-        /// At this byte of the image.
+        /// The offset in the image.
         at: usize,
         /// Why.
         source: io::Error,
     },
 }
 
-/// What is called for each entry, with a reader of its content.
+/// Called for each entry, with a reader of its content.
 pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Calls `visit` for each entry of each archive.
@@ -72,16 +72,16 @@ pub fn walk(image: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
     walk_parts(image, &mut |_, entry, content| visit(entry, content).map(|()| Wanted::More))
 }
 
-/// Whether a visitor has all that it wants from this part of an image.
+/// Whether a visitor wants more entries from this part of an image.
 enum Wanted {
     More,
-    /// What follows in this part is passed over where that costs nothing.
+    /// The rest of this part is skipped if that costs nothing.
     NothingMore,
 }
 
 type Visitor<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<Wanted> + 'a;
 
-/// Calls `visit` for each entry of each archive with the number of its part, until it
+/// Calls `visit` for each entry of each archive with the number of its part, until the visitor
 /// wants nothing more from that part of the image.
 fn walk_parts(
     image: &[u8],
@@ -113,7 +113,7 @@ fn walk_parts(
     }
 }
 
-/// A packed part. What follows it.
+/// Reads a compressed part. Returns what follows it.
 fn packed<'a>(
     compression: Compression,
     part: &'a [u8],
@@ -130,15 +130,15 @@ fn packed<'a>(
     if let (Wanted::NothingMore, Some(extent)) = (wanted, extent) {
         return Ok(&part[extent..]);
     }
-    // What follows the last archive belongs to the packed part; where
-    // that ends the next part starts.
+    // Data after the last archive belongs to the compressed part; the next part starts where this
+    // one ends.
     io::copy(&mut after, &mut io::sink()).map_err(|source| Error::Unpack { at, source })?;
     drop(after);
     Ok(rest)
 }
 
-/// All archives of a stream, or where the visitor may stop, those until it
-/// wants nothing more. What is left of the stream.
+/// Reads all archives of a stream, or, if the visitor may stop, only until it wants nothing more.
+/// Returns the rest of the stream.
 fn archives<R: BufRead>(
     input: R,
     visit: &mut Visitor<'_>,

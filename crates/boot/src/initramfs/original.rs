@@ -1,33 +1,33 @@
-//! The /init that an image has: the kernel runs the one that is unpacked last.
+//! An image's own /init: the kernel runs the one that is unpacked last.
 //!
-//! Of a packed part whose end can be seen only what stands in front of /init and of the first
-//! program is unpacked. The tools that make images sort names, so that it comes before the modules;
-//! none puts a second archive with another /init into the same packed part.
+//! If the end of a compressed part can be determined, only the data before /init and before the
+//! first program is decompressed. The tools that make images sort names, so /init comes before the
+//! modules; none of them puts a second archive with another /init into the same compressed part.
 
 use super::cpio::Entry;
 use super::writer::Node;
 use super::{Contained, Error, Wanted, layout, walk_parts};
 use std::io::{self, Read};
 
-/// The file or link that the kernel would run; `None` where the image
-/// has none, or one of another kind.
+/// The file or link that the kernel would run; `None` if the image has none, or one of another
+/// type.
 ///
-/// Of an image that Keyway added to already it is the one that was there before.
+/// For an image to which Keyway was already added, this is the original one.
 pub fn original_init(image: &[u8]) -> Result<Option<Node>, Error> {
     Original::of(image).map(|original| original.init)
 }
 
-/// What an image tells to whoever adds to it.
+/// What has to be known about an image in order to add to it.
 #[derive(Debug, Clone)]
 pub struct Original {
-    /// As [`original_init`] has it.
+    /// See [`original_init`].
     pub init: Option<Node>,
-    /// For which machine it is: by those of its programs and modules that were seen on the way.
+    /// The image's architecture, according to the programs and modules seen during the search.
     pub contained: Contained,
 }
 
 impl Original {
-    /// Of an image.
+    /// Examines an image.
     pub fn of(image: &[u8]) -> Result<Self, Error> {
         let (init, contained) = search(image)?;
         Ok(Self { init, contained })
@@ -38,7 +38,7 @@ fn search(image: &[u8]) -> Result<(Option<Node>, Contained), Error> {
     let mut search = Search::default();
     walk_parts(image, &mut |part, entry, content| search.look(part, entry, content))?;
     if let Some(shared) = search.shared.take() {
-        // Its content stands with another of its names, in front of it.
+        // The content is stored with another of the file's links, before this one.
         let mut of_same = |_, entry: &Entry, content: &mut dyn Read| {
             if entry.identity == shared.identity && entry.is_file() && entry.size > 0 {
                 search.init = Some(Node::file(entry.mode, read(content)?));
@@ -53,13 +53,13 @@ fn search(image: &[u8]) -> Result<(Option<Node>, Contained), Error> {
 #[derive(Default)]
 struct Search {
     init: Option<Node>,
-    /// One that was put aside by Keyway.
+    /// The original /init, put aside by Keyway.
     kept: Option<Node>,
-    /// A hard link whose content was not seen yet.
+    /// A hard link whose content has not been seen yet.
     shared: Option<Entry>,
-    /// What was seen until now.
+    /// The programs and modules seen so far.
     contained: Contained,
-    /// The part in which all was found but a program.
+    /// The part in which everything was found except a program.
     waits_in: Option<usize>,
 }
 
@@ -96,7 +96,7 @@ impl Search {
             () if entry.is_file() => Some(Node::file(entry.mode, read(content)?)),
             () => None,
         };
-        // In an archive of Keyway's the one that was there before follows.
+        // In an archive made by Keyway, the original one follows.
         let is_ours =
             self.init.as_ref().is_some_and(|init| init.content.ends_with(layout::PROGRAM.as_bytes()));
         Ok(if is_ours { Wanted::More } else { Wanted::NothingMore })
@@ -112,7 +112,7 @@ fn read(content: &mut dyn Read) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Of a first program; those in Go that hold everything have tens of megabytes.
+/// The maximum size of /init; large Go programs have tens of megabytes.
 const LARGEST: u64 = 128 << 20;
 
 #[cfg(test)]
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn hard_links_have_their_content_with_another_name() {
-        // As GNU cpio writes them (content with the last), and the other way round.
+        // As GNU cpio writes them (content with the last link), and the other way round.
         for content_comes_last in [true, false] {
             let mut image = Vec::new();
             for (name, has) in [("init", !content_comes_last), ("sbin/init", content_comes_last)] {
@@ -159,7 +159,7 @@ mod tests {
                 assert_eq!(original_init(&image).unwrap(), Some(Node::file(0o644, *b"busy")));
             }
         }
-        // The name with the content in front of /init.
+        // The link with the content comes before /init.
         let mut image = Vec::new();
         for (name, content) in [("bin/busybox", &b"busy"[..]), ("init", b"")] {
             let mut part = archive(&[(name, content)]);

@@ -1,9 +1,9 @@
-//! Images made here in all the ways that they come in.
+//! Images built by the tests in all the variants that exist.
 
 use super::*;
 use std::io::Write;
 
-/// An archive of ordinary files.
+/// An archive of regular files.
 pub(super) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (number, (name, content)) in files.iter().copied().chain([("TRAILER!!!", &b""[..])]).enumerate() {
@@ -100,7 +100,7 @@ fn entry(name: &str, mode: usize, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// zstd's blocks of one byte many times: four bytes are 128 KiB.
+/// zstd blocks that repeat one byte: four bytes are 128 KiB.
 fn zeros(head: &[u8], blocks: usize) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x70];
     frame.extend(&((head.len() as u32) << 3).to_le_bytes()[..3]);
@@ -133,7 +133,7 @@ fn a09_images_unpack_to_a_multiple_of_themselves() {
     let why = listed(&file(4000)).unwrap_err();
     assert!(why.ends_with("it unpacks to more than 256 MiB and 64 times the image"), "{why}");
     assert!(why.starts_with("the archive at byte 0, unpacked (zstd): after byte "), "{why}");
-    // Many parts have no more than one, and an image that is large may hold more.
+    // The limit covers many parts together, and a large image may hold more.
     let why = listed(&file(100).repeat(4)).unwrap_err();
     assert!(why.contains("unpacks to more than"), "{why}");
     let mut large = archive(&[("f", &vec![7; 5 << 20])]);

@@ -1,28 +1,28 @@
-//! Writes "newc" cpio archives (see [`super::cpio`]) that depend on nothing but what is in them:
-//! sorted, owned by root, without times, with inode numbers in order.
+//! Writes reproducible "newc" cpio archives (see [`super::cpio`]), which depend on their content
+//! only: sorted, owned by root, without timestamps, with consecutive inode numbers.
 
 use super::cpio::{HEADER, TRAILER};
 use std::collections::BTreeMap;
 
-/// What an archive is made of: names with a file, a directory, a link or a device node each.
+/// The content of an archive: names, each with a file, a directory, a link or a device node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     nodes: BTreeMap<String, Node>,
 }
 
-/// One thing that a name stands for.
+/// The file, directory, link or device node with a certain name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Type and permissions, as stat has them.
+    /// Type and permissions, as in stat.
     pub mode: u32,
-    /// A file's content, a link's target.
+    /// A file's content or a link's target.
     pub content: Vec<u8>,
     /// A device node's numbers.
     pub device: (u32, u32),
 }
 
 impl Node {
-    /// An ordinary file with these permissions.
+    /// A regular file with these permissions.
     pub fn file(permissions: u32, content: impl Into<Vec<u8>>) -> Self {
         Self { mode: FILE | permissions & 0o7777, content: content.into(), device: (0, 0) }
     }
@@ -44,8 +44,7 @@ impl Node {
 }
 
 impl Tree {
-    /// Adds a name, which replaces what it stood for. Directories
-    /// above it that are not there yet come with it.
+    /// Adds a node, replacing any with the same name. Missing parent directories are added, too.
     pub fn add(&mut self, name: &str, node: Node) {
         let name = name.trim_start_matches("./").trim_matches('/');
         for (at, _) in name.match_indices('/') {
@@ -54,15 +53,16 @@ impl Tree {
         self.nodes.insert(name.to_owned(), node);
     }
 
-    /// The names in order.
+    /// The names and nodes, in order.
     pub fn names(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.nodes.iter().map(|(name, node)| (name.as_str(), node))
     }
 
-    /// The archive, with its trailer. A file of 4 GiB has no place in one: `None`.
+    /// The archive, with its trailer. `None` if a file has 4 GiB or more, which the format does not
+    /// allow.
     pub fn archive(&self) -> Option<Vec<u8>> {
         let mut archive = Vec::new();
-        // Parents sort in front of what is in them, as the kernel needs them.
+        // Parents sort before their content, as the kernel requires.
         for (number, (name, node)) in (1..).zip(&self.nodes) {
             let size = u32::try_from(node.content.len()).ok()?;
             let links = if node.mode & TYPE == DIRECTORY { 2 } else { 1 };
@@ -77,7 +77,7 @@ impl Tree {
     }
 }
 
-/// One entry as it stands in an archive.
+/// Appends one encoded entry.
 fn entry(archive: &mut Vec<u8>, fields: &[u32; 13], name: &[u8], content: &[u8]) {
     let start = archive.len();
     archive.extend_from_slice(b"070701");
@@ -92,9 +92,9 @@ fn entry(archive: &mut Vec<u8>, fields: &[u32; 13], name: &[u8], content: &[u8])
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// The bits of a mode that say what it is.
+/// The mode bits that give the type.
 pub const TYPE: u32 = 0o170_000;
-/// An ordinary file.
+/// A regular file.
 pub const FILE: u32 = 0o100_000;
 /// A directory.
 pub const DIRECTORY: u32 = 0o040_000;

@@ -1,4 +1,4 @@
-//! Keys that somebody lends for a while: Amazon's services to its machines and containers, or for
+//! Temporary keys, issued by Amazon's services to its machines and containers, or in exchange for
 //! another provider's token.
 //!
 //! - Instance metadata: Amazon EC2 User Guide, "Retrieve security credentials from instance
@@ -21,19 +21,20 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Mutex;
 use url::Url;
 
-/// Who lends keys.
+/// The service that issues keys.
 #[derive(Debug)]
 pub(crate) enum Lender {
-    /// The security token service, for another provider's token.
+    /// The security token service, in exchange for another provider's token.
     WebIdentity { service: String, token_file: String, role: String, session: String },
-    /// A service of the container's host.
+    /// A service on the container's host.
     Container { url: String, token_file: Option<String> },
-    /// The metadata service of a machine in Amazon's cloud; whether it may be asked in the old way.
+    /// The metadata service of a machine in Amazon's cloud; `without_token` allows its older
+    /// protocol.
     Instance { service: String, without_token: bool },
 }
 
 impl Lender {
-    /// New keys, and how long they are good for.
+    /// Fetches new keys; also returns how long they are valid.
     pub(crate) async fn ask(&self, transport: &Transport) -> Result<(Keys, Duration), Cause> {
         match self {
             Self::WebIdentity { service, token_file, role, session } => {
@@ -88,12 +89,12 @@ async fn metadata_token(
 }
 
 impl Keys {
-    /// Keys and what is left of their time, in an answer of STS or S3.
+    /// Keys and their remaining lifetime, from a response of STS or S3.
     pub(crate) fn from_xml(text: &str) -> Result<(Self, Duration), Cause> {
         Self::from_parts(|name| element(text, name), "SessionToken")
     }
 
-    /// The same in an answer of the other services.
+    /// The same from a response of the other services.
     pub(crate) fn from_json(text: &str) -> Result<(Self, Duration), Cause> {
         let document = json::parse(text.as_bytes()).map_err(|_| no_keys())?;
         let object = document.as_object();
@@ -115,7 +116,7 @@ impl Keys {
     }
 }
 
-/// Keys that are fetched again some time before they expire.
+/// Keys that are renewed some time before they expire.
 pub(crate) struct Lent {
     held: Mutex<Option<Held>>,
     margin: Duration,
@@ -132,7 +133,7 @@ impl Lent {
         Self { held: Mutex::new(None), margin }
     }
 
-    /// What is held, or what `fetch` brings. All others wait meanwhile.
+    /// Returns the current keys, or those returned by `fetch`, while all other callers wait.
     pub(crate) async fn get(
         &self,
         fetch: impl Future<Output = Result<(Keys, Duration), Cause>>,
@@ -149,7 +150,7 @@ impl Lent {
 }
 
 impl Held {
-    /// Keys that were lent for less than the margin serve those who waited for them.
+    /// Keys issued for less than the margin are still good for those who waited for them.
     fn is_good(&self, margin: Duration) -> bool {
         let age = self.since.elapsed();
         age + margin < self.good_for || age < JUST_NOW

@@ -1,5 +1,5 @@
-//! What opens a store: from the address, the environment, or the
-//! files where the store's users keep it.
+//! Credentials for a store: from the address, the environment, or the files in which the store's
+//! users keep them.
 //!
 //! | store      | in this order                                                                                     |
 //! |------------|---------------------------------------------------------------------------------------------------|
@@ -22,18 +22,18 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 use url::Url;
 
-/// A name and a password.
+/// A user name and a password.
 pub(crate) struct Login {
     pub(crate) user: String,
     pub(crate) password: Secret,
 }
 
 impl Login {
-    /// Takes the login out of `url`, which is left without it.
+    /// Removes the login from `url` and returns it.
     pub(crate) fn take_from(url: &mut Url) -> Option<Self> {
         let user = decoded(url.username());
         let password = url.password().map(decoded);
-        // Only URLs without a host refuse, and they have no user either.
+        // This fails only for URLs without a host, which have no user either.
         let _ = url.set_username("").and_then(|()| url.set_password(None));
         match (user, password) {
             (user, None) if user.expose().is_empty() => None,
@@ -44,7 +44,7 @@ impl Login {
         }
     }
 
-    /// What a web server is told of who asks: what the URL says, completed by netrc.
+    /// The login for a web server: from the URL, completed by netrc.
     pub(crate) fn for_web(url: &mut Url) -> Result<Option<Self>, Cause> {
         let host = url.host_str().unwrap_or_default().to_owned();
         match Self::take_from(url) {
@@ -57,7 +57,7 @@ impl Login {
         }
     }
 
-    /// As a field says it (RFC 7617).
+    /// As the value of a header field (RFC 7617).
     pub(crate) fn basic(&self) -> String {
         let mut pair = Secret::zeroed(self.user.len() + 1 + self.password.len());
         let (user, password) = pair.expose_mut().split_at_mut(self.user.len());
@@ -73,8 +73,8 @@ fn from_netrc(host: &str, user: Option<&str>) -> Result<Option<Login>, Cause> {
     Ok(netrc::find(&text, host, user))
 }
 
-/// The text of the file that `variable` names, or else of `usual` in
-/// the user's home, which need not exist.
+/// The content of the file named by `variable`, or otherwise of the file `usual` in the user's home
+/// directory, which need not exist.
 fn read(variable: &str, usual: &str) -> Result<String, Cause> {
     let named = env::var_os(variable).filter(|name| !name.is_empty()).map(PathBuf::from);
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(usual));
@@ -87,12 +87,12 @@ fn read(variable: &str, usual: &str) -> Result<String, Cause> {
     }
 }
 
-/// What a variable of the environment says.
+/// The value of an environment variable.
 pub(crate) fn set(variable: &str) -> Option<String> {
     env::var(variable).ok().filter(|value| !value.is_empty())
 }
 
-/// What a variable of the environment says that is no or yes, and no where it is not set.
+/// The value of a boolean environment variable; false if it is not set.
 pub(crate) fn flag(variable: &str) -> Result<bool, Cause> {
     let Some(value) = set(variable) else { return Ok(false) };
     match value.to_ascii_lowercase().as_str() {
@@ -102,7 +102,7 @@ pub(crate) fn flag(variable: &str) -> Result<bool, Cause> {
     }
 }
 
-/// Undoes percent-encoding (RFC 3986, 2.1); what is none stays.
+/// Decodes percent-encoding (RFC 3986, 2.1); anything else is kept as it is.
 pub(crate) fn decoded(text: &str) -> Secret {
     let mut bytes = Secret::copy_from(text.as_bytes());
     let mut len = 0;

@@ -1,15 +1,15 @@
 //! `.netrc`: names and passwords for hosts, in the file that curl, wget, git and ftp read.
 //!
-//! netrc(5) of GNU inetutils and curl's documentation: words `machine HOST`, `default`,
-//! `login NAME`, `password WORD`, `account WORD`, and `macdef NAME` with lines up to an empty
-//! one. A word with blanks stands in double quotes, where `\` takes the next letter as it is.
-//! `#` starts a comment where a keyword could stand.
+//! netrc(5) of GNU inetutils and curl's documentation: words `machine HOST`, `default`, `login
+//! NAME`, `password WORD`, `account WORD`, and `macdef NAME` followed by lines up to an empty one.
+//! A word with blanks is enclosed in double quotes, in which `\` escapes the next letter. `#`
+//! starts a comment where a keyword is expected.
 
 use super::Login;
 use keyway_crypto::Secret;
 
-/// The login for `host`: the first entry of its name (and of `user`, where
-/// one is asked for), or the default behind them.
+/// The login for `host`: the first entry for the host (and for `user`, if given), or the default
+/// entry after them.
 pub(super) fn find(text: &str, host: &str, user: Option<&str>) -> Option<Login> {
     let mut words = Words { rest: text };
     let mut entry = None;
@@ -56,7 +56,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// The next word that is no comment.
+    /// The next word that is not part of a comment.
     fn keyword(&mut self) -> Option<String> {
         loop {
             let word = self.next()?;
@@ -140,7 +140,7 @@ machine behind login x password y
         assert_eq!(login("elsewhere", Some("me")), None);
         assert_eq!(login("h", Some("three")), None);
         assert_eq!(login("nopassword", None), pair("anonymous", "guest"));
-        // Behind the default nothing is looked for.
+        // Entries after the default are ignored.
         assert_eq!(login("behind", None), pair("anonymous", "guest"));
     }
 

@@ -1,5 +1,5 @@
-//! Logins in URLs, and what the environment and the files of other tools say. An environment is a
-//! process's: those tests run themselves again, each time in another one.
+//! Logins in URLs, in the environment and in the files of other tools. The environment belongs to a
+//! whole process, so these tests re-execute themselves, each time with another one.
 
 use super::lent::Lender;
 use super::*;
@@ -64,7 +64,7 @@ fn a06_a_web_server_gets_what_url_and_netrc_say() {
     assert_eq!(told("http://h/", &[("HOME", &home), ("NETRC", &other)]), "they:three");
     assert_eq!(told("http://h/", &[("HOME", &none)]), "nobody");
     assert_eq!(told("http://h/", &[]), "nobody");
-    // What is asked for by name has to be there; what is there has to be readable.
+    // A file named explicitly must exist, and an existing file must be readable.
     assert!(told("http://h/", &[("HOME", &home), ("NETRC", &none)]).contains("none cannot be read"));
     assert!(told("http://h/", &[("HOME", &odd)]).contains(".netrc cannot be read"));
 }
@@ -118,7 +118,7 @@ fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
         (&[lab], "2 s2 t l http://lab"),
         (&[("AWS_DEFAULT_PROFILE", "lab")], "2 s2 t l http://lab"),
         (&[lab, ("LOGIN", "me")], "me password - l http://lab"),
-        // The environment goes first.
+        // The environment takes precedence.
         (&[lab, id, secret], "x y - l http://lab"),
         (&[lab, id, secret, token], "x y z l http://lab"),
         (&[lab, id], half),
@@ -134,7 +134,7 @@ fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
         (&[("AWS_PROFILE", "empty")], "there are no credentials for it"),
         (&[("HOME", &none)], "there are no credentials for it"),
         (&[("AWS_SHARED_CREDENTIALS_FILE", &config)], "there are no credentials for it"),
-        // Who lends keys.
+        // Services that issue keys.
         (&[token_file, role], "https://sts.r.amazonaws.com /t arn WebIdentitySession r -"),
         (
             &[token_file, role, ("AWS_ROLE_SESSION_NAME", "me"), ("AWS_ENDPOINT_URL_STS", "https://sts")],
@@ -164,7 +164,7 @@ fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
     assert!(missing.contains("none cannot be read"), "{missing}");
 }
 
-/// What `test` tells in an environment with these variables alone.
+/// The output of `test` in an environment with only these variables.
 fn told(test: &str, variables: &[(&str, &str)]) -> String {
     let mut inside = Command::new(env::current_exe().unwrap());
     inside.args(["--exact", test, "--nocapture"]).env_clear().envs(variables.iter().copied());
@@ -174,7 +174,7 @@ fn told(test: &str, variables: &[(&str, &str)]) -> String {
     told.unwrap_or_else(|| panic!("{said:?}")).1.to_owned()
 }
 
-/// Whether this is the process that has such an environment; it tells what it finds there.
+/// Whether this is the process with that environment; if so, it prints what it finds.
 fn tell(found: impl FnOnce() -> String) -> bool {
     let is_inside = env::var_os(INSIDE).is_some();
     if is_inside {
@@ -187,7 +187,7 @@ fn text_of(secret: &Secret) -> String {
     String::from_utf8(secret.expose().to_vec()).unwrap()
 }
 
-/// A home with files, gone with the test.
+/// A home directory with files, removed with the test.
 struct Home(PathBuf);
 
 impl Home {

@@ -1,7 +1,8 @@
-//! An object in an S3-compatible store: where it is, and requests for it that the store accepts.
+//! An object in an S3-compatible store: its location, and requests for it that the store accepts.
 //!
-//! What the store is comes from the address, the environment and Amazon's files, by the names that
-//! Amazon's tools and other programs use: `AWS_REGION`, `AWS_ENDPOINT_URL`, and those below.
+//! The store's parameters come from the address, the environment and Amazon's files, under the
+//! names that Amazon's tools and other programs use: `AWS_REGION`, `AWS_ENDPOINT_URL`, and those
+//! below.
 
 mod session;
 mod sign;
@@ -18,19 +19,20 @@ use std::ops::Range;
 use std::time::SystemTime;
 use url::Url;
 
-/// An object and who asks for it.
+/// An object and the credentials for it.
 pub(crate) struct Store {
     object: Url,
     signer: Signer,
     keys: KeySource,
-    /// Where a directory bucket (S3 Express One Zone) has keys of its own.
+    /// For a directory bucket (S3 Express One Zone), which has its own keys.
     sessions: Option<Sessions>,
-    /// What the store is told with each request, besides.
+    /// Additional header fields for each request.
     fields: Vec<(HeaderName, String)>,
 }
 
 impl Store {
-    /// The object `key` in `bucket`, for who has `login` or else what the environment says.
+    /// The object `key` in `bucket`, accessed with `login` or otherwise with the credentials from
+    /// the environment.
     pub(crate) fn new(bucket: &str, key: &str, login: Option<Login>) -> Result<Self, Cause> {
         let access = Access::find(login)?;
         let region = access.region.unwrap_or_else(|| "us-east-1".to_owned());
@@ -49,13 +51,12 @@ impl Store {
         Ok(Self { object, signer, keys: access.keys, sessions, fields: fields()? })
     }
 
-    /// Whether the store is one without TLS, in a laboratory.
+    /// Whether the store is accessed without TLS, as in a test setup.
     pub(crate) fn is_plain(&self) -> bool {
         self.object.scheme() == "http"
     }
 
-    /// A request for some bytes of the object, signed. Keys that are lent for a while are fetched
-    /// first.
+    /// A signed request for some bytes of the object. Temporary keys are fetched first.
     pub(crate) async fn request(
         &self,
         transport: &Transport,
@@ -74,7 +75,7 @@ impl Store {
     }
 }
 
-/// Where a directory bucket is: its name ends in its zone's.
+/// The host of a directory bucket, whose name ends with its zone's name.
 fn directory_bucket(bucket: &str, region: &str) -> Result<String, Cause> {
     let base = bucket.strip_suffix("--x-s3").or_else(|| bucket.strip_suffix("--xa-s3"));
     let (_, zone) = base
@@ -83,7 +84,7 @@ fn directory_bucket(bucket: &str, region: &str) -> Result<String, Cause> {
     Ok(format!("https://{bucket}.s3express-{zone}.{region}.amazonaws.com"))
 }
 
-/// Who pays, and the key of an object that the store encrypts with its user's (SSE-C).
+/// Who pays, and the key of an object that the store encrypts with a customer-provided key (SSE-C).
 fn fields() -> Result<Vec<(HeaderName, String)>, Cause> {
     let mut fields = Vec::new();
     let payer = set("AWS_REQUEST_PAYER").is_some_and(|payer| payer.eq_ignore_ascii_case("requester"));

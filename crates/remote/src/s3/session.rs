@@ -1,4 +1,4 @@
-//! Keys of a directory bucket (S3 Express One Zone), lent for five minutes.
+//! Keys for a directory bucket (S3 Express One Zone), valid for five minutes.
 //!
 //! Amazon S3 API Reference, "CreateSession".
 

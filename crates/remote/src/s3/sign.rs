@@ -1,8 +1,8 @@
 //! Requests signed with a secret key: AWS Signature Version 4, in the `Authorization` header.
 //!
-//! Amazon S3 API Reference, "Authenticating Requests: Using the Authorization Header". What is
-//! signed is the request in one canonical form: the method, the path, the query, the fields by
-//! name, and the hash of the body.
+//! Amazon S3 API Reference, "Authenticating Requests: Using the Authorization Header". The
+//! signature covers the request in a canonical form: the method, the path, the query, the fields
+//! sorted by name, and the hash of the body.
 
 use crate::credentials::Keys;
 use crate::date;
@@ -16,14 +16,14 @@ use url::{Position, Url};
 /// How a store's requests are signed.
 #[derive(Debug, Clone)]
 pub(super) struct Signer {
-    /// The region that the store says it is in.
+    /// The region that the store claims to be in.
     pub(super) region: String,
     /// Whether the (empty) body's hash is signed.
     pub(super) signs_payload: bool,
 }
 
 impl Signer {
-    /// Adds a signature for the time `now`, in seconds since 1970. A token, if `keys` have one,
+    /// Adds a signature for the time `now`, in seconds since 1970. If `keys` include a token, it
     /// goes into the field `token`.
     pub(super) fn sign(&self, request: Request, keys: &Keys, token: HeaderName, now: u64) -> Request {
         let time = date::to_basic(now);
@@ -46,7 +46,7 @@ impl Signer {
         request.with(AUTHORIZATION, &value)
     }
 
-    /// The key for one day, region and service.
+    /// The signing key for one day, region and service.
     fn key(&self, keys: &Keys, day: &str) -> Secret {
         let secret = keys.secret.expose();
         let mut key = Secret::zeroed(4 + secret.len());
@@ -56,7 +56,7 @@ impl Signer {
     }
 }
 
-/// Percent-encodes what is neither unreserved (RFC 3986, 2.3) nor among `kept`.
+/// Percent-encodes everything that is neither unreserved (RFC 3986, 2.3) nor in `kept`.
 pub(super) fn encoded(text: &str, kept: &[u8]) -> String {
     text.bytes().fold(String::new(), |mut encoded, byte| {
         match byte {
@@ -69,7 +69,7 @@ pub(super) fn encoded(text: &str, kept: &[u8]) -> String {
     })
 }
 
-/// The fields, one a line by name, and their names.
+/// The fields, one per line and sorted by name, and the list of their names.
 fn canonical_fields(fields: &HeaderMap, url: &Url) -> (String, String) {
     let host = url[Position::BeforeHost..Position::AfterPort].to_owned();
     let mut all = vec![("host", host)];

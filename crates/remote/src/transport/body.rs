@@ -1,4 +1,4 @@
-//! Bytes on their way.
+//! The body of a response.
 
 use crate::error::Cause;
 use http_body_util::BodyExt;
@@ -6,10 +6,11 @@ use hyper::body::{Body as _, Bytes, Incoming};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// An answer's bytes. When the last of them has come, their connection is free for other requests.
+/// A response's bytes. After the last of them has been received, the connection is free for other
+/// requests.
 pub(crate) struct Body {
     bytes: Incoming,
-    /// A server that says nothing for so long is asked again.
+    /// If a server sends nothing for this long, the request is repeated.
     limit: Duration,
     give_back: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
@@ -31,7 +32,7 @@ impl Body {
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Cause> {
         loop {
             match timeout(self.limit, self.bytes.frame()).await {
-                // What is no data stands behind it and says nothing about it.
+                // Frames that are not data come after it and are not needed.
                 Ok(Some(Ok(frame))) => {
                     if let Ok(bytes) = frame.into_data() {
                         return Ok(Some(bytes));

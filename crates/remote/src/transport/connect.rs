@@ -1,5 +1,4 @@
-//! From a URL to a connection that HTTP/1.1 is spoken on: its name's addresses, TCP, a proxy's
-//! tunnel (RFC 9110, 9.3.6), TLS.
+//! From a URL to an HTTP/1.1 connection: name lookup, TCP, a proxy's tunnel (RFC 9110, 9.3.6), TLS.
 
 use super::proxy::Proxy;
 use crate::error::Cause;
@@ -18,15 +17,15 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use url::{Host, Position, Url};
 
-/// A connection. Requests from here have no body.
+/// A connection. The requests made here have no body.
 pub(super) type Connection = SendRequest<http_body_util::Empty<Bytes>>;
 
-/// What bytes travel on.
+/// A stream of bytes below HTTP.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// Opens a connection to the server of `url`, or to the proxy that asks it for plain HTTP.
+/// Opens a connection to the server of `url`, or to the proxy that forwards plain HTTP to it.
 pub(super) async fn open(
     url: &Url,
     proxy: Option<&Proxy>,
@@ -46,7 +45,7 @@ pub(super) async fn open(
         stream = Box::new(secured(stream, url, tls).await?);
     }
     let (connection, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(|e| super::broken(&e))?;
-    // What ends it, the request on it is told.
+    // An error that ends the connection is reported to the request on it.
     tokio::spawn(driver);
     Ok(connection)
 }
@@ -61,8 +60,8 @@ async fn tcp(url: &Url, limit: Duration) -> Result<TcpStream, Cause> {
     Ok(stream)
 }
 
-/// A connection to the first address that takes one. Each has a head start over the next
-/// (RFC 8305).
+/// Connects to the first address that accepts. Each address has a head start over the next (RFC
+/// 8305).
 async fn first_of(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut failure = io::Error::new(ErrorKind::NotFound, "its name has no address");
     let mut attempts = JoinSet::new();
@@ -97,8 +96,8 @@ async fn secured<S: Stream>(
     TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(|e| unreachable(&e))
 }
 
-/// Has `proxy` connect to the server of `url`. The server says nothing before it is spoken to: what
-/// comes up to the empty line is the proxy's.
+/// Makes `proxy` connect to the server of `url`. The server sends nothing before it receives
+/// something, so everything up to the empty line comes from the proxy.
 async fn tunnel(stream: &mut impl Stream, url: &Url, proxy: &Proxy) -> Result<(), Cause> {
     let port = url.port_or_known_default().unwrap_or(443);
     let to = format!("{}:{port}", &url[Position::BeforeHost..Position::AfterHost]);
@@ -130,7 +129,7 @@ fn unreachable(error: &io::Error) -> Cause {
     }
 }
 
-/// The TLS error in [`io::Error`]s within one another, which name no source.
+/// The TLS error within nested [`io::Error`]s, which do not report it as their source.
 fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
     match error.downcast_ref::<io::Error>() {
         Some(outer) => outer.get_ref().and_then(|inner| tls_error(inner)),
@@ -140,5 +139,5 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
 
 const HEAD_START: Duration = Duration::from_millis(300);
 
-/// Of a proxy's answer no more is read.
+/// The maximum length read of a proxy's response.
 const LONGEST_HEAD: usize = 16 << 10;

@@ -1,8 +1,8 @@
-//! How requests travel: HTTP/1.1 by hyper, on connections by rustls with ring and the system's
-//! certificate authorities, through the environment's proxies.
+//! Sending requests: HTTP/1.1 by hyper, over connections secured by rustls with ring and the
+//! system's certificate authorities, through the environment's proxies.
 //!
-//! Answers are judged here, where status and headers are at hand: whatever is not the object's
-//! bytes becomes a [`Cause`]. Retrying is [`Source`](crate::source::Source)'s.
+//! Responses are evaluated here, where status and headers are available: anything but the object's
+//! bytes becomes a [`Cause`]. Repeating requests is up to [`Source`](crate::source::Source).
 
 mod body;
 mod connect;
@@ -28,7 +28,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use url::{Position, Url};
 
-/// What is asked of a server. A request from here has no body.
+/// A request to a server. The requests made here have no body.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: Method,
@@ -41,14 +41,14 @@ impl Request {
         Self { method, url, fields: HeaderMap::new() }
     }
 
-    /// A request for some bytes of the object at `url`, under a condition or none.
+    /// A request for some bytes of the object at `url`, with an optional condition.
     pub(crate) fn range(url: Url, range: &Range<u64>, condition: Option<(HeaderName, HeaderValue)>) -> Self {
         let fields = HeaderMap::from_iter(condition);
         let bytes = format!("bytes={}-{}", range.start, range.end.saturating_sub(1));
         Self { method: Method::GET, url, fields }.with(RANGE, &bytes)
     }
 
-    /// With a field of its own text; what no field can hold makes none.
+    /// Adds a header field. A value that is not valid in a field makes the request fail.
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.fields.insert(name, value);
@@ -57,18 +57,18 @@ impl Request {
     }
 }
 
-/// A client with its connections.
+/// An HTTP client with its connections.
 pub(crate) struct Transport {
     tls: Arc<ClientConfig>,
     proxies: Proxies,
     pool: Pool,
-    /// A server that says nothing for so long is asked again.
+    /// If a server sends nothing for this long, the request is repeated.
     limit: Duration,
 }
 
 impl Transport {
-    /// Without the certificate authorities no certificate is accepted: `secure` says that some are
-    /// needed. A server that says nothing for half of `timeout` is asked again.
+    /// Without certificate authorities no certificate is accepted; `secure` says that some are
+    /// needed. If a server sends nothing for half of `timeout`, the request is repeated.
     pub(crate) fn new(secure: bool, timeout: Duration) -> Result<Self, Cause> {
         let roots = if secure { certificate_authorities()? } else { RootCertStore::empty() };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -87,7 +87,7 @@ impl Transport {
         Ok((Answer::judge(status, &fields, range)?, body))
     }
 
-    /// A text that is no object: short-lived keys, from services that give them.
+    /// A response that is not an object but a text: temporary keys, from services that issue them.
     pub(crate) async fn text(&self, request: Request) -> Result<String, Cause> {
         let (_, _, mut body) = self.execute(request).await?;
         let mut text = Vec::new();
@@ -100,7 +100,7 @@ impl Transport {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The answer of whoever answers in the end, with a success's status.
+    /// The final, successful response after following redirects.
     async fn execute(&self, mut request: Request) -> Result<(StatusCode, HeaderMap, Body), Cause> {
         let mut asked = Vec::new();
         loop {
@@ -117,7 +117,7 @@ impl Transport {
         }
     }
 
-    /// One request and the head of its answer.
+    /// Sends one request and receives the head of its response.
     async fn exchange(&self, request: &Request) -> Result<Response<Body>, Cause> {
         let proxy = self.proxies.of(&request.url)?;
         let server = request.url[..Position::BeforePath].to_owned();
@@ -132,7 +132,8 @@ impl Transport {
             match timeout(self.limit, connection.try_send_request(message)).await {
                 Ok(Ok(answer)) => return Ok(self.received(answer, server, connection)),
                 Ok(Err(mut failed)) => {
-                    // The server closed it meanwhile, and has not seen the request.
+                    // The server closed the kept connection in the meantime, and has not seen the
+                    // request.
                     let unseen = is_kept && failed.take_message().is_some();
                     if !unseen {
                         return Err(broken(failed.error()));
@@ -154,8 +155,7 @@ impl Transport {
     }
 }
 
-/// As it goes over the line: with a path, or with a whole URL for a proxy that asks for it
-/// (RFC 9112, 3.2).
+/// The request as it is sent: with a path, or with an absolute URL for a proxy (RFC 9112, 3.2).
 fn message(request: &Request, proxy: Option<&Proxy>) -> Result<http::Request<Empty<Bytes>>, Cause> {
     let wrong = || Cause::Address("its URL makes no sense".into());
     let url = &request.url;
@@ -180,13 +180,13 @@ fn message(request: &Request, proxy: Option<&Proxy>) -> Result<http::Request<Emp
     Ok(message)
 }
 
-/// The server's answer does not end where it has to.
+/// The server's response is longer than it should be.
 pub(crate) fn too_much() -> Cause {
     Cause::WrongRange("more of them than it announced".into())
 }
 
-/// What a status other than success means. S3 says more in a `<Code>` element; the rest of its text
-/// may quote the request's signature and is not shown.
+/// The meaning of a status other than success. S3 gives details in a `<Code>` element; the rest of
+/// its text may quote the request's signature and is not shown.
 async fn refused(status: StatusCode, fields: &HeaderMap, mut body: Body) -> Cause {
     let mut text = Vec::new();
     while let Ok(Ok(Some(chunk))) = timeout(EXPLAINS_WITHIN, body.chunk()).await
@@ -203,7 +203,7 @@ fn s3_code(text: &str) -> Option<String> {
     plain.then(|| code.to_owned())
 }
 
-/// What stands between the first `<NAME>` and its end, in answers whose elements hold plain text.
+/// The content of the first element `<NAME>`, in responses whose elements hold plain text.
 pub(crate) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     Some(rest.split_once(&format!("</{name}>"))?.0)
@@ -217,7 +217,7 @@ fn broken(error: &hyper::Error) -> Cause {
     Cause::Broken(format!("the connection broke: {}", deepest(error)))
 }
 
-/// The words of the first cause; those above it repeat it.
+/// The message of the innermost cause; the errors around it repeat it.
 fn deepest(error: &dyn StdError) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -226,7 +226,7 @@ fn deepest(error: &dyn StdError) -> String {
     error.to_string()
 }
 
-/// Those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, or the system's.
+/// The certificate authorities from `SSL_CERT_FILE` and `SSL_CERT_DIR`, or the system's.
 fn certificate_authorities() -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
@@ -239,10 +239,10 @@ fn certificate_authorities() -> Result<RootCertStore, Cause> {
 
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
-/// A refusal's text, which says more than its status, is waited for no longer.
+/// How long to wait for the body of an error response, which may give details.
 const EXPLAINS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Of a refusal's text no more is read.
+/// The maximum length read of the body of an error response.
 const LONGEST_REFUSAL: usize = 16 << 10;
 
 const LONGEST_TEXT: usize = 1 << 20;

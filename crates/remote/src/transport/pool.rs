@@ -1,21 +1,21 @@
-//! Connections that wait for the next request.
+//! Idle connections, kept for the next request.
 
 use super::connect::Connection;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Idle connections, by the server they lead to: scheme, host and port.
+/// Idle connections, by server: scheme, host and port.
 #[derive(Clone, Default)]
 pub(super) struct Pool {
     idle: Arc<Mutex<HashMap<String, Vec<Idle>>>>,
 }
 
-/// A connection, and since when it waits.
+/// A connection, and since when it has been idle.
 type Idle = (Connection, Instant);
 
 impl Pool {
-    /// A connection that is open as far as anybody here knows.
+    /// A connection that is open as far as is known.
     pub(super) async fn take(&self, server: &str) -> Option<Connection> {
         loop {
             let (mut connection, since) = self.pop(server)?;

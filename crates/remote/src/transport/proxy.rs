@@ -1,10 +1,11 @@
-//! Which proxy a request goes through, by the environment, as curl and most programs read it.
+//! Which proxy a request goes through, according to the environment as curl and most programs
+//! interpret it.
 //!
-//! `http_proxy` and `https_proxy` name one for URLs of that scheme, `all_proxy` one for both,
-//! `no_proxy` the hosts that are reached without: `.example.org` and `example.org` stand for the
-//! domain and all below it, `192.0.2.0/24` for a network, `*` for every host. Names in capitals go
-//! first. A program that a web server runs (CGI) has `HTTP_PROXY` from whoever asks: there no proxy
-//! is used.
+//! `http_proxy` and `https_proxy` name a proxy for URLs of that scheme, `all_proxy` one for both,
+//! and `no_proxy` the hosts that are accessed without a proxy: `.example.org` and `example.org`
+//! stand for the domain and its subdomains, `192.0.2.0/24` for a network, `*` for every host.
+//! Upper-case names take precedence. In a program run by a web server (CGI), `HTTP_PROXY` is set by
+//! the client of that server, so no proxy is used there.
 
 use crate::credentials::Login;
 use crate::error::Cause;
@@ -12,7 +13,7 @@ use std::env;
 use std::net::IpAddr;
 use url::Url;
 
-/// The proxies of this process's environment.
+/// The proxies in this process's environment.
 #[derive(Debug, Default)]
 pub(super) struct Proxies {
     http: Option<String>,
@@ -22,9 +23,9 @@ pub(super) struct Proxies {
 
 /// A proxy for one request.
 pub(super) struct Proxy {
-    /// Where it is.
+    /// The proxy's URL.
     pub(super) url: Url,
-    /// What it is told of who asks.
+    /// The login sent to the proxy.
     pub(super) login: Option<Login>,
 }
 
@@ -36,7 +37,7 @@ impl Proxies {
         }
     }
 
-    /// The proxies that `variable` names, asked by a variable's name.
+    /// Reads the proxies from the environment; `variable` looks up a variable by name.
     pub(super) fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let named = |name: &str| {
             let value = variable(&name.to_ascii_uppercase()).or_else(|| variable(name));
@@ -50,7 +51,7 @@ impl Proxies {
         }
     }
 
-    /// The proxy between here and `url`, if there is one.
+    /// The proxy for `url`, if there is one.
     pub(super) fn of(&self, url: &Url) -> Result<Option<Proxy>, Cause> {
         let named = if url.scheme() == "https" { &self.https } else { &self.http };
         let host = url.host_str().unwrap_or_default();
@@ -67,14 +68,14 @@ impl Proxy {
     fn parse(text: &str) -> Result<Self, Cause> {
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let url = Url::parse(&whole).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        // It may hold a password: it is not shown.
+        // The value may contain a password, so it is not shown.
         let wrong = || Cause::Unreachable("the proxy that the environment names is none of HTTP".into());
         let mut url = url.ok_or_else(wrong)?;
         Ok(Self { login: Login::take_from(&mut url), url })
     }
 }
 
-/// Whether an item of `no_proxy` means `host`.
+/// Whether an item of `no_proxy` matches `host`.
 fn is_meant(item: &str, host: &str) -> bool {
     if item == "*" {
         return true;
@@ -86,7 +87,7 @@ fn is_meant(item: &str, host: &str) -> bool {
     }
 }
 
-/// Whether `host` is `domain` or below it.
+/// Whether `host` is `domain` or a subdomain of it.
 fn is_below(host: &str, domain: &str) -> bool {
     let Some(split) = host.len().checked_sub(domain.len()).filter(|_| !domain.is_empty()) else {
         return false;
@@ -95,7 +96,7 @@ fn is_below(host: &str, domain: &str) -> bool {
     same && (split == 0 || host.as_bytes()[split - 1] == b'.')
 }
 
-/// Whether `address` is in `network`: an address, or one with the length of its prefix (RFC 4632).
+/// Whether `address` is in `network`: an address, optionally with a prefix length (RFC 4632).
 fn is_in(address: IpAddr, network: &str) -> bool {
     let (base, length) = network.split_once('/').unwrap_or((network, "128"));
     let (Ok(base), Ok(length)) = (base.parse::<IpAddr>(), length.parse::<u32>()) else { return false };

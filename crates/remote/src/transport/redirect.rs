@@ -1,4 +1,5 @@
-//! Where redirects lead: as with browsers, but never out of TLS, and never twice to the same place.
+//! Following redirects: as browsers do, but never from TLS to plain HTTP, and never twice to the
+//! same place.
 //!
 //! RFC 9110, 15.4.
 
@@ -8,7 +9,7 @@ use http::header::{IF_MATCH, IF_UNMODIFIED_SINCE, LOCATION, RANGE};
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
-/// Where the answer to `request` sends it, if it does.
+/// The target of a redirect in response to `request`, if it is one.
 pub(super) fn target(request: &Request, status: StatusCode, fields: &HeaderMap) -> Option<Url> {
     if request.method != Method::GET || !matches!(status.as_u16(), 301..=303 | 307 | 308) {
         return None;
@@ -16,7 +17,7 @@ pub(super) fn target(request: &Request, status: StatusCode, fields: &HeaderMap) 
     request.url.join(fields.get(LOCATION)?.to_str().ok()?).ok()
 }
 
-/// Whether one may go on to `next` from the last of the URLs `asked`.
+/// Checks whether `next` may be followed from the last of the URLs `asked`.
 pub(super) fn check(asked: &[Url], next: &Url, status: StatusCode) -> Result<(), Cause> {
     let status = status.as_u16();
     let came_by_tls = asked.last().is_some_and(|url| url.scheme() == "https");
@@ -32,7 +33,7 @@ pub(super) fn check(asked: &[Url], next: &Url, status: StatusCode) -> Result<(),
     Err(Cause::Redirected(why))
 }
 
-/// `request` at `next`. Another server is told what is wanted, and no more: no login, no signature.
+/// `request` for `next`. Another server receives only what is necessary: no login, no signature.
 pub(super) fn to(mut request: Request, next: Url) -> Request {
     if request.url.origin() != next.origin() {
         let told = request.fields;

@@ -1,4 +1,4 @@
-//! Requests to a server on this machine that answers by a script.
+//! Requests to a local server that answers from a script.
 
 use super::*;
 use crate::credentials::Lender;
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 use tokio::runtime::Builder;
 
-/// A server that notes what it is asked for. An answer that says `Connection: close` or nothing
-/// closes the connection; `cut ` in front of one closes it without saying so.
+/// A server that records the requests it receives. A response with `Connection: close`, or an empty
+/// one, closes the connection; a response prefixed with `cut ` closes it without notice.
 struct Scripted {
     address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
@@ -140,7 +140,7 @@ fn proxies_are_asked() {
 const LENT: &str = r#"{"AccessKeyId": "AKI", "SecretAccessKey": "s", "Token": "t",
     "Expiration": "9999-01-01T00:00:00Z"}"#;
 
-/// The keys that `lender` gives, or why it gives none.
+/// The keys issued by `lender`, or the error.
 fn lent(lender: &Lender) -> String {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     match runtime.block_on(lender.ask(&transport(Proxies::default()))) {
@@ -230,6 +230,6 @@ fn a_proxy_is_asked_by_whole_urls() {
     assert_eq!(asked("http://h:81/a%20b?c#d", false), "/a%20b?c h:81 ");
     assert_eq!(asked("http://[::1]:80/", false), "/ [::1] ");
     assert_eq!(asked("http://h:81/a?c#d", true), "http://h:81/a?c h:81 Basic bWU6eA==");
-    // Through a tunnel it goes as it does without.
+    // Through a tunnel a request is sent as it would be without a proxy.
     assert_eq!(asked("https://h/a", true), "/a h ");
 }

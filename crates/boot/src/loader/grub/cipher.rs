@@ -1,23 +1,23 @@
-//! A cipher specification as GRUB reads it: modes and IVs by their beginnings
-//! (disk/cryptodisk.c, grub_cryptodisk_setcipher), keys
-//! (grub_cryptodisk_setkey) and sectors (grub_cryptodisk_endecrypt).
+//! A cipher specification as GRUB interprets it: modes and IVs by their prefixes
+//! (disk/cryptodisk.c, grub_cryptodisk_setcipher), keys (grub_cryptodisk_setkey) and sectors
+//! (grub_cryptodisk_endecrypt).
 
 use super::{Version, names};
 
-/// How GRUB gets along with a specification.
+/// How GRUB handles a specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// As dm-crypt does.
+    /// In the same way as dm-crypt.
     Right,
-    /// It takes it for something else, and decrypts to noise; why.
+    /// GRUB mistakes it for another specification, and decrypts to noise; why.
     Wrong(String),
-    /// It says so; why.
+    /// GRUB reports an error; why.
     Refused(String),
-    /// The cipher refuses the key: an error too, but only when the key is set.
+    /// The cipher refuses the key: also an error, but only when the key is set.
     Key(String),
 }
 
-/// What GRUB makes of `spec` with a key of `key_len` bytes over sectors of `sector` bytes.
+/// How GRUB handles `spec` with a key of `key_len` bytes and sectors of `sector` bytes.
 pub(super) fn reading(spec: &str, key_len: usize, sector: u32, version: Version) -> Reading {
     let (name, rest) = spec.split_once('-').unwrap_or((spec, ""));
     if rest.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn reading(spec: &str, key_len: usize, sector: u32, version: Version)
     }
 }
 
-/// The modules that hold the cipher, and the IV's hash.
+/// The modules that provide the cipher and the IV's hash.
 pub(super) fn modules(spec: &str, version: Version) -> Vec<&'static str> {
     let cipher =
         spec.split('-').next().and_then(|name| names::cipher(name, version)).map(|cipher| cipher.module);
@@ -94,7 +94,7 @@ fn key_refused(
         .then(|| format!("its {name} takes no key of {} bits, which essiv:{hash} needs", len * 8))
 }
 
-/// An IV that has a known beginning and another meaning, or is counted in other units.
+/// An IV whose prefix is known but whose meaning differs, or that is counted in other units.
 fn iv_misread(iv: &str, sector: u32) -> Option<String> {
     let exact = ["plain", "plain64", "benbi", "null"].contains(&iv) || iv.starts_with("essiv:");
     if !exact {

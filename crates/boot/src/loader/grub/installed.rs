@@ -1,14 +1,14 @@
-//! What an installed GRUB says of itself: its version in `grub-install --version`, the modules in
-//! core.img, the `cryptomount` line of the configuration that is embedded or beside it.
+//! Facts about an installed GRUB: its version from `grub-install --version`, the modules in
+//! core.img, and the `cryptomount` line of the configuration, which is embedded or stored beside
+//! it.
 //!
-//! core.img: the modules follow each other as ELF files, plain in EFI images, packed on i386-pc;
-//! each ELF file names itself in its section `.modname`, a C string.
+//! core.img contains the modules as consecutive ELF files, uncompressed in EFI images, compressed
+//! on i386-pc; each ELF file has its name in the section `.modname`, as a C string.
 
 use keyway_format::Sectors;
 use std::io::Read;
 
-/// The modules in an image (EFI's grubx64.efi, i386-pc's core.img);
-/// empty when there are none to be seen.
+/// The modules in an image (EFI's grubx64.efi, i386-pc's core.img); empty if none can be found.
 pub fn modules(image: &[u8]) -> Vec<String> {
     let unpacked = unpacked(image);
     let image = unpacked.as_deref().unwrap_or(image);
@@ -23,9 +23,9 @@ pub fn modules(image: &[u8]) -> Vec<String> {
     found
 }
 
-/// What i386-pc's core.img has packed. Behind its first sector stands the unpacker, which holds
-/// both lengths as little-endian numbers (startup_raw.S); the end of the image is raw LZMA of the
-/// parameters that util/mkimage.c writes. `None` for other images.
+/// The compressed part of i386-pc's core.img. The decompressor, which follows the first sector,
+/// contains both lengths as little-endian numbers (startup_raw.S); the end of the image is raw LZMA
+/// with the parameters that util/mkimage.c uses. `None` for other images.
 fn unpacked(core: &[u8]) -> Option<Vec<u8>> {
     let number = |at: usize| Some(u32::from_le_bytes(core.get(at..at + 4)?.try_into().ok()?));
     let (packed, len) = (number(SECTOR + 8)?, number(SECTOR + 12)?);
@@ -42,7 +42,7 @@ fn unpacked(core: &[u8]) -> Option<Vec<u8>> {
     (unpacked.len() == len as usize).then_some(unpacked)
 }
 
-/// The UUID of every `cryptomount -u UUID` in a configuration, as written.
+/// The UUIDs of all `cryptomount -u UUID` commands in a configuration, as written.
 pub fn cryptomount_uuids(configuration: &str) -> Vec<&str> {
     configuration
         .lines()
@@ -54,7 +54,7 @@ pub fn cryptomount_uuids(configuration: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The content of an ELF64's or ELF32's section `.modname`.
+/// The content of the section `.modname` in an ELF64 or ELF32 file.
 fn module_name(elf: &[u8]) -> Option<String> {
     let wide = *elf.get(4)? == 2;
     let number = |at: usize, len: usize| -> Option<usize> {
@@ -78,7 +78,7 @@ fn module_name(elf: &[u8]) -> Option<String> {
         let name = elf.get(strings.checked_add(name)?..)?;
         name.starts_with(b".modname\0").then_some(())?;
         let text = elf.get(offset..offset.checked_add(size)?)?;
-        // An image may have thousands of headers that lead to one text of megabytes.
+        // An image may have thousands of section headers that refer to the same text of megabytes.
         let text = &text[..text.len().min(LONGEST_NAME)];
         let end = text.iter().position(|byte| *byte == 0).unwrap_or(size);
         let text = std::str::from_utf8(text.get(..end)?).ok()?;
@@ -91,10 +91,10 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 const SECTOR: usize = Sectors::SIZE as usize;
-/// i386-pc's image has to fit below a megabyte twice; others have none.
+/// i386-pc's image has to fit below one megabyte twice; other images are uncompressed.
 const MOST_UNPACKED: u32 = 16 << 20;
 const LZMA_DICTIONARY: u32 = 1 << 16;
-/// Of a module, with its zero.
+/// The maximum length of a module's name, including the NUL.
 const LONGEST_NAME: usize = 64;
 /// A module has about twenty.
 const MOST_SECTIONS: usize = 256;

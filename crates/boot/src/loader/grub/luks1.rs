@@ -1,5 +1,5 @@
-//! LUKS1 as GRUB reads it: disk/luks.c. Hash and cipher are looked up before it asks;
-//! then every enabled keyslot is derived in turn.
+//! LUKS1 as GRUB handles it: disk/luks.c. The hash and the cipher are looked up before the
+//! passphrase is asked for; then every enabled keyslot is derived in turn.
 //!
 //! Offsets are those of the LUKS1 specification 1.2.3, section 2.1.
 
@@ -11,7 +11,7 @@ use crate::unlock_time::Work;
 
 const LEN: usize = 592;
 const ENABLED: u64 = 0x00ac_71f3;
-/// Every keyslot has as many.
+/// The number of stripes of every keyslot.
 const STRIPES: usize = 4000;
 /// GRUB_CRYPTODISK_MAX_KEYLEN.
 const MAX_KEY: usize = 128;
@@ -49,7 +49,7 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
     }
 }
 
-/// What luks_scan stumbles over, and before 2.12 the first thing that luks_recover_key looks at.
+/// What makes luks_scan fail, and before 2.12 the first check in luks_recover_key.
 fn not_asked(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Option<Finding> {
     if names::md(hash, loader.version).is_none() {
         return Some(rules::LUKS1_HASH.says(format!("it has no hash \"{hash}\"")));
@@ -61,7 +61,7 @@ fn not_asked(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Option<
     }
 }
 
-/// A key that GRUB has no room for.
+/// A key that is too long for GRUB's buffer.
 pub(super) fn too_long(key_len: usize) -> Option<Finding> {
     (key_len > MAX_KEY).then(|| {
         rules::KEY_TOO_LONG.says(format!("its keys have at most {MAX_KEY} bytes, this one {key_len}"))
@@ -94,7 +94,7 @@ fn verdict(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Verdict {
     }
 }
 
-/// The splitter's hash stops GRUB altogether.
+/// A splitter hash with which GRUB aborts altogether.
 pub(super) fn too_large(hash: &str, loader: &Loader) -> Option<Finding> {
     names::md(hash, loader.version)
         .filter(|md| md.too_large)

@@ -1,6 +1,6 @@
-//! LUKS2 as GRUB reads it: disk/luks2.c. Both copies must have their magic, no checksum is looked
-//! at; keyslots are tried in the order of the JSON text; what fails in a keyslot sends GRUB to the
-//! next one, and at last it says "Invalid passphrase".
+//! LUKS2 as GRUB handles it: disk/luks2.c. Both copies must have their magic number, but checksums
+//! are not verified. Keyslots are tried in the order of the JSON text; if anything fails in a
+//! keyslot, GRUB continues with the next one, and finally prints "Invalid passphrase".
 
 use super::cipher::{self, Reading};
 use super::disk::{Disk, number};
@@ -13,7 +13,7 @@ use keyway_format::json::{self, Object, Value};
 
 const BINARY: usize = 4096;
 
-/// Whether a secondary header stands where one may.
+/// Whether there is a secondary header at one of the allowed offsets.
 pub(super) fn has_secondary(disk: &Disk<'_>) -> bool {
     (14..=22).any(|power| disk.at(1 << power, 6).is_some_and(|magic| magic == b"SKUL\xba\xbe"))
 }
@@ -25,7 +25,7 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
     };
     let Some(Value::Object(root)) = json::parse(&document).ok() else {
         let why = "the header copy that it takes is damaged: it looks at no checksum, and at no other copy";
-        // From 2.12 on the passphrase is asked for before the metadata are read.
+        // From 2.12 on the passphrase is asked for before the metadata is read.
         let asks = loader.version >= Version::V2_12;
         return Judgement { format: 2, asks, ..Judgement::not_found(rules::BROKEN_JSON.says(why)) };
     };
@@ -45,7 +45,7 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
     }
 }
 
-/// The JSON text of the copy that GRUB takes.
+/// The JSON text of the copy that GRUB uses.
 fn document(disk: &Disk<'_>) -> Result<Vec<u8>, Finding> {
     let short = || rules::NOT_LUKS.says("the device is shorter than its header");
     let primary = disk.at(0, BINARY).ok_or_else(short)?;
@@ -106,7 +106,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What comes of trying it, and what is computed for that.
+    /// The result of trying the keyslot, and the computations needed for it.
     fn tried(&self, slot: &Parsed) -> (Verdict, Vec<Work>) {
         let mut works = Vec::new();
         let verdict = match self.failing(slot, &mut works) {
@@ -182,7 +182,7 @@ impl Walk<'_> {
         }
     }
 
-    /// 2.06 does not resolve the escapes that older writers of JSON put before a slash.
+    /// 2.06 does not decode the escapes that older JSON writers put before a slash.
     fn escaped(&self, base64: &str) -> Option<Finding> {
         let escapes = self.loader.version < Version::V2_12
             && base64.contains('/')
@@ -209,7 +209,7 @@ impl Walk<'_> {
     }
 }
 
-/// What it overlooks.
+/// What GRUB overlooks.
 fn notes(root: &Object, slots: &[Parsed], version: Version) -> Vec<Finding> {
     let mut notes = Vec::new();
     if version < Version::V2_12 {

@@ -1,5 +1,5 @@
-//! GRUB's cryptodisk: will it find a volume, which keyslots will it open,
-//! what does it do on the way, and what will it say.
+//! GRUB's cryptodisk: whether it finds a volume, which keyslots it opens, what it computes on the
+//! way, and which messages it prints.
 //!
 //! ```text
 //! version   the releases that differ
@@ -31,22 +31,23 @@ pub use version::Version;
 use crate::unlock_time::Work;
 use std::io;
 
-/// What GRUB is, beyond its version.
+/// Properties of a GRUB, including its version.
 #[derive(Debug, Clone, Copy)]
 pub struct Loader {
     /// The release.
     pub version: Version,
-    /// The largest piece of memory that its firmware may give away, in KiB: Argon2 takes one.
+    /// The largest contiguous block of memory that its firmware may provide, in KiB: Argon2 needs
+    /// one.
     pub largest_piece_kib: u64,
 }
 
 impl Loader {
-    /// A release under firmware that has no piece of two GiB below four.
+    /// A release under firmware without a contiguous block of two GiB below four.
     pub fn new(version: Version) -> Self {
         Self { version, largest_piece_kib: (2 << 20) - 1 }
     }
 
-    /// Judges a volume whose every keyslot's passphrase is taken to be right.
+    /// Evaluates a volume, assuming that the passphrase for each keyslot is right.
     pub fn judge(&self, disk: &Disk<'_>) -> Judgement {
         match disk.start().as_deref() {
             Some(start) if start.starts_with(b"LUKS\xba\xbe\x00\x01") => luks1::judge(self, disk),
@@ -61,7 +62,7 @@ impl Loader {
         }
     }
 
-    /// Judges a header of `header_len` bytes, which `read_at` reads, for data on a device of
+    /// Evaluates a header of `header_len` bytes, read by `read_at`, for data on a device of
     /// `data_len` bytes.
     pub fn judge_header(
         &self,
@@ -81,44 +82,44 @@ impl Loader {
 /// What GRUB does with a volume.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// 1 or 2; 0 when it finds no header.
+    /// 1 or 2; 0 if GRUB finds no header.
     pub format: u8,
-    /// What keeps it from trying any keyslot.
+    /// What keeps GRUB from trying any keyslot.
     pub refused: Option<Finding>,
-    /// Whether it asks for a passphrase; it may see only then what is wrong.
+    /// Whether GRUB asks for a passphrase; it may detect a problem only after that.
     pub asks: bool,
-    /// The keyslots in the order in which it tries them.
+    /// The keyslots in the order in which GRUB tries them.
     pub slots: Vec<Slot>,
-    /// What it overlooks and whoever boots should know.
+    /// What GRUB overlooks but the user should know.
     pub notes: Vec<Finding>,
-    /// Modules that must be in core.img, or where it can read them without opening this volume.
+    /// Modules that must be in core.img, or where GRUB can read them without opening this volume.
     pub modules: Vec<&'static str>,
 }
 
-/// One keyslot, for who knows its passphrase.
+/// One keyslot, assuming a right passphrase for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slot {
-    /// Its number in the header.
+    /// The keyslot's number in the header.
     pub number: u64,
-    /// What comes of it.
+    /// The result.
     pub verdict: Verdict,
-    /// What GRUB computes when it tries this keyslot, whoever's passphrase it is.
+    /// What GRUB computes when it tries this keyslot, with any passphrase.
     pub works: Vec<Work>,
 }
 
-/// What comes of a right passphrase.
+/// The result with a right passphrase.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// It opens, and files can be read.
+    /// The keyslot opens, and files can be read.
     Opens,
-    /// An error, or data that are noise.
+    /// An error, or data that decrypts to noise.
     Cannot(Finding),
-    /// "Invalid passphrase" (LUKS1 before 2.14: "access denied"), as to a wrong one.
+    /// "Invalid passphrase" (LUKS1 before 2.14: "access denied"), as for a wrong passphrase.
     SaysInvalidPassphrase(Finding),
 }
 
 impl Verdict {
-    /// The reason, when there must be one.
+    /// The reason, if the keyslot does not open.
     pub fn finding(&self) -> Option<&Finding> {
         match self {
             Self::Opens => None,
@@ -126,13 +127,13 @@ impl Verdict {
         }
     }
 
-    /// Whether another key derivation is all that the keyslot needs.
+    /// Whether replacing the key derivation would be enough to make the keyslot work.
     pub fn is_for_its_kdf(&self) -> bool {
         let its_kdf = [&rules::NO_ARGON2, &rules::ARGON2_MEMORY, &rules::SLOT_HASH];
         self.finding().is_some_and(|finding| its_kdf.contains(&finding.rule))
     }
 
-    /// The word for it in JSON and tests.
+    /// The verdict as a word, for JSON and tests.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Opens => "opens",
@@ -154,20 +155,20 @@ impl Judgement {
         }
     }
 
-    /// Drops the note that this version's installer knows no LUKS2: of a build that was taught it.
+    /// Drops the note that this version's installer does not support LUKS2, for builds that do.
     pub fn forget_the_installer(&mut self) {
         self.notes.retain(|note| note.rule != &rules::INSTALL_LUKS2);
     }
 
-    /// Everything that GRUB computes until this keyslot has opened:
-    /// those before it are tried first.
+    /// Everything that GRUB computes until this keyslot has opened, including the keyslots tried
+    /// before it.
     pub fn works_until(&self, number: u64) -> Vec<&Work> {
         let end =
             self.slots.iter().position(|slot| slot.number == number).map_or(self.slots.len(), |at| at + 1);
         self.slots[..end].iter().flat_map(|slot| &slot.works).collect()
     }
 
-    /// The keyslot of that number.
+    /// The keyslot with this number.
     pub fn slot(&self, number: u64) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.number == number)
     }

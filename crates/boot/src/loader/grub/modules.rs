@@ -1,10 +1,10 @@
-//! Modules that GRUB needs before it can read this volume: grub-install embeds by the
-//! device mapper's table, in which no hash of a keyslot stands; what is missing then is
-//! looked for on the volume that they should open.
+//! Modules that GRUB needs before it can read this volume. grub-install embeds modules according to
+//! the device-mapper table, which does not contain the keyslots' hashes; GRUB then looks for the
+//! missing modules on the very volume that they are needed to open.
 
 use super::{Version, cipher, names};
 
-/// Each once, in the order of dependence.
+/// Each module once, in dependency order.
 pub(super) fn needed(
     format: u8,
     hashes: &[&str],

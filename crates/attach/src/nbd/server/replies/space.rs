@@ -56,7 +56,7 @@ impl Spaces {
 impl Shelf {
     fn reserve(&mut self, size: usize) -> bool {
         while *self.used(size) + size > CEILING {
-            // Free buffers can be taken without waiting.
+            // Frees unused buffers to make room.
             let free = if size <= LARGEST_USUAL { self.free.pop() } else { None };
             let Some(free) = free else { return false };
             self.release(&free);
