@@ -1,5 +1,5 @@
-//! U-Boot's "legacy" images: a header of 64 bytes in front of the
-//! data (U-Boot, include/image.h). Big-endian.
+//! U-Boot's "legacy" images: a header of 64 bytes followed by the data (U-Boot, include/image.h).
+//! Big-endian.
 //!
 //! ```text
 //! 0   4  27 05 19 56         28  1  operating system (5: Linux)
@@ -12,75 +12,75 @@
 //! 24  4  CRC-32 of the data
 //! ```
 //!
-//! The data of a script (and of "multi" images) starts with the
-//! lengths of its parts, a word each, and a zero word.
+//! The data of a script (and of "multi" images) starts with the lengths of its parts, one word
+//! each, and a zero word.
 
 use flate2::Crc;
 use std::fmt;
 
-/// What stands in a header, without what follows from the data.
+/// The contents of a header, except for the fields derived from the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// Seconds since 1970.
     pub time: u32,
-    /// Where the data goes.
+    /// The load address.
     pub load: u32,
-    /// Where it is entered.
+    /// The entry point.
     pub entry: u32,
-    /// By U-Boot's number: 5 is Linux.
+    /// The operating system, by U-Boot's number: 5 is Linux.
     pub os: u8,
-    /// By U-Boot's number.
+    /// The architecture, by U-Boot's number.
     pub arch: Arch,
-    /// What it is.
+    /// The image type.
     pub kind: Kind,
-    /// By U-Boot's number: 0 is none.
+    /// The compression, by U-Boot's number: 0 is none.
     pub compression: u8,
-    /// At most 32 bytes.
+    /// The name, at most 32 bytes.
     pub name: String,
 }
 
-/// What an image is.
+/// An image type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Commands.
     Script,
     /// An initramfs.
     Ramdisk,
-    /// Another, by its number.
+    /// Another type, by its number.
     Other(u8),
 }
 
-/// The machine that it is for, by U-Boot's number.
+/// An architecture, by U-Boot's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arch(pub u8);
 
-/// Why an image is none.
+/// Why something is not a valid image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// It does not start with the magic, or ends within the header.
+    /// It does not start with the magic number, or ends within the header.
     NoHeader,
-    /// The header's checksum is another.
+    /// The header's checksum does not match.
     HeaderChecksum,
-    /// The data's checksum is another.
+    /// The data's checksum does not match.
     DataChecksum,
-    /// The header says so many bytes.
+    /// The data is shorter than the header says.
     Short {
-        /// So many.
+        /// The length according to the header.
         wanted: u32,
-        /// So many are there.
+        /// The actual length.
         found: usize,
     },
-    /// A name of more than 32 bytes.
+    /// The name is longer than 32 bytes.
     LongName,
-    /// More than 4 GiB.
+    /// The data is longer than 4 GiB.
     TooLarge,
-    /// A script without its table of lengths.
+    /// A script without a table of lengths.
     NoScript,
 }
 
 impl Header {
-    /// Of a script, for whatever machine.
+    /// The header of a script, for any architecture.
     pub fn script(name: &str) -> Self {
         Self {
             time: 0,
@@ -94,7 +94,7 @@ impl Header {
         }
     }
 
-    /// The header in front of an image; its checksum is right.
+    /// Parses the header at the front of an image and verifies its checksum.
     pub fn parse(image: &[u8]) -> Result<Self, Error> {
         let header =
             image.first_chunk::<HEADER>().filter(|it| it.starts_with(&MAGIC)).ok_or(Error::NoHeader)?;
@@ -116,7 +116,7 @@ impl Header {
         })
     }
 
-    /// The header and the data of an image, both with the right checksums.
+    /// The header and the data of an image, after verifying both checksums.
     pub fn read(image: &[u8]) -> Result<(Self, &[u8]), Error> {
         let header = Self::parse(image)?;
         let (wanted, rest) = (word(image, 12), &image[HEADER..]);
@@ -128,7 +128,7 @@ impl Header {
         }
     }
 
-    /// An image of this data.
+    /// Builds an image with this data.
     pub fn image(&self, data: &[u8]) -> Result<Vec<u8>, Error> {
         if self.name.len() > HEADER - NAME {
             return Err(Error::LongName);
@@ -148,13 +148,13 @@ impl Header {
     }
 }
 
-/// A script with its header: what U-Boot's `source` runs.
+/// Builds a script with its header, which U-Boot's `source` command runs.
 pub fn script(header: &Header, text: &[u8]) -> Result<Vec<u8>, Error> {
     let length = u32::try_from(text.len()).map_err(|_| Error::TooLarge)?;
     header.image(&[&length.to_be_bytes(), &[0; 4][..], text].concat())
 }
 
-/// The text of a script, out of an image's data.
+/// Extracts the text of a script from an image's data.
 pub fn script_text(data: &[u8]) -> Result<&[u8], Error> {
     let (length, rest) = data.split_first_chunk().ok_or(Error::NoScript)?;
     let text = rest.strip_prefix(&[0; 4]).ok_or(Error::NoScript)?;
@@ -181,12 +181,12 @@ impl Kind {
 }
 
 impl Arch {
-    /// By U-Boot's name: "arm64".
+    /// Looks up an architecture by U-Boot's name: "arm64".
     pub fn find(name: &str) -> Option<Self> {
         ARCHES.iter().find(|(known, _)| *known == name).map(|(_, number)| Self(*number))
     }
 
-    /// U-Boot's name for it, where it is one of those known here.
+    /// U-Boot's name, if the architecture is known here.
     pub fn name(self) -> Option<&'static str> {
         ARCHES.iter().find(|(_, number)| *number == self.0).map(|(name, _)| *name)
     }
@@ -215,7 +215,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// CRC-32 as zlib has it.
+/// CRC-32 as in zlib.
 pub(crate) fn crc(bytes: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(bytes);
@@ -226,9 +226,9 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
 }
 
-/// The first bytes.
+/// The magic number.
 pub const MAGIC: [u8; 4] = [0x27, 0x05, 0x19, 0x56];
-/// Bytes of the header.
+/// The length of the header in bytes.
 pub const HEADER: usize = 64;
 const NAME: usize = 32;
 const LINUX: u8 = 5;

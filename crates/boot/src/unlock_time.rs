@@ -1,33 +1,34 @@
-//! Seconds until a keyslot opens: what is computed, at the rates of whoever computes it.
+//! Seconds until a keyslot opens: the computations, and the rates of the machine that performs
+//! them.
 //!
-//! A loader that tries keyslots one after the other computes each one's key
-//! and digest until the right one has opened: a passphrase of the fourth
-//! keyslot waits for four derivations and four digests.
+//! A loader that tries keyslots one after the other computes each one's key and digest until the
+//! right one has opened: a passphrase for the fourth keyslot takes four derivations and four
+//! digests.
 //!
-//! GRUB's rates are told relative to Keyway's own PBKDF2-SHA-512 on the same CPU: that is scalar
-//! code for 64-bit words, as GRUB's is, and so the ratio hardly depends on the CPU. The ratios are
-//! of `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), by CPU time, on an AMD EPYC
-//! (Zen 5), November 2026; docs/COST.md has the figures.
+//! GRUB's rates are given relative to Keyway's own PBKDF2-SHA-512 on the same CPU. Like GRUB's,
+//! this is scalar code for 64-bit words, so the ratio hardly depends on the CPU. The ratios were
+//! measured with `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), in CPU time, on
+//! an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures.
 
 use crate::loader::grub::Version;
 
-/// One derivation.
+/// A single key derivation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
     /// PBKDF2, block after block.
     Pbkdf2 {
-        /// Its hash, as the header names it.
+        /// The hash, as named in the header.
         hash: String,
-        /// Iterations of each block.
+        /// Iterations per block.
         iterations: u64,
-        /// Blocks of the hash's length in the derived key.
+        /// The number of hash-sized blocks in the derived key.
         blocks: u64,
     },
     /// Argon2.
     Argon2 {
         /// Passes.
         time: u64,
-        /// Memory.
+        /// Memory in KiB.
         memory_kib: u64,
         /// Lanes.
         lanes: u64,
@@ -35,27 +36,26 @@ pub enum Work {
 }
 
 impl Work {
-    /// PBKDF2 of a key of that many bytes.
+    /// PBKDF2 for a key of this many bytes.
     pub fn pbkdf2(hash: &str, iterations: u64, len: usize) -> Self {
         let output = keyway_crypto::Hash::find(hash).map_or(32, keyway_crypto::Hash::output_len);
         Self::Pbkdf2 { hash: hash.to_owned(), iterations, blocks: len.div_ceil(output).max(1) as u64 }
     }
 }
 
-/// How fast somebody derives keys.
+/// How fast a machine derives keys.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rates {
-    /// PBKDF2 by hash: iterations of one block a second.
+    /// PBKDF2 by hash: iterations of one block per second.
     pub pbkdf2: Vec<(String, f64)>,
-    /// Argon2: KiB of memory times passes a second.
+    /// Argon2: KiB of memory times passes per second.
     pub argon2: Option<f64>,
-    /// Seconds that anything takes beside the derivations: reading,
-    /// splitting, decrypting a keyslot.
+    /// Seconds per keyslot besides the derivations: reading, merging the stripes, decrypting.
     pub each_slot: f64,
 }
 
 impl Rates {
-    /// Seconds for one derivation; `None` where the rate is not known.
+    /// The seconds for one derivation; `None` if the rate is unknown.
     pub fn seconds(&self, work: &Work) -> Option<f64> {
         match work {
             Work::Pbkdf2 { hash, iterations, blocks } => {
@@ -66,12 +66,12 @@ impl Rates {
         }
     }
 
-    /// Seconds for all, one after the other.
+    /// The seconds for all derivations, one after the other.
     pub fn total<'a>(&self, works: impl IntoIterator<Item = &'a Work>) -> Option<f64> {
         works.into_iter().map(|work| self.seconds(work)).sum::<Option<f64>>()
     }
 
-    /// The rates when everything goes by this factor faster.
+    /// The rates of a machine that is faster by this factor.
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
         self.pbkdf2.iter_mut().for_each(|(_, rate)| *rate *= factor);
@@ -84,18 +84,18 @@ impl Rates {
 /// Where GRUB runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// As a program under Linux: `grub-fstest`.
+    /// As a program on Linux: `grub-fstest`.
     Utility,
     /// In firmware.
     Firmware,
 }
 
-/// What a CPU does under Linux: the measure that GRUB's rates are told by.
+/// A CPU's rates under Linux, relative to which GRUB's are given.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Yardstick {
-    /// Iterations a second of PBKDF2-SHA-512 in one block, by Keyway.
+    /// Iterations per second of PBKDF2-SHA-512 in one block, by Keyway.
     pub sha512: f64,
-    /// KiB times passes a second of Argon2id in one lane, by Keyway.
+    /// KiB times passes per second of Argon2id in one lane, by Keyway.
     pub argon2_one_lane: Option<f64>,
 }
 
@@ -124,38 +124,38 @@ impl Yardstick {
     }
 }
 
-/// A machine whose rates under Linux were published.
+/// A machine with published rates under Linux.
 #[derive(Debug)]
 pub struct Board {
-    /// On the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// In words.
+    /// The description.
     pub title: &'static str,
     pbkdf2: &'static [(&'static str, f64)],
     argon2: f64,
 }
 
 impl Board {
-    /// By its name.
+    /// Looks up a machine by name.
     pub fn find(name: &str) -> Option<&'static Self> {
         BOARDS.iter().find(|board| board.name.eq_ignore_ascii_case(name))
     }
 
-    /// Every one that is known.
+    /// All known machines.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         BOARDS.iter()
     }
 
-    /// Its rates.
+    /// The machine's rates.
     pub fn rates(&self) -> Rates {
         let pbkdf2 = self.pbkdf2.iter().map(|(hash, rate)| ((*hash).to_owned(), *rate)).collect();
         Rates { pbkdf2, argon2: Some(self.argon2), each_slot: 0.05 }
     }
 }
 
-/// `cryptsetup benchmark` as people published it, of a key of 256 bits: two
-/// blocks of the hashes with 160. Of several the slower, since what is promised
-/// should be kept. docs/COST.md names the places.
+/// Published results of `cryptsetup benchmark`, for a key of 256 bits: two blocks for hashes with
+/// 160 bits. If there are several, the slower one is used, to be on the safe side. docs/COST.md
+/// names the sources.
 const BOARDS: &[Board] = &[
     Board {
         name: "pi3",
@@ -182,11 +182,11 @@ const BOARDS: &[Board] = &[
         argon2: 4.0 * 239_062.0 / 2.0,
     },
 ];
-/// aes-xts of 256 bits in MiB/s, the middle of both directions: a Raspberry
-/// Pi 3's beside that of the Raspberry Pi 4 above.
+/// The speed of aes-xts with 256 bits in MiB/s, averaged over both directions: a Raspberry Pi 3
+/// relative to the Raspberry Pi 4 above.
 const PI3: f64 = 34.8 / 35.2;
 
-/// GRUB 2.06, 2.12 and 2.14: iterations of one block, in units of Keyway's SHA-512.
+/// GRUB 2.06, 2.12 and 2.14: iterations of one block, relative to Keyway's SHA-512.
 #[rustfmt::skip]
 const GRUB_RATIOS: &[(&str, [f64; 3])] = &[
     ("sha1",      [0.47, 0.45, 1.70]),
@@ -197,11 +197,11 @@ const GRUB_RATIOS: &[(&str, [f64; 3])] = &[
     ("ripemd160", [0.30, 0.30, 1.35]),
     ("whirlpool", [0.15, 0.14, 0.25]),
 ];
-/// GRUB 2.14's Argon2 (lanes run one after another) in units of Keyway's in one lane.
+/// GRUB 2.14's Argon2 (lanes run one after another), relative to Keyway's with one lane.
 const GRUB_ARGON2: f64 = 0.36;
-/// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for
-/// 2,612,730 iterations of SHA-512 where Linux makes 450,000 a second) is 1.3 times
-/// what these ratios give; one machine, one firmware.
+/// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730
+/// iterations of SHA-512 where Linux computes 450,000 per second) is 1.3 times what these ratios
+/// give; one machine, one firmware.
 const FIRMWARE: f64 = 1.3;
 
 #[cfg(test)]
@@ -231,8 +231,8 @@ mod tests {
         }
     }
 
-    /// The article: 2,612,730 iterations of SHA-512, 450,000 a second under Linux,
-    /// around 45 s in GRUB; at 200,000 around 4 s.
+    /// The article: 2,612,730 iterations of SHA-512, 450,000 per second under Linux, around 45 s in
+    /// GRUB; with 200,000 around 4 s.
     #[test]
     fn the_article() {
         let laptop = Yardstick { sha512: 450_000.0, argon2_one_lane: None };
@@ -240,8 +240,8 @@ mod tests {
         let seconds = |iterations| grub.seconds(&Work::pbkdf2("sha512", iterations, 64)).unwrap();
         assert!((36.0..54.0).contains(&seconds(2_612_730)), "{}", seconds(2_612_730));
         assert!((2.5..5.0).contains(&seconds(200_000)), "{}", seconds(200_000));
-        // Conclusion 3: four keyslots with a digest of a quarter of
-        // their iterations take as long as five.
+        // Conclusion 3: four keyslots with a digest of a quarter of their iterations take as long
+        // as five.
         let slot = Work::pbkdf2("sha512", 2_612_730, 64);
         let digest = Work::pbkdf2("sha512", 2_612_730 / 4, 20);
         let four = grub.total([&slot, &digest].repeat(4)).unwrap();

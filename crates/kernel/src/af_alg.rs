@@ -1,12 +1,13 @@
 //! The kernel's ciphers from user space (Linux,
 //! Documentation/crypto/userspace-if.rst; crypto/algif_skcipher.c).
 //!
-//! A socket is bound to an algorithm or to one driver by its name, gets a key, and is
-//! accepted from: what that gives takes messages and returns them encrypted. One message is
-//! one request; the kernel works on it while it is read back.
+//! A socket is bound to an algorithm or a driver by name, is given a key, and is accepted from: the
+//! resulting descriptor takes messages and returns them encrypted. One message is one request,
+//! which the kernel processes while the result is being read.
 //!
-//! Kernels of 2026 and later reach drivers of the CPU only, and from 7.3 on a short list of
-//! algorithms unless /proc/sys/crypto/af_alg_restrict is 0; what they hide is "not found" (ENOENT).
+//! Since 2026, kernels provide access only to drivers that run on the CPU, and from 7.3 on only to
+//! a short list of algorithms unless /proc/sys/crypto/af_alg_restrict is 0; whatever they hide is
+//! "not found" (ENOENT).
 
 use crate::{Engine, Missing};
 use nix::errno::Errno;
@@ -19,7 +20,7 @@ use std::fs;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Which way.
+/// The direction of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Plaintext to ciphertext.
@@ -29,7 +30,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// "encrypting".
+    /// The direction as a participle: "encrypting".
     pub const fn doing(self) -> &'static str {
         match self {
             Self::Encrypt => "encrypting",
@@ -38,7 +39,7 @@ impl Direction {
     }
 }
 
-/// A driver that was found, without a key.
+/// A driver, without a key.
 #[derive(Debug)]
 pub struct Algorithm {
     socket: OwnedFd,
@@ -47,14 +48,14 @@ pub struct Algorithm {
 /// A driver with a key.
 #[derive(Debug)]
 pub struct Cipher {
-    /// Kept open: the key belongs to it.
+    /// Kept open because the key belongs to it.
     _bound: OwnedFd,
     operation: OwnedFd,
 }
 
 impl Algorithm {
-    /// Finds a sector cipher by its algorithm's or its driver's name. Asking makes the kernel load
-    /// what it needs, and make instances of templates.
+    /// Finds a sector cipher by the name of its algorithm or driver. This makes the kernel load
+    /// what it needs, and instantiate templates.
     pub fn find(name: &str) -> Result<Self, Missing> {
         if name.len() >= LONGEST_NAME {
             return Err(Missing::new(format!("AF_ALG takes names of up to {} characters", LONGEST_NAME - 1)));
@@ -67,7 +68,7 @@ impl Algorithm {
         }
     }
 
-    /// Gives it a key.
+    /// Sets the key.
     pub fn key(self, key: &[u8]) -> io::Result<Cipher> {
         setsockopt(&self.socket, sockopt::AlgSetKey::default(), &key)?;
         let operation = accept_with(&self.socket, SocketFlags::CLOEXEC)?;
@@ -76,8 +77,7 @@ impl Algorithm {
 }
 
 impl Cipher {
-    /// Hands over a request, in one piece or in several. An algorithm
-    /// without IVs takes an empty one.
+    /// Sends a request, in one piece or several. For an algorithm without IVs, `iv` is empty.
     pub fn send(&self, direction: Direction, iv: &[u8], pieces: &[&[u8]]) -> io::Result<()> {
         let operation = match direction {
             Direction::Encrypt => nix::libc::ALG_OP_ENCRYPT,
@@ -97,8 +97,8 @@ impl Cipher {
         Ok(())
     }
 
-    /// Takes results, into buffers of any sizes: they are one
-    /// request's when they have room for all of it.
+    /// Receives results, into buffers of any sizes. If they have room for the whole result, it is
+    /// processed as one request.
     pub fn receive(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<()> {
         let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         match rustix::io::readv(&self.operation, buffers)? {
@@ -107,14 +107,14 @@ impl Cipher {
         }
     }
 
-    /// A whole request in place.
+    /// Processes a whole request in place.
     pub fn run(&self, direction: Direction, iv: &[u8], data: &mut [u8]) -> io::Result<()> {
         self.send(direction, iv, &[data])?;
         self.receive(&mut [IoSliceMut::new(data)])
     }
 }
 
-/// Whether any cipher of the kernel's can be had.
+/// Whether any cipher of the kernel can be accessed.
 pub fn reachable() -> Result<(), Missing> {
     Algorithm::find(PROBE).map(drop)
 }
@@ -133,8 +133,8 @@ fn no_socket(errno: Errno) -> Missing {
     }
 }
 
-/// The kernel says ENOENT for a driver that is not there, for one
-/// that it hides, and where it lacks its own module.
+/// The kernel reports ENOENT for a driver that does not exist, for one that it hides, and if its
+/// own module is missing.
 fn not_found(name: &str, errno: Errno) -> Missing {
     match errno {
         Errno::ENOENT if name == PROBE || reachable().is_err() => match restriction() {
@@ -153,15 +153,15 @@ fn not_found(name: &str, errno: Errno) -> Missing {
     }
 }
 
-/// The setting that kernels from 7.3 on have.
+/// The setting, which exists in kernels from 7.3 on.
 fn restriction() -> Option<u32> {
     fs::read_to_string("/proc/sys/crypto/af_alg_restrict").ok()?.trim().parse().ok()
 }
 
-/// The request goes on; nix has no name for it.
+/// The request continues in the next message; nix has no name for this flag.
 const MORE: MsgFlags = MsgFlags::from_bits_retain(nix::libc::MSG_MORE);
-/// What every kernel with AF_ALG's ciphers has or can load.
+/// An algorithm that every kernel with AF_ALG ciphers has or can load.
 const PROBE: &str = "ecb(aes)";
 const KIND: &str = "skcipher";
-/// `salg_name` with its zero.
+/// `salg_name` including the NUL.
 const LONGEST_NAME: usize = 64;

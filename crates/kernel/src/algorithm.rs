@@ -1,5 +1,5 @@
-//! What dm-crypt asks the crypto API for, of a specification
-//! (drivers/md/dm-crypt.c, `crypt_ctr_cipher_old` and `_new`).
+//! What dm-crypt requests from the crypto API for a given specification (drivers/md/dm-crypt.c,
+//! `crypt_ctr_cipher_old` and `_new`).
 //!
 //! ```text
 //! aes-xts-plain64                  xts(aes)
@@ -11,12 +11,12 @@
 
 use keyway_crypto::CipherSpec;
 
-/// An algorithm by its name, "xts(aes)", taken apart.
+/// An algorithm's parsed name: "xts(aes)".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Algorithm {
     /// "xts", or "xts-aes-aesni".
     pub name: String,
-    /// What it is a template over; empty for a cipher or a driver.
+    /// The parameters of a template; empty for a cipher or a driver.
     pub of: Vec<Algorithm>,
 }
 
@@ -44,7 +44,7 @@ impl Algorithm {
         }
     }
 
-    /// What the IV needs beside the sector cipher: hashes and ciphers by name.
+    /// What the IV requires besides the sector cipher: names of hashes and ciphers.
     pub fn for_the_iv(spec: &CipherSpec) -> Vec<Self> {
         let text = spec.to_string();
         let names: &[&str] = match text.rsplit('-').next() {
@@ -56,7 +56,7 @@ impl Algorithm {
         names.iter().map(|name| Self::parse(name)).collect()
     }
 
-    /// Takes a name apart. What is no name stays as it is: the kernel will not find it either.
+    /// Parses a name. An invalid name is kept as it is: the kernel will not find it either.
     pub fn parse(name: &str) -> Self {
         Self::parse_to(name, DEEPEST)
     }
@@ -73,7 +73,7 @@ impl Algorithm {
         }
     }
 
-    /// All names in it, the outermost first, each once.
+    /// All names in the algorithm, the outermost first, without duplicates.
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![&self.name[..]];
         for part in self.of.iter().flat_map(Self::names) {
@@ -96,7 +96,7 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
-/// Parts between commas that stand in no inner parentheses.
+/// Splits at commas that are not within parentheses.
 fn parameters(text: &str) -> Vec<&str> {
     let (mut found, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, c) in text.char_indices() {
@@ -114,7 +114,7 @@ fn parameters(text: &str) -> Vec<&str> {
     found
 }
 
-/// Deeper than any name of 127 characters that means something.
+/// Deeper than any meaningful name of 127 characters.
 const DEEPEST: usize = 8;
 
 #[cfg(test)]

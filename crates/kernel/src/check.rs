@@ -1,9 +1,9 @@
-//! Whether a driver's output is right: it is compared with Keyway's on random data.
+//! Checks a driver's output by comparing it with Keyway's on random data.
 //!
-//! Keys of every size that the driver takes, sectors of 512 and 4096 bytes with random numbers,
-//! both directions; then what the kernel's own self-tests were seen to miss: results in buffers of
-//! odd sizes and at odd addresses, requests handed over in odd pieces, and for modes that chain, a
-//! request continued with the IV that the driver left behind.
+//! Uses keys of every size that the driver supports, sectors of 512 and 4096 bytes with random
+//! numbers, and both directions. Then it tests what the kernel's own self-tests have been seen to
+//! miss: results in buffers of odd sizes and at odd addresses, requests sent in odd pieces, and,
+//! for chaining modes, a request continued with the IV that the driver left behind.
 
 use crate::Wrong;
 use crate::af_alg::{self, Direction};
@@ -12,26 +12,26 @@ use crate::{Algorithm, Missing, reference};
 use keyway_crypto::{CipherSpec, SectorCipher, SectorSize};
 use std::io::{self, IoSliceMut};
 
-/// What came of checking one driver.
+/// The result of checking one driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Checked {
-    /// All outputs were right; how many there were.
+    /// All outputs were right; the number of outputs.
     Right(usize),
-    /// The first that was not.
+    /// The first wrong output.
     Wrong(Box<Wrong>),
-    /// It could not be reached, or there is nothing to compare it with.
+    /// The driver could not be accessed, or there is no reference for it.
     NotChecked(Missing),
-    /// It answered a request with an error.
+    /// The driver answered a request with an error.
     Failed(String),
 }
 
-/// Checks the driver called `name`, which implements `algorithm`.
+/// Checks the driver `name`, which implements `algorithm`.
 pub fn check(name: &str, algorithm: &Algorithm, key_bytes: (usize, usize)) -> Checked {
     let Some(spec) = reference::spec(algorithm) else {
         return Checked::NotChecked(Missing::new(format!("Keyway has no {algorithm} to compare it with")));
     };
     if spec.cipher_name() == "arc4" {
-        // The kernel's arc4 goes on where the last request ended, whoever asked.
+        // The kernel's arc4 continues where the last request ended, whoever issued it.
         return Checked::NotChecked(Missing::new("its requests depend on those before them"));
     }
     let fits = |bytes: &usize| key_bytes == (0, 0) || (key_bytes.0..=key_bytes.1).contains(bytes);
@@ -50,7 +50,7 @@ pub fn check(name: &str, algorithm: &Algorithm, key_bytes: (usize, usize)) -> Ch
     }
 }
 
-/// The first, the last and some between: Blowfish has 53 sizes.
+/// The first, the last and some in between: Blowfish has 53 sizes.
 fn thinned(sizes: &[usize]) -> Vec<usize> {
     let step = sizes.len().div_ceil(4).max(1);
     let mut thin: Vec<usize> = sizes.iter().copied().step_by(step).collect();
@@ -65,7 +65,7 @@ struct Checker<'a> {
     checked: usize,
 }
 
-/// What is compared, and the words for it.
+/// A test case and its description.
 struct Case<'a> {
     kernel: &'a af_alg::Cipher,
     expected: &'a [u8],
@@ -105,7 +105,7 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// One random sector in one direction, in all the ways.
+    /// Tests one random sector in one direction, in all variants.
     fn sector(
         &mut self,
         kernel: &af_alg::Cipher,
@@ -145,7 +145,7 @@ impl Checker<'_> {
         matches!(&self.algorithm.name[..], "cbc" | "ctr" | "pcbc" | "cfb" | "ofb" | "ecb")
     }
 
-    /// Odd sizes that add up.
+    /// Odd sizes that sum to `length`.
     fn pieces(&mut self, length: usize) -> Vec<usize> {
         let mut pieces = Vec::new();
         let mut left = length;
@@ -158,7 +158,7 @@ impl Checker<'_> {
         pieces
     }
 
-    /// Whole blocks that add up.
+    /// Multiples of the block size that sum to `length`.
     fn blocks(&mut self, length: usize) -> Vec<usize> {
         let mut pieces = Vec::new();
         let mut left = length;
@@ -172,8 +172,8 @@ impl Checker<'_> {
 }
 
 impl Case<'_> {
-    /// `chained`: each result is asked for on its own, so that the
-    /// driver works on a part at a time.
+    /// If `chained`, each result is requested separately, so the driver processes one part at a
+    /// time.
     fn run(&self, sent: &[usize], received: &[usize], chained: bool) -> io::Result<Option<Wrong>> {
         let mut found = vec![0; self.expected.len() + 1];
         // An odd address.
@@ -224,9 +224,9 @@ fn cut_mut<'a>(bytes: &'a mut [u8], sizes: &[usize]) -> Vec<IoSliceMut<'a>> {
     slices
 }
 
-/// Of each size.
+/// The number of sectors of each size.
 const SECTORS: usize = 4;
-/// The kernel takes at most sixteen buffers of results at a time (ALG_MAX_PAGES).
+/// The kernel accepts at most sixteen result buffers at a time (ALG_MAX_PAGES).
 const MOST_PIECES: usize = 7;
 
 #[cfg(test)]

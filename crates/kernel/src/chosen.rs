@@ -4,21 +4,22 @@ use crate::{Algorithm, Missing, System, Xray, af_alg};
 use keyway_crypto::CipherSpec;
 use std::path::Path;
 
-/// A driver that AF_ALG reaches.
+/// A driver that is accessible through AF_ALG.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// What dm-crypt asks for.
+    /// What dm-crypt requests.
     pub algorithm: Algorithm,
-    /// What it gets; the algorithm's name where /proc/crypto cannot be read.
+    /// The driver that it gets; the algorithm's name if /proc/crypto cannot be read.
     pub driver: String,
-    /// Its priority.
+    /// The driver's priority.
     pub priority: i64,
-    /// How to keep the kernel from using it.
+    /// How to prevent the kernel from using the driver.
     pub remedy: Option<String>,
 }
 
 impl Chosen {
-    /// Asks the kernel, so that it loads and makes what it needs, and looks what it has then.
+    /// Requests the algorithm from the kernel, so that it loads and instantiates what it needs, and
+    /// then reads what it has.
     pub fn of(spec: &CipherSpec) -> Result<Self, Missing> {
         let algorithm = Algorithm::of_spec(spec);
         af_alg::Algorithm::find(&algorithm.to_string())?;

@@ -1,35 +1,35 @@
-//! Crypto engines that are not the CPU: how to know their drivers by
-//! name, and how to keep them from being used.
+//! Crypto engines outside the CPU: how to recognise their drivers by name, and how to prevent their
+//! use.
 //!
-//! The kernel gives most of them a higher priority than its code for the CPU, which nearly
-//! always is faster for the short, synchronous requests of disk encryption. Names, flags,
-//! modules and options are those of Linux 6.12 below drivers/crypto, each row with its source
-//! file; removed drivers name the last version that had them.
+//! The kernel gives most of them a higher priority than its CPU code, although that is nearly
+//! always faster for the short, synchronous requests of disk encryption. Names, flags, modules and
+//! options are those of Linux 6.12 below drivers/crypto, and each row has its source file; for
+//! removed drivers the last version that had them is given.
 //!
-//! Code that runs on the CPU is not here although it needs special instructions:
-//! AES-NI, ARMv8 CE, VIA's PadLock, s390's CPACF.
+//! Code that runs on the CPU is not listed even if it uses special instructions: AES-NI, ARMv8 CE,
+//! VIA's PadLock, s390's CPACF.
 
 use crate::Flags;
 
 /// One family of engines.
 #[derive(Debug)]
 pub struct Engine {
-    /// What people call it: "CAAM".
+    /// The common name: "CAAM".
     pub name: &'static str,
-    /// Whose it is.
+    /// The manufacturer.
     pub maker: &'static str,
     names: &'static [Name],
     /// The modules to blacklist.
     pub modules: &'static [&'static str],
-    /// The option of the kernel's configuration that builds it.
+    /// The kernel configuration option that builds it.
     pub config: &'static str,
-    /// The flags of its sector ciphers, for when the kernel does not tell.
+    /// The flags of its sector ciphers, for when the kernel does not report them.
     pub flags: Flags,
-    /// Where this is known from.
+    /// The source of this information.
     pub source: &'static str,
 }
 
-/// How its drivers are named.
+/// The naming scheme of its drivers.
 #[derive(Debug)]
 enum Name {
     Starts(&'static str),
@@ -38,7 +38,7 @@ enum Name {
 }
 
 impl Engine {
-    /// The engine that this driver, or a part of it ("xts(ecb-aes-caam)"), belongs to.
+    /// The engine to which this driver, or a part of it ("xts(ecb-aes-caam)"), belongs.
     pub fn of(driver: &str) -> Option<&'static Self> {
         let mut parts = driver.split(['(', ')', ',']);
         parts.find_map(|part| ENGINES.iter().find(|engine| engine.names.iter().any(|name| name.fits(part))))
@@ -164,7 +164,7 @@ mod tests {
         for engine in ENGINES {
             assert!(names.insert(engine.name), "{} stands twice", engine.name);
             assert!(engine.source.starts_with("drivers/crypto/"), "{}", engine.name);
-            // modprobe takes dashes and underscores for the same; /proc/crypto shows underscores.
+            // modprobe treats dashes and underscores alike; /proc/crypto shows underscores.
             assert!(engine.modules.iter().all(|module| !module.contains('-')), "{}", engine.name);
             assert!(engine.config.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'));
         }

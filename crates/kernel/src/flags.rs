@@ -1,58 +1,59 @@
-//! The properties of a driver that decide who uses it (Linux,
-//! include/linux/crypto.h, CRYPTO_ALG_…).
+//! The properties of a driver that decide who can use it (Linux, include/linux/crypto.h,
+//! CRYPTO_ALG_…).
 
 use std::fmt;
 
-/// A set of CRYPTO_ALG_… flags, of those that matter here.
+/// A set of the CRYPTO_ALG_… flags that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(u32);
 
 impl Flags {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// It may answer later than it is asked: engines, and code that
-    /// leaves the work to another thread.
+    /// The driver may complete requests asynchronously: engines, and code that delegates the work
+    /// to another thread.
     pub const ASYNC: Self = Self(0x80);
-    /// It needs another driver for what it cannot do itself.
+    /// It requires another driver for what it cannot do itself.
     pub const NEED_FALLBACK: Self = Self(0x100);
     /// It is an instance of a template: "xts(ecb(aes-generic))".
     pub const INSTANCE: Self = Self(0x800);
-    /// It has no instructions that programs could use: an engine off the CPU.
+    /// It is not available to programs through CPU instructions: an engine outside the CPU.
     pub const KERN_DRIVER_ONLY: Self = Self(0x1000);
-    /// For other drivers only.
+    /// It is for use by other drivers only.
     pub const INTERNAL: Self = Self(0x2000);
-    /// It may allocate memory for a request, which dm-crypt cannot
-    /// have while memory is being written out.
+    /// It may allocate memory for a request, which dm-crypt must not do while memory is being
+    /// written out.
     pub const ALLOCATES_MEMORY: Self = Self(0x1_0000);
-    /// An entry that still waits for its driver.
+    /// An entry that is still waiting for its driver.
     pub(crate) const LARVAL: Self = Self(0x10);
-    /// Being removed.
+    /// A driver that is being removed.
     pub(crate) const GOING: Self = Self(0x20 | 0x40);
-    /// What an instance has when one of its parts has it (CRYPTO_ALG_INHERITED_FLAGS).
+    /// The flags that an instance inherits from its parts (CRYPTO_ALG_INHERITED_FLAGS).
     pub(crate) const INHERITED: Self = Self(Self::ASYNC.0 | Self::NEED_FALLBACK.0 | Self::ALLOCATES_MEMORY.0);
 
-    /// The flags in the kernel's word; its low four bits are the type.
+    /// The flags from the kernel's value; its low four bits are the type.
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits & !TYPE_MASK)
     }
 
-    /// Both.
+    /// The union.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What is in both.
+    /// The intersection.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Whether it has one of the others.
+    /// Whether the sets have a flag in common.
     pub const fn has_any(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 }
 
-/// The kernel's names of what it refuses, with commas: "ASYNC, ALLOCATES_MEMORY".
+/// The kernel's names of the flags that it may refuse, separated by commas: "ASYNC,
+/// ALLOCATES_MEMORY".
 impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = NAMES.iter().filter(|(flag, _)| self.has_any(*flag)).map(|(_, name)| *name);

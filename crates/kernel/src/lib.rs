@@ -1,5 +1,5 @@
-//! The kernel's crypto API: which drivers it has, which one it picks,
-//! how fast they are and whether they are right.
+//! The kernel's crypto API: which drivers it has, which one it selects, how fast they are and
+//! whether their output is right.
 //!
 //! ```text
 //! proc_crypto, netlink   what the kernel has, and the flags of it

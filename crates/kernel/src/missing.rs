@@ -1,20 +1,20 @@
-//! Why something of the kernel's could not be seen or measured, and what would make it possible.
+//! Why something in the kernel could not be examined or measured, and what would make it possible.
 
 use std::fmt;
 
-/// A reason, with the right or the module that is missing.
+/// A reason, with the missing capability or module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// What is in the way, as the end of a sentence.
+    /// The obstacle, as the end of a sentence.
     pub reason: String,
-    /// "CAP_NET_ADMIN", where a right is missing.
+    /// The missing capability, if any: "CAP_NET_ADMIN".
     pub right: Option<String>,
-    /// "algif_skcipher", where a module is.
+    /// The missing module, if any: "algif_skcipher".
     pub module: Option<String>,
 }
 
 impl Missing {
-    /// A reason, when it is no module and no right.
+    /// A reason that is neither a missing module nor a missing capability.
     pub fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), right: None, module: None }
     }

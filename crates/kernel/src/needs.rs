@@ -1,24 +1,24 @@
-//! What a kernel must have to map a volume of a specification:
-//! dm-crypt, and the parts of the cipher by name.
+//! What a kernel needs in order to map a volume with a given specification: dm-crypt, and the parts
+//! of the cipher by name.
 
 use crate::modules::{Found, Inventory};
 use crate::{Algorithm, Driver, Version};
 use keyway_crypto::CipherSpec;
 use std::collections::BTreeSet;
 
-/// One thing that is needed.
+/// Something that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
     /// "dm_crypt", "xts".
     pub name: String,
-    /// What for.
+    /// What it is needed for.
     pub why: String,
-    /// A module by its name, or an algorithm that any module may implement.
+    /// Whether it is a particular module, as opposed to an algorithm that any module may implement.
     pub is_module: bool,
 }
 
 impl Need {
-    /// Where it is, in an inventory, or loaded in the running kernel.
+    /// Where it is: in an inventory, or loaded in the running kernel.
     pub fn find(&self, inventory: &Inventory, running: Option<&Running>) -> Found {
         if running.is_some_and(|running| running.has(self)) {
             return Found::Loaded;
@@ -27,22 +27,22 @@ impl Need {
     }
 }
 
-/// What the running kernel has in use.
+/// What the running kernel has loaded.
 #[derive(Debug, Clone, Default)]
 pub struct Running {
-    /// Names of /proc/crypto, and the templates and ciphers in them.
+    /// Names in /proc/crypto, including their templates and ciphers.
     pub algorithms: BTreeSet<String>,
-    /// Names of /sys/module.
+    /// Names in /sys/module.
     pub modules: BTreeSet<String>,
 }
 
 impl Running {
-    /// From /proc/crypto's drivers and the entries of /sys/module.
+    /// From the drivers in /proc/crypto and the entries of /sys/module.
     pub fn new(drivers: &[Driver], modules: impl IntoIterator<Item = String>) -> Self {
         let algorithms = drivers.iter().filter(|driver| !driver.internal).flat_map(|driver| {
             let algorithm = Algorithm::parse(&driver.name);
-            // A mode is a template only when an instance of it was
-            // made; a driver for the whole is none.
+            // A mode is known to exist as a template only if an instance of it was made; a driver
+            // for the whole algorithm is no proof.
             let is_instance = driver.driver.contains('(');
             let template = (is_instance && !algorithm.of.is_empty()).then(|| algorithm.name.clone());
             [Some(driver.name.clone()), template]
@@ -55,7 +55,8 @@ impl Running {
     }
 }
 
-/// All that a volume of this specification needs from a kernel of this version (`None`: not known).
+/// Everything that a volume with this specification needs from a kernel of this version (`None` if
+/// unknown).
 pub fn needs(spec: &CipherSpec, version: Option<Version>) -> Vec<Need> {
     let mut needs = vec![
         Need { name: "dm_mod".into(), why: "the device mapper".into(), is_module: true },
@@ -73,8 +74,8 @@ pub fn needs(spec: &CipherSpec, version: Option<Version>) -> Vec<Need> {
     for name in algorithm.names() {
         let before = |major, minor| version.is_none_or(|version| !version.is_from(major, minor));
         match name {
-            // MODULE_SOFTDEP("pre: ecb") of crypto/xts.c and lrw.c: without a driver
-            // for the whole they are made over it.
+            // MODULE_SOFTDEP("pre: ecb") in crypto/xts.c and lrw.c: without a driver for the whole
+            // algorithm, it is built on top of ecb.
             "xts" | "lrw" => add("ecb", &format!("{name} is made over it")),
             // Both became library code.
             "adiantum" if before(7, 0) => add("nhpoly1305", "adiantum's hash"),
@@ -95,14 +96,14 @@ pub fn needs(spec: &CipherSpec, version: Option<Version>) -> Vec<Need> {
     needs
 }
 
-/// What integrity tags need beside that.
+/// What integrity tags need in addition.
 pub fn needs_of_tags() -> [Need; 2] {
     [("dm_integrity", "the header asks for integrity tags"), ("authenc", "encryption with tags")]
         .map(|(name, why)| Need { name: name.to_owned(), why: why.to_owned(), is_module: true })
 }
 
-/// Modules of faster code for a cipher, by architecture and the CPU's
-/// feature (arch/*/crypto/Makefile of Linux 6.12).
+/// Modules with faster code for a cipher, by architecture and CPU feature (arch/*/crypto/Makefile
+/// in Linux 6.12).
 pub fn accelerators(name: &str, arch: &str, has: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let rows =
         ACCELERATORS.iter().filter(|row| row.0 == name && row.1 == arch && (row.2.is_empty() || has(row.2)));

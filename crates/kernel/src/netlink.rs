@@ -11,8 +11,8 @@
 //!   at the end a message of type DONE, or ERROR with a negative errno
 //! ```
 //!
-//! Listing needs no rights, only the module crypto_user, which the kernel loads
-//! when somebody asks. Numbers are the machine's.
+//! Listing requires no privileges, only the module crypto_user, which the kernel loads on demand.
+//! Numbers are in native byte order.
 
 use crate::proc_crypto::Driver;
 use crate::{Flags, Missing};
@@ -31,18 +31,18 @@ pub(crate) struct Report {
     priority: i64,
 }
 
-/// What came of a datagram.
+/// The result of parsing a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// More will come.
+    /// More datagrams follow.
     More,
-    /// That was all.
+    /// The list is complete.
     Done,
-    /// The kernel refused, with this errno.
+    /// The kernel refused with this errno.
     Refused(i32),
 }
 
-/// Asks the running kernel.
+/// Requests the list from the running kernel.
 pub(crate) fn reports() -> Result<Vec<Report>, Missing> {
     let unavailable = |errno: Errno| match errno {
         Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT | Errno::CONNREFUSED => Missing::module("crypto_user"),
@@ -66,7 +66,7 @@ pub(crate) fn reports() -> Result<Vec<Report>, Missing> {
     }
 }
 
-/// Gives each driver the flags that were reported for it.
+/// Sets the flags reported for each driver.
 pub(crate) fn add_flags(drivers: &mut [Driver], reports: &[Report]) {
     for driver in drivers {
         let same = |report: &&Report| {
@@ -78,7 +78,7 @@ pub(crate) fn add_flags(drivers: &mut [Driver], reports: &[Report]) {
     }
 }
 
-/// Reads one datagram of the answer.
+/// Parses one datagram of the answer.
 pub(crate) fn parse(mut datagram: &[u8], found: &mut Vec<Report>) -> Part {
     while let (Some(length), Some(kind)) = (word(datagram, 0), half(datagram, 4)) {
         let length = length as usize;
@@ -133,7 +133,7 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
-/// As much of a name as the answer has room for.
+/// The part of a name that fits into the answer.
 fn cut(name: &str) -> &str {
     name.get(..63).unwrap_or(name)
 }
@@ -151,7 +151,7 @@ const GET_ALGORITHM: u16 = 0x13;
 const REQUEST: u16 = 0x1;
 const DUMP: u16 = 0x300;
 const PRIORITY: u16 = 1;
-/// The kernel fills pages, at most this much at a time.
+/// The kernel fills pages, with at most this much at a time.
 const DATAGRAM: usize = 1 << 16;
 /// More than any kernel has.
 const MOST: usize = 1 << 16;
@@ -161,7 +161,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 mod tests {
     use super::*;
 
-    /// One message as the layout above has it.
+    /// A message in the layout above.
     fn message(kind: u16, name: &str, driver: &str, flags: u32, priority: i32) -> Vec<u8> {
         let mut payload = vec![0; ALGORITHM];
         payload[..name.len()].copy_from_slice(name.as_bytes());

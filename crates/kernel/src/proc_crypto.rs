@@ -1,4 +1,4 @@
-//! /proc/crypto: the algorithms that the kernel has at this moment (Linux, crypto/proc.c).
+//! /proc/crypto: the algorithms that the kernel currently has (Linux, crypto/proc.c).
 //!
 //! ```text
 //! name         : xts(aes)
@@ -16,9 +16,9 @@
 //! ivsize       : 16
 //! ```
 //!
-//! An empty line ends a record. Fields come and go with the version: what is missing is not
-//! known, what is unknown is passed over. The text may come from a file of somebody's, so
-//! nothing in it is believed to be well-formed or short.
+//! An empty line ends a record. The fields depend on the version: missing ones are treated as
+//! unknown, and unknown ones are ignored. The text may come from a user's file, so it is not
+//! assumed to be well-formed or short.
 
 use crate::Flags;
 
@@ -27,36 +27,37 @@ use crate::Flags;
 pub struct Driver {
     /// The algorithm: "xts(aes)".
     pub name: String,
-    /// Who implements it: "xts-aes-aesni".
+    /// The driver's name: "xts-aes-aesni".
     pub driver: String,
-    /// The module it is in; "kernel" when it is built in.
+    /// The driver's module; "kernel" if it is built in.
     pub module: String,
-    /// The highest wins.
+    /// The priority; the highest wins.
     pub priority: i64,
-    /// "passed", "unknown"; empty when the text does not say.
+    /// "passed", "unknown"; empty if the text does not tell.
     pub selftest: String,
     /// Whether only other drivers may use it.
     pub internal: bool,
-    /// What it is.
+    /// The algorithm's type.
     pub kind: Kind,
-    /// Whether it may answer later, when the text says so (sector ciphers do).
+    /// Whether requests may complete asynchronously, if the text tells (it does for sector
+    /// ciphers).
     pub is_async: Option<bool>,
-    /// In bytes.
+    /// The minimum key size in bytes.
     pub min_key: usize,
-    /// In bytes.
+    /// The maximum key size in bytes.
     pub max_key: usize,
-    /// In bytes.
+    /// The IV size in bytes.
     pub iv: usize,
-    /// All its flags, when the kernel told (by netlink).
+    /// All flags, if the kernel reported them (by netlink).
     pub flags: Option<Flags>,
 }
 
 /// The types that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
-    /// A cipher in a mode, which encrypts sectors; under its older and newer names too.
+    /// A cipher in a mode, for encrypting sectors; includes its older and newer names.
     Skcipher,
-    /// One block.
+    /// A single-block cipher.
     Cipher,
     /// A hash.
     Hash,
@@ -65,8 +66,8 @@ pub enum Kind {
     Other,
 }
 
-/// All records of the text, in its order: the kernel puts what came last
-/// first, and of equal priorities takes the first.
+/// All records of the text, in order: the kernel lists the most recent first, and of equal
+/// priorities uses the first.
 pub fn parse(text: &str) -> Vec<Driver> {
     let mut drivers = Vec::new();
     let mut driver = Driver::default();
@@ -115,7 +116,7 @@ impl Kind {
     }
 }
 
-/// The kernel's names have at most 127 bytes, and nothing in them moves a terminal's cursor.
+/// The kernel's names have at most 127 bytes, and contain no terminal control characters.
 fn short(value: &str) -> String {
     value.chars().filter(|c| !c.is_control()).take(127).collect()
 }

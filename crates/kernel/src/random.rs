@@ -1,5 +1,5 @@
-//! Data that repeats nowhere, to compare ciphers with and to fill disks. No keys
-//! are made of it that protect anything.
+//! Non-repeating data for comparing ciphers and for filling disks. It is not used for keys that
+//! protect anything.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,17 +8,17 @@ use std::hash::{BuildHasher, RandomState};
 pub struct Random(u64);
 
 impl Random {
-    /// Other numbers in each run.
+    /// A generator with a different seed in each run.
     pub(crate) fn new() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    /// The same numbers for the same seed.
+    /// A generator that yields the same numbers for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self(seed.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
-    /// The next one.
+    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -27,7 +27,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Takes all of these.
+    /// Fills `bytes`.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&self.number().to_le_bytes()[..chunk.len()]);
@@ -40,7 +40,7 @@ impl Random {
         bytes
     }
 
-    /// From 1 to `most`.
+    /// A number from 1 to `most`.
     pub(crate) fn up_to(&mut self, most: usize) -> usize {
         1 + (self.number() % most.max(1) as u64) as usize
     }

@@ -1,15 +1,15 @@
-//! Keyway's own code for an algorithm of the kernel's, to compare the kernel's drivers with.
+//! Keyway's own code for an algorithm of the kernel, as a reference for the kernel's drivers.
 
 use crate::Algorithm;
 use keyway_crypto::{CipherSpec, Cpu, Error, Secret, SectorCipher, SectorSize};
 
-/// The specification whose sector `n` is the algorithm under the IV
-/// `n` (64 bits, little-endian, then zeros).
+/// The specification for which encrypting sector `n` equals the algorithm with the IV `n` (64 bits,
+/// little-endian, then zeros).
 pub fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
     let text = match (&algorithm.name[..], &algorithm.of[..]) {
         ("ecb", [cipher]) => format!("{cipher}-ecb"),
         ("adiantum", [stream, cipher]) => format!("{stream},{cipher}-adiantum-plain64"),
-        // The kernel's essiv takes the plain IV and encrypts it.
+        // The kernel's essiv receives the plain IV and encrypts it.
         ("essiv", [inner, hash]) => {
             let inner = spec(inner)?.to_string();
             format!("{}-essiv:{hash}", inner.strip_suffix("-plain64")?)
@@ -21,7 +21,7 @@ pub fn spec(algorithm: &Algorithm) -> Option<CipherSpec> {
     CipherSpec::parse(&text).ok()
 }
 
-/// The IV of a sector, as dm-crypt's plain64 makes it.
+/// The IV of a sector, as in dm-crypt's plain64.
 pub fn iv(spec: &CipherSpec, sector: u64) -> Vec<u8> {
     let mut iv = Vec::from(sector.to_le_bytes());
     iv.resize(spec.iv_len(), 0);

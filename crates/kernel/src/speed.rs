@@ -1,8 +1,8 @@
-//! How fast a driver is: synchronous requests through AF_ALG, one after the other, on one thread.
+//! The speed of a driver: synchronous requests through AF_ALG, one after the other, on one thread.
 //!
-//! A request of 512 or 4096 bytes is what dm-crypt and fscrypt make of a sector or a page.
-//! Two system calls go with each, which dm-crypt has not: for the fastest code they are most
-//! of the time, and 4096 bytes tell more than 512.
+//! dm-crypt and fscrypt make a request of 512 or 4096 bytes for each sector or page. Each request
+//! here costs two system calls, which dm-crypt does not have: with the fastest code they account
+//! for most of the time, so 4096 bytes are more meaningful than 512.
 
 use crate::af_alg::{self, Direction};
 use crate::random::Random;
@@ -11,19 +11,19 @@ use keyway_crypto::{CipherSpec, SectorCipher, SectorSize};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Bytes a second of one driver.
+/// The throughput of one driver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed {
-    /// Length of a request.
+    /// The length of a request in bytes.
     pub bytes: usize,
-    /// Bytes a second.
+    /// Encryption, in bytes per second.
     pub encrypt: f64,
-    /// Bytes a second.
+    /// Decryption, in bytes per second.
     pub decrypt: f64,
 }
 
-/// What dm-crypt would see of the kernel for a specification, in bytes a second: requests
-/// of 64 KiB, as cryptsetup's benchmark makes them.
+/// The kernel's speed for a specification as dm-crypt would see it, in bytes per second: requests
+/// of 64 KiB, as in cryptsetup's benchmark.
 pub fn speed(spec: &CipherSpec, key_bits: usize, direction: Direction) -> Result<f64, Missing> {
     let algorithm = Algorithm::of_spec(spec);
     let kernel = af_alg::Algorithm::find(&algorithm.to_string())?;
@@ -33,7 +33,7 @@ pub fn speed(spec: &CipherSpec, key_bits: usize, direction: Direction) -> Result
     rate(CRYPTSETUP_REQUEST, |data| kernel.run(direction, &iv, data)).map_err(failed)
 }
 
-/// The speed of the driver called `name`, at the largest key that it takes.
+/// The speed of the driver `name`, with the largest key that it supports.
 pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Vec<Speed>, Missing> {
     let spec = reference::spec(algorithm)
         .ok_or_else(|| Missing::new(format!("Keyway does not know {algorithm}")))?;
@@ -51,8 +51,8 @@ pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Ve
     [512, 4096].into_iter().map(measure).collect()
 }
 
-/// Keyway's own code on this CPU and one thread, a run of 4096-byte
-/// sectors at a time, with the code's name.
+/// The speed of Keyway's own code on this CPU and one thread, for runs of 4096-byte sectors, with
+/// the code's name.
 pub fn of_keyway(spec: &CipherSpec, key_bits: usize) -> Option<(Speed, &'static str)> {
     let size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
     let cipher = reference::cipher(spec, &Random::new().bytes(key_bits / 8), size).ok()?;
@@ -68,7 +68,8 @@ pub fn of_keyway(spec: &CipherSpec, key_bits: usize) -> Option<(Speed, &'static 
     Some((Speed { bytes, encrypt, decrypt }, cipher.code()))
 }
 
-/// Bytes a second: the median of slices, so that neighbours on the machine spoil few of them.
+/// Bytes per second: the median of time slices, so that other load on the machine affects only a
+/// few.
 fn rate(bytes: usize, mut work: impl FnMut(&mut [u8]) -> io::Result<()>) -> io::Result<f64> {
     let mut data = Random::new().bytes(bytes);
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What the running kernel has at this moment, as far as it can be seen without any rights.
+//! What the running kernel currently has, as far as it is visible without privileges.
 
 use crate::proc_crypto::{self, Driver};
 use crate::{Missing, Registry, Running, Version, netlink};
@@ -6,35 +6,35 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// A kernel that runs, or what is known of one from its /proc/crypto.
+/// A running kernel, or what its /proc/crypto tells about it.
 #[derive(Debug, Clone)]
 pub struct System {
-    /// `uname -r`; empty when it is not known.
+    /// `uname -r`; empty if unknown.
     pub release: String,
-    /// Its drivers and which rules it has.
+    /// The kernel's drivers and selection rules.
     pub registry: Registry,
-    /// What is in use.
+    /// What is loaded.
     pub running: Running,
-    /// Why the kernel's own flags are not known, and the table of engines is asked.
+    /// Why the kernel's own flags are unknown, in which case the table of engines is used.
     pub flags: Result<(), Missing>,
     /// Whether "selftest: passed" means anything.
     pub self_tests: SelfTests,
 }
 
-/// Whether the kernel tests drivers before it uses them. Where it
-/// does not, it says "passed" of all.
+/// Whether the kernel tests drivers before it uses them. If it does not, it reports "passed" for
+/// all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SelfTests {
-    /// It does.
+    /// They run.
     Run,
-    /// It was told not to, by this.
+    /// They were disabled, by this.
     Off(String),
-    /// That cannot be seen.
+    /// Unknown.
     Unknown,
 }
 
 impl System {
-    /// Looks at the kernel whose /proc and /sys are below `root`; only at "/" is netlink asked.
+    /// Examines the kernel whose /proc and /sys are below `root`; netlink is used only for "/".
     pub fn look(root: &Path) -> std::io::Result<Self> {
         let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
         let drivers = fs::read(root.join("proc/crypto"))?;
@@ -54,7 +54,7 @@ impl System {
         Ok(Self { release, registry: Registry { drivers, version }, running, flags, self_tests })
     }
 
-    /// A kernel of which somebody sent the text of /proc/crypto, and perhaps said which one it is.
+    /// A kernel known from the text of its /proc/crypto, and perhaps its version.
     pub fn of_text(text: &str, version: Option<Version>) -> Self {
         let drivers: Vec<Driver> = proc_crypto::parse(text);
         Self {
@@ -80,7 +80,7 @@ impl SelfTests {
             () if has("CONFIG_CRYPTO_MANAGER_DISABLE_TESTS=y") => {
                 Self::Off("CONFIG_CRYPTO_MANAGER_DISABLE_TESTS".into())
             }
-            // Since Linux 6.16 by the opposite name.
+            // From Linux 6.16 on under the opposite name.
             () if has("# CONFIG_CRYPTO_SELFTESTS is not set") => {
                 Self::Off("no CONFIG_CRYPTO_SELFTESTS".into())
             }
@@ -89,7 +89,7 @@ impl SelfTests {
     }
 }
 
-/// The kernel's configuration, where it or its package left it.
+/// The kernel's configuration, if the kernel or its package provides it.
 fn config(root: &Path, release: &str) -> Option<String> {
     let packed = fs::File::open(root.join("proc/config.gz")).ok();
     let unpacked = packed.and_then(|file| {

@@ -1,25 +1,25 @@
-//! Which Linux this is: what dm-crypt and fscrypt refuse depends on it.
+//! The Linux version, on which depends what dm-crypt and fscrypt refuse.
 //!
-//! `uname -r` names the interface, not the patch level, on distributions: Debian's "6.1.0-48-amd64"
-//! is 6.1.174, which /proc/version says ("… Debian 6.1.174-1 (2026-04-01)"), Ubuntu's
-//! "6.8.0-31-generic" is told by /proc/version_signature.
+//! On distributions, `uname -r` gives the interface rather than the patch level: Debian's
+//! "6.1.0-48-amd64" is 6.1.174, according to /proc/version ("… Debian 6.1.174-1 (2026-04-01)"); for
+//! Ubuntu's "6.8.0-31-generic" see /proc/version_signature.
 
 use std::fmt;
 
-/// Three numbers that compare.
+/// Three numbers, compared in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// 6 of 6.1.174.
     pub major: u32,
-    /// 1 of it.
+    /// 1 of 6.1.174.
     pub minor: u32,
-    /// 174 of it.
+    /// 174 of 6.1.174.
     pub patch: u32,
 }
 
 impl Version {
-    /// The version that `release` (/proc/sys/kernel/osrelease) and `version` (/proc/version, with
-    /// what /proc/version_signature holds behind it) speak of.
+    /// The version given by `release` (/proc/sys/kernel/osrelease) and `version` (/proc/version,
+    /// followed by the content of /proc/version_signature).
     pub fn find(release: &str, version: &str) -> Option<Self> {
         let named = Self::parse(release)?;
         let exact = version.split_ascii_whitespace().filter_map(Self::parse);
@@ -27,14 +27,14 @@ impl Version {
         exact.filter(same_series).chain([named]).max()
     }
 
-    /// "6.1.174", and what follows it.
+    /// Parses "6.1.174", ignoring what follows.
     pub fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.splitn(3, '.');
         let (major, minor) = (numbers.next()?.parse().ok()?, leading(numbers.next()?)?);
         Some(Self { major, minor, patch: numbers.next().and_then(leading).unwrap_or(0) })
     }
 
-    /// Whether it is `series` (5.15) from patch level `patch` on.
+    /// Whether it belongs to `series` (5.15) and has at least the patch level `patch`.
     pub(crate) fn is_in(self, series: (u32, u32), patch: u32) -> bool {
         (self.major, self.minor) == series && self.patch >= patch
     }

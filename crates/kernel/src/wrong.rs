@@ -1,20 +1,20 @@
-//! The first difference between an output and what it had to be.
+//! The first difference between an output and its expected value.
 
-/// Output that was not right.
+/// A wrong output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Where in the output the first wrong byte stands.
+    /// The offset of the first wrong byte.
     pub at: u64,
-    /// The byte that should stand there, and some that follow, in hexadecimal.
+    /// The expected byte and some that follow, in hexadecimal.
     pub expected: String,
-    /// What stood there.
+    /// The actual bytes.
     pub found: String,
-    /// What was being done: "encrypting sector 7 of 512 bytes".
+    /// The operation: "encrypting sector 7 of 512 bytes".
     pub during: String,
 }
 
 impl Wrong {
-    /// Compares; `None` when the output is right.
+    /// Compares the two; `None` if the output is right.
     pub fn first_difference(expected: &[u8], found: &[u8], during: &str) -> Option<Self> {
         let same_length = expected.len() == found.len();
         let at = expected.iter().zip(found).position(|(a, b)| a != b);

@@ -1,5 +1,4 @@
-//! One specification on one kernel: every driver that could run it,
-//! with what it does when it is tried.
+//! One specification on one kernel: every driver that could run it, and the results of trying it.
 
 use crate::pick::{Choice, User};
 use crate::{
@@ -8,45 +7,45 @@ use crate::{
 use keyway_crypto::CipherSpec;
 use std::path::Path;
 
-/// All that was found.
+/// All findings.
 #[derive(Debug, Clone)]
 pub struct Xray {
     /// The specification, as it was written.
     pub spec: String,
-    /// What dm-crypt asks the crypto API for.
+    /// What dm-crypt requests from the crypto API.
     pub algorithm: Algorithm,
     /// The drivers, the highest priority first.
     pub rows: Vec<Row>,
-    /// What dm-crypt would get; or the parts that nothing is there for.
+    /// What dm-crypt would get, or the parts for which there is no driver.
     pub dm_crypt: Result<Choice, Vec<String>>,
-    /// The same for fscrypt; `None` when it never asks for this algorithm.
+    /// The same for fscrypt; `None` if it never requests this algorithm.
     pub fscrypt: Option<Result<Choice, Vec<String>>>,
     /// Why nothing could be measured.
     pub unmeasured: Option<Missing>,
-    /// Keyway's own code for it on this CPU, with the code's name.
+    /// The speed of Keyway's own code on this CPU, with the code's name.
     pub keyway: Option<(Speed, &'static str)>,
 }
 
 /// One driver.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// As /proc/crypto has it.
+    /// The driver, as listed in /proc/crypto.
     pub driver: Driver,
-    /// The engine off the CPU that it is.
+    /// The engine outside the CPU to which the driver belongs.
     pub engine: Option<&'static Engine>,
-    /// Its flags; where the kernel does not tell them, the table of
-    /// engines' and what /proc/crypto shows.
+    /// The driver's flags; if the kernel does not report them, from the table of engines and
+    /// /proc/crypto.
     pub flags: Flags,
-    /// Who would not take it, though its priority were the highest.
+    /// Users that would refuse the driver even if its priority were the highest.
     pub refused_by: Vec<User>,
-    /// What came of comparing its output; `None` when nothing was tried.
+    /// The result of comparing its output; `None` if it was not tried.
     pub checked: Option<Checked>,
-    /// Its speed, of output that was right.
+    /// Its speed, if its output was right.
     pub speeds: Result<Vec<Speed>, Missing>,
 }
 
 impl Xray {
-    /// Looks, and tries nothing.
+    /// Examines the drivers without trying any.
     pub fn look(system: &System, spec: &CipherSpec) -> Self {
         let algorithm = Algorithm::of_spec(spec);
         let mut xray = Self::of_algorithm(system, algorithm);
@@ -54,7 +53,7 @@ impl Xray {
         xray
     }
 
-    /// The same of an algorithm by the kernel's name.
+    /// The same for an algorithm by the kernel's name.
     pub fn of_algorithm(system: &System, algorithm: Algorithm) -> Self {
         let registry = &system.registry;
         let row = |driver: &Driver| {
@@ -81,8 +80,8 @@ impl Xray {
         }
     }
 
-    /// Asks the running kernel for the specification, so that it loads and makes what it needs,
-    /// looks, and tries each driver: its output, and then its speed.
+    /// Requests the specification from the running kernel, so that it loads and instantiates what
+    /// it needs; then examines the drivers and tries each one: first its output, then its speed.
     pub fn measure(system: &mut System, spec: &CipherSpec) -> Self {
         let asked = ask(system, &Algorithm::of_spec(spec));
         let mut xray = Self::look(system, spec);
@@ -93,7 +92,7 @@ impl Xray {
         xray
     }
 
-    /// Tries each driver. Whether any could be reached.
+    /// Tries each driver. Returns whether any could be accessed.
     pub fn try_drivers(&mut self, with_speed: bool) -> bool {
         let mut reached = false;
         for row in &mut self.rows {
@@ -112,7 +111,7 @@ impl Xray {
         reached
     }
 
-    /// The row that dm-crypt would use.
+    /// The row of the driver that dm-crypt would use.
     pub fn chosen(&self) -> Option<&Row> {
         let choice = self.dm_crypt.as_ref().ok()?;
         self.rows.iter().find(|row| row.driver.driver == choice.driver)
@@ -120,13 +119,13 @@ impl Xray {
 }
 
 impl Row {
-    /// Bytes a second, encrypting 4096 at a time.
+    /// The encryption speed in bytes per second, with requests of 4096 bytes.
     pub fn rate(&self) -> Option<f64> {
         let speeds = self.speeds.as_ref().ok()?;
         speeds.iter().find(|speed| speed.bytes == 4096).map(|speed| speed.encrypt)
     }
 
-    /// How to keep the kernel from using this driver.
+    /// How to prevent the kernel from using this driver.
     pub fn remedy(&self) -> String {
         let module = &self.driver.module;
         match self.engine {
@@ -145,7 +144,7 @@ impl Row {
     }
 }
 
-/// Asks for an algorithm, and looks again at what the kernel has.
+/// Requests an algorithm, and examines again what the kernel has.
 pub(crate) fn ask(system: &mut System, algorithm: &Algorithm) -> Result<(), Missing> {
     af_alg::Algorithm::find(&algorithm.to_string())?;
     if let Ok(now) = System::look(Path::new("/")) {

@@ -122,7 +122,7 @@ fn a12_aliases_are_followed_and_strangers_addresses_left() {
         message.extend_from_slice(&address);
     }
     assert_eq!(answer(&asked, &message), Some(Answer::Addresses(seven())));
-    // A cycle of aliases ends.
+    // Following a cycle of aliases terminates.
     let mut circle = reply(&asked, GOOD, &[(5, &[0xc0, 12])]);
     assert_eq!(answer(&asked, &circle), Some(Answer::Addresses(vec![])));
     // A pointer to itself, and one leading forwards.

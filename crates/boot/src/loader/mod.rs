@@ -1,3 +1,3 @@
-//! What boot loaders will do with a volume, before they do it.
+//! Predicts what boot loaders will do with a volume.
 
 pub mod grub;

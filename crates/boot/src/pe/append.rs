@@ -1,19 +1,19 @@
-//! Sections put behind those that an image has: their rows into the room that
-//! the headers have, their content behind the file, their addresses behind
-//! the last one's, sizes and checksum made right.
+//! Appends sections to an image: adds their rows in the room left in the headers, their content at
+//! the end of the file and their addresses after the last section's, and corrects sizes and the
+//! checksum.
 
 use super::{Error, Image, ROW, short, word};
 
-/// A section to be added: data that can be read.
+/// A section to be added, with readable data.
 #[derive(Debug, Clone)]
 pub struct NewSection<'a> {
-    /// At most eight bytes.
+    /// The name, at most eight bytes.
     pub name: &'a str,
-    /// What it holds.
+    /// The content.
     pub content: &'a [u8],
 }
 
-/// The image with these sections.
+/// Appends these sections to an image.
 pub fn append(file: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error> {
     let image = Image::parse(file)?;
     if image.signatures.is_some() {
@@ -26,7 +26,8 @@ pub fn append(file: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error
         u64::from(section.address) + u64::from(section.virtual_size.max(section.size))
     };
     let mut address = image.sections.iter().map(end_of).max().unwrap_or(u64::from(image.headers));
-    // Pages, where the stub's sections stand closer: a kernel wants to start at one.
+    // At least pages, even if the stub's sections are aligned more closely: a kernel has to start
+    // at a page boundary.
     let alignment = u64::from(image.section_alignment.max(PAGE));
     let mut row = image.table + image.sections.len() * ROW;
     let mut added = 0_u64;
@@ -64,7 +65,7 @@ pub fn append(file: &[u8], sections: &[NewSection<'_>]) -> Result<Vec<u8>, Error
     Ok(made)
 }
 
-/// Whether the names are good and their rows have room in front of the first section's content.
+/// Checks that the names are valid, and that their rows fit before the first section's content.
 fn room(file: &[u8], image: &Image, sections: &[NewSection<'_>]) -> Result<(), Error> {
     for (number, section) in sections.iter().enumerate() {
         if section.name.len() > 8 {
@@ -80,7 +81,7 @@ fn room(file: &[u8], image: &Image, sections: &[NewSection<'_>]) -> Result<(), E
         image.sections.iter().filter(|section| section.size > 0).map(|section| section.place as usize);
     let limit = places.min().unwrap_or(file.len()).min(image.headers as usize).max(end);
     let room = (limit - end) / ROW;
-    // What is not zero is something that rows must not overwrite.
+    // Bytes that are not zero must not be overwritten by rows.
     let used = file[end..limit].iter().take(sections.len() * ROW).any(|byte| *byte != 0);
     match sections.len() <= room && !used {
         true => Ok(()),
@@ -94,8 +95,8 @@ fn set(file: &mut [u8], at: usize, value: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The sum of all 16-bit words with the carries added in, and the
-/// file's length (imagehlp's CheckSumMappedFile).
+/// The sum of all 16-bit words with the carries added in, plus the file's length (imagehlp's
+/// CheckSumMappedFile).
 fn checksum(file: &[u8]) -> u32 {
     let mut sum = 0_u64;
     for at in (0..file.len()).step_by(2) {

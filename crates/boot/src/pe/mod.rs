@@ -1,5 +1,5 @@
-//! PE32+ images, as much as a unified kernel image needs (Microsoft, "PE Format"; UAPI, "Unified
-//! Kernel Image"): sections are listed, and appended to a stub that finds them by their names.
+//! PE32+ images, as far as necessary for unified kernel images (Microsoft, "PE Format"; UAPI,
+//! "Unified Kernel Image"): sections are listed, and appended to a stub, which finds them by name.
 //!
 //! ```text
 //! 60   4  where "PE\0\0" stands; behind it the COFF header
@@ -21,23 +21,23 @@ use std::fmt;
 /// An image's headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// 0x8664 is x86-64, 0xaa64 AArch64.
+    /// 0x8664 for x86-64, 0xaa64 for AArch64.
     pub machine: u16,
-    /// Where the COFF header stands.
+    /// The offset of the COFF header.
     coff: usize,
-    /// Where the optional header stands.
+    /// The offset of the optional header.
     optional: usize,
-    /// Where the first section's row stands.
+    /// The offset of the first section's row.
     table: usize,
-    /// In memory.
+    /// The alignment of sections in memory.
     pub section_alignment: u32,
-    /// In the file.
+    /// The alignment of sections in the file.
     pub file_alignment: u32,
-    /// Bytes of all headers.
+    /// The length of all headers in bytes.
     pub headers: u32,
-    /// Where signatures stand, and how long they are.
+    /// The offset and length of the signatures.
     pub signatures: Option<(u32, u32)>,
-    /// In order.
+    /// The sections, in order.
     pub sections: Vec<Section>,
 }
 
@@ -48,42 +48,42 @@ pub struct Section {
     pub name: String,
     /// Bytes in memory.
     pub virtual_size: u32,
-    /// Where it is in memory.
+    /// The address in memory.
     pub address: u32,
     /// Bytes in the file.
     pub size: u32,
-    /// Where it is in the file.
+    /// The offset in the file.
     pub place: u32,
     /// Code, data, readable.
     pub characteristics: u32,
 }
 
-/// Why an image is none, or takes no more.
+/// Why a file is not an image, or cannot take more sections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// No "MZ", no "PE", or cut.
+    /// No "MZ", no "PE", or truncated.
     NotPe,
     /// Not PE32+.
     NotPe32Plus,
-    /// What its headers say cannot be.
+    /// The headers are inconsistent.
     Damaged(&'static str),
-    /// There is no room in the headers for so many more sections.
+    /// The headers have no room for this many additional sections.
     NoRoom {
-        /// That are to be added.
+        /// The number of sections to be added.
         wanted: usize,
-        /// That have room.
+        /// The number of sections for which there is room.
         room: usize,
     },
-    /// Signatures are there: they would be wrong.
+    /// The image is signed, and the signatures would become invalid.
     Signed,
-    /// There is a section of this name already.
+    /// There is already a section with this name.
     Twice(String),
-    /// A name of more than eight bytes.
+    /// The name is longer than eight bytes.
     LongName(String),
     /// More than 4 GiB.
     TooLarge,
-    /// A part of a unified kernel image is not what it has to be.
+    /// A part of a unified kernel image is invalid.
     Part {
         /// ".linux".
         section: &'static str,
@@ -93,7 +93,7 @@ pub enum Error {
 }
 
 impl Image {
-    /// Reads the headers of an image.
+    /// Parses the headers of an image.
     pub fn parse(file: &[u8]) -> Result<Self, Error> {
         if !file.starts_with(b"MZ") {
             return Err(Error::NotPe);
@@ -102,7 +102,7 @@ impl Image {
         if file.get(pe..).is_none_or(|rest| !rest.starts_with(b"PE\0\0")) {
             return Err(Error::NotPe);
         }
-        // What overlaps cannot be changed in one place alone.
+        // Overlapping headers cannot be modified independently.
         if pe < DOS_HEADER {
             return Err(Error::Damaged("its headers overlap"));
         }
@@ -146,14 +146,14 @@ impl Image {
         Ok(image)
     }
 
-    /// The content of a section, as long as it is in memory.
+    /// The content of a section, up to its length in memory.
     pub fn content<'a>(&self, file: &'a [u8], name: &str) -> Option<&'a [u8]> {
         let section = self.sections.iter().find(|section| section.name == name)?;
         let content = file.get(section.place as usize..)?.get(..section.size as usize)?;
         Some(&content[..content.len().min(section.virtual_size as usize)])
     }
 
-    /// The architecture's name in UEFI's file names: "x64".
+    /// The architecture as named in UEFI file names: "x64".
     pub fn architecture(&self) -> Option<&'static str> {
         let known = [(0x8664, "x64"), (0xaa64, "aa64"), (0x14c, "ia32"), (0x1c2, "arm"), (0x5064, "riscv64")];
         known.into_iter().find(|(number, _)| *number == self.machine).map(|(_, name)| name)
@@ -234,7 +234,7 @@ const ROW: usize = 40;
 const PE32_PLUS: u16 = 0x20b;
 const DIRECTORIES: usize = 108;
 const FIRST_DIRECTORY: usize = 112;
-/// The directory that says where signatures stand.
+/// The index of the directory that locates signatures.
 const SIGNATURES: usize = 4;
 
 #[cfg(test)]

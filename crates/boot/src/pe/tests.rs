@@ -1,4 +1,4 @@
-//! An image made here, sections added to it, and all that can be wrong with it.
+//! An image built by the tests, sections added to it, and everything that can be wrong with it.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn ramdisk(machine: &str) -> Vec<u8> {
     tree.archive().unwrap()
 }
 
-/// PE32+ with a section ".text" of 512 bytes, and room for eight rows more.
+/// PE32+ with a section ".text" of 512 bytes, and room for eight more rows.
 pub(super) fn image(machine: u16) -> Vec<u8> {
     let mut file = vec![0; 1024 + 512];
     let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
@@ -78,7 +78,7 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(append(&used, &many[..1]), Err(Error::NoRoom { wanted: 1, room: 0 }));
 }
 
-/// Found by mutation: what was written into one header was read in another.
+/// Found by mutation: data written to one header was read from another.
 #[test]
 fn headers_that_overlap_are_refused() {
     let mut short = image(0x8664);

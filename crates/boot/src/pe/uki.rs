@@ -1,20 +1,20 @@
-//! Unified kernel images (UAPI, "Unified Kernel Image"; systemd-stub(7)): a stub
-//! with kernel, initramfs, command line as sections.
+//! Unified kernel images (UAPI, "Unified Kernel Image"; systemd-stub(7)): a stub with the kernel,
+//! the initramfs and the command line as sections.
 
 use super::{Error, Image, NewSection, append};
 use crate::architecture::Architecture;
 use crate::initramfs::Contained;
 
-/// What goes into one.
+/// The parts of an image.
 #[derive(Debug, Clone, Default)]
 pub struct Unified {
-    /// The kernel, an EFI program itself.
+    /// The kernel, which is itself an EFI program.
     pub linux: Vec<u8>,
-    /// The initramfs; several are one behind the other.
+    /// The initramfs; several are concatenated.
     pub initrd: Option<Vec<u8>>,
     /// The kernel's command line.
     pub cmdline: Option<String>,
-    /// The text of /etc/os-release: boot managers show its names.
+    /// The content of /etc/os-release, whose names boot managers show.
     pub os_release: Option<Vec<u8>>,
     /// The kernel's release.
     pub uname: Option<String>,
@@ -23,8 +23,8 @@ pub struct Unified {
 }
 
 impl Unified {
-    /// The stub with everything; the kernel comes last, so that it
-    /// has room behind it to unpack itself.
+    /// Adds everything to the stub. The kernel comes last, so that there is room after it for
+    /// unpacking itself.
     pub fn image(&self, stub: &[u8]) -> Result<Vec<u8>, Error> {
         let machine = Image::parse(stub)?.machine;
         let part = |section, why: &str| Error::Part { section, why: why.to_owned() };
@@ -62,8 +62,8 @@ impl Unified {
     }
 }
 
-/// The release of an x86 kernel: its boot header says where the text
-/// stands (Linux, Documentation/arch/x86/boot.rst).
+/// The release of an x86 kernel, located through its boot header (Linux,
+/// Documentation/arch/x86/boot.rst).
 pub fn uname(kernel: &[u8]) -> Option<String> {
     if kernel.get(0x202..)?.first_chunk::<4>()? != b"HdrS" {
         return None;

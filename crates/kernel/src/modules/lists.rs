@@ -1,5 +1,5 @@
-//! The lists that depmod and the kernel's build leave beside the
-//! modules (modules.dep(5), kmod's depmod.c).
+//! The lists that depmod and the kernel's build store beside the modules (modules.dep(5), kmod's
+//! depmod.c).
 //!
 //! ```text
 //! modules.alias            alias crypto-xts xts
@@ -16,7 +16,7 @@ impl Inventory {
         LISTS.contains(&name)
     }
 
-    /// Reads a list by its file name.
+    /// Parses a list, identified by its file name.
     pub(super) fn add_list(&mut self, name: &str, content: &[u8]) {
         let text = String::from_utf8_lossy(&content[..content.len().min(LARGEST)]);
         match name {
@@ -56,6 +56,6 @@ impl Inventory {
     }
 }
 
-/// Distributions' have one or two MiB.
+/// Distributions' lists have one or two MiB.
 const LARGEST: usize = 16 << 20;
 const LISTS: [&str; 4] = ["modules.alias", "modules.dep", "modules.builtin", "modules.builtin.modinfo"];

@@ -1,9 +1,8 @@
-//! The modules that a system, a directory or an initramfs holds, and
-//! what they offer the crypto API.
+//! The modules in a system, a directory or an initramfs, and what they provide to the crypto API.
 //!
-//! A module says by aliases what it implements ("crypto-xts"); depmod gathers them in
-//! `modules.alias`, the kernel's build those of built-in code in `modules.builtin.modinfo`. Where
-//! such a list is missing, the modules' own `.modinfo` is read.
+//! A module declares by aliases what it implements ("crypto-xts"). depmod collects them in
+//! `modules.alias`, the kernel's build those of built-in code in `modules.builtin.modinfo`. If such
+//! a list is missing, the modules' own `.modinfo` is read.
 
 mod lists;
 mod object;
@@ -16,42 +15,42 @@ use std::io;
 /// The modules of one kernel in one place.
 #[derive(Debug, Clone, Default)]
 pub struct Inventory {
-    /// "6.1.0-48-amd64"; empty when nothing names it.
+    /// "6.1.0-48-amd64"; empty if unknown.
     pub release: String,
     /// Module name (with underscores) → its file's path.
     pub files: BTreeMap<String, String>,
     /// "xts" (of crypto-xts) → modules.
     crypto: BTreeMap<String, BTreeSet<String>>,
-    /// Module → those that must be loaded before it.
+    /// Module → the modules that must be loaded before it.
     depends: BTreeMap<String, BTreeSet<String>>,
     built_in: BTreeSet<String>,
     /// "aes" → the built-in module.
     built_in_crypto: BTreeMap<String, String>,
-    /// Whether some list of built-in modules was there.
+    /// Whether there was a list of built-in modules.
     pub knows_built_in: bool,
     /// How many aliases, dependencies and built-in modules were read.
     facts: usize,
 }
 
-/// Where something is.
+/// Where something was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// In the kernel itself; the module's name where it is known.
+    /// In the kernel itself; the module's name if it is known.
     BuiltIn(String),
-    /// In a module, which is there with all that it depends on.
+    /// In a module, which is present with all its dependencies.
     Module(String),
     /// Loaded, or registered, in the running kernel.
     Loaded,
-    /// A module has it, but what it depends on is not there.
+    /// In a module with a missing dependency.
     Incomplete {
         /// The module.
         module: String,
-        /// What it lacks.
+        /// The missing dependency.
         without: String,
     },
     /// Nowhere.
     Missing,
-    /// Not among the modules; whether it is built in cannot be seen.
+    /// Not among the modules; it is unknown whether it is built in.
     Unknown,
 }
 
@@ -59,33 +58,33 @@ pub enum Found {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The directory or file.
+    /// The directory or file cannot be read.
     Io {
-        /// Which.
+        /// Its path.
         path: String,
         /// Why.
         source: io::Error,
     },
-    /// The image.
+    /// The image cannot be read.
     Image(keyway_boot::initramfs::Error),
-    /// It holds no modules and no lists of them.
+    /// There are no modules and no lists of them.
     NoModules,
 }
 
 impl Found {
-    /// Whether it can be had.
+    /// Whether it is available.
     pub const fn is_there(&self) -> bool {
         matches!(self, Self::BuiltIn(_) | Self::Module(_) | Self::Loaded)
     }
 }
 
 impl Inventory {
-    /// A kernel of which no modules can be seen.
+    /// A kernel whose modules cannot be seen.
     pub fn unseen(release: &str) -> Self {
         Self { release: release.to_owned(), ..Self::default() }
     }
 
-    /// A module by its name, with dashes or underscores.
+    /// Looks up a module by name, with dashes or underscores.
     pub fn module(&self, name: &str) -> Found {
         let name = normal(name);
         match () {
@@ -96,7 +95,7 @@ impl Inventory {
         }
     }
 
-    /// What implements a template, cipher or hash of the crypto API.
+    /// Looks up what implements a template, cipher or hash of the crypto API.
     pub fn algorithm(&self, name: &str) -> Found {
         if let Some(module) = self.built_in_crypto.get(name) {
             return Found::BuiltIn(module.clone());
@@ -115,30 +114,30 @@ impl Inventory {
         incomplete.unwrap_or(absent)
     }
 
-    /// All modules that are there and implement it.
+    /// All available modules that implement it.
     pub fn implementations(&self, name: &str) -> Vec<&str> {
         let modules = self.crypto.get(name).into_iter().flatten();
         modules.filter(|module| self.files.contains_key(*module)).map(String::as_str).collect()
     }
 
-    /// Takes what is built into the same kernel from another place that knows it.
+    /// Adds the built-in modules of the same kernel from another inventory that has them.
     pub fn learn_built_in(&mut self, other: &Self) {
         self.built_in.extend(other.built_in.iter().cloned());
         self.built_in_crypto.extend(other.built_in_crypto.iter().map(|(a, b)| (a.clone(), b.clone())));
         self.knows_built_in |= other.knows_built_in;
     }
 
-    /// How many modules there are.
+    /// The number of modules.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no modules.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Notes that a module implements something.
+    /// Records that a module implements something.
     fn implemented(&mut self, name: &str, module: &str) {
         if self.has_room(name) && self.has_room(module) {
             self.facts += 1;
@@ -146,7 +145,7 @@ impl Inventory {
         }
     }
 
-    /// Notes what is to be loaded before a module.
+    /// Records what has to be loaded before a module.
     fn depend<'a>(&mut self, module: &str, before: impl Iterator<Item = &'a str>) {
         if !self.has_room(module) {
             return;
@@ -162,7 +161,7 @@ impl Inventory {
         self.depends.insert(module.to_owned(), known);
     }
 
-    /// Notes what the kernel has in itself, and what that implements.
+    /// Records a built-in module, and what it implements.
     fn is_built_in(&mut self, module: &str, name: Option<&str>) {
         if !self.has_room(module) {
             return;
@@ -174,7 +173,7 @@ impl Inventory {
         }
     }
 
-    /// Whether this is a name that a kernel can have, and one more of them.
+    /// Whether this is a valid kernel name, and there is room for another entry.
     fn has_room(&self, name: &str) -> bool {
         name.len() <= LONGEST_NAME && self.facts < MOST_FACTS
     }
@@ -209,23 +208,23 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A module's name as the kernel spells it.
+/// A module's name in the kernel's spelling.
 pub(super) fn normal(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// The module in a file of this name: "xts" of "kernel/crypto/xts.ko.zst".
+/// The module name for a file name: "xts" for "kernel/crypto/xts.ko.zst".
 fn module_of(path: &str) -> Option<String> {
     let file = path.rsplit('/').next()?;
     let (name, packed) = file.split_once(".ko")?;
     (matches!(packed, "" | ".gz" | ".xz" | ".zst") && !name.is_empty()).then(|| normal(name))
 }
 
-/// Names of files; the kernel's own are shorter: 55 bytes of modules,
-/// 127 of algorithms. What is longer is not read.
+/// The limit for file names; the kernel's own names are shorter: 55 bytes for modules, 127 for
+/// algorithms. Longer ones are ignored.
 const LONGEST_NAME: usize = 256;
-/// The largest distributions' kernels have some fifty thousand. Each
-/// takes up to 400 bytes; what is more is not read.
+/// The kernels of the largest distributions have some fifty thousand. Each takes up to 400 bytes;
+/// any beyond the limit are ignored.
 const MOST_FACTS: usize = 1 << 18;
 
 #[cfg(test)]

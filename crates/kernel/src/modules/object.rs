@@ -1,16 +1,16 @@
-//! What a module says of itself: its section `.modinfo`, texts with a zero
-//! behind each ("alias=crypto-xts", "depends=a,b").
+//! A module's own metadata: its section `.modinfo`, which consists of NUL-terminated texts
+//! ("alias=crypto-xts", "depends=a,b").
 //!
-//! The texts are looked for in the whole file, which is an ELF object: they stand in it as they
-//! are, and a file that is cut or odd still gives what it has.
+//! The texts are searched for in the whole ELF file, in which they appear verbatim, so a truncated
+//! or unusual file still yields what it contains.
 
 use super::{Inventory, LONGEST_NAME};
 use keyway_boot::initramfs::Compression;
 use std::io;
 
 impl Inventory {
-    /// Reads the module `name` from its file's content, packed or not; of a packed one no
-    /// more than is `left` for all modules together.
+    /// Reads the module `name` from its file's content, compressed or not. The `left` bytes limit
+    /// what all compressed modules together may unpack to.
     pub(super) fn add_object(&mut self, name: &str, content: &[u8], left: &mut u64) -> io::Result<()> {
         let unpacked;
         let object = match Compression::of(content) {
@@ -36,16 +36,16 @@ impl Inventory {
     }
 }
 
-/// What stands behind `key`, where it is no longer than a kernel's build makes it.
+/// The value of `key`, unless it is longer than the kernel's build makes it.
 fn said<'a>(text: &'a [u8], key: &[u8], longest: usize) -> Option<&'a str> {
     let value = text.strip_prefix(key).filter(|value| value.len() <= longest)?;
     std::str::from_utf8(value).ok()
 }
 
-/// Of a module the part that is read. The texts stand in front of debugging information,
-/// and without that modules have some tens of MiB.
+/// How much of a module is read. The texts come before debugging information, without which modules
+/// have at most some tens of MiB.
 pub(super) const LARGEST: u64 = 64 << 20;
-/// What the modules of one kernel may unpack to, together: those of
-/// distributions have less than half.
+/// What the modules of one kernel may unpack to in total: those of distributions need less than
+/// half.
 pub(super) const MOST_UNPACKED: u64 = 2 << 30;
 const LONGEST_LIST: usize = 1 << 14;

@@ -4,8 +4,8 @@ use super::{Inventory, normal};
 use std::collections::{BTreeSet, btree_set};
 
 impl Inventory {
-    /// These modules with all that they depend on, each behind what it depends on: name and file.
-    /// What has no file is left out: it is built in, or not there.
+    /// These modules and all their dependencies, each after its own dependencies: name and file.
+    /// Modules without a file are omitted: they are built in, or missing.
     pub fn in_order<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<(&str, &str)> {
         let (mut ordered, mut seen) = (Vec::new(), BTreeSet::new());
         for name in names {
@@ -14,8 +14,7 @@ impl Inventory {
         ordered
     }
 
-    /// Without recursion: who depends on whom stands in a file, and a
-    /// chain may be as long as it likes.
+    /// Without recursion: the dependencies come from a file, and a chain may be arbitrarily long.
     fn add_in_order<'a>(
         &'a self,
         name: &str,
@@ -35,7 +34,7 @@ impl Inventory {
         }
     }
 
-    /// A module that was not seen yet, with what comes before it.
+    /// Enters a module that was not seen before, with its dependencies.
     fn enter<'a>(&'a self, name: &str, open: &mut Vec<Entered<'a>>, seen: &mut BTreeSet<&'a str>) {
         let Some((name, file)) = self.files.get_key_value(name) else { return };
         if seen.insert(name) {
@@ -45,7 +44,7 @@ impl Inventory {
     }
 }
 
-/// A module, its file, and what of its dependencies was not looked at yet.
+/// A module, its file, and the dependencies that have not been processed yet.
 type Entered<'a> = (&'a str, &'a str, btree_set::Iter<'a, String>);
 
 static NOTHING: BTreeSet<String> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Lists and modules in the form that Debian's 6.1 has them.
+//! Lists and modules in the format of Debian's 6.1.
 
 use super::*;
 use flate2::write::GzEncoder;
@@ -108,7 +108,7 @@ fn a09_lists_and_modules_have_ceilings() {
     assert_eq!(listed(&[("modules.builtin", &built_in)], &[]).built_in.len(), MOST_FACTS);
     let depending = listed(&[("modules.dep", &depends)], &[]).depends;
     assert_eq!(depending.values().map(|before| 1 + before.len()).sum::<usize>(), MOST_FACTS);
-    // A module that unpacks to gigabytes is there, and read as far as a module goes.
+    // A module that unpacks to gigabytes is present, and is read up to the limit for a module.
     let mut packed = Vec::new();
     let mut encoder = GzEncoder::new(&mut packed, flate2::Compression::fast());
     encoder.write_all(b"alias=crypto-xts\0depends=ecb\0").unwrap();

@@ -60,7 +60,7 @@ impl Inventory {
             content.take(LARGEST).read_to_end(&mut bytes)?;
             match module {
                 Some(name) => {
-                    // A module that cannot be unpacked is there all the same.
+                    // A module that cannot be decompressed is still present.
                     let _ = inventory.add_object(&name, &bytes, &mut left);
                     inventory.files.insert(name, entry.name.clone());
                 }
@@ -84,7 +84,7 @@ impl Inventory {
         for entry in fs::read_dir(directory).map_err(|source| failed(directory, source))? {
             let entry = entry.map_err(|source| failed(directory, source))?;
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            // Not through links: "build" and "source" lead out of the tree.
+            // Does not follow links: "build" and "source" lead out of the tree.
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_directory && depth > 0 {
                 self.add_directory(&path, objects, depth - 1)?;
@@ -100,7 +100,7 @@ impl Inventory {
     }
 }
 
-/// As much of a file as is read of a module or a list.
+/// The part of a file that is read of a module or a list.
 fn beginning(path: &Path) -> Result<Vec<u8>, Error> {
     let mut content = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut content));
@@ -114,21 +114,21 @@ fn failed(path: &Path, source: io::Error) -> Error {
 
 fn module_directories(root: &Path) -> Vec<PathBuf> {
     let first = root.join("lib/modules");
-    // Where /lib is a link that is absolute, it leads out of the tree.
+    // If /lib is an absolute link, it leads out of the tree.
     let second = root.join("usr/lib/modules");
     if first.is_dir() { vec![first] } else { vec![second] }
 }
 
-/// "6.1.0-48-amd64" of "usr/lib/modules/6.1.0-48-amd64/modules.dep".
+/// "6.1.0-48-amd64" from "usr/lib/modules/6.1.0-48-amd64/modules.dep".
 fn release_of(path: &str) -> Option<&str> {
     let (_, rest) = path.split_once("lib/modules/")?;
     rest.split('/').next().filter(|release| !release.is_empty())
 }
 
-/// Numbers in it compare as numbers.
+/// A key for comparing releases, in which numbers compare numerically.
 fn by_number(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// Of directories below a kernel's.
+/// The maximum directory depth below a kernel's.
 const DEEPEST: usize = 12;

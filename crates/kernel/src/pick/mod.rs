@@ -1,10 +1,10 @@
-//! Which driver the kernel gives to whoever asks for an algorithm (Linux,
-//! crypto/api.c `__crypto_alg_lookup`, crypto/algapi.c).
+//! Which driver the kernel selects for a request for an algorithm (Linux, crypto/api.c
+//! `__crypto_alg_lookup`, crypto/algapi.c).
 //!
-//! Of all drivers with the name, those fall out that have a flag the caller refuses, that are
-//! internal, or that have not passed their self-test; of the rest the highest priority wins, and
-//! the one that stands first in /proc/crypto among equals. When none is left, the kernel makes an
-//! instance of a template out of the best of its parts, with the same refusals.
+//! Of all drivers with the name, those are excluded that have a flag the caller refuses, are
+//! internal, or have not passed their self-test. Of the rest the one with the highest priority
+//! wins, and among equals the one that comes first in /proc/crypto. If none is left, the kernel
+//! instantiates a template with the best drivers for its parts, subject to the same refusals.
 
 use crate::proc_crypto::Kind;
 use crate::{Algorithm, Driver, Engine, Flags, Version};
@@ -12,36 +12,36 @@ use crate::{Algorithm, Driver, Engine, Flags, Version};
 /// The drivers of a kernel.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
-    /// As /proc/crypto lists them.
+    /// The drivers, in the order of /proc/crypto.
     pub drivers: Vec<Driver>,
-    /// Which rules it has; `None` means the newest.
+    /// The version, which determines the rules; `None` means the newest.
     pub version: Option<Version>,
 }
 
-/// Who asks.
+/// A user of the crypto API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum User {
     /// drivers/md/dm-crypt.c.
     DmCrypt,
-    /// fs/crypto: ext4's, F2FS's, UBIFS's and Ceph's encryption of files.
+    /// fs/crypto: file encryption of ext4, F2FS, UBIFS and Ceph.
     Fscrypt,
 }
 
-/// What the kernel would give.
+/// What the kernel would select.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The driver's name.
     pub driver: String,
-    /// Its priority.
+    /// The driver's priority.
     pub priority: i64,
-    /// Its flags as far as they are known.
+    /// The driver's flags, as far as they are known.
     pub flags: Flags,
-    /// Whether it exists, or would be made of its parts when somebody asks.
+    /// Whether the driver exists, as opposed to being instantiated on demand.
     pub exists: bool,
 }
 
 impl User {
-    /// What it refuses in this kernel, and since when.
+    /// The flags that the user refuses in this kernel, and since when.
     pub fn refuses(self, version: Option<Version>) -> (Flags, &'static str) {
         let from = |major, minor| version.is_none_or(|version| version.is_from(major, minor));
         match self {
@@ -66,13 +66,13 @@ impl User {
         }
     }
 
-    /// Whether it ever asks for this algorithm (fs/crypto/keysetup.c, `fscrypt_modes`).
+    /// Whether the user ever requests this algorithm (fs/crypto/keysetup.c, `fscrypt_modes`).
     pub fn uses(self, algorithm: &Algorithm) -> bool {
         self == Self::DmCrypt || FSCRYPT_ALGORITHMS.contains(&&algorithm.to_string()[..])
     }
 }
 
-/// Linux commit b41c1d8d07 in the stable series; seen in the sources of 6.1 and 6.12.
+/// Linux commit b41c1d8d07 in the stable series, as found in the sources of 6.1 and 6.12.
 fn has_backport(version: Version) -> bool {
     [((6, 1), 149), ((6, 6), 103), ((6, 12), 44), ((6, 16), 4)]
         .iter()
@@ -80,15 +80,15 @@ fn has_backport(version: Version) -> bool {
 }
 
 impl Driver {
-    /// What is known of its flags: from the kernel, or from the table
-    /// of engines and what /proc/crypto says.
+    /// The driver's flags, as far as they are known: from the kernel, or from the table of engines
+    /// and /proc/crypto.
     pub fn known_flags(&self) -> Flags {
         if let Some(flags) = self.flags {
             return flags;
         }
         let is_async = if self.is_async == Some(true) { Flags::ASYNC } else { Flags::NONE };
         let of_engine = Engine::of(&self.driver).map_or(Flags::NONE, |engine| {
-            // A template over an engine's driver has what instances inherit.
+            // A template over an engine's driver has the flags that instances inherit.
             match self.driver.contains('(')
                 && !self.driver.starts_with("n5_")
                 && !self.driver.starts_with("hisi_")
@@ -100,15 +100,15 @@ impl Driver {
         is_async.with(of_engine)
     }
 
-    /// Whether it may be given to anybody.
+    /// Whether the driver may be selected at all.
     fn is_ready(&self) -> bool {
         !self.internal && matches!(&self.selftest[..], "passed" | "")
     }
 }
 
 impl Registry {
-    /// All drivers of an algorithm, or the one of that name, the highest
-    /// priority first. Internal ones are not among them.
+    /// All drivers of an algorithm, or the one with that name, the highest priority first. Internal
+    /// drivers are excluded.
     pub fn candidates(&self, algorithm: &Algorithm) -> Vec<&Driver> {
         let name = algorithm.to_string();
         let mut found: Vec<&Driver> = self
@@ -117,12 +117,12 @@ impl Registry {
             .filter(|driver| driver.kind == Kind::Skcipher && !driver.internal)
             .filter(|driver| driver.name == name || driver.driver == name)
             .collect();
-        // Stable: among equals the first stays first.
+        // The sort is stable: the order among equals is kept.
         found.sort_by_key(|driver| -driver.priority);
         found
     }
 
-    /// What `user` would get. `Err` names the parts that no driver is there for.
+    /// What `user` would get. `Err` names the parts for which there is no driver.
     pub fn choice(&self, user: User, algorithm: &Algorithm) -> Result<Choice, Vec<String>> {
         self.resolve(algorithm, Kind::Skcipher, user.refuses(self.version).0)
     }
@@ -147,13 +147,13 @@ impl Registry {
             return Some(exact);
         }
         let named = self.drivers.iter().filter(fits).filter(|driver| driver.name == name);
-        // The first of the highest: max_by_key would take the last.
+        // The first of the highest: max_by_key would return the last.
         named.reduce(|best, driver| if driver.priority > best.priority { driver } else { best })
     }
 
-    /// What the template would make of its parts.
+    /// The instance that the template would make from its parts.
     fn instance(&self, algorithm: &Algorithm, refused: Flags) -> Result<Choice, Vec<String>> {
-        // What a template passes on to its parts.
+        // The refusals that a template passes on to its parts.
         let refused = refused.and(Flags::INHERITED);
         let part = |of: &Algorithm, kind| self.resolve(of, kind, refused);
         let over =
@@ -195,7 +195,7 @@ impl Registry {
     }
 }
 
-/// An instance's name, priority and flags, or all that is missing for it.
+/// An instance's name, priority and flags, or everything that is missing for it.
 fn compose(
     template: &str,
     parts: Vec<Result<Choice, Vec<String>>>,
@@ -213,12 +213,13 @@ fn compose(
         missing.dedup();
         return Err(missing);
     }
-    // HCTR2's block cipher counts, but stands inside its xctr's name.
+    // HCTR2's block cipher counts, but is included in the name of its xctr.
     let shown = if template == "hctr2_base" { 2 } else { chosen.len() };
     let drivers: Vec<&str> = chosen.iter().take(shown).map(|choice| &choice.driver[..]).collect();
     let sum: i64 =
         chosen.iter().zip(weights).map(|(choice, weight)| choice.priority.saturating_mul(*weight)).sum();
-    // The kernel divides Adiantum's and HCTR2's by seven, with the block cipher's share in it.
+    // The kernel divides the sums for Adiantum and HCTR2 by seven, with the block cipher's share
+    // included.
     let priority = if weights.len() > 1 && weights[1] > 0 { sum / 7 } else { sum };
     let inherited =
         chosen.iter().fold(Flags::NONE, |flags, choice| flags.with(choice.flags.and(Flags::INHERITED)));

@@ -1,4 +1,4 @@
-//! Kernels as users have them, by the names and priorities of the drivers' sources.
+//! Kernels as users have them, with the names and priorities from the drivers' sources.
 
 use super::*;
 use crate::proc_crypto;
@@ -51,7 +51,7 @@ fn dm_crypt_passes_over_engines_that_allocate_since_5_10() {
     assert_eq!(order, ["xts(ecb-aes-caam)", "xts-aes-ce"]);
 }
 
-/// An STM32MP1: its engine does not say that it allocates memory.
+/// An STM32MP1: its engine's driver lacks the flag for allocating memory.
 const STM32: &str = "\
 ecb(aes)  stm32-ecb-aes 200 skcipher async
 xts(aes)  xts-aes-neonbs 150 skcipher
@@ -62,8 +62,8 @@ xts(aes)  xts(stm32-ecb-aes) 200 skcipher async";
 fn fscrypt_refuses_more_with_each_version() {
     for (version, driver) in [
         ("6.1.100", "xts(stm32-ecb-aes)"),
-        // The stable series look at the instance's flags only, and it
-        // has not inherited KERN_DRIVER_ONLY.
+        // The stable series check only the instance's flags, and it has not inherited
+        // KERN_DRIVER_ONLY.
         ("6.1.149", "xts(stm32-ecb-aes)"),
         ("6.12.44", "xts(stm32-ecb-aes)"),
         ("6.17.0", "xts-aes-neonbs"),

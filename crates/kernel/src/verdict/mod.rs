@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// One sentence, and how bad it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// The sentence, without its full stop.
     pub text: String,
@@ -17,26 +17,27 @@ pub struct Line {
 /// How bad something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// As it should be.
+    /// As expected.
     Good,
-    /// To be known.
+    /// Worth knowing.
     Note,
-    /// Slow or unsure.
+    /// Slow or uncertain.
     Warning,
     /// Wrong data.
     Bad,
 }
 
-/// The CPU that all this runs on.
+/// The CPU on which all this runs.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuFacts<'a> {
     /// "x86_64".
     pub architecture: &'a str,
-    /// As /proc/cpuinfo names them.
+    /// The features, as named in /proc/cpuinfo.
     pub features: &'a [String],
 }
 
-/// The verdict on `xray`, the worst last. `adiantum` is the same machine with Adiantum, to compare.
+/// The verdict on `xray`, the worst last. `adiantum` describes Adiantum on the same machine, for
+/// comparison.
 pub fn verdict(xray: &Xray, adiantum: Option<&Xray>, system: &System, cpu: CpuFacts<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut say = |severity, text: String| lines.push(Line { severity, text });
@@ -98,7 +99,7 @@ fn choice(xray: &Xray, say: Say<'_>) {
     }
 }
 
-/// Drivers with a higher priority than the one in use, and engines in use beside the CPU.
+/// Drivers with a higher priority than the one in use, and engines in use instead of the CPU.
 fn higher(xray: &Xray, system: &System, say: Say<'_>) {
     let Some(chosen) = xray.chosen() else { return };
     for row in xray.rows.iter().take_while(|row| row.driver.driver != chosen.driver.driver) {
@@ -156,7 +157,7 @@ fn higher(xray: &Xray, system: &System, say: Say<'_>) {
     }
 }
 
-/// Generic code where the CPU has instructions and a module for them exists.
+/// Generic code in use although the CPU has instructions, and there is a module, for the cipher.
 fn unused_instructions(xray: &Xray, system: &System, cpu: CpuFacts<'_>, say: Say<'_>) {
     let Ok(choice) = &xray.dm_crypt else { return };
     let is_generic = GENERIC.iter().any(|name| choice.driver.contains(name));
@@ -256,9 +257,9 @@ pub fn in_words(rate: f64) -> String {
     }
 }
 
-/// Less of a difference is noise of the measurement.
+/// A smaller difference is measurement noise.
 const NOISE: f64 = 1.15;
-/// What portable code is called.
+/// Suffixes of the names of portable code.
 const GENERIC: &[&str] = &["-generic", "-fixed-time", "-asm", "-lib"];
 
 #[cfg(test)]

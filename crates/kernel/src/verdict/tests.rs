@@ -1,4 +1,4 @@
-//! Findings as machines give them, with figures of the message of Linux's commit b41c1d8d07.
+//! Findings from real machines, with figures from the message of Linux's commit b41c1d8d07.
 
 use super::super::{Missing, Version};
 use super::*;

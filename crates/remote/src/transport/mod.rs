@@ -48,7 +48,7 @@ impl Request {
         Self { method: Method::GET, url, fields }.with(RANGE, &bytes)
     }
 
-    /// Adds a header field. A value that is not valid in a field makes the request fail.
+    /// Adds a header field. A value that is not valid in a field is left out.
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.fields.insert(name, value);

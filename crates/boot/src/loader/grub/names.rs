@@ -1,38 +1,40 @@
-//! Hashes and ciphers by the names that GRUB looks them up by, and the modules that hold them.
+//! Hashes and ciphers by the names under which GRUB looks them up, and the modules that provide
+//! them.
 //!
-//! grub-core/lib/libgcrypt-grub/cipher/crypto.lst of each release; names are
-//! compared without regard to case (lib/crypto.c,
-//! grub_crypto_lookup_md_by_name and grub_crypto_lookup_cipher_by_name).
+//! grub-core/lib/libgcrypt-grub/cipher/crypto.lst of each release; names are compared
+//! case-insensitively (lib/crypto.c, grub_crypto_lookup_md_by_name and
+//! grub_crypto_lookup_cipher_by_name).
 
 use super::Version;
 
-/// A hash that GRUB has under this name.
+/// A hash known to GRUB.
 pub(super) struct Md {
     /// The module, without ".mod".
     pub(super) module: &'static str,
-    /// Length of a digest.
+    /// The length of a digest.
     pub(super) len: usize,
-    /// Its state is larger than 2.14's buffer for it: GRUB stops with "Too large md context".
+    /// Whether its state is larger than 2.14's buffer for it, so that GRUB aborts with "Too large
+    /// md context".
     pub(super) too_large: bool,
 }
 
-/// What a hash's name stands for in this version.
+/// Looks up a hash in this version.
 pub(super) fn md(name: &str, version: Version) -> Option<Md> {
     let row = HASHES.iter().find(|row| row.0.eq_ignore_ascii_case(name))?;
     (version >= row.3).then_some(Md { module: row.1, len: row.2, too_large: row.4 && version >= V2_14 })
 }
 
-/// A cipher that GRUB has under this name.
+/// A cipher known to GRUB.
 pub(super) struct Cipher {
     /// The module, without ".mod".
     pub(super) module: &'static str,
-    /// Length of its block.
+    /// The block length.
     pub(super) block: usize,
-    /// Lengths of keys that it takes.
+    /// The supported key lengths.
     pub(super) keys: &'static [usize],
 }
 
-/// What a cipher's name stands for in this version.
+/// Looks up a cipher in this version.
 pub(super) fn cipher(name: &str, version: Version) -> Option<Cipher> {
     let row = CIPHERS.iter().find(|row| row.0.eq_ignore_ascii_case(name))?;
     (version >= row.4).then_some(Cipher { module: row.1, block: row.2, keys: row.3 })

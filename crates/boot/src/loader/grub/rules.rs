@@ -1,45 +1,45 @@
-//! Every rule by which the oracle judges, each with the place in GRUB's sources that it was read
-//! from. `./dev test oracle` confronts them with the real GRUB; each names who shows it.
+//! All rules by which the oracle judges, each with its place in GRUB's sources. `./dev test oracle`
+//! compares them with the real GRUB; each rule names its witness.
 
 use super::Version;
 use std::fmt;
 
-/// One thing that GRUB does or does not do.
+/// Something that GRUB does or does not do.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name in tests and in JSON.
+    /// The rule's name in tests and in JSON.
     pub id: &'static str,
-    /// The first version that it holds for, and the first that it no longer holds for.
+    /// The first version to which the rule applies, and the first to which it no longer applies.
     pub versions: (Version, Option<Version>),
     /// File and function in GRUB's sources.
     pub source: &'static str,
-    /// Who shows it.
+    /// What demonstrates the rule.
     pub witness: Witness,
 }
 
-/// Where a rule can be seen at work.
+/// Where a rule can be observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Witness {
     /// In `grub-fstest`, which reads volumes with GRUB's own code.
     Fstest,
-    /// In GRUB on a machine: its prompt, keyboard, options and memory
-    /// are not those of `grub-fstest`.
+    /// In GRUB on a machine: its prompt, keyboard, options and memory differ from those of
+    /// `grub-fstest`.
     Machine,
-    /// In `grub-install`, or nowhere but in its source.
+    /// In `grub-install`, or only in its source.
     Source,
 }
 
-/// A rule that applies to this volume, in words about it.
+/// A rule that applies to a volume, described for that volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// The end of a sentence that begins with "because".
+    /// The rest of a sentence that begins with "because".
     pub because: String,
 }
 
 impl Rule {
-    /// Whether this version does so.
+    /// Whether the rule applies to this version.
     pub fn holds_for(&self, version: Version) -> bool {
         version >= self.versions.0 && self.versions.1.is_none_or(|end| version < end)
     }
@@ -61,7 +61,7 @@ const UNTIL_2_14: (Version, Option<Version>) = (Version::V2_06, Some(Version::V2
 const FROM_2_12: (Version, Option<Version>) = (Version::V2_12, None);
 const FROM_2_14: (Version, Option<Version>) = (Version::V2_14, None);
 
-/// A table of rules: a static each, and all of them in order.
+/// A table of rules: defines a static for each, and a list of all in order.
 macro_rules! rules {
     ($($name:ident: $id:literal, $versions:ident, $source:literal, $witness:ident;)*) => {
         $(pub(super) static $name: Rule =

@@ -1,11 +1,11 @@
-//! A LUKS2 keyslot with its digest and segment, as disk/luks2.c's
-//! luks2_get_keyslot gathers them: in the order of the text, and any digest or
-//! segment on the way that cannot be read spoils the keyslot.
+//! A LUKS2 keyslot with its digest and segment, collected as by luks2_get_keyslot in disk/luks2.c:
+//! in the order of the text, and any unreadable digest or segment on the way makes the keyslot
+//! unusable.
 
 use crate::unlock_time::Work;
 use keyway_format::json::{Object, Value};
 
-/// All that GRUB takes from the metadata for one keyslot.
+/// Everything that GRUB reads from the metadata for one keyslot.
 #[derive(Debug, Clone)]
 pub(super) struct Parsed {
     pub(super) priority: i64,
@@ -50,7 +50,7 @@ impl Parsed {
     }
 }
 
-/// The keyslot, or the end of a sentence about it.
+/// The keyslot, or the rest of a sentence about the problem.
 pub(super) fn parse(root: &Object, number: u64, slot: &Value) -> Result<Parsed, String> {
     let missing = || "lacks what a keyslot has".to_owned();
     let slot = slot.as_object().ok_or_else(missing)?;
@@ -145,7 +145,7 @@ fn text(object: &Object, name: &str) -> Option<String> {
     object.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// GRUB reads numbers from strings too.
+/// GRUB also reads numbers from strings.
 fn whole(value: &Value) -> Option<u64> {
     match value {
         Value::Number(text) | Value::String(text) => text.parse().ok(),

@@ -1,4 +1,4 @@
-//! Verdicts on headers made by hand; `./dev test oracle` has the real ones, and the real GRUB.
+//! Verdicts on hand-made headers; `./dev test oracle` uses real headers and the real GRUB.
 
 use super::*;
 
@@ -122,7 +122,7 @@ fn both_copies_need_their_magic_and_no_checksum() {
     );
 }
 
-/// Whatever the bytes, there is a verdict and no panic.
+/// Any bytes lead to a verdict, and none to a panic.
 #[test]
 fn hostile_headers() {
     let good = luks2(&format!(r#""0":{}"#, keyslot(PBKDF2)), "");

@@ -1,32 +1,32 @@
-//! A passphrase on its way into GRUB: the keyboard that GRUB thinks it has,
-//! the prompt's letters and length, and key files.
+//! How a passphrase gets into GRUB: the keyboard layout that GRUB assumes, the characters and
+//! length that its prompt accepts, and key files.
 
 use super::rules::{self, Finding};
 use super::{Loader, Version};
 
-/// A keyboard whose keys lie elsewhere than on an American one.
+/// A keyboard layout that differs from the American one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// As `setxkbmap` names it.
+    /// The layout's `setxkbmap` name.
     pub name: &'static str,
-    /// Letters that the same key does not type on an American keyboard.
+    /// Characters that the same key does not type on an American keyboard.
     differing: &'static str,
 }
 
 impl Layout {
-    /// By its name.
+    /// Looks up a layout by name.
     pub fn find(name: &str) -> Option<&'static Self> {
         LAYOUTS.iter().find(|layout| layout.name.eq_ignore_ascii_case(name))
     }
 
-    /// Every layout that is known.
+    /// All known layouts.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         LAYOUTS.iter()
     }
 }
 
-/// What a passphrase that is typed at the prompt suffers; how many bytes it has
-/// and whether each letter stays, never the letters.
+/// What goes wrong with a passphrase typed at the prompt. The findings tell its length in bytes and
+/// whether each character is preserved, but never the characters.
 pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec<Finding> {
     let mut findings = Vec::new();
     if passphrase.is_empty() && loader.version >= Version::V2_12 {
@@ -57,8 +57,8 @@ pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec
     findings
 }
 
-/// What a key file suffers of which so many bytes are named
-/// (`--keyfile-size`), or all of it: that may have any length.
+/// What goes wrong with a key file of which this many bytes are used (`--keyfile-size`), or all, in
+/// which case any length works.
 pub fn key_file(part: Option<u64>, loader: &Loader) -> Vec<Finding> {
     if loader.version < Version::V2_12 {
         return vec![rules::KEY_FILE_NONE.says("key files came with GRUB 2.12")];
@@ -72,7 +72,7 @@ pub fn key_file(part: Option<u64>, loader: &Loader) -> Vec<Finding> {
     finding.into_iter().collect()
 }
 
-/// A header that stands apart from its data.
+/// A detached header.
 pub fn detached(loader: &Loader) -> Option<Finding> {
     (loader.version < Version::V2_12).then(|| rules::DETACHED.says("detached headers came with GRUB 2.12"))
 }
@@ -84,13 +84,14 @@ pub fn cryptomount_uuid(uuid: &str, loader: &Loader) -> Option<Finding> {
     })
 }
 
-/// GRUB_CRYPTODISK_MAX_PASSPHRASE less the NUL and one more.
+/// GRUB_CRYPTODISK_MAX_PASSPHRASE minus the NUL and one more.
 const MOST: usize = 254;
 /// GRUB_CRYPTODISK_MAX_KEYFILE_SIZE.
 const MOST_KEYFILE_SIZE: u64 = 8192;
 
-/// From xkeyboard-config 2.35 (`xkbcli compile-keymap --layout …`): ASCII that no key types under
-/// both layouts, dead keys left out; the key beside the left shift types a backslash in GRUB.
+/// From xkeyboard-config 2.35 (`xkbcli compile-keymap --layout …`): ASCII characters that no key
+/// types under both layouts, except dead keys; the key beside the left shift key types a backslash
+/// in GRUB.
 #[rustfmt::skip]
 const LAYOUTS: &[Layout] = &[
     Layout { name: "us", differing: "" },

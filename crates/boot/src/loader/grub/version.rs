@@ -1,9 +1,9 @@
-//! GRUB's versions, as far as they differ in what they do with a volume.
+//! GRUB's versions, as far as they differ in their handling of volumes.
 
 use std::fmt;
 
-/// A release of GRUB whose behaviour is known here. A distribution's
-/// own build may differ: Fedora's refuses Argon2.
+/// A GRUB release whose behaviour is known here. A distribution's own build may differ: Fedora's
+/// refuses Argon2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Version {
@@ -13,11 +13,12 @@ pub enum Version {
 }
 
 impl Version {
-    /// Those that are known, oldest first.
+    /// The known versions, the oldest first.
     pub const ALL: [Self; 3] = [Self::V2_06, Self::V2_12, Self::V2_14];
 
-    /// From "2.06", "grub-install (GRUB) 2.12-9+deb13u2" or a package's version: the newest known
-    /// one that is not newer. `None` before 2.06, and for what is no version.
+    /// Parses "2.06", "grub-install (GRUB) 2.12-9+deb13u2" or a package's version, and returns the
+    /// newest known version that is not newer. `None` before 2.06, and if the text is not a
+    /// version.
     pub fn parse(text: &str) -> Option<Self> {
         let start = text.find("2.")?;
         let digits: String = text[start + 2..].chars().take_while(char::is_ascii_digit).collect();
@@ -33,7 +34,7 @@ impl Version {
         }
     }
 
-    /// How often it asks for a passphrase (`cryptodisk_passphrase_tries` in 2.14).
+    /// How many times GRUB asks for a passphrase (`cryptodisk_passphrase_tries` in 2.14).
     pub fn tries(self) -> u32 {
         if self < Self::V2_14 { 1 } else { 3 }
     }
