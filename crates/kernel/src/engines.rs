@@ -1,10 +1,10 @@
 //! Crypto engines outside the CPU: how to recognise their drivers by name, and how to prevent their
 //! use.
 //!
-//! The kernel gives most of them a higher priority than its CPU code, although that is nearly
-//! always faster for the short, synchronous requests of disk encryption. Names, flags, modules and
-//! options are those of Linux 6.12 below drivers/crypto, and each row has its source file; for
-//! removed drivers the last version that had them is given.
+//! The kernel gives most of them a higher priority than its code for the CPU, although the latter
+//! is nearly always faster for the short, synchronous requests of disk encryption. Names, flags,
+//! modules and options are those of Linux 6.12 below drivers/crypto, and each row has its source
+//! file; for removed drivers the last version that had them is given.
 //!
 //! Code that runs on the CPU is not listed even if it uses special instructions: AES-NI, ARMv8 CE,
 //! VIA's PadLock, s390's CPACF.

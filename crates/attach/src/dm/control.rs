@@ -39,7 +39,7 @@ fn make_node() -> rustix::io::Result<()> {
     mknodat(CWD, NODE, FileType::CharacterDevice, Mode::RUSR | Mode::WUSR, number)
 }
 
-/// The minor number that a loaded module has.
+/// The minor number that a loaded module has registered.
 fn registered_minor() -> Option<u32> {
     let misc = fs::read_to_string("/proc/misc").ok()?;
     misc.lines().find_map(|line| line.trim().strip_suffix(" device-mapper")?.trim().parse().ok())

@@ -114,7 +114,7 @@ pub fn backing_file_of(path: &Path) -> Option<PathBuf> {
 /// Adjusts a loop device to the current length of its file.
 ///
 /// # Errors
-/// The kernel's; the device is gone.
+/// The kernel's, for example when the device is gone.
 pub fn update_size(device: DeviceNumber) -> Result<()> {
     let what = || format!("resizing the loop device {device}");
     let name = device.kernel_name().ok_or_else(|| Error::NotFound(format!("{}: it is gone", what())))?;

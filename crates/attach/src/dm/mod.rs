@@ -51,7 +51,7 @@ use udev::Cookie;
 #[derive(Debug)]
 pub struct Mapper {
     control: OwnedFd,
-    /// Who makes the nodes and links below `/dev`.
+    /// How the nodes and links below `/dev` are made.
     nodes: node::Maker,
 }
 

@@ -15,7 +15,7 @@ pub fn path(name: &str) -> Result<PathBuf> {
     Ok(place(&super::name::mangle(name)?))
 }
 
-/// Who makes the nodes.
+/// How the nodes are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Maker {
     Udev,

@@ -1,4 +1,4 @@
-//! What device-mapper answered.
+//! device-mapper's answers.
 //!
 //! ```text
 //! struct dm_ioctl                 as it was asked ([`super::buffer`]), filled in; then, by command:
@@ -18,7 +18,7 @@ use super::name::unmangle;
 use super::{DeviceNumber, Info, Target, Version};
 use keyway_crypto::Secret;
 
-/// What the kernel answered. Reading it never panics, whatever it holds.
+/// The kernel's answer. Parsing it never panics, whatever it contains.
 pub(super) struct Reply(Secret);
 
 impl Reply {

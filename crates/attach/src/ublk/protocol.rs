@@ -202,7 +202,7 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
 }
 
-/// `_IOC` of include/uapi/asm-generic/ioctl.h, of type 'u'.
+/// `_IOC` from include/uapi/asm-generic/ioctl.h, with type 'u'.
 const fn ioctl(direction: u32, number: u32, size: usize) -> u32 {
     direction << 30 | (size as u32) << 16 | (b'u' as u32) << 8 | number
 }
