@@ -5,9 +5,8 @@
 //! aes-xts-plain64 :64:logon:cryptsetup:UUID-d0 0 8:1 32768 1 sector_size:4096
 //! ```
 //!
-//! `KEY` is hexadecimal, `-` for none, or `:SIZE:TYPE:DESCRIPTION` for a key in the keyring.
-//! Offsets count 512-byte sectors. Source: dm-crypt.rst, drivers/md/dm-crypt.c (crypt_ctr,
-//! crypt_status).
+//! `KEY` is hexadecimal, `-` for none, or `:SIZE:TYPE:DESCRIPTION` for a keyring key. Offsets count
+//! 512-byte sectors. Source: dm-crypt.rst, drivers/md/dm-crypt.c (crypt_ctr, crypt_status).
 
 use super::{DeviceNumber, Target, Version};
 use crate::{Error, Result};
@@ -59,7 +58,7 @@ pub struct Options {
     pub allow_discards: bool,
     /// Each request is processed on the CPU that issued it.
     pub same_cpu_crypt: bool,
-    /// Writes are submitted by the thread that encrypted them, without being sorted first.
+    /// Writes are submitted by the thread that encrypted them, unsorted.
     pub submit_from_crypt_cpus: bool,
     /// Reads are decrypted in the context in which they complete.
     pub no_read_workqueue: bool,
@@ -95,8 +94,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// The features of the target's version; a target that is not loaded yet is assumed to be
-    /// recent.
+    /// The features of this version of the target; one not loaded yet is assumed to be new.
     pub fn of(version: Option<Version>) -> Self {
         let from = |least: Version| version.is_none_or(|version| version >= least);
         Self {
