@@ -1,5 +1,5 @@
-//! AES-XTS with plain64 IVs, LUKS's usual cipher, as a type of its own: it
-//! needs no allocator, so a boot loader can have it.
+//! AES-XTS with plain64 IVs, the usual LUKS cipher, as a separate type: it needs no allocator, so a
+//! boot loader can use it.
 
 use crate::block::aes::Aes;
 use crate::block::{BlockCipher, Cipher128};
@@ -7,19 +7,19 @@ use crate::mode::BATCH;
 use crate::secret::stop_if_wiped;
 use crate::{Cpu, Error, SectorSize};
 
-/// An expanded key that en- and decrypts runs of sectors in place, as
-/// dm-crypt's aes-xts-plain64 does.
+/// An expanded key that encrypts and decrypts runs of sectors in place, as dm-crypt's
+/// aes-xts-plain64 does.
 pub struct AesXts {
     data: Aes,
     tweak: Aes,
 }
 
 impl AesXts {
-    /// Expands a key of 32, 48 or 64 bytes, the data's half first. The
-    /// code that runs later is chosen here, once.
+    /// Expands a key of 32, 48 or 64 bytes, with the half for the data first. The implementation is
+    /// chosen here, once.
     ///
     /// # Errors
-    /// [`Error::AesXtsKey`] on another length.
+    /// [`Error::AesXtsKey`] for any other key length.
     pub fn new(key: &[u8], cpu: Cpu) -> Result<Self, Error> {
         if !matches!(key.len(), 32 | 48 | 64) {
             return Err(Error::AesXtsKey(8 * key.len()));
@@ -31,7 +31,7 @@ impl AesXts {
     /// Encrypts whole sectors of `size`, the first of which is number `first` in 512-byte units.
     ///
     /// # Panics
-    /// When `data` is not a multiple of the sector size.
+    /// If `data` is not a multiple of the sector size.
     pub fn encrypt(&self, first: u64, size: SectorSize, data: &mut [u8]) {
         self.with_tweaks(first, size, data, |tweaks, data| self.data.xts_encrypt(tweaks, size.bytes(), data));
         stop_if_wiped();
@@ -40,7 +40,7 @@ impl AesXts {
     /// The inverse of [`AesXts::encrypt`].
     ///
     /// # Panics
-    /// When `data` is not a multiple of the sector size.
+    /// If `data` is not a multiple of the sector size.
     pub fn decrypt(&self, first: u64, size: SectorSize, data: &mut [u8]) {
         self.with_tweaks(first, size, data, |tweaks, data| self.data.xts_decrypt(tweaks, size.bytes(), data));
         stop_if_wiped();

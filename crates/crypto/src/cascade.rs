@@ -1,9 +1,9 @@
-//! Several ciphers one after another, as TrueCrypt and VeraCrypt
-//! chain them. Their sectors always have 512 bytes.
+//! Several ciphers one after another, as TrueCrypt and VeraCrypt chain them. Sectors are always 512
+//! bytes.
 //!
-//! Names list ciphers in the order in which they encrypt: "serpent-twofish-aes" (the
-//! programs' own names, "AES-Twofish- Serpent", go the other way round). A volume's header
-//! holds one area of keys, which [`Cascade::new`] divides:
+//! Names list ciphers in the order in which they encrypt: "serpent-twofish-aes" (the programs' own
+//! names, "AES-Twofish- Serpent", go in the opposite order). A volume's header holds one area of
+//! keys, which [`Cascade::new`] splits:
 //!
 //! ```text
 //! XTS   key of cipher 0 | … | key of cipher n | tweak key of cipher 0 | … | tweak key of cipher n     32 bytes each
@@ -13,9 +13,10 @@
 //!
 //! (cryptsetup, lib/tcrypt/tcrypt.c, `tcrypt_cipher` and `TCRYPT_copy_key`; "VeraCrypt User's
 //! Guide", Modes of Operation.) In XTS (since TrueCrypt 5.0) and LRW (4.1 to 4.3) every cipher runs
-//! in the mode of its own. In CBC (before 4.1) ciphers of 128-bit blocks are chained inside one
-//! CBC; with a cipher of 64-bit blocks among them, each has a CBC of its own. Either is whitened as
-//! dm-crypt's tcw. IVs count 512-byte sectors: LRW's from 1 by blocks, the others' by sectors.
+//! in its own instance of the mode. In CBC (before 4.1) ciphers of 128-bit blocks are chained
+//! inside one CBC; with a cipher of 64-bit blocks among them, each has its own CBC. Both variants
+//! are whitened like dm-crypt's tcw. IVs count 512-byte sectors: in LRW in blocks, starting at 1;
+//! otherwise in sectors.
 
 use crate::block::table::{Cipher, Make, Make128};
 use crate::block::{Block, BlockCipher, Cipher128, blowfish_le};
@@ -28,7 +29,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
-/// A keyed chain of ciphers over sectors of 512 bytes. It may be shared between threads.
+/// A keyed chain of ciphers over sectors of 512 bytes. Can be shared between threads.
 pub struct Cascade(Vec<Box<dyn Engine>>);
 
 /// How a chain's ciphers are used.
@@ -43,9 +44,9 @@ pub enum CascadeMode {
 }
 
 impl Cascade {
-    /// Expands the key area of a volume's header; what it has beyond [`Cascade::key_len`] is
-    /// not looked at. A single cipher is a chain too. Names what is unknown or cannot be
-    /// chained, and refuses an area that is too short.
+    /// Expands the key area of a volume's header; bytes beyond [`Cascade::key_len`] are ignored. A
+    /// single cipher is a chain too. The error names what is unknown or cannot be chained; an area
+    /// that is too short is refused.
     pub fn new(ciphers: &str, mode: CascadeMode, area: &Secret, cpu: Cpu) -> Result<Self, Error> {
         let links = links(ciphers, mode)?;
         let needs = area_len(&links, mode);
@@ -88,7 +89,7 @@ impl Cascade {
     /// The inverse of [`Cascade::encrypt`].
     ///
     /// # Panics
-    /// When `data` is not a multiple of 512 bytes.
+    /// If `data` is not a multiple of 512 bytes.
     pub fn decrypt(&self, first: u64, data: &mut [u8]) {
         run(first, data)
             .batches(data, |run, data| self.0.iter().rev().for_each(|layer| layer.decrypt(run, data)));
@@ -125,14 +126,14 @@ impl Link {
     }
 }
 
-/// Looks the ciphers of a chain up and checks that they can be chained.
+/// Looks up the ciphers of a chain and checks that they can be chained.
 fn links(ciphers: &str, mode: CascadeMode) -> Result<Vec<Link>, Error> {
     ciphers.split('-').map(|name| link(ciphers, name, mode)).collect()
 }
 
 fn link(ciphers: &str, name: &str, mode: CascadeMode) -> Result<Link, Error> {
     let link = if name == "blowfish_le" {
-        // TrueCrypt's, which reads words little endian; the kernel has none.
+        // TrueCrypt's Blowfish, which reads words little endian; the kernel has no such variant.
         Link { key_len: 56, make: Make::Block64(|key, _| blowfish_le(key)) }
     } else {
         let cipher =
@@ -156,7 +157,7 @@ fn area_len(links: &[Link], mode: CascadeMode) -> usize {
     }
 }
 
-/// The ciphers' keys behind the area's head.
+/// The ciphers' keys after the area's head.
 fn keyed<'a>(links: &'a [Link], area: &'a [u8]) -> impl Iterator<Item = (&'a Link, &'a [u8])> {
     let mut rest = &area[HEAD..];
     links.iter().map(move |link| {
@@ -166,7 +167,7 @@ fn keyed<'a>(links: &'a [Link], area: &'a [u8]) -> impl Iterator<Item = (&'a Lin
     })
 }
 
-/// One CBC around the chain, or one around each cipher where blocks differ.
+/// One CBC around the chain, or one around each cipher where block sizes differ.
 fn cbc(links: &[Link], area: &[u8], cpu: Cpu) -> Vec<Box<dyn Engine>> {
     let chain: Option<Vec<Box<dyn Cipher128>>> = keyed(links, area)
         .map(|(link, key)| match link.make {
@@ -211,11 +212,11 @@ impl BlockCipher for Chain {
     }
 }
 
-/// Bytes a sector.
+/// Bytes per sector.
 const SECTOR: usize = SectorSize::S512.bytes();
 
 /// The key of a cipher in XTS and LRW, in bytes.
 const KEY_128: usize = 32;
 
-/// What stands before the ciphers' keys in LRW and CBC, in bytes.
+/// The bytes before the ciphers' keys in LRW and CBC.
 const HEAD: usize = 32;

@@ -1,4 +1,4 @@
-//! What this CPU can do, as a value that proves it. Nobody else asks the CPU.
+//! What this CPU can do, as a value that proves it. No other module queries the CPU.
 //!
 //! Detection follows the vendors' rules (CPUID leaves 1 and 7 with XGETBV for the register state on
 //! x86-64, HWCAP on aarch64): through the standard library, and without `std` by CPUID itself on
@@ -13,12 +13,12 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The instruction sets that code may use. Only this module makes
-/// one, so holding it proves the features are there.
+/// The instruction sets that code may use. Only this module creates one, so holding it proves that
+/// the features are present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cpu(u32);
 
-/// The AES code that a [`Cpu`] leads to, the strongest first.
+/// The AES code that a [`Cpu`] selects, fastest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Level {
@@ -60,7 +60,7 @@ pub(crate) enum Feature {
 }
 
 impl Cpu {
-    /// Asks the CPU. The standard library remembers the answer, so later calls are cheap.
+    /// Queries the CPU. The standard library remembers the answer, so later calls are cheap.
     pub fn detect() -> Self {
         Self(
             ALL.iter()
@@ -69,13 +69,14 @@ impl Cpu {
         )
     }
 
-    /// No vector code at all: the readable reference everywhere.
+    /// No vector code at all: the readable reference code everywhere.
     pub const fn portable() -> Self {
         Self(0)
     }
 
-    /// Every distinct set usable on this machine, newest first: what is detected, then the features
-    /// switched off one by one, down to [`Cpu::portable`]. Tests run each of them against the last.
+    /// Every distinct set usable on this machine, newest first: the detected set, then with
+    /// features switched off one by one, down to [`Cpu::portable`]. Tests compare each set with the
+    /// last.
     #[cfg(feature = "alloc")]
     pub fn levels() -> Vec<Self> {
         let mut cpu = Self::detect();
@@ -90,7 +91,7 @@ impl Cpu {
         levels
     }
 
-    /// Which AES code this leads to.
+    /// The AES code that this set selects.
     pub fn level(self) -> Level {
         if self.has(Feature::Vaes512) {
             Level::Vaes512
@@ -111,7 +112,8 @@ impl Cpu {
 }
 
 impl Level {
-    /// A short name for tables: "vaes-avx512", "vaes-avx2", "aes-ni", "armv8-crypto", "portable".
+    /// A short name as shown in tables: "vaes-avx512", "vaes-avx2", "aes-ni", "armv8-crypto",
+    /// "portable".
     pub const fn name(self) -> &'static str {
         match self {
             Self::Vaes512 => "vaes-avx512",
@@ -123,7 +125,7 @@ impl Level {
     }
 }
 
-/// The AES level and what else is in use: "vaes-avx512 (gfni avx512 sha-ni bmi2 avx2)".
+/// The AES level and the other features in use: "vaes-avx512 (gfni avx512 sha-ni bmi2 avx2)".
 impl fmt::Display for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.level().name())?;
@@ -204,13 +206,13 @@ mod machine {
     }
 }
 
-/// CPUID (Intel SDM, volume 2A, CPUID), and XGETBV for what the system saves of the registers
-/// (volume 1, 14.3 and 15.2), for programs without the standard library.
+/// CPUID (Intel SDM, volume 2A, CPUID), and XGETBV for the registers that the system saves (volume
+/// 1, 14.3 and 15.2), for programs without the standard library.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(test, not(feature = "std"))))]
 mod cpuid {
     use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 
-    /// As `std::arch::is_x86_feature_detected`.
+    /// Like `std::arch::is_x86_feature_detected`.
     #[cfg(not(feature = "std"))]
     macro_rules! is {
         ($name:literal) => {
@@ -220,7 +222,7 @@ mod cpuid {
     #[cfg(not(feature = "std"))]
     pub(super) use is;
 
-    /// Whether CPU and system have a feature, by Rust's name for it.
+    /// Whether the CPU and the system support a feature, by Rust's name for it.
     pub(super) fn has(name: &str) -> bool {
         let Some((_, leaf, register, bit, registers)) =
             FEATURES.into_iter().find(|(known, ..)| *known == name)
@@ -246,20 +248,20 @@ mod cpuid {
         }
     }
 
-    /// XCR0: which registers the system saves. SSE's are there on
-    /// every system that this code is built for.
+    /// XCR0: which registers the system saves. The SSE registers are saved on every system that
+    /// this code is built for.
     fn saved() -> u64 {
         const OSXSAVE: u32 = 27;
         if (word(1, Register::Ecx) >> OSXSAVE) & 1 == 0 {
             return SSE;
         }
-        // SAFETY: OSXSAVE says that XGETBV is there and allowed.
+        // SAFETY: OSXSAVE says that XGETBV is available and allowed.
         unsafe { xcr0() }
     }
 
     #[target_feature(enable = "xsave")]
     fn xcr0() -> u64 {
-        // SAFETY: the caller has seen OSXSAVE; register 0 always exists.
+        // SAFETY: the caller has checked OSXSAVE; register 0 always exists.
         unsafe { _xgetbv(0) }
     }
 
@@ -274,7 +276,7 @@ mod cpuid {
     /// Mask registers, the upper halves of zmm0 to 15, and zmm16 to 31.
     const AVX512: u64 = AVX | 0b111 << 5;
 
-    /// Rust's name, leaf, register and bit, and what the system must save for it.
+    /// Rust's name, leaf, register and bit, and the registers that the system must save for it.
     const FEATURES: [(&str, u32, Register, u32, u64); FEATURE_COUNT] = [
         ("aes", 1, Register::Ecx, 25, SSE),
         ("ssse3", 1, Register::Ecx, 9, SSE),

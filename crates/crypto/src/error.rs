@@ -1,10 +1,10 @@
-//! What can be wrong with a cipher specification, a key or a cost.
+//! Errors in a cipher specification, a key or a cost.
 
 #[cfg(feature = "alloc")]
 use alloc::string::String;
 use core::fmt;
 
-/// Why a cipher, hash or KDF cannot be used as asked. The text names the rule that was broken.
+/// Why a cipher, hash or KDF cannot be used as asked. The message names the broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // The fields are named in each variant's text.
@@ -18,11 +18,12 @@ pub enum Error {
     /// The combination exists, but this build does not implement it.
     #[cfg(feature = "alloc")]
     Unsupported(String),
-    /// The volume key has the wrong length for the cipher: `got`
-    /// bits, where `wants` lists what it takes.
+    /// The volume key has the wrong length for the cipher: `got` bits, where `wants` lists the
+    /// lengths it takes.
     #[cfg(feature = "alloc")]
     KeySize { spec: String, got: usize, wants: String },
-    /// The key of an [`crate::AesXts`] has another length than three there are, in bits.
+    /// The key of an [`crate::AesXts`] is not of one of the three valid lengths; the value is its
+    /// length in bits.
     AesXtsKey(usize),
     /// The sector size is not 512, 1024, 2048 or 4096.
     SectorSize(u32),
@@ -32,7 +33,7 @@ pub enum Error {
     Lanes(u32),
     /// Argon2 is asked for less memory than its lanes need.
     LaneMemory { lanes: u32, kib: u32 },
-    /// Memory for Argon2 could not be had.
+    /// Memory for Argon2 could not be allocated.
     NoMemory { kib: u32 },
     /// The derivation was stopped from outside by [`crate::Stop`].
     Stopped,

@@ -1,16 +1,16 @@
 //! Ciphers, modes, IVs, hashes and KDFs of dm-crypt and LUKS.
 //!
-//! Everything that runs on whole sectors goes through [`SectorCipher`]; everything
-//! that turns a passphrase into a key goes through [`kdf`]. What the CPU can do is
-//! decided once, in [`Cpu`], and handed down as a value.
+//! Everything that runs on whole sectors goes through [`SectorCipher`]; everything that turns a
+//! passphrase into a key goes through [`kdf`]. The CPU's features are detected once, in [`Cpu`],
+//! and passed down as a value.
 //!
 //! # Without an allocator
-//! A boot loader that turns every feature off unlocks LUKS with what is left:
-//! [`kdf`] ([`kdf::argon2_in`] over memory that it lends), [`AesXts`] for the
-//! keyslot's area and for sectors, and `keyway-format`'s AF merge between the
-//! two. `bare/` in the repository is such a program.
+//! A boot loader that turns off every feature can unlock LUKS with the rest: [`kdf`]
+//! ([`kdf::argon2_in`] over memory that it provides), [`AesXts`] for the keyslot area and for
+//! sectors, and `keyway-format`'s AF merge between the two. `bare/` in the repository is such a
+//! program.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
-// The ciphers and modes that only allocated engines run are not there; some of what they share is.
+// Ciphers and modes that need allocated engines are left out; some code that they share remains.
 #![cfg_attr(not(feature = "alloc"), allow(dead_code, reason = "shared with what needs an allocator"))]
 
 #[cfg(feature = "alloc")]

@@ -1,9 +1,9 @@
 //! Key material: locked in memory, kept out of core dumps, wiped on
 //! drop, compared in constant time.
 //!
-//! Every secret has memory pages of its own, so that locking, wiping and
-//! unlocking one never touches another. Without the feature `alloc` it is stored
-//! in the value itself, and 512 bytes long at most.
+//! Every secret has its own memory pages, so locking, wiping and unlocking one never affects
+//! another. Without the feature `alloc` it is stored in the value itself, and at most 512 bytes
+//! long.
 
 use crate::sys::Pages;
 #[cfg(not(feature = "alloc"))]
@@ -20,15 +20,15 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// `len` zero bytes, to be filled through [`Secret::expose_mut`].
+    /// `len` zero bytes, to fill through [`Secret::expose_mut`].
     ///
     /// # Panics
-    /// When there is no memory; without the feature `alloc`, when `len` is more than 512.
+    /// If there is no memory; without the feature `alloc`, if `len` is more than 512.
     pub fn zeroed(len: usize) -> Self {
         Self { pages: Pages::locked(len), len }
     }
 
-    /// Takes a copy of `bytes`; wiping the original is the caller's duty.
+    /// Takes a copy of `bytes`; the caller must wipe the original.
     pub fn copy_from(bytes: &[u8]) -> Self {
         let mut secret = Self::zeroed(bytes.len());
         secret.expose_mut().copy_from_slice(bytes);
@@ -50,13 +50,13 @@ impl Secret {
         &self.pages.as_slice()[..self.len]
     }
 
-    /// The bytes, to be written to.
+    /// The bytes, for writing.
     pub fn expose_mut(&mut self) -> &mut [u8] {
         &mut self.pages.as_mut_slice()[..self.len]
     }
 
-    /// Whether the system keeps the bytes out of swap. It may refuse
-    /// (RLIMIT_MEMLOCK); the secret works all the same.
+    /// Whether the system keeps the bytes out of swap. The system may refuse (RLIMIT_MEMLOCK); the
+    /// secret works anyway.
     pub fn is_locked(&self) -> bool {
         self.pages.is_locked()
     }
@@ -73,27 +73,27 @@ impl Drop for Secret {
     }
 }
 
-/// Overwrites every [`Secret`] and every expanded key of the process, for
-/// its last moment. A signal handler may call it.
+/// Overwrites every [`Secret`] and every expanded key of the process, as the process's last act. A
+/// signal handler may call it.
 ///
-/// Other threads that encrypt or decrypt from now on stop there for ever, so that
-/// nothing goes out that was computed with wiped keys.
+/// Other threads that encrypt or decrypt from now on stop there for ever, so no output computed
+/// with wiped keys leaves the process.
 #[cfg(feature = "std")]
 pub fn wipe_all() {
     crate::sys::wipe::wipe_all();
 }
 
-/// Overwrites what the caller's calls have left below it on the
-/// stack. Vector code spills round keys there.
+/// Overwrites what the caller's earlier calls left on the stack below it. Vector code spills round
+/// keys there.
 #[inline(never)]
 pub fn wipe_stack() {
     core::hint::black_box(&mut [0_u64; SPILLED / size_of::<u64>()]);
 }
 
-/// Bytes that the calls of a cipher reach down to; its masks and tweaks are most of it.
+/// The stack depth of a cipher's calls, in bytes; masks and tweaks are most of it.
 const SPILLED: usize = 8 << 10;
 
-/// Stands behind every run of a cipher: does not return after [`wipe_all`].
+/// Called after every run of a cipher; does not return after [`wipe_all`].
 #[inline]
 pub(crate) fn stop_if_wiped() {
     #[cfg(feature = "std")]
@@ -122,7 +122,7 @@ mod boxed {
     use core::ptr::NonNull;
     use zeroize::Zeroize;
 
-    /// A value (a key schedule) that lives in pages as a [`super::Secret`] does.
+    /// A value (a key schedule) stored in pages like a [`super::Secret`].
     pub(crate) struct SecretBox<T> {
         pages: Pages,
         value: NonNull<T>,
@@ -139,7 +139,7 @@ mod boxed {
     }
 
     impl<T> SecretBox<T> {
-        /// Takes a value; where it was made is the caller's to wipe.
+        /// Takes a value; the caller must wipe the memory it was created in.
         pub(crate) fn new(made: T) -> Self {
             const { assert!(align_of::<T>() <= 4096) };
             let mut pages = Pages::locked(size_of::<T>());
@@ -155,15 +155,15 @@ mod boxed {
         type Target = T;
 
         fn deref(&self) -> &T {
-            // SAFETY: `value` points into `self.pages`, which lives as long
-            // as `self` and is never written again.
+            // SAFETY: `value` points into `self.pages`, which lives as long as `self` and is not
+            // written again.
             unsafe { self.value.as_ref() }
         }
     }
 
     impl<T> Drop for SecretBox<T> {
         fn drop(&mut self) {
-            // SAFETY: `value` points to a value of `T`, which is used no more.
+            // SAFETY: `value` points to a value of `T`, which is not used again.
             unsafe { self.value.drop_in_place() };
             self.pages.as_mut_slice().zeroize();
         }
@@ -171,7 +171,7 @@ mod boxed {
 
     // SAFETY: the box owns its value alone, like a `Box<T>`.
     unsafe impl<T: Send> Send for SecretBox<T> {}
-    // SAFETY: shared references to the box give shared references to the value, no more.
+    // SAFETY: shared references to the box give shared references to the value, nothing else.
     unsafe impl<T: Sync> Sync for SecretBox<T> {}
 }
 
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(left(), 0);
     }
 
-    /// In a process of its own: the other tests need their secrets.
+    /// Runs in a separate process: the other tests need their secrets.
     #[test]
     #[cfg(all(feature = "std", feature = "alloc", target_os = "linux"))]
     fn everything_is_wiped_at_once() {
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(status.code(), Some(0));
     }
 
-    /// Read through a file: memory below the stack's end is nothing that the language knows of.
+    /// Read through a file: the language does not define memory below the end of the stack.
     #[test]
     #[cfg(all(feature = "std", target_os = "linux"))]
     fn what_a_call_left_on_the_stack_is_wiped() {
@@ -260,7 +260,7 @@ mod tests {
             found.chunks_exact(8).filter(|word| **word == MARK.to_ne_bytes()).count()
         };
         assert!(marks(|| ()) > 256, "what is not wiped is there");
-        // Frames begin with a word or two of the call's own.
+        // The call's own frame overwrites a word or two.
         assert!(marks(wipe_stack) < 8);
     }
 
@@ -274,7 +274,7 @@ mod tests {
         let address = secret.expose().as_ptr() as usize;
         assert_eq!(address % 4096, 0);
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-        // Neighbours with the same flags, other tests' secrets, are one mapping with it.
+        // Adjacent secrets of other tests have the same flags and share its mapping.
         let mut lines = smaps.lines().skip_while(|line| !holds(line, address));
         let flags = lines.find_map(|line| line.strip_prefix("VmFlags: ")).expect("a mapping with its flags");
         assert!(flags.split(' ').any(|flag| flag == "dd"), "no dontdump in {flags}");
@@ -290,8 +290,7 @@ mod tests {
         range.is_some_and(|range| range.contains(&address))
     }
 
-    /// Whether `./dev test aarch64` runs this in an emulator; the test
-    /// then stands in the list of those left out.
+    /// Whether `./dev test aarch64` runs this in an emulator; the test is then listed as skipped.
     #[cfg(all(feature = "std", target_os = "linux"))]
     fn emulated(test: &str, reason: &str) -> bool {
         let Some(core) = std::env::var_os("KEYWAY_EMULATED") else { return false };

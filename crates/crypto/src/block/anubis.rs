@@ -1,8 +1,8 @@
 //! Anubis (Barreto and Rijmen, "The ANUBIS block cipher", NESSIE 2001, with the tweaked S-box):
 //! 128-bit blocks, keys of 128 to 320 bits in steps of 32, 12 to 18 rounds.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines
-//! can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. Kept for
+//! reading old volumes.
 
 use super::involution::{SBOX, multiply};
 use super::{Block, BlockCipher, Cipher128};
@@ -16,7 +16,7 @@ impl Anubis {
     /// the key, from which round keys are selected.
     ///
     /// # Panics
-    /// When `key` is not 16 to 40 bytes long in steps of 4.
+    /// If `key` is not 16 to 40 bytes long in steps of 4.
     pub(crate) fn new(key: &[u8]) -> Self {
         let (key, []) = key.as_chunks::<4>() else { panic!("an Anubis key is whole words") };
         let words = key.len();
@@ -77,8 +77,8 @@ fn diffuse(word: u32) -> u32 {
     TABLES[0][b0] ^ TABLES[1][b1] ^ TABLES[2][b2] ^ TABLES[3][b3]
 }
 
-/// A round key (section 3.8.2): in byte p of word j the substituted bytes
-/// j of the state, as a polynomial in `POINTS[p]`.
+/// A round key (section 3.8.2): byte p of word j is a polynomial in `POINTS[p]` whose coefficients
+/// are the substituted bytes j of the state.
 fn select(state: &[u32]) -> [u32; 4] {
     core::array::from_fn(|column| {
         u32::from_be_bytes(POINTS.map(|point| {
@@ -90,8 +90,8 @@ fn select(state: &[u32]) -> [u32; 4] {
     })
 }
 
-/// The state of the next round (section 3.8.1): substituted, its bytes
-/// shifted between words, diffused, and a constant.
+/// The state of the next round (section 3.8.1): substituted, its bytes shifted between words,
+/// diffused, and added to a constant.
 fn evolve(state: &[u32; MAX_WORDS], words: usize, round: usize) -> [u32; MAX_WORDS] {
     let mut next = [0; MAX_WORDS];
     for (index, next) in next[..words].iter_mut().enumerate() {
@@ -120,8 +120,8 @@ impl Plain for RoundKeys {
 /// Where the key selection evaluates its polynomials.
 const POINTS: [u8; 4] = [1, 2, 6, 8];
 
-/// The first row of the diffusion's matrix; the others are it with
-/// indices added (a Hadamard matrix).
+/// The first row of the diffusion's matrix; the other rows permute it by XOR of indices (a Hadamard
+/// matrix).
 const ROW: [u8; 4] = [1, 2, 4, 6];
 
 static TABLES: [[u32; 256]; 4] = tables();

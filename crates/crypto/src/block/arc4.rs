@@ -1,9 +1,9 @@
 //! arc4 as dm-crypt can be made to use it: "arc4-ecb" (Linux, crypto/arc4.c, lib/crypto/arc4.c).
 //!
 //! The kernel calls this stream cipher a block cipher with blocks of one byte. Since Linux 6.7
-//! every sector starts the key stream anew, so that all sectors are masked alike: that is what this
-//! does, and why nobody should use it. Before, the stream went on from request to request, in
-//! whatever order they came, and what was written could not be read back.
+//! every sector starts the key stream anew, so all sectors are masked alike. This code does the
+//! same, and nobody should use it for that reason. Before 6.7 the stream continued from request to
+//! request, in whatever order they arrived, and data once written could not be read back.
 //!
 //! The state is indexed by secrets.
 
@@ -16,7 +16,7 @@ pub(crate) struct Arc4(SecretBox<Permutation>);
 
 impl Arc4 {
     /// # Panics
-    /// When `key` is empty.
+    /// If `key` is empty.
     pub(crate) fn new(key: &[u8]) -> Self {
         assert!(!key.is_empty(), "an arc4 key has at least one byte");
         Self(SecretBox::new_with(|state: &mut Permutation| {
@@ -29,7 +29,7 @@ impl Arc4 {
         }))
     }
 
-    /// Adds the key stream from its start.
+    /// XORs the key stream, from its start, into the sector.
     fn mask(&self, sector: &mut [u8]) {
         let mut state = Zeroizing::new(self.0.0);
         let (mut i, mut j) = (0u8, 0u8);

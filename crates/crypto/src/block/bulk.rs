@@ -1,5 +1,5 @@
-//! A cipher of 128-bit blocks as a key schedule and the code that was
-//! chosen for it, once, from a [`crate::Cpu`].
+//! A cipher of 128-bit blocks as a key schedule and the code chosen for it, once, from a
+//! [`crate::Cpu`].
 //!
 //! Such code takes many blocks side by side and has no modes of its
 //! own: [`crate::mode`] hands it long runs.
@@ -16,7 +16,7 @@ pub(crate) struct Bulk<S: Plain> {
 
 /// One instruction set's functions over a schedule `S`, as a table.
 pub(crate) struct Code<S> {
-    /// For tables: "avx512", "avx2", "portable".
+    /// The name shown in tables: "avx512", "avx2", "portable".
     pub(super) name: &'static str,
     /// Blocks that the functions work on side by side.
     pub(super) parallel: usize,
@@ -56,7 +56,7 @@ impl<S: Plain> Cipher128 for Bulk<S> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    //! What every cipher of this kind is asked, at every level of the CPU.
+    //! Tests shared by all ciphers of this kind, run at every CPU level.
 
     use super::*;
     use crate::Cpu;
@@ -65,7 +65,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::TestRunner;
 
-    /// Vectors of key, plaintext and ciphertext in hexadecimal, in every place of a long run.
+    /// Vectors of key, plaintext and ciphertext in hexadecimal, at every position of a long run.
     pub(crate) fn known_answers(make: Make128, vectors: &[(&str, &str, &str)]) {
         let block = |hex| u128::from_str_radix(hex, 16).unwrap().to_be_bytes();
         for (key, plaintext, ciphertext) in vectors {
@@ -83,7 +83,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Runs of 1 to 200 random blocks under random keys of the sizes (in bytes).
+    /// Runs of 1 to 200 random blocks under random keys of the given sizes (in bytes).
     pub(crate) fn every_level_equals_the_reference(
         key_sizes: &'static [usize],
         make: Make128,

@@ -9,9 +9,9 @@
 //! | sm4        | GB/T 32907-2016            | 16                           |
 //! | kuznyechik | GOST R 34.12-2015          | 32                           |
 //!
-//! All of these read tables at places that depend on secrets: on a shared CPU their cache
-//! lines can be watched. The crates make expanded keys on the stack and wipe them on
-//! drop; they are kept where other schedules are.
+//! All of these index tables by secrets: on a shared CPU their cache lines can be watched. The
+//! crates make expanded keys on the stack and wipe them on drop; they are stored where other
+//! schedules are.
 
 use super::{Block, BlockCipher, Cipher128};
 use crate::secret::SecretBox;
@@ -23,7 +23,7 @@ use cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyIn
 /// A cipher of 64-bit blocks from its crate.
 ///
 /// # Panics
-/// When the cipher has no keys of this length.
+/// If the cipher has no keys of this length.
 pub(crate) fn of_64_bits<C: Keyed<U8>>(key: &[u8]) -> Box<dyn BlockCipher<8>> {
     Box::new(Foreign(keyed::<C>(key)))
 }
@@ -31,15 +31,15 @@ pub(crate) fn of_64_bits<C: Keyed<U8>>(key: &[u8]) -> Box<dyn BlockCipher<8>> {
 /// A cipher of 128-bit blocks from its crate.
 ///
 /// # Panics
-/// When the cipher has no keys of this length.
+/// If the cipher has no keys of this length.
 pub(crate) fn of_128_bits<C: Keyed<U16>>(key: &[u8]) -> Box<dyn Cipher128> {
     Box::new(Foreign(keyed::<C>(key)))
 }
 
-/// ARIA, whose crate has a type for each length of the key.
+/// ARIA, whose crate has one type per key length.
 ///
 /// # Panics
-/// When `key` is not 16, 24 or 32 bytes long.
+/// If `key` is not 16, 24 or 32 bytes long.
 pub(crate) fn aria(key: &[u8]) -> Box<dyn Cipher128> {
     match key.len() {
         16 => of_128_bits::<Aria128>(key),
@@ -51,7 +51,7 @@ pub(crate) fn aria(key: &[u8]) -> Box<dyn Cipher128> {
 /// TrueCrypt's Blowfish, which reads the words of blocks little endian.
 ///
 /// # Panics
-/// When `key` is not 4 to 56 bytes long.
+/// If `key` is not 4 to 56 bytes long.
 pub(crate) fn blowfish_le(key: &[u8]) -> Box<dyn BlockCipher<8>> {
     of_64_bits::<blowfish::BlowfishLE>(key)
 }

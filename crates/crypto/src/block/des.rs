@@ -1,11 +1,12 @@
 //! DES (FIPS 46-3) and triple DES (NIST SP 800-67, three keys):
 //! 64-bit blocks, 56 of every 64 key bits.
 //!
-//! Weak keys, and triple DES with equal parts, are taken: the kernel refuses them only when its
+//! Weak keys, and triple DES with equal parts, are accepted: the kernel refuses them only when its
 //! caller asks it to, and dm-crypt does not (crypto/des_generic.c). Parity bits do not matter.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. It is here
-//! to read old volumes. [`LANES`] blocks go side by side, to hide the time that a look-up takes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. Kept for
+//! reading old volumes. [`LANES`] blocks are processed side by side, to hide the latency of a
+//! lookup.
 
 use super::BlockCipher;
 use crate::secret::{Plain, SecretBox};
@@ -20,7 +21,7 @@ impl Des {
     /// DES for 8 bytes, triple DES (encrypt, decrypt, encrypt) for 24.
     ///
     /// # Panics
-    /// When `key` has another length.
+    /// If `key` has another length.
     pub(crate) fn new(key: &[u8]) -> Self {
         let (parts, []) = key.as_chunks::<8>() else { panic!("a DES key of {} bytes", key.len()) };
         assert!([1, 3].contains(&parts.len()), "a DES key of {} bytes", key.len());
@@ -84,8 +85,8 @@ fn add<const L: usize>(to: &mut [u32; L], from: &[u32; L], key: RoundKey) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to ^= f(*from, key));
 }
 
-/// Expansion, S-boxes and permutation P. The six bits for S-box i stand at bit 4i of the half, from
-/// the bit before its first: every other group is in the upper bits of a byte.
+/// Expansion, S-boxes and permutation P. The six bits for S-box i start at bit 4i of the half, one
+/// bit before the box's own four: every other group is in the upper bits of a byte.
 #[inline(always)]
 fn f(half: u32, [even, odd]: RoundKey) -> u32 {
     let expanded = half.rotate_right(1);
@@ -125,7 +126,7 @@ fn end<const L: usize>(left: [u32; L], right: [u32; L], blocks: &mut [[u8; 8]; L
     }
 }
 
-/// Exchanges the bits of `a` that are `shift` above `mask` with those of `b` under it.
+/// Exchanges the bits of `a` that are `shift` above `mask` with those of `b` below it.
 #[inline(always)]
 fn exchange(a: &mut u32, b: &mut u32, shift: u32, mask: u32) {
     let difference = ((*a >> shift) ^ *b) & mask;

@@ -1,8 +1,8 @@
 //! fcrypt, the cipher of AFS's rxkad (Linux, crypto/fcrypt.c): 64-bit
 //! blocks, 56 of 64 key bits, sixteen Feistel rounds.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines
-//! can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. Kept for
+//! reading old volumes.
 
 use super::BlockCipher;
 use crate::secret::{Plain, SecretBox};
@@ -14,7 +14,7 @@ impl Fcrypt {
     /// The lowest bit of every byte is parity and is ignored, right or wrong.
     ///
     /// # Panics
-    /// When `key` is not 8 bytes long.
+    /// If `key` is not 8 bytes long.
     pub(crate) fn new(key: &[u8]) -> Self {
         assert_eq!(key.len(), 8, "an fcrypt key is 8 bytes long");
         let mut bits = key.iter().fold(0, |bits: u64, byte| bits << 7 | u64::from(byte >> 1));

@@ -1,8 +1,8 @@
 //! Khazad (Barreto and Rijmen, "The KHAZAD legacy-level block cipher", NESSIE 2001, with the
 //! tweaked S-box): 64-bit blocks, 128-bit keys, eight rounds.
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines
-//! can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. Kept for
+//! reading old volumes.
 
 use super::BlockCipher;
 use super::involution::{SBOX, multiply};
@@ -15,7 +15,7 @@ impl Khazad {
     /// The key schedule (section 3.6): a Feistel ladder of the cipher's own round.
     ///
     /// # Panics
-    /// When `key` is not 16 bytes long.
+    /// If `key` is not 16 bytes long.
     pub(crate) fn new(key: &[u8]) -> Self {
         let key: &[u8; 16] = key.try_into().expect("16 bytes");
         let [mut older, mut newer] = [0, 1].map(|half| u64::from_be_bytes(key.as_chunks().0[half]));
@@ -74,8 +74,8 @@ impl Plain for RoundKeys {
     const EMPTY: Self = Self { encrypt: [0; ROUNDS + 1], decrypt: [0; ROUNDS + 1] };
 }
 
-/// The first row of the diffusion's matrix; the others are it with
-/// indices added (a Hadamard matrix).
+/// The first row of the diffusion's matrix; the other rows permute it by XOR of indices (a Hadamard
+/// matrix).
 const ROW: [u8; 8] = [1, 3, 4, 5, 6, 8, 11, 7];
 
 static TABLES: [[u64; 256]; 8] = tables();

@@ -1,6 +1,6 @@
 //! Block ciphers, one folder each, and the table that names them.
 //!
-//! A cipher implements [`BlockCipher`] over many blocks at a time, in portable code at least. Modes
+//! A cipher implements [`BlockCipher`] over many blocks at a time, at least in portable code. Modes
 //! are generic over it; a cipher with vector code for a whole mode overrides the mode's method.
 
 pub(crate) mod aes;
@@ -52,7 +52,7 @@ pub(crate) trait BlockCipher<const N: usize = 16>: Send + Sync {
     /// Decrypts each block in place, on its own (ECB).
     fn decrypt_blocks(&self, blocks: &mut [[u8; N]]);
 
-    /// CBC over sectors of `sector` bytes, one IV each.
+    /// CBC over sectors of `sector` bytes, with one IV per sector.
     fn cbc_encrypt(&self, ivs: &[[u8; N]], sector: usize, data: &mut [u8]) {
         cbc::encrypt(self, ivs, sector, data);
     }
@@ -62,12 +62,12 @@ pub(crate) trait BlockCipher<const N: usize = 16>: Send + Sync {
         cbc::decrypt(self, ivs, sector, data);
     }
 
-    /// Blocks that the code works on side by side: fewer in one call cost as much time.
+    /// The number of blocks that the code processes side by side: a call with fewer takes as long.
     fn parallel(&self) -> usize {
         1
     }
 
-    /// The code in use, for tables: "vaes-avx512", "avx2", "portable".
+    /// The code in use, as shown in tables: "vaes-avx512", "avx2", "portable".
     fn code(&self) -> &'static str {
         "portable"
     }
@@ -75,7 +75,7 @@ pub(crate) trait BlockCipher<const N: usize = 16>: Send + Sync {
 
 /// A cipher of 128-bit blocks: what XTS and the wide modes ask for.
 pub(crate) trait Cipher128: BlockCipher<16> {
-    /// XTS under encrypted tweaks, one a sector of `sector` bytes.
+    /// XTS under encrypted tweaks, one per sector of `sector` bytes.
     fn xts_encrypt(&self, tweaks: &[Block], sector: usize, data: &mut [u8]) {
         xts::encrypt(self, tweaks, sector, data);
     }
@@ -85,8 +85,8 @@ pub(crate) trait Cipher128: BlockCipher<16> {
         xts::decrypt(self, tweaks, sector, data);
     }
 
-    /// XCTR over sectors of `sector` bytes, at most 4096, one start each: adds the encrypted sum of
-    /// the start and the block's number, counted from 0, to each block.
+    /// XCTR over sectors of `sector` bytes, at most 4096, with one start value per sector: adds the
+    /// encrypted sum of the start and the block's number, counted from 0, to each block.
     fn xctr(&self, starts: &[Block], sector: usize, data: &mut [u8]) {
         ctr::crypt(self, ctr::count_beside_from_zero, starts, sector, data);
     }

@@ -1,9 +1,9 @@
-//! cipher_null: data as it is (Linux, crypto/crypto_null.c). cryptsetup
-//! writes it when it encrypts a plain volume in place.
+//! cipher_null: data as it is (Linux, crypto/crypto_null.c). cryptsetup writes this name when it
+//! encrypts a plain volume in place.
 
 use crate::engine::{Engine, Run};
 
-/// Leaves sectors alone.
+/// Leaves sectors unchanged.
 pub(crate) struct Null;
 
 impl Engine for Null {

@@ -1,8 +1,8 @@
 //! SEED (RFC 4269): 128-bit blocks and keys, sixteen Feistel rounds
 //! over S-boxes of inversion-like powers in GF(2^8).
 //!
-//! Its tables are indexed by secrets: on a shared CPU their cache lines
-//! can be watched. It is here to read old volumes.
+//! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. Kept for
+//! reading old volumes.
 
 use super::{Block, BlockCipher, Cipher128};
 use crate::secret::{Plain, SecretBox};
@@ -14,7 +14,7 @@ impl Seed {
     /// RFC 4269, section 2.3.
     ///
     /// # Panics
-    /// When `key` is not 16 bytes long.
+    /// If `key` is not 16 bytes long.
     pub(crate) fn new(key: &[u8]) -> Self {
         let [mut a, mut b, mut c, mut d] = words(key.try_into().expect("16 bytes"));
         Self(SecretBox::new_with(|keys: &mut RoundKeys| {
@@ -91,7 +91,7 @@ impl Plain for RoundKeys {
 /// KC_0: 2^32 divided by the golden ratio; KC_i is its rotation by i.
 const GOLDEN: u32 = 0x9e37_79b9;
 
-/// Output byte j of G takes from input byte i the bits of mask (j + i) mod 4 (section 2.2).
+/// Output byte j of G takes from input byte i the bits in mask (j + i) mod 4 (section 2.2).
 const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
 
 static TABLES: [[u32; 256]; 4] = tables();

@@ -1,5 +1,4 @@
-//! The block ciphers by the kernel's names: one row each, with the
-//! key sizes it takes and what makes it.
+//! The block ciphers by their kernel names: one row each, with the key sizes and the constructor.
 //!
 //! Sizes are those of the Linux kernel's implementations (crypto/*.c, `cra_blocksize`,
 //! `cia_min_keysize`, `cia_max_keysize`), in bits.
@@ -40,7 +39,7 @@ pub(crate) struct Cipher {
 pub(crate) enum Make {
     Block128(Make128),
     Block64(fn(&[u8], Cpu) -> Box<dyn BlockCipher<8>>),
-    /// No blocks to chain: exists in ECB alone and takes whole sectors.
+    /// No blocks to chain: exists only in ECB and takes whole sectors.
     EcbOnly(fn(&[u8], Cpu) -> Box<dyn Engine>),
 }
 
@@ -155,7 +154,8 @@ pub(crate) static CIPHERS: [Cipher; 22] = [
         make: Make::Block128(|key, _| crates::of_128_bits::<Kuznyechik>(key)),
     },
     Cipher { name: "arc4", keys: (8, 2048, 8), make: Make::EcbOnly(|key, _| Box::new(Arc4::new(key))) },
-    // The kernel's null cipher copies; cryptsetup's reencryption of plain data writes it.
+    // The kernel's null cipher copies data; cryptsetup writes this name when it reencrypts plain
+    // data.
     Cipher { name: "cipher_null", keys: (0, 0, 8), make: Make::EcbOnly(|_, _| Box::new(Null)) },
 ];
 

@@ -4,13 +4,13 @@
 //! Wheeler and Needham, "TEA, a Tiny Encryption Algorithm" (1994) and "Tea extensions" (1997):
 //! 64-bit blocks, 128-bit keys, 32 cycles of two Feistel rounds. The papers work on words; the
 //! kernel reads words of keys and blocks little endian. No tables and no branches on secrets.
-//! [`LANES`] blocks go side by side, which compilers turn into vectors.
+//! [`LANES`] blocks are processed side by side, which compilers turn into vector code.
 
 use super::BlockCipher;
 use crate::secret::{Plain, SecretBox};
 use core::marker::PhantomData;
 
-/// One of the family under a key.
+/// A cipher of the family under one key.
 pub(crate) struct Tea<F: Family> {
     keys: SecretBox<RoundKeys>,
     family: PhantomData<F>,
@@ -18,7 +18,7 @@ pub(crate) struct Tea<F: Family> {
 
 /// What the ciphers of the family differ in.
 pub(crate) trait Family: Send + Sync {
-    /// What a round takes from the key and from the running sum.
+    /// What a round uses of the key and of the running sum.
     fn round_key(key: &[u32; 4], round: u32) -> RoundKey;
 
     /// The round function: what one half adds to the other.
@@ -78,7 +78,7 @@ fn extended_round(key: &[u32; 4], round: u32) -> (u32, u32) {
 
 impl<F: Family> Tea<F> {
     /// # Panics
-    /// When `key` is not 16 bytes long.
+    /// If `key` is not 16 bytes long.
     pub(crate) fn new(key: &[u8]) -> Self {
         let words = core::array::from_fn(|index| {
             u32::from_le_bytes(key[4 * index..][..4].try_into().expect("four bytes"))

@@ -1,4 +1,4 @@
-//! From a specification and a key to the engine that runs it.
+//! Builds the engine for a specification and a key.
 
 use super::{Engine, Turns};
 use crate::block::BlockCipher;
@@ -14,7 +14,7 @@ use crate::{CipherSpec, Cpu};
 use alloc::boxed::Box;
 use zeroize::Zeroizing;
 
-/// Expands `key`, whose size has been checked.
+/// Expands `key`, whose size the caller has checked.
 pub(crate) fn build(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> Box<dyn Engine> {
     let layout = spec.key_layout(key.len()).expect("a key whose size has been checked");
     let (keys, extra) = key.split_at(layout.keys * layout.each);
@@ -39,9 +39,9 @@ pub(crate) fn build(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> Box<dyn Engine> 
 struct Keyed<'a> {
     spec: &'a CipherSpec,
     key: &'a [u8],
-    /// What makes IVs that are a cipher's work, whichever key a sector's data is encrypted under.
+    /// The key for IVs that a cipher computes, whichever key encrypts the sector's data.
     first_key: &'a [u8],
-    /// What the volume key holds for the IV.
+    /// The part of the volume key that belongs to the IV.
     extra: &'a [u8],
     cpu: Cpu,
 }
@@ -78,7 +78,7 @@ impl Keyed<'_> {
         mode(self.key, iv)
     }
 
-    /// The generator of the wide modes' IVs, 256 bits made of a number alone.
+    /// The generator of the wide modes' IVs, 256 bits computed from a number alone.
     fn wide_iv(&self) -> IvGenerator<32> {
         IvGenerator::numbered(self.spec.iv(), self.spec.mode_block_len())
     }
@@ -87,7 +87,7 @@ impl Keyed<'_> {
     fn iv<const N: usize>(&self, make: impl Fn(&[u8]) -> Box<dyn BlockCipher<N>>) -> IvGenerator<N> {
         match self.spec.iv() {
             Iv::Essiv(essiv) => {
-                // The key that goes into the hash is the mode's: both of XTS's, for one.
+                // The key that goes into the hash is the mode's: for XTS, both halves.
                 IvGenerator::Essiv(make(&Zeroizing::new(essiv.hash.digest(&[self.key]))))
             }
             Iv::Eboiv | Iv::Elephant => IvGenerator::ByteOffset(make(self.first_key)),
@@ -98,7 +98,7 @@ impl Keyed<'_> {
     }
 }
 
-/// The modes that only ciphers of 128-bit blocks have; the others through [`any_block`].
+/// The modes that only ciphers of 128-bit blocks have; other modes go through [`any_block`].
 fn mode_of_128_bits(
     spec: &CipherSpec,
     key: &[u8],

@@ -1,4 +1,4 @@
-//! What a sector cipher is inside: a mode, its ciphers and its IVs, over runs of sectors.
+//! The inside of a sector cipher: a mode, its ciphers and its IVs, over runs of sectors.
 
 mod build;
 mod turns;
@@ -15,17 +15,17 @@ pub(crate) trait Engine: Send + Sync {
     /// The inverse of [`Engine::encrypt`].
     fn decrypt(&self, run: &Run, data: &mut [u8]);
 
-    /// The code in use, for tables: "vaes-avx512", "avx2", "portable".
+    /// The code in use, as shown in tables: "vaes-avx512", "avx2", "portable".
     fn code(&self) -> &'static str;
 }
 
-/// How a run of sectors is numbered and cut.
+/// How a run of sectors is numbered and divided.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
     /// The first sector's number in 512-byte units, the volume's IV
     /// offset included (dm-crypt's `cc_sector`).
     pub(crate) first: u64,
-    /// Bytes a sector.
+    /// Bytes per sector.
     pub(crate) sector: usize,
     /// Whether IVs count sectors (dm-crypt's `iv_large_sectors`) and not 512-byte units.
     pub(crate) large_ivs: bool,
@@ -37,14 +37,14 @@ impl Run {
         self.first.wrapping_add(self.units_a_sector() * index as u64)
     }
 
-    /// The number that sector `index` of the run gives to its IV.
+    /// The number that the IV of sector `index` of the run is computed from.
     pub(crate) fn iv(&self, index: usize) -> u64 {
         let unit = self.unit(index);
         if self.large_ivs { unit / self.units_a_sector() } else { unit }
     }
 
-    /// The place of sector `index` of the run in bytes, as dm-crypt reckons it for BitLocker: the
-    /// IV's number times the sector's size, which is a place only where IVs count sectors.
+    /// The byte offset of sector `index` of the run, as dm-crypt computes it for BitLocker: the
+    /// IV's number times the sector size, which is a true offset only where IVs count sectors.
     pub(crate) fn byte_offset(&self, index: usize) -> u64 {
         self.iv(index).wrapping_mul(self.sector as u64)
     }
@@ -54,7 +54,7 @@ impl Run {
         Self { first: self.unit(sectors), ..*self }
     }
 
-    /// Cuts `data` into batches of [`BATCH`] sectors and hands each over with the run it is.
+    /// Divides `data` into batches of [`BATCH`] sectors and passes each to `work` with its own run.
     pub(crate) fn batches(&self, data: &mut [u8], mut work: impl FnMut(&Run, &mut [u8])) {
         for (index, batch) in data.chunks_mut(BATCH * self.sector).enumerate() {
             work(&self.skip(index * BATCH), batch);

@@ -1,11 +1,11 @@
-//! Several keys a volume, with which sectors take turns (dm-crypt's `cipher:count`): sector n,
+//! Several keys per volume, which sectors use in turn (dm-crypt's `cipher:count`): sector n,
 //! counted in 512-byte units whatever the sector size, uses key n modulo count.
 
 use super::{Engine, Run};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// One engine a key; their number is a power of two.
+/// One engine per key; the number of keys is a power of two.
 pub(crate) struct Turns(pub(crate) Vec<Box<dyn Engine>>);
 
 impl Turns {

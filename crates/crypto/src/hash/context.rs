@@ -1,14 +1,13 @@
-//! A hash under way: what takes a message part by part, and the type
-//! of it for each [`Hash`](super::Hash).
+//! A hash in progress: takes a message part by part; and its type for each [`Hash`](super::Hash).
 
 use sha2::digest::Digest;
 use zeroize::Zeroize;
 
-/// A hash under way.
+/// A hash in progress.
 pub(crate) trait Context: Clone + Default {
     fn update(&mut self, part: &[u8]);
 
-    /// Writes the digest, cut to the length of `out`.
+    /// Writes the digest, truncated to the length of `out`.
     fn finish(self, out: &mut [u8]);
 }
 
@@ -24,8 +23,8 @@ impl<D: Digest + Clone + Default> Context for D {
     }
 }
 
-/// Tiger with 192 bits as the kernel had it until 5.12 and libgcrypt calls it TIGER192: the
-/// digest's words are written big endian, as the reference printed them.
+/// Tiger with 192 bits as in the kernel until 5.12 and as libgcrypt's TIGER192: the digest's words
+/// are written big endian, as the reference printed them.
 #[derive(Clone, Default)]
 pub(crate) struct Tiger192(tiger::Tiger);
 

@@ -43,7 +43,7 @@ pub enum Hash {
     Whirlpool,
     Whirlpool256,
     Whirlpool384,
-    /// Whirlpool as libgcrypt had it before 1.6.0: see [`Hash::digest`].
+    /// Whirlpool as implemented by libgcrypt before 1.6.0: see [`Hash::digest`].
     WhirlpoolGcryptBug,
     Blake2b160,
     Blake2b256,
@@ -59,7 +59,7 @@ pub enum Hash {
 }
 
 impl Hash {
-    /// Every hash there is, in the order of the enum.
+    /// Every hash, in the order of the enum.
     pub const ALL: [Self; table::HASHES.len()] = {
         let mut all = [Self::Sha1; table::HASHES.len()];
         let mut at = 0;
@@ -70,15 +70,15 @@ impl Hash {
         all
     };
 
-    /// Parses cryptsetup's name ("sha256", "ripemd160", "blake2b-512"), the kernel's
-    /// ("rmd160", "wp512", "streebog256"), libgcrypt's ("blake2b_512") or OpenSSL's
-    /// ("sha2-256"), case-insensitively as the libraries do.
+    /// Parses cryptsetup's name ("sha256", "ripemd160", "blake2b-512"), the kernel's ("rmd160",
+    /// "wp512", "streebog256"), libgcrypt's ("blake2b_512") or OpenSSL's ("sha2-256"), ignoring
+    /// case, as the libraries do.
     #[cfg(feature = "alloc")]
     pub fn parse(name: &str) -> Result<Self, Error> {
         Self::find(name).ok_or_else(|| Error::Unknown { what: "hash", name: name.into() })
     }
 
-    /// [`Hash::parse`] for those who know what to say themselves.
+    /// Like [`Hash::parse`], for callers with their own error message.
     pub fn find(name: &str) -> Option<Self> {
         let is = |known: &&str| known.eq_ignore_ascii_case(name);
         let mut rows = table::HASHES.iter();
@@ -108,8 +108,9 @@ impl Hash {
 
     /// The digest of the concatenation of `parts`.
     ///
-    /// [`Hash::WhirlpoolGcryptBug`] alone tells the parts apart: a part that starts inside a block
-    /// and ends in the same block is not counted in the message's length.
+    /// [`Hash::WhirlpoolGcryptBug`] alone depends on how the message is split into parts: a part
+    /// that starts inside a block and ends in the same block is not counted in the message's
+    /// length.
     #[cfg(feature = "alloc")]
     pub fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
         let mut digest = alloc::vec![0; self.output_len()];
@@ -117,8 +118,8 @@ impl Hash {
         digest
     }
 
-    /// The digest of the concatenation of `parts`, cut to the length of `out`; what `out`
-    /// has beyond a digest's length stays as it is.
+    /// The digest of the concatenation of `parts`, truncated to the length of `out`; bytes of `out`
+    /// beyond the digest's length are left unchanged.
     pub fn digest_into(self, parts: &[&[u8]], out: &mut [u8]) {
         let used = out.len().min(self.output_len());
         with_context!(self, C => {

@@ -8,11 +8,11 @@ pub(super) struct Row {
     pub(super) hash: Hash,
     /// cryptsetup's name, or where it has none of its own, the kernel's.
     pub(super) name: &'static str,
-    /// What the kernel, libgcrypt and OpenSSL call it besides.
+    /// Other names used by the kernel, libgcrypt and OpenSSL.
     pub(super) aliases: &'static [&'static str],
-    /// Bytes of a digest.
+    /// Bytes per digest.
     pub(super) output: usize,
-    /// Bytes of a block.
+    /// Bytes per block.
     pub(super) block: usize,
 }
 

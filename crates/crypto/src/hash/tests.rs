@@ -101,9 +101,9 @@ fn published_digests() {
     assert_eq!(Hash::ALL.len(), VECTORS.len() + 1, "all but the flawed one");
 }
 
-/// Bytes 0, 1, 2, … in writes of these lengths, by libgcrypt 1.10.1 with
-/// `GCRY_MD_FLAG_BUGEMU1`; the second and third are the AF splitter's writes
-/// for the last 60 and for all 64 bytes of a stripe.
+/// Bytes 0, 1, 2, … in writes of these lengths, hashed by libgcrypt 1.10.1 with
+/// `GCRY_MD_FLAG_BUGEMU1`; the second and third are the AF splitter's writes for the last 60 and
+/// for all 64 bytes of a stripe.
 #[test]
 fn libgcrypts_flawed_whirlpool() {
     let vectors: [(&[usize], &str); 6] = [
@@ -149,7 +149,7 @@ fn libgcrypts_flawed_whirlpool() {
         }
         assert_eq!(hex(&Hash::WhirlpoolGcryptBug.digest(&parts)), expected, "{lengths:?}");
     }
-    // A stripe's 60 bytes or less are hit, 64 are not.
+    // Writes of 60 bytes or less of a stripe trigger the flaw; 64 bytes do not.
     let (number, stripe) = message.split_at(4);
     let [right, flawed] = [Hash::Whirlpool, Hash::WhirlpoolGcryptBug];
     assert_eq!(flawed.digest(&[number, &stripe[..64]]), right.digest(&[number, &stripe[..64]]));

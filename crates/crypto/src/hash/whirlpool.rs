@@ -2,14 +2,14 @@
 //! cipher of 512 bits, in Miyaguchi-Preneel mode. W's S-box is made of three 4-bit
 //! boxes, from which all tables here are computed.
 //!
-//! The portable code looks S-box and row multiplication up in tables of 16 KiB at
-//! places that depend on the message: an observer of the cache learns about it. The
-//! vector code of PBKDF2 has no tables in memory.
+//! The portable code looks up S-box and row multiplication in 16 KiB of tables, at places that
+//! depend on the message: an observer of the cache learns about the message. The vector code of
+//! PBKDF2 has no tables in memory.
 //!
-//! [`Flawed`] is Whirlpool as libgcrypt had it before 1.6.0 (cipher/whirlpool.c; still there
-//! as `GCRY_MD_FLAG_BUGEMU1`), which cryptsetup calls "whirlpool_gcryptbug": a write that
+//! [`Flawed`] is Whirlpool as implemented by libgcrypt before 1.6.0 (cipher/whirlpool.c; still
+//! there as `GCRY_MD_FLAG_BUGEMU1`), which cryptsetup calls "whirlpool_gcryptbug": a write that
 //! starts inside a block and ends in the same block does not count towards the length in the
-//! padding. Of LUKS, the AF splitter writes so (a number of four bytes, then the rest of a
+//! padding. In LUKS the AF splitter writes this way (a number of four bytes, then the rest of a
 //! stripe when it is 60 bytes or less); PBKDF2 does not.
 
 use super::Context;
@@ -86,14 +86,14 @@ pub(crate) type Whirlpool = Pieces<false>;
 /// Whirlpool with libgcrypt's flaw.
 pub(crate) type Flawed = Pieces<true>;
 
-/// The hash under way, with libgcrypt's flaw or without.
+/// The hash in progress, with or without libgcrypt's flaw.
 #[derive(Clone)]
 pub(crate) struct Pieces<const FLAWED: bool> {
     state: State,
-    /// A block that is not full yet, in bytes; a full one waits for what follows.
+    /// A block that is not full yet, in bytes; a full block waits for the next write.
     buffer: Bytes,
     filled: usize,
-    /// Bytes that the padding will tell.
+    /// The byte count that the padding will contain.
     counted: u64,
 }
 
@@ -181,7 +181,7 @@ pub(crate) const ROUND_CONSTANTS: [u64; 10] = {
     constants
 };
 
-/// For each column: the S-box's byte times cir(1, 1, 4, 1, 8, 5, 2, 9), turned to the column.
+/// For each column: the S-box's byte times cir(1, 1, 4, 1, 8, 5, 2, 9), rotated for the column.
 static ROWS: [[u64; 256]; 8] = {
     let mut rows = [[0; 256]; 8];
     let mut byte = 0;
@@ -222,8 +222,8 @@ pub(crate) const fn multiply(byte: u8, factor: u8) -> u8 {
     product as u8
 }
 
-/// The second block of a hash of 128 bytes: a one bit, zeros, and
-/// 1024 as a number of bits of 256 bits.
+/// The second block of a hash of 128 bytes: a one bit, zeros, and the bit count 1024 as a 256-bit
+/// number.
 pub(crate) const PADDING: Bytes = {
     let mut block = [0; 64];
     block[0] = 0x80;

@@ -1,18 +1,19 @@
-//! elephant, BitLocker's diffuser (Niels Ferguson, "AES-CBC + Elephant
-//! diffuser", Microsoft 2006; Linux, drivers/md/dm-crypt.c,
-//! `crypt_iv_elephant`): sectors are stirred before they are encrypted.
+//! elephant, BitLocker's diffuser (Niels Ferguson, "AES-CBC + Elephant diffuser", Microsoft 2006;
+//! Linux, drivers/md/dm-crypt.c, `crypt_iv_elephant`): sectors are diffused before they are
+//! encrypted.
 //!
-//! The sector key is 32 bytes, AES of the sector's byte offset (64 bits, little endian,
-//! zeros) and AES of the same with 128 in the last byte, under a key of its own. A sector is
-//! added to it, repeated, and goes through diffusers A and B, which work on 32-bit
-//! little-endian words d of a ring; backwards, as decryption does it:
+//! The sector key is 32 bytes, AES of the sector's byte offset (64 bits, little endian, zeros) and
+//! AES of the same with 128 in the last byte, under a separate key. The sector key, repeated, is
+//! added to a sector, which then goes through diffusers A and B, which work on 32-bit little-endian
+//! words d of a ring; in reverse, as in decryption:
 //!
 //! ```text
 //! A, five cycles:  d[i] += d[i-2] ^ (d[i-5] <<< 9, 0, 13, 0 by turns)
 //! B, three cycles: d[i] += d[i+2] ^ (d[i+5] <<< 0, 10, 0, 25 by turns)
 //! ```
 //!
-//! In a sector each word waits for the one two before it, so [`LANES`] sectors go side by side.
+//! Within a sector each word depends on the word two before it, so [`LANES`] sectors are processed
+//! side by side.
 
 use crate::Cpu;
 use crate::block::BlockCipher;
@@ -28,7 +29,7 @@ pub(crate) struct Elephant {
 }
 
 impl Elephant {
-    /// `key`: AES's, for the sector keys.
+    /// `key`: the AES key for the sector keys.
     pub(crate) fn new(mode: Box<dyn Engine>, key: &[u8], cpu: Cpu) -> Self {
         Self { mode, sector_keys: Aes::new(key, cpu) }
     }
@@ -112,7 +113,7 @@ fn scatter(words: &[Lanes], lane: usize, sector: &mut [u8]) {
 /// One of the two diffusers.
 struct Diffuser {
     cycles: usize,
-    /// Where in the ring the two neighbours are, as steps forwards.
+    /// The positions of the two neighbours in the ring, as forward steps.
     near: usize,
     far: usize,
     rotations: [u32; 4],

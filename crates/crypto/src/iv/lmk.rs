@@ -3,11 +3,12 @@
 //!
 //! The IV is the state of MD5, without its padding, after: a seed of 64 bytes (16 from the key,
 //! zeros; version 3 only), the sector's plaintext from byte 16 on, and 16 bytes of words: the
-//! sector's number in 56 bits with a bit set above them, 4024, 0. As CBC adds the IV to the first
-//! block, that block alone cannot be read without it: the kernel decrypts with an IV of zeros,
-//! makes the IV from what follows the first block, and adds it then. So does this, both ways.
+//! sector's number in 56 bits with a bit set above them, 4024, 0. CBC adds the IV to the first
+//! block only, so the other blocks can be decrypted without it: the kernel decrypts with an IV of
+//! zeros, computes the IV from the bytes after the first block, and then adds it. This code does
+//! the same in both directions.
 //!
-//! Version 1 of loop-AES is plain CBC; versions 2 and 3 let sectors take turns with 64 keys.
+//! Version 1 of loop-AES is plain CBC; versions 2 and 3 use 64 keys for sectors in turn.
 
 use crate::engine::{Engine, Run};
 use crate::secret::SecretBox;
@@ -15,10 +16,10 @@ use alloc::boxed::Box;
 use md5::block_api::compress;
 use zeroize::Zeroizing;
 
-/// CBC with IVs of zeros, and what adds loop-AES's IVs to it.
+/// CBC with IVs of zeros, and the state that adds loop-AES's IVs to it.
 pub(crate) struct Lmk {
     cbc: Box<dyn Engine>,
-    /// The block length of the cipher: so much of MD5's state is the IV.
+    /// The block length of the cipher: that many bytes of MD5's state are the IV.
     iv_len: usize,
     /// MD5's state after the seed.
     state: SecretBox<[u32; 4]>,
@@ -38,8 +39,7 @@ impl Lmk {
         Self { cbc, iv_len, state }
     }
 
-    /// Adds its IV to the first block of each sector: the IV depends
-    /// on none of the bytes that it changes.
+    /// Adds each sector's IV to its first block: the IV does not depend on the bytes it changes.
     fn add_ivs(&self, run: &Run, data: &mut [u8]) {
         for (index, sector) in data.chunks_exact_mut(run.sector).enumerate() {
             let iv = self.iv(run.iv(index), sector);
@@ -79,7 +79,7 @@ impl Engine for Lmk {
 /// RFC 1321, section 3.3.
 const MD5_START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
-/// What of a sector's number is used: 56 bits.
+/// The part of a sector's number that is used: 56 bits.
 const MOST: u64 = (1 << 56) - 1;
 
 /// The bit above them, MD5's end-of-message mark in loop-AES's view of the message.

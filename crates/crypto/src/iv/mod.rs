@@ -1,5 +1,5 @@
-//! The IV of a sector, from its number, as dm-crypt makes it
-//! (drivers/md/dm-crypt.c, the comment on IV generation).
+//! The IV of a sector, from its number, as dm-crypt computes it (drivers/md/dm-crypt.c, the comment
+//! on IV generation).
 //!
 //! | name     | bytes of the IV                                              |
 //! |----------|--------------------------------------------------------------|
@@ -38,7 +38,7 @@ pub(crate) enum IvGenerator<const N: usize> {
         shift: u32,
     },
     Essiv(Box<dyn BlockCipher<N>>),
-    /// eboiv, in modes whose first block is the cipher's of plaintext plus IV.
+    /// eboiv, in modes whose first block is E(plaintext + IV).
     ByteOffset(Box<dyn BlockCipher<N>>),
     /// eboiv, in other modes: the mode itself, with plain64 IVs.
     ByteOffsetInMode(Box<dyn Engine>),
@@ -47,13 +47,13 @@ pub(crate) enum IvGenerator<const N: usize> {
 }
 
 impl<const N: usize> IvGenerator<N> {
-    /// tcw's, from its seed.
+    /// The generator for tcw, from its seed.
     pub(crate) fn seeded(seed: &[u8; N]) -> Self {
         Self::Seeded(SecretBox::new_with(|secret: &mut [u8; N]| secret.copy_from_slice(seed)))
     }
 
-    /// For an IV that takes nothing but a number. `block_len`: the
-    /// mode's block in bytes, which benbi counts.
+    /// For an IV that depends on the sector number only. `block_len`: the mode's block in bytes,
+    /// which benbi counts.
     pub(crate) fn numbered(iv: Iv, block_len: usize) -> Self {
         match iv {
             Iv::Absent | Iv::Null => Self::Null,
@@ -68,8 +68,7 @@ impl<const N: usize> IvGenerator<N> {
     /// The IVs of the first `bytes` bytes of a run, in the elements of `ivs` that it needs.
     pub(crate) fn fill<'a>(&self, run: &Run, bytes: usize, ivs: &'a mut [[u8; N]]) -> &'a mut [[u8; N]] {
         let ivs = &mut ivs[..bytes / run.sector];
-        // A loop for each kind: a choice for each sector would cost
-        // small sectors a tenth of their speed.
+        // One loop per kind: choosing per sector would cost small sectors a tenth of their speed.
         match self {
             Self::Null => ivs.fill([0; N]),
             Self::Plain => numbers(run, ivs, |number| at_start(u64::from(number as u32))),
@@ -106,7 +105,7 @@ fn at_start<const N: usize>(number: u64) -> [u8; N] {
     iv
 }
 
-/// What a mode with plain64 IVs makes of a block of zeros in sector `number`.
+/// A block of zeros encrypted by a mode with plain64 IVs in sector `number`.
 fn first_of_zeros<const N: usize>(mode: &dyn Engine, number: u64) -> [u8; N] {
     let mut sector = [0; 512];
     mode.encrypt(&Run { first: number, sector: sector.len(), large_ivs: false }, &mut sector);

@@ -6,8 +6,8 @@
 //! on either half; the CRC-32 of each word of these, without inversions; then the first
 //! word plus the last, and the second plus the third.
 //!
-//! The seed's place is [`super::IvGenerator::Seeded`]; this is the whitening. It can be told from
-//! random data: the scheme is for old volumes only.
+//! The seed is handled in [`super::IvGenerator::Seeded`]; this file is the whitening. The whitened
+//! data can be distinguished from random data: the scheme is for old volumes only.
 
 use crate::engine::{Engine, Run};
 use crate::secret::SecretBox;
@@ -62,7 +62,7 @@ impl Engine for Whitened {
 }
 
 /// CRC-32 (IEEE 802.3, reflected) of four bytes, little endian, from a register of zero and without
-/// a last inversion. Bit by bit, as the bytes are secret.
+/// a final inversion. Bit by bit, as the bytes are secret.
 fn crc32(word: u32) -> u32 {
     (0..32).fold(word, |crc, _| (crc >> 1) ^ ((crc & 1).wrapping_neg() & 0xedb8_8320))
 }

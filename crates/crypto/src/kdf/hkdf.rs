@@ -1,17 +1,17 @@
-//! HKDF (RFC 5869) and HMAC (RFC 2104) of whole messages: keys made
-//! from a key, and what is signed with them.
+//! HKDF (RFC 5869) and HMAC (RFC 2104) of whole messages: keys made from a key, and message
+//! authentication with them.
 
 use super::hmac::{Hmac, LONGEST_DIGEST};
 use crate::Hash;
 use zeroize::Zeroizing;
 
-/// HMAC of `message`, cut to the length of `out`: at most the hash's own.
+/// HMAC of `message`, truncated to the length of `out`, which is at most the hash's output length.
 pub fn hmac(hash: Hash, key: &[u8], message: &[u8], out: &mut [u8]) {
     Hmac::new(hash, key).mac([message, &[]], out);
 }
 
-/// One block of HKDF: a key for the purpose that `info` names, from key material that is random
-/// already. `out` is at most as long as the hash's output.
+/// One block of HKDF: a key for the purpose that `info` names, from key material that is already
+/// random. `out` is at most as long as the hash's output.
 pub fn hkdf(hash: Hash, material: &[u8], salt: &[u8], info: &[u8], out: &mut [u8]) {
     let mut pseudorandom = Zeroizing::new([0; LONGEST_DIGEST]);
     let pseudorandom = &mut pseudorandom[..hash.output_len()];

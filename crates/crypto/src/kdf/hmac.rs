@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 /// A key, padded to the hash's block and masked for the inner and the outer hash.
 pub(super) struct Hmac {
     hash: Hash,
-    /// As good as the key itself.
+    /// As sensitive as the key itself.
     inner: Zeroizing<[u8; LONGEST_BLOCK]>,
     outer: Zeroizing<[u8; LONGEST_BLOCK]>,
 }
@@ -33,7 +33,7 @@ impl Hmac {
         &self.outer[..self.hash.block_len()]
     }
 
-    /// Writes the MAC of the concatenation of `parts`, cut to the length of `out`.
+    /// Writes the MAC of the concatenation of `parts`, truncated to the length of `out`.
     pub(super) fn mac(&self, parts: [&[u8]; 2], out: &mut [u8]) {
         let mut inner = Zeroizing::new([0; LONGEST_DIGEST]);
         let inner = &mut inner[..self.hash.output_len()];
@@ -42,7 +42,7 @@ impl Hmac {
     }
 }
 
-/// SHA3-224's.
+/// SHA3-224 has the longest block, in bytes.
 const LONGEST_BLOCK: usize = 144;
 
 /// The longest digest of any hash, in bytes.

@@ -15,7 +15,7 @@ pub use pbkdf2::{pbkdf2, pbkdf2_on};
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that ends running derivations within milliseconds.
+/// A flag that stops running derivations within milliseconds.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
 
@@ -25,7 +25,7 @@ impl Stop {
         Self(AtomicBool::new(false))
     }
 
-    /// Ends every derivation that watches this flag.
+    /// Stops every derivation that watches this flag.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -36,7 +36,7 @@ impl Stop {
     }
 }
 
-/// Which Argon2 (RFC 9106). LUKS2 uses the i and id variants, version 0x13.
+/// The Argon2 variant (RFC 9106). LUKS2 uses the i and id variants, version 0x13.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Argon2Variant {

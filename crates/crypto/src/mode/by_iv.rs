@@ -1,5 +1,5 @@
-//! Modes that need a block cipher and one IV a sector, and nothing
-//! else: they differ in their bodies alone.
+//! Modes that need a block cipher and one IV per sector, and nothing else: they differ only in
+//! their bodies.
 
 use crate::block::BlockCipher;
 use crate::engine::{BATCH, Engine, Run};
@@ -18,7 +18,7 @@ pub(crate) struct Body<const N: usize> {
     pub(crate) decrypt: Sectors<N>,
 }
 
-/// Works on sectors of so many bytes in place; their IVs may serve as its workspace.
+/// Works in place on sectors of the given size in bytes; may use their IVs as workspace.
 pub(crate) type Sectors<const N: usize> = fn(&dyn BlockCipher<N>, &mut [[u8; N]], usize, &mut [u8]);
 
 impl<const N: usize> ByIv<N> {

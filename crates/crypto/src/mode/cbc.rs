@@ -1,14 +1,14 @@
-//! CBC (NIST SP 800-38A, section 6.2) over whole sectors, one IV a sector.
+//! CBC (NIST SP 800-38A, section 6.2) over whole sectors, one IV per sector.
 //!
-//! Encryption is serial inside a sector, but sectors are independent: as many as the
-//! cipher works on side by side go through it together.
+//! Encryption is serial inside a sector, but sectors are independent: as many are encrypted
+//! together as the cipher can process side by side.
 
 #[cfg(feature = "alloc")]
 use super::by_iv::Body;
 use super::{BATCH, xor};
 use crate::block::BlockCipher;
 
-/// The mode as an engine's body: ciphers may have code for it.
+/// The mode as an engine's body: ciphers may have dedicated code for it.
 #[cfg(feature = "alloc")]
 pub(crate) fn body<const N: usize>() -> Body<N> {
     Body {
@@ -66,8 +66,8 @@ pub(crate) fn decrypt<const N: usize>(
     }
 }
 
-/// Sectors encrypted side by side at least: their cache misses and latencies overlap.
+/// The fewest sectors encrypted side by side: their cache misses and latencies overlap.
 const LEAST_LANES: usize = 8;
 
-/// Bytes a call of the cipher when decrypting: the largest sector, or several small ones.
+/// Bytes per cipher call when decrypting: the largest sector, or several small ones.
 const MOST_BYTES: usize = 4096;

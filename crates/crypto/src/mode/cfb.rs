@@ -1,7 +1,7 @@
 //! CFB with segments of a whole block (NIST SP 800-38A, section 6.3) over whole sectors: C_j = P_j
-//! ^ E(C_{j-1}), from the IV on (Linux up to 6.8, crypto/cfb.c).
+//! ^ E(C_{j-1}), starting from the IV (Linux up to 6.8, crypto/cfb.c).
 //!
-//! Sectors are independent: as many as the cipher works on side by side go through it together.
+//! Sectors are independent: as many are encrypted together as the cipher can process side by side.
 
 use super::by_iv::Body;
 use super::xor;
@@ -15,8 +15,8 @@ pub(crate) fn body<const N: usize>() -> Body<N> {
     }
 }
 
-/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block
-/// of each in one call of the cipher.
+/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block of each in one call of the
+/// cipher.
 fn encrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     chain: &mut [[u8; N]],
@@ -55,7 +55,7 @@ fn decrypt<const N: usize>(
     }
 }
 
-/// Data a call of the cipher when decrypting: the largest sector, or several small ones.
+/// Bytes per cipher call when decrypting: the largest sector, or several small ones.
 const MOST_BYTES: usize = 4096;
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! "Length-preserving encryption with HCTR2", section 2.2; Linux, crypto/xctr.c): block j,
 //! counted from 1 in 32 bits, little endian, is added to the IV.
 //!
-//! dm-crypt can be told to use it, and nobody should: whoever sees
-//! two versions of a sector sees their difference.
+//! dm-crypt can be configured to use these modes, and nobody should: an observer of two versions of
+//! a sector sees their difference.
 
 #[cfg(feature = "alloc")]
 use super::by_iv::Body;
@@ -34,7 +34,7 @@ pub(crate) fn body_of_xctr<const N: usize>() -> Body<N> {
     }
 }
 
-/// Adds the key streams of sectors, of which whole ones go through the cipher together.
+/// Adds the key streams of sectors, passing whole sectors through the cipher together.
 pub(crate) fn crypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     counters: Counters<N>,
@@ -54,7 +54,7 @@ pub(crate) fn crypt<const N: usize>(
     }
 }
 
-/// CTR's counters: counts on from the IV.
+/// CTR's counters: counts up from the IV.
 pub(crate) fn count<const N: usize>(first: &[u8; N], counters: &mut [[u8; N]]) {
     let mut wide = [0; 16];
     wide[16 - N..].copy_from_slice(first);
@@ -81,7 +81,7 @@ fn count_beside_from<const N: usize>(first: u32, iv: &[u8; N], counters: &mut [[
     }
 }
 
-/// Key stream a call of the cipher: the largest sector, or several small ones.
+/// Bytes of key stream per cipher call: the largest sector, or several small ones.
 const MOST_BYTES: usize = 4096;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! LRW (IEEE P1619 draft 00.00.0D; Liskov, Rivest and Wagner, CRYPTO
-//! 2002) over whole sectors, as Linux, crypto/lrw.c.
+//! LRW (IEEE P1619 draft 00.00.0D; Liskov, Rivest and Wagner, CRYPTO 2002) over whole sectors, as
+//! in Linux, crypto/lrw.c.
 //!
 //! C_j = E(P_j ^ T_j) ^ T_j with T_j = K2·(I + j) in GF(2^128) modulo x^128 + x^7 + x^2 +
 //! x + 1. I is the IV, a big-endian number; bits of I, K2 and T count from the last
 //! byte's lowest. K2 is the last 16 bytes of the key.
 //!
 //! Counting up flips the lowest bits of I + j up to some bit k: K2·(1 + x + … + x^k) is the
-//! difference. All 128 of these multiples are made at key set-up, and the products of K2 with the
-//! numbers below [`WINDOW`], to which a window of that many blocks has one difference. Which are
-//! read depends on sector numbers only, never on the key.
+//! difference. Key set-up computes all 128 of these multiples, and the products of K2 with the
+//! numbers below [`WINDOW`]; the masks of a window of that many blocks differ from those products
+//! by one constant. Which of them are read depends on sector numbers only, never on the key.
 
 use crate::block::{Block, BlockCipher};
 use crate::engine::{BATCH, Engine, Run};
@@ -23,12 +23,12 @@ pub(crate) struct Lrw {
 }
 
 impl Lrw {
-    /// With K2 as bytes.
+    /// `tweak_key` is K2 as bytes.
     pub(crate) fn new(cipher: Box<dyn BlockCipher>, tweak_key: &Block, iv: IvGenerator<16>) -> Self {
         Self { cipher, multiples: Multiples::of(tweak_key), iv }
     }
 
-    /// Masks whole sectors, runs `work` over their blocks, masks again.
+    /// Masks whole sectors, runs `work` over their blocks, then masks again.
     fn masked(&self, run: &Run, data: &mut [u8], work: impl Fn(&mut [Block])) {
         run.batches(data, |run, data| {
             let mut ivs = [[0; 16]; BATCH];
@@ -67,7 +67,7 @@ impl Engine for Lrw {
 struct Multiples {
     /// K2·(1 + x + … + x^k) for every k.
     runs: [u128; 128],
-    /// K2 times the numbers below [`WINDOW`], in the bytes' own order.
+    /// K2 times the numbers below [`WINDOW`], in native byte order.
     small: [u128; WINDOW],
 }
 
@@ -91,7 +91,7 @@ impl Multiples {
         })
     }
 
-    /// K2·index, K2·(index + 1), …, in the bytes' own order.
+    /// K2·index, K2·(index + 1), …, in native byte order.
     fn fill(&self, index: u128, mut masks: &mut [u128]) {
         let mut skipped = index as usize % WINDOW;
         let mut window = index / WINDOW as u128;
@@ -101,7 +101,7 @@ impl Multiples {
             let (now, later) = masks.split_at_mut(small.len().min(masks.len()));
             let swapped = base.to_be();
             now.iter_mut().zip(small).for_each(|(mask, small)| *mask = swapped ^ small);
-            // From the last number to zero all bits flip.
+            // All bits flip when the counter wraps from the last number to zero.
             let flipped = (window.trailing_ones() + WINDOW.ilog2()).min(127);
             base ^= self.runs[flipped as usize] ^ self.runs[WINDOW.ilog2() as usize - 1];
             window = window.wrapping_add(1);
@@ -109,7 +109,7 @@ impl Multiples {
         }
     }
 
-    /// K2·index, from the powers in which the runs differ.
+    /// K2·index, from the powers that are the differences of adjacent runs.
     fn product(&self, index: u128) -> u128 {
         let mut product = 0;
         let mut rest = index;
@@ -133,10 +133,10 @@ fn double(power: u128) -> u128 {
     (power << 1) ^ ((power >> 127).wrapping_neg() & 0x87)
 }
 
-/// Blocks whose masks have all but their lowest bits of the number in common: a 512-byte sector.
+/// Blocks whose numbers differ only in the lowest bits: a 512-byte sector.
 const WINDOW: usize = 32;
 
-/// Data a call of the cipher: the largest sector, or several small ones.
+/// Bytes per cipher call: the largest sector, or several small ones.
 const MOST_BYTES: usize = 4096;
 
 #[cfg(test)]
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Counting equals multiplying, across carries and across the end of the numbers.
+    /// Counting equals multiplying, across carries and across the wrap to zero.
     #[test]
     fn counting_equals_multiplying() {
         let multiples = Multiples::of(&hex("258e2a05e73e9d03ee5a830ccc094c87").try_into().unwrap());

@@ -1,9 +1,9 @@
 //! Modes of operation over runs of sectors, in portable code over any
 //! [`crate::block::BlockCipher`].
 //!
-//! A mode's file holds its body, which takes one IV (for XTS: one encrypted tweak) a sector.
-//! [`by_iv`] makes most bodies an [`crate::engine::Engine`]; modes with more keys are engines of
-//! their own. Vector code of a cipher replaces a body where it is faster.
+//! A mode's file holds its body, which takes one IV (for XTS: one encrypted tweak) per sector.
+//! [`by_iv`] makes most bodies an [`crate::engine::Engine`]; modes with more keys implement the
+//! trait themselves. A cipher's vector code replaces a body where it is faster.
 
 #[cfg(feature = "alloc")]
 pub(crate) mod adiantum;
@@ -32,6 +32,6 @@ fn xor<const N: usize>(block: &mut [u8; N], mask: &[u8; N]) {
     block.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
 }
 
-/// Sectors whose IVs are made and encrypted together: enough to keep
-/// a vector unit busy, few enough for the stack.
+/// Sectors whose IVs are computed and encrypted together: enough to keep a vector unit busy, few
+/// enough for the stack.
 pub(crate) const BATCH: usize = 64;

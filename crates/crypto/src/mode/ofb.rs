@@ -1,8 +1,8 @@
 //! OFB (NIST SP 800-38A, section 6.4) over whole sectors: the IV is encrypted over and over, and
 //! the results are the key stream (Linux up to 6.8, crypto/ofb.c).
 //!
-//! The stream is what CBC makes of zeros, so the ciphers' code for
-//! CBC makes it, sectors side by side.
+//! The stream is the CBC encryption of zeros, so the ciphers' CBC code computes it, sectors side by
+//! side.
 
 use super::by_iv::Body;
 use crate::block::BlockCipher;
@@ -32,7 +32,7 @@ fn crypt<const N: usize>(
     }
 }
 
-/// Key stream a call of the cipher: eight of the largest sectors.
+/// Bytes of key stream per cipher call: eight of the largest sectors.
 const MOST_BYTES: usize = 8 * 4096;
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ mod tests {
     use crate::block::aes::Aes;
     use crate::block::vectors::hex;
 
-    /// NIST SP 800-38A, F.4.1 and F.4.5: the second block, from the stream that CBC makes of zeros.
+    /// NIST SP 800-38A, F.4.1 and F.4.5: the second block, from the CBC encryption of zeros.
     #[test]
     fn nist_sp_800_38a() {
         for (key, second) in [

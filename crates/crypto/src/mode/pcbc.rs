@@ -1,8 +1,8 @@
-//! PCBC, propagating CBC, over whole sectors (Linux, crypto/pcbc.c; Kohl, "The Use of
-//! Encryption in Kerberos", 1990): what a block is added to before encryption is the sum
-//! of the plaintext and the ciphertext before it.
+//! PCBC, propagating CBC, over whole sectors (Linux, crypto/pcbc.c; Kohl, "The Use of Encryption in
+//! Kerberos", 1990): before encryption, each block is added to the sum of the preceding plaintext
+//! and ciphertext blocks.
 //!
-//! Sectors are independent: as many as the cipher works on side by side go through it together.
+//! Sectors are independent: as many are encrypted together as the cipher can process side by side.
 
 use super::by_iv::Body;
 use super::xor;
@@ -39,7 +39,7 @@ fn encrypt<const N: usize>(
     }
 }
 
-/// Decrypts sectors, one a call of the cipher.
+/// Decrypts sectors, one per cipher call.
 fn decrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     ivs: &[[u8; N]],

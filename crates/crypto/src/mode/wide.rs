@@ -1,18 +1,18 @@
-//! The wide modes, of which every bit of a sector depends on every other,
-//! with IVs of 256 bits made of the sector's number.
+//! The wide modes, in which every bit of a sector depends on every other bit, with 256-bit IVs
+//! computed from the sector's number.
 
 use crate::engine::{BATCH, Engine, Run};
 use crate::iv::IvGenerator;
 
 /// A keyed wide mode.
 pub(crate) trait Wide: Send + Sync {
-    /// Encrypts sectors of `sector` bytes (a multiple of 512), one IV each.
+    /// Encrypts sectors of `sector` bytes (a multiple of 512), with one IV per sector.
     fn encrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]);
 
     /// The inverse of [`Wide::encrypt`].
     fn decrypt(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8]);
 
-    /// The code in use, for tables.
+    /// The code in use, as shown in tables.
     fn code(&self) -> &'static str;
 }
 

@@ -1,12 +1,12 @@
-//! The AES functions of one instruction set, as a table: chosen once
-//! at key set-up, called once a run of sectors.
+//! The AES functions of one instruction set, as a table: chosen once at key set-up, called once per
+//! run of sectors.
 
 use super::schedule::Schedule;
 use crate::block::Block;
 
 /// One instruction set's functions.
 pub(super) struct Code {
-    /// For tables: "vaes-avx512", "portable".
+    /// The name shown in tables: "vaes-avx512", "portable".
     pub(super) name: &'static str,
     pub(super) encrypt_blocks: Blocks,
     pub(super) decrypt_blocks: Blocks,
@@ -20,6 +20,6 @@ pub(super) struct Code {
 /// Works on each block on its own.
 type Blocks = fn(&Schedule, &mut [Block]);
 
-/// Works on sectors: the key, one IV, encrypted tweak or start a
-/// sector, the sector's size in bytes, the sectors.
+/// Works on sectors: takes the key, one IV, encrypted tweak or start value per sector, the sector
+/// size in bytes, and the sectors.
 type Sectors = fn(&Schedule, &[Block], usize, &mut [u8]);

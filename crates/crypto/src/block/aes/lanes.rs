@@ -14,7 +14,7 @@ pub(super) trait Lanes: Copy {
     /// Evidence that the CPU has the instructions of this width.
     type Proof: Copy;
 
-    /// Blocks a register.
+    /// Blocks per register.
     const BLOCKS: usize;
 
     /// The first [`Lanes::BLOCKS`] blocks of `blocks`.
@@ -37,7 +37,7 @@ pub(super) trait Lanes: Copy {
     /// One round of the equivalent inverse cipher.
     fn decrypt_round(self, key: Self) -> Self;
 
-    /// Its last round.
+    /// The last round of the equivalent inverse cipher.
     fn decrypt_last(self, key: Self) -> Self;
 
     /// Lane i of register j becomes lane j of register i, among the

@@ -1,4 +1,4 @@
-//! AES (FIPS 197): an expanded key with the code that was chosen for it, once, from a [`Cpu`].
+//! AES (FIPS 197): an expanded key with the code chosen for it, once, from a [`Cpu`].
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -29,7 +29,7 @@ impl Aes {
     /// Expands a key of 16, 24 or 32 bytes for the best code that `cpu` can run.
     ///
     /// # Panics
-    /// On another length: callers have checked it against the cipher's key sizes.
+    /// For any other length: callers check it against the cipher's key sizes.
     pub(crate) fn new(key: &[u8], cpu: Cpu) -> Self {
         Self { code: choose(cpu), schedule: Schedule::expand(key) }
     }

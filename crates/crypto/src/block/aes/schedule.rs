@@ -26,7 +26,7 @@ impl Schedule {
     /// Expands a key of 16, 24 or 32 bytes.
     ///
     /// # Panics
-    /// On another length.
+    /// For any other length.
     pub(super) fn expand(key: &[u8]) -> SecretBox<Self> {
         assert!(matches!(key.len(), 16 | 24 | 32), "an AES key of {} bytes", key.len());
         SecretBox::new_with(|schedule: &mut Self| schedule.fill(key))
@@ -129,8 +129,8 @@ mod tests {
         u128::from_str_radix(hex, 16).unwrap().to_be_bytes()
     }
 
-    /// FIPS 197, appendix A: the last round key of each example, and
-    /// C: the first of the inverse cipher.
+    /// FIPS 197, appendix A: the last round key of each example, and appendix C: the first round
+    /// key of the inverse cipher.
     #[test]
     fn fips_197_examples() {
         let key: Vec<u8> = (0..32).collect();

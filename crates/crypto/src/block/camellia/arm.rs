@@ -13,7 +13,7 @@ use crate::mode::xts;
 use core::arch::aarch64::*;
 use core::ops::{BitAnd, BitOr, BitXor};
 
-/// The code for `cpu`, unless it is to do without.
+/// The code for `cpu`, unless `cpu` excludes NEON.
 pub(super) fn choose(cpu: Cpu) -> Option<&'static Code<Schedule>> {
     cpu.has(Feature::Neon).then_some(&CODE)
 }
@@ -38,7 +38,7 @@ fn all(keys: &Subkeys, blocks: &mut [Block]) {
     rounds::blocks::<Quad>(Proof::inside(), keys, blocks);
 }
 
-/// A byte of sixteen blocks each.
+/// One byte from each of sixteen blocks.
 #[derive(Clone, Copy)]
 struct Quad(uint8x16_t);
 
@@ -47,7 +47,7 @@ struct Quad(uint8x16_t);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for NEON: they run only where it is.
+    /// For functions compiled for NEON: they run only on a CPU that has it.
     #[inline]
     #[target_feature(enable = "neon")]
     fn inside() -> Self {
@@ -61,13 +61,13 @@ impl Bytes for Quad {
 
     #[inline(always)]
     fn load(_: Proof, blocks: &[Block], index: usize) -> Self {
-        // SAFETY: `Proof` shows the feature; a block is what is read.
+        // SAFETY: `Proof` shows the feature; one block is read.
         unsafe { Self(vld1q_u8(blocks[index].as_ptr())) }
     }
 
     #[inline(always)]
     fn store(self, blocks: &mut [Block], index: usize) {
-        // SAFETY: a value shows the feature; a block is what is written.
+        // SAFETY: a value shows the feature; one block is written.
         unsafe { vst1q_u8(blocks[index].as_mut_ptr(), self.0) }
     }
 
@@ -103,14 +103,14 @@ impl Bytes for Quad {
     }
 }
 
-/// SBOX1 of each byte: a lookup in each quarter of the table, of
-/// which the others leave the byte alone.
+/// SBOX1 of each byte: one lookup per quarter of the table; a lookup outside its quarter leaves the
+/// byte unchanged.
 #[inline]
 #[target_feature(enable = "neon")]
 fn look_up(bytes: uint8x16_t) -> uint8x16_t {
     let quarter = |index: usize| {
         let quarter = &SBOX1[64 * index..][..64];
-        // SAFETY: 64 bytes are what is read.
+        // SAFETY: 64 bytes are read.
         unsafe { vld1q_u8_x4(quarter.as_ptr()) }
     };
     let down = |by: u8| vsubq_u8(bytes, vdupq_n_u8(by));

@@ -1,6 +1,6 @@
 //! Camellia's S-boxes (RFC 3713, section 2.4.1) and its linear layer (the function P).
 
-/// SBOX1; the others are it with a byte rotated.
+/// SBOX1; the other S-boxes are SBOX1 with its input or output rotated.
 #[rustfmt::skip]
 pub(super) const SBOX1: [u8; 256] = [
     0x70, 0x82, 0x2c, 0xec, 0xb3, 0x27, 0xc0, 0xe5, 0xe4, 0x85, 0x57, 0x35, 0xea, 0x0c, 0xae, 0x41,
@@ -34,7 +34,7 @@ pub(super) const fn substitute(number: usize, byte: u8) -> u8 {
     }
 }
 
-/// For each byte of F's input, which bytes of the output it goes to:
-/// bit 7 is the first byte (P, section 2.4.1).
+/// For each byte of F's input, the bytes of the output that it affects: bit 7 is the first byte (P,
+/// section 2.4.1).
 pub(super) const TARGETS: [u8; 8] =
     [0b1110_1001, 0b0111_1100, 0b1011_0110, 0b1101_0011, 0b0111_0111, 0b1011_1011, 0b1101_1101, 0b1110_1110];

@@ -1,4 +1,4 @@
-//! A vector of bytes, one of each block: what [`super::rounds`] is written in.
+//! A vector of bytes, one from each block: the type that [`super::rounds`] is written in.
 //!
 //! A value exists only where the CPU has the instructions, because every way to make one
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
@@ -7,7 +7,7 @@
 use crate::block::Block;
 use core::ops::{BitAnd, BitOr, BitXor};
 
-/// One byte of [`Bytes::BLOCKS`] blocks each.
+/// One byte from each of [`Bytes::BLOCKS`] blocks.
 pub(super) trait Bytes:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self>
 {
@@ -29,10 +29,11 @@ pub(super) trait Bytes:
     /// SBOX1 to SBOX4 of each byte.
     fn substitute<const BOX: usize>(self) -> Self;
 
-    /// Each byte shifted left by a bit, with the highest bit of the other's coming in.
+    /// Each byte shifted left by a bit, with the highest bit of the matching byte of `next` shifted
+    /// in.
     fn shift_in(self, next: Self) -> Self;
 
-    /// The bytes of each 128-bit lane in turns: of the lanes' lower
-    /// halves, and of their upper halves.
+    /// Interleaves the bytes of each 128-bit lane: first of the lower halves, then of the upper
+    /// halves.
     fn interleave(self, other: Self) -> (Self, Self);
 }

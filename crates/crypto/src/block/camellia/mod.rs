@@ -30,7 +30,7 @@ impl Camellia {
     /// Expands a key of 16, 24 or 32 bytes for the best code that `cpu` can run.
     ///
     /// # Panics
-    /// On another length: callers have checked it against the cipher's key sizes.
+    /// For any other length: callers check it against the cipher's key sizes.
     pub(crate) fn new(key: &[u8], cpu: Cpu) -> Self {
         Self { schedule: Schedule::expand(key), code: choose(cpu) }
     }

@@ -11,7 +11,7 @@ pub(super) fn blocks(keys: &Subkeys, blocks: &mut [Block]) {
     last.as_chunks_mut().0.iter_mut().for_each(|block| run::<1>(keys, block));
 }
 
-/// `N` blocks side by side: the lookups of one hide the latency of the other's.
+/// `N` blocks side by side: the lookups of one hide the latency of the other.
 #[inline(always)]
 fn run<const N: usize>(keys: &Subkeys, blocks: &mut [Block; N]) {
     let [first, second, third, fourth] = keys.whitening;
@@ -53,7 +53,7 @@ fn fl(half: u64, key: u64) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-/// Its inverse.
+/// The inverse of [`fl`].
 fn fl_inverse(half: u64, key: u64) -> u64 {
     let (left, right) = ((half >> 32) as u32, half as u32);
     let left = left ^ (right | key as u32);
@@ -68,7 +68,7 @@ const fn tables() -> [[u64; 256]; 8] {
     let mut tables = [[0; 256]; 8];
     let mut place = 0;
     while place < 8 {
-        // One byte 0x01 in each target.
+        // A byte 0x01 for each target.
         let mut targets = 0;
         let mut bit = 0;
         while bit < 8 {

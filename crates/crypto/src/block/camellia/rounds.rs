@@ -1,4 +1,4 @@
-//! Camellia over [`Bytes`]: one body for every vector width.
+//! Camellia over [`Bytes`]: one implementation for every vector width.
 
 use super::bytes::Bytes;
 use super::schedule::{SpreadKey, Subkeys};
@@ -7,8 +7,8 @@ use crate::block::Block;
 /// Half a block: eight bytes, the first one first.
 type Half<V> = [V; 8];
 
-/// Encrypts blocks, or decrypts them under reversed subkeys; the last
-/// ones as part of a batch filled up with zeros.
+/// Encrypts blocks, or decrypts them under reversed subkeys; the last blocks form a batch padded
+/// with zeros.
 #[inline(always)]
 pub(super) fn blocks<V: Bytes>(proof: V::Proof, keys: &Subkeys, blocks: &mut [Block]) {
     let mut batches = blocks.chunks_exact_mut(V::BLOCKS);
@@ -24,7 +24,8 @@ pub(super) fn blocks<V: Bytes>(proof: V::Proof, keys: &Subkeys, blocks: &mut [Bl
     }
 }
 
-/// An array of eight values, written out: a loop over registers might stay a loop over memory.
+/// An array of eight values, written out: the compiler might leave a loop over registers as a loop
+/// over memory.
 macro_rules! eight {
     ($index:ident => $value:expr) => {
         [
@@ -105,7 +106,7 @@ fn fl<V: Bytes>(proof: V::Proof, half: Half<V>, key: &SpreadKey) -> Half<V> {
     fl_left(proof, fl_right(proof, half, key), key)
 }
 
-/// Its inverse.
+/// The inverse of the function FL.
 #[inline(always)]
 fn fl_inverse<V: Bytes>(proof: V::Proof, half: Half<V>, key: &SpreadKey) -> Half<V> {
     fl_right(proof, fl_left(proof, half, key), key)
@@ -127,11 +128,11 @@ fn fl_left<V: Bytes>(proof: V::Proof, [a, b, c, d, e, f, g, h]: Half<V>, key: &S
     [a ^ i, b ^ j, c ^ k, d ^ l, e, f, g, h]
 }
 
-/// Transposes the 16×16 bytes that the registers have in each 128-bit
-/// lane: blocks to bytes of one place, and back.
+/// Transposes the 16×16 bytes that the registers have in each 128-bit lane: blocks to bytes of the
+/// same position, and back.
 ///
-/// A byte's address is its register's number and its place, eight
-/// bits; each step rotates the addresses by one bit.
+/// A byte's address is its register's number and its position in the register, eight bits in all;
+/// each step rotates the addresses by one bit.
 #[inline(always)]
 fn transpose<V: Bytes>(low: Half<V>, high: Half<V>) -> (Half<V>, Half<V>) {
     let (low, high) = interleave(low, high);

@@ -27,11 +27,11 @@ pub(super) struct Subkeys {
     pub(super) spread: Spread,
 }
 
-/// Each byte of a subkey four times over, the first byte first.
+/// Each byte of a subkey repeated four times, the first byte first.
 pub(super) type SpreadKey = [u32; 8];
 
-/// Subkeys as vectors of bytes take them: a byte four times over can
-/// be broadcast by the load itself.
+/// Subkeys in the form the vectors of bytes need: a byte repeated four times can be broadcast by
+/// the load itself.
 #[derive(Clone, Copy)]
 pub(super) struct Spread {
     pub(super) whitening: [SpreadKey; 4],
@@ -47,7 +47,7 @@ impl Schedule {
     /// Expands a key of 16, 24 or 32 bytes.
     ///
     /// # Panics
-    /// On another length.
+    /// For any other length.
     pub(super) fn expand(key: &[u8]) -> SecretBox<Self> {
         assert!(matches!(key.len(), 16 | 24 | 32), "a Camellia key of {} bytes", key.len());
         SecretBox::new_with(|schedule: &mut Self| {

@@ -29,8 +29,8 @@ fn rfc_3713() {
     );
 }
 
-/// NTT's t_camellia.txt: 128 bits, K No.001, P No.001 and 002.
-/// NESSIE's set 1 and 2, vector 0 (128 bits).
+/// NTT's t_camellia.txt: 128 bits, K No.001, P No.001 and 002. NESSIE's sets 1 and 2, vector 0 (128
+/// bits).
 #[test]
 fn ntt_and_nessie() {
     known_answers(

@@ -1,4 +1,4 @@
-//! Four blocks a register set, two sets side by side: NEON, which every aarch64 CPU has.
+//! Four blocks per register set, with two sets side by side: NEON, which every aarch64 CPU has.
 
 use super::rounds;
 use super::schedule::Schedule;
@@ -11,7 +11,7 @@ use crate::mode::xts;
 use core::arch::aarch64::*;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// The code for `cpu`, unless it is to do without.
+/// The code for `cpu`, unless `cpu` excludes NEON.
 pub(super) fn choose(cpu: Cpu) -> Option<&'static Code<Schedule>> {
     cpu.has(Feature::Neon).then_some(&CODE)
 }
@@ -50,7 +50,7 @@ struct Quad(uint32x4_t);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for NEON: they run only where it is.
+    /// For functions compiled for NEON: they run only on a CPU that has it.
     #[inline]
     #[target_feature(enable = "neon")]
     fn inside() -> Self {
@@ -66,7 +66,7 @@ impl Words for Quad {
     fn load(_: Proof, blocks: &[Block]) -> [Self; 4] {
         let blocks = &blocks[..Self::BLOCKS];
         transpose([0, 1, 2, 3].map(|index| {
-            // SAFETY: `Proof` shows the feature; a block is what is read.
+            // SAFETY: `Proof` shows the feature; one block is read.
             unsafe { Self(vreinterpretq_u32_u8(vld1q_u8(blocks[index].as_ptr()))) }
         }))
     }
@@ -74,7 +74,7 @@ impl Words for Quad {
     #[inline(always)]
     fn store(words: [Self; 4], blocks: &mut [Block]) {
         for (block, Self(register)) in blocks[..Self::BLOCKS].iter_mut().zip(transpose(words)) {
-            // SAFETY: a value shows the feature; a block is what is written.
+            // SAFETY: a value shows the feature; one block is written.
             unsafe { vst1q_u8(block.as_mut_ptr(), vreinterpretq_u8_u32(register)) }
         }
     }
@@ -98,7 +98,7 @@ impl Words for Quad {
     }
 }
 
-/// Transposes the 4×4 square of words: blocks to words of the same place, and back.
+/// Transposes the 4×4 square of words: blocks to words of the same position, and back.
 #[inline(always)]
 fn transpose([a, b, c, d]: [Quad; 4]) -> [Quad; 4] {
     // SAFETY: a value shows the feature.

@@ -1,6 +1,6 @@
-//! Serpent (Anderson, Biham, Knudsen: "Serpent: A Proposal for the Advanced
-//! Encryption Standard", 1998), bit-sliced as its authors meant it: words of
-//! many blocks side by side, S-boxes as circuits.
+//! Serpent (Anderson, Biham, Knudsen: "Serpent: A Proposal for the Advanced Encryption Standard",
+//! 1998), bit-sliced as its authors intended: words of many blocks side by side, S-boxes as
+//! circuits.
 //!
 //! Everything here runs in constant time, the portable code too: no table, no branch on a secret.
 //!
@@ -33,20 +33,20 @@ impl Serpent {
     /// Expands a key of up to 32 bytes for the best code that `cpu` can run.
     ///
     /// # Panics
-    /// On a longer key: callers have checked it against the cipher's key sizes.
+    /// For a longer key: callers check it against the cipher's key sizes.
     pub(crate) fn new(key: &[u8], cpu: Cpu) -> Self {
         Self { schedule: Schedule::expand(key), code: choose(cpu) }
     }
 }
 
-/// Serpent over reversed bytes: of the key as of each block.
+/// Serpent with the bytes of the key and of each block reversed.
 pub(crate) struct Tnepres(Serpent);
 
 impl Tnepres {
     /// Expands a key of up to 32 bytes for the best code that `cpu` can run.
     ///
     /// # Panics
-    /// On a longer key: callers have checked it against the cipher's key sizes.
+    /// For a longer key: callers check it against the cipher's key sizes.
     pub(crate) fn new(key: &[u8], cpu: Cpu) -> Self {
         let mut reversed = Zeroizing::new([0; 32]);
         let reversed = &mut reversed[..key.len()];

@@ -1,11 +1,12 @@
-//! Serpent's 32 rounds over [`Words`]: one body for every vector width, and for the portable code.
+//! Serpent's 32 rounds over [`Words`]: one implementation for every vector width and for the
+//! portable code.
 
 use super::schedule::Schedule;
 use super::words::Words;
 use crate::block::Block;
 
-/// Encrypts or decrypts blocks, `V::BLOCKS` at a time; the last ones
-/// as part of a batch filled up with zeros.
+/// Encrypts or decrypts blocks, `V::BLOCKS` at a time; the last blocks form a batch padded with
+/// zeros.
 #[inline(always)]
 pub(super) fn blocks<V: Words, const ENCRYPT: bool>(
     proof: V::Proof,
@@ -32,8 +33,8 @@ fn run<V: Words, const ENCRYPT: bool>(proof: V::Proof, schedule: &Schedule, batc
     V::store(state, batch);
 }
 
-/// A round: round key, S-box, linear transformation. The last one has
-/// a second key in the transformation's place.
+/// A round: round key, S-box, linear transformation. The last one has a second key instead of the
+/// transformation.
 #[inline(always)]
 fn encrypt<V: Words>(proof: V::Proof, schedule: &Schedule, mut state: [V; 4]) -> [V; 4] {
     let (eights, last) = schedule.0.as_chunks::<8>();

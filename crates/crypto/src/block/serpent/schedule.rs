@@ -17,7 +17,7 @@ impl Schedule {
     /// Expands a key of up to 32 bytes; a shorter one is padded with a one bit and zeros.
     ///
     /// # Panics
-    /// On a longer key.
+    /// For a longer key.
     pub(super) fn expand(key: &[u8]) -> SecretBox<Self> {
         assert!(key.len() <= 32, "a Serpent key of {} bytes", key.len());
         SecretBox::new_with(|schedule: &mut Self| schedule.fill(key))

@@ -1,5 +1,5 @@
-//! A vector of 32-bit words, one of each block: what
-//! [`super::rounds`] and [`super::sbox`] are written in.
+//! A vector of 32-bit words, one from each block: the type that [`super::rounds`] and
+//! [`super::sbox`] are written in.
 //!
 //! A value exists only where the CPU has the instructions, because every way to make one
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
@@ -9,7 +9,7 @@ use super::sbox;
 use crate::block::Block;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// One word of [`Words::BLOCKS`] blocks each.
+/// One word from each of [`Words::BLOCKS`] blocks.
 pub(super) trait Words:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
@@ -35,7 +35,7 @@ pub(super) trait Words:
     /// Shifts each word left.
     fn shift<const BY: i32>(self) -> Self;
 
-    /// The S-box of the number: the word of each nibble's lowest bits first.
+    /// S-box number `BOX`: the word with each nibble's lowest bit comes first.
     #[inline(always)]
     fn substitute<const BOX: usize>(words: [Self; 4]) -> [Self; 4] {
         sbox::substitute::<Self, BOX>(words)

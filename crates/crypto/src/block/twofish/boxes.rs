@@ -1,14 +1,14 @@
-//! What Twofish is made of (the paper, section 4.3): the permutations
-//! q0 and q1, the MDS matrix and the RS matrix.
+//! The components of Twofish (the paper, section 4.3): the permutations q0 and q1, the MDS matrix
+//! and the RS matrix.
 
 /// The fixed permutations of bytes, q0 and q1.
 pub(super) const Q: [[u8; 256]; 2] = [permutation(&NIBBLES[0]), permutation(&NIBBLES[1])];
 
-/// The MDS matrix, over GF(2^8) modulo [`MDS_FIELD`]: row by row.
+/// The MDS matrix, over GF(2^8) modulo [`MDS_FIELD`], row by row.
 pub(super) const MDS: [[u8; 4]; 4] =
     [[0x01, 0xef, 0x5b, 0x5b], [0x5b, 0xef, 0xef, 0x01], [0xef, 0x5b, 0x01, 0xef], [0xef, 0x01, 0xef, 0x5b]];
 
-/// The RS matrix, over GF(2^8) modulo [`RS_FIELD`]: row by row.
+/// The RS matrix, over GF(2^8) modulo [`RS_FIELD`], row by row.
 pub(super) const RS: [[u8; 8]; 4] = [
     [0x01, 0xa4, 0x55, 0x87, 0x5a, 0x58, 0xdb, 0x9e],
     [0xa4, 0x56, 0x82, 0xf3, 0x1e, 0xc6, 0x68, 0xe5],

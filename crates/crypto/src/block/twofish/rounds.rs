@@ -1,5 +1,5 @@
 //! Twofish's sixteen rounds over tables of 4 KiB, which lie in the first-level cache: two blocks
-//! side by side, so that the lookups of one hide the latency of the other's.
+//! side by side, so that the lookups of one hide the latency of the other.
 
 use super::schedule::Schedule;
 use crate::block::Block;
@@ -20,7 +20,7 @@ fn run<const N: usize, const ENCRYPT: bool>(schedule: &Schedule, blocks: &mut [B
         let words = block.as_chunks().0;
         [0, 1, 2, 3].map(|index| u32::from_le_bytes(words[index]) ^ whitening[first][index])
     });
-    // Two rounds a step: the halves swap their parts, not their places.
+    // Two rounds per step: the halves swap roles, not places.
     if ENCRYPT {
         for keys in rounds {
             for words in &mut state {

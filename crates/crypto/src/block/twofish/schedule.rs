@@ -8,11 +8,11 @@ use zeroize::Zeroize;
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Schedule {
-    /// The key-dependent S-boxes of g: one a byte of its input.
+    /// The key-dependent S-boxes of g: one per byte of its input.
     pub(super) boxes: [[u8; 256]; 4],
-    /// The same with their column of the MDS matrix applied.
+    /// The same S-boxes with their column of the MDS matrix applied.
     pub(super) tables: [[u32; 256]; 4],
-    /// K_0 to K_39: input whitening, output whitening, two a round.
+    /// K_0 to K_39: input whitening, output whitening, two per round.
     pub(super) subkeys: [u32; 40],
 }
 
@@ -24,14 +24,14 @@ impl Schedule {
     /// Expands a key of 16, 24 or 32 bytes.
     ///
     /// # Panics
-    /// On another length.
+    /// For any other length.
     pub(super) fn expand(key: &[u8]) -> SecretBox<Self> {
         assert!(matches!(key.len(), 16 | 24 | 32), "a Twofish key of {} bytes", key.len());
         SecretBox::new_with(|schedule: &mut Self| schedule.fill(key))
     }
 
     fn fill(&mut self, key: &[u8]) {
-        // Words of the key at even and at odd places, and S, in the order in which h takes them.
+        // Words of the key at even and odd positions, and S, in the order in which h uses them.
         let (mut even, mut odd, mut s) = ([[0; 4]; 4], [[0; 4]; 4], [[0; 4]; 4]);
         let length = key.len() / 8;
         for (index, part) in key.as_chunks::<8>().0.iter().enumerate() {
@@ -62,7 +62,8 @@ fn h(byte: u8, words: &[[u8; 4]]) -> u32 {
     (0..4).fold(0, |sum, place| sum ^ column(substitute(byte, place, words), place))
 }
 
-/// h's way of the byte at `place` through q0, q1 and the words of the list, up to the MDS matrix.
+/// The byte at `place` as h takes it through q0, q1 and the words of the list, up to the MDS
+/// matrix.
 fn substitute(byte: u8, place: usize, words: &[[u8; 4]]) -> u8 {
     let order = &ORDER[place];
     let keyed = words

@@ -23,8 +23,8 @@ fn intermediate_values() {
     );
 }
 
-/// Twofish's AES submission, ecb_tbl.txt: each plaintext is the ciphertext before, each key starts
-/// with the plaintext before; the 49th ciphertext of each key size.
+/// Twofish's AES submission, ecb_tbl.txt: each plaintext is the previous ciphertext, and each key
+/// starts with the previous plaintext; this is the 49th ciphertext of each key size.
 #[test]
 fn tables() {
     for (size, last) in [

@@ -24,9 +24,8 @@ impl Segment {
         if self.pass == 0 && self.slice == 0 { 2 } else { 0 }
     }
 
-    /// Maps the 64 bits J_1 (low) and J_2 (high) for block `index` of this
-    /// segment to the block it refers to: J_2 picks the lane, J_1 a block of
-    /// those already there, the newer the likelier (3.4.2).
+    /// Maps the 64 bits J_1 (low) and J_2 (high) for block `index` of this segment to the block it
+    /// refers to: J_2 picks the lane, J_1 an existing block, newer ones more likely (3.4.2).
     #[inline(always)]
     pub(super) fn reference(&self, shape: &Shape, index: u32, bits: u64) -> Place {
         let Self { pass, slice, lane } = *self;
@@ -37,8 +36,8 @@ impl Segment {
         } else {
             ((bits >> 32) % u64::from(shape.lanes)) as u32
         };
-        // Blocks to choose from: finished slices, and of the own lane
-        // also this segment without its latest block.
+        // Blocks to choose from: finished slices, and, in this lane, also this segment except its
+        // latest block.
         let finished = if pass == 0 { slice * segment_len } else { shape.lane_len - segment_len };
         let area = if other == lane { finished + index - 1 } else { finished - u32::from(index == 0) };
         let low = bits & 0xffff_ffff;
@@ -71,8 +70,8 @@ impl Counter {
         Self { input, bits: Block::ZERO }
     }
 
-    /// The bits for block `index`. Indices come in ascending order; the block is remade at
-    /// multiples of 128, and when a segment starts in its middle.
+    /// The bits for block `index`. Indices come in ascending order; the counter's block is
+    /// recomputed at multiples of 128, and when a segment starts in the middle of one.
     #[inline(always)]
     pub(super) fn bits(&mut self, compress: impl Compress, index: u32) -> u64 {
         let count = u64::from(index / 128) + 1;

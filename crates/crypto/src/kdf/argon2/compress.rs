@@ -4,7 +4,7 @@
 //! A block is 128 words of 64 bits, seen as 8 rows of 16. P runs on
 //! each row, then on each column of word pairs.
 
-/// Bytes a block.
+/// Bytes per block.
 pub(super) const BLOCK_BYTES: usize = 1024;
 
 /// A block of Argon2's memory: 1 KiB.
@@ -33,11 +33,11 @@ impl Block {
     }
 }
 
-/// A way to compute G. A value is evidence that the CPU can.
+/// An implementation of G. Holding a value proves that the CPU can run it.
 pub(super) trait Compress: Copy {
-    /// Writes G(`previous`, `reference`) to `out`, or adds it to `out` when `add` is
-    /// set (every pass but the first). `early` gets the new first word, which decides
-    /// the next reference, as soon as it is known.
+    /// Writes G(`previous`, `reference`) to `out`, or adds it to `out` when `add` is set (every
+    /// pass but the first). `early` receives the new first word, which determines the next
+    /// reference, as soon as it is known.
     fn compress(
         self,
         previous: &Block,
@@ -48,7 +48,7 @@ pub(super) trait Compress: Copy {
     );
 }
 
-/// Words and nothing else.
+/// The portable implementation: no vector instructions.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 

@@ -1,10 +1,10 @@
 //! Argon2i and Argon2id, version 0x13 (RFC 9106), as LUKS2 uses them:
 //! no secret, no associated data.
 //!
-//! Memory is a matrix of 1 KiB blocks, one row a lane, four slices of columns. Within a
-//! slice lanes are independent: they are filled on threads that meet after each slice
-//! ([`slices`]). A thread with several lanes fills them in turn, block by block, so that
-//! one lane's memory latency hides behind another's rounds.
+//! Memory is a matrix of 1 KiB blocks, one row per lane, four slices of columns. Within a slice
+//! lanes are independent: they are filled by threads that synchronise after each slice
+//! ([`slices`]). A thread with several lanes fills them in turn, block by block, so that one lane's
+//! memory latency hides behind another's rounds.
 
 mod address;
 mod compress;
@@ -25,8 +25,8 @@ use compress::Block;
 use sys::Matrix;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`, which takes 4 bytes
-/// or more. Lanes run on up to `threads` threads of their own.
+/// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`, which must be at
+/// least 4 bytes long. Lanes run on up to `threads` threads.
 ///
 /// Fails with [`Error::Cost`], [`Error::Lanes`] or [`Error::LaneMemory`] when a cost
 /// is outside the RFC's bounds, [`Error::NoMemory`] when the system refuses the
@@ -46,7 +46,7 @@ pub fn argon2(
 
 /// [`argon2`] with the code for `cpu`.
 #[cfg(feature = "alloc")]
-#[allow(clippy::too_many_arguments)] // The KDF's inputs are what they are.
+#[allow(clippy::too_many_arguments)] // The KDF has this many inputs.
 pub fn argon2_on(
     cpu: Cpu,
     variant: Argon2Variant,
@@ -68,11 +68,11 @@ pub fn argon2_on(
 }
 
 /// [`argon2`](fn@argon2) in memory that the caller lends, on this thread alone: it needs no
-/// allocator. `memory` is as many blocks as the cost has KiB, or more; what it held is lost, what
-/// it holds afterwards is as secret as `out`: wipe it.
+/// allocator. `memory` must have at least as many blocks as the cost has KiB. Its contents are
+/// overwritten, and afterwards it is as secret as `out`: wipe it.
 ///
 /// # Errors
-/// As [`argon2`](fn@argon2); [`Error::NoMemory`] when `memory` is too short.
+/// As [`argon2`](fn@argon2); [`Error::NoMemory`] if `memory` is too short.
 pub fn argon2_in(
     memory: &mut [Argon2Block],
     variant: Argon2Variant,
@@ -112,13 +112,13 @@ fn derive_from(
     Ok(())
 }
 
-/// The numbers that everything follows from.
+/// The dimensions of the matrix, from which the rest follows.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     variant: Argon2Variant,
     passes: u32,
     lanes: u32,
-    /// Blocks a lane: a multiple of four.
+    /// Blocks per lane: a multiple of four.
     lane_len: u32,
 }
 
@@ -138,8 +138,8 @@ impl Shape {
         self.lane_len as usize * self.lanes as usize
     }
 
-    /// Whether references of this slice come from a counter rather
-    /// than from the data (RFC 9106, 3.4.1.3).
+    /// Whether references in this slice come from a counter rather than from the data (RFC 9106,
+    /// 3.4.1.3).
     fn is_data_independent(&self, pass: u32, slice: u32) -> bool {
         self.variant == Argon2Variant::Argon2i || (pass == 0 && slice < SLICES / 2)
     }
@@ -232,7 +232,7 @@ fn blake2b<'a>(parts: impl IntoIterator<Item = &'a [u8]>, out: &mut [u8]) {
     digest.zeroize();
 }
 
-/// Slices a lane is cut into.
+/// Slices per lane.
 const SLICES: u32 = 4;
 
 /// Argon2's version 1.3.

@@ -1,4 +1,5 @@
-//! The order of work: passes of four slices, lanes of a slice on threads that meet after each.
+//! The order of work: passes of four slices, the lanes of a slice on threads that synchronise after
+//! each slice.
 
 use super::address::Segment;
 use super::sys::{Fill, LANES_IN_TURN, Matrix};
@@ -8,7 +9,7 @@ use crate::Error;
 /// Fills the matrix from its first two columns.
 pub(super) fn fill(fill: Fill, matrix: &Matrix, threads: usize, stop: &Stop) -> Result<(), Error> {
     let lanes = matrix.shape().lanes;
-    // Every thread gets a run of neighbouring lanes, the runs differing by one lane at most.
+    // Every thread gets a run of adjacent lanes; the runs' lengths differ by at most one.
     let threads = (threads.max(1) as u64).min(u64::from(lanes)) as u32;
     let run = |thread: u32| {
         let edge = |thread: u32| (u64::from(lanes) * u64::from(thread) / u64::from(threads)) as u32;
@@ -59,7 +60,7 @@ fn on_threads(
             if meeting.wait().is_leader() {
                 go_on.store(!stop.is_stopped(), Ordering::Relaxed);
             }
-            // The second meeting publishes the leader's decision.
+            // The second barrier publishes the leader's decision.
             meeting.wait();
             if !go_on.load(Ordering::Relaxed) {
                 return;
@@ -70,8 +71,8 @@ fn on_threads(
         let run = &run;
         let mut gates = Vec::new();
         for thread in 1..threads {
-            // Nobody goes to the first meeting before all are there; a gate
-            // that is dropped sends its thread home.
+            // No thread reaches the first barrier before all have started; a thread whose gate is
+            // dropped exits.
             let (open, gate) = std::sync::mpsc::channel::<()>();
             let wait_and_run = move || {
                 if gate.recv().is_ok() {
@@ -84,7 +85,7 @@ fn on_threads(
             gates.push(open);
         }
         for gate in &gates {
-            // A thread that waits at its gate is there to be let in.
+            // The send succeeds: the thread is waiting at its gate.
             let _ = gate.send(());
         }
         run(0);
@@ -93,7 +94,7 @@ fn on_threads(
     if all_there { go_on.load(Ordering::Relaxed) } else { in_turn(matrix, threads, work) }
 }
 
-/// Without threads the lanes of a slice run one after the other.
+/// Without threads the lanes of a slice run one after another.
 #[cfg(not(feature = "std"))]
 fn on_threads(
     matrix: &Matrix,

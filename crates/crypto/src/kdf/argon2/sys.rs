@@ -1,9 +1,9 @@
 //! The matrix of blocks, which threads share, and the filling of segments in it.
 //!
-//! Safety rests on the RFC's rule: while a slice is filled, each of its segments is
-//! written by one thread, and a segment reads its own blocks and blocks of finished
-//! slices only, never another lane's segment in the making ([`super::slices`] keeps the
-//! threads in step, [`Segment::reference`] chooses the blocks).
+//! Safety rests on the RFC's rule: while a slice is filled, each of its segments is written by one
+//! thread, and a segment reads its own blocks and blocks of finished slices only, never another
+//! lane's segment in the making ([`super::slices`] keeps the threads in step,
+//! [`Segment::reference`] chooses the blocks).
 
 use super::address::{Counter, Place, Segment};
 use super::compress::{Block, Compress, Portable};
@@ -28,7 +28,7 @@ pub(super) struct Matrix<'m> {
 unsafe impl Sync for Matrix<'_> {}
 
 impl<'m> Matrix<'m> {
-    /// All zero; `None` without memory.
+    /// All zero; `None` if there is no memory.
     #[cfg(feature = "alloc")]
     pub(super) fn new(shape: Shape) -> Option<Self> {
         let mut pages = Pages::huge(shape.blocks().checked_mul(size_of::<Block>())?)?;
@@ -36,7 +36,7 @@ impl<'m> Matrix<'m> {
         Some(Self { pages: Some(pages), start, shape, lent: PhantomData })
     }
 
-    /// In the first blocks of `memory`, whatever they hold; `None` when it is too short.
+    /// In the first blocks of `memory`, whatever they contain; `None` if `memory` is too short.
     pub(super) fn lent(shape: Shape, memory: &'m mut [Block]) -> Option<Self> {
         let start = memory.get_mut(..shape.blocks())?.as_mut_ptr();
         Some(Self {
@@ -52,7 +52,7 @@ impl<'m> Matrix<'m> {
         &self.shape
     }
 
-    /// Takes the memory of some lanes before they are filled.
+    /// Populates the memory of some lanes before they are filled.
     pub(super) fn populate(&self, lanes: Range<u32>) {
         let bytes = |lane: u32| lane as usize * self.shape.lane_len as usize * size_of::<Block>();
         let range = bytes(lanes.start)..bytes(lanes.end);
@@ -90,8 +90,8 @@ impl<'m> Matrix<'m> {
 }
 
 impl Drop for Matrix<'_> {
-    /// The last column makes the key: it is wiped. The rest goes back to the system,
-    /// which clears pages before it hands them on.
+    /// The key comes from the last column, which is wiped. The rest goes back to the system, which
+    /// clears pages before giving them to another process.
     fn drop(&mut self) {
         for lane in 0..self.shape.lanes {
             self.set(lane, self.shape.lane_len - 1, &Block::ZERO);
@@ -101,21 +101,22 @@ impl Drop for Matrix<'_> {
 }
 
 impl Block {
-    /// The whole blocks that `memory` has room for, at the first address that suits them.
+    /// The whole blocks that fit in `memory`, from the first aligned address.
     pub fn slice_of(memory: &mut [u8]) -> &mut [Self] {
-        // SAFETY: any bytes are a block: it is words and nothing else.
+        // SAFETY: any bytes are a valid block: it consists of words only.
         unsafe { memory.align_to_mut().1 }
     }
 }
 
-/// One instruction set's way to fill segments of one slice in turn. False when stopped.
+/// One instruction set's function that fills the segments of one slice in turn. Returns false if
+/// stopped.
 #[derive(Clone, Copy)]
 pub(super) struct Fill(unsafe fn(&Matrix, &[Segment], &Stop) -> bool);
 
 impl Fill {
     pub(super) fn run(self, matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
-        // SAFETY: `choose` picked a function for this CPU; `slices` calls it for each segment of a
-        // slice once, and for the next slice after all segments are filled.
+        // SAFETY: `choose` picked a function for this CPU; `slices` calls it once for each segment
+        // of a slice, and moves to the next slice only after all segments are filled.
         unsafe { self.0(matrix, segments, stop) }
     }
 }
@@ -138,7 +139,7 @@ pub(super) fn choose(cpu: Cpu) -> Fill {
 }
 
 unsafe fn fill_portable(matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
-    // SAFETY: by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { fill(Portable, matrix, segments, stop) }
 }
 
@@ -147,16 +148,16 @@ struct Cursor {
     segment: Segment,
     /// For data-independent segments.
     counter: Option<Counter>,
-    /// What the next block refers to.
+    /// The block that the next block refers to.
     reference: Place,
 }
 
 /// Fills segments of one slice, one block each in turn. Returns false when stopped.
 ///
 /// # Safety
-/// The segments belong to one pass and slice and are distinct; every slice
-/// before is complete; until this returns nobody writes to finished slices or
-/// to these segments, and nobody reads these segments.
+/// The segments belong to one pass and slice and are distinct; all previous slices are complete;
+/// until this function returns, no other thread writes to finished slices or accesses these
+/// segments.
 #[inline(always)]
 pub(super) unsafe fn fill(
     compress: impl Compress,
@@ -168,7 +169,7 @@ pub(super) unsafe fn fill(
     let Some(Segment { pass, slice, .. }) = segments.first().copied() else { return true };
     let first = segments[0].first_index();
     let start = slice * shape.segment_len();
-    // Column -1 is the last one, from the pass before.
+    // Column -1 is the last one, from the previous pass.
     let before = |column: u32| if column == 0 { shape.lane_len - 1 } else { column - 1 };
     assert!(segments.len() <= LANES_IN_TURN);
     let mut cursors: [Option<Cursor>; LANES_IN_TURN] = core::array::from_fn(|index| {
@@ -178,7 +179,7 @@ pub(super) unsafe fn fill(
                 Some(counter) => counter.bits(compress, first),
                 None => {
                     let previous = Place { lane: segment.lane, column: before(start + first) };
-                    // SAFETY: a finished block of the own lane.
+                    // SAFETY: a finished block of this lane.
                     unsafe { (*matrix.at(previous)).0[0] }
                 }
             };
@@ -192,7 +193,7 @@ pub(super) unsafe fn fill(
         let column = start + index;
         for Cursor { segment, counter, reference } in cursors.iter_mut().flatten() {
             let lane = segment.lane;
-            // SAFETY: a finished block of the own lane, and one of a finished slice or of the own
+            // SAFETY: a finished block of this lane, and one of a finished slice or of this
             // segment; neither is the block being written.
             let (previous, refers_to) =
                 unsafe { (&*matrix.at(Place { lane, column: before(column) }), &*matrix.at(*reference)) };
@@ -219,7 +220,7 @@ pub(super) unsafe fn fill(
     true
 }
 
-/// Asks for a block's sixteen cache lines.
+/// Prefetches a block's sixteen cache lines.
 #[inline(always)]
 fn prefetch(block: *const Block) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -232,9 +233,9 @@ fn prefetch(block: *const Block) {
     let _ = block;
 }
 
-/// Segments that one call fills in turn: two are enough for one's
-/// loads to hide behind the other's rounds.
+/// Segments that one call fills in turn: with two, the loads of one hide behind the rounds of the
+/// other.
 pub(super) const LANES_IN_TURN: usize = 2;
 
-/// Blocks between two looks at [`Stop`]: some tens of microseconds.
+/// Blocks between two checks of [`Stop`]: some tens of microseconds.
 const BLOCKS_A_LOOK: u32 = 128;

@@ -68,7 +68,7 @@ fn reference_vectors() {
     }
 }
 
-/// RFC 9106, sections 5.2 and 5.3, take a secret and associated data, which LUKS2 has no place for:
+/// RFC 9106, sections 5.2 and 5.3, use a secret and associated data, which LUKS2 does not support:
 /// their H_0 is built here, and everything after it is the code under test.
 #[test]
 fn rfc_9106_vectors() {
@@ -172,7 +172,7 @@ fn stops_within_milliseconds() {
     }
 }
 
-/// Memory of a boot loader: more than needed, and not zeroed.
+/// Memory as a boot loader provides it: more than needed, and not zeroed.
 #[test]
 fn lent_memory_gives_the_same_key() {
     let mut bytes = vec![0x5a; 71 << 10];

@@ -1,6 +1,6 @@
 //! G on x86-64's vectors: AVX2 (four words) and AVX-512 (eight words).
 //!
-//! Columns need no shuffling: 128-bit lanes hold the word pair of a column each, and only the
+//! Columns need no shuffling: each 128-bit lane holds the word pair of a column, and only the
 //! diagonals move words between the two registers of a state row. Rows take one state row of four
 //! words in 256 bits; AVX-512 puts two rows of the block side by side.
 
@@ -16,7 +16,7 @@ use core::arch::x86_64::*;
 /// As [`fill`]; the CPU has AVX-512 F, BW, DQ and VL.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) unsafe fn fill_avx512(matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
-    // SAFETY: by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { fill(Avx512(()), matrix, segments, stop) }
 }
 
@@ -26,7 +26,7 @@ pub(super) unsafe fn fill_avx512(matrix: &Matrix, segments: &[Segment], stop: &S
 /// As [`fill`]; the CPU has AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn fill_avx2(matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
-    // SAFETY: by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { fill(Avx2(()), matrix, segments, stop) }
 }
 
@@ -80,7 +80,7 @@ trait Words: Copy {
     unsafe fn right_63(self) -> Self;
     /// In each pair: the second word of `self`, then the first of `next`.
     unsafe fn slide(self, next: Self) -> Self;
-    /// In each four: turned left by one, two, three words.
+    /// In each group of four: rotated left by one, two or three words.
     unsafe fn turn_1(self) -> Self;
     unsafe fn turn_2(self) -> Self;
     unsafe fn turn_3(self) -> Self;

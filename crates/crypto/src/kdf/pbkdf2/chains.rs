@@ -1,10 +1,10 @@
 //! Chains of HMACs on compression functions.
 //!
-//! In PBKDF2 each HMAC is of one digest, so its two hashes are a compression each (two
-//! for Whirlpool, whose padding takes a block of its own): the states after the key's
-//! inner and outer block are computed once, and the message block is a digest with
-//! padding that never changes. Each output block of each password is a chain of its own,
-//! and chains go side by side where that is faster.
+//! In PBKDF2 the message of each HMAC is one digest, so each of its two hashes takes one
+//! compression (two for Whirlpool, whose padding takes a separate block): the states after the
+//! key's inner and outer block are computed once, and the message block is a digest with padding
+//! that never changes. Each output block of each password is a separate chain, and chains run side
+//! by side where that is faster.
 
 use super::super::Stop;
 use super::super::hmac::{Hmac, LONGEST_DIGEST};
@@ -12,19 +12,19 @@ use super::ROUNDS_A_LOOK;
 use crate::{Cpu, Error, Hash};
 use zeroize::{Zeroize, Zeroizing};
 
-/// A hash by its compression function.
+/// A hash used through its compression function.
 pub(super) trait Chained {
     /// The chaining words; a digest is the first [`Chained::DIGEST`] bytes of them, big endian.
     type State: Words;
 
-    /// Bytes a digest.
+    /// Bytes per digest.
     const DIGEST: usize;
 
     /// The state after a key's block.
     fn keyed(cpu: Cpu, block: &[u8]) -> Self::State;
 
     /// Runs `rounds` iterations of each chain: a link becomes its HMAC and is added to its sum.
-    /// With the fastest code that `cpu` has for so many chains.
+    /// Uses the fastest code that `cpu` has for that many chains.
     fn iterate(cpu: Cpu, chains: &mut [Chain<Self::State>], rounds: u32);
 }
 
@@ -32,13 +32,13 @@ pub(super) trait Chained {
 pub(super) trait Words: Copy + Zeroize {
     const ZERO: Self;
 
-    /// Writes the words big endian, cut to the length of `digest`.
+    /// Writes the words big endian, truncated to the length of `digest`.
     fn write(&self, digest: &mut [u8]);
 
-    /// The words of a digest; what is not in it is zero.
+    /// The words of a digest; words beyond the digest are zero.
     fn read(digest: &[u8]) -> Self;
 
-    /// The words as 64 bits each, zeros after them.
+    /// The words as 64 bits each, followed by zeros.
     #[cfg(feature = "std")]
     fn widen(&self) -> [u64; 8];
 
@@ -86,7 +86,7 @@ words!(u32, 5);
 words!(u32, 8);
 words!(u64, 8);
 
-/// One output block under way.
+/// One output block in progress.
 #[derive(Clone, Copy)]
 pub(super) struct Chain<S> {
     /// The states after the key's two blocks.
@@ -101,7 +101,7 @@ impl<S: Words> Chain<S> {
     pub(super) const BLANK: Self = Self { inner: S::ZERO, outer: S::ZERO, link: S::ZERO, sum: S::ZERO };
 }
 
-/// The keyed states are as good as the password.
+/// The keyed states are as sensitive as the password.
 impl<S: Zeroize> Zeroize for Chain<S> {
     fn zeroize(&mut self) {
         self.inner.zeroize();
@@ -147,7 +147,7 @@ pub(super) fn derive<C: Chained>(
     Ok(())
 }
 
-/// Runs `iterate` until `rounds` are done, with a look at `stop` before each step.
+/// Runs `iterate` until `rounds` are done, checking `stop` before each step.
 fn in_steps(rounds: u32, stop: &Stop, mut iterate: impl FnMut(u32)) -> Result<(), Error> {
     let mut left = rounds;
     while left > 0 {
@@ -161,5 +161,5 @@ fn in_steps(rounds: u32, stop: &Stop, mut iterate: impl FnMut(u32)) -> Result<()
     Ok(())
 }
 
-/// The most chains that [`Chained::iterate`] has code for side by side.
+/// The most chains that [`Chained::iterate`] can run side by side.
 pub(super) const MOST_SIDE_BY_SIDE: usize = 16;

@@ -1,5 +1,5 @@
-//! PBKDF2 of the hashes without code of their own here: whole hash
-//! contexts, cloned after the key's block.
+//! PBKDF2 for hashes without dedicated code here: whole hash contexts, cloned after the key's
+//! block.
 
 use super::super::Stop;
 use super::super::hmac::{Hmac, LONGEST_DIGEST};

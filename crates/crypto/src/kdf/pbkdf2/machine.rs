@@ -1,4 +1,4 @@
-//! CPUs for which there is no code of ours: none of the chains are taken here.
+//! CPUs without dedicated code in this crate: this module takes none of the chains.
 
 use super::chains::Chain;
 use crate::Cpu;

@@ -26,8 +26,8 @@ pub use slots::{Derivation, pbkdf2_side_by_side};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use x86 as machine;
 
-/// Runs the first expression with `$chained` standing for the hash's
-/// [`chains::Chained`], where it is one.
+/// Runs the first expression with `$chained` standing for the hash's [`chains::Chained`], if it has
+/// one.
 macro_rules! with_chained {
     ($hash:expr, $chained:ident => $run:expr, else $other:expr) => {{
         use $crate::kdf::pbkdf2::{sha, whirlpool};
@@ -63,8 +63,8 @@ macro_rules! with_chained {
 #[cfg(feature = "std")]
 use with_chained;
 
-/// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails when `iterations` is zero, `out` is
-/// longer than 2^32 - 1 digests, or `stop` is raised.
+/// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails if `iterations` is zero, `out` is longer than 2^32
+/// - 1 digests, or `stop` is raised.
 pub fn pbkdf2(
     hash: Hash,
     password: &[u8],
@@ -89,7 +89,7 @@ pub fn pbkdf2_on(
     if iterations == 0 {
         return Err(Error::Cost("PBKDF2 needs at least one iteration"));
     }
-    // libgcrypt's HMAC writes a whole block, then the rest at once: its flaw does not show.
+    // libgcrypt's HMAC writes a whole block, then the rest at once: its flaw has no effect.
     let hash = if hash == Hash::WhirlpoolGcryptBug { Hash::Whirlpool } else { hash };
     if u32::try_from(out.len().div_ceil(hash.output_len())).is_err() {
         return Err(Error::Cost("PBKDF2 gives at most 2^32 - 1 digests"));
@@ -100,7 +100,7 @@ pub fn pbkdf2_on(
     })
 }
 
-/// How many iterations pass between two looks at [`Stop`]: about a millisecond.
+/// Iterations between two checks of [`Stop`]: about a millisecond.
 const ROUNDS_A_LOOK: u32 = 1000;
 
 #[cfg(test)]
@@ -183,7 +183,8 @@ mod tests {
         }
     }
 
-    /// libgcrypt 1.10.1, HMAC with `GCRY_MD_FLAG_BUGEMU1` and without, of 36 bytes in one write.
+    /// libgcrypt 1.10.1, HMAC with `GCRY_MD_FLAG_BUGEMU1` and without it, over 36 bytes in one
+    /// write.
     #[test]
     fn libgcrypts_flaw_does_not_show_in_pbkdf2() {
         let [flawed, right] = [Hash::WhirlpoolGcryptBug, Hash::Whirlpool];

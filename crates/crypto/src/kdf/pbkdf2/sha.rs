@@ -1,5 +1,5 @@
 //! SHA-1 and SHA-2 (FIPS 180-4) as [`Chained`] hashes: the portable functions are RustCrypto's,
-//! which use the CPU's SHA instructions where there are any.
+//! which use the CPU's SHA instructions where available.
 
 use super::chains::{Chain, Chained, Words};
 use super::machine;
@@ -11,7 +11,7 @@ pub(super) struct Sha256;
 pub(super) struct Sha384;
 pub(super) struct Sha512;
 
-/// A hash: its state and block, its digest, the CPU's code for many chains, the portable
+/// Defines a hash: its state and block, its digest, the CPU's code for many chains, the portable
 /// compression function, and the state before the first block.
 macro_rules! sha {
     ($name:ident, $word:ty, $count:literal, $block:literal, $digest:literal, $machine:path, $compress:path, $start:expr) => {

@@ -1,10 +1,10 @@
-//! Several derivations side by side: the keyslots of a volume, each
-//! with a password, a salt and iterations of its own.
+//! Several derivations side by side: the keyslots of a volume, each with its own password, salt and
+//! iterations.
 //!
-//! Every output block of every derivation is a chain. Workers hold as many chains as go side by
-//! side on this CPU, run them some iterations on, hand in those that are through or stopped,
-//! and take new ones: lanes never wait for the longest derivation. Chains that one worker has
-//! too many of go back for another that has none.
+//! Every output block of every derivation is a chain. Each worker holds as many chains as run side
+//! by side on this CPU, runs them for some iterations, hands in those that are finished or stopped,
+//! and takes new ones: lanes never wait for the longest derivation. A worker with more chains than
+//! its share returns some for a worker that has none.
 
 use super::super::Stop;
 use super::super::hmac::Hmac;
@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
-/// A derivation to run beside others.
+/// A derivation to run side by side with others.
 pub struct Derivation<'a> {
     hash: Hash,
     chains: Vec<Parked>,
@@ -27,17 +27,17 @@ pub struct Derivation<'a> {
 }
 
 impl<'a> Derivation<'a> {
-    /// Whether PBKDF2 with these costs can run so: its hash is SHA-1, SHA-2 or Whirlpool,
-    /// there are iterations, and the key is at least one byte and at most 2^32 - 1 digests
-    /// long. The rest is for [`pbkdf2`](super::pbkdf2).
+    /// Whether PBKDF2 with these costs can run this way: its hash is SHA-1, SHA-2 or Whirlpool,
+    /// there are iterations, and the key is at least one byte and at most 2^32 - 1 digests long.
+    /// Use [`pbkdf2`](super::pbkdf2) for everything else.
     pub fn fits(hash: Hash, iterations: u32, len: usize) -> bool {
         let chained = hash == Hash::WhirlpoolGcryptBug
             || with_chained!(hash, C => <C as Chained>::DIGEST > 0, else { false });
         chained && iterations > 0 && len > 0 && u32::try_from(len.div_ceil(hash.output_len())).is_ok()
     }
 
-    /// PBKDF2 to a key of `len` bytes, which ends early when `stop` is
-    /// raised; `None` for what [`Derivation::fits`] not.
+    /// PBKDF2 to a key of `len` bytes, which ends early when `stop` is raised; `None` where
+    /// [`Derivation::fits`] is false.
     pub fn new(
         hash: Hash,
         password: &[u8],
@@ -61,7 +61,7 @@ impl<'a> Derivation<'a> {
         if !Self::fits(hash, iterations, len) {
             return None;
         }
-        // libgcrypt's HMAC writes a whole block, then the rest at once: its flaw does not show.
+        // libgcrypt's HMAC writes a whole block, then the rest at once: its flaw has no effect.
         let hash = if hash == Hash::WhirlpoolGcryptBug { Hash::Whirlpool } else { hash };
         let digests = len.div_ceil(hash.output_len()) as u32;
         let hmac = Hmac::new(hash, password);
@@ -72,9 +72,9 @@ impl<'a> Derivation<'a> {
     }
 }
 
-/// Runs derivations on up to `threads` threads. Each result goes to `done` with the
-/// derivation's number at once, on the thread that came to it; what `done` returns is run too,
-/// under the same number. Returns when nothing is left.
+/// Runs derivations on up to `threads` threads. Each result is passed to `done` immediately, with
+/// the derivation's number, on the thread that computed it; a derivation that `done` returns is run
+/// too, under the same number. Returns when none is left.
 pub fn pbkdf2_side_by_side<'a>(
     derivations: Vec<Derivation<'a>>,
     threads: usize,
@@ -108,8 +108,8 @@ fn on<'a>(
     std::thread::scope(|scope| {
         for _ in 1..threads {
             if std::thread::Builder::new().spawn_scoped(scope, || board.work(cpu)).is_err() {
-                // No other thread to be had (RLIMIT_NPROC): the lanes
-                // of those there are have to do.
+                // No further thread can be started (RLIMIT_NPROC): the existing threads do all the
+                // work.
                 board.lock().workers -= 1;
             }
         }
@@ -117,7 +117,7 @@ fn on<'a>(
     });
 }
 
-/// A chain and where it belongs.
+/// A chain and the derivation and block it belongs to.
 struct Place {
     number: usize,
     block: usize,
@@ -126,7 +126,7 @@ struct Place {
     chain: Parked,
 }
 
-/// A chain of any hash, in a place of its own so that moving leaves no copies behind.
+/// A chain of any hash, boxed so that moving it leaves no copies behind.
 struct Parked(Box<Zeroizing<[[u64; 8]; 4]>>);
 
 impl Parked {
@@ -147,8 +147,8 @@ impl Parked {
     }
 }
 
-/// Some iterations of chains of one hash: until the first is through,
-/// or it is time for a look at the others.
+/// Runs chains of one hash for some iterations: until the first is finished, or until the others
+/// are due for a check.
 fn advance<C: Chained>(cpu: Cpu, held: &mut [Place]) {
     let rounds = held.iter().map(|place| place.rounds).min().unwrap_or(0).min(ROUNDS_A_LOOK);
     let mut chains = Zeroizing::new([Chain::<C::State>::BLANK; MOST_SIDE_BY_SIDE]);
@@ -161,9 +161,9 @@ fn advance<C: Chained>(cpu: Cpu, held: &mut [Place]) {
     }
 }
 
-/// A derivation of which chains are under way.
+/// A derivation with chains in progress.
 struct Running<'a> {
-    /// Whole digests; `len` bytes of them are wanted.
+    /// Whole digests; the first `len` bytes are the key.
     key: Secret,
     len: usize,
     chains: usize,
@@ -187,7 +187,7 @@ struct Board<'a, 'd> {
 struct Places<'a> {
     running: Vec<Option<Running<'a>>>,
     waiting: VecDeque<Place>,
-    /// Chains that are waiting or held, or that `done` may turn into others.
+    /// Chains that are waiting or held, or that `done` may replace with others.
     alive: usize,
     idle: usize,
     workers: usize,
@@ -223,8 +223,8 @@ impl<'a> Board<'a, '_> {
         }
     }
 
-    /// Takes chains up to this worker's share. Waits while there are none but others may
-    /// bring some; false when there will be none.
+    /// Takes chains up to this worker's share. Waits while there are none but other workers may
+    /// still add some; returns false once there will be no more.
     fn refill(&self, held: &mut Vec<Place>) -> bool {
         let mut places = self.lock();
         loop {
@@ -249,8 +249,8 @@ impl<'a> Board<'a, '_> {
         }
     }
 
-    /// Gives up the chains that are through or stopped. The last of a
-    /// derivation brings its key to `done`.
+    /// Hands in the chains that are finished or stopped. The last chain of a derivation passes its
+    /// key to `done`.
     fn hand_in(&self, held: &mut Vec<Place>) {
         let mut results = Vec::new();
         let before = held.len();
@@ -287,7 +287,7 @@ impl<'a> Board<'a, '_> {
     }
 }
 
-/// Sends the other workers home when one panics: what it held will not come.
+/// Stops the other workers when one panics: the chains it held will never finish.
 struct Leaving<'b, 'a, 'd>(&'b Board<'a, 'd>);
 
 impl Drop for Leaving<'_, '_, '_> {
@@ -316,8 +316,8 @@ mod tests {
         prop::collection::vec((bytes(), bytes(), 1u32..1300, 1usize..150), 1..9)
     }
 
-    /// The keys that `inputs` lead to, in their order; some of them
-    /// twice, the second time entered by `done`.
+    /// The keys derived from `inputs`, in order; some are derived twice, the second time through
+    /// `done`.
     fn derive(cpu: Cpu, hash: Hash, inputs: &[Input], threads: usize) -> Vec<Vec<Vec<u8>>> {
         let stop = Stop::new();
         let derivation = |(password, salt, iterations, len): &Input| {

@@ -1,5 +1,5 @@
-//! Whirlpool's chain. Each hash is of a digest after the key's block:
-//! a compression of the digest and one of padding.
+//! Whirlpool's chain. Each hash covers a digest after the key's block: one compression for the
+//! digest and one for the padding.
 //!
 //! The first of the two starts from a keyed state that stays the
 //! same: W's round keys for it are computed once.

@@ -1,4 +1,4 @@
-//! Four words a register: NEON, which every aarch64 CPU has.
+//! Four words per register: NEON, which every aarch64 CPU has.
 
 use super::words::Words;
 use crate::Cpu;
@@ -7,7 +7,7 @@ use core::arch::aarch64::*;
 
 super::sys::define_code!("neon", "neon", Quad);
 
-/// The code for `cpu`, unless it is to do without.
+/// The code for `cpu`, unless `cpu` excludes NEON.
 pub(super) fn choose(cpu: Cpu) -> Option<&'static Code> {
     cpu.has(Feature::Neon).then_some(&CODE)
 }
@@ -21,7 +21,7 @@ struct Quad(uint32x4_t);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for NEON: they run only where it is.
+    /// For functions compiled for NEON: they run only on a CPU that has it.
     #[inline]
     #[target_feature(enable = "neon")]
     fn inside() -> Self {

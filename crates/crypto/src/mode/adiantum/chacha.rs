@@ -1,6 +1,6 @@
-//! XChaCha (draft-irtf-cfrg-xchacha, section 2; ChaCha as in RFC 8439, section
-//! 2.3, with a 64-bit block counter) over [`Words`]: every lane is a state of
-//! its own, so that no round waits for another lane.
+//! XChaCha (draft-irtf-cfrg-xchacha, section 2; ChaCha as in RFC 8439, section 2.3, with a 64-bit
+//! block counter) over [`Words`]: every lane holds its own state, so no round waits for another
+//! lane.
 //!
 //! ```text
 //! state    constants (4 words)  key (8 words)  counter (2 words)  end of the nonce (2 words)
@@ -14,8 +14,8 @@ use super::code::StreamKey;
 use super::words::{MOST_LANES, Words};
 use crate::block::Block;
 
-/// Adds to each sector the key stream of its nonce: `nonces` hold the
-/// first 16 of 24 bytes, one a sector.
+/// Adds to each sector the key stream of its nonce: `nonces` hold the first 16 of 24 bytes, one per
+/// sector.
 #[inline(always)]
 pub(super) fn xor_stream<V: Words>(
     proof: V::Proof,
@@ -32,10 +32,10 @@ pub(super) fn xor_stream<V: Words>(
     }
 }
 
-/// ChaCha keys of a batch of sectors: word by word, one lane a sector.
+/// ChaCha keys of a batch of sectors: word by word, one lane per sector.
 struct Subkeys([[u32; MOST_SECTORS]; 8]);
 
-/// Sectors in a batch at most: a multiple of every register's lanes.
+/// The most sectors in a batch: a multiple of every register's lanes.
 pub(super) const MOST_SECTORS: usize = 64;
 
 /// HChaCha: the key and the first 16 bytes of each sector's nonce make the sector's ChaCha key.
@@ -65,7 +65,7 @@ fn subkeys<V: Words>(proof: V::Proof, key: &StreamKey, nonces: &[Block]) -> Subk
     subkeys
 }
 
-/// ChaCha over sectors of as many blocks as a register has lanes, or of a multiple.
+/// ChaCha over sectors of as many blocks as a register has lanes, or a multiple of that.
 #[inline(always)]
 fn apply<V: Words>(proof: V::Proof, key: &StreamKey, subkeys: &Subkeys, sector: usize, data: &mut [u8]) {
     for (index, sector) in data.chunks_exact_mut(sector).enumerate() {
@@ -81,7 +81,7 @@ fn apply<V: Words>(proof: V::Proof, key: &StreamKey, subkeys: &Subkeys, sector: 
     }
 }
 
-/// Sectors of half a register's states: two side by side.
+/// Sectors that fill half the lanes of a register: two side by side.
 #[inline(always)]
 fn apply_to_pairs<V: Words>(
     proof: V::Proof,
@@ -108,7 +108,7 @@ fn apply_to_pairs<V: Words>(
     }
 }
 
-/// The key stream of one block a lane.
+/// The key stream of one block per lane.
 #[inline(always)]
 fn stream<V: Words>(proof: V::Proof, key: &StreamKey, subkey: &[V; 8], counters: V) -> [V; 16] {
     let [c0, c1, c2, c3] = CONSTANTS.map(|word| V::splat(proof, word));

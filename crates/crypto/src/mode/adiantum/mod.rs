@@ -1,6 +1,6 @@
 //! Adiantum (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level
-//! processors", section 2; Linux crypto/adiantum.c): a wide mode of XChaCha, NH, Poly1305 and
-//! one block of a cipher with 256-bit keys a sector.
+//! processors", section 2; Linux crypto/adiantum.c): a wide mode made of XChaCha, NH, Poly1305 and,
+//! per sector, one block of a cipher with 256-bit keys.
 //!
 //! ```text
 //! sector = bulk (all but the last 16 bytes) || right (16 bytes)      sums are modulo 2^128, little endian
@@ -9,8 +9,8 @@
 //! K_E (32) || K_header (16) || K_bulk (16) || K_NH (1072) = XChaCha(nonce = 1 || 0^191)
 //! ```
 //!
-//! Sectors go through each step together: the hashes of all, their blocks in one call of the
-//! cipher, their ChaCha keys in one register's lanes.
+//! All sectors of a batch go through each step together: the hashes of all, their blocks in one
+//! call of the cipher, their ChaCha keys in one register's lanes.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -66,7 +66,7 @@ impl Adiantum {
     /// `cipher` makes a cipher from a 256-bit key.
     ///
     /// # Panics
-    /// On a key of another length: callers have checked it.
+    /// For a key of any other length: callers check it.
     pub(crate) fn new(key: &[u8], rounds: u8, cipher: Make128, cpu: Cpu) -> Self {
         let mut derived = Zeroizing::new([0; DERIVED]);
         let keys = SecretBox::new_with(|keys: &mut Keys| {
@@ -87,7 +87,8 @@ impl Adiantum {
         Self { code: code::choose(cpu), keys, cipher: cipher(&derived[..32], cpu) }
     }
 
-    /// Cuts the run into batches that stay in the second-level cache between the passes over them.
+    /// Divides the run into batches that stay in the second-level cache between the passes over
+    /// them.
     fn in_batches(
         &self,
         ivs: &[[u8; 32]],
@@ -101,8 +102,8 @@ impl Adiantum {
         }
     }
 
-    /// One batch. `cipher` turns the middle blocks into what the right-hand parts are made from,
-    /// and hands over the encrypted ones of both, which are nonces.
+    /// One batch. `cipher` computes, from the middle blocks, the input for the right-hand parts,
+    /// and returns the encrypted block of either direction, which is the nonce.
     fn batch(
         &self,
         ivs: &[[u8; 32]],
@@ -164,14 +165,14 @@ impl Wide for Adiantum {
         });
     }
 
-    /// The code in use: the stream's and the hash's, which is nearly all of the work.
+    /// The code in use for the stream and the hash, which do nearly all of the work.
     fn code(&self) -> &'static str {
         self.code.name
     }
 }
 
-/// Bytes of key stream taken for keys, up to whole registers of the portable code.
+/// Bytes of key stream used for keys, rounded up to whole registers of the portable code.
 const DERIVED: usize = 5 * 4 * chacha::BLOCK;
 
-/// Bytes that go through a step before the next begins.
+/// Bytes that go through one step before the next step begins.
 const BATCH_BYTES: usize = 64 << 10;

@@ -7,10 +7,10 @@
 //!   (m0 + k0 mod 2^32) · (m2 + k2 mod 2^32) + (m1 + k1 mod 2^32) · (m3 + k3 mod 2^32)
 //! ```
 //!
-//! First and second halves of units, and of the key's units, are kept apart: then both factors
-//! lie in the same lanes, and a pass finds its key two words further on. The bulk ends one unit
-//! before the sector does; NH runs over the whole sector and takes the last unit's products
-//! away again, which leaves no tails for any width.
+//! First and second halves of units, and of the key's units, are stored separately, so both factors
+//! are in the same lanes and the next pass's key is two words further on. The bulk ends one unit
+//! before the sector does; NH runs over the whole sector and subtracts the last unit's products
+//! again, so no width has a tail.
 
 use super::poly1305::{Point, Poly1305};
 use super::words::Words;
@@ -111,23 +111,23 @@ fn words(unit: &[u8; UNIT]) -> [u32; 4] {
     words
 }
 
-/// Bytes a unit.
+/// Bytes per unit.
 const UNIT: usize = 16;
 
-/// Bytes a message at most.
+/// The most bytes per message.
 const MESSAGE: usize = 1024;
 
-/// Bytes that a turn of NH's loop takes: one register of the widest vectors for
-/// each half of the units. Sectors are whole turns.
+/// Bytes per iteration of NH's loop: one register of the widest vectors for each half of the units.
+/// Sectors are a whole number of iterations.
 const TURN: usize = 128;
 
-/// Words of each half of the key that a turn's first pass takes.
+/// Words of each half of the key that the first pass of an iteration uses.
 const KEY_A_TURN: usize = TURN / 8;
 
-/// Words of each half of the key that later passes take beyond the first's.
+/// Words of each half of the key that later passes use beyond those of the first.
 const KEY_BEYOND: usize = 2 * (PASSES - 1);
 
-/// Times NH is run, each time with the key shifted by a unit.
+/// The number of NH passes, each time with the key shifted by a unit.
 const PASSES: usize = 4;
 
 /// Units of NH's key.

@@ -1,6 +1,6 @@
-//! Poly1305's polynomial (RFC 8439, section 2.5) without the final addition, on 64-bit
-//! limbs, in constant time: the outer hash of Adiantum takes few blocks, so one chain of
-//! scalar code runs beside the vector code of NH.
+//! Poly1305's polynomial (RFC 8439, section 2.5) without the final addition, on 64-bit limbs, in
+//! constant time: the outer hash of Adiantum takes few blocks, so one chain of scalar code runs in
+//! parallel with the vector code of NH.
 
 /// The clamped point at which the polynomial is evaluated.
 #[derive(Clone, Copy)]
@@ -28,8 +28,8 @@ impl Poly1305 {
         Self([0; 3])
     }
 
-    /// Takes a block of 16 bytes, given as two little-endian words:
-    /// (value + block + 2^128) · point mod 2^130 - 5.
+    /// Absorbs a block of 16 bytes, given as two little-endian words: (value + block + 2^128) ·
+    /// point mod 2^130 - 5.
     #[inline(always)]
     pub(super) fn block(&mut self, point: &Point, [low, high]: [u64; 2]) {
         let [h0, h1, h2] = self.0;
@@ -38,8 +38,8 @@ impl Poly1305 {
         let (h1, second) = h1.overflowing_add(u64::from(carry));
         let h2 = h2 + 1 + u64::from(first) + u64::from(second);
 
-        // The point's upper limb is a multiple of 4, so that times
-        // 2^128 = 2^130 / 4 is times 5 / 4.
+        // The point's upper limb is a multiple of 4, so multiplying by 2^128 = 2^130 / 4 is
+        // multiplying by 5 / 4.
         let folded = point.high + (point.high >> 2);
         let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
         let d0 = product(h0, point.low) + product(h1, folded);

@@ -1,5 +1,5 @@
-//! The step from a table of functions into functions compiled for one instruction set: the
-//! only unsafe code around Adiantum's vector code.
+//! The calls from a table of functions into functions compiled for one instruction set: the only
+//! unsafe code around Adiantum's vector code.
 
 /// Defines `CODE`, the [`Code`](super::code::Code) of the instruction set named by
 /// `$features`, over [`Words`] of the type `$words`.

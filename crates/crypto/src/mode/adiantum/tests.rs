@@ -1,5 +1,5 @@
-//! Adiantum against the authors' vectors, and every level of the CPU against Adiantum written a
-//! second time, from the paper, over single words and blocks.
+//! Adiantum against the authors' vectors, and every level of the CPU against a second
+//! implementation, written from the paper over single words and blocks.
 
 use super::Adiantum;
 use crate::block::aes::Aes;
@@ -69,8 +69,8 @@ fn the_authors_vectors() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Runs of any length, at any alignment, at every level: the
-    /// second implementation's bytes, and back.
+    /// Runs of any length, at any alignment, at every level: must match the second implementation,
+    /// both ways.
     #[test]
     fn every_level_follows_the_paper(
         key in any::<[u8; 32]>(),
@@ -145,7 +145,7 @@ fn an_empty_run_is_nothing() {
     Adiantum::new(&[1; 32], 12, aes, Cpu::detect()).encrypt(&[], 512, &mut []);
 }
 
-/// Adiantum by the book: one sector, one word and one bit at a time.
+/// Adiantum straight from the paper: one sector, one word and one bit at a time.
 mod second {
     use super::*;
 

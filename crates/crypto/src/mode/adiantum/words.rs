@@ -1,4 +1,4 @@
-//! A vector of 32-bit words, whatever its width: what ChaCha and NH are written in.
+//! A vector of 32-bit words, whatever its width: the type that ChaCha and NH are written in.
 //!
 //! A value exists only where the CPU has the instructions, because every way to make one
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
@@ -12,7 +12,7 @@ pub(super) trait Words: Copy {
     /// Sums of products: 64-bit lanes in one register.
     type Sums: Copy;
 
-    /// Words a register: 4, 8 or 16.
+    /// Words per register: 4, 8 or 16.
     const LANES: usize;
 
     /// The same word in every lane.

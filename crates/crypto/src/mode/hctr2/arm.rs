@@ -1,7 +1,7 @@
-//! One element a register: PMULL, the ARMv8 cryptography extension's carry-less multiplication.
+//! One element per register: PMULL, the ARMv8 cryptography extension's carry-less multiplication.
 
-// `Lanes` cannot name features. Its methods are inlined into functions that have them, and then so
-// are the intrinsics in them; only newer compilers know this lint.
+// `Lanes` cannot name features. Its methods are inlined into functions that have them, and the
+// intrinsics in them are inlined there too. Only newer compilers know this lint.
 #![allow(unknown_lints, inline_always_mismatching_target_features)]
 
 use super::lanes::{Lanes, Product};
@@ -25,7 +25,7 @@ struct Quad(uint64x2_t);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "neon,aes")]
     fn inside() -> Self {
@@ -44,7 +44,7 @@ impl Lanes for Quad {
 
     #[inline(always)]
     fn first(_: Proof, block: &Block) -> Self {
-        // SAFETY: `Proof` shows the features; a block is what is read.
+        // SAFETY: `Proof` shows the features; one block is read.
         unsafe { Self(vreinterpretq_u64_u8(vld1q_u8(block.as_ptr()))) }
     }
 
@@ -89,7 +89,7 @@ impl Lanes for Quad {
     #[inline(always)]
     fn to_block(self) -> Block {
         let mut block = [0; 16];
-        // SAFETY: a value shows the features; a block is what is written.
+        // SAFETY: a value shows the features; one block is written.
         unsafe { vst1q_u8(block.as_mut_ptr(), vreinterpretq_u8_u64(self.0)) }
         block
     }

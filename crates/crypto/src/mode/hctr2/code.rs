@@ -1,5 +1,5 @@
-//! POLYVAL's functions for one instruction set, as a table: chosen once
-//! at key set-up, called once a batch of sectors.
+//! POLYVAL's functions for one instruction set, as a table: chosen once at key set-up, called once
+//! per batch of sectors.
 
 use super::polyval::{self, Powers};
 use super::portable::Pair;
@@ -12,8 +12,8 @@ pub(super) struct Code {
     pub(super) raise: fn(Block, &mut Powers),
     /// Multiplies each block by the key.
     pub(super) dot: fn(&Powers, &mut [Block]),
-    /// The hash of each sector with its first block replaced: the key, a sector's bytes,
-    /// the sectors, the replacements and results.
+    /// The hash of each sector with its first block replaced. Takes the key, the sector size in
+    /// bytes, the sectors, and the replacements, which the results overwrite.
     pub(super) hash: fn(&Powers, usize, &[u8], &mut [Block]),
 }
 

@@ -1,4 +1,5 @@
-//! A vector of elements of POLYVAL's field, whatever its width: what the hash is written in.
+//! A vector of elements of POLYVAL's field, whatever its width: the type that the hash is written
+//! in.
 //!
 //! A value exists only where the CPU has the instructions, because every way to make one
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
@@ -11,7 +12,7 @@ pub(super) trait Lanes: Copy {
     /// Evidence that the CPU has the instructions of this width.
     type Proof: Copy;
 
-    /// Elements a register.
+    /// Elements per register.
     const BLOCKS: usize;
 
     /// The first [`Lanes::BLOCKS`] blocks of `blocks`.
@@ -22,7 +23,7 @@ pub(super) trait Lanes: Copy {
 
     fn xor(self, other: Self) -> Self;
 
-    /// Each lane's product without carries, 256 bits, not reduced.
+    /// Each lane's carry-less product, 256 bits, not reduced.
     fn multiply(self, other: Self) -> Product<Self>;
 
     /// Each lane's product times x^-128, modulo x^128 + x^127 + x^126 + x^121 + 1.

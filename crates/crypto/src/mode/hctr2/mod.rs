@@ -10,10 +10,10 @@
 //! first  = encrypted + hash (of the new rest)
 //! ```
 //!
-//! Numbers are little endian, sums are exclusive ors. Decryption differs in D(middle) alone.
-//! Sectors are whole blocks, so that the paper's case of a partial last block does not occur. Both
-//! passes run over whole sectors: POLYVAL puts the hash of what comes before in the place of the
-//! first block, and XCTR's block 0 is overwritten.
+//! Numbers are little endian, sums are exclusive ors. Decryption differs only in D(middle). Sectors
+//! are whole blocks, so the paper's case of a partial last block does not occur. Both passes run
+//! over whole sectors: POLYVAL replaces the first block with the hash of everything before it, and
+//! XCTR's block 0 is overwritten.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -75,7 +75,7 @@ impl Hctr2 {
         Self { code, keys, cipher }
     }
 
-    /// Cuts the run into batches that stay in the cache between the passes over them.
+    /// Divides the run into batches that stay in the cache between the passes over them.
     fn in_batches(&self, ivs: &[[u8; 32]], sector: usize, data: &mut [u8], cipher: impl Fn(&mut [Block])) {
         let sectors = (BATCH_BYTES / sector).clamp(1, MOST_SECTORS);
         for (ivs, batch) in ivs.chunks(sectors).zip(data.chunks_mut(sectors * sector)) {
@@ -108,8 +108,8 @@ impl Hctr2 {
         }
     }
 
-    /// The hash of all that comes before the IV's last block, and this block added: what stands for
-    /// a sector's first block in the hash of a sector.
+    /// The hash of all that comes before the IV's last block, plus that block: it replaces a
+    /// sector's first block when the sector is hashed.
     fn heads(&self, ivs: &[[u8; 32]], heads: &mut [Block]) {
         for (head, iv) in heads.iter_mut().zip(ivs) {
             *head = *iv.first_chunk().expect("half of the IV");
@@ -136,11 +136,12 @@ impl Wide for Hctr2 {
     }
 }
 
-/// The first block of what is hashed: twice the IV's bits, and 2 because sectors are whole blocks.
+/// The first block of the hashed message: twice the IV's bits, and 2 because sectors are whole
+/// blocks.
 const IV_LENGTH: u128 = 2 * 256 + 2;
 
-/// Sectors in a batch at most.
+/// The most sectors in a batch.
 const MOST_SECTORS: usize = 64;
 
-/// Bytes that go through a step before the next begins.
+/// Bytes that go through one step before the next step begins.
 const BATCH_BYTES: usize = 32 << 10;

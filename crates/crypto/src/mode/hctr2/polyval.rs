@@ -6,12 +6,12 @@
 //!
 //! With the key's powers H^32 … H (by dot), a stride of 32 blocks costs 32 products and one
 //! reduction. Sectors are whole strides: the message that HCTR2 hashes has as many blocks as the
-//! sector, once what comes before the last block of the tweak is added to it.
+//! sector, once everything before the last block of the tweak is folded into it.
 
 use super::lanes::Lanes;
 use crate::block::Block;
 
-/// Powers of the key by dot: H^32 first, H last.
+/// Powers of the key under dot: H^32 first, H last.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Powers(pub(super) [Block; STRIDE]);
@@ -44,7 +44,8 @@ pub(super) fn hash<V: Lanes>(
 ) {
     for (head, sector) in heads.iter_mut().zip(data.chunks_exact(sector)) {
         let (strides, _) = sector.as_chunks::<16>().0.as_chunks::<STRIDE>();
-        // What is added to a stride's first block: for the first stride, what makes it the head.
+        // What is added to a stride's first block: for the first stride, the value that turns that
+        // block into the head.
         let mut state = V::first(proof, head);
         if let Some([first, ..]) = strides.first() {
             state = state.xor(V::first(proof, first));

@@ -1,9 +1,9 @@
 //! One element in two words: the portable reference, constant time
 //! wherever integer multiplication is.
 //!
-//! A product without carries is made of products with carries: factors are cut into
-//! five, each with four zeros after every bit, so that at most 13 bits meet in a
-//! place and their carries end before the next place.
+//! A carry-less product is built from ordinary products: each factor is split into five, with four
+//! zeros after every bit, so at most 13 bits add up at one position and their carries end before
+//! the next position in use.
 
 use super::lanes::{Lanes, Product};
 use crate::block::Block;
@@ -35,7 +35,7 @@ impl Lanes for Pair {
     fn multiply(self, other: Self) -> Product<Self> {
         let ([a0, a1], [b0, b1]) = (self.0, other.0);
         let (low, high) = (without_carries(a0, b0), without_carries(a1, b1));
-        // Karatsuba's way: three products for four.
+        // Karatsuba: three products instead of four.
         let middle = without_carries(a0 ^ a1, b0 ^ b1) ^ low ^ high;
         Product {
             low: Self::from_number(low),

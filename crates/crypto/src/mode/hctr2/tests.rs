@@ -1,5 +1,5 @@
-//! HCTR2 against published vectors, and every level of the CPU against HCTR2
-//! written a second time, from the paper, bit by bit.
+//! HCTR2 against published vectors, and every level of the CPU against a second implementation,
+//! written from the paper bit by bit.
 
 use super::code;
 use super::polyval::Powers;
@@ -72,8 +72,8 @@ fn the_authors_vectors() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Runs of any length, at any alignment, at every level: the
-    /// second implementation's bytes, and back.
+    /// Runs of any length, at any alignment, at every level: must match the second implementation,
+    /// both ways.
     #[test]
     fn every_level_follows_the_paper(
         key in any::<[u8; 32]>(),
@@ -106,7 +106,7 @@ proptest! {
     }
 }
 
-/// A cipher without code of its own for XCTR goes through its blocks.
+/// A cipher without dedicated XCTR code falls back to block calls.
 #[test]
 fn any_cipher_of_128_bit_blocks() {
     let key = Secret::copy_from(&[7; 32]);
@@ -144,7 +144,7 @@ fn an_empty_run_is_nothing() {
     Hctr2::new(&[1; 32], aes, Cpu::detect()).encrypt(&[], 512, &mut []);
 }
 
-/// HCTR2 by the book: one message of any length from a block on, one bit at a time.
+/// HCTR2 straight from the paper: one message of at least one block, one bit at a time.
 mod second {
     use super::*;
 
@@ -166,8 +166,7 @@ mod second {
         *first = (encrypted ^ hash(hash_key, tweak, rest)).to_le_bytes();
     }
 
-    /// The tweak is padded with zeros, the message with a one and
-    /// zeros where it is not whole blocks.
+    /// The tweak is padded with zeros, the message with a one and zeros if it is not whole blocks.
     fn hash(key: u128, tweak: &[u8], message: &[u8]) -> u128 {
         let whole = message.len().is_multiple_of(16);
         let length = 2 * 8 * tweak.len() as u128 + if whole { 2 } else { 3 };
@@ -186,8 +185,8 @@ mod second {
     fn dot(a: u128, b: u128) -> u128 {
         (0..128).fold(0, |sum, bit| {
             let sum = if a >> bit & 1 == 1 { sum ^ b } else { sum };
-            // Of an odd polynomial, the sum with the modulus can be
-            // divided; x^128 + … + 1 over x is this.
+            // An odd polynomial is divisible by x once the modulus is added; this constant is the
+            // modulus divided by x.
             (sum >> 1) ^ if sum & 1 == 1 { 1 << 127 | 1 << 126 | 1 << 125 | 1 << 120 } else { 0 }
         })
     }

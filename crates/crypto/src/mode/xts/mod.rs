@@ -56,7 +56,7 @@ impl Engine for Xts {
     }
 }
 
-/// Encrypts sectors under encrypted tweaks, one a sector.
+/// Encrypts sectors under encrypted tweaks, one per sector.
 pub(crate) fn encrypt(
     cipher: &(impl BlockCipher + ?Sized),
     tweaks: &[Block],
@@ -66,7 +66,7 @@ pub(crate) fn encrypt(
     masked(&PORTABLE, tweaks, sector, data, |blocks| cipher.encrypt_blocks(blocks));
 }
 
-/// Decrypts sectors under encrypted tweaks, one a sector.
+/// Decrypts sectors under encrypted tweaks, one per sector.
 pub(crate) fn decrypt(
     cipher: &(impl BlockCipher + ?Sized),
     tweaks: &[Block],
@@ -76,7 +76,7 @@ pub(crate) fn decrypt(
     masked(&PORTABLE, tweaks, sector, data, |blocks| cipher.decrypt_blocks(blocks));
 }
 
-/// Masks a batch of whole sectors, runs the cipher over it, masks again.
+/// Masks a batch of whole sectors, runs the cipher over it, then masks again.
 pub(crate) fn masked(
     code: &Masks,
     tweaks: &[Block],
@@ -99,7 +99,7 @@ pub(crate) fn masked(
 
 /// One instruction set's functions for masks, as a table.
 pub(crate) struct Masks {
-    /// The masks of sectors of the same size that lie one after the other, from one tweak each.
+    /// The masks of sectors of the same size that are contiguous, from one tweak each.
     powers: fn(&[Block], &mut [u128]),
     /// Adds masks to blocks.
     add: fn(&mut [Block], &[u128]),
@@ -123,8 +123,8 @@ fn add(blocks: &mut [Block], masks: &[u128]) {
     }
 }
 
-/// T, T·x, T·x^2, …: eight by doubling, the others from the eighth
-/// before, so that eight chains run side by side.
+/// T, T·x, T·x^2, …: eight by doubling, the others from the mask eight earlier, so that eight
+/// chains run side by side.
 fn powers(tweak: u128, masks: &mut [u128]) {
     let mut window = [tweak; 8];
     for index in 1..window.len() {
@@ -148,8 +148,8 @@ fn times_x8(power: u128) -> u128 {
     (power << 8) ^ u128::from(over ^ (over << 1) ^ (over << 2) ^ (over << 7))
 }
 
-/// Blocks a call of the cipher: the largest sector, or several small
-/// ones, so that wide code has full batches.
+/// Blocks per cipher call: the largest sector, or several small ones, to give wide code full
+/// batches.
 const MOST_BLOCKS: usize = 256;
 
 #[cfg(test)]

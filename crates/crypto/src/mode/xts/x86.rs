@@ -1,6 +1,6 @@
-//! XTS's masks with AVX-512: four a register, eight in turns.
+//! XTS's masks with AVX-512: four per register, eight in turn.
 //!
-//! Shifts by bytes and bits only, so that VPCLMULQDQ is not asked for: x^128 is x^7 + x^2 + x + 1.
+//! Uses byte and bit shifts only, so VPCLMULQDQ is not required: x^128 is x^7 + x^2 + x + 1.
 
 use super::{Masks, add};
 use crate::block::Block;
@@ -28,7 +28,7 @@ fn powers(tweaks: &[Block], masks: &mut [u128]) {
         let mut upper = shift(tweak, _mm512_set_epi64(7, 7, 6, 6, 5, 5, 4, 4));
         for eight in masks.as_chunks_mut::<8>().0 {
             let (first, second) = eight.split_at_mut(4);
-            // SAFETY: four masks are a register.
+            // SAFETY: a register holds four masks.
             unsafe {
                 _mm512_storeu_si512(first.as_mut_ptr().cast(), lower);
                 _mm512_storeu_si512(second.as_mut_ptr().cast(), upper);
@@ -44,7 +44,7 @@ fn add_masks(blocks: &mut [Block], masks: &[u128]) {
     let (fours, rest) = blocks.as_chunks_mut::<4>();
     let (mask_fours, mask_rest) = masks.as_chunks::<4>();
     for (blocks, masks) in fours.iter_mut().zip(mask_fours) {
-        // SAFETY: four blocks, and four masks, are a register.
+        // SAFETY: a register holds four blocks, or four masks.
         unsafe {
             let masked = _mm512_xor_si512(
                 _mm512_loadu_si512(blocks.as_ptr().cast()),
@@ -56,7 +56,7 @@ fn add_masks(blocks: &mut [Block], masks: &[u128]) {
     add(rest, mask_rest);
 }
 
-/// Each lane times x to the power in the lane's two halves, below 64.
+/// Each lane times x^e: the lane's two halves hold the exponents, each below 64.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn shift(lanes: __m512i, exponents: __m512i) -> __m512i {
@@ -74,7 +74,7 @@ fn times_x8(lanes: __m512i) -> __m512i {
     _mm512_xor_si512(_mm512_bslli_epi128::<1>(lanes), fold(over))
 }
 
-/// What has left a lane at the top, times x^128.
+/// The bits shifted out of the top of a lane, times x^128.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn fold(over: __m512i) -> __m512i {

@@ -4,8 +4,8 @@
 //! MixColumns. A round in [`Lanes`]'s order is therefore AESE with a zero key, AESMC, and an
 //! addition, which the compiler folds into the next AESE.
 
-// `Lanes` cannot name features. Its methods are inlined into functions that have them, and then so
-// are the intrinsics in them; only newer compilers know this lint.
+// `Lanes` cannot name features. Its methods are inlined into functions that have them, and the
+// intrinsics in them are inlined there too. Only newer compilers know this lint.
 #![allow(unknown_lints, inline_always_mismatching_target_features)]
 
 use crate::block::Block;
@@ -105,7 +105,7 @@ struct Quad(uint8x16_t);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "neon,aes")]
     fn inside() -> Self {
@@ -176,7 +176,7 @@ impl Lanes for Quad {
 
     #[inline(always)]
     fn times_x(self, exponent: usize) -> Self {
-        // Integer arithmetic on a register pair: only XTS's masks take this way.
+        // Integer arithmetic on a register pair: only the XTS masks need it.
         let mut bytes = [0u8; 16];
         // SAFETY: a value shows the features; the array holds sixteen bytes.
         unsafe { vst1q_u8(bytes.as_mut_ptr(), self.0) }

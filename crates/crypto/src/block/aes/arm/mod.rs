@@ -1,5 +1,5 @@
-//! AES on ARMv8: with the cryptography extension, and in bit slices on
-//! NEON where it is absent (Raspberry Pi 3 and 4).
+//! AES on ARMv8: with the cryptography extension, and in bit slices on NEON where it is absent (as
+//! on the Raspberry Pi 3 and 4).
 
 mod crypto;
 mod neon;

@@ -90,7 +90,7 @@ struct Register(uint8x16_t);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for NEON: they run only where it is.
+    /// For functions compiled for NEON: they run only on a CPU that has it.
     #[inline]
     #[target_feature(enable = "neon")]
     fn inside() -> Self {

@@ -1,10 +1,10 @@
 //! AES in bit slices: constant time without special instructions, on
 //! any vector that has and, xor and byte moves.
 //!
-//! Eight blocks become eight [`Plane`]s: plane k holds bit k of all 128 bytes, the byte at a
-//! position of the state in the byte at that position of the plane, one block a bit. SubBytes is
-//! then a circuit (`sbox`), ShiftRows moves bytes, and MixColumns turns columns. A round key is the
-//! same for all blocks, so its planes are bytes of all ones or all zeros.
+//! Eight blocks become eight [`Plane`]s: plane k holds bit k of all 128 bytes, a byte's position in
+//! the state is its position in the plane, and each bit of it belongs to one block. SubBytes is
+//! then a circuit (`sbox`), ShiftRows moves bytes, and MixColumns rotates columns. A round key is
+//! the same for all blocks, so its planes are bytes of all ones or all zeros.
 
 mod plane;
 mod sbox;
@@ -108,7 +108,7 @@ fn transposed<P: Plane>(mut v: [P; 8]) -> [P; 8] {
     v
 }
 
-/// Exchanges the bits of `low` above `mask` with those of `high` under it.
+/// Exchanges the bits of `low` above `mask` with those of `high` below it.
 #[inline(always)]
 fn swap<P: Plane, const SHIFT: i32>(low: P, high: P, mask: u8) -> (P, P) {
     let difference = low.bits_right::<SHIFT>(mask).xor(high.masked(mask));

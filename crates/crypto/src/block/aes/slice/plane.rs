@@ -1,7 +1,7 @@
-//! A vector of 16 bytes as the bodies of [`super`] need it, and the portable one.
+//! A vector of 16 bytes as the functions in [`super`] need it, and the portable one.
 //!
-//! A value exists only where the CPU has the instructions, because
-//! every way to make one takes the vector's proof.
+//! A value exists only where the CPU has the instructions, because every way to make one takes the
+//! vector's proof as an argument.
 
 use crate::block::Block;
 
@@ -23,11 +23,11 @@ pub(in crate::block::aes) trait Plane: Copy {
     /// Each byte and `mask`.
     fn masked(self, mask: u8) -> Self;
 
-    /// Each byte shifted right, then masked with `mask`, which drops
-    /// what came from the byte beside it.
+    /// Each byte shifted right, then masked with `mask`, which drops the bits that came from the
+    /// adjacent byte.
     fn bits_right<const SHIFT: i32>(self, mask: u8) -> Self;
 
-    /// Each byte shifted left; no bit that is set leaves its byte.
+    /// Each byte shifted left; no set bit may leave its byte.
     fn bits_left<const SHIFT: i32>(self) -> Self;
 
     /// All ones in each byte that has bit `BIT` set, zeros in the others.
@@ -51,14 +51,14 @@ pub(in crate::block::aes) trait Plane: Copy {
 pub(in crate::block::aes) struct Word(u128);
 
 impl Word {
-    /// Each row turned left by so many columns.
+    /// Each row rotated left by the given number of columns.
     #[inline(always)]
     fn turn_rows(self, by: [u32; 4]) -> Self {
         let row = |row: usize| self.0.rotate_right(32 * by[row]) & (FIRST_ROW << (8 * row));
         Self(row(0) | row(1) | row(2) | row(3))
     }
 
-    /// Each column turned up by so many rows.
+    /// Each column rotated up by the given number of rows.
     #[inline(always)]
     fn turn_columns_by(self, rows: u32) -> Self {
         let stay = EACH_COLUMN * u128::from(u32::MAX >> (8 * rows));

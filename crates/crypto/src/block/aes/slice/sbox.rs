@@ -1,8 +1,8 @@
 //! The AES S-box as a circuit of 113 gates, over planes of bits.
 //!
-//! The circuit is Boyar's and Peralta's ("A depth-16 circuit for the AES S-box", 2011; the smaller,
-//! deeper one of its authors' list): 23 additions into a tower field, the inversion there, and 30
-//! additions back. The inverse S-box is the same circuit between two inverse affine maps.
+//! The circuit is Boyar's and Peralta's ("A depth-16 circuit for the AES S-box", 2011; the smaller
+//! and deeper one in the authors' list): 23 additions into a tower field, the inversion there, and
+//! 30 additions back. The inverse S-box is the same circuit between two inverse affine maps.
 
 use super::Plane;
 

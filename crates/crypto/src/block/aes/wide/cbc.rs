@@ -1,10 +1,10 @@
 //! CBC over [`Lanes`].
 //!
 //! Encryption is serial inside a sector, but sectors are independent: each lane of a register takes
-//! a sector of its own, and as many registers are in flight as there are sectors for. Blocks of
+//! its own sector, and as many registers are in flight as there are sectors to fill them. Blocks of
 //! `Lanes::BLOCKS` sectors are read in whole registers and transposed, so that register j holds
-//! block j of each sector; the ciphertext goes back the same way. That is two exchanges of lanes a
-//! register each way, beside one instruction a round.
+//! block j of each sector; the ciphertext goes back the same way. That costs two lane exchanges per
+//! register each way, on top of one instruction per round.
 
 use super::{IN_FLIGHT, cipher};
 use crate::block::Block;
@@ -23,8 +23,8 @@ pub(in crate::block::aes) fn cbc_decrypt<V: Lanes>(
     for (iv, sector) in ivs.iter().zip(data.chunks_exact_mut(sector)) {
         let mut previous = *iv;
         for batch in sector.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
-            // Masks are the ciphertext one block earlier; all are
-            // read before the first block is written.
+            // Masks are the preceding ciphertext blocks; all are read before the first block is
+            // written.
             let mut first = [previous; WIDEST];
             first[1..V::BLOCKS].copy_from_slice(&batch[..V::BLOCKS - 1]);
             previous = batch[IN_FLIGHT * V::BLOCKS - 1];
@@ -42,7 +42,7 @@ pub(in crate::block::aes) fn cbc_decrypt<V: Lanes>(
     }
 }
 
-/// CBC encryption: sectors side by side, in groups as large as there are sectors left for.
+/// CBC encryption: sectors side by side, in groups as large as the remaining sectors allow.
 #[inline(always)]
 pub(in crate::block::aes) fn cbc_encrypt<V: Lanes, N: Lanes>(
     proof: V::Proof,
@@ -65,13 +65,13 @@ pub(in crate::block::aes) fn cbc_encrypt<V: Lanes, N: Lanes>(
 struct Sectors<'a> {
     schedule: &'a Schedule,
     ivs: &'a [Block],
-    /// Blocks a sector.
+    /// Blocks per sector.
     length: usize,
     blocks: &'a mut [Block],
 }
 
 impl Sectors<'_> {
-    /// Takes groups of `REGISTERS` registers of sectors from the front while there are enough.
+    /// Takes groups of `REGISTERS` registers of sectors from the front while enough are left.
     #[inline(always)]
     fn in_groups<V: Lanes, const REGISTERS: usize>(&mut self, proof: V::Proof) {
         let sectors = REGISTERS * V::BLOCKS;
@@ -84,8 +84,7 @@ impl Sectors<'_> {
     }
 }
 
-/// Encrypts `REGISTERS * V::BLOCKS` sectors of `length` blocks, which
-/// lie one after the other in `blocks`.
+/// Encrypts `REGISTERS * V::BLOCKS` sectors of `length` blocks, which are contiguous in `blocks`.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // Registers and lanes by their numbers: that is what is transposed.
 fn side_by_side<V: Lanes, const REGISTERS: usize>(

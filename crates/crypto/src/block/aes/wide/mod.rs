@@ -1,8 +1,8 @@
-//! AES modes over [`Lanes`]: one body for every vector width.
+//! AES modes over [`Lanes`]: one implementation for every vector width.
 //!
 //! Eight registers are in flight, which covers the latency of a round on every CPU with AES
-//! instructions. Sectors are multiples of 512 bytes, so of eight registers of any width up
-//! to 512 bits: there are no tails inside a sector.
+//! instructions. Sectors are multiples of 512 bytes, and so of eight registers of any width up to
+//! 512 bits: there is no tail within a sector.
 //!
 //! XTS is compiled for each number of rounds, so that AVX-512 keeps all round
 //! keys in registers (15 keys, 8 blocks, 8 masks, 1 constant: all 32). The other
@@ -16,7 +16,8 @@ use super::lanes::Lanes;
 use super::schedule::Schedule;
 use crate::block::Block;
 
-/// An array of eight values, written out: a loop over registers might stay a loop over memory.
+/// An array of eight values, written out: the compiler might leave a loop over registers as a loop
+/// over memory.
 macro_rules! eight {
     ($index:ident => $value:expr) => {
         [
@@ -36,7 +37,7 @@ macro_rules! eight {
     }};
 }
 
-/// XTS (IEEE 1619) under encrypted tweaks, one a sector of `sector` bytes.
+/// XTS (IEEE 1619) under encrypted tweaks, one per sector of `sector` bytes.
 #[inline(always)]
 pub(super) fn xts<V: Lanes, const ROUNDS: usize, const ENCRYPT: bool>(
     proof: V::Proof,
@@ -55,8 +56,8 @@ pub(super) fn xts<V: Lanes, const ROUNDS: usize, const ENCRYPT: bool>(
     let mut left = batches_a_sector;
     let mut masks = masks_of::<V>(proof, first);
     for batch in data.as_chunks_mut().0.chunks_exact_mut(IN_FLIGHT * V::BLOCKS) {
-        // The next batch's masks come before this batch's rounds, so
-        // that their latency hides behind the rounds.
+        // The next batch's masks are computed before this batch's rounds, so that their latency
+        // hides behind the rounds.
         left -= 1;
         let mut next = masks;
         if left > 0 {
@@ -70,8 +71,8 @@ pub(super) fn xts<V: Lanes, const ROUNDS: usize, const ENCRYPT: bool>(
             state = eight!(I => round::<V, ENCRYPT>(state[I], *key));
         }
         for index in 0..IN_FLIGHT {
-            // The last round's key and the mask are both added: adding
-            // them to each other is off the chain.
+            // The last round's key and the mask are both added: adding them to each other first
+            // takes one step off the dependency chain.
             let key = keys[ROUNDS].xor(masks[index]);
             last_round::<V, ENCRYPT>(state[index], key).store(&mut batch[index * V::BLOCKS..]);
         }
@@ -86,8 +87,7 @@ fn masks_of<V: Lanes>(proof: V::Proof, tweak: &Block) -> [V; IN_FLIGHT] {
     let mut masks = [first; IN_FLIGHT];
     let registers_a_byte = 8 / V::BLOCKS;
     for index in 1..IN_FLIGHT {
-        // Byte shifts leave the unit that runs AES rounds alone, bit
-        // shifts do not (Intel, 512 bits).
+        // Byte shifts do not occupy the unit that runs AES rounds; bit shifts do (Intel, 512 bits).
         masks[index] = match index.checked_sub(registers_a_byte) {
             None => first.times_x(index * V::BLOCKS),
             Some(before) => masks[before].times_x8(),
@@ -96,7 +96,7 @@ fn masks_of<V: Lanes>(proof: V::Proof, tweak: &Block) -> [V; IN_FLIGHT] {
     masks
 }
 
-/// XCTR from block 0 on, one start a sector of at most 4096 bytes.
+/// XCTR from block 0 on, one start value per sector of at most 4096 bytes.
 #[inline(always)]
 pub(super) fn xctr<V: Lanes, const ROUNDS: usize>(
     proof: V::Proof,
@@ -119,8 +119,8 @@ pub(super) fn xctr<V: Lanes, const ROUNDS: usize>(
                 state = eight!(I => state[I].encrypt_round(*key));
             }
             for index in 0..IN_FLIGHT {
-                // The last round's key and the data are both added: adding them
-                // to each other is off the chain.
+                // The last round's key and the data are both added: adding them to each other first
+                // takes one step off the dependency chain.
                 let data = V::load(proof, &batch[index * V::BLOCKS..]).xor(keys[ROUNDS]);
                 state[index].encrypt_last(data).store(&mut batch[index * V::BLOCKS..]);
             }

@@ -14,7 +14,7 @@ pub(super) struct Xmm(__m128i);
 pub(super) struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "aes,ssse3,sse4.1,pclmulqdq")]
     pub(super) fn inside() -> Self {

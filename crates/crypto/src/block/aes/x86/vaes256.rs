@@ -22,7 +22,7 @@ struct Ymm(__m256i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx2,aes,pclmulqdq,vaes,vpclmulqdq")]
     fn inside() -> Self {
@@ -50,7 +50,7 @@ impl Lanes for Ymm {
 
     #[inline(always)]
     fn broadcast(_: Proof, block: &Block) -> Self {
-        // SAFETY: `Proof` shows the features; a block is what is read.
+        // SAFETY: `Proof` shows the features; one block is read.
         unsafe { Self(_mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast()))) }
     }
 
@@ -119,7 +119,7 @@ impl Lanes for Ymm {
     }
 }
 
-/// Each lane times x to the power in the lane's two halves, below 64.
+/// Each lane times x^e: the lane's two halves hold the exponents, each below 64.
 #[inline(always)]
 fn shift(lanes: Ymm, exponents: __m256i) -> Ymm {
     // SAFETY: a value shows the features.

@@ -22,7 +22,7 @@ struct Zmm(__m512i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,pclmulqdq,vaes,vpclmulqdq")]
     fn inside() -> Self {
@@ -50,7 +50,7 @@ impl Lanes for Zmm {
 
     #[inline(always)]
     fn broadcast(_: Proof, block: &Block) -> Self {
-        // SAFETY: `Proof` shows the features; a block is what is read.
+        // SAFETY: `Proof` shows the features; one block is read.
         unsafe { Self(_mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast()))) }
     }
 
@@ -127,9 +127,9 @@ impl Lanes for Zmm {
     }
 }
 
-/// Each lane times the polynomial in the lower half of its lane of
-/// `factors`, of degree below 64. Carry-less products run beside AES
-/// rounds, bit shifts of this width would take their place (Intel).
+/// Each lane times the polynomial in the lower half of its lane of `factors`, of degree below 64.
+/// Carry-less products run in parallel with AES rounds; bit shifts of this width would take their
+/// execution slots (Intel).
 #[inline(always)]
 fn multiply(lanes: Zmm, factors: __m512i) -> Zmm {
     // SAFETY: a value shows the features.

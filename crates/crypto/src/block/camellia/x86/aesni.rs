@@ -31,7 +31,7 @@ fn all(keys: &Subkeys, blocks: &mut [Block]) {
     rounds::blocks::<Ymm>(Proof::inside(), keys, blocks);
 }
 
-/// A byte of 32 blocks each.
+/// One byte from each of 32 blocks.
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
 
@@ -40,7 +40,7 @@ struct Ymm(__m256i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx2,aes")]
     fn inside() -> Self {
@@ -55,14 +55,14 @@ impl Bytes for Ymm {
     #[inline(always)]
     fn load(_: Proof, blocks: &[Block], index: usize) -> Self {
         let blocks = &blocks[2 * index..][..2];
-        // SAFETY: `Proof` shows the features; two blocks are a register.
+        // SAFETY: `Proof` shows the features; a register holds two blocks.
         unsafe { Self(_mm256_loadu_si256(blocks.as_ptr().cast())) }
     }
 
     #[inline(always)]
     fn store(self, blocks: &mut [Block], index: usize) {
         let blocks = &mut blocks[2 * index..][..2];
-        // SAFETY: a value shows the features; two blocks are a register.
+        // SAFETY: a value shows the features; a register holds two blocks.
         unsafe { _mm256_storeu_si256(blocks.as_mut_ptr().cast(), self.0) }
     }
 
@@ -79,7 +79,8 @@ impl Bytes for Ymm {
             Nibbles::new(&map, apply(&INPUT, BEFORE))
         };
         let output = const {
-            // What AESENCLAST adds to the inverse is undone first: its map, and 0x63.
+            // First undo what AESENCLAST does after the inversion: its linear map, and the constant
+            // 0x63.
             let by = match BOX {
                 2 => 1,
                 3 => 7,
@@ -108,8 +109,8 @@ impl Bytes for Ymm {
     }
 }
 
-/// SubBytes of each byte (FIPS 197): AESENCLAST with the bytes in the
-/// order that its ShiftRows puts right.
+/// SubBytes of each byte (FIPS 197): AESENCLAST with the bytes in the order that its ShiftRows
+/// corrects.
 #[inline(always)]
 fn invert_with_aes(bytes: Ymm) -> Ymm {
     // SAFETY: a value shows the features.
@@ -144,7 +145,7 @@ impl Nibbles {
 
     #[inline(always)]
     fn apply(self, bytes: Ymm) -> Ymm {
-        // SAFETY: a value shows the features; a table is what is read.
+        // SAFETY: a value shows the features; one table is read.
         unsafe {
             let nibble = _mm256_set1_epi8(15);
             let low = _mm256_broadcastsi128_si256(_mm_loadu_si128(self.low.as_ptr().cast()));
@@ -167,8 +168,8 @@ const fn compose(outer: &Linear, inner: &Linear) -> Linear {
     map
 }
 
-/// The inverse of the linear map in AES's S-box (FIPS 197, section
-/// 5.3.2): bits 2, 5 and 7 on of each, modulo 8.
+/// The inverse of the linear map in AES's S-box (FIPS 197, section 5.3.2): bits 2, 5 and 7 above
+/// each, modulo 8.
 const FROM_AES: Linear = {
     let mut map = [0; 8];
     let mut bit = 0;

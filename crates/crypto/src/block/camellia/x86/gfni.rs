@@ -1,9 +1,9 @@
 //! Sixty-four blocks side by side: AVX-512 with GFNI, whose inversion
 //! with affine maps is an S-box in two instructions.
 //!
-//! Counted by instructions, a round takes 22 cycles of the two 512-bit units (8
-//! additions of keys, 16 maps, 20 of the linear layer): 24 rounds, three layers of FL
-//! and two transpositions make 1.5 bytes a cycle.
+//! By instruction count, a round takes 22 cycles of the two 512-bit units (8 additions of keys, 16
+//! maps, 20 of the linear layer): 24 rounds, three layers of FL and two transpositions make 1.5
+//! bytes a cycle.
 
 use super::linear::{AFTER, BEFORE, INPUT, Linear, OUTPUT, apply, rotate_then, then_rotate};
 use crate::block::Block;
@@ -35,7 +35,7 @@ fn all(keys: &Subkeys, blocks: &mut [Block]) {
     rounds::blocks::<Zmm>(Proof::inside(), keys, blocks);
 }
 
-/// A byte of 64 blocks each.
+/// One byte from each of 64 blocks.
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 
@@ -44,7 +44,7 @@ struct Zmm(__m512i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,gfni")]
     fn inside() -> Self {
@@ -59,14 +59,14 @@ impl Bytes for Zmm {
     #[inline(always)]
     fn load(_: Proof, blocks: &[Block], index: usize) -> Self {
         let blocks = &blocks[4 * index..][..4];
-        // SAFETY: `Proof` shows the features; four blocks are a register.
+        // SAFETY: `Proof` shows the features; a register holds four blocks.
         unsafe { Self(_mm512_loadu_si512(blocks.as_ptr().cast())) }
     }
 
     #[inline(always)]
     fn store(self, blocks: &mut [Block], index: usize) {
         let blocks = &mut blocks[4 * index..][..4];
-        // SAFETY: a value shows the features; four blocks are a register.
+        // SAFETY: a value shows the features; a register holds four blocks.
         unsafe { _mm512_storeu_si512(blocks.as_mut_ptr().cast(), self.0) }
     }
 
@@ -101,7 +101,7 @@ impl Bytes for Zmm {
 
     #[inline(always)]
     fn shift_in(self, next: Self) -> Self {
-        // The map that brings the highest bit to the lowest.
+        // The map that moves the highest bit to the lowest.
         const HIGHEST: i64 = matrix([0, 0, 0, 0, 0, 0, 0, 1]);
         // SAFETY: a value shows the features.
         unsafe {

@@ -12,7 +12,7 @@ pub(super) type Linear = [u8; 8];
 /// Before the inversion.
 pub(super) const INPUT: Linear = [0x01, 0x19, 0xb1, 0xab, 0xa7, 0x93, 0x61, 0xd9];
 
-/// After it.
+/// After the inversion.
 pub(super) const OUTPUT: Linear = [0xf1, 0xbb, 0x8e, 0x09, 0xfa, 0xd7, 0x21, 0xe1];
 
 /// What is added before [`INPUT`].

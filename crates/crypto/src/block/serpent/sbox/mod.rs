@@ -9,7 +9,7 @@ mod inverse;
 
 use super::words::Words;
 
-/// The S-box of the number.
+/// S-box number `BOX`.
 #[inline(always)]
 pub(super) fn substitute<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
     match BOX {
@@ -24,7 +24,7 @@ pub(super) fn substitute<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
     }
 }
 
-/// The inverse of the S-box of the number.
+/// The inverse of S-box number `BOX`.
 #[inline(always)]
 pub(super) fn restore<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
     match BOX {

@@ -1,4 +1,4 @@
-//! Eight blocks a register set, two sets side by side: AVX2.
+//! Eight blocks per register set, with two sets side by side: AVX2.
 
 use crate::block::Block;
 use crate::block::bulk::Code;
@@ -43,7 +43,7 @@ struct Ymm(__m256i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn inside() -> Self {
@@ -92,7 +92,7 @@ impl Words for Ymm {
     }
 }
 
-/// Transposes each 4×4 square of words: blocks to words of the same place, and back.
+/// Transposes each 4×4 square of words: blocks to words of the same position, and back.
 #[inline(always)]
 fn transpose([a, b, c, d]: [Ymm; 4]) -> [Ymm; 4] {
     // SAFETY: a value shows the features.

@@ -1,7 +1,7 @@
-//! Sixteen blocks a register set, two sets side by side: AVX-512 F.
+//! Sixteen blocks per register set, with two sets side by side: AVX-512 F.
 //!
-//! Counted by instructions, a round of sixteen blocks takes 12 cycles of the two 512-bit units:
-//! four additions of keys, seven or eight gates, six rotations, two shifts, four sums of three.
+//! By instruction count, a round of sixteen blocks takes 12 cycles of the two 512-bit units: four
+//! additions of keys, seven or eight gates, six rotations, two shifts, four sums of three.
 
 use super::ternary;
 use crate::block::Block;
@@ -47,7 +47,7 @@ pub(super) struct Zmm(__m512i);
 pub(super) struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn inside() -> Self {
@@ -113,7 +113,7 @@ pub(super) fn gate<const TABLE: i32>(a: Zmm, b: Zmm, c: Zmm) -> Zmm {
     unsafe { Zmm(_mm512_ternarylogic_epi32::<TABLE>(a.0, b.0, c.0)) }
 }
 
-/// Transposes each 4×4 square of words: blocks to words of the same place, and back.
+/// Transposes each 4×4 square of words: blocks to words of the same position, and back.
 #[inline(always)]
 fn transpose([a, b, c, d]: [Zmm; 4]) -> [Zmm; 4] {
     // SAFETY: a value shows the features.

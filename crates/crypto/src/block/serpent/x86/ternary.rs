@@ -1,13 +1,13 @@
 //! Serpent's S-boxes and their inverses as circuits of AVX-512's ternary logic: seven or eight
-//! gates each, where circuits of two inputs that a compiler merges take eleven.
+//! gates each, where two-input circuits merged by the compiler take eleven.
 //!
-//! Found by search: of the functions of three signals at hand, gates that are
-//! outputs first, then those that bring an output within reach. A gate's
-//! number is its truth table, as VPTERNLOG takes it.
+//! Found by a search over functions of three available signals: first gates that are outputs, then
+//! gates that bring an output within reach. A gate's number is its truth table, in the form
+//! VPTERNLOG takes.
 
 use super::avx512::{Zmm, gate};
 
-/// The S-box of the number.
+/// S-box number `BOX`.
 #[inline(always)]
 pub(super) fn substitute<const BOX: usize>(words: [Zmm; 4]) -> [Zmm; 4] {
     match BOX {
@@ -22,7 +22,7 @@ pub(super) fn substitute<const BOX: usize>(words: [Zmm; 4]) -> [Zmm; 4] {
     }
 }
 
-/// The inverse of the S-box of the number.
+/// The inverse of S-box number `BOX`.
 #[inline(always)]
 pub(super) fn restore<const BOX: usize>(words: [Zmm; 4]) -> [Zmm; 4] {
     match BOX {

@@ -1,16 +1,16 @@
-//! Sixty-four blocks side by side with AVX-512, VBMI and GFNI: no
-//! access to memory depends on a secret.
+//! Sixty-four blocks side by side with AVX-512, VBMI and GFNI: no memory access depends on a
+//! secret.
 //!
-//! A word of 64 blocks is four registers. For g they are transposed
-//! to registers of bytes of one place each:
+//! A word of 64 blocks is four registers. For g they are transposed to registers that each hold the
+//! bytes of one position:
 //!
-//! - S-boxes: a table of 256 bytes is four registers; `vpermb` looks
-//!   up in each and masks choose by the upper bits.
-//! - MDS: a product with a constant is linear over bits, so one `gf2p8affineqb`.
-//! - The rotation of g's second input by a byte is a choice of registers.
+//! - S-boxes: a table of 256 bytes is four registers; `vpermb` looks up in each, and masks select
+//!   by the upper bits.
+//! - MDS: a product with a constant is linear over bits, so it is one `gf2p8affineqb`.
+//! - The rotation of g's second input by a byte is only a choice of registers.
 //!
-//! The transposition back gives words again for the additions modulo 2^32. Counted by instructions,
-//! a round of 64 blocks takes 80 cycles of the two 512-bit units: 0.8 bytes a cycle.
+//! The transposition back gives words again for the additions modulo 2^32. By instruction count, a
+//! round of 64 blocks takes 80 cycles of the two 512-bit units: 0.8 bytes a cycle.
 
 use crate::block::Block;
 use crate::block::bulk::Code;
@@ -37,7 +37,7 @@ pub(super) static CODE: Code<Schedule> = Code {
 /// One word of 64 blocks.
 type Word = [__m512i; 4];
 
-/// Encrypts or decrypts blocks; the last ones as part of a batch filled up with zeros.
+/// Encrypts or decrypts blocks; the last blocks form a batch padded with zeros.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn all<const ENCRYPT: bool>(schedule: &Schedule, blocks: &mut [Block]) {
     let (batches, rest) = blocks.as_chunks_mut();
@@ -100,7 +100,7 @@ fn round<const ENCRYPT: bool>(
     (c, d)
 }
 
-/// The function g, from bytes of one place each to words.
+/// The function g, from bytes of one position each to words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn g(boxes: &[[u8; 256]; 4], shuffles: &Shuffles, bytes: Word) -> Word {
@@ -127,10 +127,10 @@ fn g(boxes: &[[u8; 256]; 4], shuffles: &Shuffles, bytes: Word) -> Word {
 fn look_up(table: &[u8; 256], bytes: __m512i) -> __m512i {
     let quarter = |index: usize| {
         let quarter = &table[64 * index..][..64];
-        // SAFETY: a register is what is read.
+        // SAFETY: one register is read.
         unsafe { _mm512_loadu_si512(quarter.as_ptr().cast()) }
     };
-    // The lower six bits choose inside a quarter, the upper two the quarter.
+    // The lower six bits choose within a quarter, the upper two choose the quarter.
     let odd = _mm512_movepi8_mask(_mm512_slli_epi64::<1>(bytes));
     let upper = _mm512_movepi8_mask(bytes);
     let low = _mm512_permutexvar_epi8(bytes, quarter(0));
@@ -190,8 +190,8 @@ impl Shuffles {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn new() -> Self {
-        // A compiler that knew the constants would make each masked shuffle a permutation of two
-        // registers, which is three instructions inside the CPU.
+        // A compiler that knew the constants would turn each masked shuffle into a permutation of
+        // two registers, which is three micro-operations.
         let [one_up, one_down, two_up, two_down] = core::hint::black_box([
             0x0e00_0c00_0a00_0800_0600_0400_0200_0000_u128,
             0x000f_000d_000b_0009_0007_0005_0003_0001,
@@ -205,8 +205,8 @@ impl Shuffles {
         Self { one_up, one_down, two_up, two_down }
     }
 
-    /// Transposes the 4×4 bytes that the four registers have in each 32-bit
-    /// lane: words to bytes of one place, and back.
+    /// Transposes the 4×4 bytes that the four registers have in each 32-bit lane: words to bytes of
+    /// one position, and back.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn transpose(&self, [a, b, c, d]: Word) -> Word {
@@ -233,7 +233,7 @@ fn load(blocks: &[Block; BLOCKS], whitening: &[u32; 4]) -> [Word; 4] {
     for group in 0..4 {
         let rows = [0, 1, 2, 3].map(|row| {
             let blocks = &blocks[16 * group + 4 * row..][..4];
-            // SAFETY: four blocks are a register.
+            // SAFETY: a register holds four blocks.
             unsafe { _mm512_loadu_si512(blocks.as_ptr().cast()) }
         });
         for (index, column) in transpose_words(rows).into_iter().enumerate() {
@@ -255,13 +255,13 @@ fn store(words: [Word; 4], whitening: &[u32; 4], blocks: &mut [Block; BLOCKS]) {
         }
         for (row, register) in transpose_words(columns).into_iter().enumerate() {
             let blocks = &mut blocks[16 * group + 4 * row..][..4];
-            // SAFETY: four blocks are a register.
+            // SAFETY: a register holds four blocks.
             unsafe { _mm512_storeu_si512(blocks.as_mut_ptr().cast(), register) }
         }
     }
 }
 
-/// Transposes each 4×4 square of 32-bit words: blocks to words of the same place, and back.
+/// Transposes each 4×4 square of 32-bit words: blocks to words of the same position, and back.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose_words([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {

@@ -25,7 +25,7 @@ pub(super) trait Lanes: Copy {
     /// `u32` or `u64`.
     type Word: Copy + Default;
 
-    /// Words a register.
+    /// Words per register.
     const LANES: usize;
 
     /// The first [`Lanes::LANES`] words of `words`.
@@ -43,7 +43,7 @@ pub(super) trait Lanes: Copy {
     /// Bits of `yes` where `self` has ones, of `no` where it has zeros.
     fn choose(self, yes: Self, no: Self) -> Self;
 
-    /// The bits that at least two have.
+    /// The bits set in at least two of the three.
     fn majority(self, second: Self, third: Self) -> Self;
 
     fn rotate_right<const BITS: i32>(self) -> Self;
@@ -53,10 +53,11 @@ pub(super) trait Lanes: Copy {
 /// Words of the widest register.
 pub(super) const MOST_LANES: usize = 16;
 
-/// A hash's compression in lanes. (No closure: only what is always
-/// inlined gets the caller's instructions.)
+/// A hash's compression in lanes. (Not a closure: only code that is always inlined is compiled with
+/// the caller's instruction set.)
 trait Compress<V: Lanes, const N: usize> {
-    /// The states after a block of a digest, padding, and the length of a key's block and a digest.
+    /// The states after a block that consists of a digest, padding, and the length of a key's block
+    /// plus a digest.
     fn compress(proof: V::Proof, start: &[V; N], digest: &[V; N]) -> [V; N];
 }
 

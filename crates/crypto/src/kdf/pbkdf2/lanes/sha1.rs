@@ -35,8 +35,8 @@ impl<V: Lanes<Word = u32>> Compress<V, 5> for Sha1 {
     }
 }
 
-/// Round `FIRST` + `STEP`. The state's words stay where they are: a
-/// is in place -(`FIRST` + `STEP`) modulo 5.
+/// Round `FIRST` + `STEP`. The state's words stay where they are: a is at index -(`FIRST` + `STEP`)
+/// modulo 5.
 #[inline(always)]
 fn round<V: Lanes<Word = u32>, const FIRST: usize, const STEP: usize>(
     proof: V::Proof,

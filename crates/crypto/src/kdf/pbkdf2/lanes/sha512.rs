@@ -36,7 +36,7 @@ impl<V: Lanes<Word = u64>, const DIGEST: usize> Compress<V, 8> for Sha512<DIGEST
     }
 }
 
-/// A round, `ROUND` modulo sixteen, after its message word is made of older ones.
+/// A round, `ROUND` modulo sixteen, after its message word is computed from older ones.
 #[inline(always)]
 fn scheduled_round<V: Lanes<Word = u64>, const ROUND: usize>(
     proof: V::Proof,
@@ -51,7 +51,7 @@ fn scheduled_round<V: Lanes<Word = u64>, const ROUND: usize>(
     round::<V, ROUND>(proof, state, message, constants);
 }
 
-/// A round. The state's words stay where they are: a is in place -`ROUND` modulo 8.
+/// A round. The state's words stay where they are: a is at index -`ROUND` modulo 8.
 #[inline(always)]
 fn round<V: Lanes<Word = u64>, const ROUND: usize>(
     proof: V::Proof,

@@ -1,5 +1,5 @@
-//! Lanes on AVX2: registers of 256 bits; rotations are two shifts,
-//! choices and majorities two or three steps.
+//! Lanes on AVX2: registers of 256 bits; rotations are two shifts, choose and majority take two or
+//! three steps.
 
 use super::define_lanes;
 use crate::Cpu;
@@ -19,7 +19,7 @@ define_lanes! {
 pub(super) struct Proof(());
 
 impl Proof {
-    /// For functions compiled for AVX2: they run only where it is.
+    /// For functions compiled for AVX2: they run only on a CPU that has it.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn inside() -> Self {
@@ -40,13 +40,13 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn load(_: Proof, words: &[$word; MOST_LANES]) -> Self {
-                // SAFETY: `Proof` shows AVX2; the array is a register long or longer.
+                // SAFETY: `Proof` shows AVX2; the array is at least as long as a register.
                 unsafe { Self(_mm256_loadu_si256(words.as_ptr().cast())) }
             }
 
             #[inline(always)]
             fn store(self, words: &mut [$word; MOST_LANES]) {
-                // SAFETY: a value shows AVX2; the array is a register long or longer.
+                // SAFETY: a value shows AVX2; the array is at least as long as a register.
                 unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), self.0) }
             }
 

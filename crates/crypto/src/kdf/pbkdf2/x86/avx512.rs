@@ -23,7 +23,7 @@ define_lanes! {
 pub(super) struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     fn inside() -> Self {
@@ -46,13 +46,13 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn load(_: Proof, words: &[$word; MOST_LANES]) -> Self {
-                // SAFETY: `Proof` shows the features; the array is a register long or longer.
+                // SAFETY: `Proof` shows the features; the array is at least as long as a register.
                 unsafe { Self($load(words.as_ptr().cast())) }
             }
 
             #[inline(always)]
             fn store(self, words: &mut [$word; MOST_LANES]) {
-                // SAFETY: a value shows the features; the array is a register long or longer.
+                // SAFETY: a value shows the features; the array is at least as long as a register.
                 unsafe { $store(words.as_mut_ptr().cast(), self.0) }
             }
 

@@ -1,9 +1,9 @@
-//! PBKDF2's chains with the instructions of x86-64: SHA-1 and SHA-256 on the SHA
-//! extensions or in vector lanes, SHA-512 with its message schedule on vectors and its
-//! rounds on BMI2 or in lanes, Whirlpool on AVX-512 with GFNI.
+//! PBKDF2's chains with the instructions of x86-64: SHA-1 and SHA-256 on the SHA extensions or in
+//! vector lanes, SHA-512 with its message schedule on vectors and its rounds on BMI2, or in vector
+//! lanes, Whirlpool on AVX-512 with GFNI.
 //!
-//! Which is faster depends on how many chains there are: cycles a compression of Golden Cove, by
-//! instruction and port counts, borne out by measurement.
+//! Which is faster depends on the number of chains. Cycles per compression on Golden Cove, from
+//! instruction and port counts, confirmed by measurement:
 //!
 //! | hash    | alone          | lanes, 128 or 256 bits | lanes, 512 bits |
 //! |---------|----------------|------------------------|-----------------|
@@ -11,9 +11,9 @@
 //! | SHA-256 | 95 (SHA-NI)    | 560 for 8              | 840 for 16      |
 //! | SHA-512 | 560 (BMI2)     | 690 for 4              | 1030 for 8      |
 //!
-//! SHA-NI is at its floor: 32 SHA256RNDS2 every 2.9 cycles are 93, 20 SHA1RNDS4 every three and 16
-//! SHA1MSG2 every 3.8 share their port in part. Lanes are at theirs: about 750, 1680 and 2060
-//! instructions over three vector ports (two with 512 bits).
+//! SHA-NI runs at its lower bound: 32 SHA256RNDS2 every 2.9 cycles are 93, 20 SHA1RNDS4 every three
+//! and 16 SHA1MSG2 every 3.8 share their port in part. The lanes run at theirs: about 750, 1680 and
+//! 2060 instructions over three vector ports (two with 512 bits).
 
 mod avx2;
 mod avx512;
@@ -26,8 +26,8 @@ use crate::Cpu;
 use crate::cpu::Feature;
 pub(super) use whirlpool::whirlpool;
 
-/// Iterates the first chains of SHA-1 and returns how many it took:
-/// none when portable code is as good.
+/// Iterates the first chains of SHA-1 and returns how many it took: none if portable code is as
+/// fast.
 pub(super) fn sha1(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usize {
     let (avx512, sha_ni) = (cpu.has(Feature::Avx512), cpu.has(Feature::ShaNi));
     match chains.len() {
@@ -46,7 +46,7 @@ pub(super) fn sha1(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usi
 /// words and returns how many it took.
 pub(super) fn sha256<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u32; 8]>], rounds: u32) -> usize {
     let avx512 = cpu.has(Feature::Avx512);
-    // The instructions' code is written for whole digests.
+    // The SHA-NI code handles whole digests only.
     let sha_ni = cpu.has(Feature::ShaNi) && DIGEST == 8;
     match chains.len() {
         9.. if avx512 => avx512::sha256_16::<DIGEST>(cpu, chains, rounds),
@@ -71,7 +71,8 @@ pub(super) fn sha512<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u64; 8]
     }
 }
 
-/// A width's functions: each iterates up to that many of the first chains and returns how many.
+/// Defines the functions of one width: each iterates up to that many of the first chains and
+/// returns the number iterated.
 macro_rules! define_lanes {
     ($($name:ident: $hash:ident::<$vector:ty $(, $digest:ident)?>, [$word:ty; $count:literal], $feature:ident, $enable:literal;)*) => {
         $(

@@ -1,8 +1,8 @@
-//! SHA-512's chain: rounds on general registers (rorx and andn), the message
-//! schedule four words at a time on vectors beside them.
+//! SHA-512's chain: rounds on general registers (rorx and andn), the message schedule in parallel
+//! on vectors, four words at a time.
 //!
-//! One body, compiled twice: with AVX-512VL the compiler makes single
-//! instructions of the vector rotations.
+//! One implementation, compiled twice: with AVX-512VL the compiler turns the vector rotations into
+//! single instructions.
 
 use super::super::chains::Chain;
 use super::super::constants::K512;
@@ -42,7 +42,7 @@ fn chain_avx2<const DIGEST: usize>(chain: &mut Chain<[u64; 8]>, rounds: u32) {
 unsafe fn iterate<const DIGEST: usize>(chain: &mut Chain<[u64; 8]>, rounds: u32) {
     for _ in 0..rounds {
         for start in [&chain.inner, &chain.outer] {
-            // SAFETY: by the caller.
+            // SAFETY: guaranteed by the caller.
             chain.link = unsafe { compress::<DIGEST>(start, &chain.link) };
         }
         chain.sum.iter_mut().zip(&chain.link).for_each(|(sum, word)| *sum ^= word);

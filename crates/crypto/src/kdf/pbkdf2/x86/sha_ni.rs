@@ -9,7 +9,8 @@ use crate::Cpu;
 use crate::cpu::Feature;
 use core::arch::x86_64::*;
 
-/// The first one or two chains of SHA-256; returns how many. The CPU has the SHA extensions.
+/// Iterates the first one or two chains of SHA-256 and returns how many. The CPU has the SHA
+/// extensions.
 pub(super) fn sha256(cpu: Cpu, chains: &mut [Chain<[u32; 8]>], rounds: u32) -> usize {
     assert!(cpu.has(Feature::ShaNi));
     if let Some(pair) = chains.first_chunk_mut::<2>() {
@@ -21,7 +22,8 @@ pub(super) fn sha256(cpu: Cpu, chains: &mut [Chain<[u32; 8]>], rounds: u32) -> u
     chains.first_chunk_mut::<1>().map_or(0, |single| unsafe { sha256_single(single, rounds) })
 }
 
-/// The first one or two chains of SHA-1; returns how many. The CPU has the SHA extensions.
+/// Iterates the first one or two chains of SHA-1 and returns how many. The CPU has the SHA
+/// extensions.
 pub(super) fn sha1(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usize {
     assert!(cpu.has(Feature::ShaNi));
     if let Some(pair) = chains.first_chunk_mut::<2>() {
@@ -123,7 +125,8 @@ unsafe fn sha256_load(state: &[u32; 8]) -> (__m128i, __m128i) {
     }
 }
 
-/// One compression a lane from `start`: the message is a digest, padding, and a length of 96 bytes.
+/// One compression per lane from `start`: the message is a digest, padding, and a length of 96
+/// bytes.
 #[inline(always)]
 unsafe fn sha256_compress<const N: usize>(
     start: &[(__m128i, __m128i); N],
@@ -220,9 +223,9 @@ unsafe fn sha1_store(state: &mut [u32; 5], (dcba, e): (__m128i, __m128i)) {
     }
 }
 
-/// One compression a lane from `start`: the message is a digest, padding, and a
-/// length of 84 bytes. Message words are in the instructions' order, the first in the
-/// highest lane, which is the order of the state.
+/// One compression per lane from `start`: the message is a digest, padding, and a length of 84
+/// bytes. Message words are in the instructions' order, the first in the highest lane, which is the
+/// order of the state.
 #[inline(always)]
 unsafe fn sha1_compress<const N: usize>(
     start: &[(__m128i, __m128i); N],
@@ -258,8 +261,8 @@ unsafe fn sha1_compress<const N: usize>(
     }
 }
 
-/// A compression under way. `e` is the state four rounds ago, from
-/// which the instructions take e (but for the first).
+/// A compression in progress. `e` is the state four rounds ago, from which the instructions take e
+/// (but for the first).
 #[derive(Clone, Copy)]
 struct Sha1Lane {
     abcd: __m128i,

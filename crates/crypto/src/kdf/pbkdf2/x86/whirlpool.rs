@@ -1,12 +1,12 @@
 //! Whirlpool's chain (ISO/IEC 10118-3, dedicated hash-function 7) without
 //! tables in memory: the 64-byte state is one register.
 //!
-//! The S-box is three 4-bit boxes, which are byte shuffles; the columns shift by
-//! a byte permutation; the rows multiply by constants of GF(2^8) modulo x^8 +
-//! x^4 + x^3 + x^2 + 1, which are GFNI's affine maps.
+//! The S-box is three 4-bit boxes, which are byte shuffles; the column shift is a byte permutation;
+//! the rows are multiplied by constants of GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1, which are
+//! GFNI's affine maps.
 //!
-//! In PBKDF2 each hash is of a digest after the key's block: one
-//! compression of the digest and one of padding.
+//! In PBKDF2 each hash covers a digest after the key's block: one compression for the digest and
+//! one for the padding.
 
 use super::super::chains::{Chain, Words};
 use crate::Cpu;
@@ -131,7 +131,7 @@ fn store(bytes: &mut Bytes, register: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), register) }
 }
 
-/// Where each byte comes from: column j moves down by j rows.
+/// The source of each byte: column j moves down by j rows.
 const SHIFT_COLUMNS: Bytes = {
     let mut from = [0; 64];
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Eight words a register: AVX2.
+//! Eight words per register: AVX2.
 
 use crate::mode::adiantum::words::Words;
 use core::arch::x86_64::*;
@@ -14,7 +14,7 @@ struct Ymm(__m256i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for this feature: they run only where the feature is.
+    /// For functions compiled for this feature: they run only on a CPU that has it.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn inside() -> Self {
@@ -143,7 +143,8 @@ impl Words for Ymm {
         // SAFETY: a value shows the feature.
         unsafe {
             let low = _mm256_mul_epu32(self.0, other.0);
-            // One odd half comes by a shift, the other by a shuffle: they run on different ports.
+            // One odd half comes from a shift, the other from a shuffle: they run on different
+            // ports.
             let left = _mm256_srli_epi64::<32>(self.0);
             let right = _mm256_shuffle_epi32::<0b11_11_01_01>(other.0);
             let high = _mm256_mul_epu32(left, right);

@@ -1,4 +1,4 @@
-//! Sixteen words a register: AVX-512.
+//! Sixteen words per register: AVX-512.
 
 use crate::mode::adiantum::words::Words;
 use core::arch::x86_64::*;
@@ -14,7 +14,7 @@ struct Zmm(__m512i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn inside() -> Self {
@@ -139,7 +139,8 @@ impl Words for Zmm {
         // SAFETY: a value shows the features.
         unsafe {
             let low = _mm512_mul_epu32(self.0, other.0);
-            // One odd half comes by a shift, the other by a shuffle: they run on different ports.
+            // One odd half comes from a shift, the other from a shuffle: they run on different
+            // ports.
             let left = _mm512_srli_epi64::<32>(self.0);
             let right = _mm512_shuffle_epi32::<0b11_11_01_01>(other.0);
             let high = _mm512_mul_epu32(left, right);

@@ -1,4 +1,4 @@
-//! One element a register: PCLMULQDQ.
+//! One element per register: PCLMULQDQ.
 
 use crate::mode::hctr2::lanes::{Lanes, Product};
 use core::arch::x86_64::*;
@@ -14,7 +14,7 @@ struct Xmm(__m128i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "sse4.1,ssse3,pclmulqdq")]
     fn inside() -> Self {
@@ -35,7 +35,7 @@ impl Lanes for Xmm {
 
     #[inline(always)]
     fn first(_: Proof, block: &Block) -> Self {
-        // SAFETY: `Proof` shows the features; a block is what is read.
+        // SAFETY: `Proof` shows the features; one block is read.
         unsafe { Self(_mm_loadu_si128(block.as_ptr().cast())) }
     }
 
@@ -83,7 +83,7 @@ impl Lanes for Xmm {
     #[inline(always)]
     fn to_block(self) -> Block {
         let mut block = [0; 16];
-        // SAFETY: a value shows the features; a block is what is written.
+        // SAFETY: a value shows the features; one block is written.
         unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), self.0) }
         block
     }

@@ -1,4 +1,4 @@
-//! Two elements a register: VPCLMULQDQ on 256-bit registers.
+//! Two elements per register: VPCLMULQDQ on 256-bit registers.
 
 use crate::mode::hctr2::lanes::{Lanes, Product};
 use core::arch::x86_64::*;
@@ -14,7 +14,7 @@ struct Ymm(__m256i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
     fn inside() -> Self {
@@ -35,7 +35,7 @@ impl Lanes for Ymm {
 
     #[inline(always)]
     fn first(_: Proof, block: &Block) -> Self {
-        // SAFETY: `Proof` shows the features; a block is what is read.
+        // SAFETY: `Proof` shows the features; one block is read.
         unsafe { Self(_mm256_zextsi128_si256(_mm_loadu_si128(block.as_ptr().cast()))) }
     }
 
@@ -87,7 +87,7 @@ impl Lanes for Ymm {
     #[inline(always)]
     fn to_block(self) -> Block {
         let mut block = [0; 16];
-        // SAFETY: a value shows the features; a block is what is written.
+        // SAFETY: a value shows the features; one block is written.
         unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), _mm256_castsi256_si128(self.0)) }
         block
     }

@@ -1,4 +1,4 @@
-//! Four elements a register: VPCLMULQDQ on AVX-512's registers.
+//! Four elements per register: VPCLMULQDQ on AVX-512's registers.
 
 use crate::mode::hctr2::lanes::{Lanes, Product};
 use core::arch::x86_64::*;
@@ -14,7 +14,7 @@ struct Zmm(__m512i);
 struct Proof(());
 
 impl Proof {
-    /// For functions compiled for these features: they run only where the features are.
+    /// For functions compiled for these features: they run only on a CPU that has them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq")]
     fn inside() -> Self {
@@ -35,7 +35,7 @@ impl Lanes for Zmm {
 
     #[inline(always)]
     fn first(_: Proof, block: &Block) -> Self {
-        // SAFETY: `Proof` shows the features; a block is what is read.
+        // SAFETY: `Proof` shows the features; one block is read.
         unsafe { Self(_mm512_zextsi128_si512(_mm_loadu_si128(block.as_ptr().cast()))) }
     }
 
@@ -89,7 +89,7 @@ impl Lanes for Zmm {
     #[inline(always)]
     fn to_block(self) -> Block {
         let mut block = [0; 16];
-        // SAFETY: a value shows the features; a block is what is written.
+        // SAFETY: a value shows the features; one block is written.
         unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), _mm512_castsi512_si128(self.0)) }
         block
     }
