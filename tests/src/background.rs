@@ -1,4 +1,4 @@
-//! Programs that run while a test does, and end with it.
+//! Background programs that end with the test.
 
 use crate::run::Run;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -6,7 +6,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Waits, at most half a minute, for what happens in its own time: `what` says so when it does not.
+/// Waits up to half a minute for an asynchronous event; `what` names it in the failure message.
 #[track_caller]
 pub fn until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -21,7 +21,7 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
 pub struct Background(Child);
 
 impl Background {
-    /// Starts it and returns when `is_ready`, within ten seconds.
+    /// Starts the program and returns once `is_ready` is true, within ten seconds.
     #[track_caller]
     pub fn start(run: &Run, is_ready: impl Fn() -> bool) -> Self {
         let child = run.spawn().unwrap_or_else(|e| panic!("{run}: {e}"));
@@ -36,25 +36,25 @@ impl Background {
         started
     }
 
-    /// Its process.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Kills it, as nothing that it could prepare for.
+    /// Kills it with SIGKILL, which it cannot prepare for.
     pub fn kill(mut self) {
         self.end();
     }
 
-    /// SIGSTOP: it is there and does not answer from the moment on that this returns.
+    /// Sends SIGSTOP: once this returns, the program exists but does not answer.
     pub fn stop(&self) {
         let child = Pid::from_child(&self.0);
         kill_process(child, Signal::STOP).expect("our child");
-        // Told when its last thread has stopped.
+        // Reported once its last thread has stopped.
         waitpid(Some(child), WaitOptions::UNTRACED).expect("our child");
     }
 
-    /// SIGTERM, upon which it ends well, within half a minute.
+    /// Sends SIGTERM; the program must exit successfully within half a minute.
     #[track_caller]
     pub fn asked_to_end(&mut self) {
         kill_process(Pid::from_child(&self.0), Signal::TERM).expect("our child");
@@ -73,7 +73,7 @@ impl Background {
         self.ends_within(Duration::from_secs(5))
     }
 
-    /// Whether it ends by itself so soon.
+    /// Whether it ends by itself within this time.
     pub fn ends_within(&mut self, time: Duration) -> bool {
         let deadline = Instant::now() + time;
         while Instant::now() < deadline {

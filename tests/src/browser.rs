@@ -1,5 +1,4 @@
-//! A real browser without a window: Chromium, told what to do by
-//! chromedriver (W3C WebDriver, JSON over HTTP).
+//! A real headless browser: Chromium, controlled by chromedriver (W3C WebDriver, JSON over HTTP).
 
 use crate::{Background, Run, Scratch, skip};
 use serde_json::{Value, json};
@@ -8,18 +7,18 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// A browser with one page. It ends with the value.
+/// A browser with one page. It is closed on drop.
 #[derive(Debug)]
 pub struct Browser {
     port: u16,
     session: String,
-    // Kept for their ends: the driver's takes the browser with it.
+    // Kept for drop: ending the driver ends the browser too.
     _driver: Background,
     _profile: Scratch,
 }
 
 impl Browser {
-    /// Starts one; [`need!`](crate::need) "chromium" and "chromedriver" first.
+    /// Starts a browser; call [`need!`](crate::need) for "chromium" and "chromedriver" first.
     #[track_caller]
     pub fn start() -> Self {
         let profile = Scratch::new();
@@ -45,21 +44,21 @@ impl Browser {
         browser
     }
 
-    /// Shows a file.
+    /// Opens a file.
     #[track_caller]
     pub fn open(&self, page: &Path) {
         let url = format!("file://{}", page.display());
         self.tell("url", &json!({ "url": url }));
     }
 
-    /// The window's size, as a phone has it or a desk.
+    /// Sets the window's size, such as a phone's or a desktop's.
     #[track_caller]
     pub fn size(&self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// What the system prefers ("light", "dark"), and for which medium ("screen", "print").
+    /// Sets the preferred colour scheme ("light", "dark") and the medium ("screen", "print").
     #[track_caller]
     pub fn prefers(&self, scheme: &str, medium: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
@@ -84,13 +83,13 @@ impl Browser {
         }
     }
 
-    /// What a function with this body returns in the page.
+    /// Runs a function with this body in the page and returns its result.
     #[track_caller]
     pub fn script(&self, body: &str) -> Value {
         self.tell("execute/sync", &json!({"script": body, "args": []}))
     }
 
-    /// Everything that the page has said on the console since it was asked last.
+    /// All console messages of the page since the last call.
     #[track_caller]
     pub fn console(&self) -> Vec<Value> {
         self.tell("se/log", &json!({"type": "browser"})).as_array().cloned().unwrap_or_default()
@@ -128,7 +127,7 @@ impl Drop for Browser {
     }
 }
 
-/// No window, no traffic of its own, nothing of an earlier run.
+/// No window, no background traffic, no state from earlier runs.
 const ARGUMENTS: [&str; 7] = [
     "--headless",
     "--disable-gpu",
@@ -139,7 +138,7 @@ const ARGUMENTS: [&str; 7] = [
     "--hide-scrollbars",
 ];
 
-/// One request on a connection of its own; head and body of the answer.
+/// Sends one request on a new connection; returns head and body of the answer.
 fn exchange(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -151,7 +150,7 @@ fn exchange(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<
     )?;
     let mut answer = Vec::new();
     let mut piece = [0; 65536];
-    // The driver keeps the connection open whatever it is asked to do.
+    // The driver keeps the connection open regardless of the request's headers.
     while !is_whole(&answer) {
         match stream.read(&mut piece)? {
             0 => break,

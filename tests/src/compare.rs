@@ -1,4 +1,4 @@
-//! Comparisons that say where the difference is instead of printing megabytes.
+//! Comparisons that report where the difference is instead of printing megabytes.
 
 /// Asserts equal text, line for line; shows the first line that differs.
 #[track_caller]

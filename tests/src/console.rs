@@ -1,7 +1,7 @@
-//! A machine of any architecture that somebody boots by hand: QEMU,
-//! with its serial console read and typed at.
+//! A machine of any architecture, booted interactively: QEMU, with reads from and input to its
+//! serial console.
 //!
-//! What the machine writes to its disks is gone with it, so that machines may share a volume.
+//! The machine's writes to its disks are discarded when it ends, so machines may share a volume.
 
 use crate::peers::peer;
 use crate::run::Run;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A machine that is off.
+/// A machine that is not running yet.
 #[derive(Debug)]
 #[must_use]
 pub struct Board {
@@ -23,13 +23,14 @@ pub struct Board {
 }
 
 impl Board {
-    /// QEMU's program for the architecture, and the machine's arguments. Say `need!` of it first.
+    /// A machine with QEMU's program for the architecture, and its arguments. Call `need!` for the
+    /// program first.
     pub fn new(program: &str, arguments: &str) -> Self {
         let qemu = peer(program, arguments).args("-display none -no-reboot -serial stdio");
         Self { qemu, disks: 0 }
     }
 
-    /// A PC with Debian's kernel in mind: two processors, half a gigabyte, all emulated.
+    /// A PC suited to Debian's kernel: two processors, half a gigabyte of memory, all emulated.
     pub fn pc() -> Self {
         Self::new("qemu-system-x86_64", "-accel tcg,thread=multi -cpu max -m 512 -smp 2 -nic none")
     }
@@ -61,19 +62,19 @@ impl Board {
         self
     }
 
-    /// More of QEMU's arguments: a line split at white space.
+    /// Further QEMU arguments: a line split at white space.
     pub fn args(mut self, line: &str) -> Self {
         self.qemu = self.qemu.args(line);
         self
     }
 
-    /// One more of QEMU's arguments, taken as it is.
+    /// One further QEMU argument, passed unchanged.
     pub fn arg(mut self, argument: &str) -> Self {
         self.qemu = self.qemu.arg(argument);
         self
     }
 
-    /// Switches it on.
+    /// Starts the machine.
     #[track_caller]
     pub fn start(self) -> Console {
         let scratch = Scratch::new();
@@ -95,7 +96,7 @@ impl Board {
     }
 }
 
-/// The console of a machine that runs. It is switched off when this is dropped.
+/// The console of a running machine. The machine is stopped on drop.
 #[derive(Debug)]
 pub struct Console {
     child: Child,
@@ -108,20 +109,20 @@ pub struct Console {
 }
 
 impl Console {
-    /// How long to wait for a text, from here on.
+    /// Sets how long to wait for a text from now on.
     pub fn limit(&mut self, patience: Duration) -> &mut Self {
         self.patience = patience;
         self
     }
 
-    /// Waits until the text appears behind what was waited for before.
+    /// Waits until the text appears after the last text waited for.
     #[track_caller]
     pub fn expect(&mut self, text: &str) -> &mut Self {
         self.expect_one(&[text]);
         self
     }
 
-    /// Waits until one of the texts appears behind what was waited for before; says which.
+    /// Waits until one of the texts appears after the last text waited for; returns which one.
     #[track_caller]
     pub fn expect_one(&mut self, texts: &[&str]) -> usize {
         let deadline = Instant::now() + self.patience;
@@ -148,7 +149,7 @@ impl Console {
         }
     }
 
-    /// Types this as it is: the return key is "\n".
+    /// Types this text unchanged: the return key is "\n".
     #[track_caller]
     pub fn types(&mut self, text: &str) -> &mut Self {
         let keyboard = self.child.stdin.as_mut().expect("a pipe");
@@ -157,7 +158,7 @@ impl Console {
         self
     }
 
-    /// A command of QEMU's monitor ("device_add …").
+    /// Sends a command to QEMU's monitor ("device_add …").
     #[track_caller]
     pub fn monitor(&mut self, command: &str) -> &mut Self {
         let answer =
@@ -166,12 +167,12 @@ impl Console {
         self
     }
 
-    /// All that was on the console.
+    /// All console output so far.
     pub fn transcript(&self) -> String {
         self.seen.lock().text.clone()
     }
 
-    /// Waits until the machine switches itself off; all that was on its console.
+    /// Waits until the machine powers off; returns all console output.
     #[track_caller]
     pub fn ends(mut self) -> String {
         let deadline = Instant::now() + self.patience;
@@ -215,7 +216,7 @@ impl Drop for Console {
     }
 }
 
-/// What came, and whether more can come.
+/// The output received, and whether more can follow.
 #[derive(Debug, Default)]
 struct Transcript {
     text: String,
@@ -263,6 +264,6 @@ fn until_prompt(monitor: &mut UnixStream) -> std::io::Result<String> {
 }
 
 const MONITOR: &str = "(qemu) ";
-/// Longest wait for a text or the end, if nothing else is said:
-/// emulated machines beside other tests are slow.
+/// The default limit for waiting for a text or the end: emulated machines running beside other
+/// tests are slow.
 const PATIENCE: Duration = Duration::from_secs(150);

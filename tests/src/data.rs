@@ -1,5 +1,5 @@
-//! Data that no mistake reproduces: deterministic, different for
-//! every seed and offset, never zeros.
+//! Data that no bug reproduces by accident: deterministic, different for every seed and offset,
+//! never zeros.
 //!
 //! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
 //! number generators", OOPSLA 2014).

@@ -1,4 +1,4 @@
-//! Initramfs images as Debian's own program makes them.
+//! Initramfs images as Debian's own program creates them.
 
 use crate::peers::peer;
 use crate::scratch::Scratch;
@@ -7,10 +7,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// An image of Debian's kernel, with these modules beside those that it takes by itself.
-/// mkinitramfs looks for the kernel where systems have theirs: it runs as the root of a
-/// namespace of its own, where an overlay puts it there. `None` where nobody may do that. Say
-/// `need!` of mkinitramfs, unshare and zstd first.
+/// An image for Debian's kernel, with these modules in addition to its default ones. mkinitramfs
+/// looks for the kernel in the usual system paths: it runs as root of a new namespace, where an
+/// overlay puts the kernel there. `None` if namespaces are not permitted. Call `need!` for
+/// mkinitramfs, unshare and zstd first.
 pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf> {
     let (image, work) = (scratch.path(name), scratch.path(&format!("{name}.work")));
     for directory in ["upper", "inner", "config/conf.d", "config/hooks", "config/scripts"] {
@@ -31,7 +31,7 @@ pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf
     if run(mount).outcome().code != Some(0) {
         return None;
     }
-    // The overlay's files are another's when it is mounted again.
+    // The overlay's files have another owner when it is mounted again.
     for directory in ["upper", "inner"] {
         peer("rm", "-rf").arg(work.join(directory)).ok();
         fs::create_dir(work.join(directory)).expect("a directory");

@@ -1,11 +1,10 @@
-//! fio's own verification of a volume behind a door: random writes of any length at
-//! any place, trims beside them, flushes between them; every block says where it
-//! belongs and carries a CRC32C of its random content. Another fio, elsewhere, makes
-//! up the same blocks once more and looks for them.
+//! fio's own verification of a volume behind a door: random writes of any length at any offset,
+//! with trims and flushes in between; every block contains its position and a CRC32C of its random
+//! content. Another fio elsewhere regenerates the same blocks and looks for them.
 //!
-//! The volume's beginning is cut into stripes, each with a job of its own: all run at once,
-//! over NBD each through a connection of its own. No stripe and no block begins at a sector, so
-//! that jobs share sectors with their neighbours.
+//! The start of the volume is divided into stripes, each with its own job: all jobs run at once,
+//! over NBD each through its own connection. No stripe and no block begins at a sector boundary, so
+//! adjacent jobs share sectors.
 
 use crate::peers::peer;
 use crate::run::Run;
@@ -16,7 +15,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What fio works on.
+/// The target fio works on.
 #[derive(Debug, Clone, Copy)]
 pub enum Target<'a> {
     /// An export, by its URI.
@@ -25,7 +24,7 @@ pub enum Target<'a> {
     File(&'a Path),
 }
 
-/// The jobs that filled a volume: what has to be known to find their blocks again.
+/// The jobs that filled a volume: the information needed to find their blocks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
     /// Trims are NBD_CMD_TRIM; what was trimmed is undefined until it is written again.
@@ -34,7 +33,7 @@ pub enum Door {
     Fuse,
 }
 
-/// What happens to a stripe.
+/// The operations on a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Job {
     Write,
@@ -43,8 +42,8 @@ enum Job {
     Trim,
 }
 
-/// What was written before must not be taken for what was written
-/// last: a block says which checksum it has.
+/// Blocks of an earlier round must not pass for those of the last one: each block states its
+/// checksum type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
     /// With xxhash.
@@ -65,7 +64,7 @@ pub fn write(scratch: &Scratch, target: Target<'_>, round: Round) -> Run {
     run(scratch, "write.fio", jobs(door, target, round, false))
 }
 
-/// Only reads: every block that [`write()`] of that round wrote through `door` must be there.
+/// Reads only: every block that [`write()`] of that round wrote through `door` must be there.
 pub fn verify(scratch: &Scratch, door: Door, target: Target<'_>, round: Round) -> Run {
     run(scratch, "verify.fio", jobs(door, target, round, true))
 }
@@ -81,8 +80,8 @@ pub fn trimmed(door: Door, round: Round) -> impl Iterator<Item = Range<usize>> {
     trimmed.map(|number| (number * STRIPE) as usize..((number + 1) * STRIPE) as usize)
 }
 
-/// An ext4 with fio and all libraries that it loads, for machines that
-/// have neither: `LD_LIBRARY_PATH=/mnt/lib /mnt/fio`.
+/// An ext4 with fio and all libraries that it loads, for machines without them:
+/// `LD_LIBRARY_PATH=/mnt/lib /mnt/fio`.
 #[track_caller]
 pub fn disk(scratch: &Scratch) -> PathBuf {
     let program = skip::find("fio").expect("need!(\"fio\") first");
@@ -103,7 +102,7 @@ fn run(scratch: &Scratch, name: &str, jobs: String) -> Run {
     peer("fio", "").arg(scratch.file(name, jobs)).directory(scratch.root())
 }
 
-/// What one round trims the other writes, mostly.
+/// Mostly, what one round trims the other writes.
 fn job(door: Door, round: Round, stripe: u64) -> Job {
     let trims = match (door, round) {
         (Door::Nbd, Round::First) => stripe % 4 == 3,
@@ -113,7 +112,7 @@ fn job(door: Door, round: Round, stripe: u64) -> Job {
     };
     match (door, stripe) {
         _ if trims => Job::Trim,
-        // Of a file fio only knows how to trim without writing; at an offset (3.33) too.
+        // On a file fio can only trim without writing; with an offset too (3.33).
         (Door::Nbd, 0) => Job::TrimAndWrite,
         _ => Job::Write,
     }
@@ -141,7 +140,7 @@ fn jobs(door: Door, target: Target<'_>, round: Round, only_verify: bool) -> Stri
         if job != Job::Trim {
             writeln!(text, "verify={checksum}").expect("writing to a String");
         }
-        // To NBD both are NBD_CMD_FLUSH.
+        // With NBD both are NBD_CMD_FLUSH.
         text.push_str(match (job, target, number % 4) {
             (Job::Trim, ..) => "",
             (_, Target::File(_), 2 | 3) => "fdatasync=16\n",
@@ -162,7 +161,7 @@ fn medium(target: Target<'_>, job: Job) -> String {
     }
 }
 
-/// A prime: no multiple of it but the first lies at a sector's beginning before 512 of them.
+/// A prime: after offset 0, none of its first 511 multiples is at a sector boundary.
 const BLOCK: u64 = 601;
 const STRIPE: u64 = 1745 * BLOCK;
 const STRIPES: u64 = 16;
@@ -184,8 +183,8 @@ iodepth=8
 verify_fatal=1
 ";
 
-/// One at a time: a trim that is answered after the write behind it
-/// was sent would be a mistake of fio's.
+/// One request at a time: fio would otherwise send a write before the preceding trim is answered,
+/// which is a bug in fio.
 const TRIM_AND_WRITE: &str = "\
 rw=randtrimwrite
 bsrange=601-60100

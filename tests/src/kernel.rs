@@ -1,5 +1,5 @@
-//! Questions to the kernel's dm-crypt: a table line each, put to it
-//! by `kernel-sectors` inside the test machine.
+//! Questions to the kernel's dm-crypt: one table line each, submitted by `kernel-sectors` inside
+//! the test machine.
 //!
 //! The program's command line, lines and answers are described at its `main.rs`.
 
@@ -7,12 +7,12 @@ use crate::vm::Machine;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// How many bytes each mapping encrypts.
+/// The number of bytes that each mapping encrypts.
 pub const SIZE: usize = 1 << 18;
-/// What it encrypts: [`random`](crate::random) of this seed.
+/// The plaintext is [`random`](crate::random) of this seed.
 pub const PLAINTEXT_SEED: u64 = 1_048_576;
 
-/// A dm-crypt table line without its device, and what is to be done with it.
+/// A dm-crypt table line without its device, and the action to take with it.
 #[derive(Debug, Clone)]
 pub struct Question {
     /// "aes-xts-plain64", "capi:xts(aes)-plain64".
@@ -23,7 +23,7 @@ pub struct Question {
     pub iv_offset: u64,
     /// "sector_size:4096", "iv_large_sectors".
     pub options: Vec<String>,
-    /// How far to go.
+    /// How far the question goes.
     pub action: Action,
 }
 
@@ -32,9 +32,9 @@ pub struct Question {
 pub enum Action {
     /// Is the table accepted?
     Map,
-    /// And what does it make of the plaintext?
+    /// And what ciphertext does it produce?
     Write,
-    /// And does that read back through the mapping?
+    /// And does the ciphertext read back correctly through the mapping?
     Both,
 }
 
@@ -43,20 +43,20 @@ pub enum Action {
 pub enum Answer {
     /// The table was not accepted, with the kernel's message.
     Refused {
-        /// As in errno.h.
+        /// The error number, as in errno.h.
         errno: i32,
-        /// From the kernel's log; empty when it said nothing.
+        /// The message from the kernel's log; empty if there was none.
         reason: String,
     },
-    /// To [`Action::Map`].
+    /// The answer to [`Action::Map`].
     Mapped,
-    /// To [`Action::Write`] and [`Action::Both`].
+    /// The answer to [`Action::Write`] and [`Action::Both`].
     Made {
         /// [`fingerprint`] of the ciphertext.
         fingerprint: String,
         /// Its first sixteen bytes in hexadecimal.
         first: String,
-        /// Whether it reads back as the plaintext, if that was asked.
+        /// Whether it reads back as the plaintext, if the question asked for that.
         reads_back: Option<bool>,
     },
     /// The table was accepted, but reading or writing failed.
@@ -108,14 +108,14 @@ pub struct Answers {
     pub algorithms: BTreeSet<String>,
 }
 
-/// Boots `machine` and asks everything. `program` is the path of `kernel-sectors`.
+/// Boots `machine` and submits all questions. `program` is the path of `kernel-sectors`.
 #[track_caller]
 pub fn ask(machine: Machine, program: &str, questions: &[Question]) -> Answers {
     let jobs: Vec<String> =
         questions.iter().enumerate().map(|(number, question)| format!("{number} {question}\n")).collect();
     let program = std::fs::read(program).expect("kernel-sectors can be read");
     let report = machine.file("bin/kernel-sectors", program).file("jobs", jobs.concat()).run(
-        // What is not loaded yet is not there: nothing to be fetched by a helper process.
+        // Modules that are not loaded yet are unavailable: no helper process may load them.
         "echo >/proc/sys/kernel/modprobe
          dmesg -n 1
          kernel-sectors /jobs
@@ -134,8 +134,8 @@ pub fn ask(machine: Machine, program: &str, questions: &[Question]) -> Answers {
     Answers { each: answers.into_iter().flatten().collect(), algorithms }
 }
 
-/// 256 bits that any change of a word changes. Not for enemies: nobody forges ciphertexts here, and
-/// under emulation a cryptographic hash would cost more than the cipher.
+/// 256 bits that change with any change of a word. Not meant against attackers: nobody forges
+/// ciphertexts here, and under emulation a cryptographic hash would cost more than the cipher.
 pub fn fingerprint(bytes: &[u8]) -> String {
     let mut lanes: [u64; 4] = [1, 2, 3, 4];
     for words in bytes.as_chunks::<32>().0 {
@@ -146,7 +146,7 @@ pub fn fingerprint(bytes: &[u8]) -> String {
     lanes.map(|lane| format!("{lane:016x}")).concat()
 }
 
-/// Lower-case hexadecimal; "-" for nothing, as table lines have it.
+/// Lower-case hexadecimal; "-" if empty, as in table lines.
 pub fn hex(bytes: &[u8]) -> String {
     match bytes {
         [] => "-".into(),

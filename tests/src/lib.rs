@@ -1,7 +1,7 @@
-//! What every proof shares: scratch directories, commands with a time
-//! limit, random data, skips by name.
+//! Shared by all tests: scratch directories, commands with a time limit, random data, skips by
+//! name.
 //!
-//! A proof runs real programs on real files:
+//! A test runs real programs on real files:
 //!
 //! ```no_run
 //! use keyway_tests::{Scratch, cryptsetup, keyway, need};
@@ -16,9 +16,9 @@
 //! }
 //! ```
 //!
-//! Environment: `KEYWAY_BIN` is the program under test (without it, this workspace's debug
-//! build is made and used); `KEYWAY_SKIPS` is a file that collects the tests left out;
-//! `KEYWAY_SCRATCH` is where scratch directories go.
+//! Environment: `KEYWAY_BIN` is the program under test (by default this workspace's debug build,
+//! which is built if needed); `KEYWAY_SKIPS` is a file that collects the names of skipped tests;
+//! `KEYWAY_SCRATCH` is the parent of scratch directories.
 
 pub mod background;
 pub mod browser;

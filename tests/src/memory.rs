@@ -10,17 +10,17 @@ use std::os::unix::fs::FileExt;
 pub struct Region {
     /// Its addresses.
     pub range: Range<u64>,
-    /// What it is: "\[stack\]", "\[heap\]", a file, nothing.
+    /// Its name: "\[stack\]", "\[heap\]", a file, or empty.
     pub name: String,
-    /// smaps's two-letter flags: "lo" is locked in memory, "dd" is left out of core dumps.
+    /// smaps's two-letter flags: "lo" means locked in memory, "dd" left out of core dumps.
     pub flags: Vec<String>,
-    /// KiB that are locked.
+    /// Locked KiB.
     pub locked: u64,
     bytes: Vec<u8>,
 }
 
 impl Region {
-    /// What stands around `needle`, in hexadecimal: for messages.
+    /// The bytes around `needle`, in hexadecimal, for messages.
     pub fn around(&self, needle: &[u8]) -> String {
         let found = self.bytes.windows(needle.len()).position(|window| window == needle).unwrap_or(0);
         let nearby = &self.bytes[found.saturating_sub(64)..self.bytes.len().min(found + 128)];
@@ -35,14 +35,14 @@ impl Region {
     }
 }
 
-/// What a process remembers.
+/// The memory of a process.
 pub struct Memory(Vec<Region>);
 
 impl Memory {
-    /// Reads all mappings of a process that can be read; needs the right to trace it.
+    /// Reads all readable mappings of a process; needs permission to trace it.
     ///
     /// # Errors
-    /// The process is not there, or not ours to look into.
+    /// If the process does not exist or may not be traced.
     pub fn of(pid: u32) -> io::Result<Self> {
         let memory = File::open(format!("/proc/{pid}/mem"))?;
         let smaps = fs::read_to_string(format!("/proc/{pid}/smaps"))?;
@@ -60,7 +60,7 @@ impl Memory {
         }
         for region in &mut regions {
             let mut bytes = vec![0; (region.range.end - region.range.start).min(MOST) as usize];
-            // The kernel's own pages cannot be read.
+            // The kernel's own pages are not readable.
             if memory.read_exact_at(&mut bytes, region.range.start).is_ok() {
                 region.bytes = bytes;
             }
@@ -68,7 +68,7 @@ impl Memory {
         Ok(Self(regions))
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub fn len(&self) -> usize {
         self.0.iter().map(|region| region.bytes.len()).sum()
     }
@@ -84,7 +84,7 @@ impl Memory {
     }
 }
 
-/// Whether `needle` stands somewhere in `bytes`.
+/// Whether `needle` occurs in `bytes`.
 pub fn contains(bytes: &[u8], needle: &[u8]) -> bool {
     let (Some(first), Some(last)) = (needle.first(), bytes.len().checked_sub(needle.len())) else {
         return false;
@@ -111,7 +111,7 @@ fn header(line: &str) -> Option<(Range<u64>, String)> {
     Some((hex(start)?..hex(end)?, words.nth(4).unwrap_or_default().to_owned()))
 }
 
-/// A reservation of address space is not read to its end.
+/// A mere reservation of address space is not read to its end.
 const MOST: u64 = 1 << 30;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A small NBD client that says exactly what it is told to, over a unix
-//! socket: one request at a time, simple replies.
+//! A small NBD client that sends exactly what the test specifies, over a Unix socket: one request
+//! at a time, simple replies.
 //!
 //! NetworkBlockDevice/nbd, doc/proto.md: fixed newstyle handshake with NBD_OPT_GO, then requests.
 
@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Whether a server listens there, without being its client (one that serves a single client would
-/// end). A socket's file is there a moment earlier, while connections are still refused.
+/// Whether a server listens there, checked without connecting (a server for a single client would
+/// end). The socket file exists a moment earlier, while connections are still refused.
 pub fn listens(socket: &Path) -> bool {
     // proc(5): Num RefCount Protocol Flags Type St Inode Path.
     let sockets = std::fs::read_to_string("/proc/net/unix").expect("Linux has it");
@@ -35,7 +35,7 @@ impl Nbd {
     /// Connects to the export `name`.
     ///
     /// # Errors
-    /// Nobody listens there, or the server refuses the name.
+    /// If no server listens there, or the server refuses the name.
     pub fn connect(socket: &Path, name: &str) -> io::Result<Self> {
         let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -50,7 +50,7 @@ impl Nbd {
         Ok(nbd)
     }
 
-    /// Connects as soon as somebody listens, within half a minute.
+    /// Connects as soon as a server listens, within half a minute.
     pub fn connect_soon(socket: &Path, name: &str) -> Self {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -65,7 +65,7 @@ impl Nbd {
     /// Reads `len` bytes.
     ///
     /// # Errors
-    /// The server's error, or that it is gone.
+    /// The server's error, or a broken connection.
     pub fn read(&mut self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         self.request(READ, 0, offset, len)?;
         self.reply()?;
@@ -77,17 +77,17 @@ impl Nbd {
     /// Writes all of `data`.
     ///
     /// # Errors
-    /// As [`Nbd::read`].
+    /// The same as [`Nbd::read`].
     pub fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.request(WRITE, 0, offset, data.len())?;
         self.stream.write_all(data)?;
         self.reply()
     }
 
-    /// Tells that the range is not used any more.
+    /// Tells the server that the range is no longer used.
     ///
     /// # Errors
-    /// As [`Nbd::read`].
+    /// The same as [`Nbd::read`].
     pub fn trim(&mut self, offset: u64, len: usize) -> io::Result<()> {
         self.request(TRIM, 0, offset, len)?;
         self.reply()
@@ -96,7 +96,7 @@ impl Nbd {
     /// Returns when everything acknowledged is on stable storage.
     ///
     /// # Errors
-    /// As [`Nbd::read`].
+    /// The same as [`Nbd::read`].
     pub fn flush(&mut self) -> io::Result<()> {
         self.request(FLUSH, 0, 0, 0)?;
         self.reply()

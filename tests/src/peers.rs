@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Cheapest costs that cryptsetup accepts: a LUKS1 test spends its time on what it tests.
+/// Cheapest costs that cryptsetup accepts: so that a LUKS1 test spends its time on what it tests.
 pub const CHEAP_PBKDF2: &str = "--pbkdf-force-iterations 1000";
 /// The same for LUKS2 with PBKDF2 keyslots.
 pub const CHEAP_LUKS2_PBKDF2: &str = "--pbkdf pbkdf2 --pbkdf-force-iterations 1000";
@@ -24,14 +24,14 @@ pub fn cryptsetup(line: &str) -> Run {
     peer("cryptsetup", line)
 }
 
-/// Any other program, with the arguments of `line`. Say `need!` of it first.
+/// Any other program, with the arguments of `line`. Call `need!` for it first.
 pub fn peer(name: &str, line: &str) -> Run {
     let path =
         find(name).unwrap_or_else(|| panic!("{name} is not installed: the test lacks a need!({name:?})"));
     Run::new(path, line)
 }
 
-/// The binary under test: `KEYWAY_BIN`, or the workspace's debug build, brought up to date once.
+/// The binary under test: `KEYWAY_BIN`, or the workspace's debug build, built once if out of date.
 pub fn program() -> PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| std::env::var_os("KEYWAY_BIN").map_or_else(build, PathBuf::from)).clone()

@@ -1,5 +1,5 @@
-//! A person at a terminal: a program on a pseudoterminal of its own,
-//! prompts waited for, answers typed.
+//! A simulated user at a terminal: runs a program on its own pseudoterminal, waits for prompts,
+//! types answers.
 
 use crate::run::Run;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A running program and the person's side of its terminal.
+/// A running program and the user's side of its terminal.
 pub struct Terminal {
     child: Child,
     person: OwnedFd,
@@ -21,31 +21,31 @@ pub struct Terminal {
     patience: Duration,
 }
 
-/// How it ended.
+/// The result of the program.
 pub struct Ending {
     /// The exit code; `None` after a signal.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Everything that stood on the screen.
+    /// Everything shown on the screen.
     pub screen: String,
 }
 
-/// Longest wait for a prompt or the end, if nothing else is said.
+/// The default limit for waiting for a prompt or the end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Terminal {
-    /// Starts `run` with a pseudoterminal as its controlling terminal
-    /// and all three streams. Needs `setsid`.
+    /// Starts `run` with a pseudoterminal as its controlling terminal and as all three standard
+    /// streams. Needs `setsid`.
     pub fn start(run: &Run) -> Self {
         let (person, program) = pair();
         let side = || Stdio::from(program.try_clone().expect("a descriptor"));
-        // Whoever runs the tests in the background may have told them to
-        // ignore Ctrl-C; a terminal's programs do not.
+        // Tests started in the background may ignore Ctrl-C (SIGINT); programs on a terminal must
+        // not.
         let mut command = Command::new("env");
         command.arg("--default-signal=INT,HUP,TERM").arg("setsid");
-        // The session leader takes the terminal on its standard input; setsid
-        // does it, so that we need no unsafe code.
+        // The session leader makes its standard input the controlling terminal; setsid does this,
+        // so no unsafe code is needed.
         command.arg("--ctty").arg("--wait").arg(run.program()).args(run.arguments()).env("LC_ALL", "C");
         if let Some(directory) = run.working_directory() {
             command.current_dir(directory);
@@ -54,13 +54,13 @@ impl Terminal {
         Self { child, person, program, seen: String::new(), answered: 0, patience: PATIENCE }
     }
 
-    /// How long to wait from here on. Half a minute if not said.
+    /// Sets how long to wait from now on. The default is half a minute.
     pub fn limit(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Waits until `text` appears behind what was answered before.
+    /// Waits until `text` appears after the last answer.
     #[track_caller]
     pub fn expect(mut self, text: &str) -> Self {
         let deadline = Instant::now() + self.patience;
@@ -91,18 +91,18 @@ impl Terminal {
         self
     }
 
-    /// Types control-C once the program asks.
+    /// Types control-C once the program prompts.
     pub fn interrupt(self) -> Self {
         rustix::io::write(&self.person, b"\x03").expect("the terminal takes input");
         self
     }
 
-    /// Whether what is typed appears on the screen.
+    /// Whether typed text appears on the screen.
     pub fn echoes(&self) -> bool {
         tcgetattr(&self.program).expect("a terminal").local_modes.contains(LocalModes::ECHO)
     }
 
-    /// Waits for the end.
+    /// Waits for the program to end.
     #[track_caller]
     pub fn finish(mut self) -> Ending {
         let deadline = Instant::now() + self.patience;
@@ -116,7 +116,7 @@ impl Terminal {
         }
     }
 
-    /// Whether something came.
+    /// Whether any output arrived.
     fn read_within(&mut self, time: Duration) -> bool {
         let limit = Timespec::try_from(time).expect("a short time");
         let ready = poll(&mut [PollFd::new(&self.person, PollFlags::IN)], Some(&limit));

@@ -1,5 +1,5 @@
-//! Running a program: standard input given, output captured, a time
-//! limit, and assertions that show the whole story.
+//! Running a program: standard input given, output captured, a time limit, and assertions that show
+//! the complete output.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A command about to run. Nothing happens before [`Run::ok`], [`Run::fails`] or [`Run::outcome`].
+/// A command about to run. Nothing runs before [`Run::ok`], [`Run::fails`] or [`Run::outcome`].
 #[derive(Debug)]
 #[must_use]
 pub struct Run {
@@ -34,7 +34,7 @@ impl Run {
         }
     }
 
-    /// One more argument, taken as it is.
+    /// One more argument, passed unchanged.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
@@ -56,7 +56,7 @@ impl Run {
         &self.args
     }
 
-    /// The directory it is to run in.
+    /// The directory to run in.
     pub fn working_directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
@@ -79,7 +79,7 @@ impl Run {
         self
     }
 
-    /// How long it may take before it is killed and the test fails. Two minutes if not said.
+    /// The time limit after which it is killed and the test fails. The default is two minutes.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -106,8 +106,8 @@ impl Run {
         self.outcome_while(|_| true).unwrap_or_else(|outcome| panic!("killed after {limit:?}\n{outcome}"))
     }
 
-    /// Runs it, whatever the exit code, within its limit and while
-    /// `goes_on` after so much time; else it is killed.
+    /// Runs it, whatever the exit code, within its limit and while `goes_on` is true for the
+    /// elapsed time; otherwise it is killed.
     #[track_caller]
     pub fn outcome_while(&self, goes_on: impl Fn(Duration) -> bool) -> Result<Outcome, Outcome> {
         let line = self.to_string();
@@ -127,12 +127,12 @@ impl Run {
         if code.is_some() { Ok(outcome) } else { Err(outcome) }
     }
 
-    /// Starts it with pipes on all three streams and returns at once:
-    /// for programs that run while another does.
+    /// Starts it with pipes on all three streams and returns at once: for programs that run while
+    /// another one does.
     pub fn spawn(&self) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).envs(self.envs.iter().map(|(k, v)| (k, v)));
-        // Translated messages cannot be compared, and no pager or terminal width may shape them.
+        // Messages must not be translated, nor shaped by a pager or the terminal width.
         command.env("LC_ALL", "C").env_remove("LANGUAGE");
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
@@ -148,7 +148,7 @@ impl fmt::Display for Run {
     }
 }
 
-/// What a program did.
+/// The outcome of a program.
 #[derive(Debug)]
 pub struct Outcome {
     /// The command line.
@@ -174,14 +174,14 @@ impl Outcome {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 
-    /// Asserts that `text` stands somewhere on standard output or standard error.
+    /// Asserts that `text` occurs on standard output or standard error.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         assert!(self.text().contains(text) || self.errors().contains(text), "expected {text:?}\n{self}");
         self
     }
 
-    /// Asserts that `text` stands nowhere on standard output or standard error.
+    /// Asserts that `text` does not occur on standard output or standard error.
     #[track_caller]
     pub fn lacks(self, text: &str) -> Self {
         assert!(!self.text().contains(text) && !self.errors().contains(text), "unexpected {text:?}\n{self}");
@@ -216,7 +216,7 @@ fn drain(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u
 }
 
 /// Feeds from a thread: a program that writes before it has read everything would otherwise block
-/// both sides. A program may also exit without reading: the broken pipe is its choice.
+/// both sides. A program may also exit without reading: a broken pipe is no error.
 fn feed(child: &mut Child, bytes: Vec<u8>) {
     if let Some(mut stdin) = child.stdin.take() {
         thread::spawn(move || {
@@ -225,7 +225,7 @@ fn feed(child: &mut Child, bytes: Vec<u8>) {
     }
 }
 
-/// `None` when it went on no longer and was killed.
+/// `None` if `goes_on` became false and the program was killed.
 fn wait(child: &mut Child, goes_on: impl Fn() -> bool) -> Option<Option<i32>> {
     let mut pause = Duration::from_micros(200);
     loop {

@@ -1,12 +1,12 @@
-//! A directory of its own for each test, gone with the test.
+//! A separate directory for each test, removed with the test.
 
 use crate::data::random;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A temporary directory, removed on drop (kept when the test panics, so that the
-/// evidence can be looked at, if `KEYWAY_KEEP` is set).
+/// A temporary directory, removed on drop (kept for inspection if the test panics and `KEYWAY_KEEP`
+/// is set).
 #[derive(Debug)]
 pub struct Scratch {
     root: PathBuf,
@@ -28,19 +28,19 @@ impl Scratch {
         &self.root
     }
 
-    /// Where a file of this name would be; nothing is created.
+    /// The path for a file of this name; nothing is created.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// A file with this content.
+    /// Creates a file with this content.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, content).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         path
     }
 
-    /// A file of `len` bytes that is one hole.
+    /// Creates a sparse file of `len` bytes.
     pub fn sized(&self, name: &str, len: u64) -> PathBuf {
         let path = self.path(name);
         File::create(&path)
@@ -49,12 +49,12 @@ impl Scratch {
         path
     }
 
-    /// A file of `len` random bytes, the same for the same seed.
+    /// Creates a file of `len` random bytes, the same for the same seed.
     pub fn random_file(&self, name: &str, seed: u64, len: usize) -> PathBuf {
         self.file(name, random(seed, len))
     }
 
-    /// A copy of `original` under another name.
+    /// Creates a copy of `original` under another name.
     pub fn copy(&self, original: &Path, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::copy(original, &path)

@@ -1,11 +1,10 @@
-//! Tests that cannot run here say so by name, in a file that `./dev test` prints at the end.
+//! Tests that cannot run here are recorded by name, in a file that `./dev test` prints at the end.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Returns from the test, recording it as left out, when one of the
-/// named programs is not installed.
+/// Returns from the test, recording it as skipped, if one of the named programs is not installed.
 #[macro_export]
 macro_rules! need {
     ($($program:expr),+ $(,)?) => {
@@ -16,7 +15,7 @@ macro_rules! need {
     };
 }
 
-/// Returns from the test, recording it as left out for `reason`, when `condition` does not hold.
+/// Returns from the test, recording it as skipped for `reason`, if `condition` does not hold.
 #[macro_export]
 macro_rules! need_that {
     ($condition:expr, $reason:expr) => {
@@ -27,8 +26,8 @@ macro_rules! need_that {
     };
 }
 
-/// The path of the function it stands in. (The thread's name would be
-/// "main" where one thread runs all tests.)
+/// The path of the enclosing function. (The thread's name would be "main" if one thread runs all
+/// tests.)
 #[macro_export]
 macro_rules! test_name {
     () => {{
@@ -37,8 +36,8 @@ macro_rules! test_name {
     }};
 }
 
-/// The program's path, looked for in `PATH` and in the system
-/// directories that an ordinary user's `PATH` lacks.
+/// The program's path, searched in `PATH` and in the system directories missing from an ordinary
+/// user's `PATH`.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -47,8 +46,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// Notes that `test` was left out. [`need!`](crate::need) and
-/// [`need_that!`](crate::need_that) call it.
+/// Records that `test` was skipped. [`need!`](crate::need) and [`need_that!`](crate::need_that)
+/// call it.
 pub fn record(test: &str, reason: &str) {
     let line = format!("{test}: {reason}\n");
     eprint!("left out: {line}");

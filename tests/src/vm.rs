@@ -1,9 +1,9 @@
-//! A virtual machine that runs Debian's kernel: disks in, lines `KEY=VALUE` out.
+//! A virtual machine that runs Debian's kernel: disks as input, lines `KEY=VALUE` as output.
 //!
 //! `tests/vm/prepare` provides the kernel and a RAM disk (busybox, cryptsetup, modules). A scenario
 //! is a shell script appended to it as a second cpio archive: the kernel unpacks archives one after
-//! the other. What the script prints on standard output arrives through the second serial port; the
-//! first carries what the kernel has to say, and is shown when something goes wrong.
+//! another. The script's standard output arrives through the second serial port; the first carries
+//! the kernel's messages, which are shown if something fails.
 
 use crate::peers::{peer, program};
 use crate::run::Run;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Whether `./dev` has fetched the kernel; without it the tests here leave themselves out.
+/// Whether `./dev` has fetched the kernel; without it the tests here are skipped.
 pub fn is_prepared() -> bool {
     directory().join("vmlinuz").exists() && directory().join("initramfs.cpio.gz").exists()
 }
@@ -27,13 +27,14 @@ pub fn has_module(name: &str) -> bool {
     directory().join(format!("root/modules/{name}.ko")).exists()
 }
 
-/// A file that `tests/vm/prepare` left: the kernel's modules below `kernel`, `initramfs.cpio.gz`.
+/// A file that `tests/vm/prepare` created: the kernel's modules below `kernel`,
+/// `initramfs.cpio.gz`.
 pub fn prepared(path: &str) -> PathBuf {
     directory().join(path)
 }
 
-/// A module of Debian's kernel ("null_blk") that the machine does not load by
-/// itself; `None` where `./dev` has fetched none.
+/// A module of Debian's kernel ("null_blk") that the machine does not load by itself; `None` if
+/// `./dev` has not fetched it.
 pub fn module(name: &str) -> Option<Vec<u8>> {
     let mut folders = vec![prepared("kernel/lib/modules")];
     while let Some(folder) = folders.pop() {
@@ -49,14 +50,14 @@ pub fn module(name: &str) -> Option<Vec<u8>> {
     None
 }
 
-/// The module with drivers that are wrong on purpose, which only those load who ask for it.
+/// The module with deliberately wrong drivers, loaded only by tests that request it.
 pub fn wrong_drivers() -> Option<Vec<u8>> {
     let releases = fs::read_dir(prepared("kernel/lib/modules")).ok()?.flatten();
     let mut files = releases.map(|release| release.path().join("extra/keyway/keyway_wrong.ko"));
     fs::read(files.find(|file| file.exists())?).ok()
 }
 
-/// Whether the machine can have udev.
+/// Whether udev is available for the machine.
 pub fn has_udev() -> bool {
     directory().join("udev.cpio.gz").exists()
 }
@@ -81,7 +82,7 @@ impl Machine {
         Self::default()
     }
 
-    /// A raw disk image. What the machine writes is in the file afterwards.
+    /// A raw disk image. The machine's writes go to the file.
     pub fn disk(mut self, image: &Path) -> Self {
         self.disks.push(image.to_owned());
         self
@@ -111,34 +112,34 @@ impl Machine {
         self
     }
 
-    /// Another kernel than Debian's usual one: "6.12". Ask [`has_kernel`] first.
+    /// A kernel other than Debian's usual one: "6.12". Check [`has_kernel`] first.
     pub fn kernel(mut self, version: &'static str) -> Self {
         self.kernel = Some(version);
         self
     }
 
-    /// More processors than one. (Emulated ones wait for each other: where tests run side by side,
-    /// several make a machine slower, for all that runs on one of them.)
+    /// More than one processor. (Emulated processors wait for each other: when tests run side by
+    /// side, several processors slow down even work that runs on one of them.)
     pub fn processors(mut self, count: u32) -> Self {
         self.processors = Some(count);
         self
     }
 
-    /// Its clock counts the instructions of its one processor, two nanoseconds each: what takes as
-    /// many takes as long, whatever else this computer does meanwhile.
+    /// The machine's clock counts the instructions of its one processor, two nanoseconds each:
+    /// equal instruction counts take equal time, whatever else the host does meanwhile.
     pub fn counting_instructions(mut self) -> Self {
         self.counts = true;
         self
     }
 
-    /// How long the scenario may take. Five minutes if not said.
+    /// How long the scenario may take. The default is five minutes.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Boots, runs `script` with `sh -eu`, powers off. The script
-    /// must end with exit code 0 within the limit.
+    /// Boots, runs `script` with `sh -eu`, and powers off. The script must end with exit code 0
+    /// within the limit.
     #[track_caller]
     pub fn run(mut self, script: &str) -> Report {
         self.files.push(("scenario".into(), format!("echo {BEGUN}\n{script}").into()));
@@ -177,7 +178,7 @@ impl Machine {
         qemu.limit(self.limit.unwrap_or(Duration::from_secs(300)))
     }
 
-    /// The kernel that it would boot, and the RAM disk: for machines that boot them from a disk.
+    /// The kernel that it would boot, and the RAM disk: for tests that boot them from a disk.
     pub fn into_boot_files(self) -> (Vec<u8>, Vec<u8>) {
         let kernel = fs::read(self.place().join("vmlinuz")).expect("prepared by tests/vm/prepare");
         (kernel, self.initramfs())
@@ -192,7 +193,7 @@ impl Machine {
         let udev = self.udev.then_some("udev.cpio.gz");
         for part in ["initramfs.cpio.gz"].into_iter().chain(udev) {
             archive.extend(fs::read(self.place().join(part)).expect("prepared by tests/vm/prepare"));
-            // The kernel wants each archive to begin at a multiple of four.
+            // The kernel requires each archive to begin at a multiple of four.
             archive.resize(archive.len().next_multiple_of(4), 0);
         }
         for (number, name) in self.directories.iter().enumerate() {
@@ -206,7 +207,7 @@ impl Machine {
     }
 }
 
-/// What a scenario printed.
+/// The output of a scenario.
 #[derive(Debug)]
 pub struct Report {
     results: String,
@@ -221,7 +222,7 @@ impl Report {
         line.unwrap_or_else(|| panic!("the machine never said {key}\n{self:?}\n{}", self.console))
     }
 
-    /// All that the scenario printed.
+    /// All lines that the scenario printed.
     pub fn lines(&self) -> std::str::Lines<'_> {
         self.results.lines()
     }
@@ -255,13 +256,13 @@ fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, conte
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails half-way is
+/// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails halfway is
 /// common on CI machines, and an emulated boot takes two seconds.
 const EMULATED: &str = "-accel tcg,thread=multi -cpu max";
-/// 2^1 ns for each instruction; waiting takes none of our time.
+/// 2^1 ns for each instruction; waiting costs no real time.
 const COUNTED: &str = "-accel tcg,thread=single -icount shift=1,sleep=off -cpu max";
-/// What a scenario says first. An emulated machine that stalls while
-/// it boots (seen once) never gets there.
+/// The first line of every scenario. An emulated machine that stalls during boot (seen once) never
+/// prints it.
 const BEGUN: &str = "BEGUN";
 const BOOTS_WITHIN: Duration = Duration::from_secs(100);
 

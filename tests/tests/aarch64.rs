@@ -1,13 +1,13 @@
-//! The aarch64 binary, run by an emulator, beside this machine's
-//! binary and the real cryptsetup, on the same volumes.
+//! The aarch64 binary, run by an emulator, compared with this machine's binary and the real
+//! cryptsetup on the same volumes.
 //!
-//! `./dev test aarch64` names the emulated program in
-//! `KEYWAY_EMULATED_BIN`, once for each core that it emulates.
+//! `./dev test aarch64` sets `KEYWAY_EMULATED_BIN` to the program to emulate, once for each CPU
+//! core model.
 
 use keyway_tests::{Run, Scratch, cryptsetup, keyway, need, need_that, random};
 
-/// LUKS1 and LUKS2 with every KDF, in modes that AES instructions
-/// speed up; costs are low, the emulator is slow.
+/// LUKS1 and LUKS2 with every KDF, in modes that AES instructions accelerate; costs are low because
+/// the emulator is slow.
 const VOLUMES: [&str; 7] = [
     "--type luks1 --pbkdf-force-iterations 1000 -h sha1",
     "--type luks1 --pbkdf-force-iterations 1000 -h sha512 -c aes-cbc-essiv:sha256 -s 256",
@@ -56,7 +56,7 @@ fn the_benchmark_runs() {
     emulated("benchmark -c aes-xts-plain64 -s 512").ok().says("aes-xts");
 }
 
-/// What one program builds, the other one reads; what that one writes, the first one reads.
+/// Each program reads what the other has built and written.
 #[track_caller]
 fn changes_hands(options: &str, maker: Tool, other: Tool) {
     let scratch = Scratch::new();
@@ -72,7 +72,7 @@ fn changes_hands(options: &str, maker: Tool, other: Tool) {
     assert!(read(maker) == plain, "{options}: not what was written");
 }
 
-/// Those options that `luksAddKey` takes.
+/// The options that `luksAddKey` accepts.
 fn options_of_a_slot(options: &str) -> String {
     let words: Vec<&str> = options.split(' ').collect();
     let taken = words.chunks(2).filter(|option| option[0].starts_with("--pbkdf") || option[0] == "-h");

@@ -20,7 +20,7 @@ impl SectorSize {
     /// 4096 bytes: LUKS2's largest.
     pub const S4096: Self = Self(4096);
 
-    /// All there are, ascending.
+    /// All sizes, ascending.
     pub const ALL: [Self; 4] = [Self(512), Self(1024), Self(2048), Self(4096)];
 
     /// Accepts 512, 1024, 2048 and 4096.
@@ -42,8 +42,8 @@ impl SectorSize {
     }
 }
 
-/// An expanded key that en- and decrypts runs of sectors in place. It
-/// may be shared between threads.
+/// An expanded key that encrypts and decrypts runs of sectors in place. Can be shared between
+/// threads.
 #[cfg(feature = "alloc")]
 pub struct SectorCipher {
     sector_size: SectorSize,
@@ -53,35 +53,35 @@ pub struct SectorCipher {
 
 #[cfg(feature = "alloc")]
 impl SectorCipher {
-    /// Expands `key`; the code that runs later is chosen here, once, from `cpu`.
+    /// Expands `key`; the implementation is chosen here, once, from `cpu`.
     pub fn new(spec: &CipherSpec, key: &Secret, sector_size: SectorSize, cpu: Cpu) -> Result<Self, Error> {
         spec.check_sector_size(sector_size)?;
-        // cryptsetup's headers name a key's length here too; dm-crypt gets none.
+        // cryptsetup's headers give a key length here too; dm-crypt is given no key.
         let key = if spec.weakness() == Some(Weakness::NoEncryption) { &[] } else { key.expose() };
         spec.check_key_bits(8 * key.len())?;
         Ok(Self { sector_size, large_ivs: false, engine: engine::build(spec, key, cpu) })
     }
 
-    /// Lets IVs count sectors, as dm-crypt does with `iv_large_sectors`, not 512-byte units.
+    /// Makes IVs count sectors instead of 512-byte units, like dm-crypt's `iv_large_sectors`.
     pub fn with_large_iv_sectors(self) -> Self {
         Self { large_ivs: true, ..self }
     }
 
-    /// The sector size it was made for.
+    /// The sector size this cipher was created for.
     pub fn sector_size(&self) -> SectorSize {
         self.sector_size
     }
 
-    /// The code that runs it on this CPU: "vaes-avx512", "avx2", "portable".
+    /// The code in use on this CPU: "vaes-avx512", "avx2", "portable".
     pub fn code(&self) -> &'static str {
         self.engine.code()
     }
 
     /// Encrypts a run of whole sectors in place. `first` is the first sector's number in 512-byte
-    /// units, the volume's IV offset included; it grows by [`SectorSize::units`] a sector.
+    /// units, the volume's IV offset included; it grows by [`SectorSize::units`] per sector.
     ///
     /// # Panics
-    /// When `data` is not a multiple of the sector size.
+    /// If `data` is not a multiple of the sector size.
     pub fn encrypt(&self, first: u64, data: &mut [u8]) {
         self.engine.encrypt(&self.run(first, data), data);
         stop_if_wiped();
@@ -90,7 +90,7 @@ impl SectorCipher {
     /// The inverse of [`SectorCipher::encrypt`].
     ///
     /// # Panics
-    /// When `data` is not a multiple of the sector size.
+    /// If `data` is not a multiple of the sector size.
     pub fn decrypt(&self, first: u64, data: &mut [u8]) {
         self.engine.decrypt(&self.run(first, data), data);
         stop_if_wiped();

@@ -1,10 +1,10 @@
-//! Time, as runners ask for it: the machine's, or one that tests move, so
-//! that a report's bytes do not depend on the day.
+//! Time as runners see it: the machine's clock, or a clock set by tests, so that a report's bytes
+//! do not depend on the date.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A clock. Runners never ask the machine themselves.
+/// A clock. Runners never read the machine's clock directly.
 pub trait Clock: Sync {
     /// Time since some fixed moment; never goes back.
     fn now(&self) -> Duration;
@@ -30,7 +30,7 @@ impl Machine {
         Self { start: Instant::now() }
     }
 
-    /// What one look at the clock costs.
+    /// The time that one clock reading takes.
     pub fn cost(&self) -> Duration {
         const LOOKS: u32 = 200;
         let look = |_| {
@@ -40,7 +40,7 @@ impl Machine {
             }
             (self.now() - before) / LOOKS
         };
-        // The middle one: an interruption is no part of the cost.
+        // The median: interruptions are not part of the cost.
         let mut costs: Vec<Duration> = (0..21).map(look).collect();
         costs.sort();
         costs[costs.len() / 2]
@@ -57,7 +57,8 @@ impl Clock for Machine {
     }
 }
 
-/// A clock that goes on by steps that the test chooses: one at each look, the last one for ever.
+/// A clock that advances by steps chosen by the test: one per reading, the last one repeated for
+/// ever.
 #[derive(Debug)]
 pub struct Scripted {
     unix_seconds: u64,

@@ -1,11 +1,11 @@
 //! What is measured, how, and what the figures mean.
 //!
-//! A suite is a list of cases → a runner yields raw samples → statistics → the same samples to
-//! terminal, CSV, JSON, Markdown and HTML. A case that cannot exist is a row with its reason, never
-//! a number; a sample whose output was not right is no sample.
+//! A suite is a list of cases → a runner yields raw samples → statistics → the same samples as
+//! terminal output, CSV, JSON, Markdown and HTML. A case that cannot exist is a row with its
+//! reason, never a number; a sample with wrong output does not count.
 //!
-//! [`results`] is the data model that everything here reads and writes; [`stats`] what samples say;
-//! [`machine`] where they come from.
+//! [`results`] is the data model that everything here reads and writes; [`stats`] evaluates
+//! samples; [`machine`] describes where they come from.
 #![deny(unsafe_code)]
 #![allow(clippy::result_large_err, reason = "what keeps a case from being measured is passed up once a case")]
 

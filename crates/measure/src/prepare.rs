@@ -1,4 +1,4 @@
-//! Who measures a case: by whose code it is to run.
+//! Selects the runner for a case by whose code it measures.
 
 use crate::Clock;
 use crate::memory;
@@ -6,7 +6,7 @@ use crate::peers;
 use crate::results::{By, Case, Outcome, Settings};
 use crate::rounds::Subject;
 
-/// Makes any case of a suite ready, or says why there is nothing to measure.
+/// Prepares any case of a suite, or returns why there is nothing to measure.
 pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let by = match case {
         Case::Cipher(case) => &case.by,

@@ -1,20 +1,20 @@
-//! The same on aarch64, all of it emulated: Debian's kernel for it, its static keyway,
-//! and an initramfs of nothing but that and modules.
+//! The same on aarch64, all of it emulated: Debian's kernel for it, a static keyway, and an
+//! initramfs that contains only keyway and modules.
 
 use crate::root::{self, PASSPHRASE};
 use keyway_tests::{Board, Console, Scratch, vm};
 use std::path::PathBuf;
 
-/// The machine: every extension that QEMU knows, and pointer
-/// authentication that is quick to emulate.
+/// The machine: every extension that QEMU supports, with pointer authentication that is fast to
+/// emulate.
 pub(crate) const BOARD: &str =
     "-M virt -cpu max,pauth-impdef=on -accel tcg,thread=multi -m 512 -smp 2 -nic none";
 /// The kernel's command line.
 pub(crate) const LINE: &str = "console=ttyAMA0 panic=-1 quiet cryptomgr.notests=1";
-/// Of the volume, by which the image knows it: several disks have no order.
+/// The volume's UUID, by which the image finds it: the order of disks is not fixed.
 const UUID: &str = "5eedf00d-0000-4000-8000-00000000a64a";
 
-/// Returns from the test, recording it as left out, where no such machine can be had.
+/// Returns from the test, recording it as skipped, if no such machine is available.
 macro_rules! need_aarch64 {
     () => {
         keyway_tests::need!("qemu-system-aarch64", "mke2fs");
@@ -30,7 +30,7 @@ macro_rules! need_aarch64 {
 }
 pub(crate) use need_aarch64;
 
-/// What `tests/vm/prepare-aarch64` left.
+/// A file that `tests/vm/prepare-aarch64` created.
 pub(crate) fn prepared(name: &str) -> PathBuf {
     vm::prepared("aarch64").join(name)
 }
@@ -47,7 +47,7 @@ pub(crate) fn volume(scratch: &Scratch) -> PathBuf {
     root::encrypted(scratch, &image, "volume", &format!("--uuid {UUID}"))
 }
 
-/// A whole initramfs that unlocks it.
+/// A complete initramfs that unlocks it.
 pub(crate) fn initramfs(scratch: &Scratch) -> PathBuf {
     let image = scratch.path("initramfs");
     let made = root::boot_initramfs_with(&program(), &image).arg("--modules").arg(prepared("kernel"));
@@ -55,7 +55,7 @@ pub(crate) fn initramfs(scratch: &Scratch) -> PathBuf {
     image
 }
 
-/// Answers the prompt, first with something else; waits for the end.
+/// Answers the prompt, first with a wrong passphrase; waits for the end.
 #[track_caller]
 pub(crate) fn assert_unlocks(mut console: Console) {
     for (typed, answer) in [("wrong", "No key available with this passphrase."), (PASSPHRASE, "REAL-INIT=")] {

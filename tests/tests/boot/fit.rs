@@ -4,8 +4,7 @@ use keyway_tests::{Scratch, keyway, need, peer};
 use std::fs;
 use std::path::Path;
 
-/// The source of "[Embedded] enabling the cryptsetup on ramdisk"
-/// (carloscn's blog), as it stands there.
+/// The source of "[Embedded] enabling the cryptsetup on ramdisk" (carloscn's blog), verbatim.
 const ZYNQ: &str = r#"/dts-v1/;
   
 / {
@@ -63,7 +62,7 @@ const ZYNQ: &str = r#"/dts-v1/;
 };
 "#;
 
-/// The files that the source names, of odd lengths, beside it.
+/// Creates the files that the source names beside it, with odd lengths.
 fn files(scratch: &Scratch) {
     scratch.random_file("Image", 1, 100_001);
     scratch.random_file("new_initramfs.cpio.gz", 3, 50_003);
@@ -72,7 +71,7 @@ fn files(scratch: &Scratch) {
     scratch.file("image.its", ZYNQ);
 }
 
-/// dumpimage takes each image out bit for bit, and mkimage lists it with its hash.
+/// dumpimage extracts each image bit for bit, and mkimage lists it with its hash.
 #[track_caller]
 fn assert_u_boot_reads(scratch: &Scratch, image: &Path, names: &[&str]) {
     let listed = peer("mkimage", "-l").arg(image).ok();
@@ -103,12 +102,12 @@ fn the_source_of_the_zynq_text_as_it_is() {
         .says("FIT description: U-Boot fitImage for plnx_aarch64 kernel")
         .says("Default Configuration: 'conf@1'")
         .says("Load Address: 0x00200000");
-    // mkimage's own of the same source: the same images and hashes, read by us.
+    // mkimage's own image from the same source has the same images and hashes, read by Keyway.
     peer("mkimage", "-f image.its theirs.ub").directory(scratch.root()).ok();
     let (ours, theirs) = (scratch.path("image.ub"), scratch.path("theirs.ub"));
     let list = |image: &Path| keyway("boot fit --list").arg(image).ok().says("sha256: right").text();
     assert_eq!(list(&ours), list(&theirs));
-    // And with the data behind the tree, by either.
+    // And with the data after the tree, by both programs.
     peer("mkimage", "-E -f image.its behind.ub").directory(scratch.root()).ok();
     assert_eq!(list(&scratch.path("behind.ub")), list(&ours));
     let external = scratch.path("external.ub");
@@ -181,11 +180,11 @@ fn scripts_are_mkimages_to_the_byte() {
     time(peer("mkimage", "-C none -A arm64 -T script -n zynq -d").arg(&text).arg(&theirs)).ok();
     assert!(fs::read(&ours).unwrap() == fs::read(&theirs).unwrap());
     peer("mkimage", "-l").arg(&ours).ok().says("AArch64 Linux Script (uncompressed)");
-    // It takes the table of lengths for part of the script, of its own images too.
+    // It treats the table of lengths as part of the script, even for its own images.
     let out = scratch.path("out");
     peer("dumpimage", "-T script -p 0 -o").arg(&out).arg(&ours).ok();
     assert_eq!(fs::read_to_string(out).unwrap(), "\0\0\0\u{11}\0\0\0\0bootm 0x10000000\n");
-    // As the Zynq text calls it.
+    // As invoked in the Zynq article.
     time(peer("mkimage", "-c none -A arm -T script -d").arg(&text).arg(&theirs)).ok();
     assert_eq!(keyway("boot script --list").arg(&theirs).ok().text(), "bootm 0x10000000\n");
     let mut damaged = fs::read(&ours).unwrap();

@@ -1,12 +1,12 @@
-//! `keyway boot initramfs`: images as cpio and the compressors of
-//! distributions make them, with Keyway's archive behind them.
+//! `keyway boot initramfs`: images created by cpio and the distributions' compressors, with
+//! Keyway's archive appended.
 
 use keyway_tests::{Run, Scratch, keyway, need, peer, random};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// A tree with what an initramfs has, as the real cpio packs it.
+/// A tree like that of an initramfs, packed by the real cpio.
 fn original(scratch: &Scratch) -> Vec<u8> {
     let root = scratch.path("root");
     fs::create_dir_all(root.join("usr/lib/modules")).unwrap();
@@ -23,7 +23,7 @@ fn sh(directory: &Path, line: &str) -> keyway_tests::run::Outcome {
     peer("sh", "-c").arg(line).directory(directory).ok()
 }
 
-/// A static program to put in; nobody runs it here.
+/// A static program to put into images; it is not run here.
 fn program() -> &'static str {
     "/bin/busybox"
 }
@@ -33,7 +33,7 @@ fn made(original: &Path, out: &Path, options: &str) -> Run {
     keyway("boot initramfs").arg(original).arg("-o").arg(out).args("--program").arg(program()).args(options)
 }
 
-/// What the real cpio unpacks of an archive.
+/// The contents of an archive as unpacked by the real cpio.
 #[track_caller]
 fn unpacked(scratch: &Scratch, archive: &[u8], name: &str) -> PathBuf {
     let directory = scratch.path(name);
@@ -54,7 +54,7 @@ fn every_packing_stays_as_it_is_and_gets_an_archive() {
         made(&image, &out, "--force --volume UUID=0815 --name root --options discard").ok().says("added");
         let made = fs::read(&out).unwrap();
         assert!(made.starts_with(&packed), "{packer}: the original is not its beginning");
-        // Behind it zeros and an archive, which gzip packs where the original is packed by it.
+        // After it come zeros and an archive, which is gzipped if the original is.
         let zeros = made[packed.len()..].iter().take_while(|byte| **byte == 0).count();
         let start = packed.len() + zeros;
         assert!(zeros >= 4 && start.is_multiple_of(4), "{packer}: {zeros} zeros, then byte {start}");
@@ -195,7 +195,7 @@ fn a_whole_initramfs_of_a_kernels_modules() {
     run().arg(scratch.path("other")).args("--also nothing_like_it").fails(4).says("lack nothing_like_it");
 }
 
-/// The beginning of a static ELF program of 64 bits for this machine (183 is AArch64, 62 x86-64).
+/// The start of a static 64-bit ELF program for this machine (183 is AArch64, 62 x86-64).
 fn elf(machine: u8) -> Vec<u8> {
     let mut program = vec![0; 64];
     program[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -203,8 +203,8 @@ fn elf(machine: u8) -> Vec<u8> {
     program
 }
 
-/// Programs of the image say for which machine it is; /init comes before them in
-/// images of Debian, packed so that its end shows.
+/// Programs in the image show which machine it is for; in Debian's images /init comes before them,
+/// packed so that its end is recognisable.
 #[test]
 fn a13_a_program_of_another_machine_is_refused() {
     need!("cpio", "zstd", "gzip");
@@ -232,7 +232,8 @@ fn a13_a_program_of_another_machine_is_refused() {
                 .says("--program FILE names one for");
             assert!(!out.exists(), "{packer}");
             run().arg(option).arg(&fitting).ok();
-            // Adding to what has Keyway already: its own program says nothing of the machine.
+            // Adding to an image that already contains Keyway: Keyway's own program does not
+            // determine the machine.
             let again = scratch.path("again");
             let run = keyway("boot initramfs --force").arg(&out).arg("-o").arg(&again).arg(option);
             run.arg(&foreign).fails(4).says("and the keyway to put in is for");
@@ -241,8 +242,8 @@ fn a13_a_program_of_another_machine_is_refused() {
     }
 }
 
-/// The policy goes into the image, where every volume must meet it;
-/// one that nothing could meet is refused here.
+/// The policy goes into the image, where every volume must satisfy it; a policy that nothing could
+/// satisfy is refused here.
 #[test]
 fn a04_a_policy_is_embedded() {
     need!("cpio", "busybox");

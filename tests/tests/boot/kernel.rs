@@ -1,6 +1,6 @@
-//! The kernel itself unpacks what Keyway put together: originals in every packing, with a
-//! program in front of their own init. busybox stands for the program here: what runs
-//! first is its `init`, which runs /etc/init.d/rcS.
+//! The kernel itself unpacks the images that Keyway built: originals in every compression format,
+//! with a program that runs before their own init. busybox stands in for the program here: its
+//! `init` runs first and runs /etc/init.d/rcS.
 
 use keyway_tests::vm::{is_prepared, prepared};
 use keyway_tests::{Scratch, keyway, need, need_that, peer};
@@ -15,7 +15,7 @@ echo ORIGINAL=reached
 /bin/busybox poweroff -f
 ";
 
-/// What the program does in its place: looks around, then hands over.
+/// The program's script instead: it looks around, then executes the original init.
 const FIRST: &str = "#!/bin/busybox sh
 exec >/dev/console 2>&1
 /bin/busybox grep -q ORIGINAL= /bin/same && echo SAME=kept
@@ -30,7 +30,7 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A root with busybox and these two scripts, by the real cpio.
+/// A root with busybox and these two scripts, packed by the real cpio.
 fn original(scratch: &Scratch) {
     let root = scratch.path("root");
     fs::create_dir_all(root.join("etc/init.d")).unwrap();
@@ -44,7 +44,7 @@ fn original(scratch: &Scratch) {
     peer("sh", "-c").arg(line).directory(&root).ok();
 }
 
-/// What the kernel and its programs say until the machine is off.
+/// The console output of the kernel and its programs until power-off.
 #[track_caller]
 fn booted(initramfs: &Path) -> String {
     let qemu = peer(

@@ -1,5 +1,5 @@
-//! Files of a megabyte that claim gigabytes, given to every command that reads such: each answers
-//! in one line, within half a gigabyte of address space and seconds of processor time.
+//! Files of a megabyte that claim gigabytes, given to every command that reads such files: each
+//! answers with one line, within half a gigabyte of address space and seconds of processor time.
 
 use flate2::{Compress, Compression, FlushCompress};
 use keyway_boot::fdt::{Node, Tree};
@@ -7,7 +7,7 @@ use keyway_tests::{Outcome, Run, Scratch, keyway};
 use std::fs;
 use std::path::Path;
 
-/// Properties that share a name of 500 KB: 20 GB, if each had a copy of it.
+/// Properties that share a name of 500 KB: 20 GB if each had its own copy.
 #[test]
 fn a09_device_trees_with_one_long_name() {
     let scratch = Scratch::new();
@@ -69,7 +69,7 @@ fn a09_lz4_in_tiny_blocks() {
     let mut image = b"\x02\x21\x4c\x18".to_vec();
     let mut literal = |bytes: &[u8]| {
         image.extend((bytes.len() as u32 + 1).to_le_bytes());
-        // A token that says how many literals follow.
+        // A token with the number of literals that follow.
         image.push((bytes.len() as u8) << 4);
         image.extend(bytes);
     };
@@ -88,7 +88,7 @@ fn a09_a_link_of_four_gigabytes() {
     refused(&scratch, &image, why);
 }
 
-/// A file as large, which every command unpacks, or reads over.
+/// A file of that size, which every command unpacks or skips.
 #[test]
 fn a09_a_file_of_four_gigabytes() {
     let scratch = Scratch::new();
@@ -100,14 +100,14 @@ fn a09_a_file_of_four_gigabytes() {
     made(&scratch, &image("init"), "its first program is larger than 128 MiB");
     listing(&image("other"), why);
     looked_into(&scratch, &image("lib/modules/1/a.ko"), why);
-    // A module in the image, packed once more.
+    // A module in the image, compressed once more.
     let module = gzip(b"alias=crypto-xts\0", 4 << 10);
     let inner = [entry("lib/modules/1/xts.ko.gz", 0o100_644, module.len()), module].concat();
     let image = scratch.file("module", &inner);
     limited(keyway("xray aes-xts-plain64 --initramfs").arg(&image)).outcome().says("xts");
 }
 
-/// Not even a file that is larger than memory ends in a crash.
+/// Not even a file larger than memory causes a crash.
 #[test]
 fn a09_files_larger_than_memory() {
     let scratch = Scratch::new();
@@ -139,8 +139,8 @@ fn made(scratch: &Scratch, image: &Path, why: &str) {
     assert!(!out.exists());
 }
 
-/// The commands that look for modules in it: refused where there is a
-/// reason, and answered where there is none.
+/// The commands that look for modules in the image: refused if there is a reason, otherwise
+/// successful.
 fn looked_into(scratch: &Scratch, image: &Path, why: &str) {
     let volume = scratch.sized("volume", 20 << 20);
     keyway("luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000").arg(&volume).stdin("secret").ok();
@@ -153,22 +153,22 @@ fn looked_into(scratch: &Scratch, image: &Path, why: &str) {
     }
 }
 
-/// 512 MiB of address space, where a mebibyte of file lies; 30 seconds of a
-/// processor, of which none of these takes three.
+/// Limits: 512 MiB of address space, for a file of one mebibyte; 30 seconds of processor time, of
+/// which no command here takes three.
 fn limited(run: Run) -> Run {
     let line = "ulimit -v 524288 && ulimit -t 30 && exec \"$0\" \"$@\"";
     let shell = Run::new("/bin/sh", "-c").arg(line).arg(run.program());
     run.arguments().iter().fold(shell, Run::arg)
 }
 
-/// What it said, which is one line and no abort's.
+/// Its message, which is one line and not from an abort.
 #[track_caller]
 fn one_line(outcome: &Outcome) -> String {
     assert!(outcome.stdout.is_empty() && outcome.errors().lines().count() == 1, "{outcome}");
     outcome.errors()
 }
 
-/// An entry of a cpio archive, without its content.
+/// An entry of a cpio archive, without its data.
 fn entry(name: &str, mode: usize, size: usize) -> Vec<u8> {
     let mut bytes = b"070701".to_vec();
     let fields = [1, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name.len() + 1, 0];
@@ -178,8 +178,8 @@ fn entry(name: &str, mode: usize, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// `head`, and mebibytes of zeros: packed once, and repeated, since
-/// what was flushed stands for itself.
+/// `head`, and mebibytes of zeros: compressed once and repeated, since a flushed block is
+/// self-contained.
 fn gzip(head: &[u8], mib: usize) -> Vec<u8> {
     let mut image = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     for (bytes, times) in [(head, 1), (&vec![0; 1 << 20][..], mib)] {

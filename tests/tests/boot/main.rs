@@ -1,5 +1,5 @@
-//! What machines boot from: images made by Keyway, read by the tools that boot
-//! loaders' authors ship, and the other way round.
+//! Boot images: built by Keyway and read by the tools that boot loaders' authors ship, and the
+//! other way round.
 
 mod aarch64;
 mod fit;

@@ -1,11 +1,11 @@
-//! The small program for ramdisks: its size, what it can do, and that images get it.
+//! The small program for ramdisks: its size, its abilities, and its inclusion in images.
 
 use keyway_tests::peers::CHEAP_ARGON2;
 use keyway_tests::{Run, Scratch, keyway, need_that, peer};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What `./dev build ramdisk` made.
+/// The program built by `./dev build ramdisk`.
 fn small() -> Option<PathBuf> {
     std::env::var_os("KEYWAY_RAMDISK").map(PathBuf::from).filter(|path| path.exists())
 }
@@ -33,7 +33,7 @@ fn it_is_small_and_has_what_a_boot_needs() {
     run(&small, "--help").ok().says("unlock").lacks("xray");
 }
 
-/// Where it lies beside the program that makes the image, nobody has to name it.
+/// If it is beside the program that builds the image, it need not be named.
 #[test]
 fn images_get_it_by_themselves() {
     need_that!(small().is_some(), NOT_BUILT);

@@ -1,5 +1,5 @@
-//! The system that machines here come to: a root file system with busybox and an
-//! init that says where it is, as ext4 and encrypted.
+//! The system that machines here boot into: a root file system with busybox and an init that
+//! reports where it runs, as ext4 and encrypted.
 
 use keyway_tests::peers::{CHEAP_ARGON2, program};
 use keyway_tests::{Run, Scratch, keyway, peer, random};
@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// What opens the volume.
+/// The passphrase of the volume.
 pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 
 /// A root file system of this busybox (static, of the machine's architecture), as an image of ext4.
@@ -32,7 +32,8 @@ pub(crate) fn ext4(scratch: &Scratch, busybox: &Path) -> PathBuf {
     image
 }
 
-/// This image behind [`PASSPHRASE`] and LUKS2 with Argon2id; `options` are those of `keyway build`.
+/// This image encrypted with LUKS2, [`PASSPHRASE`] and Argon2id; `options` are those of `keyway
+/// build`.
 pub(crate) fn encrypted(scratch: &Scratch, image: &Path, name: &str, options: &str) -> PathBuf {
     let (key, volume) = (scratch.file("passphrase", PASSPHRASE), scratch.path(name));
     keyway("build -q --type luks2 --key-file")
@@ -45,7 +46,7 @@ pub(crate) fn encrypted(scratch: &Scratch, image: &Path, name: &str, options: &s
     volume
 }
 
-/// The same with its header in a file of its own, `header`.
+/// The same with a detached header in the file `header`.
 pub(crate) fn encrypted_apart(scratch: &Scratch, image: &Path, header: &Path) -> PathBuf {
     let (key, volume) = (scratch.file("passphrase", PASSPHRASE), scratch.copy(image, "volume-apart"));
     let format = keyway("luksFormat -q --type luks2").args(CHEAP_ARGON2).arg("--header").arg(header);
@@ -60,8 +61,8 @@ pub(crate) fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// An initramfs as others make it: busybox, an /init that switches to /dev/mapper/root, and nothing
-/// that could open that. Packed by `packer` ("gzip -n").
+/// A foreign initramfs: busybox, an /init that switches to /dev/mapper/root, and nothing that could
+/// open the volume. Compressed by `packer` ("gzip -n").
 pub(crate) fn foreign_initramfs(scratch: &Scratch, busybox: &Path, packer: &str) -> PathBuf {
     let tree = scratch.path("initramfs-tree");
     for directory in ["bin", "dev", "proc", "sys", "run", "mnt"] {
@@ -74,8 +75,8 @@ pub(crate) fn foreign_initramfs(scratch: &Scratch, busybox: &Path, packer: &str)
     scratch.path("initramfs")
 }
 
-/// `keyway boot initramfs`, with the program under test in the image:
-/// the small one where it was built.
+/// `keyway boot initramfs`, with the program under test in the image: the small one if it was
+/// built.
 pub(crate) fn boot_initramfs(out: &Path) -> Run {
     let inside = std::env::var_os("KEYWAY_RAMDISK").map_or_else(program, PathBuf::from);
     boot_initramfs_with(&inside, out)
@@ -86,14 +87,14 @@ pub(crate) fn boot_initramfs_with(program: &Path, out: &Path) -> Run {
     keyway("boot initramfs --program").arg(program).arg("-o").arg(out)
 }
 
-/// Asserts that a console shows the real init, on the decrypted file
-/// system, with nothing of Keyway left around it.
+/// Asserts that a console shows the real init, on the decrypted file system, with nothing of Keyway
+/// left in memory.
 #[track_caller]
 pub(crate) fn assert_reached(console: &str) {
     assert_reached_through(console, "/sbin/init", "/dev/mapper/root ext4 ro");
 }
 
-/// The same of another init and another way to mount the root.
+/// The same for another init and another way to mount the root.
 #[track_caller]
 pub(crate) fn assert_reached_through(console: &str, init: &str, mount: &str) {
     let sum = peer("sha256sum", "").stdin(data()).ok().text();
@@ -110,8 +111,8 @@ fn data() -> Vec<u8> {
     random(611, 3_000_001)
 }
 
-/// The memory of an initramfs is "Shmem" while root= does not stand on the kernel's
-/// command line (its file system is a tmpfs then).
+/// The memory of an initramfs is "Shmem" while root= is not on the kernel's command line (its file
+/// system is a tmpfs then).
 const INIT: &str = "#!/bin/busybox sh
 export PATH=/bin
 [ -e /proc/self ] || mount -t proc proc /proc

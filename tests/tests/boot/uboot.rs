@@ -8,9 +8,9 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 const U_BOOT: &str = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
-/// Where the script loads the image: above the kernel's place, which is the start of memory.
+/// Where the script loads the image: above the kernel, which is at the start of memory.
 const PLACE: usize = 0x4800_0000;
-/// Of the image's bytes one that is the kernel's.
+/// An offset in the image that is inside the kernel.
 const DAMAGED: usize = 4 << 20;
 
 #[test]
@@ -38,11 +38,11 @@ fn board() -> Board {
     Board::new("qemu-system-aarch64", &format!("{BOARD} -bios {U_BOOT}"))
 }
 
-/// Of the kernel, an initramfs that unlocks the root, and the machine's
-/// own device tree. Returns the byte at [`DAMAGED`].
+/// Builds a FIT image from the kernel, an initramfs that unlocks the root, and the machine's own
+/// device tree. Returns the byte at [`DAMAGED`].
 fn fit_image(scratch: &Scratch, out: &Path) -> u8 {
     let tree = scratch.path("virt.dtb");
-    // With the boot loader: the machine has other devices then.
+    // Dumped with the boot loader: the machine then has other devices.
     let dump = format!("{BOARD} -bios {U_BOOT} -display none -M virt,dumpdtb={}", tree.display());
     peer("qemu-system-aarch64", &dump).ok();
     let made =
@@ -51,7 +51,7 @@ fn fit_image(scratch: &Scratch, out: &Path) -> u8 {
     fs::read(out).unwrap()[DAMAGED]
 }
 
-/// Loads the image twice, from wherever the script itself came.
+/// Loads the image twice, from the device that the script came from.
 fn script(byte: u8) -> String {
     let load = format!("load ${{devtype}} ${{devnum}}:${{distro_bootpart}} {PLACE:#x} image.itb");
     format!(
@@ -67,15 +67,15 @@ bootm {PLACE:#x}
     )
 }
 
-/// A disk with one partition, ext4, of these files.
+/// A disk with one ext4 partition that contains these files.
 fn boot_disk(scratch: &Scratch, files: &Path) -> PathBuf {
     let path = scratch.path("boot-disk");
     let mut disk = fs::File::create(&path).unwrap();
     disk.set_len(PARTITION + FILE_SYSTEM).unwrap();
     let offset = format!("-q -t ext4 -E root_owner=0:0,offset={PARTITION} -d");
     peer("mke2fs", &offset).arg(files).arg(&path).arg(format!("{}k", FILE_SYSTEM / 1024)).ok();
-    // The partition table of PCs: bootable, of Linux, its first sector and
-    // their number; places by cylinders are of no use.
+    // The partition table of PCs: a bootable Linux partition with its first sector and sector
+    // count; cylinder addresses are unused.
     let mut entry = [0x80, 0, 0, 0, 0x83, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     entry[8..12].copy_from_slice(&u32::try_from(PARTITION / 512).unwrap().to_le_bytes());
     entry[12..].copy_from_slice(&u32::try_from(FILE_SYSTEM / 512).unwrap().to_le_bytes());
@@ -86,7 +86,7 @@ fn boot_disk(scratch: &Scratch, files: &Path) -> PathBuf {
     path
 }
 
-/// Where the partition begins.
+/// The offset of the partition.
 const PARTITION: u64 = 1 << 20;
-/// How large it is.
+/// The size of the partition.
 const FILE_SYSTEM: u64 = 95 << 20;

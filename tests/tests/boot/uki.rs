@@ -8,7 +8,7 @@ use std::path::Path;
 pub(crate) const FIRMWARE: &str = "/usr/share/OVMF/OVMF_CODE.fd";
 pub(crate) const STUB: &str = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
 
-/// Name, size, address, place in the file of each section, as objdump sees them.
+/// Name, size, address and file offset of each section, as objdump sees them.
 #[track_caller]
 fn sections(image: &Path) -> Vec<Vec<String>> {
     let text = peer("objdump", "-h -w").arg(image).ok().text();
@@ -45,13 +45,13 @@ fn the_sections_are_what_objcopy_reads_and_writes() {
     assert_eq!(made[..stub.len()], stub, "the stub's sections are where they were");
     let names: Vec<&str> = made[stub.len()..].iter().map(|row| &row[0][..]).collect();
     assert_eq!(names, [".osrel", ".cmdline", ".uname", ".initrd", ".linux"]);
-    // Addresses grow, are pages, and do not overlap.
+    // Addresses ascend, are page-aligned, and do not overlap.
     let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
     for pair in made[stub.len() - 1..].windows(2) {
         let (end, next) = (number(&pair[0][2]) + number(&pair[0][1]), number(&pair[1][2]));
         assert!(next >= end && next & 0xfff == 0, "{pair:?}");
     }
-    // objcopy takes each section out as it went in.
+    // objcopy extracts each section unchanged.
     for (section, file) in
         [(".initrd", initrd.clone()), (".linux", prepared("vmlinuz")), (".osrel", release.clone())]
     {
@@ -69,7 +69,7 @@ fn the_sections_are_what_objcopy_reads_and_writes() {
     keyway("boot uki --list").arg(&out).ok().says("console=ttyS0 root=/dev/mapper/root").says("6.1.0-");
 }
 
-/// The firmware starts the image by itself; kernel, command line and initramfs are the image's.
+/// The firmware starts the image by itself; kernel, command line and initramfs come from the image.
 #[test]
 fn it_boots_under_ovmf() {
     need!("qemu-system-x86_64");
@@ -106,7 +106,7 @@ pub(crate) fn firmware(scratch: &Scratch, partition: &Path) -> Board {
         .arg(&format!("format=raw,file=fat:rw:{}", partition.display()))
 }
 
-/// In the place of the image's own /init.
+/// Replaces the image's own /init.
 const INIT: &str = "#!/bin/busybox sh
 /bin/busybox mkdir -p /proc
 /bin/busybox mount -t proc proc /proc

@@ -1,5 +1,5 @@
-//! Debian's kernel with an initramfs that Keyway made: asks on the serial console,
-//! opens the root, and reaches the real init there.
+//! Debian's kernel with an initramfs built by Keyway: prompts on the serial console, opens the
+//! root, and reaches the real init there.
 
 use crate::root::{self, PASSPHRASE};
 use crate::uki;
@@ -18,7 +18,7 @@ fn booted(initramfs: &Path, disks: &[&Path], line: &str) -> Console {
     disks.iter().fold(board, |board, disk| board.disk(disk)).start()
 }
 
-/// Leaves the test out where no machine can be started.
+/// Skips the test if no machine can be started.
 macro_rules! need_machine {
     () => {
         need!("busybox", "mke2fs", "qemu-system-x86_64");
@@ -52,8 +52,8 @@ fn a_whole_image_asks_thrice_and_switches_to_the_root() {
     assert!(left.is_some_and(|kib| kib < 1024), "{said}");
 }
 
-/// Somebody else's image goes on with its own /init when the root is open: here by a
-/// typed passphrase and a header that the image has.
+/// A foreign image continues with its own /init once the root is open: here with a typed passphrase
+/// and a header stored in the image.
 #[test]
 fn an_image_of_others_goes_on_with_its_own_init() {
     need_machine!();
@@ -73,8 +73,7 @@ fn an_image_of_others_goes_on_with_its_own_init() {
     root::assert_reached(&said);
 }
 
-/// As it is installed: an image of Debian's, whose scripts and udev
-/// mount the root and switch to it.
+/// As installed: a Debian image whose scripts and udev mount the root and switch to it.
 #[test]
 fn debians_own_image_goes_on_to_the_root() {
     need_machine!();
@@ -98,7 +97,7 @@ fn debians_own_image_goes_on_to_the_root() {
 }
 
 /// Which modules Adiantum needs is known from the volume's header alone; the key is in the image.
-/// The root is what the kernel's command line says, as it does everywhere.
+/// The kernel's command line names the root, as usual.
 #[test]
 fn adiantum_by_a_key_in_the_image() {
     need_machine!();
@@ -109,15 +108,15 @@ fn adiantum_by_a_key_in_the_image() {
     let make = root::boot_initramfs(&image).arg("--volume").arg(&volume).arg("--embed-key-file");
     let make = make.arg(scratch.path("passphrase")).arg("--modules").arg(prepared("kernel"));
     make.ok().says("whoever reads the image opens the volume");
-    // The machine calls the volume something else.
+    // The machine uses another name for the volume.
     let said =
         booted(&image, &[&volume], "keyway.device=/dev/vda root=LABEL=system rw init=/bin/other-init").ends();
     root::assert_reached_through(&said, "/bin/other-init", "/dev/dm-0 ext4 rw");
     assert!(!said.contains("passphrase"), "nobody is asked\n{said}");
 }
 
-/// The disk is plugged in when the machine has waited for it for a
-/// while; the key is on a stick with FAT.
+/// The disk is plugged in after the machine has waited for it for a while; the key is on a USB
+/// stick with FAT.
 #[test]
 fn a_disk_that_comes_late_and_its_key_on_a_stick() {
     need_machine!();
@@ -153,7 +152,7 @@ fn what_is_missing_is_said_on_the_console() {
     let ext4 = root::ext4(&scratch, Path::new(BUSYBOX));
     let volume = root::encrypted(&scratch, &ext4, "volume", "");
     let image = scratch.path("image");
-    // Debian's kernel has NVMe built in, and dm-crypt not.
+    // Debian's kernel has NVMe built in, but not dm-crypt.
     root::boot_initramfs(&image).args("--volume /dev/nvme0n1 --modules none").ok();
     let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image).append(QUIET);
     let disk = format!("if=none,id=disk,format=raw,snapshot=on,file={}", volume.display());
@@ -192,7 +191,7 @@ fn a_unified_kernel_image_asks_and_switches_to_the_root() {
         console.expect("Enter passphrase for /dev/nvme0n1: ").types("wrong\n");
         console.expect("No key available with this passphrase.\n");
     }
-    // Then it takes its time, and asks again.
+    // Then it waits, and prompts again.
     console.expect("The next try is possible in 2 s.\n");
     console.expect("Enter passphrase for /dev/nvme0n1: ").types(&format!("{PASSPHRASE}\n"));
     root::assert_reached(&console.ends());

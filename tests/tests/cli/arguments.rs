@@ -1,9 +1,8 @@
-//! Command lines that make no sense: one line on standard error that
-//! names the trouble, and exit code 1.
+//! Invalid command lines: one line on standard error that names the problem, and exit code 1.
 
 use keyway_tests::{cryptsetup, keyway, need};
 
-/// Command line, and words that the one line on standard error must hold.
+/// Command line, and words that the line on standard error must contain.
 const REFUSALS: &[(&str, &[&str])] = &[
     ("bogus", &["unknown command \"bogus\"", "--help"]),
     ("luksfromat x", &["unknown command", "did you mean \"luksFormat\"?"]),
@@ -98,8 +97,8 @@ fn every_refusal_is_one_line_with_exit_code_1() {
     }
 }
 
-/// Options stand anywhere, `=` or not, bundled or not; `--` ends
-/// them. All of these are the same command.
+/// Options may be anywhere, with or without `=`, bundled or not; `--` ends them. All of these are
+/// the same command.
 #[test]
 fn options_stand_anywhere() {
     let lines = [
@@ -140,7 +139,7 @@ fn an_articles_command_lines_parse() {
     }
 }
 
-/// cryptsetup's actions with operands that suffice.
+/// cryptsetup's actions with sufficient operands.
 const ACTIONS: &[&str] = &[
     "open x y",
     "close x",
@@ -171,8 +170,8 @@ const ACTIONS: &[&str] = &[
     "token import x",
 ];
 
-/// What cryptsetup takes with every action although one or two use
-/// it: Keyway says that it has no use for it.
+/// Options that cryptsetup accepts with every action although only one or two use them: Keyway
+/// reports that the action does not use them.
 const TAKEN_BY_OVERSIGHT: &[&str] = &[
     "block-size",
     "decrypt",
@@ -201,8 +200,8 @@ const TAKEN_BY_OVERSIGHT: &[&str] = &[
     "write-log",
 ];
 
-/// Whatever option cryptsetup takes with an action Keyway takes too, but for the oversights; what
-/// cryptsetup does not take Keyway refuses by name.
+/// Every option that cryptsetup accepts with an action Keyway accepts too, except for the
+/// oversights; options that cryptsetup does not accept Keyway refuses by name.
 #[test]
 fn every_action_takes_cryptsetups_options() {
     need!("cryptsetup");
@@ -229,7 +228,8 @@ fn compare_acceptance(action: &str, option: &str) {
     }
 }
 
-/// From a line of cryptsetup's help: "--name", or "--name=value" with a value of the right kind.
+/// The option in a line of cryptsetup's help: "--name", or "--name=value" with a value of the right
+/// kind.
 fn option_with_value(line: &str) -> Option<String> {
     let is_row = line.starts_with("  ") && line.trim_start().starts_with('-');
     let word = line[line.find("--").filter(|_| is_row)?..].split_whitespace().next()?;

@@ -1,4 +1,4 @@
-//! `ciphers`: what exists, why the rest cannot, for people and for programs.
+//! `ciphers`: which combinations exist and why the rest cannot, as text and as JSON.
 
 use keyway_format::json::{Value, parse};
 use keyway_tests::peers::CHEAP_PBKDF2;
@@ -80,8 +80,8 @@ fn one_specification_in_full() {
     }
 }
 
-/// Each refusal is one line that names the rule, before a passphrase
-/// is asked for and before a byte is written.
+/// Each refusal is one line that names the rule, before any passphrase prompt and before any byte
+/// is written.
 #[test]
 fn volumes_that_cannot_be_are_refused_by_their_rule() {
     let scratch = Scratch::new();

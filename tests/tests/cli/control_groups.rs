@@ -1,15 +1,15 @@
-//! Memory that a control group does not leave: refused with the figure, not by being killed.
+//! Memory beyond a control group's limit: refused with the figure, instead of being killed.
 
 use keyway_tests::{Run, Scratch, keyway, need, need_that, peer};
 use nix::unistd::geteuid;
 use std::fs;
 use std::path::PathBuf;
 
-/// A group of version 1 of this test's own.
+/// A version 1 control group for this test.
 struct Group(PathBuf);
 
 impl Group {
-    /// None where there is no such hierarchy, or no right to it.
+    /// `None` if there is no such hierarchy, or no permission to use it.
     fn new(name: &str, limit: u64) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
         let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -57,12 +57,12 @@ fn b23_a_limit_of_version_1_is_known() {
     assert!((1 << 10..=120 << 10).contains(&left) && would_do == left / 2, "{line}");
     assert!(!made.exists());
 
-    // What is measured fits by itself, and so does what was named.
+    // The measured cost fits, and so does the given one.
     let cheap = "build -q --iter-time 50 --key-file";
     group.runs(cheap).arg(&key).arg(&image).arg(&made).ok();
     group.runs("open --test-passphrase --key-file").arg(&key).arg(&made).ok();
 
-    // Made where there was room.
+    // Created without the limit.
     let large = scratch.path("large.luks");
     keyway("build -q").args(heavy).arg(&key).arg(&image).arg(&large).ok();
     let refused = group.runs("open --test-passphrase --key-file").arg(&key).arg(&large).fails(3);

@@ -1,4 +1,4 @@
-//! Help, man pages and completions: made from the tables, and quick.
+//! Help, man pages and completions: generated from the tables, and fast.
 
 use keyway_tests::{Scratch, keyway, need, peer};
 use std::os::unix::fs::symlink;

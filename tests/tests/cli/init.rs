@@ -1,6 +1,6 @@
-//! `unlock --init` where it is no first process of an initramfs: it refuses, and
-//! nothing is changed. Everything runs in a tree of its own, in new namespaces: should
-//! the refusal fail, that tree is all that is lost.
+//! `unlock --init` run as something other than the first process of an initramfs: it refuses and
+//! changes nothing. Everything runs in a separate tree, in new namespaces: if the refusal fails,
+//! only that tree is lost.
 
 use keyway_tests::peers::program;
 use keyway_tests::{Run, Scratch, need, need_that, peer};
@@ -25,7 +25,7 @@ fn tree(scratch: &Scratch) -> PathBuf {
     root
 }
 
-/// Every name in it, with its content.
+/// Every file in the tree, with its content.
 fn content(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
@@ -43,7 +43,7 @@ fn alone(line: &str) -> Run {
     peer("unshare", NAMESPACES).args(line)
 }
 
-/// Leaves the test out where nobody may make namespaces.
+/// Skips the test if namespaces are not permitted.
 macro_rules! need_namespaces {
     () => {
         need!("unshare", "chroot", "sh");
@@ -67,7 +67,7 @@ fn a01_init_on_a_running_system_is_refused_and_nothing_goes() {
     // Another process, not the first.
     let run = peer("unshare", "--user --map-root-user --mount chroot").arg(&root);
     run.args("/bin/keyway unlock --init").fails(1).says("Refused, with nothing changed: this is process ");
-    // By name alone it is what it always is.
+    // By name alone it is the normal program.
     let run = peer("unshare", "--user --map-root-user --mount chroot").arg(&root);
     run.args("/init --version").ok().says("keyway ");
     assert!(content(&root) == before);
@@ -88,7 +88,7 @@ fn a01_init_with_dry_run_shows_the_plan_alone() {
         .says("\ndata UUID=0815 none nofail\n")
         .says("# mounts /dev/vda2 on /sysroot, makes it the root, empties the image, starts its init\n");
     assert!(content(&root) == before);
-    // The original that an image keeps goes before.
+    // The original init kept in an image has precedence.
     fs::create_dir(root.join("keyway")).unwrap();
     fs::write(root.join("keyway/original-init"), "").unwrap();
     run()
@@ -98,8 +98,8 @@ fn a01_init_with_dry_run_shows_the_plan_alone() {
     assert!(fs::exists(root.join("keyway/original-init")).unwrap());
 }
 
-/// A tmpfs that looks like an initramfs in everything: the own init
-/// gets its place back, what is mounted below stays.
+/// A tmpfs that looks like an initramfs in everything: the image's own init is restored, and mounts
+/// below it stay.
 #[test]
 fn a01_a_root_in_memory_goes_on_with_its_own_init() {
     need_namespaces!();

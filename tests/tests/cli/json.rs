@@ -1,5 +1,5 @@
-//! What machines read: `--json` parses and says what the text says;
-//! `benchmark` has cryptsetup's layout.
+//! Machine-readable output: `--json` parses and agrees with the text; `benchmark` has cryptsetup's
+//! layout.
 
 use keyway_format::json::{Value, parse};
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2};
@@ -69,7 +69,7 @@ fn measurements_as_json() {
     assert_eq!((at(row, "kdf"), at(row, "requested_milliseconds")), ("argon2id".to_owned(), "50".to_owned()));
 }
 
-/// The same lines as cryptsetup's when numbers and the padding before them are left out.
+/// The same lines as cryptsetup's apart from numbers and the padding before them.
 #[test]
 fn the_benchmark_has_cryptsetups_layout() {
     need!("cryptsetup");
@@ -93,8 +93,7 @@ fn the_benchmark_has_cryptsetups_layout() {
     let row = keyway("benchmark -c aes-cbc -s 256").ok().text();
     let lines: Vec<&str> = row.lines().collect();
     let header = "# Algorithm |       Key |      Encryption |      Decryption";
-    // Where the kernel's ciphers can be had they have columns of
-    // their own, and a line that says so.
+    // If the kernel's ciphers are available, they have separate columns and a line that says so.
     match has_kernel_columns() {
         true => assert_eq!(lines[2], format!("{header} |  Kernel encrypt |  Kernel decrypt")),
         false => assert_eq!((lines.len(), lines[1]), (3, header)),
@@ -102,7 +101,7 @@ fn the_benchmark_has_cryptsetups_layout() {
     let last = lines.len() - 1;
     assert!(lines[last].starts_with("    aes-cbc        256b  ") && lines[last].ends_with(" MiB/s"), "{row}");
     assert_eq!(lines[last - 1].len(), lines[last].len(), "{row}");
-    // Whole names of the crypto API's, and IVs for sectors of 512 bytes.
+    // Full crypto API names, and IVs for sectors of 512 bytes.
     for (cipher, bits) in
         [("capi:xts(aes)-plain64", "512"), ("aes:64-cbc-lmk", "8192"), ("aes-cbc-tcw", "512")]
     {
@@ -111,7 +110,7 @@ fn the_benchmark_has_cryptsetups_layout() {
     }
 }
 
-/// As the same command says it for programs.
+/// As the same command reports it in JSON.
 fn has_kernel_columns() -> bool {
     let rows = keyway("benchmark --json -c aes-cbc -s 256").ok().stdout;
     let row = &parse(&rows).unwrap().as_array().unwrap()[0].clone();

@@ -1,10 +1,10 @@
-//! Passphrases from files and standard input: where they end, what is cut, what is refused.
+//! Passphrases from files and standard input: where they end, what is truncated, what is refused.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Outcome, Scratch, cryptsetup, keyway, need, peer};
 use std::path::PathBuf;
 
-/// A LUKS1 volume that Keyway made with exactly this passphrase.
+/// A LUKS1 volume created by Keyway with exactly this passphrase.
 fn volume(scratch: &Scratch, passphrase: &[u8]) -> PathBuf {
     let (volume, key) = (scratch.sized("volume", 3 << 20), scratch.path("exact-key"));
     std::fs::write(&key, passphrase).unwrap();
@@ -78,8 +78,8 @@ fn what_cannot_be_read_is_one_line() {
     outcome.says("8 MiB");
 }
 
-/// The largest key file, every byte value in it, and an empty one:
-/// cryptsetup opens what Keyway made with them.
+/// The largest key file, with every byte value, and an empty one: cryptsetup opens the volumes
+/// Keyway created with them.
 #[test]
 fn extreme_key_files_mean_the_same_to_cryptsetup() {
     need!("cryptsetup");
@@ -105,8 +105,8 @@ fn no_passphrase_shows_in_debug_output() {
     test_passphrase(&volume, "--debug", b"unmistakablf").lacks("unmistakabl").says("No key available");
 }
 
-/// An empty standard input stands for "do it", a closed one for
-/// nobody there: the last keyslot must survive that.
+/// An empty standard input means "do it"; a closed one means that no user is present: the last
+/// keyslot must survive that.
 #[test]
 fn a_closed_standard_input_kills_no_keyslot() {
     let scratch = Scratch::new();

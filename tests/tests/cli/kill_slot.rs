@@ -1,13 +1,13 @@
-//! What luksKillSlot, luksRemoveKey and erase want to be shown before
-//! they kill, and what they kill then.
+//! The proof that luksKillSlot, luksRemoveKey and erase require before they remove keyslots, and
+//! what they remove then.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Run, Scratch, Terminal, keyway, need};
 use std::fs;
 use std::sync::OnceLock;
 
-/// A LUKS1 volume "volume" with the passphrases "first" in slot 0 and "eighth"
-/// in slot 7; both stand in files of their names.
+/// A LUKS1 volume "volume" with the passphrases "first" in slot 0 and "eighth" in slot 7; both are
+/// in files of the same names.
 fn two_keys() -> Scratch {
     static VOLUME: OnceLock<Vec<u8>> = OnceLock::new();
     let scratch = Scratch::new();
@@ -28,14 +28,14 @@ fn run(scratch: &Scratch, line: &str) -> Run {
     keyway(line).directory(scratch.root())
 }
 
-/// The passphrases that open it.
+/// The passphrases that open the volume.
 fn opening(scratch: &Scratch) -> Vec<&'static str> {
     let opens =
         |name: &&str| run(scratch, "open --test-passphrase volume -d").arg(name).outcome().code == Some(0);
     ["first", "eighth"].into_iter().filter(opens).collect()
 }
 
-/// It exits with this code, says this, and not a byte has changed.
+/// Asserts that the run exits with this code, says this, and changes no byte.
 fn refuses(scratch: &Scratch, run: Run, code: i32, why: &str) {
     let before = fs::read(scratch.path("volume")).unwrap();
     run.fails(code).says(why);
@@ -60,14 +60,14 @@ fn c24_a_slot_is_killed_with_a_passphrase_that_stays() {
     }
     run(&scratch, "luksKillSlot volume 7 -d first").ok();
     assert_eq!(opening(&scratch), ["first"]);
-    // The last one goes with its own passphrase.
+    // The last keyslot is removed with its own passphrase.
     refuses(&scratch, run(&scratch, "luksKillSlot volume 0 -d eighth"), 2, no_key);
     refuses(&scratch, run(&scratch, "luksKillSlot -q volume 0").stdin("eighth"), 2, no_key);
     run(&scratch, "luksKillSlot volume 0 -d first").ok().lacks("Are you sure?");
     assert_eq!(opening(&scratch), [""; 0]);
 }
 
-/// An empty standard input is a word of its own, as in cryptsetup; a key file that is not there is none.
+/// An empty standard input counts as an answer, as in cryptsetup; a missing key file does not.
 #[test]
 fn c24_a_key_that_cannot_be_read_kills_nothing() {
     let scratch = two_keys();
@@ -98,7 +98,7 @@ fn c24_a_slot_is_killed_on_a_terminal() {
         .type_line("no")
         .finish();
     assert_eq!((ending.code, opening(&scratch)), (Some(2), vec!["eighth"]), "{}", ending.screen);
-    // Nothing is asked in batch mode.
+    // There are no prompts in batch mode.
     let ending = terminal("luksKillSlot -q volume 7").finish();
     assert_eq!((ending.code, opening(&scratch)), (Some(0), vec![]), "{}", ending.screen);
 }

@@ -1,5 +1,5 @@
-//! Costs, files and devices that are refused: the exit code, the
-//! figure, and the way out; and nothing is changed.
+//! Costs, files and devices that are refused: the exit code, the figure, and the remedy; nothing is
+//! changed.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Scratch, cryptsetup, keyway, need};
@@ -27,8 +27,8 @@ fn a_cost_of_hours_is_refused_at_once_and_named() {
     let scratch = Scratch::new();
     let volume = scratch.sized("volume", 3 << 20);
     keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
-    // LUKS1 on-disk format 1.2.3: the first keyslot's iterations,
-    // big-endian, at 212. Nothing checks them.
+    // LUKS1 on-disk format 1.2.3: the first keyslot's iterations, big-endian, at 212. They have no
+    // checksum.
     let mut header = fs::read(&volume).unwrap();
     header[212..216].copy_from_slice(&u32::MAX.to_be_bytes());
     fs::write(&volume, &header).unwrap();
@@ -65,8 +65,8 @@ fn a_small_file_grows_to_the_header_s_length() {
     assert_eq!(format.text(), "");
 }
 
-/// The backup counts, whatever stands there: a file too short for it,
-/// or a header of the other version.
+/// The backup decides, whatever the device contains: a file too short for it, or a header of the
+/// other version.
 #[test]
 fn a_restore_replaces_what_is_there() {
     need!("cryptsetup");
@@ -161,7 +161,7 @@ fn a_pipe_is_refused_and_not_waited_for() {
     build.fails(1).says("a regular file is needed, whose length shows.");
 }
 
-/// LUKS2 cannot say that a keyslot is damaged: converted, it would be gone.
+/// LUKS2 cannot say that a keyslot is damaged: after conversion it would be lost.
 #[test]
 fn a_damaged_keyslot_is_not_lost_by_converting() {
     let scratch = Scratch::new();
@@ -181,7 +181,7 @@ fn a_key_without_room_is_refused_before_it_is_drawn() {
     let scratch = Scratch::new();
     let volume = scratch.sized("volume", 20 << 20);
     keyway("luksFormat -q --pbkdf pbkdf2").args(CHEAP_PBKDF2).arg(&volume).stdin("secret").ok();
-    // No passphrase is there to be read: nobody asks for one.
+    // There is no passphrase to read: none is asked for.
     let add = keyway("luksAddKey --unbound --key-size 4294967288").arg(&volume);
     add.fails(1).says("No space for new keyslot: keyslots area is full: needs 2147483648000 bytes");
 }

@@ -1,5 +1,5 @@
-//! The command line: what is typed, what is said, and the exit code;
-//! the same as cryptsetup wherever scripts look.
+//! The command line: arguments, messages and exit codes; the same as cryptsetup's wherever scripts
+//! depend on them.
 
 mod arguments;
 mod ciphers;

@@ -1,11 +1,11 @@
-//! `open`, `close`, `status`, `resize`, `luksSuspend` and `luksResume` as
-//! far as no mapping is needed: what is refused, with cryptsetup's words
-//! and exit code, and names under which nothing is open.
+//! `open`, `close`, `status`, `resize`, `luksSuspend` and `luksResume` as far as no mapping is
+//! needed: refusals with cryptsetup's message and exit code, and names of mappings that do not
+//! exist.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Scratch, cryptsetup, keyway, need};
 
-/// Command lines that both refuse before they look at a device, in the same words.
+/// Command lines that both programs refuse with the same message before they open a device.
 const REFUSED_ALIKE: &[&str] = &[
     "open volume",
     "luksOpen volume",
@@ -41,7 +41,7 @@ fn what_does_not_go_together_is_refused_in_the_same_words() {
     for line in REFUSED_ALIKE {
         let ours = keyway(line).directory(scratch.root()).outcome();
         let theirs = cryptsetup(line).directory(scratch.root()).outcome();
-        // cryptsetup prints its usage before, and its path.
+        // cryptsetup first prints its usage and its path.
         let said = theirs.errors();
         let said = said.lines().last().unwrap_or_default().rsplit("cryptsetup: ").next().unwrap_or_default();
         assert_eq!(ours.errors().trim_end(), said, "{line}\n{theirs}");

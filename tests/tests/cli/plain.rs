@@ -1,6 +1,6 @@
-//! `--type plain`: what cryptsetup 2.8 warns about and refuses, in its words; and how
-//! keys are made of passphrases, shown by opening the same volume in other ways. (That
-//! the kernel agrees is shown in the test machine.)
+//! `--type plain`: what cryptsetup 2.8 warns about and refuses, with its messages; and how keys are
+//! derived from passphrases, tested by opening the same volume in other ways. (Agreement with the
+//! kernel is tested in the test machine.)
 
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, random};
 use std::path::Path;

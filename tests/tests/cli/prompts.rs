@@ -1,5 +1,5 @@
-//! What a person sees: prompts without echo, questions that want YES,
-//! tries, and the terminal given back.
+//! The interactive side: prompts without echo, questions that require YES, retries, and restoring
+//! the terminal.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Run, Scratch, Terminal, cryptsetup, keyway, need};
@@ -40,7 +40,7 @@ fn the_right_passphrase_at_the_second_try() {
     );
 }
 
-/// As programs answer: when the prompt stands there, the echo is off.
+/// Programs may answer at once: when the prompt appears, echo is already off.
 #[test]
 fn an_answer_at_once_is_heard_and_not_seen() {
     need!("setsid");
@@ -83,7 +83,7 @@ fn control_c_gives_the_echo_back() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     let ending = terminal.finish();
-    // setsid --wait reports the signal as 128 + 2, or dies by it too.
+    // setsid --wait reports the signal as 128 + 2, or dies of it too.
     assert!(
         ending.signal == Some(2) || ending.code == Some(130) || ending.code == Some(2),
         "{:?}",
@@ -186,7 +186,8 @@ fn data_from_a_pipe_leaves_the_terminal_for_the_passphrase() {
     refused.directory(scratch.root()).stdin(&data).fails(1).says("--key-file");
 }
 
-/// One conversation: the arguments, then what is waited for and what is typed (true: without echo).
+/// One conversation: the arguments, then the expected text and the typed answer (true: without
+/// echo).
 type Talk = (&'static str, &'static [(&'static str, &'static str, bool)]);
 
 const YES: &str = "(Type 'yes' in capital letters): ";

@@ -4,8 +4,7 @@ use keyway_tests::{Scratch, keyway, need, need_that, peer};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The exit code is what it would be anyhow: nobody is left to be
-/// told more, and nothing aborts (134).
+/// The exit code is unchanged: there is no way to report more, and nothing aborts (134).
 #[test]
 fn b23_a_full_standard_error_ends_nothing() {
     need!("sh");
@@ -40,7 +39,7 @@ fn b23_a_full_standard_error_ends_nothing() {
         for redirected in ["2>/dev/full", "2>&-", "2>/dev/full 1>&2"] {
             let found = code(redirected);
             assert!(found.is_some_and(|code| code < 100), "{line} {redirected}: {found:?}");
-            // What was to be printed could not be: that is an error of its own.
+            // If the output could not be printed, that is an error in itself.
             assert!(
                 found == expected || redirected.contains("1>&2"),
                 "{line} {redirected}: {found:?}, {expected:?}"
@@ -49,7 +48,7 @@ fn b23_a_full_standard_error_ends_nothing() {
     }
 }
 
-/// A reader that has gone is no reason either.
+/// A closed reader is no reason to abort either.
 #[test]
 fn b23_a_reader_that_has_gone_ends_nothing() {
     need!("bash");
@@ -63,7 +62,7 @@ fn b23_a_reader_that_has_gone_ends_nothing() {
     assert_eq!(peer("bash", "-c").arg(script).ok().text(), "4\n");
 }
 
-/// What the standard library prints with panics where it cannot.
+/// The macros of the standard library that panic if they cannot print.
 #[test]
 fn b23_no_line_of_ours_panics_when_it_cannot_be_written() {
     let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates"));
@@ -74,7 +73,7 @@ fn b23_no_line_of_ours_panics_when_it_cannot_be_written() {
     assert!(files.len() > 300, "{} files", files.len());
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
-        // Unit tests stand at a file's end.
+        // Unit tests are at the end of a file.
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
         for (number, line) in
             code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))

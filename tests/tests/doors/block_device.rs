@@ -1,16 +1,16 @@
-//! Volumes on block devices (loop devices): their size, their sectors,
-//! write protection, and access past the page cache.
+//! Volumes on block devices (loop devices): their size, their sectors, write protection, and access
+//! that bypasses the page cache.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Scratch, keyway, need, need_that, peer, random};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A loop device, until it is dropped.
+/// A loop device, detached on drop.
 struct Loop(PathBuf);
 
 impl Loop {
-    /// `None` where this user or this machine has none.
+    /// `None` if this user or machine has no loop devices.
     fn over(file: &Path, options: &str) -> Option<Self> {
         let attached = peer("losetup", "--find --show").args(options).arg(file).outcome();
         let device = Self(PathBuf::from(attached.text().trim()));

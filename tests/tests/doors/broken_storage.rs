@@ -1,5 +1,5 @@
-//! Storage that is full, and storage that fails in the middle: whoever asked hears of it by its
-//! name, nobody else does, nothing else is written, and what was acknowledged is there afterwards.
+//! Storage that is full, and storage that fails midway: the requester gets the specific error, no
+//! other client does, nothing else is written, and acknowledged data is there afterwards.
 
 use crate::served::{Served, Volume};
 use keyway_tests::nbd::{Nbd, listens};
@@ -30,7 +30,7 @@ fn a_full_disk_over_nbd() {
     assert_eq!(error.raw_os_error(), Some(Errno::NOSPC.raw_os_error()), "{error}");
     assert!((1..STEPS).contains(&written), "{written} blocks fit");
 
-    // The same connection, another one to the same volume, one to another volume.
+    // The same connection, another connection to the same volume, and one to another volume.
     assert_eq!(client.read(place(0), STEP).unwrap(), content(0));
     assert_eq!(reader.read(place(written - 1), STEP).unwrap(), content(written - 1));
     let again = client.write(place(STEPS - 1), &content(STEPS - 1)).unwrap_err();
@@ -51,7 +51,7 @@ fn a_full_disk_over_nbd() {
     let touched = (0..=written).chain([STEPS - 1]);
     assert_only_changed(&volume, &before, touched.map(place).collect());
 
-    // With room it goes on.
+    // Once there is room, writing works again.
     small.grow();
     let mut served = Served::start(&volume.serve().arg("--socket").arg(&socket));
     served.ready();
@@ -111,7 +111,7 @@ fn errors_of_the_storage_over_nbd() {
     behind.fails("reads");
     let error = client.read(place(1), STEP).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(Errno::IO.raw_os_error()), "{error}");
-    // It begins inside a sector, which would have to be read.
+    // The write begins inside a sector, which would have to be read.
     let error = second.write(place(2) + 1, &content(2)).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(Errno::IO.raw_os_error()), "{error}");
     elsewhere.write(77, &content(3)).unwrap();
@@ -173,7 +173,8 @@ fn errors_of_the_storage_over_fuse() {
     assert_only_changed(&behind.volume, &behind.before, [1, 3].map(place).to_vec());
 }
 
-/// Writes one block after the other until that fails: how many were written, and why no more.
+/// Writes one block after another until a write fails; returns how many were written, and the
+/// error.
 fn fill(mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> (u64, io::Error) {
     for number in 0..STEPS {
         if let Err(error) = write(place(number), &content(number)) {
@@ -183,7 +184,7 @@ fn fill(mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> (u64, io::Error)
     panic!("the disk is not too small")
 }
 
-/// That the image differs from what it was in the sectors of these blocks only.
+/// Asserts that the image changed only in the sectors of these blocks.
 fn assert_only_changed(volume: &Volume, before: &[u8], places: Vec<u64>) {
     let mut now = fs::read(volume.path()).unwrap();
     let header = before.len() - volume.size() as usize;
@@ -200,7 +201,7 @@ fn read(file: &File, at: u64) -> io::Result<Vec<u8>> {
     file.read_exact_at(&mut bytes, at).map(|()| bytes)
 }
 
-/// Neighbours lie half a megabyte apart, so that each takes pages of its own.
+/// Adjacent blocks are half a megabyte apart, so each uses separate pages.
 fn place(number: u64) -> u64 {
     number << 19
 }
@@ -220,7 +221,7 @@ impl SmallDisk {
         Self(directory)
     }
 
-    /// A sparse volume that is larger than the disk it is on, and one elsewhere.
+    /// A sparse volume that is larger than its disk, and one elsewhere.
     fn volumes(&self, scratch: &Scratch) -> (Volume, Volume) {
         let name = self.0.join("disk.luks");
         (Volume::new(scratch, name.to_str().unwrap(), 32), Volume::new(scratch, "other.luks", 1))
@@ -237,11 +238,11 @@ impl Drop for SmallDisk {
     }
 }
 
-/// nbdkit in front of a volume's image. It fails as long as there is a file of a name.
+/// nbdkit in front of a volume's image. It fails while a certain file exists.
 struct Failing {
     directory: PathBuf,
     volume: Volume,
-    /// The image at first.
+    /// The initial content of the image.
     before: Vec<u8>,
     uri: String,
     _server: Background,
@@ -274,7 +275,7 @@ impl Failing {
     }
 }
 
-/// `keyway mount` of a storage with a volume's key, until it is dropped.
+/// `keyway mount` of storage with a volume's key, unmounted on drop.
 struct Mount {
     directory: PathBuf,
     runtime: PathBuf,
@@ -303,7 +304,7 @@ impl Mount {
 }
 
 impl Drop for Mount {
-    /// Returns when the process has let go of the volume.
+    /// Returns once the process has released the volume.
     fn drop(&mut self) {
         peer("fusermount3", "-u -q -z").arg(&self.directory).outcome();
         let name = self.directory.display().to_string();
@@ -320,10 +321,10 @@ fn has_fuse() -> bool {
     File::options().read(true).write(true).open("/dev/fuse").is_ok()
 }
 
-/// Bytes of a block that is written, neither of whose ends is a sector's.
+/// The size of a written block, neither end of which is at a sector boundary.
 const STEP: usize = 200_003;
-/// As many as the volume has room for; the disk has not.
+/// As many blocks as fit on the volume; they do not fit on the disk.
 const STEPS: u64 = 60;
 const SECTOR: usize = 4096;
-/// A part of it that fills sectors.
+/// The part of a block that fills whole sectors.
 const WHOLE: usize = STEP / SECTOR * SECTOR;

@@ -1,5 +1,5 @@
-//! What other programs get of a process that holds keys: nothing that it was
-//! given, and nothing that it gave up for itself.
+//! What child programs inherit from a process that holds keys: no descriptors or environment that
+//! it was given, and none of the limits it set for itself.
 
 use crate::served::Volume;
 use crate::session::Runtime;
@@ -8,8 +8,7 @@ use nix::unistd::geteuid;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 
-/// A session is not one of those that keep a pipe of the caller's
-/// open; what it needs of them it can read before.
+/// A session does not keep the caller's pipes open; it reads what it needs from them beforehand.
 #[test]
 fn a12_a_session_lets_go_of_what_it_was_given() {
     need!("sh");
@@ -37,7 +36,7 @@ fn a12_a_session_lets_go_of_what_it_was_given() {
     runtime.keyway("close home").ok();
 }
 
-/// fusermount3's place is taken by a program that tells what it got.
+/// fusermount3 is replaced by a program that reports what it inherited.
 #[test]
 fn a12_a_program_that_is_started_gets_limits_and_descriptors_as_they_were() {
     need!("setpriv", "sh", "ls");

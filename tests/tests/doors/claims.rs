@@ -1,6 +1,6 @@
-//! Whoever writes a whole file or device over claims it before anything is asked,
-//! and holds it until the last write: of several Keyways one goes on, nobody
-//! mounts meanwhile, and the others hear who has it.
+//! A process that overwrites a whole file or device claims it before any prompt and holds the claim
+//! until the last write: of several Keyway processes one continues, nothing can be mounted
+//! meanwhile, and the others report which process holds it.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
 use keyway_tests::{Outcome, Run, Scratch, Terminal, keyway, need, need_that, peer, random, until};
@@ -12,11 +12,11 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A loop device, until it is dropped.
+/// A loop device, detached on drop.
 struct Loop(PathBuf);
 
 impl Loop {
-    /// `None` where this user has none.
+    /// `None` if this user has no loop devices.
     fn over(file: &Path) -> Option<Self> {
         let attached = peer("losetup", "--find --show").arg(file).outcome();
         (attached.code == Some(0)).then(|| Self(PathBuf::from(attached.text().trim())))
@@ -50,7 +50,7 @@ fn has_open(child: &Child, path: &Path) -> bool {
     entries.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|open| open == path)
 }
 
-/// The passphrase comes, and it ends well.
+/// Sends the passphrase; the process must exit successfully.
 fn goes_on(mut child: Child) {
     child.stdin.take().unwrap().write_all(b"a passphrase").unwrap();
     let status = child.wait().unwrap();
@@ -106,7 +106,7 @@ fn a11_other_verbs_are_refused_while_one_formats() {
         run.fails(5).says(&format!("open in keyway, process {}", format.id()));
     }
     assert!(fs::read(&volume).unwrap() == before);
-    // A key may be added, as to a volume that is open.
+    // A key may be added, as with an open volume.
     keyway("luksAddKey -q -d").arg(&key).args(CHEAP_PBKDF2).arg(&volume).arg(&key).ok();
     goes_on(format);
     opens(&volume);
@@ -126,7 +126,7 @@ fn a11_nobody_mounts_what_is_being_formatted_nor_the_file_behind_it() {
     peer("umount", "").arg(&place).ok();
     for target in [&file, &device.0] {
         let format = formatting(target);
-        // The last that it takes: of the file the loop device, and the other way round.
+        // The last target: for the file the loop device, and the other way round.
         let last = if target == &file { &device.0 } else { &file };
         until("it claims both", || has_open(&format, last));
         let mounted = device.mount(&place);
@@ -188,7 +188,7 @@ fn a15_read_asks_before_a_device_gets_plaintext() {
     assert!(fs::read(&device.0).unwrap()[..1 << 20] == random(4, 1 << 20));
 }
 
-/// A key may stand on a device, or in the file behind one.
+/// A key may be on a device, or in the file behind one.
 #[test]
 fn a15_a_device_that_the_key_is_read_from_is_not_overwritten() {
     need!("losetup");
@@ -229,7 +229,7 @@ fn a11_a_file_is_not_copied_onto_a_device_that_it_is_behind() {
     assert!(fs::read(&file).unwrap() == content);
 }
 
-/// In a mount namespace of its own, whose /run is `run`.
+/// Runs it in a new mount namespace, whose /run is `run`.
 fn with_run(setup: &str, command: &Run) -> Run {
     let words =
         std::iter::once(command.program().as_os_str()).chain(command.arguments().iter().map(|it| &**it));
@@ -257,7 +257,7 @@ fn a10_a_block_device_is_edited_under_cryptsetups_lock_or_not_at_all() {
         "this user has no mount namespaces"
     );
 
-    // Nothing there: it is made, for root alone.
+    // The directory is missing: it is created, for root only.
     with_run("true", &add("")).ok().says("700 0");
     for unfit in ["mount -o remount,ro /run", "mkdir -m 777 /run/cryptsetup", "touch /run/cryptsetup"] {
         let before = fs::read(&device.0).unwrap();

@@ -1,5 +1,5 @@
-//! A core of the process, taken by gdb with all that core dumps leave out: the volume key is found
-//! in it while the process serves, and no more when it ends, however it ends.
+//! A core of the process, written by gdb including everything that core dumps leave out: it
+//! contains the volume key while the process serves, and no longer when it ends, however it ends.
 
 use crate::memory::{idle, round_keys};
 use crate::served::Volume;
@@ -24,7 +24,7 @@ fn while_it_serves_the_key_is_found() {
     for key in round_keys() {
         assert!(contains(&core, &key), "the key is not where it is at work: this search proves nothing");
     }
-    // What it was derived from has gone.
+    // The passphrase it was derived from is gone.
     assert!(!contains(&core, b"secret\n"), "the passphrase is still there");
 }
 
@@ -66,12 +66,13 @@ fn after_close_nothing_is_found() {
     assert!(closing.wait().unwrap().success());
 }
 
-/// The last moment at which there is a process to look at.
+/// The last moment at which the process can be inspected.
 #[derive(Debug, Clone, Copy)]
 enum Until {
-    /// It calls exit_group(2).
+    /// The process calls exit_group(2).
     Exit,
-    /// It has handled the signal and sends it to itself, to end as whoever handles none.
+    /// The process has handled the signal and sends it to itself again, to end like a process
+    /// without a handler.
     Again,
 }
 
@@ -91,7 +92,7 @@ impl Debugger {
         let commands = [
             "handle SIGTERM SIGINT nostop noprint pass".to_owned(),
             format!("shell touch {}", armed.display()),
-            // To the signal: its handler has not run yet.
+            // Continue to the signal: its handler has not run yet.
             first.to_owned(),
             "continue".to_owned(),
             format!("generate-core-file {}", file.display()),
@@ -111,15 +112,15 @@ impl Debugger {
     }
 }
 
-/// gdb at a process, about to do more. What core dumps leave out
-/// (core(5), madvise(2): MADV_DONTDUMP) it writes too.
+/// gdb at a process, about to do more. It also writes what core dumps leave out (core(5),
+/// madvise(2): MADV_DONTDUMP).
 fn gdb(pid: u32) -> Run {
     let run = peer("gdb", "-nx -batch -iex").arg("set auto-load off").args("-p").arg(pid.to_string());
     let run = run.arg("-ex").arg("set use-coredump-filter off");
     run.arg("-ex").arg("set dump-excluded-mappings on")
 }
 
-/// The core, which is one of the process that was meant: it knows where it serves.
+/// The core, checked to be of the intended process: it contains the address that it serves.
 #[track_caller]
 fn core(file: &Path, place: &Path) -> Vec<u8> {
     let core = fs::read(file).unwrap_or_else(|e| panic!("gdb wrote no core: {e}"));

@@ -1,4 +1,4 @@
-//! Sessions and mounts of volumes that are not files: behind NBD and HTTP, by `open` and `mount`.
+//! Sessions and mounts of volumes that are not files: over NBD and HTTP, with `open` and `mount`.
 
 use crate::tls::free_port;
 use keyway_tests::nbd::{Nbd, listens};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A volume in a scratch directory, in which its sessions live too.
+/// A volume in a scratch directory, which also holds its sessions.
 struct Volume {
     scratch: Scratch,
     plain: Vec<u8>,
@@ -36,7 +36,7 @@ impl Volume {
         Nbd::connect(&self.scratch.path("keyway").join(name).join("nbd"), "").expect("an open session")
     }
 
-    /// By nbdkit, on a socket.
+    /// Served by nbdkit, on a socket.
     fn by_nbd(&self, options: &str) -> (String, Background) {
         let socket = self.scratch.path("server.sock");
         let run = peer("nbdkit", "-f").args(options).arg("-U").arg(&socket).arg("file").arg(&self.path);
@@ -44,7 +44,7 @@ impl Volume {
         (format!("nbd+unix:///?socket={}", socket.display()), server)
     }
 
-    /// By nbdkit, on a port.
+    /// Served by nbdkit, on a port.
     fn by_tcp(&self) -> (String, Background) {
         let port = free_port();
         let run = peer("nbdkit", "-f -i 127.0.0.1 -p").arg(port.to_string()).arg("file").arg(&self.path);
@@ -52,7 +52,7 @@ impl Volume {
         (format!("nbd://127.0.0.1:{port}"), server)
     }
 
-    /// By busybox.
+    /// Served by busybox.
     fn by_http(&self) -> (String, Background) {
         let port = free_port();
         let run = peer("busybox", "httpd -f -h").arg(self.scratch.root()).arg("-p");
@@ -63,7 +63,7 @@ impl Volume {
 }
 
 impl Drop for Volume {
-    /// A test that failed leaves no process behind.
+    /// A failed test leaves no process behind.
     fn drop(&mut self) {
         for name in ["far", "other"] {
             let _ = self.keyway("close").arg(name).outcome();

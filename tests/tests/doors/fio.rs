@@ -1,6 +1,6 @@
-//! fio writes, trims and flushes through the doors, unaligned and from many sides at
-//! once, and finds all of it again: at once, when the volume has been opened anew,
-//! and not where a byte of the image was changed.
+//! fio writes, trims and flushes through the doors, unaligned and from several jobs at once, and
+//! finds all its data again: immediately, and after reopening the volume; but not where a byte of
+//! the image was changed.
 
 use crate::mounted::Mounted;
 use crate::served::{Served, Volume};
@@ -38,7 +38,7 @@ fn over_nbd() {
     };
     opened_anew(&|| {
         fio::verify(&scratch, Door::Nbd, target, Round::Second).ok();
-        // The round before was overwritten everywhere.
+        // The previous round was overwritten everywhere.
         finds_a_difference(fio::verify(&scratch, Door::Nbd, target, Round::First));
     });
     let behind = volume.read(fio::LEN, (volume.size() - fio::LEN) as usize);
@@ -88,7 +88,7 @@ fn finds_a_difference(verify: Run) {
     outcome.says("verify");
 }
 
-/// Changes one bit.
+/// Flips one bit.
 fn flip(image: &Path, at: u64) {
     let file = OpenOptions::new().read(true).write(true).open(image).unwrap();
     let mut byte = [0];

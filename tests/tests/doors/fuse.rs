@@ -21,7 +21,7 @@ fn bytes_go_both_ways_and_unmounting_brings_them_to_the_volume() {
         assert_eq!(found.uid(), rustix::process::getuid().as_raw());
         assert_same_bytes("the file", &fs::read(m.file()).unwrap(), "original", &m.plaintext);
 
-        // Beginning and ending inside sectors.
+        // Starts and ends inside sectors.
         let mut expected = m.plaintext.clone();
         let file = File::options().read(true).write(true).open(m.file()).unwrap();
         for (seed, offset, len) in
@@ -120,7 +120,7 @@ fn holes_give_room_back_only_where_somebody_vouches_for_it() {
     fallocate(&file, punch, hole.start, hole.end - hole.start).unwrap();
     drop(file);
     m.unmount();
-    // What does not fill a block of the image's file system stays.
+    // Ranges that do not fill a block of the image's file system stay allocated.
     let after = room_of(&m.volume);
     assert!(after <= before - (8 << 20) + 8192, "{before} bytes, then {after}");
     let read = m.read();
@@ -129,9 +129,9 @@ fn holes_give_room_back_only_where_somebody_vouches_for_it() {
     assert!(read[start..end] != m.plaintext[start..end]);
 }
 
-/// Loop devices make the same call of a discard and of zeros that ext4 wants. The
-/// promise of zeros is kept, at the price of the room; and room is given back, where
-/// the file system was told to write its zeros itself.
+/// Loop devices issue the same call for a discard and for zeros that ext4 requests. The range must
+/// read as zeros, at the cost of space; space is freed if the file system was told to write its
+/// zeros itself.
 #[test]
 fn trimming_through_a_loop_device_harms_no_file_system() {
     need!("fusermount3", "losetup", "mke2fs", "e2fsck", "mount", "fstrim");
@@ -162,7 +162,7 @@ fn trimming_through_a_loop_device_harms_no_file_system() {
         let trimmed = peer("fstrim", "").arg(&inside).outcome();
         peer("umount", "").arg(&inside).ok();
         written.unwrap();
-        // What is refused is no error to it either.
+        // A refusal is no error for it either.
         assert_eq!(trimmed.code, Some(0), "{trimmed}");
         until("the loop device lets go", || !is_open(&m.file()));
         m.unmount();
@@ -323,7 +323,7 @@ fn a_signal_unmounts_and_a_killed_process_leaves_what_can_be_cleared() {
     let mut child = in_foreground(&m);
     child.kill().unwrap();
     child.wait().unwrap();
-    // In the first second the kernel still believes what it was told about the directory.
+    // For one second the kernel still uses its cached attributes of the directory.
     m.mount("").fails(5).says("whose process was killed");
     let not_connected = Some(rustix::io::Errno::NOTCONN.raw_os_error());
     let code = || fs::metadata(&m.directory).err().and_then(|e| e.raw_os_error());
@@ -341,7 +341,7 @@ fn in_foreground(m: &Mounted) -> Child {
     child
 }
 
-/// The room that a file takes, in bytes.
+/// The space allocated to a file, in bytes.
 fn room_of(path: &Path) -> u64 {
     fs::metadata(path).unwrap().blocks() * 512
 }

@@ -1,5 +1,5 @@
-//! Who uses a volume says so: QEMU and Keyway refuse each other, two Keyways refuse each
-//! other, and cryptsetup edits the header all the same.
+//! A program that uses a volume locks it: QEMU and Keyway refuse each other, two Keyway processes
+//! refuse each other, and cryptsetup edits the header all the same.
 
 use crate::mounted::Mounted;
 use crate::served::Volume;
@@ -31,7 +31,7 @@ fn two_keyways_and_formatting_are_refused() {
     m.unmount();
     m.keyway("write").arg(&m.volume).arg(&m.key).ok();
 
-    // Readers do not mind each other.
+    // Readers do not exclude each other.
     m.mount("--readonly").ok();
     mount("--readonly").ok();
     m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use");
@@ -39,7 +39,7 @@ fn two_keyways_and_formatting_are_refused() {
     m.unmount();
 }
 
-/// Whoever is refused learns which session to close.
+/// A refused user is told which session to close.
 #[test]
 fn b22_the_busy_message_names_session_process_and_program() {
     let runtime = Runtime::new();
@@ -65,7 +65,7 @@ fn qemu_refuses_what_keyway_uses() {
     m.mount("--readonly").ok();
     write().fails(1).says("lock");
     m.unmount();
-    // Zeros where the header's magic is: the last thing that is done to this volume.
+    // Zeros where the header's magic is: this is the last operation on this volume.
     write().ok();
 }
 
@@ -85,7 +85,7 @@ fn keyway_refuses_what_qemu_uses() {
         outcome.says("in use (open in qemu-nbd, process ").says("--shared");
     }
 
-    // Readers do not mind each other.
+    // Readers do not exclude each other.
     let mut qemu = qemu_nbd(&m, "--read-only");
     let reading = m.mount("--readonly").outcome();
     end(&mut qemu);
@@ -105,7 +105,7 @@ fn cryptsetup_edits_the_keyslots_of_a_volume_in_use() {
     m.unmount();
 }
 
-/// qemu-nbd, serving the volume's file as it is.
+/// qemu-nbd, serving the volume's raw file.
 fn qemu_nbd(m: &Mounted, options: &str) -> Child {
     let socket = m.scratch.path("qemu.sock");
     let _ = std::fs::remove_file(&socket);

@@ -1,4 +1,4 @@
-//! Specifications in the names of the kernel's crypto API: `capi:algorithm[-iv[:hash]]`
+//! Specifications that use the names of the kernel's crypto API: `capi:algorithm[-iv[:hash]]`
 //! (drivers/md/dm-crypt.c, `crypt_ctr_cipher_new`).
 //!
 //! ```text
@@ -19,7 +19,7 @@ use crate::block::table::Cipher;
 use alloc::format;
 use alloc::vec::Vec;
 
-/// Reads `text`, which is "capi:" and `algorithm`.
+/// Parses `text`, which is "capi:" followed by `algorithm`.
 pub(super) fn parse(text: &str, algorithm: &str) -> Result<CipherSpec, Error> {
     let (rest, hash) = split_last(algorithm, ':');
     let (name, iv) = split_last(rest, '-');
@@ -43,7 +43,8 @@ pub(super) fn parse(text: &str, algorithm: &str) -> Result<CipherSpec, Error> {
     Ok(CipherSpec { capi: Some(text.into()), ..spec })
 }
 
-/// What the crypto API calls a symmetric key cipher, and the hash of an essiv around it.
+/// What the crypto API calls a symmetric key cipher, and the hash of the essiv template around it,
+/// if any.
 struct Skcipher<'a> {
     cipher: &'static Cipher,
     mode: Mode,
@@ -51,8 +52,8 @@ struct Skcipher<'a> {
     form: Form,
 }
 
-/// How something is called. The kernel makes an algorithm's name of its parts' names and the
-/// driver's of their drivers', and does not find what is asked for by a mixture.
+/// Whether a name is an algorithm's or a driver's. The kernel builds an algorithm's name from its
+/// parts' names and a driver's name from their drivers' names, and finds nothing for a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Name,
@@ -80,7 +81,7 @@ impl<'a> Algorithm<'a> {
         Ok(Self { name: template, parameters: parameters.collect::<Result<_, _>>()? })
     }
 
-    /// The sector cipher that it is.
+    /// Resolves the algorithm to a sector cipher.
     fn skcipher(&self, text: &str) -> Result<Skcipher<'a>, Error> {
         let found = |cipher, mode, form| Ok(Skcipher { cipher, mode, essiv: None, form });
         match (self.name, &self.parameters[..]) {
@@ -130,7 +131,8 @@ impl<'a> Algorithm<'a> {
         }
     }
 
-    /// The parameter of `mode`: a cipher's name, or a driver of it, for some modes that of its ecb.
+    /// The parameter of `mode`: the name of a cipher or of one of its drivers; for some modes, the
+    /// driver of its ecb.
     fn of_mode(&self, text: &str, mode: Mode) -> Result<(&'static Cipher, Form), Error> {
         let upon_ecb = matches!(mode, Mode::Xts | Mode::Lrw);
         if upon_ecb || mode == Mode::Cbc {
@@ -164,7 +166,7 @@ impl<'a> Algorithm<'a> {
         Ok((rules::stream_rounds(undriven(self.name))?, form))
     }
 
-    /// The hash by its own name: drivers' names have another dash.
+    /// The hash by its own name: driver names have one more dash.
     fn hash(&self) -> Result<(&'a str, Form), Error> {
         let known = |name: &str| EssivHash::find(name).is_some();
         match self.name.rsplit_once('-') {
@@ -176,7 +178,7 @@ impl<'a> Algorithm<'a> {
         Err(Error::Unknown { what: "hash", name: self.name.into() })
     }
 
-    /// Why it is no sector cipher.
+    /// The error that says why this is not a sector cipher.
     fn no_skcipher<T>(&self, text: &str) -> Result<T, Error> {
         let name = self.name;
         if table::AEAD_MODES.contains(&name) || table::AEAD_CIPHERS.contains(&name) {
@@ -200,8 +202,8 @@ fn mixture<T>(text: &str) -> Result<T, Error> {
     ))
 }
 
-/// The parameters between a template's parentheses: commas inside
-/// further parentheses do not part them.
+/// The parameters between a template's parentheses: commas inside nested parentheses do not
+/// separate them.
 fn parameters(inside: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     inside.split(move |c| {
@@ -226,7 +228,7 @@ fn mode_driver(name: &str) -> Option<(Mode, &'static Cipher)> {
     Some((mode, Cipher::find(undriven(driver))?))
 }
 
-/// A cipher's name without its driver's: "aes" of "aes-aesni".
+/// A cipher's name without the driver suffix: "aes" of "aes-aesni".
 fn undriven(name: &str) -> &str {
     name.split_once('-').map_or(name, |(name, _)| name)
 }

@@ -1,5 +1,5 @@
-//! The form that dm-crypt has always had: `cipher[:keycount][-mode[-iv[:hash]]]`
-//! (drivers/md/dm-crypt.c, `crypt_ctr_cipher_old`).
+//! dm-crypt's original form: `cipher[:keycount][-mode[-iv[:hash]]]` (drivers/md/dm-crypt.c,
+//! `crypt_ctr_cipher_old`).
 
 use super::rules::{self, Named, impossible, unsupported};
 use super::{CipherSpec, Mode, table};
@@ -7,7 +7,7 @@ use crate::Error;
 use crate::block::table::Cipher;
 use alloc::format;
 
-/// Takes the text apart, looks the names up, and checks that the parts fit each other.
+/// Splits the text, looks up the names, and checks that the parts are compatible.
 pub(super) fn parse(text: &str) -> Result<CipherSpec, Error> {
     let parts = Parts::split(text)?;
     let (cipher, rounds) = cipher(text, parts.cipher)?;
@@ -75,7 +75,7 @@ fn cipher(text: &str, name: &str) -> Result<(&'static Cipher, Option<u8>), Error
     Ok((rules::cipher(text, name)?, None))
 }
 
-/// The mode; Adiantum and "xchachaN,cipher" need each other.
+/// The mode; Adiantum and "xchachaN,cipher" require each other.
 fn mode(text: &str, name: &str, rounds: Option<u8>) -> Result<Mode, Error> {
     match (Mode::find(name), rounds) {
         (None, _) if table::AEAD_MODES.contains(&name) => rules::needs_tags(text, name),
@@ -94,5 +94,5 @@ fn mode(text: &str, name: &str, rounds: Option<u8>) -> Result<Mode, Error> {
     }
 }
 
-/// More keys than any loop-AES volume has (64), few enough for every allocation.
+/// More keys than any loop-AES volume has (64), few enough that allocations cannot fail for size.
 const MOST_KEYS: u32 = 1 << 16;

@@ -5,10 +5,10 @@
 //! key of cipher 0 | … | key of cipher n-1 | extra
 //! ```
 //!
-//! The key of one cipher is what its mode takes: two keys for XTS (data, tweak), key
-//! and 128-bit tweak key for LRW. The IV takes the extra part: loop-AES version 3 a
-//! seed as long as a key (lmk), TrueCrypt an IV and 128 bits of whitening (tcw),
-//! BitLocker as much as all before it, for AES (elephant).
+//! The key of one cipher depends on its mode: two keys for XTS (data and tweak), a key and a
+//! 128-bit tweak key for LRW. The extra part belongs to the IV: for loop-AES version 3 a seed as
+//! long as one key (lmk), for TrueCrypt an IV and 128 bits of whitening (tcw), for BitLocker an AES
+//! key as long as everything before it (elephant).
 
 use super::{CipherSpec, Iv, Mode, list};
 use crate::Error;
@@ -19,11 +19,11 @@ use alloc::vec::Vec;
 /// The parts of a volume key, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeyLayout {
-    /// How many keys sectors take turns with.
+    /// The number of keys that sectors use in turn.
     pub(crate) keys: usize,
-    /// The length of each.
+    /// The length of each key.
     pub(crate) each: usize,
-    /// What follows them, for the IV.
+    /// The length of the part after the keys, for the IV.
     pub(crate) extra: usize,
 }
 
@@ -59,7 +59,7 @@ impl CipherSpec {
         Err(Error::KeySize { spec: self.to_string(), got: bits, wants })
     }
 
-    /// The sizes of volume keys that it takes, in bits, ascending.
+    /// The sizes of volume keys that the specification takes, in bits, ascending.
     pub fn key_bits(&self) -> Vec<usize> {
         let mut sizes: Vec<usize> = self.key_layouts().map(|layout| 8 * layout.len()).collect();
         sizes.sort_unstable();
@@ -96,8 +96,8 @@ impl CipherSpec {
 }
 
 impl KeyLayout {
-    /// dm-crypt takes the last key for a seed when the length is no multiple of
-    /// the number of keys, and reads 16 bytes of it.
+    /// dm-crypt treats the last key as a seed if the length is not a multiple of the number of
+    /// keys, and reads 16 bytes of it.
     fn has_seed(&self) -> bool {
         !self.len().is_multiple_of(self.keys) && self.extra >= 16
     }
@@ -105,5 +105,5 @@ impl KeyLayout {
 
 /// TrueCrypt's whitening in bytes.
 const WHITENING: usize = 16;
-/// What AES takes, in bytes.
+/// AES key lengths in bytes.
 const AES_KEYS: [usize; 3] = [16, 24, 32];

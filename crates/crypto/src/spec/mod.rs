@@ -6,9 +6,9 @@
 //! ```
 //!
 //! (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst.) "aes" alone means aes-cbc-plain.
-//! A [`CipherSpec`] exists only for a combination that can exist: `classic` and `capi` take the two
-//! forms apart, `table` knows the names, `rules` what goes together, `keys` how a volume key is
-//! divided, `strength` what is unfit for sectors. [`space()`] walks through all there is.
+//! A [`CipherSpec`] exists only for a combination that can exist: `classic` and `capi` parse the
+//! two forms; `table` has the names, `rules` what may be combined, `keys` how a volume key is
+//! divided, and `strength` what is unfit for sectors. [`space()`] enumerates all combinations.
 
 mod capi;
 mod classic;
@@ -32,11 +32,11 @@ use table::EssivHash;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CipherSpec {
     cipher: &'static Cipher,
-    /// How many keys sectors take turns with: 1, or loop-AES's 64.
+    /// The number of keys that sectors use in turn: 1, or loop-AES's 64.
     keys: u32,
     mode: Mode,
     iv: Iv,
-    /// A "capi:" specification as it was written; it means what the other fields say.
+    /// A "capi:" specification as it was written; the other fields hold its meaning.
     capi: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Mode {
     /// Up to Linux 6.8.
     Ofb,
     Xctr,
-    /// With XChaCha of this many rounds as its stream cipher.
+    /// With XChaCha of the given number of rounds as its stream cipher.
     Adiantum {
         rounds: u8,
     },
@@ -64,7 +64,7 @@ pub(crate) enum Mode {
 /// Where a sector's IV comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Iv {
-    /// ECB has none.
+    /// No IV, as in ECB.
     Absent,
     Null,
     Plain,
@@ -79,16 +79,16 @@ pub(crate) enum Iv {
 }
 
 impl CipherSpec {
-    /// What volumes get when nothing is chosen: cryptsetup's default.
+    /// The specification used if none is chosen: cryptsetup's default.
     pub const DEFAULT: &'static str = "aes-xts-plain64";
-    /// The size of its volume key in bits.
+    /// The default volume key size in bits.
     pub const DEFAULT_KEY_BITS: u32 = 2 * Self::DEFAULT_CIPHER_KEY_BITS;
     /// cryptsetup's default for one key of a cipher, in bits; XTS has two.
     pub const DEFAULT_CIPHER_KEY_BITS: u32 = 256;
 
-    /// Parses a specification. Names what is unknown, which rule an impossible combination breaks
-    /// ([`Error::Impossible`]), and the few that the kernel has but this build has no code for
-    /// ([`Error::Unsupported`]).
+    /// Parses a specification. The error names what is unknown, which rule an impossible
+    /// combination breaks ([`Error::Impossible`]), or one of the few combinations that the kernel
+    /// has but this build has no code for ([`Error::Unsupported`]).
     pub fn parse(text: &str) -> Result<Self, Error> {
         match text.strip_prefix("capi:") {
             Some(algorithm) => capi::parse(text, algorithm),
@@ -96,7 +96,7 @@ impl CipherSpec {
         }
     }
 
-    /// Parses LUKS1's two fields, "aes" and "xts-plain64". An empty mode is as good as none.
+    /// Parses LUKS1's two fields, "aes" and "xts-plain64". An empty mode counts as none.
     pub fn from_parts(cipher_name: &str, cipher_mode: &str) -> Result<Self, Error> {
         match cipher_mode {
             "" => Self::parse(cipher_name),
@@ -104,14 +104,14 @@ impl CipherSpec {
         }
     }
 
-    /// Whether the other means the same, however it was written
-    /// ("capi:xts(aes)-plain64" and "aes-xts-plain64").
+    /// Whether `other` means the same, whichever form it was written in ("capi:xts(aes)-plain64"
+    /// and "aes-xts-plain64").
     pub fn means(&self, other: &Self) -> bool {
         (self.cipher, self.keys, self.mode, self.iv) == (other.cipher, other.keys, other.mode, other.iv)
     }
 
-    /// Refuses a sector size that the IV cannot take: loop-AES's and
-    /// TrueCrypt's are made for 512 bytes.
+    /// Refuses a sector size that the IV does not support: those of loop-AES and TrueCrypt are
+    /// defined for 512 bytes.
     pub fn check_sector_size(&self, size: SectorSize) -> Result<(), Error> {
         match self.iv {
             Iv::Lmk | Iv::Tcw if size != SectorSize::S512 => Err(Error::Impossible(format!(
@@ -123,23 +123,24 @@ impl CipherSpec {
         }
     }
 
-    /// The sector sizes that it can take, ascending.
+    /// The sector sizes that the specification supports, ascending.
     pub fn sector_sizes(&self) -> impl Iterator<Item = SectorSize> {
         SectorSize::ALL.into_iter().filter(|size| self.check_sector_size(*size).is_ok())
     }
 
-    /// The size of the cipher's block in bytes: 8 or 16, and 1 where there
-    /// are none (ciphers that exist in ECB only).
+    /// The size of the cipher's block in bytes: 8 or 16, and 1 for ciphers without blocks (those
+    /// that exist only in ECB).
     pub fn block_len(&self) -> usize {
         self.cipher.block_bits() / 8
     }
 
-    /// The size of a sector's IV in bytes: a block's, the wide modes' 32, or none.
+    /// The size of a sector's IV in bytes: the block size, 32 for the wide modes, or 0 without an
+    /// IV.
     pub fn iv_len(&self) -> usize {
         self.mode.iv_len(self.cipher)
     }
 
-    /// How many keys sectors take turns with: 1 but for "aes:64-…".
+    /// The number of keys that sectors use in turn: 1 except for "aes:64-…".
     pub fn key_count(&self) -> usize {
         self.keys as usize
     }
@@ -160,7 +161,7 @@ impl CipherSpec {
         self.cipher
     }
 
-    /// The block in bytes that the kernel's skcipher of the mode states (`cra_blocksize`).
+    /// The block size in bytes that the kernel's skcipher for the mode declares (`cra_blocksize`).
     pub(crate) fn mode_block_len(&self) -> usize {
         match self.mode {
             mode if mode.is_stream() => 1,
@@ -186,8 +187,8 @@ impl CipherSpec {
     }
 }
 
-/// The canonical text, which parses back to the same value; of a
-/// "capi:" specification the text that was parsed.
+/// The canonical text, which parses back to the same value; for a "capi:" specification, the text
+/// as it was parsed.
 impl fmt::Display for CipherSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(capi) = &self.capi {
@@ -209,7 +210,7 @@ impl fmt::Display for CipherSpec {
     }
 }
 
-/// "256, 384 or 512 bits"; many as "32 to 448 bits in steps of 8".
+/// "256, 384 or 512 bits"; a long list as "32 to 448 bits in steps of 8".
 fn list(sizes: &[usize]) -> String {
     match sizes {
         [] => "no bits".into(),

@@ -1,7 +1,7 @@
-//! What goes together: the rules that dm-crypt and the kernel's
-//! templates enforce, each refusal naming its rule.
+//! Which parts may be combined: the rules that dm-crypt and the kernel's templates enforce, each
+//! refusal naming its rule.
 //!
-//! They are those of drivers/md/dm-crypt.c (`crypt_ctr_ivmode`, `crypt_iv_*_ctr`) and of
+//! The rules are those of drivers/md/dm-crypt.c (`crypt_ctr_ivmode`, `crypt_iv_*_ctr`) and of
 //! crypto/{xts,lrw,ctr,essiv, adiantum,hctr2}.c. Where the kernel maps a volume that it could not
 //! read back, the combination is refused here too, and the rule says why.
 
@@ -13,7 +13,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What a text names, before it is known whether the parts fit each other.
+/// The parts that a text names, before they are checked for compatibility.
 pub(super) struct Named<'a> {
     pub(super) text: &'a str,
     pub(super) cipher: &'static Cipher,
@@ -23,13 +23,13 @@ pub(super) struct Named<'a> {
     pub(super) hash: Option<&'a str>,
 }
 
-/// Checks that the parts fit each other.
+/// Checks that the parts are compatible.
 pub(super) fn combine(named: Named<'_>) -> Result<CipherSpec, Error> {
     check_block(named.cipher, named.mode)?;
     let iv = named.iv()?;
     let spec = CipherSpec { cipher: named.cipher, keys: named.keys, mode: named.mode, iv, capi: None };
     if spec.key_bits().is_empty() {
-        // What is left when every other rule is kept.
+        // The only remaining case once all other rules hold.
         return impossible(format!(
             "{}: elephant's sector keys are AES's and as long as all other keys: 128, 192 or 256 bits",
             named.text
@@ -38,13 +38,13 @@ pub(super) fn combine(named: Named<'_>) -> Result<CipherSpec, Error> {
     Ok(spec)
 }
 
-/// The mode's demands on the cipher's block and key.
+/// The mode's requirements for the cipher's block and key.
 fn check_block(cipher: &'static Cipher, mode: Mode) -> Result<(), Error> {
     let (name, bits) = (cipher.name, cipher.block_bits());
     match mode {
         Mode::Ecb => Ok(()),
-        // In cbc and pcbc the kernel chains its blocks of one byte:
-        // still no secret, and in nobody's headers.
+        // In cbc and pcbc the kernel chains one-byte blocks: this still hides nothing, and no
+        // header uses it.
         _ if name == "cipher_null" => {
             impossible("cipher_null encrypts nothing: only cipher_null-ecb is of use".into())
         }
@@ -70,7 +70,8 @@ impl Named<'_> {
         let Self { text, mode, .. } = self;
         match self.iv {
             Some("essiv") => self.essiv(),
-            // dm-crypt warns that the cipher takes no IV, drops whatever is named, and goes on.
+            // dm-crypt warns that the cipher takes no IV, drops the IV that is named, and
+            // continues.
             _ if *mode == Mode::Ecb => Ok(Iv::Absent),
             None | Some("") => {
                 impossible(format!("{text} needs an IV, for example {}-plain64", text.trim_end_matches('-')))
@@ -78,7 +79,7 @@ impl Named<'_> {
             Some("random") => impossible(format!(
                 "{text}: random IVs must be stored beside each sector and need integrity tags for that"
             )),
-            // A parameter is for essiv; dm-crypt does not look at any other's.
+            // Only essiv has a parameter; dm-crypt ignores parameters of other IVs.
             Some(name) => match Iv::find(name) {
                 Some(iv) => self.check_iv(iv).map(|()| iv),
                 None => Err(Error::Unknown { what: "IV", name: name.into() }),
@@ -86,7 +87,7 @@ impl Named<'_> {
         }
     }
 
-    /// What the IVs of loop-AES, TrueCrypt and BitLocker ask of the mode.
+    /// The requirements of loop-AES's, TrueCrypt's and BitLocker's IVs for the mode.
     fn check_iv(&self, iv: Iv) -> Result<(), Error> {
         let (text, mode, name) = (self.text, self.mode, iv.name());
         match iv {
@@ -98,7 +99,7 @@ impl Named<'_> {
                 "{text}: the IV {name} is at most one block of 128 bits, {} takes 256 bits",
                 mode.name()
             )),
-            // The kernel counts these as modes with blocks of a byte.
+            // The kernel counts these as modes with one-byte blocks.
             Iv::Eboiv | Iv::Elephant if mode.is_stream() => impossible(format!(
                 "{text}: the IV {name} is an encrypted block, and {} encrypts no blocks but makes a key stream",
                 mode.name()
@@ -107,8 +108,8 @@ impl Named<'_> {
         }
     }
 
-    /// ESSIV encrypts the sector number under the hash of the key:
-    /// the digest must be a key, the IV a block.
+    /// ESSIV encrypts the sector number under the hash of the key: the digest must have the length
+    /// of a key, the IV that of a block.
     fn essiv(&self) -> Result<Iv, Error> {
         let Self { text, cipher, mode, .. } = self;
         let Some(name) = self.hash.filter(|name| !name.is_empty()) else {
@@ -140,7 +141,7 @@ impl Named<'_> {
     }
 }
 
-/// A cipher by its name.
+/// Looks up a cipher by its name.
 pub(super) fn cipher(text: &str, name: &str) -> Result<&'static Cipher, Error> {
     match Cipher::find(name) {
         Some(cipher) => Ok(cipher),

@@ -1,5 +1,5 @@
-//! The whole space: every cipher in every mode with every IV, and for each
-//! combination what it takes or the rule that forbids it.
+//! All combinations: every cipher in every mode with every IV, and for each combination the sizes
+//! it takes, or the rule that forbids it.
 
 use super::table::{ESSIV_HASHES, IVS, MODES};
 use super::{CipherSpec, Iv, Mode};
@@ -12,15 +12,15 @@ use alloc::vec::Vec;
 /// One point of the space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Combination {
-    /// The specification, as dm-crypt would be given it.
+    /// The specification, as passed to dm-crypt.
     pub text: String,
     /// The block cipher: "aes".
     pub cipher: &'static str,
-    /// The mode, Adiantum with its stream cipher: "xts", "adiantum-xchacha12".
+    /// The mode; for Adiantum, with its stream cipher: "xts", "adiantum-xchacha12".
     pub mode: &'static str,
     /// The IV: "plain64", "essiv:sha256", "lmk:64" with loop-AES's 64 keys, "" for ECB.
     pub iv: String,
-    /// What it takes, or which rule forbids it ([`Error::Impossible`]).
+    /// The sizes it takes, or the rule that forbids it ([`Error::Impossible`]).
     pub outcome: Result<Existing, Error>,
 }
 
@@ -58,7 +58,7 @@ fn combination(cipher: &'static str, mode: Mode, iv: String) -> Combination {
 }
 
 impl Existing {
-    /// What a specification takes.
+    /// The sizes that a specification takes.
     pub fn of(spec: CipherSpec) -> Self {
         Self { key_bits: spec.key_bits(), sector_sizes: spec.sector_sizes().collect(), spec }
     }

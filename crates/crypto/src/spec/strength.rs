@@ -1,9 +1,9 @@
-//! What a specification gives away by itself, whatever its key: the kinds of encryption that nobody
-//! means who stores data in sectors, and how long the key is that has to be guessed.
+//! What a specification reveals by itself, whatever its key: the kinds of encryption that are never
+//! intended for data in sectors, and the length of the key that has to be guessed.
 //!
-//! Sectors are rewritten in place under the same key and IV. A mode that makes a key
-//! stream of these two makes the same one again: two versions of a sector, or a sector of
-//! which one version is known, give the other away.
+//! Sectors are rewritten in place under the same key and IV. A mode that derives a key stream from
+//! these two produces the same stream again: two versions of a sector reveal their difference, and
+//! a known version reveals the other.
 
 use super::{CipherSpec, Iv, Mode};
 
@@ -12,16 +12,16 @@ use super::{CipherSpec, Iv, Mode};
 pub enum Weakness {
     /// cipher_null: nothing is encrypted.
     NoEncryption,
-    /// arc4, ctr, xctr, cfb, ofb: the key stream of a sector comes again with each version of it.
+    /// arc4, ctr, xctr, cfb, ofb: every version of a sector is encrypted with the same key stream.
     KeyStream,
-    /// Equal blocks are equal on disk, wherever they stand.
+    /// Equal blocks are equal on disk, wherever they are.
     Ecb,
     /// The IV "null": equal sectors are equal on disk.
     SameIv,
 }
 
 impl Weakness {
-    /// What follows from it, as the end of a sentence about the cipher.
+    /// The consequence of this weakness, as the end of a sentence about the cipher.
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::NoEncryption => "encrypts nothing",
@@ -33,12 +33,12 @@ impl Weakness {
 }
 
 impl CipherSpec {
-    /// What it gives away by itself; `None` for what is fit for sectors.
+    /// The weakness of this specification; `None` if it is fit for sectors.
     pub fn weakness(&self) -> Option<Weakness> {
-        // A mode or an IV that is new has to be put into its place here.
+        // A new mode or IV has to be classified here.
         match self.mode {
             _ if self.cipher.name == "cipher_null" => Some(Weakness::NoEncryption),
-            // What has no blocks is a key stream, though the kernel calls its mode ecb.
+            // A cipher without blocks is a key stream, though the kernel calls its mode ecb.
             _ if self.cipher.block_bits() < 64 => Some(Weakness::KeyStream),
             Mode::Ctr | Mode::Xctr | Mode::Cfb | Mode::Ofb => Some(Weakness::KeyStream),
             Mode::Ecb => Some(Weakness::Ecb),
@@ -52,9 +52,9 @@ impl CipherSpec {
         }
     }
 
-    /// The bits that have to be guessed of a volume key of `bits` bits: one half
-    /// for XTS, one of loop-AES's keys, and nothing of what IVs and tweaks take.
-    /// `None` when the specification takes no such key.
+    /// The number of bits to guess in a volume key of `bits` bits: half for XTS, one key for
+    /// loop-AES, and none of the parts for IVs and tweaks. `None` if the specification takes no key
+    /// of this size.
     pub fn guessed_bits(&self, bits: usize) -> Option<usize> {
         let each = 8 * self.key_layout(bits / 8).filter(|_| bits.is_multiple_of(8))?.each;
         Some(match self.mode {

@@ -1,4 +1,4 @@
-//! The names dm-crypt knows for modes, IVs, and hashes for ESSIV; ciphers have a table of their own
+//! The names dm-crypt knows for modes, IVs, and hashes for ESSIV; ciphers have their own table
 //! ([`crate::block::table`]).
 
 use super::{Iv, Mode};
@@ -23,7 +23,7 @@ impl EssivHash {
 }
 
 impl Mode {
-    /// A mode by its name; Adiantum's rounds come with the cipher's name.
+    /// A mode by its name; Adiantum's rounds are part of the cipher's name.
     pub(super) fn find(name: &str) -> Option<Self> {
         MODES.into_iter().find(|mode| mode.name() == name)
     }
@@ -90,7 +90,8 @@ impl Mode {
     }
 }
 
-/// Ciphers that encrypt a stream, not blocks, and are none of dm-crypt's (arc4 in ecb is).
+/// Ciphers that encrypt a stream rather than blocks and are unavailable in dm-crypt (arc4 in ecb is
+/// available).
 pub(super) const STREAM_CIPHERS: [&str; 4] = ["salsa20", "chacha20", "xchacha12", "xchacha20"];
 
 /// Modes that authenticate.
@@ -113,7 +114,7 @@ pub(super) const AEAD_MODES: [&str; 12] = [
 pub(super) const AEAD_CIPHERS: [&str; 8] =
     ["aegis128", "aegis128l", "aegis256", "morus640", "morus1280", "chacha20-poly1305", "gcm", "ascon"];
 
-/// Modes and wrappers of the kernel's that are no mode of dm-crypt's here.
+/// Modes and wrappers of the kernel that are not dm-crypt modes here.
 pub(super) const OTHER_MODES: [&str; 6] = ["cts", "rfc3686", "kw", "cryptd", "pcrypt", "simd"];
 
 pub(super) const MODES: [Mode; 11] = [

@@ -1,4 +1,4 @@
-//! What parses, to what, and which rule refuses the rest.
+//! Which specifications parse, to what value, and which rule refuses the rest.
 
 use super::table::{ESSIV_HASHES, IVS};
 use super::*;
@@ -44,8 +44,8 @@ fn short_forms_and_parts() {
     assert_eq!(canonical("aes:1-xts-plain64"), "aes-xts-plain64");
     assert_eq!(canonical("cipher_null"), "cipher_null-ecb");
     assert_eq!(canonical("null"), "cipher_null-ecb");
-    // dm-crypt drops the IV of a mode that takes none, whatever its name,
-    // and does not look at parameters but essiv's.
+    // dm-crypt drops the IV of a mode that takes none, whatever its name, and ignores all
+    // parameters except essiv's.
     assert_eq!(canonical("aes-ecb-plain64"), "aes-ecb");
     assert_eq!(canonical("aes-ecb-nonsense"), "aes-ecb");
     assert_eq!(canonical("aes-cbc-plain64:sha256"), "aes-cbc-plain64");
@@ -240,7 +240,7 @@ fn volume_keys_are_divided() {
     assert_eq!(layout("aes-cbc-tcw", 64), Some((1, 32, 32)));
     assert_eq!(layout("blowfish-cbc-tcw", 40), Some((1, 16, 24)));
     assert_eq!(layout("aes-cbc-elephant", 32), Some((1, 16, 16)));
-    // 2 keys and a seed would be 3 × 16 bytes: dm-crypt takes that for two keys of 24.
+    // 2 keys and a seed would be 3 × 16 bytes: dm-crypt takes them as two keys of 24.
     assert_eq!(layout("aes:2-cbc-lmk", 48), Some((2, 24, 0)));
 }
 

@@ -1,7 +1,8 @@
-//! Key memory without an allocator: inside the value that owns it, wiped when that is dropped.
+//! Key memory without an allocator: inside the value that owns it, wiped when it is dropped.
 //!
-//! Nothing is locked: who has no allocator has no swap. Moving a value may leave its bytes where it
-//! was, as moving any value may; a boot loader wipes its stack before it hands over.
+//! Nothing is locked: a program without an allocator has no swap. Moving a value may leave a copy
+//! of its bytes behind, as for any value; a boot loader must wipe its stack before it starts the
+//! kernel.
 
 use crate::secret::Plain;
 use core::ops::Deref;
@@ -13,7 +14,7 @@ pub(crate) struct Pages([u8; MOST]);
 
 impl Pages {
     /// # Panics
-    /// When `len` is more than [`MOST`].
+    /// If `len` is more than [`MOST`].
     pub(crate) fn locked(len: usize) -> Self {
         assert!(len <= MOST, "without an allocator a secret has {MOST} bytes at most, not {len}");
         Self([0; MOST])

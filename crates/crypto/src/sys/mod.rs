@@ -1,5 +1,4 @@
-//! Memory for keys: pages of the system where there are any, the
-//! value's own bytes where there is no allocator.
+//! Memory for keys: system pages where available, the value's own bytes without an allocator.
 
 #[cfg(not(feature = "alloc"))]
 mod inline;

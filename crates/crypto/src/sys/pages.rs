@@ -1,8 +1,8 @@
 //! Pages from the system: zeroed, page-aligned, given back when dropped.
 //!
-//! With `std` on Linux they are mappings of their own, which can be locked
-//! (mlock), kept out of core dumps (MADV_DONTDUMP) and asked to be huge
-//! (MADV_HUGEPAGE). Elsewhere they come from the allocator.
+//! With `std` on Linux they are separate mappings, which can be locked (mlock), kept out of core
+//! dumps (MADV_DONTDUMP) and advised to be huge (MADV_HUGEPAGE). Elsewhere they come from the
+//! allocator.
 
 use core::ops::Range;
 use core::ptr::NonNull;
@@ -16,10 +16,10 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Room for at least `len` bytes (one page at least), zeroed, locked if the system allows it.
+    /// Allocates at least `len` bytes (one page at least), zeroed, locked if the system allows it.
     ///
     /// # Panics
-    /// When the system has no memory left for a few pages, as any allocation does.
+    /// If the system has no memory left for a few pages, like any allocation.
     pub(crate) fn locked(len: usize) -> Self {
         let mut pages = Self::map(len).expect("memory for a secret");
         pages.locked = os::lock(pages.start, pages.bytes);
@@ -28,17 +28,17 @@ impl Pages {
         pages
     }
 
-    /// Room for `len` bytes of a large work area, zeroed, on huge
-    /// pages if there are any. `None` without memory.
+    /// Allocates `len` bytes for a large work area, zeroed, on huge pages if available. `None` if
+    /// there is no memory.
     pub(crate) fn huge(len: usize) -> Option<Self> {
         let pages = Self::map(len)?;
         os::advise_huge(pages.start, pages.bytes);
         Some(pages)
     }
 
-    /// Takes the memory behind a range of bytes before it is used, and gives up huge pages where
-    /// they are slow to come: a virtual machine whose host takes idle memory back pays for each
-    /// anew, while small ones were in use lately.
+    /// Populates the memory behind a range of bytes before use, and gives up huge pages where they
+    /// are slow to arrive: in a virtual machine whose host reclaims idle memory, each huge page is
+    /// faulted in anew, while small pages were in use recently.
     pub(crate) fn populate(&self, range: Range<usize>) {
         assert!(range.end <= self.bytes);
         os::populate(self.start, range);
@@ -70,8 +70,8 @@ impl Drop for Pages {
         given_back::note(self.as_slice());
         #[cfg(feature = "std")]
         super::wipe::remove(self.start);
-        // SAFETY: `start` and `bytes` are what `map` returned, and nobody holds a
-        // reference any more. Unmapping also unlocks.
+        // SAFETY: `start` and `bytes` are what `map` returned, and no reference to the range is
+        // left. Unmapping also unlocks.
         unsafe { os::unmap(self.start, self.bytes) }
     }
 }
@@ -81,7 +81,7 @@ unsafe impl Send for Pages {}
 // SAFETY: shared references only read.
 unsafe impl Sync for Pages {}
 
-/// For tests: what stood in the pages that a thread gave back last.
+/// For tests: the contents of the pages that a thread released last.
 #[cfg(all(test, feature = "std"))]
 pub(crate) mod given_back {
     use std::cell::Cell;
@@ -98,7 +98,7 @@ pub(crate) mod given_back {
     }
 }
 
-/// The alignment and granularity of [`Pages`]; a system with larger pages rounds up by itself.
+/// The alignment and granularity of [`Pages`]; a system with larger pages rounds up itself.
 const PAGE: usize = 4096;
 
 #[cfg(all(feature = "std", target_os = "linux"))]
@@ -112,7 +112,7 @@ mod os {
     /// Bytes of a huge page on x86-64 and aarch64 with 4 KiB pages.
     const HUGE_PAGE: usize = 2 << 20;
 
-    /// Clearing a huge page takes a fifth of this.
+    /// Clearing a huge page takes a fifth of this time.
     const SLOW_HUGE_PAGE: Duration = Duration::from_micros(1200);
 
     pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
@@ -136,8 +136,8 @@ mod os {
         let _ = unsafe { mm::madvise(start.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
     }
 
-    /// Takes huge pages one after the other until some in a row are slow to
-    /// come, then advises small ones for the rest.
+    /// Populates huge pages one after another until several in a row are slow, then advises small
+    /// pages for the rest.
     pub(super) fn populate(start: NonNull<u8>, range: Range<usize>) {
         let mut slow = 0;
         let first = start.as_ptr().align_offset(HUGE_PAGE);
@@ -149,7 +149,7 @@ mod os {
             let taken =
                 unsafe { mm::madvise(start.as_ptr().add(at).cast(), HUGE_PAGE, Advice::LinuxPopulateWrite) };
             if taken.is_err() {
-                // Linux before 5.14: pages come as they are touched.
+                // Linux before 5.14: pages are populated when they are touched.
                 return;
             }
             at += HUGE_PAGE;
@@ -164,14 +164,14 @@ mod os {
         }
     }
 
-    /// What this thread has used; time that went to others does not count against huge pages.
+    /// Processor time of this thread; time used by others does not count against huge pages.
     fn processor_time() -> Duration {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
     }
 
     pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the caller, the range came from `map` and is not used any more.
+        // SAFETY: guaranteed by the caller: the range came from `map` and is no longer used.
         let _ = unsafe { mm::munmap(start.as_ptr().cast(), bytes) };
     }
 }
@@ -198,8 +198,8 @@ mod os {
     pub(super) fn populate(_: NonNull<u8>, _: Range<usize>) {}
 
     pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the caller, `start` came from `map` with the
-        // same size, whose layout was valid.
+        // SAFETY: guaranteed by the caller: `start` came from `map` with the same size, whose
+        // layout was valid.
         unsafe { dealloc(start.as_ptr(), Layout::from_size_align_unchecked(bytes, PAGE)) }
     }
 }

@@ -1,13 +1,12 @@
-//! All secrets of the process, so that they can be wiped at once:
-//! when it ends, and when it crashes.
+//! The list of all secrets in the process, to wipe them at once when the process ends or crashes.
 //!
 //! The list of regions is read by signal handlers: it is made of atomics, nothing in it is ever
-//! freed, and no lock is taken. A region comes in with its length after its start and goes out the
-//! other way round, so that a handler sees none with a length that is not its own.
+//! freed, and no lock is taken. Adding a region writes its start and then its length; removing it
+//! clears them in reverse order, so a handler never sees a region with another region's length.
 //!
-//! After the wipe other threads may still run for a moment, with keys that are zeros now.
-//! What they compute must not reach a disk: [`stop_if_wiped`] stands behind every
-//! encryption and decryption, and does not return.
+//! After the wipe other threads may still run for a moment, with keys that are zeros now. Their
+//! output must not reach a disk: [`stop_if_wiped`] follows every encryption and decryption, and
+//! then does not return.
 
 use alloc::boxed::Box;
 use core::ptr::{NonNull, null_mut};
@@ -18,7 +17,7 @@ pub(super) fn add(start: NonNull<u8>, bytes: usize) {
     FIRST.add(start, bytes);
 }
 
-/// Takes a region out, before it is unmapped.
+/// Removes a region, before it is unmapped.
 pub(super) fn remove(start: NonNull<u8>) {
     FIRST.remove(start);
 }
@@ -35,11 +34,10 @@ pub(crate) fn wipe_all() {
     fence(Ordering::SeqCst);
 }
 
-/// Does not return once secrets have been wiped: what was computed
-/// since then was computed with zeros.
+/// Does not return once secrets have been wiped: anything computed since then used zeros as keys.
 #[inline]
 pub(crate) fn stop_if_wiped() {
-    // Whoever read a wiped key sees the flag that was set before.
+    // A thread that has read a wiped key also sees the flag, which was set earlier.
     fence(Ordering::Acquire);
     if WIPED.load(Ordering::Relaxed) {
         stop();
@@ -71,14 +69,14 @@ impl Region {
         }
         for index in 0..words {
             // SAFETY: the region is mapped and writable from `add` to `remove`, whole pages long
-            // and page-aligned. Nobody is given what is written here: the process is about to end,
-            // and whoever computes with it meets `stop_if_wiped`.
+            // and page-aligned. No other thread uses the zeros: the process is about to end, and a
+            // thread that computes with them stops in `stop_if_wiped`.
             unsafe { start.add(index).write_volatile(0) }
         }
     }
 }
 
-/// Some regions, and where the list goes on.
+/// Some regions, and the link to the next block of the list.
 struct Block {
     regions: [Region; REGIONS],
     next: AtomicPtr<Block>,
@@ -136,7 +134,7 @@ impl Block {
         let added = self.next.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire);
         let next = added.map_or_else(
             |theirs| {
-                // SAFETY: nobody has seen `fresh`, which came from a box.
+                // SAFETY: no other thread has seen `fresh`, which came from a box.
                 drop(unsafe { Box::from_raw(fresh) });
                 theirs
             },
@@ -150,14 +148,14 @@ impl Block {
 static FIRST: Block = Block::empty();
 static WIPED: AtomicBool = AtomicBool::new(false);
 
-/// A volume takes a handful.
+/// A volume uses a handful.
 const REGIONS: usize = 256;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A list of the test's own: in the process's, other tests' secrets come and go.
+    /// A separate list for the test: in the process-wide list, other tests' secrets come and go.
     static LIST: Block = Block::empty();
 
     fn is_listed(start: NonNull<u8>) -> bool {

@@ -1,7 +1,8 @@
-//! What says that a path did what it was to do. Around every sample some places are read through
-//! the path and below it: below must stand exactly what the portable code makes of what the path
-//! shows, or the same bytes where the path encrypts nothing. That holds whatever was written last,
-//! and by whom, so that plain and encrypted paths take turns on the same bytes of the same disk.
+//! Checks that a path encrypts as it should. Before and after every sample some places are read
+//! through the path and from the storage below it. The bytes below must be exactly what the
+//! portable code produces from the bytes that the path shows, or the same bytes if the path does
+//! not encrypt. This holds whatever was written last and through whichever path, so plain and
+//! encrypted paths can take turns on the same bytes of the same disk.
 
 use super::Encryption;
 use super::engine::Aligned;
@@ -12,17 +13,17 @@ use keyway_kernel::Random;
 use keyway_volume::Storage;
 use std::io;
 
-/// Knows what must stand below a path.
+/// Computes the bytes that must be below a path.
 pub struct Check {
     cipher: Option<SectorCipher>,
     code: Option<String>,
 }
 
 impl Check {
-    /// Of a path that encrypts so, or not at all.
+    /// For a path with this encryption, or with none.
     ///
     /// # Errors
-    /// [`Outcome::Impossible`]: there is no such combination.
+    /// [`Outcome::Impossible`] if the combination cannot exist.
     pub fn new(encryption: Option<&Encryption>) -> Result<Self, Outcome> {
         let keyed = |cpu| {
             let cipher = encryption.map(|it| -> Result<_, keyway_crypto::Error> {
@@ -35,10 +36,11 @@ impl Check {
         Ok(Self { cipher: keyed(Cpu::portable())?, code })
     }
 
-    /// Writes known bytes through the path and looks below. Once, before the first sample.
+    /// Writes known bytes through the path and checks the storage below. Runs once, before the
+    /// first sample.
     ///
     /// # Errors
-    /// [`Outcome::Wrong`]; [`Outcome::NotMeasured`] when the storage fails.
+    /// [`Outcome::Wrong`]; [`Outcome::NotMeasured`] if the storage fails.
     pub fn witness(&self, path: &dyn Storage, below: &dyn Storage, region: u64) -> Result<(), Outcome> {
         let mut memory = Aligned::new(PLACE);
         for offset in places(0, region) {
@@ -55,10 +57,10 @@ impl Check {
         Ok(())
     }
 
-    /// Looks at some places, others each time.
+    /// Checks some places, different ones each time.
     ///
     /// # Errors
-    /// As [`Check::witness`].
+    /// The same as [`Check::witness`].
     pub fn look(
         &self,
         path: &dyn Storage,
@@ -95,7 +97,7 @@ impl Check {
         self.code.clone()
     }
 
-    /// What it says of itself.
+    /// Describes this check.
     pub fn words(&self) -> String {
         let what = match self.cipher {
             Some(_) => "what lies on the storage is what the portable code makes of what is read",
@@ -107,7 +109,7 @@ impl Check {
     }
 }
 
-/// Where is looked, by the sample's number.
+/// The places to check, by the sample's number.
 fn places(sample: u64, region: u64) -> impl Iterator<Item = u64> {
     let (blocks, mut random) = ((region / PLACE as u64).max(1), Random::seeded(sample));
     (0..PLACES).map(move |_| random.number() % blocks * PLACE as u64)
@@ -121,8 +123,8 @@ pub(super) fn failed(error: io::Error) -> Outcome {
 const PLACE: usize = 4096;
 const PLACES: usize = 8;
 
-/// The key of all encrypted paths: what is on the storage afterwards
-/// is no secret, and random bytes to everybody.
+/// The key of all encrypted paths: the data left on the storage is no secret, and looks random to
+/// everybody.
 pub(super) fn key(bits: u32) -> Secret {
     let mut key = Secret::zeroed(bits as usize / 8);
     pattern(u64::from(bits), key.expose_mut());

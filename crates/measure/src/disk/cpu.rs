@@ -1,21 +1,21 @@
-//! Processor time. What this process and fio do is theirs (getrusage(2)); what dm-crypt does is
-//! done by the kernel's own threads and is seen only in the machine's time (/proc/stat,
-//! proc(5)), where everybody else's work is seen too.
+//! Processor time. The work of this process and of fio is counted per process (getrusage(2)).
+//! dm-crypt works in kernel threads, so its time shows only in the whole machine's time
+//! (/proc/stat, proc(5)), which includes all other processes.
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::fs;
 
-/// Whose time is counted.
+/// Whose processor time is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// This process's and its children's that have ended.
+    /// The time of this process and of its children that have ended.
     Own,
-    /// Everybody's.
+    /// The time of the whole machine.
     Machine,
 }
 
-/// Seconds of processor time since some fixed moment; `None` where the machine does not tell.
+/// Seconds of processor time since some fixed moment; `None` if the machine does not report it.
 pub fn seconds(whose: Whose) -> Option<f64> {
     match whose {
         Whose::Own => Some(used(UsageWho::RUSAGE_SELF)? + used(UsageWho::RUSAGE_CHILDREN)?),
@@ -28,8 +28,8 @@ fn used(who: UsageWho) -> Option<f64> {
     Some((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6)
 }
 
-/// user, nice, system, (idle, iowait,) irq, softirq of the line for all CPUs.
-/// What a hypervisor gave to others is nobody's here.
+/// user, nice, system, (idle, iowait,) irq, softirq of the line for all CPUs. Time that a
+/// hypervisor gave to other guests is not counted.
 fn busy_seconds(stat: &str) -> Option<f64> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
@@ -37,7 +37,7 @@ fn busy_seconds(stat: &str) -> Option<f64> {
     (ticks.len() >= 4).then_some(busy as f64 / TICKS_PER_SECOND)
 }
 
-/// Linux shows them so on every architecture that there is a benchmark for (USER_HZ).
+/// Linux uses this value on every architecture the benchmark supports (USER_HZ).
 const TICKS_PER_SECOND: f64 = 100.0;
 
 #[cfg(test)]

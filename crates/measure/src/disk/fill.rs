@@ -1,6 +1,6 @@
 //! Preconditioning: every byte is written before anything is measured. A disk that never held data
-//! answers reads without reading, a file system allocates at the first write, and zeros are
-//! compressed or left out by more devices than say so.
+//! answers reads without reading, a file system allocates at the first write, and more devices
+//! compress or skip zeros than document it.
 
 use super::engine::Aligned;
 use crate::Clock;
@@ -12,17 +12,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What was filled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Filled {
-    /// The first so many bytes: fewer than asked for, when that would have taken too long.
+    /// The number of bytes filled, from the start: fewer than requested if that would have taken
+    /// too long.
     pub bytes: u64,
-    /// Bytes a second, with the flush.
+    /// Bytes per second, including the flush.
     pub speed: f64,
 }
 
-/// Fills the first `region` bytes with random ones, for `seconds` at
-/// most, but the smallest size at least.
+/// Fills the first `region` bytes with random bytes, for at most `seconds`, but at least the
+/// smallest size.
 ///
 /// # Errors
-/// The storage's; [`io::ErrorKind::Interrupted`] when it was stopped.
+/// The storage's error; [`io::ErrorKind::Interrupted`] if filling was stopped.
 pub fn fill(
     storage: &dyn Storage,
     region: u64,

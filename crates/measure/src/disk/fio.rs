@@ -1,10 +1,9 @@
-//! fio makes the requests where it is installed: its queue is the kernel's (libaio) and
-//! needs no thread a request, and its figures are the ones that people know. Its answer
-//! is JSON (`--output-format=json+`, fio's HOWTO, "JSON+ output", from fio 3.0 on):
-//! every latency's bin with its count, in nanoseconds.
+//! fio makes the requests where it is installed: it uses the kernel's queue (libaio), needs no
+//! thread per request, and reports well-known figures. Its output is JSON (`--output-format=json+`,
+//! fio's HOWTO, "JSON+ output", from fio 3.0 on): each latency bin with its count, in nanoseconds.
 //!
-//! fio writes nothing but the device that it is given: no files of
-//! its own, and not that device's size.
+//! fio writes only to the device that it is given: it creates no files and does not change the
+//! device's size.
 
 use super::engine::Run;
 use super::workload::{Bound, Workload};
@@ -19,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// fio, as it is installed here.
+/// The installed fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fio {
     program: PathBuf,
@@ -28,8 +27,7 @@ pub struct Fio {
 }
 
 impl Fio {
-    /// The fio that is found first in `$PATH`, if it runs at all and
-    /// its version speaks JSON+ with nanoseconds.
+    /// The fio found first in `$PATH`, if it runs and its version supports JSON+ with nanoseconds.
     pub fn find() -> Option<Self> {
         let program = PathBuf::from("fio");
         let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
@@ -38,10 +36,11 @@ impl Fio {
         (output.status.success() && major >= 3).then_some(Self { program, version })
     }
 
-    /// Seconds that it takes to start and to end: a run of one small request, without that request.
+    /// The seconds that fio takes to start and exit: a run of one small request, minus that
+    /// request.
     ///
     /// # Errors
-    /// [`Fio::run`]'s.
+    /// The errors of [`Fio::run`].
     pub fn start_up(&self, device: &Path, clock: &dyn Clock, stop: &AtomicBool) -> io::Result<f64> {
         let (pattern, block) = (Pattern::SequentialRead, 4096);
         let workload = Workload { pattern, block, depth: 1, bound: Bound::Bytes(u64::from(block)) };
@@ -50,10 +49,10 @@ impl Fio {
         Ok(((clock.now() - start).as_secs_f64() - run.seconds).max(0.0))
     }
 
-    /// Lets it make requests past the page cache.
+    /// Runs fio with requests that bypass the page cache.
     ///
     /// # Errors
-    /// fio's, in its words; [`io::ErrorKind::Interrupted`] when it was stopped.
+    /// fio's error message; [`io::ErrorKind::Interrupted`] if the run was stopped.
     pub fn run(&self, device: &Path, workload: Workload, job: Extent, stop: &AtomicBool) -> io::Result<Run> {
         let mut command = Command::new(&self.program);
         command.args(arguments(device, workload, job)).stdin(Stdio::null());
@@ -66,14 +65,14 @@ impl Fio {
     }
 }
 
-/// How much of a device is used, for how long, and by which random numbers.
+/// How much of a device is used, for how long, and with which random seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
-    /// The first so many bytes.
+    /// The number of bytes used, from the start of the device.
     pub region: u64,
-    /// How long, unless bytes end it.
+    /// The duration, unless a byte count ends the run.
     pub seconds: f64,
-    /// Sets this run apart from others.
+    /// The seed that makes this run different from others.
     pub seed: u64,
 }
 
@@ -89,7 +88,7 @@ fn arguments(device: &Path, workload: Workload, job: Extent) -> Vec<String> {
     let mut all = vec![
         "--output-format=json+".to_owned(),
         "--name=keyway".to_owned(),
-        // A thread of fio's own process: a process each needs shared memory.
+        // Jobs as threads of the fio process: separate processes would need shared memory.
         "--thread".to_owned(),
         format!("--filename={}", device.display().to_string().replace(':', "\\:")),
         "--allow_file_create=0".to_owned(),
@@ -100,10 +99,10 @@ fn arguments(device: &Path, workload: Workload, job: Extent) -> Vec<String> {
         format!("--bs={}", workload.block),
         format!("--iodepth={}", workload.depth),
         format!("--size={}", workload.total().unwrap_or(job.region)),
-        // Without a map of what was visited: the built-in engine has none either.
+        // No map of visited blocks: the built-in engine has none either.
         "--norandommap".to_owned(),
         format!("--randseed={}", job.seed),
-        // Disks that compress or deduplicate get nothing for free.
+        // Gives disks that compress or deduplicate no advantage.
         "--refill_buffers".to_owned(),
         "--end_fsync=1".to_owned(),
     ];
@@ -113,11 +112,11 @@ fn arguments(device: &Path, workload: Workload, job: Extent) -> Vec<String> {
     all
 }
 
-/// A child that does not outlive this value.
+/// A child process that is killed and reaped when this value is dropped.
 struct Reaped(Child);
 
 impl Reaped {
-    /// Its output and its errors, once it has ended by itself.
+    /// The child's stdout and stderr, once it has ended by itself.
     fn wait(mut self, stop: &AtomicBool) -> io::Result<(String, String)> {
         let (output, errors) = (self.0.stdout.take(), self.0.stderr.take());
         thread::scope(|scope| {
@@ -141,7 +140,7 @@ impl Reaped {
 
 impl Drop for Reaped {
     fn drop(&mut self) {
-        // Neither does anything when it has ended.
+        // Neither call has an effect if the child has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -157,10 +156,10 @@ fn read_all(stream: Option<impl Read>) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// What fio says of a run. Warnings may stand before the document.
+/// Parses fio's report of a run. Warnings may precede the JSON document.
 ///
 /// # Errors
-/// It is no such document, fio reports an error, or nothing was read or written.
+/// If `output` is not such a document, fio reports an error, or nothing was read or written.
 pub fn parse(output: &str, workload: Workload) -> io::Result<Run> {
     let start = output.find('{').unwrap_or(0);
     let document: Document = serde_json::from_str(&output[start..])
@@ -173,7 +172,7 @@ pub fn parse(output: &str, workload: Workload) -> io::Result<Run> {
     for side in [&job.read, &job.write] {
         run.bytes += side.io_bytes;
         run.requests += side.total_ios;
-        // Reads and writes of a mixed run take the same time.
+        // The reads and writes of a mixed run share the same time.
         run.seconds = run.seconds.max(side.seconds(workload.depth));
         for (nanoseconds, count) in &side.clat_ns.bins {
             run.latencies.record(nanoseconds.parse().unwrap_or(0), *count);
@@ -197,7 +196,7 @@ struct Document {
 #[derive(Deserialize)]
 struct Job {
     error: i32,
-    /// Percents of the run time of its thread.
+    /// In percent of its thread's run time.
     #[serde(default)]
     usr_cpu: f64,
     #[serde(default)]
@@ -209,7 +208,7 @@ struct Job {
 #[derive(Deserialize)]
 struct Side {
     io_bytes: u64,
-    /// Milliseconds.
+    /// In milliseconds.
     runtime: u64,
     total_ios: u64,
     lat_ns: Mean,
@@ -228,9 +227,9 @@ struct Bins {
 }
 
 impl Side {
-    /// fio tells its run time in whole milliseconds, of which a small size takes
-    /// a few. With one request at a time the run is as long as its requests
-    /// together, which are known to the nanosecond.
+    /// fio reports its run time in whole milliseconds, and a small size takes only a few. With one
+    /// request at a time, the run takes as long as the sum of its requests, which is known to the
+    /// nanosecond.
     fn seconds(&self, depth: u32) -> f64 {
         match depth {
             1 if self.runtime < SHORT_MS => self.lat_ns.mean * self.total_ios as f64 / 1e9,
@@ -254,9 +253,9 @@ mod tests {
     /// Recorded from fio 3.33 (Debian 12): `--rw=randrw --rwmixread=70
     /// --bs=4096 --iodepth=32 --ioengine=libaio`.
     const MIXED: &str = include_str!("fio-3.33-mixed.json");
-    /// From the same: `--rw=write --bs=1048576 --size=10485760 --ioengine=psync`.
+    /// From the same fio: `--rw=write --bs=1048576 --size=10485760 --ioengine=psync`.
     const WRITE: &str = include_str!("fio-3.33-write.json");
-    /// From the same, told to write to a file that is not there.
+    /// From the same fio, writing to a file that does not exist.
     const ABSENT: &str = include_str!("fio-3.33-absent.json");
 
     #[test]
@@ -271,7 +270,7 @@ mod tests {
         assert!((0.65..0.75).contains(&reads), "{reads}");
     }
 
-    /// `total_ios` of its reads.
+    /// `total_ios` of the reads.
     const MIXED_READS: u64 = 115;
 
     #[test]

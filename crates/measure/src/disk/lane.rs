@@ -1,4 +1,4 @@
-//! One path's samples of one workload, and the row that they become.
+//! One path's samples of one workload, and the row built from them.
 
 use super::check::{Check, failed};
 use super::cpu::{self, Whose};
@@ -14,10 +14,10 @@ use std::io;
 
 /// A path with its samples.
 pub(super) struct Lane<'a> {
-    /// Which of the paths.
+    /// The index of the path.
     pub(super) number: usize,
     path: &'a Path,
-    /// What is measured and checked, or why it is not.
+    /// The access and check to measure with, or the reason not to measure.
     pub(super) ready: Result<(&'a Access, &'a Check), Outcome>,
     samples: Vec<f64>,
     seconds: Vec<f64>,
@@ -44,7 +44,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Seconds that go by before and after each of its runs.
+    /// The seconds of start-up and exit around each of its runs.
     pub(super) fn start(&self, turns: &Turns<'_>) -> f64 {
         let by_fio = turns.fio.is_some() && matches!(self.path.engine, Engine::Fio(_));
         if by_fio { turns.fio_start } else { 0.0 }
@@ -55,7 +55,7 @@ impl<'a> Lane<'a> {
         self.samples.len() >= LEAST_SAMPLES && precision().is_some_and(|found| found <= settings.precision)
     }
 
-    /// Takes a sample and looks whether everything is right; bytes a second.
+    /// Takes a sample and checks the data; returns bytes per second.
     pub(super) fn sample(
         &mut self,
         turns: &Turns<'_>,
@@ -112,7 +112,7 @@ impl<'a> Lane<'a> {
         if workload.bound != Bound::Sustained {
             return fio.run(node, *workload, Extent { region: turns.region, seconds, seed }, turns.stop);
         }
-        // One after the other without a pause: fio tells only of whole runs.
+        // Runs without a pause in between: fio reports whole runs only.
         let mut all = Run::default();
         for part in 0..LEAST_SAMPLES as u64 {
             let extent =
@@ -122,7 +122,7 @@ impl<'a> Lane<'a> {
         Ok(all)
     }
 
-    /// The row; none when the run was stopped before there was a sample.
+    /// The row; `None` if the run was stopped before the first sample.
     pub(super) fn row(
         self,
         turns: &Turns<'_>,
@@ -189,7 +189,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Processor time at a moment.
+/// Processor time at one moment.
 struct Used {
     own: Option<f64>,
     counted: Option<f64>,
@@ -200,8 +200,8 @@ impl Used {
         Self { own: cpu::seconds(Whose::Own), counted: cpu::seconds(whose) }
     }
 
-    /// What was used since. How fio starts and ends is no part of it: `told`
-    /// stands for all that it and this process used.
+    /// The processor time used since then. Excludes fio's start-up and exit: `told` is the time
+    /// that fio and this process used.
     fn since(&self, whose: Whose, told: Option<f64>) -> Option<f64> {
         let now = Self::now(whose);
         let (own, counted) = (now.own? - self.own?, now.counted? - self.counted?);
@@ -209,5 +209,5 @@ impl Used {
     }
 }
 
-/// From fewer no interval of 95 % follows.
+/// Fewer samples give no 95 % interval.
 pub(super) const LEAST_SAMPLES: usize = 6;

@@ -1,6 +1,6 @@
-//! How long single requests took. Kept as a histogram (a thousandth of a value wide), so
-//! that a run of any length takes the same memory and the curves of several samples can be
-//! added up; averages of percentiles mean nothing.
+//! Latencies of single requests. Stored as a histogram with bins a thousandth of the value wide, so
+//! a run of any length takes the same memory and the curves of several samples can be added up.
+//! Averages of percentiles mean nothing.
 
 use crate::results::Latency;
 use hdrhistogram::Histogram;
@@ -10,28 +10,28 @@ use hdrhistogram::Histogram;
 pub struct Latencies(Histogram<u64>);
 
 impl Latencies {
-    /// None yet.
+    /// An empty histogram.
     pub fn new() -> Self {
         Self(Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the crate takes these constants"))
     }
 
-    /// `count` requests that took so long.
+    /// Records `count` requests of this latency.
     pub fn record(&mut self, nanoseconds: u64, count: u64) {
         self.0.saturating_record_n(nanoseconds.max(1), count);
     }
 
-    /// Takes over what another run saw.
+    /// Adds the latencies of another run.
     pub fn add(&mut self, other: &Self) {
-        // Both have the same bounds.
+        // Both histograms have the same bounds.
         let _ = self.0.add(&other.0);
     }
 
-    /// How many requests there were.
+    /// The number of requests.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// The points of the curve that are shown; none without requests.
+    /// The points of the curve that are shown; `None` without requests.
     pub fn points(&self) -> Option<Vec<Latency>> {
         let point = |percent| Latency {
             percent,
@@ -47,9 +47,9 @@ impl Default for Latencies {
     }
 }
 
-/// What is told of the curve.
+/// The percentiles that are reported.
 pub const PERCENTS: [f64; 7] = [1.0, 10.0, 50.0, 90.0, 99.0, 99.9, 100.0];
-/// Ten minutes: no disk's driver waits longer.
+/// Ten minutes: no disk driver waits longer.
 const LONGEST: u64 = 600_000_000_000;
 /// Three decimal digits.
 const DIGITS: u8 = 3;

@@ -1,11 +1,11 @@
 //! Storage, plain and encrypted, in one run and in turn: what encryption costs on this disk.
 //!
-//! All [`path`]s lead to the same bytes: the storage as it is, a Keyway volume over it,
-//! the kernel's dm-crypt over it. A sample is a [`workload`] on a path; [`turns`] go
-//! round the paths. Requests are made by the built-in [`engine`] or by [`fio`]; a row
-//! says by which, and is compared only with rows of the same. Before anything is measured
-//! everything is [`fill`]ed with random bytes; around every sample a [`check`] looks at
-//! what lies on the storage. The [`model`] tells what to expect.
+//! All [`path`]s access the same bytes: the storage as it is, a Keyway volume over it, the kernel's
+//! dm-crypt over it. A sample is a [`workload`] on a path; [`turns`] cycle through the paths.
+//! Requests are made by the built-in [`engine`] or by [`fio`]; a row names its engine, and is
+//! compared only with rows of the same engine. Before any measurement the storage is [`fill`]ed
+//! with random bytes; before and after every sample a [`check`] reads the bytes on the storage. The
+//! [`model`] gives the expected figures.
 
 pub mod check;
 pub mod cpu;
@@ -47,7 +47,7 @@ pub fn ciphers(encryptions: &[Encryption]) -> Vec<Listed> {
     all
 }
 
-/// The same of the kernel's own ciphers, for rows of dm-crypt: the drivers that it gets.
+/// The same for the kernel's ciphers, for rows of dm-crypt: the drivers that dm-crypt gets.
 pub fn drivers(encryptions: &[Encryption]) -> Result<Vec<Listed>, Missing> {
     let mut all: Vec<Listed> = Vec::new();
     for it in encryptions {
@@ -62,7 +62,7 @@ pub fn drivers(encryptions: &[Encryption]) -> Result<Vec<Listed>, Missing> {
                 message: longest_request(&chosen.algorithm),
                 direction,
             });
-            // Sectors of another size are no other case.
+            // Another sector size does not make another case.
             if all.iter().all(|listed| listed.case != case) {
                 all.push(Listed { case, outcome: None });
             }

@@ -1,4 +1,4 @@
-//! The paths to one and the same storage: plain, through Keyway, through the kernel's dm-crypt.
+//! The paths to the same storage: plain, through Keyway, through the kernel's dm-crypt.
 
 use super::check;
 use super::cpu::Whose;
@@ -9,19 +9,19 @@ use keyway_volume::{Layout, MappedSegment, Mapping, Storage, Volume};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// One way to the storage.
+/// One path to the storage.
 pub struct Path {
-    /// Whose code encrypts.
+    /// Whose code does the encryption.
     pub by: By,
     /// "file", "loop", "brd" …
     pub medium: String,
-    /// How it encrypts; `None` when it does not.
+    /// The encryption; `None` for a plain path.
     pub encryption: Option<Encryption>,
-    /// dm-crypt's options, and what else sets it apart.
+    /// dm-crypt's options, and anything else that distinguishes the path.
     pub flags: Vec<String>,
     /// What makes the requests.
     pub engine: Engine,
-    /// The storage, or why it cannot be had.
+    /// The storage, or why it is not available.
     pub access: Result<Access, Outcome>,
 }
 
@@ -37,7 +37,7 @@ pub struct Encryption {
 }
 
 impl Encryption {
-    /// The key. Nothing that it encrypts is anybody's secret.
+    /// The key. It protects no secrets.
     pub fn key(&self) -> Secret {
         check::key(self.key_bits)
     }
@@ -55,18 +55,18 @@ pub enum Engine {
 /// Storage that can be measured.
 #[derive(Clone)]
 pub struct Access {
-    /// What the path shows.
+    /// The storage as the path shows it.
     pub view: Arc<dyn Storage>,
-    /// What lies below: the view itself where nothing is encrypted.
+    /// The storage below: the same as `view` if nothing is encrypted.
     pub below: Arc<dyn Storage>,
-    /// Where the work is done: by this process and fio, or by the kernel's threads too.
+    /// Who does the work: this process and fio, or kernel threads too.
     pub cpu: Whose,
-    /// What readers must know of all its rows.
+    /// What readers must know about all its rows.
     pub notes: Vec<String>,
 }
 
 impl Path {
-    /// The case of a workload on this path.
+    /// The case that describes a workload on this path.
     pub fn case(&self, workload: &Workload) -> Case {
         let mut flags = self.flags.clone();
         if workload.bound == Bound::Sustained {
@@ -95,11 +95,11 @@ impl Path {
 /// The flag of a long run.
 pub const SUSTAINED: &str = "sustained";
 
-/// Keyway's own path: the same volume that its doors serve, without a
-/// header, from the storage's first byte on.
+/// Keyway's own path: the same volume that its doors serve, without a header, starting at the
+/// storage's first byte.
 ///
 /// # Errors
-/// [`Outcome::Impossible`]: there is no such combination of cipher, key and sector size.
+/// [`Outcome::Impossible`] if this combination of cipher, key and sector size cannot exist.
 pub fn keyway(
     below: Arc<dyn Storage>,
     encryption: &Encryption,

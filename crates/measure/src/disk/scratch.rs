@@ -1,7 +1,7 @@
-//! Storage that is written over: a file without a name, or a file or device that was given.
+//! Storage that the benchmark overwrites: a nameless file, or a given file or device.
 //!
-//! A file of our own is made without a name (O_TMPFILE) or loses it at once: whatever ends the
-//! program, a crash and `kill -9` too, it goes with the last process that has it open.
+//! A file created here has no name (O_TMPFILE) or is unlinked at once: however the program ends,
+//! even by a crash or `kill -9`, the file disappears with the last process that has it open.
 
 use super::workload::SIZES_MIB;
 use keyway_volume::Storage;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// The storage of a run.
 pub struct Scratch {
     file: Arc<File>,
-    /// Past the page cache, where that can be.
+    /// Access that bypasses the page cache, where possible.
     direct: Option<Arc<Direct>>,
-    /// Why it cannot.
+    /// Why the page cache cannot be bypassed.
     buffered_because: Option<String>,
 }
 
@@ -28,29 +28,29 @@ impl Scratch {
     /// A file of `len` bytes in this directory, all of it allocated. It has no name.
     ///
     /// # Errors
-    /// The directory's: no permission, read-only, no space.
+    /// If the directory refuses: no permission, read-only, no space.
     pub fn in_directory(directory: &Path, len: u64) -> io::Result<Self> {
         Self::of_new(nameless(directory)?, directory, len)
     }
 
-    /// A new, empty file, which becomes `len` bytes long; `path` is how errors name it.
+    /// A new, empty file, which becomes `len` bytes long; `path` is its name in error messages.
     ///
     /// # Errors
-    /// There is no space.
+    /// If there is no space.
     pub fn of_new(file: fs::File, path: &Path, len: u64) -> io::Result<Self> {
         match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len) {
             Ok(()) => {}
-            // Not every file system allocates ahead; filling does it then.
+            // Not every file system allocates ahead; then filling does it.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(len)?,
             Err(error) => return Err(error.into()),
         }
         Self::of(File::from_file(file, path)?)
     }
 
-    /// A file or block device that is there.
+    /// An existing file or block device.
     ///
     /// # Errors
-    /// [`fs::File`]'s.
+    /// The errors of [`fs::File`].
     pub fn of(file: File) -> io::Result<Self> {
         let file = Arc::new(file);
         let (direct, buffered_because) = match Direct::new(file.clone()).and_then(tried) {
@@ -60,7 +60,7 @@ impl Scratch {
         Ok(Self { file, direct, buffered_because })
     }
 
-    /// Its bytes, past the page cache where that can be.
+    /// Its bytes, bypassing the page cache where possible.
     pub fn storage(&self) -> Arc<dyn Storage> {
         match &self.direct {
             Some(direct) => direct.clone(),
@@ -68,18 +68,18 @@ impl Scratch {
         }
     }
 
-    /// Why its bytes go through the page cache; `None` when they do not.
+    /// Why its bytes go through the page cache; `None` if they do not.
     pub fn buffered_because(&self) -> Option<&str> {
         self.buffered_because.as_deref()
     }
 
-    /// A path by which another process of this user's can open it, as long as this one lives.
+    /// A path through which another process of this user can open it while this process lives.
     pub fn node(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_file().as_raw_fd()))
     }
 
-    /// Forgets what the page cache has of it, and, with the right to do so, everything else that
-    /// the kernel keeps. What has not been written yet is written first.
+    /// Drops its pages from the page cache and, if permitted, all other kernel caches. Dirty pages
+    /// are written first.
     pub fn drop_caches(&self) -> io::Result<Dropped> {
         self.file.flush()?;
         rustix::fs::fadvise(self.file.as_file(), 0, None, Advice::DontNeed)?;
@@ -88,12 +88,12 @@ impl Scratch {
     }
 }
 
-/// What caches were dropped.
+/// Which caches were dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     /// This file's pages (posix_fadvise).
     Own,
-    /// All that the kernel has (drop_caches).
+    /// All caches of the kernel (drop_caches).
     All,
 }
 
@@ -120,7 +120,7 @@ fn nameless(directory: &Path) -> io::Result<fs::File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::openat(CWD, directory, flags, Mode::RUSR | Mode::WUSR) {
         Ok(file) => Ok(file.into()),
-        // A file system (overlayfs before 6.3, NFS, FAT, FUSE) or a kernel without them.
+        // A file system (overlayfs before 6.3, NFS, FAT, FUSE) or a kernel without nameless files.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT | Errno::NOSYS)
             if directory.is_dir() =>
         {
@@ -130,10 +130,10 @@ fn nameless(directory: &Path) -> io::Result<fs::File> {
     }
 }
 
-/// A new file under this name, which it loses at once.
+/// A new file with this name, which is unlinked at once.
 ///
 /// # Errors
-/// The name is taken, or the directory refuses.
+/// If the name is taken, or the directory refuses.
 pub fn unlinked(path: &Path) -> io::Result<fs::File> {
     let mut options = fs::File::options();
     let file = options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
@@ -141,19 +141,19 @@ pub fn unlinked(path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// How many bytes a new file in this directory may have: what this user may
-/// use, less a reserve that keeps the machine alive.
+/// The largest size of a new file in this directory: the space available to this user, minus a
+/// reserve that keeps the machine usable.
 ///
 /// # Errors
-/// The directory's.
+/// The directory's error.
 pub fn room(directory: &Path) -> io::Result<u64> {
     let StatVfs { f_bavail, f_frsize, f_blocks, .. } = rustix::fs::statvfs(directory)?;
     let reserve = (f_blocks.saturating_mul(f_frsize) / RESERVE_PART).clamp(LEAST_RESERVE, MOST_RESERVE);
     Ok(f_bavail.saturating_mul(f_frsize).saturating_sub(reserve))
 }
 
-/// The bytes that are used of storage that has so many: as many as the largest size needs, a whole
-/// number of requests. `None` when not even the smallest size fits.
+/// The number of bytes to use of storage with `has` bytes: as many as the largest size needs,
+/// rounded to whole requests. `None` if not even the smallest size fits.
 pub fn region(has: u64, wanted: Option<u64>) -> Option<u64> {
     let [smallest, .., largest] = SIZES_MIB;
     let region = has.min(wanted.unwrap_or(largest << 20)) & !((1 << 20) - 1);

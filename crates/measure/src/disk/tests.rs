@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Counts rows; stops after so many.
+/// Counts rows; stops after a given number.
 #[derive(Default)]
 struct Counting {
     rows: usize,
@@ -34,7 +34,7 @@ impl Watcher for Counting {
     }
 }
 
-/// A disk that was pulled out.
+/// A disk that was unplugged.
 struct Gone;
 
 impl Storage for Gone {
@@ -166,7 +166,7 @@ fn every_path_and_workload_has_its_row() {
 fn a_path_that_lies_is_a_wrong_row_and_the_others_go_on() {
     let scratch = scratch();
     let mut paths = paths(&scratch);
-    // Says that it encrypts, and does not.
+    // A path that claims to encrypt and does not.
     let honest = paths[0].access.clone();
     paths[1].access = honest;
     let rows = run(&paths, &scratch, 6, &mut Counting::default());
@@ -189,7 +189,7 @@ fn rows_that_there_are_stay_as_they_are() {
     let scratch = scratch();
     let paths = paths(&scratch);
     let mut first = run(&paths, &scratch, 12, &mut Counting { rows: 0, stop_after: Some(9) });
-    // Cut between two rows of a workload.
+    // Truncated between two rows of a workload.
     first.truncate(7);
     let mut watcher = Counting::default();
     let all = go_on(&paths, &scratch, 6, first.clone(), &mut watcher);
@@ -210,13 +210,14 @@ fn how_long_fio_takes_to_start_counts() {
     let mut paths = paths(&scratch);
     let workloads = workload::all();
     let least = |paths: &[Path], start| turns::least_seconds(paths, &workloads, REGION, start);
-    // Three paths, of six random workloads a tenth of a second, of two sustained ones two.
+    // Three paths: six random workloads of a tenth of a second each, and two sustained ones of two
+    // tenths.
     let built_in = least(&paths, 9.0);
     assert!((built_in - 3.0 * (6.0 * 0.1 + 2.0 * 0.2)).abs() < 1e-9, "{built_in}");
     for path in &mut paths {
         path.engine = Engine::Fio("/dev/null".into());
     }
-    // And ten megabytes twice; a sustained run is six of fio's.
+    // Also ten megabytes twice; a sustained run is six fio runs.
     let by_fio = least(&paths, 0.5);
     assert!((by_fio - built_in - 3.0 * 0.5 * (2.0 + 6.0 + 2.0 * 6.0)).abs() < 1e-9, "{by_fio}");
 }

@@ -1,9 +1,9 @@
-//! Turns: a round of a workload is one sample on each path, in another order each time. All paths
-//! lead to the same bytes of the same disk, so that neither the place on it nor what else the
-//! machine does while they are measured tells one from another.
+//! Turns: a round of a workload is one sample on each path, in a different order each time. All
+//! paths access the same bytes of the same disk, so neither the place on the disk nor other
+//! activity of the machine favours one of them.
 //!
-//! Disks are slow, and how slow is known only after a while. A workload is measured when a round of
-//! it fits into the time that is left; what does not fit has a row that says so.
+//! Disks are slow, and how slow is known only after a while. A workload is measured if a round of
+//! it fits into the remaining time; otherwise its row says that it did not fit.
 
 use super::check::Check;
 use super::fio::Fio;
@@ -21,39 +21,38 @@ use std::time::Duration;
 
 /// What is measured, and with what.
 pub struct Turns<'a> {
-    /// The ways to the storage.
+    /// The paths to the storage.
     pub paths: &'a [Path],
     /// The storage itself, whose caches are dropped.
     pub scratch: &'a Scratch,
-    /// Its first so many bytes are used: they were all written.
+    /// The number of bytes used, from the start: all of them were written.
     pub region: u64,
-    /// Why there are no more of them.
+    /// Why no more bytes are used.
     pub region_because: String,
-    /// Whether what is written can be read again. null_blk forgets
-    /// it; there is nothing to check then.
+    /// Whether written data can be read back. null_blk discards it; then nothing can be checked.
     pub keeps_data: bool,
-    /// How fast filling was, in bytes a second.
+    /// How fast filling was, in bytes per second.
     pub fill_speed: f64,
-    /// fio, for the paths that want it.
+    /// fio, for the paths that use it.
     pub fio: Option<&'a Fio>,
-    /// Seconds that it takes to start and to end.
+    /// The seconds that fio takes to start and exit.
     pub fio_start: f64,
     /// CPUs that this process may use.
     pub cpus: u32,
-    /// Time.
+    /// The clock.
     pub clock: &'a dyn Clock,
     /// When the whole run began, by that clock.
     pub began: Duration,
-    /// When it must be over.
+    /// When the run must be over.
     pub deadline: Duration,
     /// Ends a sample that is being taken.
     pub stop: &'a AtomicBool,
 }
 
 impl Turns<'_> {
-    /// Measures all workloads. `rows` are those that there are: of the cipher in
-    /// memory, and of an earlier run that was stopped, which are not measured again.
-    /// Every new one goes to the watcher and to their end.
+    /// Measures all workloads. `rows` are the existing rows: those of ciphers in memory, and those
+    /// of an earlier, stopped run, which are not measured again. Every new row goes to the watcher
+    /// and is appended to `rows`.
     pub fn run(
         &self,
         workloads: &[Workload],
@@ -77,7 +76,7 @@ impl Turns<'_> {
             if watcher.stopped() {
                 break;
             }
-            // What there is no room for takes no time from the others.
+            // Workloads that do not fit on the storage take no time from the others.
             let has_room = |it: &&Workload| it.total().is_none_or(|total| total <= self.region);
             let total: f64 = workloads[done..].iter().filter(has_room).map(weight).sum();
             let left = self.deadline.saturating_sub(self.clock.now()).as_secs_f64();
@@ -99,7 +98,7 @@ impl Turns<'_> {
         rows
     }
 
-    /// The part of the time that is over.
+    /// The fraction of the time that has passed.
     fn part(&self) -> f64 {
         let over = self.clock.now().saturating_sub(self.began).as_secs_f64();
         (over / self.deadline.saturating_sub(self.began).as_secs_f64().max(1e-9)).min(0.999)
@@ -116,7 +115,7 @@ impl Turns<'_> {
         self.paths.iter().zip(checks).enumerate().map(lane).collect()
     }
 
-    /// Before the first sample: known bytes go through the path and are looked for below.
+    /// Before the first sample: writes known bytes through the path and checks the storage below.
     fn first_look(&self, path: &Path) -> Result<Check, Outcome> {
         let access = path.access.as_ref().map_err(Clone::clone)?;
         let check = Check::new(path.encryption.as_ref())?;
@@ -127,7 +126,7 @@ impl Turns<'_> {
     }
 }
 
-/// The seconds that one sample of everything takes at least, when fio takes so long to start.
+/// The minimum seconds for one sample of everything, given fio's start-up time.
 pub fn least_seconds(paths: &[Path], workloads: &[Workload], region: u64, fio_start: f64) -> f64 {
     let fits = |workload: &&Workload| workload.total().is_none_or(|total| total <= region.min(LARGEST_SURE));
     let paths = || paths.iter().filter(|path| path.access.is_ok());
@@ -145,10 +144,10 @@ pub fn least_seconds(paths: &[Path], workloads: &[Workload], region: u64, fio_st
     workloads.iter().filter(fits).map(one).sum()
 }
 
-/// What is larger may have to be left out of a short run anyway.
+/// Larger sizes may not fit into a short run anyway.
 const LARGEST_SURE: u64 = 200 << 20;
 
-/// How often fio is started for a sample.
+/// How many times fio is started per sample.
 fn starts(workload: &Workload) -> f64 {
     if workload.bound == Bound::Sustained { LEAST_SAMPLES as f64 } else { 1.0 }
 }
@@ -162,14 +161,14 @@ fn stopped() -> Outcome {
     Outcome::not_measured("it was stopped")
 }
 
-/// The time that a workload has, in seconds.
+/// The time available to a workload, in seconds.
 #[derive(Clone, Copy)]
 struct Plan {
     left: f64,
     share: f64,
 }
 
-/// How fast the paths are, as far as is known.
+/// The known speeds of the paths.
 struct Speeds(Vec<[f64; 2]>);
 
 impl Speeds {
@@ -177,7 +176,7 @@ impl Speeds {
         Self(vec![[first_guess; 2]; paths])
     }
 
-    /// Seconds that a sample of so many bytes takes.
+    /// The seconds that a sample of `bytes` takes.
     fn seconds(&self, path: usize, workload: &Workload, bytes: u64) -> f64 {
         bytes as f64 / self.0[path][usize::from(workload.writes())]
     }
@@ -189,7 +188,7 @@ impl Speeds {
     }
 }
 
-/// A workload on all paths.
+/// One workload on all paths.
 struct Group<'a> {
     turns: &'a Turns<'a>,
     workload: Workload,
@@ -229,12 +228,12 @@ impl Group<'_> {
         self.lanes.iter().filter(|lane| lane.ready.is_ok())
     }
 
-    /// Seconds of a round in which nothing is measured: fio starts and ends.
+    /// The seconds of a round in which nothing is measured because fio starts or exits.
     fn starting(&self) -> f64 {
         self.ready().map(|lane| lane.start(self.turns)).sum::<f64>() * starts(&self.workload)
     }
 
-    /// Seconds of a sample that no bytes end.
+    /// The seconds of a sample that is not ended by a byte count.
     fn length(&self, plan: Plan) -> f64 {
         let ready = self.ready().count().max(1) as f64;
         let seconds = |rounds: f64| (plan.share / rounds - self.starting()) / ready;
@@ -257,7 +256,7 @@ impl Group<'_> {
             Bound::Time | Bound::Sustained => length,
         };
         let round = self.ready().map(sample).sum::<f64>() + self.starting();
-        // A round that takes more than its share takes it from those that follow.
+        // A round that exceeds its share takes the time from later ones.
         let may_take = plan.share.max(plan.left / 2.0);
         if round > may_take {
             return Err(Outcome::not_measured(format!(
@@ -273,7 +272,7 @@ impl Group<'_> {
         if self.workload.bound == Bound::Sustained { 1 } else { settings.most_samples as usize }
     }
 
-    /// One sample on each path that wants one; how many there were.
+    /// Takes one sample on each path that needs one; returns how many.
     fn round(
         &mut self,
         round: usize,
@@ -310,8 +309,9 @@ pub(super) fn words(workload: &Workload) -> String {
     }
 }
 
-/// Seconds of a sample that time ends: shorter ones would measure how threads and fio start.
+/// The seconds of a sample that is ended by time: shorter samples would measure the start-up of
+/// threads and fio.
 const SAMPLE_SECONDS: (f64, f64) = (0.1, 2.0);
-/// Seconds of a sustained run; shorter ones than a few are sustained in
-/// name only, in a run that has no time for more.
+/// Seconds of a sustained run; a run of only a few seconds is sustained in name only, for lack of
+/// time.
 const SUSTAINED_SECONDS: (f64, f64) = (0.2, 120.0);

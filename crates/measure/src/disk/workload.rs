@@ -1,39 +1,39 @@
-//! What is asked of storage: sizes from 10 to 2000 MiB one after the other, 4 KiB at random, and a
-//! long run in which caches inside of the disk fill up and controllers get warm.
+//! The workloads: sequential sizes from 10 to 2000 MiB, 4 KiB at random, and a long run that fills
+//! the disk's internal caches and warms up its controller.
 
 use crate::results::Pattern;
 
-/// One kind of requests.
+/// One kind of workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Workload {
     /// Order and direction.
     pub pattern: Pattern,
     /// Bytes of one request.
     pub block: u32,
-    /// Requests under way at once.
+    /// Requests in flight at once.
     pub depth: u32,
-    /// When it ends.
+    /// When the run ends.
     pub bound: Bound,
 }
 
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// After so many bytes.
+    /// After this many bytes.
     Bytes(u64),
-    /// After a while.
+    /// After some time.
     Time,
-    /// After a long while, of which every part is a sample.
+    /// After a long time, every part of which is a sample.
     Sustained,
 }
 
 impl Workload {
-    /// Whether it writes at all.
+    /// Whether it makes any writes.
     pub fn writes(&self) -> bool {
         !matches!(self.pattern, Pattern::SequentialRead | Pattern::RandomRead)
     }
 
-    /// Whether it reads at all.
+    /// Whether it makes any reads.
     pub fn reads(&self) -> bool {
         !matches!(self.pattern, Pattern::SequentialWrite | Pattern::RandomWrite)
     }
@@ -43,7 +43,7 @@ impl Workload {
         self.pattern.is_sequential()
     }
 
-    /// The bytes that are read or written in all, where they end it.
+    /// The total bytes read or written, if a byte count ends the run.
     pub fn total(&self) -> Option<u64> {
         match self.bound {
             Bound::Bytes(bytes) => Some(bytes),
@@ -52,8 +52,8 @@ impl Workload {
     }
 }
 
-/// All of them, in the order in which they are measured: what takes long
-/// comes last, so that a short time leaves that out.
+/// All of them, in the order in which they are measured: long workloads come last, so a short run
+/// leaves those out.
 pub fn all() -> Vec<Workload> {
     let (small, large) = SIZES_MIB.split_at(SMALL);
     let mut all: Vec<Workload> = small.iter().flat_map(|mib| both(Bound::Bytes(mib << 20))).collect();
@@ -76,15 +76,15 @@ fn both(bound: Bound) -> [Workload; 2] {
     })
 }
 
-/// The sizes that people have measured with `dd`, in MiB.
+/// The sizes that are commonly measured with `dd`, in MiB.
 pub const SIZES_MIB: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
-/// So many of them come before everything else.
+/// The number of sizes that come before everything else.
 const SMALL: usize = 5;
 /// `dd bs=1M`.
 pub const SEQUENTIAL_BLOCK: u32 = 1 << 20;
 /// A page.
 pub const RANDOM_BLOCK: u32 = 4096;
-/// What one queue of a SATA disk holds.
+/// The queue depth of a SATA disk.
 const DEEP: u32 = 32;
 
 #[cfg(test)]

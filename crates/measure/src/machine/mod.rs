@@ -1,4 +1,4 @@
-//! The machine, as /proc and /sys show it. What does not show is left out, not guessed.
+//! The machine, as /proc and /sys show it. What they do not show is left out, not guessed.
 
 mod proc;
 
@@ -7,7 +7,7 @@ use keyway_crypto::Cpu;
 use std::fs;
 use std::path::Path;
 
-/// Looks at the machine under `root` ("/").
+/// Describes the machine whose root directory is `root` ("/").
 pub fn look(root: &Path) -> Machine {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let cpuinfo = read("proc/cpuinfo");
@@ -42,7 +42,7 @@ pub fn frequency(root: &Path) -> Option<Frequency> {
     Some(Frequency { lowest_mhz: lowest, highest_mhz: highest })
 }
 
-/// Both, as far as they are known.
+/// The range that covers both, as far as they are known.
 pub fn widest(a: Option<Frequency>, b: Option<Frequency>) -> Option<Frequency> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Frequency {
@@ -53,7 +53,7 @@ pub fn widest(a: Option<Frequency>, b: Option<Frequency>) -> Option<Frequency> {
     }
 }
 
-/// What a reader must know of a machine before believing its figures.
+/// What a reader must know about a machine before trusting its figures.
 pub fn warnings(machine: &Machine) -> Vec<String> {
     let mut warnings = Vec::new();
     let [minute, ..] = machine.load;
@@ -79,9 +79,9 @@ pub fn warnings(machine: &Machine) -> Vec<String> {
     warnings
 }
 
-/// Processes that want to run, above which the machine is not idle.
+/// The number of runnable processes above which the machine is not idle.
 const BUSY: f64 = 0.5;
-/// A clock that falls below this part of its highest moves.
+/// A clock frequency that falls below this fraction of its maximum is not steady.
 const STEADY: f64 = 0.95;
 
 fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! /proc's files, parsed (proc(5)); aarch64 and ARM name their CPUs by numbers.
 
-/// The CPU in its own words.
+/// The CPU's name for itself.
 pub(super) fn cpu(cpuinfo: &str) -> String {
     let found = ["model name", "Model", "Processor", "cpu model"].iter().find_map(|key| field(cpuinfo, key));
     if let Some(name) = found {
@@ -12,8 +12,8 @@ pub(super) fn cpu(cpuinfo: &str) -> String {
     }
 }
 
-/// The cores that disk encryption is asked about most; others keep
-/// their numbers (Arm's MIDR_EL1, Linux's cputype.h).
+/// The cores most relevant to disk encryption; others keep their numbers (Arm's MIDR_EL1, Linux's
+/// cputype.h).
 fn arm(implementer: &str, part: &str) -> String {
     let name = match (implementer, part) {
         ("0x41", "0xd03") => "Cortex-A53",
@@ -34,7 +34,7 @@ fn arm(implementer: &str, part: &str) -> String {
     format!("ARM {name}")
 }
 
-/// Of /proc/cpuinfo's flags, those that matter to ciphers and hashes, in its order.
+/// The flags in /proc/cpuinfo that matter for ciphers and hashes, in file order.
 pub(super) fn features(cpuinfo: &str) -> Vec<String> {
     let flags = field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default();
     flags
@@ -44,12 +44,12 @@ pub(super) fn features(cpuinfo: &str) -> Vec<String> {
         .collect()
 }
 
-/// Clock frequencies in MHz, a CPU each.
+/// Clock frequencies in MHz, one per CPU.
 pub(super) fn frequencies(cpuinfo: &str) -> Vec<f64> {
     cpuinfo.lines().filter_map(|line| value(line, "cpu MHz")).filter_map(|mhz| mhz.parse().ok()).collect()
 }
 
-/// Whether a hypervisor says that it is there.
+/// Whether a hypervisor reports its presence.
 pub(super) fn is_guest(cpuinfo: &str) -> bool {
     field(cpuinfo, "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
@@ -65,7 +65,7 @@ pub(super) fn memory_mib(meminfo: &str) -> u64 {
     kib.unwrap_or(0) / 1024
 }
 
-/// "Linux 6.1.0-18-amd64 #1 SMP …", without who built it and with which compiler.
+/// "Linux 6.1.0-18-amd64 #1 SMP …", without the builder and the compiler.
 pub(super) fn kernel(version: &str) -> String {
     let version = version.trim();
     let mut words = version.split_whitespace();

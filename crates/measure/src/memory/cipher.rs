@@ -1,10 +1,10 @@
 //! A cipher over a buffer of 64 KiB (or one message, when that is longer),
 //! message by message, in place, again and again.
 //!
-//! Around every sample the same data is encrypted once and compared, all of it, with what the
-//! portable code made of it. The timed work starts from the same data each time and does the same
-//! number of passes, so its result is known too: from the first sample on it must be the same to
-//! the last byte, and one of its messages is computed pass by pass with the portable code.
+//! Before and after every sample the same data is encrypted once and all of it is compared with the
+//! output of the portable code. The timed work starts from the same data each time and does the
+//! same number of passes, so its result is known too: it must be identical in every sample, and one
+//! of its messages is computed pass by pass with the portable code.
 
 use super::pattern;
 use super::threads::Team;
@@ -15,22 +15,22 @@ use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What is worked on at a time: it fits the second-level cache of every CPU that has one.
+/// The bytes processed at a time: they fit into the second-level cache of every CPU that has one.
 const BUFFER: usize = 64 << 10;
-/// Passes that are timed to choose how many a sample has.
+/// Passes that are timed to choose the number of passes per sample.
 const TRIES: u32 = 3;
-/// Number of the first sector: no round one, past 2³², where plain and plain64 part.
+/// Number of the first sector: not a round number, and above 2³², where plain and plain64 differ.
 const FIRST: u64 = (1 << 32) + 8;
 
-/// Whose code works on the buffers.
+/// The implementation that works on the buffers.
 pub(super) struct Worker {
     /// One thread's pass over its data, message by message, in place.
     pub(super) pass: Box<Pass>,
-    /// The code that runs.
+    /// The name of the code that runs.
     pub(super) code: String,
-    /// What says that the output is right, when that is not simply the portable code.
+    /// What verifies the output, if it is not simply the portable code.
     pub(super) checked_by: &'static str,
-    /// How to keep this code from being used, where its output is wrong.
+    /// How to keep this code from being used if its output is wrong.
     pub(super) remedy: Option<String>,
     /// What a reader must know.
     pub(super) notes: Vec<String>,
@@ -38,16 +38,16 @@ pub(super) struct Worker {
 
 type Pass = dyn Fn(usize, &mut [u8]) -> Result<(), Outcome> + Sync;
 
-/// A worker over its buffers, with everything that its output must be.
+/// A worker with its buffers and all expected outputs.
 pub(super) struct Cipher {
     worker: Worker,
     case: CipherCase,
     portable: SectorCipher,
-    /// What every sample starts from.
+    /// The data that every sample starts from.
     start: Vec<u8>,
-    /// What one pass must make of it.
+    /// The expected result of one pass.
     once: Vec<u8>,
-    /// What all passes of a sample must make of it; known after the first.
+    /// The expected result of all passes of a sample; known after the first sample.
     all: Option<Vec<u8>>,
     passes: u32,
     team: Team,
@@ -69,7 +69,7 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
     Cipher::ready(case, worker, portable, settings, clock)
 }
 
-/// The key of a case. XTS refuses equal halves in strict implementations: it is no constant.
+/// The key of a case. Strict XTS implementations refuse equal halves, so it is not constant.
 pub(super) fn key(case: &CipherCase) -> Secret {
     let mut key = Secret::zeroed(case.key_bits as usize / 8);
     pattern(1, key.expose_mut());
@@ -95,7 +95,7 @@ fn length(case: &CipherCase) -> usize {
 }
 
 impl Cipher {
-    /// A worker that has seen its output to be right, and how long it takes.
+    /// Prepares a worker whose output has been verified and whose duration is known.
     pub(super) fn ready(
         case: &CipherCase,
         worker: Worker,
@@ -117,8 +117,8 @@ impl Cipher {
         let (code, notes) = (Some(worker.code.clone()), worker.notes.clone());
         let mut cipher =
             Self { worker, case: case.clone(), portable, start, once, all: None, passes: 1, team };
-        // Once to warm up and to see that it is right at all, then to see how long it takes: the
-        // shortest, since an interruption would make every sample of the run too short.
+        // Once to warm up and to check the output, then several times to measure the duration: the
+        // shortest counts, since an interruption would make every sample of the run too short.
         cipher.check("before the first sample")?;
         let (mut data, mut once) = (cipher.start.clone(), Duration::MAX);
         for _ in 0..TRIES {
@@ -132,15 +132,15 @@ impl Cipher {
         Ok(Subject { sample, unit, checked, code, least_samples: None, notes })
     }
 
-    /// One pass over the known data, compared with the portable code's.
+    /// One pass over the known data, compared with the portable code's output.
     fn check(&self, during: &str) -> Result<(), Outcome> {
         let mut data = self.start.clone();
         (self.worker.pass)(0, &mut data)?;
         self.right(&self.once, &data, during)
     }
 
-    /// The timed work's result. The first of all is checked in one message, chosen by
-    /// the number of passes; it then stands for all.
+    /// Checks the result of the timed work. The first result is checked in one message, chosen by
+    /// the number of passes; all later results must equal the first.
     fn check_timed(&mut self) -> Result<(), Outcome> {
         if self.all.is_none() {
             let found = self.team.buffer(0);

@@ -1,10 +1,10 @@
-//! One driver of the kernel's by its name: requests of up to 64 KiB under one IV, as
-//! `cryptsetup benchmark` makes them, one after the other on one thread. The two system
-//! calls that go with each are then little of it.
+//! One kernel driver by its name: requests of up to 64 KiB under one IV, like those of `cryptsetup
+//! benchmark`, one after another on one thread. The two system calls per request then cost little
+//! in comparison.
 //!
-//! Keyway has no sector that long. Before the first sample the driver's output is compared with
-//! Keyway's as `keyway xray` does it; each sample must then begin as Keyway's sector does and
-//! be the same to the last byte as the one before.
+//! Keyway has no sectors of that length. Before the first sample the driver's output is compared
+//! with Keyway's as in `keyway xray`; the output of each sample must then begin like Keyway's
+//! sector and be identical to that of the previous sample.
 
 use super::{missing, pattern};
 use crate::Clock;
@@ -17,11 +17,11 @@ struct Driver {
     case: DriverCase,
     cipher: af_alg::Cipher,
     iv: Vec<u8>,
-    /// What every sample starts from.
+    /// The data that every sample starts from.
     start: Vec<u8>,
-    /// How one pass over it must begin.
+    /// The expected start of the result of one pass.
     begins: Vec<u8>,
-    /// What all passes of a sample must make of it; known after the first.
+    /// The expected result of all passes of a sample; known after the first sample.
     all: Option<Vec<u8>>,
     passes: u32,
 }
@@ -54,8 +54,8 @@ pub(super) fn prepare(case: &DriverCase, settings: &Settings, clock: &dyn Clock)
     })
 }
 
-/// The longest request whose output can be compared: where no block
-/// depends on those behind it, as much as cryptsetup's.
+/// The longest request whose output can be compared: if no block depends on later blocks, as long
+/// as cryptsetup's.
 pub(crate) fn longest_request(algorithm: &Algorithm) -> u32 {
     let mode = match &algorithm.of[..] {
         [inner, _] if algorithm.name == "essiv" => &inner.name,
@@ -64,7 +64,7 @@ pub(crate) fn longest_request(algorithm: &Algorithm) -> u32 {
     if NARROW.contains(&&mode[..]) { 65_536 } else { 4096 }
 }
 
-/// Modes in which the beginning of a long request is what a short one gives.
+/// Modes in which the beginning of a long request equals the result of a short one.
 const NARROW: [&str; 8] = ["xts", "cbc", "ctr", "ecb", "pcbc", "cfb", "ofb", "lrw"];
 
 impl Driver {
@@ -113,5 +113,5 @@ impl Driver {
     }
 }
 
-/// The sector whose IV all requests have.
+/// The sector whose IV all requests use.
 const SECTOR: u64 = (1 << 32) + 8;

@@ -1,4 +1,4 @@
-//! Key derivations: iterations or passes a second, or the cost that takes a given time. Each
+//! Key derivations: iterations or passes per second, or the cost that takes a given time. Each
 //! derived key is compared with the one that the portable code derives.
 
 use super::pattern;
@@ -21,10 +21,10 @@ enum Kdf {
 struct Derive {
     kdf: Kdf,
     key_len: usize,
-    /// Iterations of PBKDF2, passes of Argon2, of one sample.
+    /// PBKDF2 iterations or Argon2 passes in one sample.
     cost: u32,
     expected: Vec<u8>,
-    /// When a cost is sought: how long it shall take.
+    /// The target duration, if the cost for it is sought.
     target: Option<f64>,
 }
 
@@ -33,8 +33,8 @@ pub(super) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) ->
     let key_len = case.key_bits as usize / 8;
     let probe = kdf.smallest();
     let mut key = vec![0; key_len];
-    // Once to warm up, then to see how long it takes: the shortest of
-    // some, since an interruption is no part of it.
+    // Once to warm up, then several times to measure the duration: the shortest counts, since
+    // interruptions are not part of it.
     kdf.derive(Cpu::detect(), probe, &mut key)?;
     let mut once = Duration::MAX;
     for _ in 0..TRIES {
@@ -75,7 +75,7 @@ const LONGEST: f64 = 0.2;
 const SLOW: f64 = 0.2;
 /// Derivations that are timed to choose a sample's cost.
 const TRIES: u32 = 3;
-/// How often that is: the fewest from which an interval follows.
+/// The number of repetitions: the fewest that give an interval.
 const FEWEST: u32 = 6;
 
 impl Kdf {
@@ -98,7 +98,7 @@ impl Kdf {
         Ok(Self::Argon2 { variant, memory_kib: case.memory_kib.unwrap_or(1 << 20), lanes })
     }
 
-    /// The cost of a first try.
+    /// The cost of the first try.
     fn smallest(&self) -> u32 {
         match self {
             Self::Pbkdf2 { .. } => 1000,
@@ -106,7 +106,8 @@ impl Kdf {
         }
     }
 
-    /// Derives; of several passwords all keys must be the same, because the passwords are.
+    /// Derives keys; with several passwords all keys must be equal, because the passwords are
+    /// equal.
     fn derive(&self, cpu: Cpu, cost: u32, key: &mut [u8]) -> Result<(), Outcome> {
         let salt = salt();
         match *self {

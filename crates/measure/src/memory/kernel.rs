@@ -1,10 +1,10 @@
-//! The kernel's cipher in the same buffers, to the same output: AF_ALG, a sector
-//! a request, since neither it nor dm-crypt takes more under several IVs. Two
-//! system calls go with each, which dm-crypt has not.
+//! The kernel's cipher on the same buffers, with the same expected output: AF_ALG with one sector
+//! per request, since neither AF_ALG nor dm-crypt handles more than one IV per request. Each
+//! request needs two system calls, which dm-crypt does not.
 //!
-//! What runs is the driver that dm-crypt would get. IVs are those of
-//! plain64, whatever the specification says, unless the crypto API makes
-//! them itself (essiv): all others are dm-crypt's own work.
+//! What runs is the driver that dm-crypt would get. IVs are those of plain64, whatever the
+//! specification says, unless the crypto API generates them itself (essiv): dm-crypt computes all
+//! others.
 
 use super::cipher::{Cipher, Worker, key, keyed, sectors};
 use super::missing;
@@ -27,7 +27,7 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
         let found = af_alg::Algorithm::find(&chosen.driver).map_err(missing)?;
         found.key(key(case).expose()).map_err(failed)
     };
-    // One a thread: a request is answered on the socket that it was made on.
+    // One per thread: a request is answered on its own socket.
     let ciphers: Vec<af_alg::Cipher> = (0..case.threads.max(1)).map(cipher).collect::<Result<_, _>>()?;
     let ivs: Vec<Vec<u8>> = sectors(case).map(|sector| reference::iv(&reference, sector)).collect();
     let (sector, direction) = (case.sector_size as usize, af_alg::Direction::from(case.direction));
@@ -53,15 +53,15 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
 
 const CALLS: &str = "AF_ALG, a sector a request: two system calls each, which dm-crypt has not";
 
-/// Hundreds of cases take turns, each with two sockets a thread: as many as this process may
-/// have at all. Where that is too few, rows say so.
+/// Raises the limit on open files to the maximum: hundreds of cases take turns, each with two
+/// sockets per thread. If the maximum is too low, rows say so.
 fn make_room() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }
 }
 
-/// Keyway's specification of what the crypto API does of it.
+/// The Keyway specification for the part of `spec` that the crypto API does.
 fn reference(spec: &CipherSpec, case: &CipherCase) -> Result<CipherSpec, Outcome> {
     let algorithm = Algorithm::of_spec(spec);
     if spec.key_count() > 1 || !Algorithm::for_the_iv(spec).is_empty() {

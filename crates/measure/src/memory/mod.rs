@@ -14,7 +14,7 @@ use crate::results::{By, Case, Outcome, Settings};
 use crate::rounds::Subject;
 use keyway_kernel::{Missing, Random};
 
-/// Makes a case ready that Keyway's own code runs, or the kernel's.
+/// Prepares a case that runs Keyway's code or the kernel's.
 pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     match case {
         Case::Cipher(case) if case.by == By::Keyway => cipher::prepare(case, settings, clock),
@@ -25,12 +25,12 @@ pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Su
     }
 }
 
-/// What keeps the kernel from being measured.
+/// Why the kernel cannot be measured.
 fn missing(missing: Missing) -> Outcome {
     Outcome::NotMeasured { reason: missing.to_string(), missing_right: missing.right }
 }
 
-/// Bytes that look random and are the same each time: keys and data of a benchmark are no secrets.
+/// Bytes that look random and are the same each time: the benchmark's keys and data are not secret.
 pub(crate) fn pattern(seed: u64, bytes: &mut [u8]) {
     Random::seeded(seed).fill(bytes);
 }

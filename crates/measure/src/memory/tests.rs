@@ -1,4 +1,4 @@
-//! The real thing, for a short time.
+//! Real measurements, for a short time.
 
 use super::*;
 use crate::clock::Machine;
@@ -70,7 +70,8 @@ fn derivations_are_measured_and_found_right() {
     assert!(matches!(impossible.err(), Some(Outcome::Impossible { .. })));
 }
 
-/// Where AF_ALG is, its output is right; where it is not, the row names the module or the right.
+/// If AF_ALG is available, its output is right; if not, the row names the missing module or
+/// permission.
 #[test]
 fn the_kernels_ciphers_are_measured_or_say_what_is_missing() {
     let clock = Machine::start();

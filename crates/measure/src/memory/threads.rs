@@ -1,5 +1,5 @@
-//! The same work on several threads at once, each on memory of its own, timed
-//! from when all are ready until the last is through.
+//! The same work on several threads at once, each on its own memory, timed from when all are ready
+//! until the last has finished.
 
 use crate::Clock;
 use std::hint::{black_box, spin_loop};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Threads' memory; the threads themselves live as long as a sample.
+/// The threads' memory; the threads themselves live only for one sample.
 pub(super) struct Team {
     buffers: Vec<Vec<u8>>,
 }
@@ -22,14 +22,14 @@ impl Team {
         self.buffers.len()
     }
 
-    /// What a member's work has left.
+    /// The buffer as a member's work left it.
     pub(super) fn buffer(&self, member: usize) -> &[u8] {
         &self.buffers[member]
     }
 
-    /// Fills every buffer from `start` and does the work on each, which is told the member's
-    /// number. This thread is the first member: it alone looks at the clock, and nobody has to be
-    /// woken up when all are ready: a wake-up takes longer than many a message.
+    /// Fills every buffer from `start` and runs `work` on each with the member's number. This
+    /// thread is the first member and the only one that reads the clock. No thread has to be woken
+    /// up when all are ready: a wake-up takes longer than some messages.
     pub(super) fn time(
         &mut self,
         clock: &dyn Clock,
@@ -60,8 +60,8 @@ impl Team {
     }
 }
 
-/// Counts this thread and waits until all are counted: busily at first,
-/// then giving way to those that have no core yet.
+/// Counts this thread and waits until all are counted: first by spinning, then by yielding to
+/// threads that have no core yet.
 fn arrive(counter: &AtomicUsize, all: usize) {
     counter.fetch_add(1, Ordering::AcqRel);
     let mut spins = 0_u32;
@@ -71,5 +71,5 @@ fn arrive(counter: &AtomicUsize, all: usize) {
     }
 }
 
-/// Looks at the counter before a core is offered to somebody else.
+/// Checks of the counter before the thread yields its core.
 const SPINS: u32 = 10_000;

@@ -1,4 +1,4 @@
-//! `cryptsetup benchmark` (cryptsetup-benchmark(8)): PBKDF2 by the library that it was built with
+//! `cryptsetup benchmark` (cryptsetup-benchmark(8)): PBKDF2 from the library it was built with
 //! (OpenSSL, libgcrypt …). Its ciphers are the kernel's, which `--compare kernel` measures with the
 //! same messages; its Argon2 prints costs, not rates.
 

@@ -1,6 +1,6 @@
-//! Other people's code beside ours, by the programs that they install: a static program cannot load
-//! a shared library, and what cannot be loaded is not guessed. What a program does with its output
-//! is its own affair: their figures are not checked, and their rows say so.
+//! Other projects' code beside ours, through the programs that they install: a static program
+//! cannot load their shared libraries. What these programs compute is not visible, so their figures
+//! are not checked, and their rows say so.
 
 mod cryptsetup;
 mod openssl;
@@ -10,7 +10,7 @@ use crate::results::{By, Case, Outcome, Unit};
 use crate::rounds::{Sample, Subject};
 use std::process::{Command, Stdio};
 
-/// Makes a case ready that a peer measures.
+/// Prepares a case that a peer measures.
 pub fn prepare(case: &Case) -> Result<Subject, Outcome> {
     match case {
         Case::Cipher(cipher) if cipher.by == By::Peer("openssl".into()) => openssl::prepare(cipher),
@@ -19,7 +19,7 @@ pub fn prepare(case: &Case) -> Result<Subject, Outcome> {
     }
 }
 
-/// The version of a peer's program, in its own words; `None` where it is not installed.
+/// The version of a peer's program, as it prints it; `None` if it is not installed.
 pub fn version(peer: &str) -> Option<String> {
     let argument = if peer == "openssl" { "version" } else { "--version" };
     let output = Command::new(peer).arg(argument).stdin(Stdio::null()).output().ok()?;
@@ -38,7 +38,7 @@ fn by(case: &Case) -> String {
     }
 }
 
-/// A program that prints one figure when it is run.
+/// A program that prints one figure per run.
 struct Printed {
     program: &'static str,
     arguments: Vec<String>,
@@ -74,7 +74,7 @@ impl Printed {
     }
 }
 
-/// Each sample takes a second or more: no more than an interval needs.
+/// Each sample takes a second or more, so only as many are taken as an interval needs.
 const FEWEST: u32 = 6;
 
 #[cfg(test)]

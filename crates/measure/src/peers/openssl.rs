@@ -1,6 +1,6 @@
 //! `openssl speed -elapsed -seconds 1 -bytes N -evp NAME -mr [-decrypt] [-multi N]`
-//! (openssl-speed(1)): one EVP update of N bytes after the other over the same buffer, wall time.
-//! It sets no IV for a message, which dm-crypt's work needs: the comparison favours OpenSSL.
+//! (openssl-speed(1)): successive EVP updates of N bytes over the same buffer, wall time. It sets
+//! no IV per message, which dm-crypt must do: the comparison favours OpenSSL.
 
 use super::Printed;
 use crate::results::{CipherCase, Direction, Outcome, Unit};
@@ -27,7 +27,7 @@ pub(super) fn prepare(case: &CipherCase) -> Result<Subject, Outcome> {
     Ok(Printed { program: "openssl", arguments, read }.subject(Unit::BytesPerSecond, checked, notes))
 }
 
-/// EVP's name for a cipher and mode; the IV does not matter to it.
+/// EVP's name for a cipher and mode; it does not depend on the IV.
 fn name(spec: &str, key_bits: u32) -> Option<String> {
     let mut parts = spec.split('-');
     let (cipher, mode) = (parts.next()?, parts.next().unwrap_or("cbc"));

@@ -6,24 +6,24 @@ use crate::stats::{Change, Summary, compare};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// What lies between two runs.
+/// The differences between two runs.
 #[derive(Debug, Default)]
 pub struct Diff {
-    /// Rows that are worse in the second: a lower figure, or none where there was one.
+    /// Rows that are worse in the second run: a lower figure, or none where the first has one.
     pub worse: Vec<String>,
     /// Rows that are better.
     pub better: Vec<String>,
-    /// Rows that one of them has only.
+    /// Rows that only one of the runs has.
     pub unmatched: Vec<String>,
-    /// How many rows both have without a difference beyond noise.
+    /// The number of rows in both runs without a difference beyond noise.
     pub same: usize,
-    /// What else differs, so that the figures may not be comparable.
+    /// Other differences that may make the figures incomparable.
     pub circumstances: Vec<String>,
 }
 
 impl Diff {
-    /// Compares by the cases' names; `least` is the part of the first
-    /// figure below which a difference does not count.
+    /// Matches rows by case name; a difference below the fraction `least` of the first figure does
+    /// not count.
     pub fn between(before: &Results, after: &Results, least: f64) -> Self {
         let mut diff = Self { circumstances: circumstances(before, after), ..Self::default() };
         let (earlier, later) = (by_name(before), by_name(after));
@@ -80,7 +80,7 @@ impl Diff {
         }
     }
 
-    /// To be read on a terminal.
+    /// The text for a terminal.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in &self.circumstances {
@@ -148,5 +148,5 @@ fn circumstances(before: &Results, after: &Results) -> Vec<String> {
     lines
 }
 
-/// Clocks that differ by more than this part of one another explain a difference between figures.
+/// Clock frequencies that differ by more than this fraction explain a difference between figures.
 const CLOCKS_DIFFER: f64 = 0.02;

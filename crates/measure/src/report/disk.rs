@@ -1,23 +1,23 @@
-//! Storage: a line for each path under the sizes, as people who measure with `dd`
-//! write them down, and under it what disk and cipher together should give; a line
-//! for each path with its latencies at random places.
+//! Storage: a line per path under the sizes that are commonly measured with `dd`, followed by the
+//! figure expected of disk and cipher together; and a line per path with its latencies for random
+//! requests.
 
 use super::distinct;
 use crate::disk::model::{self, Model};
 use crate::results::{By, Case, DiskCase, Pattern, Results, Row};
 use crate::stats::Summary;
 
-/// A table, whatever it is written as.
+/// A table, independent of its output format.
 pub(super) struct Table {
     pub(super) title: String,
-    /// Names of the columns; the first is the lines'.
+    /// Names of the columns; the first column names the lines.
     pub(super) head: Vec<String>,
     pub(super) lines: Vec<Vec<String>>,
     /// Sentences below it.
     pub(super) below: Vec<String>,
 }
 
-/// All tables of a run over storage; none when it has no such rows.
+/// All tables of a storage run; empty if it has no such rows.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
     for (medium, engine) in
@@ -68,7 +68,7 @@ fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str)
         }
         if let Some(last) = models.iter().flatten().next_back() {
             let way = if pattern == Pattern::SequentialRead { "read" } else { "write" };
-            // Elsewhere it can only be Keyway's.
+            // For other paths it can only be Keyway's.
             let whose =
                 if path.starts_with("dm-crypt") { format!(", of {}", last.whose) } else { String::new() };
             below.push(format!("{path}, {way}: {} ({} of the model{whose})", last.limit(), percent(last)));
@@ -131,7 +131,7 @@ fn name(case: &DiskCase) -> String {
     format!("{}{sector}{queues}", case.by)
 }
 
-/// What stands beside a reason: a path that there is not, or a size that did not fit.
+/// The name shown beside a reason: of an unavailable path, or of a size that did not fit.
 pub(super) fn without_figures(case: &DiskCase) -> String {
     let size = case.total.filter(|_| case.by != By::DmCrypt);
     let size = size.map_or_else(String::new, |total| format!(", {} MiB", total >> 20));
@@ -153,7 +153,7 @@ fn none() -> String {
 }
 
 impl Table {
-    /// With columns under one another.
+    /// As text with aligned columns.
     pub(super) fn terminal(&self) -> String {
         let all = || std::iter::once(&self.head).chain(&self.lines);
         let width = |column: usize| {

@@ -1,22 +1,22 @@
-//! A row a line with everything beside it that a query over many machines asks for:
-//! CSV for spreadsheets, JSON lines for databases. Both have the same columns; what
-//! a kind of case does not have is empty, or null.
+//! One row per line, with all the data that a query over many machines needs: CSV for spreadsheets,
+//! JSON lines for databases. Both have the same columns; columns that do not apply to a kind of
+//! case are empty, or null.
 
 use crate::results::{Case, Measured, Outcome, Results, Row};
 use crate::stats::Summary;
 use serde_json::{Map, Value, json};
 
-/// The columns, in CSV's order. `docs/METHOD.md` says what each is.
+/// The columns, in CSV's order. `docs/METHOD.md` describes each.
 pub(super) const HEADER: &str = "\
      schema,started,keyway,machine,cpu,architecture,cpus,governor,kernel,virtualisation,suite,id,\
      kind,by,spec,key_bits,sector_size,message,direction,threads,kdf,hash,memory_kib,lanes,\
      iter_time_ms,medium,engine,flags,pattern,block,depth,total,default,result,reason,unit,samples,\
      median,low,high,mad,p5,p95,outliers,precise,code,p50_us,p99_us,p999_us,cpu_seconds_per_gb";
 
-/// What stands in `schema`.
+/// The value of `schema`.
 const ROW_SCHEMA: &str = "keyway-bench-row/1";
 
-/// Comma-separated values (RFC 4180, with plain line ends) under their names.
+/// Comma-separated values (RFC 4180, with plain line ends) with a header line.
 pub fn csv(all: &[Results]) -> String {
     let mut text = HEADER.to_owned() + "\n";
     for (results, row) in rows(all) {
@@ -31,7 +31,7 @@ pub(super) fn columns() -> impl Iterator<Item = &'static str> {
     HEADER.split(',')
 }
 
-/// An object a line.
+/// One object per line.
 pub fn json_lines(all: &[Results]) -> String {
     rows(all).map(|(results, row)| Value::Object(record(results, row)).to_string() + "\n").collect()
 }
@@ -45,7 +45,7 @@ fn record(results: &Results, row: &Row) -> Map<String, Value> {
     let mut record: Map<String, Value> = columns().map(|name| (name.to_owned(), Value::Null)).collect();
     let mut put = |fields: Value| {
         if let Value::Object(fields) = fields {
-            // Columns that there are not would be a mistake here, and are seen in the tests.
+            // A column that does not exist would be a bug here, and the tests would show it.
             record.extend(fields);
         }
     };

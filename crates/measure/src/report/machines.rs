@@ -5,7 +5,7 @@ use crate::results::{Case, Results, Row, Unit};
 use crate::stats::Summary;
 use std::fmt::Write;
 
-/// A column for each machine, a line for each case that at least one of them has figures of.
+/// A column for each machine, a line for each case for which at least one of them has figures.
 pub fn machines(all: &[Results]) -> String {
     let mut text = String::new();
     for (number, results) in all.iter().enumerate() {

@@ -70,7 +70,7 @@ fn mib(summary: &Option<Summary>) -> String {
     }
 }
 
-/// What would end a cell, or start something else in it, is escaped.
+/// Escapes characters that would end a cell or start other markup in it.
 fn cell(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;")
 }

@@ -1,5 +1,5 @@
-//! The same results as text: for a terminal, for a README, for a spreadsheet,
-//! for a fleet's database, and beside another run's.
+//! The same results as text: for a terminal, for a README, for a spreadsheet, for a fleet's
+//! database, and compared with another run.
 
 pub mod diff;
 mod disk;
@@ -37,7 +37,7 @@ pub(crate) fn precision(summary: &Summary) -> String {
     summary.precision().map_or_else(|| "±?".to_owned(), |part| format!("±{:.1} %", 100.0 * part))
 }
 
-/// What a case is called in a table, whoever's code it is.
+/// The name of a case in a table, without whose code it is.
 pub(crate) fn label(case: &Case) -> String {
     match case {
         Case::Cipher(case) => case.spec.clone(),
@@ -58,7 +58,7 @@ fn kdf_label(case: &KdfCase) -> String {
     format!("{}{hash}{memory}, {} {what}{time}", case.kdf, case.lanes)
 }
 
-/// "1 thread, messages of 512 bytes"; a run of sectors says so.
+/// "1 thread, messages of 512 bytes"; a run of sectors is named as such.
 pub(crate) fn circumstances(case: &CipherCase) -> String {
     let threads = if case.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", case.threads) };
     match case.message == case.sector_size {
@@ -70,8 +70,8 @@ pub(crate) fn circumstances(case: &CipherCase) -> String {
     }
 }
 
-/// Reasons for rows without figures, each once with the cases that it holds for:
-/// what cannot exist, and what could not be measured.
+/// Reasons for rows without figures, each once, with the cases it applies to: either what cannot
+/// exist or what could not be measured.
 pub(crate) fn reasons(results: &Results, impossible: bool) -> Vec<(String, Vec<String>)> {
     let reason = |row: &Row| match (&row.outcome, impossible) {
         (Outcome::Impossible { reason }, true) => Some(reason.clone()),
@@ -85,7 +85,7 @@ pub(crate) fn reasons(results: &Results, impossible: bool) -> Vec<(String, Vec<S
     by_key(named).into_iter().map(|(reason, names)| (reason, distinct(names))).collect()
 }
 
-/// Each once, in the order in which they come.
+/// The distinct items, in order of first appearance.
 fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for one in all {
@@ -96,7 +96,7 @@ fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// Values by their keys, in the order in which these come.
+/// Values by their keys, in order of each key's first appearance.
 fn by_key<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut found: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in all {
@@ -108,7 +108,7 @@ fn by_key<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec
     found
 }
 
-/// The medians of whatever is no cipher in memory and no storage.
+/// The medians of cases other than ciphers in memory and storage.
 fn others(results: &Results) -> Vec<(&Case, Unit, Summary)> {
     let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_) | Case::Disk(_)));
     let measured = rows.filter_map(|row| Some((row, row.measured()?)));

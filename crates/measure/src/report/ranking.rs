@@ -1,37 +1,37 @@
-//! Ciphers under the same circumstances, the fastest first. Those that noise alone
-//! could have put in another order share a place.
+//! Ciphers under the same circumstances, fastest first. Ciphers whose order could be due to noise
+//! share a place.
 
 use crate::results::{By, Case, CipherCase, Direction, Results};
 use crate::stats::{Change, Summary, compare};
 use std::collections::HashMap;
 
-/// Ciphers that may be compared: as many threads, as large messages and sectors.
+/// Ciphers that may be compared: the same number of threads, message size and sector size.
 pub(crate) struct Group<'a> {
-    /// One of them, for its circumstances.
+    /// One of the cases, for its circumstances.
     pub(crate) like: &'a CipherCase,
-    /// The fastest first.
+    /// The entries, fastest first.
     pub(crate) entries: Vec<Entry<'a>>,
 }
 
-/// One cipher, both ways.
+/// One cipher, in both directions.
 pub(crate) struct Entry<'a> {
     /// Its case.
     pub(crate) case: &'a CipherCase,
-    /// From 1; shared where noise could have decided.
+    /// From 1; shared if noise could explain the order.
     pub(crate) place: usize,
-    /// Encryption, when it was measured.
+    /// Encryption, if it was measured.
     pub(crate) encrypt: Option<Summary>,
-    /// Decryption, when it was measured.
+    /// Decryption, if it was measured.
     pub(crate) decrypt: Option<Summary>,
 }
 
 impl Entry<'_> {
-    /// What places go by: encryption, or decryption where that alone was measured.
+    /// The figure that the ranking uses: encryption, or decryption if only that was measured.
     pub(crate) fn figure(&self) -> Option<&Summary> {
         self.encrypt.as_ref().or(self.decrypt.as_ref())
     }
 
-    /// "aes-xts-plain64", with whose code it is unless it is Keyway's.
+    /// "aes-xts-plain64", plus whose code it is, unless it is Keyway's.
     pub(crate) fn name(&self) -> String {
         match &self.case.by {
             By::Keyway => self.case.spec.clone(),
@@ -40,11 +40,11 @@ impl Entry<'_> {
     }
 }
 
-/// All groups, in the order in which they first stand in the results.
+/// All groups, in the order of their first appearance in the results.
 pub(crate) fn groups(results: &Results) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    // Where a group stands, and where in it an entry: a suite of
-    // everything has tens of thousands of rows.
+    // The index of each group, and of each entry in it: a suite of everything has tens of thousands
+    // of rows.
     let (mut places, mut entries) = (HashMap::new(), HashMap::new());
     for row in &results.rows {
         let (Case::Cipher(case), Some(measured)) = (&row.case, row.measured()) else { continue };
@@ -85,7 +85,7 @@ impl Group<'_> {
         }
     }
 
-    /// The highest median: what a full bar stands for.
+    /// The highest median: the value of a full bar.
     pub(crate) fn highest(&self) -> f64 {
         let medians = self.entries.iter().flat_map(|entry| [&entry.encrypt, &entry.decrypt]).flatten();
         medians.map(|summary| summary.median).fold(0.0, f64::max)

@@ -6,7 +6,7 @@ use crate::results::{By, Case, Results, Row};
 use crate::stats::Summary;
 use std::fmt::Write;
 
-/// Everything that a run found, to be read on a terminal.
+/// All results of a run, for a terminal.
 pub fn terminal(results: &Results) -> String {
     let mut text = String::new();
     for line in machine_lines(results) {
@@ -62,10 +62,10 @@ fn bar(entry: &Entry<'_>, highest: f64) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Columns of a full bar.
+/// The width of a full bar in columns.
 const BAR: usize = 12;
 
-/// Whatever is no cipher in memory: a line each.
+/// Everything except ciphers in memory, one line each.
 fn others(text: &mut String, results: &Results) {
     let rows = super::others(results);
     if rows.is_empty() {
@@ -107,7 +107,7 @@ fn without_figures(text: &mut String, results: &Results) {
     }
 }
 
-/// How many cases are named beside a reason.
+/// The number of cases named beside a reason.
 const SHOWN: usize = 4;
 
 fn footer(text: &mut String, results: &Results) {

@@ -1,5 +1,5 @@
-//! Reports of a run whose clock is a script: the same bytes on every machine, kept as files in
-//! `snapshots/`. `KEYWAY_BLESS=1` writes them anew.
+//! Reports of a run with a scripted clock: the same bytes on every machine, kept as files in
+//! `snapshots/`. `KEYWAY_BLESS=1` regenerates them.
 
 use super::diff::Diff;
 use super::*;
@@ -21,10 +21,10 @@ impl Watcher for Collect {
     }
 }
 
-/// Real ciphers, whose passes seem to take what the script says.
+/// Real ciphers, whose passes appear to take the time given by the script.
 fn run(steps_us: &[u64]) -> Results {
     let steps: Vec<Duration> = steps_us.iter().map(|us| Duration::from_micros(*us)).collect();
-    // The script goes round a few thousand times.
+    // The script repeats a few thousand times.
     let steps: Vec<Duration> = steps.iter().cycle().take(20_011).copied().collect();
     let clock = Scripted::new(1_795_315_755, &steps);
     let asked = Asked {
@@ -127,7 +127,7 @@ fn every_row_has_all_columns_and_no_others() {
     assert!(csv.contains("\"A CPU, \"\"fast\"\" | 2 GHz\""), "{csv}");
 }
 
-/// Every column has its place in the documentation, and storage fills the ones that are its own.
+/// Every column is documented, and storage rows fill the columns for storage.
 #[test]
 fn columns_are_documented_and_storage_has_its_own() {
     let method = include_str!("../../../../docs/METHOD.md");
@@ -182,7 +182,7 @@ fn places_are_shared_where_noise_could_decide() {
     let mut factor = 1.0;
     for row in &mut results.rows {
         let Outcome::Measured(measured) = &mut row.outcome else { continue };
-        // Two that overlap, then one that is clearly slower.
+        // Two overlapping entries, then one that is clearly slower.
         measured.samples = (0..20).map(|i| 1e9 * factor + f64::from(i) * 1e7).collect();
         factor *= if factor > 0.9 { 0.95 } else { 0.5 };
     }

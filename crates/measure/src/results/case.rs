@@ -1,4 +1,5 @@
-//! What can be measured. A case says everything that its figure depends on, apart from the machine.
+//! What can be measured. A case contains everything that its figure depends on, apart from the
+//! machine.
 
 use keyway_crypto::CipherSpec;
 use serde::{Deserialize, Serialize};
@@ -22,21 +23,21 @@ pub enum Case {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CipherCase {
-    /// Whose code runs.
+    /// The implementation that runs.
     pub by: By,
-    /// The specification, as dm-crypt would be given it: "aes-xts-plain64".
+    /// The specification, as passed to dm-crypt: "aes-xts-plain64".
     pub spec: String,
     /// Size of the volume key in bits.
     pub key_bits: u32,
     /// Bytes under one IV.
     pub sector_size: u32,
-    /// Bytes that one call is given: a sector, or a run of several.
+    /// Bytes per call: a sector, or a run of several.
     pub message: u32,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// How many threads work at once, each on its own messages.
+    /// The number of threads that work at once, each on its own messages.
     pub threads: u32,
-    /// Whether this is what the tool uses when nothing is chosen.
+    /// Whether this is the tool's default.
     pub default: bool,
 }
 
@@ -44,7 +45,7 @@ pub struct CipherCase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KdfCase {
-    /// Whose code runs.
+    /// The implementation that runs.
     pub by: By,
     /// "pbkdf2", "argon2i" or "argon2id".
     pub kdf: String,
@@ -52,14 +53,14 @@ pub struct KdfCase {
     pub hash: Option<String>,
     /// Argon2's memory.
     pub memory_kib: Option<u32>,
-    /// Argon2's lanes, on as many threads; passwords that PBKDF2 tries side by side.
+    /// Argon2's lanes, on as many threads; for PBKDF2, the number of passwords tried side by side.
     pub lanes: u32,
     /// Size of the derived key in bits.
     pub key_bits: u32,
-    /// The time for which a cost is sought ([`super::Unit::Cost`]), in
-    /// milliseconds; null when a rate is measured.
+    /// The time for which a cost is sought ([`super::Unit::Cost`]), in milliseconds; null if a rate
+    /// is measured.
     pub iter_time_ms: Option<u32>,
-    /// Whether this is what the tool uses when nothing is chosen.
+    /// Whether this is the tool's default.
     pub default: bool,
 }
 
@@ -67,35 +68,36 @@ pub struct KdfCase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskCase {
-    /// Through what: [`By::Plain`], Keyway's own path, or the kernel's dm-crypt.
+    /// The path: [`By::Plain`], Keyway's own path, or the kernel's dm-crypt.
     pub by: By,
-    /// On what: "file", "loop", "brd", "null_blk", "block device".
+    /// The medium: "file", "loop", "brd", "null_blk", "block device".
     pub medium: String,
-    /// The specification; null when nothing is encrypted.
+    /// The specification; null if nothing is encrypted.
     pub spec: Option<String>,
-    /// Size of the volume key in bits; null when nothing is encrypted.
+    /// Size of the volume key in bits; null if nothing is encrypted.
     pub key_bits: Option<u32>,
-    /// Encryption sector size; null when nothing is encrypted.
+    /// Encryption sector size; null if nothing is encrypted.
     pub sector_size: Option<u32>,
     /// Order and direction.
     pub pattern: Pattern,
     /// Bytes of one request.
     pub block: u32,
-    /// Requests under way at once.
+    /// Requests in flight at once.
     pub depth: u32,
-    /// Bytes that are read or written in all; null where a time bounds the run instead.
+    /// Total bytes read or written; null if the run is bounded by time instead.
     pub total: Option<u64>,
-    /// dm-crypt's options, "no_read_workqueue" …, and what else sets this case apart; sorted.
+    /// dm-crypt's options, "no_read_workqueue" …, and anything else that distinguishes this case;
+    /// sorted.
     pub flags: Vec<String>,
     /// What made the requests: "fio" or "keyway".
     pub engine: String,
 }
 
-/// One driver of the kernel's, by its name.
+/// One kernel driver, by its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriverCase {
-    /// The algorithm in the crypto API's words: "xts(aes)".
+    /// The algorithm as the crypto API names it: "xts(aes)".
     pub algorithm: String,
     /// The driver: "xts-aes-aesni".
     pub driver: String,
@@ -105,23 +107,23 @@ pub struct DriverCase {
     pub key_bits: u32,
     /// Bytes of one request.
     pub message: u32,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
 }
 
-/// Whose code does the work. As text: "keyway", "plain", "dm-crypt", "kernel" (whatever it
-/// picks), "kernel:xts-aes-aesni", or a peer's name.
+/// The implementation that does the work. As text: "keyway", "plain", "dm-crypt", "kernel"
+/// (whatever it picks), "kernel:xts-aes-aesni", or a peer's name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum By {
     /// This program.
     Keyway,
-    /// Nobody's: storage without encryption.
+    /// Storage without encryption.
     Plain,
-    /// The kernel's block layer.
+    /// The kernel's dm-crypt.
     DmCrypt,
-    /// The kernel's crypto API through AF_ALG, by the driver's name
-    /// or, without one, the driver that it picks.
+    /// The kernel's crypto API through AF_ALG, with the named driver or, without a name, the driver
+    /// that the kernel picks.
     Kernel(Option<String>),
     /// Another program or library: "openssl", "cryptsetup" …
     Peer(String),
@@ -130,7 +132,7 @@ pub enum By {
 /// Encryption or decryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // They are what they are called, in text too.
+#[allow(missing_docs)] // The names say it all, in text too.
 pub enum Direction {
     Encrypt,
     Decrypt,
@@ -139,7 +141,7 @@ pub enum Direction {
 /// Order and direction of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // They are what they are called.
+#[allow(missing_docs)] // The names say it all.
 pub enum Pattern {
     SequentialRead,
     SequentialWrite,
@@ -173,8 +175,7 @@ impl Case {
         }
     }
 
-    /// Whether this is what the tool uses when nothing is chosen. What
-    /// somebody else makes of the same case is not.
+    /// Whether this is the tool's default. The same case by another implementation is not.
     pub fn is_default(&self) -> bool {
         match self {
             Self::Cipher(case) => case.is_default(),
@@ -185,7 +186,7 @@ impl Case {
 }
 
 impl CipherCase {
-    /// Keyway's encryption of a sector a call on one thread.
+    /// Keyway's encryption with one sector per call on one thread.
     pub(crate) fn new(spec: &str, key_bits: u32, sector_size: u32) -> Self {
         Self {
             by: By::Keyway,
@@ -199,7 +200,7 @@ impl CipherCase {
         }
     }
 
-    /// Whether Keyway uses this when nothing is chosen.
+    /// Whether this is Keyway's default.
     pub fn is_default(&self) -> bool {
         self.default && self.by == By::Keyway
     }

@@ -1,5 +1,5 @@
 //! A results file that grows a row at a time and is a whole document after each: the new row and
-//! what follows the rows are written in one go over the old end.
+//! the text after the rows are written over the old end in a single write.
 
 use super::{Results, Row};
 use keyway_volume::storage::Place;
@@ -11,14 +11,14 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Growing {
     file: File,
-    /// Where the last row ends.
+    /// The offset at which the last row ends.
     end: u64,
     any: bool,
 }
 
 impl Growing {
-    /// Makes the file, with the rows that the results have already.
-    /// It must not exist yet, unless `replace`.
+    /// Creates the file, with the rows already in the results. The file must not exist yet, unless
+    /// `replace` is set.
     pub fn create(path: &Path, results: &Results, replace: bool) -> io::Result<Self> {
         let place = Place::find(path, replace)?;
         let file = if replace { place.make_or_open(0o666)? } else { place.make(0o666)? };
@@ -27,7 +27,7 @@ impl Growing {
         Ok(growing)
     }
 
-    /// One more row; the document says of itself what `results` says.
+    /// Appends a row; the rest of the document is taken from `results`.
     pub fn append(&mut self, row: &Row, results: &Results) -> io::Result<()> {
         let (_, after) = ends(results);
         let comma = if self.any { "," } else { "" };
@@ -39,7 +39,7 @@ impl Growing {
         self.cut()
     }
 
-    /// The whole document anew: at the end, when warnings and machine facts are complete.
+    /// Rewrites the whole document: at the end, when warnings and machine facts are complete.
     pub fn rewrite(&mut self, results: &Results) -> io::Result<()> {
         let text = results.to_json();
         let (_, after) = ends(results);
@@ -50,7 +50,7 @@ impl Growing {
         self.cut()
     }
 
-    /// What an earlier, longer end has left behind goes.
+    /// Cuts off what is left of an earlier, longer end.
     fn cut(&mut self) -> io::Result<()> {
         let here = self.file.stream_position()?;
         self.file.set_len(here)
@@ -61,13 +61,13 @@ impl Growing {
 pub(super) fn ends(results: &Results) -> (String, String) {
     let head = Results { rows: Vec::new(), ..results.clone() };
     let head = serde_json::to_string(&head).unwrap_or_default();
-    // Members keep the order of the type. Quotes inside of texts are
-    // escaped, so this stands there once.
+    // Members keep the order of the type. Quotes inside strings are escaped, so this text occurs
+    // once.
     let (before, after) = head.split_once(EMPTY_ROWS).unwrap_or((&head, ""));
     (format!("{before}\"rows\":["), format!("\n]{after}\n"))
 }
 
-/// Where the rows go.
+/// The placeholder for the rows.
 const EMPTY_ROWS: &str = "\"rows\":[]";
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! A run's results: what machine it was, what was asked, and a row for each
-//! case. The document that `--json` writes, that `--resume`, `diff` and `merge`
-//! read, and from which every other report is made.
+//! A run's results: the machine, the settings, and a row for each case. This is the document that
+//! `--json` writes, that `--resume`, `diff` and `merge` read, and from which every other report is
+//! generated.
 //!
-//! The schema's name is in the document. What this version does not know is refused, not
-//! ignored: a figure whose condition was overlooked is a wrong figure.
-//! `docs/bench.schema.json` is the same for other programs.
+//! The schema's name is in the document. Unknown members are refused, not ignored: a figure whose
+//! conditions were overlooked is a wrong figure. `docs/bench.schema.json` describes the same schema
+//! for other programs.
 
 mod case;
 mod file;
@@ -22,7 +22,7 @@ pub use text::Corrupt;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What stands in `schema`.
+/// The value of `schema`.
 pub const SCHEMA: &str = "keyway-bench/1";
 
 /// One run on one machine.
@@ -33,58 +33,60 @@ pub struct Results {
     pub schema: String,
     /// When the run began, in UTC: "2026-11-22T02:49:15Z".
     pub started: String,
-    /// Versions of what was measured and of what measured: "keyway", "openssl", "fio" …
+    /// Versions of the programs measured and of the programs that measured: "keyway", "openssl",
+    /// "fio" …
     pub versions: BTreeMap<String, String>,
-    /// Where it ran.
+    /// The machine it ran on.
     pub machine: Machine,
-    /// What was asked for.
+    /// The settings of the run.
     pub settings: Settings,
-    /// A row for each case, in the order in which cases were listed, not measured.
+    /// A row for each case, in the order in which cases were listed, not that in which they were
+    /// measured.
     pub rows: Vec<Row>,
-    /// What a reader must know before believing a figure: a busy machine, a moving clock frequency.
+    /// What a reader must know before trusting a figure: a busy machine, a varying clock frequency.
     pub warnings: Vec<String>,
     /// Whether every case has its row. A run that was stopped is `false` and can be resumed.
     pub complete: bool,
 }
 
-/// What was asked for. `--resume` refuses a file that was made with others.
+/// The settings of a run. `--resume` refuses a file that was made with different settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The suite's name: "quick", "default", "article", "all", "disk",
-    /// "xray"; "slice" when options chose the cases.
+    /// The suite's name: "quick", "default", "article", "all", "disk", "xray"; "slice" if options
+    /// chose the cases.
     pub suite: String,
     /// The options that choose cases, as given: "--cipher serpent*".
     pub filters: Vec<String>,
-    /// Bound of the time that the whole run takes, in seconds; none was given when null.
+    /// The time limit for the whole run, in seconds; null if none was given.
     pub time_seconds: Option<f64>,
-    /// Half the width of the median's 95 % interval at which a case is
-    /// measured well enough, as a part of the median.
+    /// Half the width of the median's 95 % interval at which a case counts as measured well enough,
+    /// as a fraction of the median.
     pub precision: f64,
-    /// Fewest samples of a case.
+    /// The fewest samples per case.
     pub least_samples: u32,
-    /// Most samples of a case.
+    /// The most samples per case.
     pub most_samples: u32,
-    /// How long a sample is meant to take, in seconds.
+    /// The intended duration of a sample, in seconds.
     pub sample_seconds: f64,
-    /// What one look at the clock costs, in seconds. A sample takes two.
+    /// The cost of one clock reading, in seconds. A sample takes two readings.
     pub clock_seconds: f64,
 }
 
-/// A case and what came of it.
+/// A case and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// The case's name ([`Case::id`]): what resume, diff and merge go by.
+    /// The case's name ([`Case::id`]): the key that resume, diff and merge use.
     pub id: String,
-    /// What was to be measured.
+    /// The case to measure.
     pub case: Case,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
 impl Row {
-    /// A row under its case's name.
+    /// A row, named after its case.
     pub fn new(case: Case, outcome: Outcome) -> Self {
         Self { id: case.id(), case, outcome }
     }

@@ -1,26 +1,26 @@
-//! What came of a case: figures, or the reason why there are none.
+//! The outcome of a case: figures, or the reason why there are none.
 
 use serde::{Deserialize, Serialize};
 
-/// What came of a case.
+/// The outcome of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Figures, of work whose output was right each time.
+    /// Figures from work whose output was right every time.
     Measured(Measured),
     /// The case cannot exist.
     Impossible {
         /// The rule that forbids it.
         reason: String,
     },
-    /// The case exists and could not be measured here.
+    /// The case exists, but could not be measured here.
     NotMeasured {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// The right that is missing, when that is why: "CAP_SYS_ADMIN".
+        /// The missing permission, if that is the reason: "CAP_SYS_ADMIN".
         missing_right: Option<String>,
     },
-    /// It ran, and its output was not right. There are no figures of wrong work.
+    /// The case ran and its output was wrong. Wrong output has no figures.
     Wrong(Wrong),
 }
 
@@ -28,83 +28,83 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// What a sample counts.
+    /// The unit of a sample.
     pub unit: Unit,
     /// The raw samples in the order in which they were taken.
     pub samples: Vec<f64>,
-    /// How long a sample took, in seconds; the median of them.
+    /// The median duration of a sample, in seconds.
     pub sample_seconds: f64,
-    /// What says that the output was right: "portable code, before and after each sample".
+    /// How the output was checked: "portable code, before and after each sample".
     pub checked: String,
-    /// The code that ran: "vaes-avx512", "xts-aes-aesni"; null where it is not known.
+    /// The code that ran: "vaes-avx512", "xts-aes-aesni"; null if unknown.
     pub code: Option<String>,
-    /// How long single requests took, where there were such.
+    /// The latencies of single requests, if there were any.
     pub latency: Option<Vec<Latency>>,
-    /// Processor time of the whole machine, or of all that took part, for 10⁹ bytes.
+    /// Processor time of the whole machine, or of all processes involved, per 10⁹ bytes.
     pub cpu_seconds_per_gb: Option<f64>,
-    /// What a reader of this row must know: "the disk is the limit",
-    /// "stopped before the interval was narrow enough".
+    /// Notes for readers of this row: "the disk is the limit", "stopped before the interval was
+    /// narrow enough".
     pub notes: Vec<String>,
 }
 
-/// A point of the curve of latencies.
+/// A point of the latency curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// The part of all requests, in percent: 50, 99, 99.9 …
+    /// The percentage of all requests: 50, 99, 99.9 …
     pub percent: f64,
-    /// They took no longer than this.
+    /// The time within which that percentage of requests completed.
     pub microseconds: f64,
 }
 
-/// What a sample counts. More is better, except of [`Unit::Seconds`].
+/// The unit of a sample. More is better, except for [`Unit::Seconds`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Bytes a second, of all threads together.
+    /// Bytes per second, over all threads.
     #[default]
     BytesPerSecond,
-    /// PBKDF2's iterations a second, of all passwords together.
+    /// PBKDF2 iterations per second, over all passwords.
     IterationsPerSecond,
-    /// Argon2's passes over its memory a second.
+    /// Argon2 passes over the memory per second.
     PassesPerSecond,
-    /// The cost that takes a given time: iterations of PBKDF2, passes of Argon2.
+    /// The cost that takes a given time: PBKDF2 iterations or Argon2 passes.
     Cost,
-    /// Requests a second.
+    /// Requests per second.
     RequestsPerSecond,
     /// Seconds.
     Seconds,
 }
 
-/// Output that was not right.
+/// Wrong output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wrong {
-    /// Where in the output the first wrong byte stands.
+    /// The offset of the first wrong byte in the output.
     pub at: u64,
-    /// The byte that should stand there, and some that follow, in hexadecimal.
+    /// The expected byte at that offset and some that follow, in hexadecimal.
     pub expected: String,
-    /// What stood there.
+    /// The bytes found there, in hexadecimal.
     pub found: String,
-    /// What was being done: "sample 3", "chained IV", "split at 17 bytes".
+    /// The work in progress: "sample 3", "chained IV", "split at 17 bytes".
     pub during: String,
     /// How to keep this code from being used: "blacklist caam_jr".
     pub remedy: Option<String>,
 }
 
 impl Outcome {
-    /// It exists and cannot be measured here.
+    /// An existing case that cannot be measured here.
     pub(crate) fn not_measured(reason: impl Into<String>) -> Self {
         Self::NotMeasured { reason: reason.into(), missing_right: None }
     }
 
-    /// It cannot exist.
+    /// A case that cannot exist.
     pub(crate) fn impossible(reason: impl ToString) -> Self {
         Self::Impossible { reason: reason.to_string() }
     }
 }
 
-/// Compares an output with what it must be.
+/// Compares an output with the expected one.
 pub(crate) fn right(expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {
     let wrong = keyway_kernel::Wrong::first_difference(expected, found, during);
     wrong.map_or(Ok(()), |wrong| Err(Outcome::Wrong(wrong.into())))

@@ -1,12 +1,12 @@
-//! Results as JSON text, a row a line, and back.
+//! Results as JSON text, one row per line, and back.
 
 use super::{Outcome, Results, SCHEMA};
 use std::fmt;
 
-/// A results document that is not one.
+/// A text that is not a valid results document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corrupt {
-    /// The line at which it stops making sense, from 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
     /// What is wrong there.
     pub reason: String,
@@ -21,8 +21,8 @@ impl fmt::Display for Corrupt {
 impl std::error::Error for Corrupt {}
 
 impl Results {
-    /// Reads a document. Refused are other schemas, unknown members, rows under a
-    /// wrong name or twice, and figures that are none.
+    /// Reads a document. Refuses other schemas, unknown members, misnamed or duplicate rows, and
+    /// figures that are not numbers.
     pub fn parse(text: &str) -> Result<Self, Corrupt> {
         let results: Self = serde_json::from_str(text).map_err(|error| {
             let reason = error.to_string();
@@ -61,7 +61,7 @@ impl Results {
         Ok(results)
     }
 
-    /// The document, a row a line.
+    /// The document as JSON, one row per line.
     pub fn to_json(&self) -> String {
         let rows: Vec<String> = self
             .rows
@@ -73,7 +73,7 @@ impl Results {
     }
 }
 
-/// Suites have some thousands; reports compare rows with each other.
+/// Suites have a few thousand rows; reports compare rows with each other.
 const MOST_ROWS: usize = 1 << 16;
 
 #[cfg(test)]

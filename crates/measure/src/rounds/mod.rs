@@ -1,10 +1,10 @@
-//! Rounds: every case of a batch once, then every case again. What disturbs the
-//! machine for a while disturbs all of them, and a slow drift of the clock does
-//! not look like a difference between two ciphers.
+//! Rounds: every case of a batch once, then every case again. A temporary disturbance of the
+//! machine affects all cases, and a slow drift of the clock frequency does not look like a
+//! difference between two ciphers.
 //!
-//! A case is measured until the 95 % interval of its median is narrow enough, or its share of
-//! the time is used up. It is looked at only every few rounds: who looks after each sample and
-//! stops at the first good look deceives himself.
+//! A case is measured until the 95 % interval of its median is narrow enough, or its share of the
+//! time is used up. The interval is checked only every few rounds: checking after each sample and
+//! stopping at the first good result would bias the result.
 
 use crate::Clock;
 use crate::results::{Case, Measured, Outcome, Results, Row, Settings, Unit, Wrong};
@@ -15,60 +15,61 @@ use std::time::Duration;
 /// One sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// In the subject's unit.
+    /// The value in the subject's unit.
     pub value: f64,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     pub seconds: f64,
 }
 
-/// Something that samples can be taken of.
+/// Something that can be sampled.
 pub struct Subject {
-    /// Checks the output, takes a sample, checks again. Wrong output, or whatever
-    /// keeps it from being measured, ends the case.
+    /// Checks the output, takes a sample, checks again. Wrong output, or any reason that prevents
+    /// the measurement, ends the case.
     pub sample: Box<TakeSample>,
-    /// What a sample counts.
+    /// The unit of a sample.
     pub unit: Unit,
-    /// What says that the output is right.
+    /// How the output is checked.
     pub checked: String,
-    /// The code that runs, where that is known.
+    /// The code that runs, if known.
     pub code: Option<String>,
-    /// Fewest samples, where one takes so long that the usual number is out of the question.
+    /// The fewest samples, if one takes so long that the usual number is impractical.
     pub least_samples: Option<u32>,
-    /// What a reader must know.
+    /// Notes for readers.
     pub notes: Vec<String>,
 }
 
 /// Takes one sample.
 pub type TakeSample = dyn FnMut(&dyn Clock) -> Result<Sample, Outcome>;
 
-/// Makes a case ready: keys, warm-up, how many passes a sample has.
-/// Or says why there is nothing to measure.
+/// Prepares a case: keys, warm-up, and the number of passes per sample. Returns the outcome if
+/// there is nothing to measure.
 pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock) -> Result<Subject, Outcome> + 'a;
 
-/// Who watches a run.
+/// An observer of a run.
 pub trait Watcher {
-    /// A case has its row.
+    /// Called when a case has its row.
     fn row(&mut self, row: &Row);
 
-    /// After each round: which part of everything is done, and where it is.
+    /// Called after each round with the fraction done and the current case.
     fn progress(&mut self, part: f64, case: &str);
 
     /// Whether to stop now.
     fn stopped(&self) -> bool;
 }
 
-/// Whose turn it is in a round.
+/// Whether a case has its turn in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// It has a sample.
+    /// It takes a sample now.
     Now,
-    /// It has one if nobody else has.
+    /// It takes a sample only if no other case does.
     Later,
-    /// It has samples enough.
+    /// It has enough samples.
     Over,
 }
 
-/// A round: a sample of everyone whose turn it is, until somebody stops it; how many there were.
+/// Runs a round: one sample of each case whose turn it is, until the run is stopped. Returns the
+/// number of samples.
 pub fn round<T>(
     all: &mut [T],
     turn: impl Fn(&T) -> Turn,
@@ -89,8 +90,8 @@ pub fn round<T>(
     taken
 }
 
-/// Measures everything in the list, batch by batch, in the list's order. Ends early when the
-/// watcher says so: cases without a row were not measured well enough to have one.
+/// Measures everything in the list, batch by batch, in the list's order. Ends early if the watcher
+/// stops it: cases that were not measured well enough then have no row.
 pub fn run(
     listed: &[Listed],
     settings: &Settings,
@@ -104,7 +105,7 @@ pub fn run(
         if watcher.stopped() {
             return;
         }
-        // What earlier batches did not use is for those that follow.
+        // Time that earlier batches did not use goes to later ones.
         let left = settings.time_seconds.map(|all| all - (clock.now() - start).as_secs_f64());
         let share = left.map(|left| left.max(0.0) * batch.len() as f64 / (listed.len() - done) as f64);
         let limit = share.unwrap_or(CASE_SECONDS * batch.len() as f64);
@@ -114,13 +115,13 @@ pub fn run(
     }
 }
 
-/// How many cases take turns. With more, the samples of each come from more of the run,
-/// so that a neighbour who stays for seconds spoils a few samples of every case instead
-/// of all of a few; with fewer, rows come sooner.
+/// The number of cases that take turns. With more, the samples of each come from more of the run,
+/// so that other load lasting some seconds spoils a few samples of every case instead of all
+/// samples of a few; with fewer, rows come sooner.
 const BATCH: usize = 100;
-/// The time that a case may take when no bound was given, in seconds.
+/// The time that a case may take if no limit was given, in seconds.
 const CASE_SECONDS: f64 = 0.5;
-/// After this many rounds intervals are looked at again.
+/// The number of rounds after which intervals are checked again.
 const ROUNDS_A_LOOK: usize = 10;
 
 /// Cases that take turns.
@@ -135,7 +136,7 @@ struct Lane<'a> {
     samples: Vec<Sample>,
     outcome: Option<Outcome>,
     least: usize,
-    /// It has given its row.
+    /// Whether its row has been emitted.
     closed: bool,
 }
 
@@ -205,7 +206,7 @@ impl<'a> Batch<'a> {
 }
 
 impl Lane<'_> {
-    /// Whether it goes on, when this part of the time is spent.
+    /// Whether the case needs more samples, given the fraction of the time spent.
     fn wants_more(&self, round: usize, spent: f64, settings: &Settings) -> bool {
         if self.closed || self.outcome.is_some() || self.subject.is_none() {
             return false;
@@ -219,8 +220,8 @@ impl Lane<'_> {
         !(spent > 1.0 || enough || look && self.is_precise(settings))
     }
 
-    /// Whether it is its turn. One whose samples take seconds would leave the
-    /// others no time: its few are spread over the run.
+    /// Whether it is the case's turn. A case whose samples take seconds would leave no time for the
+    /// others: its few samples are spread over the run.
     fn turn(&self, round: usize, spent: f64, settings: &Settings) -> Turn {
         let slow = self.subject.as_ref().is_some_and(|subject| subject.least_samples.is_some());
         match self.wants_more(round, spent, settings) {
@@ -230,7 +231,7 @@ impl Lane<'_> {
         }
     }
 
-    /// How much of it is done, when this part of the time is spent.
+    /// The progress of the case, given the fraction of the time spent.
     fn progress(&self, spent: f64) -> f64 {
         let there = self.samples.len() as f64 / self.least as f64;
         if self.closed || self.outcome.is_some() { 1.0 } else { there.min(spent).min(1.0) }
@@ -257,7 +258,7 @@ impl Lane<'_> {
         self.samples.iter().map(|sample| sample.value).collect()
     }
 
-    /// The row goes to the watcher, the subject's memory back.
+    /// Passes the row to the watcher and frees the subject's memory.
     fn close(&mut self, settings: &Settings, stopped: bool, watcher: &mut dyn Watcher) {
         if self.closed {
             return;
@@ -269,7 +270,7 @@ impl Lane<'_> {
         self.subject = None;
     }
 
-    /// The row; none when the run was stopped before there were samples enough.
+    /// The row; `None` if the run was stopped before there were enough samples.
     fn row(&self, settings: &Settings, stopped: bool) -> Option<Row> {
         if let Some(outcome) = &self.outcome {
             return Some(Row::new(self.case.clone(), outcome.clone()));
@@ -296,13 +297,13 @@ impl Lane<'_> {
     }
 }
 
-/// What is said of a row whose interval is too wide.
+/// The note for a row whose interval is too wide.
 pub(crate) fn vague(settings: &Settings) -> String {
     let percent = 100.0 * settings.precision;
     format!("the median is not known to ±{percent:.0} %: the machine was too noisy, or the time too short")
 }
 
-/// What is to be said when the machine was too noisy to conclude.
+/// The warning if the machine was too noisy for conclusions.
 pub fn noise(results: &Results) -> Option<String> {
     let summaries = results.rows.iter().filter_map(|row| summarise(&row.measured()?.samples));
     let (mut all, mut vague) = (0, 0);
@@ -319,16 +320,16 @@ pub fn noise(results: &Results) -> Option<String> {
     })
 }
 
-/// One row in so many may be known badly.
+/// One row in this many may be imprecise.
 const MOST_VAGUE: usize = 20;
 
-/// How many times work is done in a sample, from how long it took once.
+/// The number of passes in a sample, from the duration of one pass.
 pub fn passes(once: Duration, sample_seconds: f64) -> u32 {
     let passes = sample_seconds / once.as_secs_f64().max(1e-9);
     passes.ceil().clamp(1.0, f64::from(1 << 20)) as u32
 }
 
-/// The settings of a run over `cases` cases: shorter samples, and fewer, when the time is short.
+/// The settings of a run over `cases` cases: shorter samples, and fewer, if time is short.
 pub fn settings(time_seconds: Option<f64>, cases: usize, clock_seconds: f64) -> Settings {
     let share = time_seconds.map_or(CASE_SECONDS, |all| all / cases.max(1) as f64);
     let least = if share < CASE_SECONDS / 2.0 { FEWEST } else { USUAL };
@@ -345,13 +346,13 @@ pub fn settings(time_seconds: Option<f64>, cases: usize, clock_seconds: f64) -> 
     }
 }
 
-/// From fewer samples no interval of 95 % follows.
+/// Fewer samples give no 95 % interval.
 const FEWEST: u32 = 6;
 /// The interval then leaves out the three smallest and the three largest.
 const USUAL: u32 = 15;
 /// A sample shorter than this would measure the clock too.
 const SHORTEST: f64 = 0.000_2;
-/// A longer one would rather be two.
+/// A longer sample is better split into two.
 const LONGEST: f64 = 0.005;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Rounds with subjects whose samples are known beforehand.
+//! Rounds with subjects with known samples.
 
 use super::*;
 use crate::clock::Scripted;
@@ -6,8 +6,8 @@ use crate::results::{CipherCase, right};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Gives its samples in order, the last one for ever; writes down when it was asked. Slow ones
-/// take a thousand times as long as the others.
+/// A subject that returns its samples in order, repeating the last, and logs each call. Slow
+/// subjects take a thousand times as long as the others.
 fn known(name: char, values: Vec<f64>, log: Rc<RefCell<String>>) -> Subject {
     let (slow, mut taken) = (name.is_uppercase(), 0);
     let sample = move |clock: &dyn Clock| {

@@ -2,21 +2,21 @@
 
 use super::Summary;
 
-/// What lies between two medians.
+/// The difference between two medians.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
-    /// Nothing that could be told from noise: the intervals overlap, or the
-    /// difference is smaller than what is asked for.
+    /// Nothing distinguishable from noise: the intervals overlap, or the difference is smaller than
+    /// requested.
     Noise,
-    /// The second differs by this part of the first: 0.1 is ten percent more.
+    /// The second differs by this fraction of the first: 0.1 is ten percent more.
     By(f64),
     /// One of them has too few samples for an interval.
     TooFewSamples,
 }
 
-/// Compares two rows. They differ when their intervals do not overlap (were there no
-/// difference, that would happen less than once in a hundred rows) and the medians lie
-/// apart by more than `least`, a part of the first.
+/// Compares two rows. They differ when their intervals do not overlap (without a real difference
+/// that would happen in less than one of a hundred rows) and the medians differ by more than
+/// `least`, a fraction of the first.
 pub fn compare(first: &Summary, second: &Summary, least: f64) -> Change {
     let (Some(a), Some(b)) = (first.interval, second.interval) else { return Change::TooFewSamples };
     let by = second.median / first.median - 1.0;

@@ -1,10 +1,11 @@
-//! What a row's samples say: the middle, how far they spread, and how sure the middle is.
+//! Statistics of a row's samples: the median, the spread, and the confidence interval of the
+//! median.
 //!
 //! Times on a computer follow no bell curve: they have a wall on one side and a tail on the other.
-//! Nothing here assumes one. The interval of the median comes from order statistics alone: of n
+//! Nothing here assumes one. The interval of the median comes from order statistics alone: among n
 //! independent samples, the number below the true median is binomial(n, ½), whatever the
-//! distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.) Samples that
-//! resemble the one before are worth fewer ([`turns`]).
+//! distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.) Correlated
+//! samples count as fewer ([`turns`]).
 
 mod compare;
 mod turns;
@@ -13,46 +14,46 @@ pub use compare::{Change, compare};
 
 use crate::results::Measured;
 
-/// What samples say.
+/// The statistics of samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// How many there are.
+    /// The number of samples.
     pub count: usize,
     /// The middle sample, or the mean of the two in the middle.
     pub median: f64,
     /// Median of the absolute distances from the median.
     pub mad: f64,
-    /// Below it lie five percent of the samples.
+    /// Five percent of the samples are below this.
     pub p5: f64,
-    /// Below it lie ninety-five percent of the samples.
+    /// Ninety-five percent of the samples are below this.
     pub p95: f64,
-    /// Where the true median lies in 95 of 100 runs; `None` for fewer
-    /// than six samples, from which nothing follows.
+    /// The interval that contains the true median in 95 of 100 runs; `None` for fewer than six
+    /// samples, which are too few for one.
     pub interval: Option<(f64, f64)>,
-    /// Which samples lie far outside: positions in the order of measuring.
+    /// The outliers: indices in the order of measurement.
     pub outliers: Vec<usize>,
 }
 
 impl Summary {
-    /// Of a row's samples; `None` when there are none.
+    /// The statistics of a row's samples; `None` if there are none.
     pub fn of(measured: &Measured) -> Option<Self> {
         summarise(&measured.samples)
     }
 
-    /// Half the interval's width as a part of the median; `None` without an interval.
+    /// Half the interval's width as a fraction of the median; `None` without an interval.
     pub fn precision(&self) -> Option<f64> {
         self.interval.map(|(low, high)| (high - low) / 2.0 / self.median)
     }
 }
 
-/// What samples say; `None` when there are none.
+/// The statistics of samples; `None` if there are none.
 pub fn summarise(samples: &[f64]) -> Option<Summary> {
     let sorted = sorted(samples);
     let middle = of_sorted(&sorted, 0.5)?;
     let distances: Vec<f64> = samples.iter().map(|sample| (sample - middle).abs()).collect();
     let mad = median(&distances)?;
-    // Half of the samples may be equal to the last bit; then any
-    // other would be infinitely far away.
+    // Half of the samples may be equal to the last bit; then any other sample would count as
+    // infinitely far away.
     let scale = (mad * MAD_TO_SIGMA).max(middle.abs() * FINEST);
     let far = |(_, sample): &(usize, &f64)| (**sample - middle).abs() > OUTLIER_SIGMAS * scale;
     Some(Summary {
@@ -66,18 +67,18 @@ pub fn summarise(samples: &[f64]) -> Option<Summary> {
     })
 }
 
-/// The middle of some figures; `None` when there are none.
+/// The median of some figures; `None` if there are none.
 pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(samples, 0.5)
 }
 
-/// The figure below which that part of them lies; `None` when there are none.
+/// The figure below which the fraction `part` of the samples lies; `None` if there are none.
 pub fn quantile(samples: &[f64], part: f64) -> Option<f64> {
     of_sorted(&sorted(samples), part)
 }
 
-/// Between which samples the median lies, when they are worth
-/// `independent` ones: at the same quantiles as among so many.
+/// The samples between which the median lies, if they count as `independent` samples: at the same
+/// quantiles as among that many.
 fn interval(sorted: &[f64], independent: usize) -> Option<(f64, f64)> {
     let (rank, _) = interval_ranks(independent)?;
     let quantile = (rank + 1) as f64 / (independent + 1) as f64;
@@ -85,12 +86,12 @@ fn interval(sorted: &[f64], independent: usize) -> Option<(f64, f64)> {
     Some((sorted[low], sorted[sorted.len() - 1 - low]))
 }
 
-/// Positions, from 0, of the order statistics between which the median lies with at least 95 %:
-/// the narrowest such pair that is symmetric. `None` for fewer than six samples: even the
-/// smallest and the largest do not enclose it so often.
+/// The ranks, counted from 0, of the order statistics between which the median lies with at least
+/// 95 % probability: the narrowest symmetric pair. `None` for fewer than six samples: even the
+/// smallest and the largest do not enclose the median that often.
 fn interval_ranks(count: usize) -> Option<(usize, usize)> {
-    // The chance that exactly k of them lie below, for k from 0 up,
-    // in logarithms: 2^-count underflows.
+    // The probability that exactly k samples lie below, for k from 0 up, in logarithms: 2^-count
+    // underflows.
     let log_half = count as f64 * 0.5_f64.ln();
     let (mut log_choose, mut below, mut rank) = (0.0_f64, 0.0_f64, None);
     for k in 0..count / 2 {
@@ -110,22 +111,22 @@ fn sorted(samples: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// Between two neighbours where it falls between them (Hyndman and Fan's type 7).
+/// Interpolates if the quantile falls between two samples (Hyndman and Fan's type 7).
 fn of_sorted(sorted: &[f64], part: f64) -> Option<f64> {
     let place = part * sorted.len().checked_sub(1)? as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     Some(below + (above - below) * place.fract())
 }
 
-/// How often the interval shall hold the true median.
+/// The probability with which the interval contains the true median.
 const CONFIDENCE: f64 = 0.95;
 /// A normal distribution's standard deviation in units of its MAD.
 const MAD_TO_SIGMA: f64 = 1.4826;
-/// From here on a sample is named: one in two thousand of a normal distribution's.
+/// A sample beyond this is reported as an outlier: one in two thousand in a normal distribution.
 const OUTLIER_SIGMAS: f64 = 3.5;
-/// A rank that is whole stays whole.
+/// Rounding tolerance: a whole rank stays whole.
 const ROUNDING: f64 = 1e-9;
-/// No clock is finer than this part of a sample.
+/// No clock is finer than this fraction of a sample.
 const FINEST: f64 = 1e-4;
 
 #[cfg(test)]

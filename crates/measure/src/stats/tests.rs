@@ -1,4 +1,5 @@
-//! Against distributions whose median, quantiles and MAD are known, and tables of order statistics.
+//! Tests against distributions whose median, quantiles and MAD are known, and tables of order
+//! statistics.
 
 use super::*;
 
@@ -15,7 +16,7 @@ fn uniform(seed: u64, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Box and Muller.
+/// The Box–Muller transform.
 fn normal(seed: u64, count: usize) -> Vec<f64> {
     let uniform = uniform(seed, 2 * count);
     uniform
@@ -49,7 +50,7 @@ fn samples_that_are_all_the_same_have_no_outliers_and_one_that_is_not_is_one() {
     assert_eq!(summarise(&one).unwrap().outliers, [7]);
 }
 
-/// The ranks that R's `qbinom(0.025, n, 0.5)` gives, counted from 0.
+/// The ranks returned by R's `qbinom(0.025, n, 0.5)`, counted from 0.
 #[test]
 fn ranks_are_those_of_the_binomial_distribution() {
     for (count, ranks) in [
@@ -94,8 +95,8 @@ fn the_exponential_distribution_is_found_again() {
     close(it.mad, 0.481_212, 0.01);
 }
 
-/// What the interval promises, on a skewed distribution with a known
-/// median: 95 of 100, and no distribution assumed.
+/// The interval keeps its promise on a skewed distribution with a known median: 95 of 100, with no
+/// distribution assumed.
 #[test]
 fn the_interval_holds_the_median_as_often_as_it_says() {
     for count in [7, 15, 40] {
@@ -110,8 +111,8 @@ fn the_interval_holds_the_median_as_often_as_it_says() {
     }
 }
 
-/// Samples that resemble the one before, about a known median: an interval
-/// that takes each for news holds it much too seldom.
+/// Correlated samples around a known median: an interval that counts them as independent contains
+/// the median much too seldom.
 #[test]
 fn the_interval_knows_what_samples_in_turn_are_worth() {
     for (kept, least) in [(0.0_f64, 0.945), (0.5, 0.91), (0.8, 0.88)] {

@@ -1,14 +1,14 @@
-//! How many of a row's samples are news. A neighbour that keeps the machine busy for a second
-//! spoils samples that follow one another: they resemble each other, and a hundred of them say less
-//! about the median than a hundred that were taken on different days.
+//! The number of independent samples in a row. Other load that keeps the machine busy for a second
+//! spoils consecutive samples: they are correlated, and a hundred of them say less about the median
+//! than a hundred taken on different days.
 //!
-//! The interval of a median rests on how many samples lie below it. The variance of that number
+//! The interval of a median depends on the number of samples below it. The variance of that number
 //! grows by the factor τ = 1 + 2·Σ ρₖ, where ρₖ is the correlation, k samples apart, of "above" and
-//! "below"; n samples are worth n / τ. The sum ends at the first ρₖ that chance could explain. (A.
+//! "below"; n samples count as n / τ. The sum ends at the first ρₖ that chance could explain. (A.
 //! Sokal, *Monte Carlo Methods in Statistical Mechanics*, 3, for the factor.)
 
-/// How many independent samples these are worth, in the order in
-/// which they were taken: at most their number.
+/// The number of independent samples that `samples`, in the order taken, count as: at most their
+/// number.
 pub(super) fn independent(samples: &[f64], median: f64) -> usize {
     let count = samples.len();
     if count < FEWEST {
@@ -39,7 +39,7 @@ fn side(sample: f64, median: f64) -> f64 {
     }
 }
 
-/// From fewer samples no correlation can be read.
+/// Fewer samples show no correlation.
 const FEWEST: usize = 15;
 /// The fewest for which there is an interval: from the smallest sample to the largest.
 const SMALLEST: usize = 6;

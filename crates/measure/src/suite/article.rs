@@ -1,9 +1,8 @@
-//! Every combination of "Cipher benchmark for dm-crypt / LUKS" (2010) and of the
-//! comments below it, as they stand there: those that cannot exist too, whose figures
-//! came from a `luksFormat` that had failed unnoticed.
+//! Every combination of "Cipher benchmark for dm-crypt / LUKS" (2010) and of the comments below it,
+//! as written there, including those that cannot exist: their figures came from a `luksFormat`
+//! whose failure went unnoticed.
 
-/// A specification as it was typed, and the sizes that were typed
-/// with it; "-" where there was none.
+/// A specification as it was typed, and the sizes typed with it; "-" if there was none.
 pub(super) const TYPED: &[(&str, &str)] = &[
     ("tnepres", "-"),
     ("serpent", "-"),
@@ -78,5 +77,5 @@ pub(super) const TYPED: &[(&str, &str)] = &[
     ("twofish-xts-essiv:sha256", "256 512"),
 ];
 
-/// What cryptsetup took in those days when no size was typed.
+/// cryptsetup's default at the time if no size was typed.
 pub(super) const SIZE_UNTYPED: u32 = 256;

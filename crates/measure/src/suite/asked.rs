@@ -1,5 +1,5 @@
-//! What was asked, as texts of the form "--name=value": a results file
-//! keeps them, so that a run can be gone on with.
+//! The selection as texts of the form "--name=value": a results file stores them so that a run can
+//! be resumed.
 
 use super::{Asked, Suite};
 use crate::results::Direction;
@@ -28,8 +28,7 @@ impl Asked {
         filters
     }
 
-    /// What [`Asked::filters`] came from, on a machine with so many
-    /// CPUs; `None` for texts that are none of them.
+    /// The inverse of [`Asked::filters`] on a machine with `cpus` CPUs; `None` for any other text.
     pub fn from_filters(filters: &[String], cpus: u32) -> Option<Self> {
         let mut asked = Self { cpus, ..Self::default() };
         for filter in filters {

@@ -5,13 +5,13 @@ use crate::results::{Case, CipherCase, Direction, Outcome};
 use keyway_crypto::spec::{Combination, space};
 use keyway_crypto::{CipherSpec, Error, SectorSize};
 
-/// The length of a run of sectors in one call: what a large request is cut into.
+/// The length of a run of sectors in one call: the pieces a large request is divided into.
 pub(crate) const RUN: u32 = 65_536;
 
 /// A specification with one key size, as it was written.
 struct Point {
     text: String,
-    /// 0 where there is none: what cannot exist takes no key.
+    /// 0 if there is none: an impossible combination takes no key.
     key_bits: u32,
     spec: Result<CipherSpec, Outcome>,
 }
@@ -54,13 +54,13 @@ fn points_of(asked: &Asked) -> Result<Vec<Point>, Unknown> {
     }
 }
 
-/// What `--cipher` names, from everything there is.
+/// The combinations that `--cipher` selects.
 fn written(asked: &Asked) -> Result<Vec<Point>, Unknown> {
     let mut points = Vec::new();
     for text in &asked.ciphers {
         let before = points.len();
         if glob::is_pattern(text) {
-            // ESSIV with one hash stands for all, unless hashes are asked for.
+            // ESSIV with one hash stands for all, unless hashes are requested.
             let usual = |it: &Combination| {
                 text.contains("essiv:") || !it.iv.starts_with("essiv:") || it.iv == "essiv:sha256"
             };
@@ -102,7 +102,7 @@ impl Point {
         Self { text: text.to_owned(), key_bits, spec: spec.map_err(|error| outcome(text, &error)) }
     }
 
-    /// The sizes asked for, or the usual ones.
+    /// The sizes requested, or the usual ones.
     fn sizes(text: &str, asked: &[u32]) -> Vec<Self> {
         let sizes = match CipherSpec::parse(text) {
             Err(_) => vec![asked.first().copied().unwrap_or(0)],
@@ -162,7 +162,7 @@ impl Point {
     }
 }
 
-/// The rule without the specification in front, which stands in the row already.
+/// The rule without the leading specification, which the row already contains.
 fn outcome(text: &str, error: &Error) -> Outcome {
     let reason = error.to_string();
     let reason = reason.strip_prefix(&format!("{text}: ")).unwrap_or(&reason).to_owned();
@@ -172,7 +172,7 @@ fn outcome(text: &str, error: &Error) -> Outcome {
     }
 }
 
-/// Of many key sizes those that people use, or the smallest and the largest.
+/// Of many key sizes, the common ones, or the smallest and the largest.
 fn usual(sizes: &[usize]) -> Vec<u32> {
     if sizes.len() <= 3 {
         return sizes.iter().map(|size| *size as u32).collect();
@@ -188,7 +188,7 @@ fn usual(sizes: &[usize]) -> Vec<u32> {
     usual
 }
 
-/// What people choose between.
+/// The common choices.
 const QUICK: &[(&str, u32)] = &[
     ("aes-xts-plain64", 256),
     ("aes-cbc-essiv:sha256", 256),
@@ -198,7 +198,7 @@ const QUICK: &[(&str, u32)] = &[
     ("twofish-xts-plain64", 512),
 ];
 
-/// What else `cryptsetup benchmark` lists, and what else is worth a look.
+/// The other ciphers that `cryptsetup benchmark` lists, and others worth comparing.
 const CRYPTSETUPS: &[(&str, u32)] = &[
     ("aes-cbc-plain64", 128),
     ("aes-cbc-plain64", 256),

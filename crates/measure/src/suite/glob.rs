@@ -5,11 +5,11 @@ pub(super) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// Whether `text` as a whole is what `pattern` says.
+/// Whether `pattern` matches all of `text`.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // Where the last star stood and how much it has taken: the only place to come back to.
+    // The position of the last star and how much it has matched: the only place to backtrack to.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {

@@ -78,7 +78,7 @@ fn argon2(asked: &Asked, kdf: &str, cases: &mut Vec<KdfCase>) {
     }
 }
 
-/// The same, with the cost sought that takes so long.
+/// The same case, but seeking the cost that takes the given time.
 fn timed(asked: &Asked, one: KdfCase) -> Option<KdfCase> {
     Some(KdfCase { iter_time_ms: Some(asked.iter_time_ms?), ..one })
 }

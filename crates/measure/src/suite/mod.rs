@@ -1,5 +1,5 @@
-//! Which cases a run has: a suite, or a slice of everything that exists. A combination that cannot
-//! exist is a case too, with the rule that forbids it in the place of figures.
+//! The cases of a run: a suite, or a slice of everything that exists. A combination that cannot
+//! exist is a case too, with the rule that forbids it instead of figures.
 //!
 //! | suite     | ciphers                                                          |
 //! |-----------|------------------------------------------------------------------|
@@ -44,7 +44,7 @@ impl Suite {
     }
 }
 
-/// What is to be measured. An empty list means whatever the suite has.
+/// The selection of cases. An empty list means the suite's own.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// The suite; without one, everything that the other fields name.
@@ -55,11 +55,11 @@ pub struct Asked {
     pub key_bits: Vec<u32>,
     /// Encryption sector sizes.
     pub sector_sizes: Vec<u32>,
-    /// Bytes that one call is given.
+    /// Bytes per call.
     pub messages: Vec<u32>,
-    /// Which way.
+    /// The directions.
     pub directions: Vec<Direction>,
-    /// Threads at once.
+    /// Numbers of threads.
     pub threads: Vec<u32>,
     /// "pbkdf2", "argon2i", "argon2id".
     pub kdfs: Vec<String>,
@@ -71,13 +71,13 @@ pub struct Asked {
     pub lanes: Option<u32>,
     /// Find the costs that take this long.
     pub iter_time_ms: Option<u32>,
-    /// Who else measures the same cases: "kernel", "openssl", "cryptsetup".
+    /// Peers that measure the same cases: "kernel", "openssl", "cryptsetup".
     pub compare: Vec<String>,
     /// Logical CPUs of the machine.
     pub cpus: u32,
 }
 
-/// A case, and its outcome where that is known without measuring.
+/// A case, and its outcome if known without measuring.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     /// The case.
@@ -86,14 +86,14 @@ pub struct Listed {
     pub outcome: Option<Outcome>,
 }
 
-/// A name that nothing has.
+/// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// "cipher", "hash" …
     pub what: &'static str,
-    /// What was typed.
+    /// The name as typed.
     pub name: String,
-    /// What could have been meant.
+    /// The known names that could have been meant.
     pub known: Vec<String>,
 }
 
@@ -105,10 +105,10 @@ impl fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
-/// The specification that is used when nothing is chosen, and its key size.
+/// The default specification and its key size.
 pub const DEFAULT: (&str, u32) = (CipherSpec::DEFAULT, CipherSpec::DEFAULT_KEY_BITS);
 
-/// All cases, the default first, each followed by the same case of those it is compared with.
+/// All cases, the default first, each followed by the same case for each peer.
 pub fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
     for name in &asked.compare {
         if !PEERS.contains(&name.as_str()) {
@@ -131,10 +131,10 @@ pub fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
     Ok(all)
 }
 
-/// Who can be compared with: "kernel" and "openssl" in ciphers, "cryptsetup" in PBKDF2.
+/// The available peers: "kernel" and "openssl" for ciphers, "cryptsetup" for PBKDF2.
 pub const PEERS: [&str; 3] = ["kernel", "openssl", "cryptsetup"];
 
-/// The same case by somebody else; what cannot exist needs to be said once only.
+/// The same case for a peer; `None` for an impossible case, which is listed only once.
 fn beside(own: &Listed, peer: &str) -> Option<Listed> {
     if own.outcome.is_some() {
         return None;
@@ -152,7 +152,7 @@ fn beside(own: &Listed, peer: &str) -> Option<Listed> {
     Some(Listed { case, outcome: None })
 }
 
-/// What an empty list stands for.
+/// Replaces an empty list by its default.
 fn or<T: Clone>(asked: &[T], otherwise: &[T]) -> Vec<T> {
     if asked.is_empty() { otherwise.to_vec() } else { asked.to_vec() }
 }

@@ -1,4 +1,4 @@
-//! What suites and slices hold.
+//! The contents of suites and slices.
 
 use super::*;
 use crate::results::CipherCase;
@@ -50,14 +50,14 @@ fn the_article_is_whole_and_its_impossible_rows_have_reasons() {
             );
         }
     }
-    // What the commenter found out years later.
+    // The commenter found this out years later.
     assert!(reason(&listed, "aes-xts-plain", 128).contains("256, 384 or 512 bits"));
     assert!(reason(&listed, "blowfish-xts-plain", 128).contains("block"));
     assert!(reason(&listed, "cast5-xts-plain", 128).contains("block"));
     assert!(reason(&listed, "salsa20-cbc-essiv:sha256", 128).contains("stream"));
     assert!(reason(&listed, "arc4-xts-plain", 0).contains("no key size"));
     assert!(reason(&listed, "aes-cbc-essiv:sha256", 196).contains("128, 192 or 256"));
-    // Both sector sizes, both ways, on one core and all.
+    // Both sector sizes, both directions, on one core and on all.
     let of =
         |spec: &str| ciphers(&listed).filter(|(case, _)| case.spec == spec && case.key_bits == 256).count();
     assert_eq!(of("aes-cbc-benbi"), 8);

@@ -1,4 +1,4 @@
-//! Runs inside the test machine: what does dm-crypt make of each table line?
+//! Runs inside the test machine: how does dm-crypt handle each table line?
 //!
 //! `kernel-sectors JOBS` reads lines `NUMBER ACTION CIPHER KEY IV_OFFSET [OPTION…]` and answers
 //! each with one line on standard output, in any order:
@@ -11,9 +11,9 @@
 //! NUMBER failed REASON                 mapped, but writing or reading failed
 //! ```
 //!
-//! One worker a processor, each with a RAM disk and a mapped device of its own,
-//! whose table is exchanged from job to job. Reads and writes bypass the page
-//! cache, so that what is hashed is what dm-crypt wrote.
+//! One worker per processor, each with its own RAM disk and mapped device, whose table is replaced
+//! for each job. Reads and writes bypass the page cache, so that what is hashed is what dm-crypt
+//! wrote.
 
 mod sys;
 
@@ -67,7 +67,7 @@ impl Worker {
             let Some(job) = jobs.lock().expect("no worker panics").next() else { return Ok(()) };
             let mut answer = self.answer(job);
             answer.push('\n');
-            // One write a line: the workers share standard output.
+            // One write per line: the workers share standard output.
             io::stdout().write_all(answer.as_bytes())?;
         }
     }
@@ -95,8 +95,8 @@ impl Worker {
         }
     }
 
-    /// Writes the plaintext through the mapping; the hash and first
-    /// bytes of what then lies on the backing device.
+    /// Writes the plaintext through the mapping; returns the hash and the first bytes of the result
+    /// on the backing device.
     fn through(&mut self, read_back: bool) -> io::Result<String> {
         self.mapping.resume()?;
         let mapped = direct(&format!("/dev/dm-{}", self.mapping.minor))?;
@@ -127,7 +127,7 @@ impl Worker {
     }
 }
 
-/// A buffer that direct I/O accepts: it begins at a page.
+/// A buffer that direct I/O accepts: it is page-aligned.
 struct Aligned {
     bytes: Vec<u8>,
     start: usize,

@@ -1,5 +1,5 @@
-//! Device-mapper by its ioctls (include/uapi/linux/dm-ioctl.h,
-//! version 4): one device whose table is exchanged.
+//! Device-mapper by its ioctls (include/uapi/linux/dm-ioctl.h, version 4): one device whose table
+//! is replaced.
 //!
 //! Every call passes one buffer in both directions:
 //!
@@ -16,11 +16,11 @@ use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl, opcode};
 use std::ffi::c_void;
 use std::fs::File;
 
-/// A mapped device that this process made. It is removed on drop.
+/// A mapped device created by this process. Removed on drop.
 pub(crate) struct Mapping {
     control: OwnedFd,
     name: String,
-    /// Its number: it appears as `/dev/dm-MINOR`.
+    /// Its minor number: it appears as `/dev/dm-MINOR`.
     pub(crate) minor: u32,
 }
 
@@ -42,12 +42,12 @@ impl Mapping {
         self.call(TABLE_LOAD, 0, Some((sectors, target, parameters))).map(drop)
     }
 
-    /// Forgets a loaded table that was not resumed.
+    /// Discards a loaded table that was not resumed.
     pub(crate) fn clear(&self) -> Result<()> {
         self.call(TABLE_CLEAR, 0, None).map(drop)
     }
 
-    /// Puts the loaded table into use in place of the one before.
+    /// Activates the loaded table in place of the previous one.
     pub(crate) fn resume(&self) -> Result<()> {
         self.call(DEV_SUSPEND, 0, None).map(drop)
     }
@@ -58,8 +58,8 @@ impl Mapping {
         if let Some((sectors, target, parameters)) = table {
             buffer.target(sectors, target, parameters);
         }
-        // SAFETY: the buffer says its own length in `data_size`, and
-        // the kernel writes no more than that.
+        // SAFETY: the buffer states its length in `data_size`, and the kernel writes no more than
+        // that.
         unsafe { ioctl(self.control.as_fd(), Call { command, buffer: &mut buffer }) }?;
         Ok(buffer)
     }
@@ -71,7 +71,7 @@ impl Drop for Mapping {
     }
 }
 
-/// What goes to the kernel and comes back.
+/// The buffer that goes to the kernel and comes back.
 #[repr(C, align(8))]
 struct Buffer([u8; BUFFER]);
 
@@ -99,8 +99,8 @@ struct Call<'a> {
     buffer: &'a mut Buffer,
 }
 
-// SAFETY: the opcode is the one that dm-ioctl.h makes of the command;
-// the pointer is valid for the buffer's length.
+// SAFETY: the opcode is the one that dm-ioctl.h defines for the command; the pointer is valid for
+// the buffer's length.
 unsafe impl Ioctl for Call<'_> {
     type Output = ();
     const IS_MUTATING: bool = true;

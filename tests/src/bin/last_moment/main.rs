@@ -1,13 +1,13 @@
-//! Runs inside the test machine: what a program that opens a volume
-//! still remembers when it ends or hands over.
+//! Runs inside the test machine: what secrets a program that opens a volume still has in memory
+//! when it exits or executes another program.
 //!
 //! ```text
 //! last-moment INPUT VOLUME-KEY FILE… -- PROGRAM ARGUMENT…
 //! ```
-//! The program reads the file INPUT. It is stopped (ptrace(2)) where it gives the volume key to the
-//! kernel's keyring (add_key(2)), and after that where it ends (exit_group(2)) or becomes another
-//! (execve(2)); all its memory is searched then for pieces of sixteen bytes of each file. Printed
-//! are the pieces found of each, how large the program has been (VmHWM), and its exit code:
+//! The program reads the file INPUT. It is stopped (ptrace(2)) when it adds the volume key to the
+//! kernel's keyring (add_key(2)), and again when it exits (exit_group(2)) or executes another
+//! program (execve(2)); then all its memory is searched for sixteen-byte pieces of each file. The
+//! output is the pieces found of each file, the program's peak size (VmHWM), and its exit code:
 //!
 //! ```text
 //! AT_WORK=4 1   AT_END=0 0   MOMENT=exit_group   READ=1234567   PEAK_KIB=9120   CODE=0
@@ -37,8 +37,8 @@ fn pieces(file: &str) -> Vec<Vec<u8>> {
     pieces.map(<[u8]>::to_vec).collect()
 }
 
-/// Stopped before its first instruction: a shell, which is traced
-/// already, becomes it when it has read a line.
+/// Starts the program stopped before its first instruction: a shell that is already traced executes
+/// it after reading a line.
 fn start(program: &[String], input: &[u8]) -> Child {
     let mut shell = Command::new("sh");
     shell.args(["-c", "read -r go; exec \"$@\"", "sh"]).args(program);
@@ -86,7 +86,7 @@ fn watch(child: Child, pieces: &[Vec<Vec<u8>>]) {
     }
 }
 
-/// How many pieces of each file are in the process' memory, and how many bytes that has.
+/// The number of pieces of each file in the process's memory, and the size of that memory in bytes.
 fn found(pid: u32, pieces: &[Vec<Vec<u8>>]) -> (String, usize) {
     let memory = Memory::of(pid).expect("our tracee's memory");
     let count =
@@ -95,14 +95,14 @@ fn found(pid: u32, pieces: &[Vec<Vec<u8>>]) -> (String, usize) {
     (counts.join(" "), memory.len())
 }
 
-/// proc(5), status: the most that was in memory at one time.
+/// proc(5), status: the peak memory use.
 fn peak(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("our tracee");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// A piece that is shorter might be anything.
+/// A shorter piece might match by chance.
 const SHORTEST: usize = 8;
 /// System calls of x86-64.
 const ADD_KEY: u64 = 248;

@@ -1,5 +1,5 @@
-//! Runs inside the test machine: Keyway's device-mapper layer by
-//! hand, beside `dmsetup`, `losetup` and `cryptsetup`.
+//! Runs inside the test machine: Keyway's device-mapper layer called directly, beside `dmsetup`,
+//! `losetup` and `cryptsetup`.
 //!
 //! ```text
 //! mapper create NAME UUID SECTORS KIND [PARAMETERS]     `read-only` or `private` before NAME
@@ -11,7 +11,7 @@
 //! mapper loop FILE NAME          maps the file through a loop device that goes with the mapping
 //! ```
 //!
-//! What goes wrong is one line on standard output: the kind of the error and its text.
+//! An error is one line on standard output: its kind and its text.
 
 use keyway_attach::Result;
 use keyway_attach::dm::crypt::{self, Key, Line};
@@ -70,7 +70,7 @@ fn run(args: &[&str]) -> Result<()> {
     }
 }
 
-/// As cryptsetup opens LUKS2: the line names a key in the keyring.
+/// As cryptsetup opens LUKS2: the table line names a key in the keyring.
 fn luks2(mapper: &Mapper, name: &str, volume: &str, key: &Secret, rest: &[&str]) -> Result<()> {
     let [sectors, cipher, device, offset, options @ ..] = rest else { panic!("what is {rest:?}?") };
     let in_keyring = VolumeKey::add(volume, 0, key)?;

@@ -1,13 +1,12 @@
-//! Runs inside the test machine: Keyway's ublk door by hand, in front
-//! of a plain volume (aes-xts-plain64).
+//! Runs inside the test machine: Keyway's ublk door called directly, in front of a plain volume
+//! (aes-xts-plain64).
 //!
 //! ```text
 //! ublk-disk IMAGE KEY-FILE [read-only] [discards]     then, from standard input: clients, stop, drop, die
 //! ublk-disk remove DISK                               what a dead one left behind
 //! ```
 //!
-//! Every answer is a line on standard output; what goes wrong is the
-//! kind of the error and its text.
+//! Every answer is a line on standard output; an error is its kind and its text.
 
 use keyway_attach::ublk::{self, Device, Options};
 use keyway_attach::{Door, Error, Export};

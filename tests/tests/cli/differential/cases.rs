@@ -1,9 +1,9 @@
 //! The command lines that `differential` runs with both programs.
 
-/// Volume, command line (in a directory with `volume` and key files), standard input.
+/// The volume, the command line (in a directory with `volume` and key files), standard input.
 pub(super) type Case = (&'static str, &'static str, &'static str);
 
-/// Looking and unlocking.
+/// Inspecting and unlocking.
 pub(super) const QUESTIONS: &[Case] = &[
     ("one", "luksDump volume", ""),
     ("two", "luksDump volume", ""),
@@ -87,7 +87,7 @@ pub(super) const QUESTIONS: &[Case] = &[
     ("two", "-q luksHeaderRestore volume --header-backup-file nosuch", ""),
 ];
 
-/// Changing.
+/// Changing volumes.
 pub(super) const CHANGES: &[Case] = &[
     ("one", "-v luksAddKey --pbkdf-force-iterations 1000 volume", "alpha\nnew"),
     ("one", "-v luksAddKey --pbkdf-force-iterations 1000 volume k3", "alpha"),
@@ -201,7 +201,7 @@ pub(super) const CHANGES: &[Case] = &[
     ("plain2", "-v luksHeaderBackup volume --header-backup-file new", ""),
 ];
 
-/// Making a volume; the UUID is given, the rest may differ in salts only.
+/// Creating a volume; the UUID is given, the rest may differ only in salts.
 pub(super) const FORMATS: &[&str] = &[
     "--type luks1 --pbkdf-force-iterations 1000",
     "--type luks1 --pbkdf-force-iterations 1000 -S 3 --hash sha512 --align-payload 8192",

@@ -47,7 +47,7 @@ fn compare_format(options: &str) {
     };
     let (theirs, ours) = (run(cryptsetup), run(keyway));
     assert_eq!(ours.0.code, theirs.0.code, "luksFormat {options}\nours: {}\ntheirs: {}", ours.0, theirs.0);
-    // blkid tells cryptsetup what stood there before.
+    // blkid tells cryptsetup what was there before.
     let said = theirs
         .0
         .text()
@@ -62,7 +62,7 @@ fn compare_format(options: &str) {
     }
 }
 
-/// Goes through all cases before it fails: the list of those that differ says more than the first.
+/// Runs all cases before it fails: the list of all differences says more than the first one.
 fn compare_all(cases: &[Case]) {
     let differ = |case: &&Case| std::panic::catch_unwind(|| compare(case)).is_err();
     let different: Vec<&Case> = cases.iter().filter(differ).collect();
@@ -108,7 +108,7 @@ fn compare((volume, line, stdin): &Case) {
     );
 }
 
-/// Salts, digests and keys replaced: everything that is random, nothing else.
+/// Masks salts, digests and keys: everything random, nothing else.
 fn masked(dump: &str) -> String {
     let is_byte = |word: &str| word.len() == 2 && word.bytes().all(|b| b.is_ascii_hexdigit());
     let mask = |word: &str| if is_byte(word) { "xx".to_owned() } else { word.to_owned() };
@@ -133,7 +133,7 @@ fn lay_out(directory: &Path, volume: Option<&str>) {
     }
 }
 
-/// The volumes that cases start from, made once by cryptsetup.
+/// The volumes that cases start from, created once by cryptsetup.
 fn fixtures() -> &'static Scratch {
     static FIXTURES: OnceLock<Scratch> = OnceLock::new();
     FIXTURES.get_or_init(|| {

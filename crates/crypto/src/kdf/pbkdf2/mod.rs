@@ -63,8 +63,8 @@ macro_rules! with_chained {
 #[cfg(feature = "std")]
 use with_chained;
 
-/// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails if `iterations` is zero, `out` is longer than 2^32
-/// - 1 digests, or `stop` is raised.
+/// PBKDF2-HMAC (RFC 8018, 5.2) into `out`. Fails if `iterations` is zero, `out` is longer than
+/// 2^32 - 1 digests, or `stop` is raised.
 pub fn pbkdf2(
     hash: Hash,
     password: &[u8],

@@ -1,6 +1,6 @@
-//! The built-in engine: threads that read and write a [`Storage`], one request after the
-//! other each. It serves whatever is a Storage, plain or encrypted, so that both are measured
-//! by the same loop; and devices where there is no fio.
+//! The built-in engine: threads that read and write a [`Storage`], each with one request after
+//! another. It works on any Storage, plain or encrypted, so the same loop measures both; it also
+//! measures devices if fio is not installed.
 
 use super::latency::Latencies;
 use super::workload::{Bound, Workload};
@@ -15,26 +15,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
     /// Bytes read and written.
     pub bytes: u64,
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// How long it took.
+    /// The duration of the run.
     pub seconds: f64,
-    /// Processor time of whoever made the requests, where that is
-    /// told apart from how it started and ended.
+    /// Processor time of the process that made the requests, if it can be separated from start-up
+    /// and exit.
     pub cpu: Option<f64>,
     /// How long each request took.
     pub latencies: Latencies,
-    /// Bytes a second in each part of a sustained run.
+    /// Bytes per second in each part of a sustained run.
     pub parts: Vec<f64>,
 }
 
 impl Run {
-    /// Takes over what another has done.
+    /// Adds the results of another run.
     pub(super) fn add(&mut self, other: Self) {
         self.bytes += other.bytes;
         self.requests += other.requests;
@@ -45,29 +45,28 @@ impl Run {
     }
 }
 
-/// Where and how long.
+/// What a run works on, and for how long.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// What is read and written.
+    /// The storage to read and write.
     pub storage: &'a dyn Storage,
-    /// What is asked of it.
+    /// The requests to make.
     pub workload: Workload,
-    /// The first so many bytes of it are used.
+    /// The number of bytes used, from the start of the storage.
     pub region: u64,
-    /// How long it runs, unless bytes end it.
+    /// The duration of the run, unless a byte count ends it.
     pub seconds: f64,
-    /// Sets apart what is written, and where, from other runs.
+    /// The seed that makes the data and the places of this run different from those of other runs.
     pub seed: u64,
-    /// Ends it.
+    /// Stops the run.
     pub stop: &'a AtomicBool,
 }
 
 impl Job<'_> {
-    /// Does it. Writes have reached the storage for good when this
-    /// returns, and the wait for that counts.
+    /// Runs the job. Writes are durable when this returns, and the time for that is included.
     ///
     /// # Errors
-    /// The storage's; [`io::ErrorKind::Interrupted`] when it was stopped.
+    /// The storage's error; [`io::ErrorKind::Interrupted`] if the run was stopped.
     pub fn run(&self, clock: &dyn Clock) -> io::Result<Run> {
         let all = Mutex::new(Run::default());
         let start = clock.now();
@@ -123,7 +122,7 @@ fn panicked() -> io::Error {
     io::Error::other("a thread of the benchmark panicked")
 }
 
-/// Which request comes next.
+/// The order of requests.
 struct Order {
     workload: Workload,
     blocks: u64,
@@ -152,7 +151,7 @@ impl Order {
         }
     }
 
-    /// Its offset, and whether it is a write.
+    /// The offset of the next request, and whether it is a write.
     fn next(&mut self) -> (u64, bool) {
         let block = u64::from(self.workload.block);
         match self.workload.pattern {
@@ -173,7 +172,7 @@ impl Order {
     }
 }
 
-/// Of ten requests of a mixed run so many are reads.
+/// The number of reads in ten requests of a mixed run.
 const READS_OF_TEN: u64 = 7;
 
 /// The parts of a sustained run.
@@ -201,10 +200,10 @@ impl Parts {
     }
 }
 
-/// Samples of a sustained run.
+/// Samples in a sustained run.
 const PARTS: f64 = 20.0;
 
-/// Memory that begins where direct access wants it.
+/// Memory aligned as direct access requires.
 pub(super) struct Aligned {
     memory: Vec<u8>,
     start: usize,

@@ -1,4 +1,4 @@
-//! The built-in engine: what it reads and writes, and what it says of failures.
+//! The built-in engine: what it reads and writes, and how it reports failures.
 
 use super::super::workload;
 use super::*;
@@ -6,7 +6,7 @@ use crate::clock::Machine;
 use keyway_volume::storage::Memory;
 use std::ops::Range;
 
-/// Storage that notes what is asked of it.
+/// Storage that records its requests.
 struct Watched {
     memory: Memory,
     seen: Mutex<Vec<(bool, u64, usize)>>,
@@ -100,7 +100,7 @@ fn failing_storage_ends_a_run_and_so_does_a_stop() {
     let storage = Watched::new(5 << 20);
     let write = workload::all()[0];
     let stop = AtomicBool::new(false);
-    // The storage has become shorter than it was.
+    // The storage has shrunk.
     let job =
         Job { storage: &storage, workload: write, region: 10 << 20, seconds: 0.0, seed: 0, stop: &stop };
     assert!(job.run(&Machine::start()).is_err());

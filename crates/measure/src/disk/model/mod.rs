@@ -1,8 +1,8 @@
-//! What to expect of an encrypted disk: a byte first comes from the disk, at d bytes a
-//! second, then through the cipher, at c. Together that takes 1/d + 1/c, so the whole does
-//! c·d/(c+d). Where disk and cipher work at the same time it can be faster, up to the slower
-//! of the two; where the path itself costs something, slower. Beside the measurement it shows
-//! whether a faster disk or a faster cipher would help.
+//! What to expect of an encrypted disk: a byte passes through the disk at d bytes per second and
+//! then through the cipher at c. Together that takes 1/d + 1/c, so the throughput is c·d/(c+d). If
+//! disk and cipher work in parallel, it can be higher, up to the slower of the two; if the path
+//! itself has a cost, it is lower. Compared with the measurement, the model shows whether a faster
+//! disk or a faster cipher would help.
 
 use crate::results::{By, Case, CipherCase, Direction, DiskCase, DriverCase, Pattern, Row, Unit};
 use crate::stats::Summary;
@@ -10,36 +10,36 @@ use keyway_crypto::CipherSpec;
 use keyway_kernel::Algorithm;
 use std::fmt;
 
-/// The expectation for a row. All in bytes a second.
+/// The expectation for a row. All figures are in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Model {
     /// The same requests without encryption, in the same run.
     pub disk: f64,
     /// The cipher in memory, in the same run, on as many cores as there are requests at once.
     pub cipher: f64,
-    /// Whose cipher that is.
+    /// Whose implementation of the cipher that is.
     pub whose: Whose,
     /// What was measured.
     pub measured: f64,
 }
 
-/// Whose cipher was measured in memory.
+/// Whose implementation of the cipher was measured in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// Keyway's, a request in one call.
+    /// Keyway's, with one call per request.
     Keyway,
     /// The kernel's driver that dm-crypt gets, through AF_ALG.
     Kernel,
 }
 
-/// What keeps a path from being faster.
+/// What limits a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Two thirds of the time at least go to the disk.
+    /// At least two thirds of the time go to the disk.
     Disk,
-    /// Two thirds of the time at least go to the cipher.
+    /// At least two thirds of the time go to the cipher.
     Cipher,
-    /// Neither alone.
+    /// Neither dominates.
     Both,
 }
 
@@ -49,7 +49,7 @@ impl Model {
         self.cipher * self.disk / (self.cipher + self.disk)
     }
 
-    /// What keeps it from being faster.
+    /// What limits the path.
     pub fn limit(&self) -> Limit {
         match self.disk / (self.cipher + self.disk) {
             cipher if cipher >= 2.0 / 3.0 => Limit::Cipher,
@@ -111,7 +111,7 @@ pub fn beside(rows: &[Row], cpus: u32, row: &Row) -> Option<Model> {
     encrypted.then_some(model)
 }
 
-/// Whether the row is the same without encryption.
+/// Whether `other` is the same case without encryption.
 fn is_plain(other: &Row, case: &DiskCase, same_engine: bool) -> bool {
     let Case::Disk(plain) = &other.case else { return false };
     let lasting = |case: &DiskCase| case.flags.iter().any(|flag| flag == super::path::SUSTAINED);
@@ -123,8 +123,8 @@ fn is_plain(other: &Row, case: &DiskCase, same_engine: bool) -> bool {
         && lasting(plain) == lasting(case)
 }
 
-/// The cipher in memory, on one core: of dm-crypt the kernel's, where it was
-/// measured; else Keyway's over requests of that size.
+/// The cipher in memory, on one core: for dm-crypt the kernel's, if it was measured; otherwise
+/// Keyway's over requests of that size.
 fn cipher(rows: &[Row], case: &DiskCase) -> Option<(f64, Whose)> {
     let of_keyway = |direction| {
         let mut speeds = rows.iter().filter_map(|row| match &row.case {
@@ -151,7 +151,7 @@ fn cipher(rows: &[Row], case: &DiskCase) -> Option<(f64, Whose)> {
     kernel.or_else(|| Some((either_way(case.pattern, of_keyway)?, Whose::Keyway)))
 }
 
-/// In the directions that the requests have.
+/// Combines encryption and decryption speed according to the requests' directions.
 fn either_way(pattern: Pattern, speed: impl Fn(Direction) -> Option<f64>) -> Option<f64> {
     match pattern {
         Pattern::SequentialRead | Pattern::RandomRead => speed(Direction::Decrypt),
@@ -171,7 +171,7 @@ fn is_cipher(cipher: &CipherCase, case: &DiskCase, direction: Direction) -> bool
         && (Some(cipher.key_bits), Some(cipher.sector_size)) == (case.key_bits, case.sector_size)
 }
 
-/// The median.
+/// The row's median.
 fn bytes_per_second(row: &Row) -> Option<f64> {
     let measured = row.measured()?;
     let median = Summary::of(measured)?.median;

@@ -63,7 +63,7 @@ fn figures_are_those_of_the_same_requests() {
     rows.push(row(path(None, Engine::Fio("x".into())).case(&reads), Unit::RequestsPerSecond, 5.0));
     let encrypted = row(path(Some(encryption()), Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 1.0);
     let model = beside(&rows, 2, &encrypted).unwrap();
-    // Another engine's plain row serves when there is no other.
+    // A plain row of another engine is used if there is no better one.
     let whose = Whose::Keyway;
     assert_eq!(model, Model { disk: 5.0 * 4096.0, cipher: 2.0 * 4096.0, whose, measured: 4096.0 });
     rows.push(row(path(None, Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 7.0));

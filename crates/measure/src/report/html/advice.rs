@@ -1,7 +1,7 @@
-//! Which of the fastest nobody should use for a disk. The benchmark measures everything that
-//! dm-crypt runs; a ranking without a word about that would recommend what hides nothing.
+//! Which of the fastest ciphers must not be used for a disk. The benchmark measures everything that
+//! dm-crypt runs; a ranking without this warning would recommend ciphers that hide nothing.
 
-/// Why a specification does not protect a disk; `None` for what does, or is not known not to.
+/// Why a specification does not protect a disk; `None` if it does, or is not known not to.
 pub(super) fn against(spec: &str) -> Option<&'static str> {
     let mut parts = spec.split('-');
     let cipher = parts.next().unwrap_or_default();

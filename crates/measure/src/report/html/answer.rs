@@ -1,4 +1,5 @@
-//! The answer before the charts: what is fastest, how the default does, what cannot be told apart.
+//! The answer before the charts: what is fastest, how the default compares, and what cannot be
+//! distinguished.
 
 use super::super::ranking::{Entry, Group};
 use super::run::{Run, default_of, full_name, requests, short_name, threads};
@@ -7,7 +8,7 @@ use crate::results::{By, Case, Pattern, Unit};
 use crate::stats::{Change, Summary, compare};
 use maud::{Markup, html};
 
-/// A large figure with what it is.
+/// A large figure with its caption.
 struct Tile {
     what: &'static str,
     figure: String,
@@ -44,7 +45,7 @@ fn tiles(run: &Run<'_>) -> Vec<Tile> {
     }
     let mut shown = Vec::new();
     for (plain, encrypted) in pairs(run) {
-        // What disks are bought by: each once, as the first way to encrypt does it.
+        // The figures that disks are sold by: each once, for the first way to encrypt.
         if shown.contains(&encrypted.case.pattern) || encrypted.case.pattern == Pattern::RandomMixed {
             continue;
         }
@@ -59,12 +60,12 @@ fn tiles(run: &Run<'_>) -> Vec<Tile> {
     tiles
 }
 
-/// One cipher is the fastest of nothing; it was measured for the storage's sake.
+/// A single cipher cannot be the fastest; it was measured only for the storage model.
 fn is_alone(group: &Group<'_>) -> bool {
     group.entries.len() < 2
 }
 
-/// The fastest of those that protect a disk.
+/// The fastest cipher that protects a disk.
 pub(super) fn fastest<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
     group.entries.iter().find(|entry| advice::against(&entry.case.spec).is_none())
 }
@@ -125,7 +126,7 @@ fn of_the_default(group: &Group<'_>) -> Option<Markup> {
     })
 }
 
-/// Keyway's default beside the same by others.
+/// Keyway's default beside the same cipher in other implementations.
 fn of_the_peers(group: &Group<'_>) -> Vec<Markup> {
     let Some(own) = default_of(group) else { return Vec::new() };
     let same = |entry: &&Entry<'_>| {
@@ -159,8 +160,8 @@ fn of_all_cores(run: &Run<'_>, group: &Group<'_>) -> Option<Markup> {
     })
 }
 
-/// Plain and encrypted storage under the same load: the most data in
-/// order first, reading before writing.
+/// Plain and encrypted storage under the same load: the largest sequential size first, reading
+/// before writing.
 pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<'a>)> {
     let mut pairs: Vec<(disk::Figured<'a>, disk::Figured<'a>)> = Vec::new();
     for comparison in disk::comparisons(run) {
@@ -178,13 +179,13 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
     }
     let order = |pattern| disk::PATTERNS.iter().position(|known| *known == pattern);
     let by = |it: &disk::Figured<'_>| it.case.by != By::Keyway;
-    // Of what was measured once or twice nothing follows.
+    // One or two measurements prove nothing.
     let vague = |it: &disk::Figured<'_>| it.summary.interval.is_none();
     pairs.sort_by_key(|(plain, it)| {
         let deep = std::cmp::Reverse((it.case.total, it.case.depth));
         (order(it.case.pattern), vague(plain) || vague(it), by(it), deep)
     });
-    // One amount of data is enough.
+    // One data size is enough.
     let mut seen: Vec<(Pattern, u32, u32, String)> = Vec::new();
     pairs.retain(|(_, it)| {
         let kind = (it.case.pattern, it.case.block, it.case.depth, it.path.clone());
@@ -234,7 +235,7 @@ fn of_kdfs(run: &Run<'_>) -> Option<Markup> {
     (!figures.is_empty()).then(|| html! { "Key derivation: " (figures.join("; ")) "." })
 }
 
-/// Rows whose interval is wider than was asked for.
+/// Rows whose interval is wider than requested.
 fn of_noise(run: &Run<'_>) -> Option<Markup> {
     let wanted = run.results.settings.precision;
     let precisions: Vec<Option<f64>> =

@@ -1,4 +1,4 @@
-//! Ciphers in memory: the ranking, and what more cores bring.
+//! Ciphers in memory: the ranking, and the gain from more cores.
 
 use super::super::ranking::{Entry, Group};
 use super::super::{by_key, distinct};
@@ -12,7 +12,7 @@ use crate::results::{By, Unit};
 use crate::stats::Summary;
 use maud::{Markup, html};
 
-/// The ranking under the main circumstances, and under all others behind a line that opens.
+/// The ranking under the main circumstances, and under all others in a collapsed section.
 pub(super) fn ranking(run: &Run<'_>) -> Markup {
     let Some(main) = run.main_group() else { return html! {} };
     let others: Vec<&Group<'_>> = run.groups.iter().filter(|group| !std::ptr::eq(*group, main)).collect();
@@ -51,7 +51,7 @@ fn group(group: &Group<'_>) -> Figure<Bars> {
     Figure::new(title(group), text, Bars { series, rows, per, unit }, table(group))
 }
 
-/// Those that a chart has room for, the default always.
+/// The entries that fit in a chart, always including the default.
 fn shown<'g, 'a>(group: &'g Group<'a>) -> Vec<&'g Entry<'a>> {
     let wanted = |(number, entry): &(usize, &Entry<'_>)| *number < MOST || entry.case.is_default();
     group.entries.iter().enumerate().filter(wanted).map(|(_, entry)| entry).collect()
@@ -93,7 +93,7 @@ fn table(group: &Group<'_>) -> Table {
     table
 }
 
-/// "5.19–5.24"; nothing where too few samples say nothing.
+/// "5.19–5.24"; empty if there are too few samples.
 pub(super) fn interval(summary: &Summary) -> String {
     let show = |(low, high)| format!("{}–{}", words::mib(low), words::mib(high));
     summary.interval.map_or_else(String::new, show)
@@ -105,7 +105,7 @@ fn remark(entry: &Entry<'_>) -> String {
     parts.join("; ")
 }
 
-/// What the marks in the ranking mean, where there are any.
+/// The meaning of the marks in the ranking, if there are any.
 pub(super) fn not_for_disks(run: &Run<'_>) -> Markup {
     let entries = run.groups.iter().flat_map(|group| &group.entries);
     let unfit = entries.filter_map(|it| Some((advice::against(&it.case.spec)?, it.case.spec.as_str())));
@@ -120,7 +120,7 @@ pub(super) fn not_for_disks(run: &Run<'_>) -> Markup {
     }
 }
 
-/// What more cores bring, for the default and the fastest.
+/// The gain from more cores, for the default and the fastest.
 pub(super) fn scaling(run: &Run<'_>) -> Markup {
     let Some(main) = run.main_group() else { return html! {} };
     let like = main.like;

@@ -8,7 +8,7 @@ use crate::results::{Case, Direction, Outcome, Unit};
 use crate::stats::Summary;
 use maud::{Markup, html};
 
-/// A chart of all that were measured; the wrong ones are in the table too.
+/// A chart of all drivers that were measured; those with wrong output are in the table too.
 pub(super) fn drivers(run: &Run<'_>) -> Markup {
     let mut table = Table::new("Driver|Algorithm|Priority|Key|Request||MiB/s||Output");
     let mut chart = Bars::default();

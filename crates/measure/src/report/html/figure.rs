@@ -1,4 +1,4 @@
-//! A chart with what it shows in words, and the same figures as a table.
+//! A chart with a description, and the same figures as a table.
 
 use super::chart::{Chart, drawings};
 use maud::{Markup, html};
@@ -16,18 +16,18 @@ pub(super) struct Figure<C> {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) head: Vec<String>,
-    /// Which column says what the row is.
+    /// The column that names the row.
     pub(super) label: usize,
     pub(super) rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// No rows yet; names of columns have bars between them.
+    /// An empty table; `head` is the column names, separated by bars.
     pub(super) fn new(head: &str) -> Self {
         Self { head: head.split('|').map(str::to_owned).collect(), ..Self::default() }
     }
 
-    /// To be scrolled where it is too wide for the page, also with the keyboard.
+    /// Scrollable if it is too wide for the page, also by keyboard.
     pub(super) fn markup(&self, title: &str) -> Markup {
         let numeric: Vec<bool> = (0..self.head.len()).map(|column| self.is_numeric(column)).collect();
         html! {

@@ -47,7 +47,7 @@ fn sentence(run: &Run<'_>) -> Markup {
     }
 }
 
-/// The circumstances that most machines have ciphers in.
+/// The circumstances for which most machines have cipher figures.
 fn common<'r>(runs: &'r [Run<'_>]) -> Option<&'r CipherCase> {
     let mains: Vec<&CipherCase> = runs.iter().filter_map(|run| Some(run.main_group()?.like)).collect();
     let shared =
@@ -119,7 +119,7 @@ impl Shared {
         self.figures.iter().map(|(_, summary)| summary.median).fold(0.0, f64::max)
     }
 
-    /// A row with a bar for each machine that there is room for.
+    /// A row with a bar for each machine that fits.
     fn row(&self, unit: Unit) -> BarRow {
         let shown = self.figures.iter().filter(|(machine, _)| *machine < SERIES);
         let bars = shown.map(|(machine, summary)| Bar::of(*machine, summary, unit)).collect();

@@ -1,5 +1,4 @@
-//! Key derivation: how much work an attacker has with each guess, and
-//! the machine with one passphrase.
+//! Key derivation: the cost of each guess for an attacker, and of one passphrase for this machine.
 
 use super::super::{distinct, label};
 use super::chart::{Bar, Bars};
@@ -38,7 +37,7 @@ pub(super) fn kdfs(run: &Run<'_>) -> Markup {
     }
 }
 
-/// What is counted, whether of PBKDF2, and what that is called.
+/// The unit, whether it is for PBKDF2, and its name.
 const KINDS: [(Unit, bool, &str); 4] = [
     (Unit::IterationsPerSecond, true, "PBKDF2: iterations a second"),
     (Unit::PassesPerSecond, false, "Argon2: passes over its memory a second"),

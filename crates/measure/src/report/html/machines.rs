@@ -15,7 +15,7 @@ pub(super) fn facts(run: &Run<'_>) -> Markup {
     }
 }
 
-/// All machines, one beside the other.
+/// All machines, side by side.
 pub(super) fn fleet(runs: &[Run<'_>]) -> Markup {
     let mut table = Table::new("");
     let lists: Vec<Vec<(&str, String)>> = runs.iter().map(list).collect();

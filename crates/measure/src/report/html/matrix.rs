@@ -10,16 +10,16 @@ use crate::stats::Summary;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One cell's case and what came of it.
+/// One cell's case and its outcome.
 struct Known<'a> {
     case: &'a CipherCase,
     cell: Cell,
 }
 
-/// By specification, key size and sector size.
+/// Cells by specification, key size and sector size.
 type Cells<'a> = BTreeMap<(&'a str, u32, u32), Known<'a>>;
 
-/// The heat map; several, one a cipher, where there is too much for one.
+/// The heat map; or several, one per cipher, if there is too much for one.
 pub(super) fn matrix(run: &Run<'_>) -> Markup {
     let Some(main) = run.main_group() else { return html! {} };
     let cells = cells(run.results, main.like.threads);
@@ -54,7 +54,8 @@ const MOST_ROWS: usize = 72;
 const MOST_KEYS: usize = 7;
 const USUAL_KEYS: [u32; 7] = [64, 128, 192, 256, 320, 384, 512];
 
-/// Keyway's encryption with so many threads, of the longest requests that there are for each.
+/// Keyway's encryption with the given number of threads, with the longest requests available for
+/// each cell.
 fn cells(results: &Results, threads: u32) -> Cells<'_> {
     let mut cells = Cells::new();
     for row in &results.rows {
@@ -80,7 +81,7 @@ fn cells(results: &Results, threads: u32) -> Cells<'_> {
     cells
 }
 
-/// Specifications with a figure, those of a cipher together.
+/// Specifications with a figure, grouped by cipher.
 fn specs<'a>(cells: &Cells<'a>) -> Vec<&'a str> {
     let figures = cells.iter().filter(|(_, it)| matches!(it.cell, Cell::Figure(_)));
     let mut specs: Vec<&str> = figures.map(|((spec, ..), _)| *spec).collect();
@@ -134,7 +135,7 @@ fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Figure<He
 }
 
 fn cell(cells: &Cells<'_>, spec: &str, key: u32, sector: u32) -> Cell {
-    // What cannot exist is listed with one sector size only.
+    // Impossible combinations are listed with one sector size only.
     let anywhere = || {
         let mut of_key = cells.range((spec, key, 0)..=(spec, key, u32::MAX));
         of_key.find(|(_, it)| it.cell == Cell::Impossible).map(|(_, it)| it)

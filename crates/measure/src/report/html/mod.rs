@@ -1,10 +1,10 @@
-//! The page: one file that needs nothing else, for a desk, a phone and paper, in the light and in
-//! the dark, for eyes, screen readers and keyboards.
+//! The page: one self-contained file for desktop, phone and print, in light and dark mode,
+//! accessible by screen reader and keyboard.
 //!
 //! It has no script and may load nothing: its own policy (Content-Security-Policy) forbids both,
-//! also to whatever a results file from elsewhere tries to bring in. Such a file's texts are
-//! escaped where they are written ([`maud`] and [`plotters`] do that), and characters that turn
-//! lines around or are none are replaced at the end.
+//! including for anything that a foreign results file tries to inject. Text from such a file is
+//! escaped where it is written ([`maud`] and [`plotters`] do this), and control characters and
+//! characters that change the text direction are replaced at the end.
 
 mod advice;
 mod answer;
@@ -93,7 +93,7 @@ fn report(run: &Run<'_>) -> Markup {
     }
 }
 
-/// Whether ciphers were measured for the storage's sake only: then it comes first.
+/// Whether ciphers were measured only for the storage model: then storage comes first.
 fn is_of_storage(run: &Run<'_>) -> bool {
     run.results.settings.suite == "disk"
 }
@@ -120,7 +120,7 @@ fn dates(runs: &[Run<'_>]) -> Markup {
     }
 }
 
-/// Light or dark, without a script: the style sheet looks which one is chosen.
+/// Light or dark, without a script: the style sheet checks which one is selected.
 fn switch() -> Markup {
     html! {
         fieldset.theme {
@@ -132,8 +132,8 @@ fn switch() -> Markup {
     }
 }
 
-/// Control characters and those that turn the direction of text around
-/// are shown as what they are: nothing to be read.
+/// Replaces control characters and those that change the direction of text with a visible
+/// placeholder.
 fn shown(letter: char) -> char {
     match letter {
         '\n' => letter,

@@ -1,39 +1,38 @@
-//! Colours, by what they are for. A drawing is made in the light ones; each is an
-//! attribute in the drawing and stands in it for one purpose only, so that the style
-//! sheet can put another in its place in the dark.
+//! Colours by purpose. Drawings use the light colours; each colour is an attribute in the drawing
+//! and has only one purpose there, so the style sheet can replace it in dark mode.
 //!
-//! The colours of series stay apart under the common kinds of colour blindness (after Okabe and
-//! Ito's set, darkened or lightened until text in them can be read), and no chart tells things
-//! apart by colour alone. The heat map's are one hue from pale to full.
+//! The colours of series stay distinguishable under the common kinds of colour blindness (after
+//! Okabe and Ito's set, darkened or lightened until text in them is legible), and no chart
+//! distinguishes things by colour alone. The heat map uses one hue from pale to saturated.
 
 use plotters::style::RGBColor;
 use std::fmt::Write;
 
-/// What a colour is for.
+/// The purpose of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
     /// Text, and whiskers over bars.
     Text,
-    /// Text beside what matters more.
+    /// Secondary text.
     Quiet,
-    /// Lines that help the eye.
+    /// Grid lines.
     Grid,
     /// A series by its number; there are [`SERIES`].
     Series(usize),
     /// A step of the heat map; there are [`STEPS`].
     Heat(usize),
-    /// Text upon that step.
+    /// Text on that step.
     OnHeat(usize),
     /// A cell of the heat map without a figure.
     Nothing,
 }
 
-/// How many series a chart can tell apart.
+/// The number of series that a chart can distinguish.
 pub(super) const SERIES: usize = 6;
-/// How many steps the heat map has.
+/// The number of steps in the heat map.
 pub(super) const STEPS: usize = 8;
 
-/// A colour in the light and in the dark.
+/// A colour in light and in dark mode.
 type Pair = (u32, u32);
 
 const TEXT: Pair = (0x1b_1f24, 0xe9_edf1);
@@ -111,7 +110,7 @@ impl From<Ink> for RGBColor {
     }
 }
 
-/// What the page itself needs, besides what drawings do.
+/// Colours of the page itself, in addition to those of the drawings.
 const OF_THE_PAGE: [(&str, Pair); 7] = [
     ("--page", (0xff_ffff, 0x12_161b)),
     ("--card", (0xf5_f7f9, 0x1a_2027)),
@@ -122,8 +121,8 @@ const OF_THE_PAGE: [(&str, Pair); 7] = [
     ("--bad-page", (0xfd_e8e8, 0x36_1718)),
 ];
 
-/// The part of the style sheet that gives every colour its value, by the reader's wish: what the
-/// system prefers, unless the page's switch says otherwise; on paper, always light.
+/// The part of the style sheet that gives every colour its value, by the reader's preference: the
+/// system's, unless the page's switch overrides it; in print, always light.
 pub(super) fn style_sheet() -> String {
     let values = |dark: bool| {
         let mut text = format!("color-scheme:{};", if dark { "dark" } else { "light" });
@@ -140,7 +139,7 @@ pub(super) fn style_sheet() -> String {
     );
     for ink in Ink::all() {
         let (light, variable) = (ink.pair().0, ink.variable());
-        // As the drawing's attributes are written.
+        // In the format of the drawing's attributes.
         let _ = writeln!(
             text,
             "svg [fill=\"#{light:06X}\"]{{fill:var({variable})}}svg [stroke=\"#{light:06X}\"]{{stroke:var({variable})}}"

@@ -1,5 +1,6 @@
-//! A volume's keyslots on one page, for their owner: when each opens, and what it costs to search
-//! its passphrase. Whoever calls has the figures and the words; here they are set.
+//! A volume's keyslots on one page, for their owner: how long each takes to open, and the cost of a
+//! search for its passphrase. The caller supplies the figures and the text; this module does the
+//! layout.
 
 use super::chart::{Bar, BarRow, Bars};
 use super::document;
@@ -9,17 +10,17 @@ use maud::{Markup, html};
 /// Everything on the page.
 #[derive(Debug, Default)]
 pub struct PassportPage {
-    /// The volume.
+    /// The name of the volume.
     pub title: String,
-    /// Under what circumstances all of this holds: names and values.
+    /// The circumstances under which the figures hold: names and values.
     pub facts: Vec<(String, String)>,
-    /// Names of the two series of seconds: here, and on the target.
+    /// Names of the two series of seconds: this machine, and the target.
     pub places: [String; 2],
-    /// In the order in which the target tries them.
+    /// The keyslots in the order in which the target tries them.
     pub slots: Vec<PassportSlot>,
-    /// What deserves attention.
+    /// Points that deserve attention.
     pub warnings: Vec<String>,
-    /// What to change: sentences, then commands.
+    /// Recommended changes: sentences, then commands.
     pub advice: Option<(Vec<String>, Vec<String>)>,
 }
 
@@ -30,13 +31,13 @@ pub struct PassportSlot {
     pub name: String,
     /// Key derivation and its cost.
     pub derivation: String,
-    /// Seconds here and on the target with all that is tried before it, each with its words.
+    /// Seconds here and on the target, including all keyslots tried before it, each with its text.
     pub seconds: [(Option<f64>, String); 2],
-    /// Why the target does not open it.
+    /// Why the target cannot open it.
     pub problem: Option<String>,
-    /// Guesses a second, years and dollars.
+    /// Guesses per second, years and dollars.
     pub search: [String; 3],
-    /// Whether its search is the cheapest.
+    /// Whether this keyslot is the cheapest to search.
     pub weakest: bool,
 }
 

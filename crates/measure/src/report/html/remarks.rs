@@ -1,5 +1,5 @@
-//! What a reader must know: warnings above the figures, what could not be
-//! measured below them, and how everything was measured.
+//! Remarks for the reader: warnings above the figures, what could not be measured below them, and
+//! how everything was measured.
 
 use super::super::{reasons, wrong};
 use super::run::Run;
@@ -31,7 +31,7 @@ pub(super) fn warnings(run: &Run<'_>) -> Markup {
     }
 }
 
-/// What has no figures, by reason.
+/// Cases without figures, by reason.
 pub(super) fn without_figures(run: &Run<'_>) -> Markup {
     let impossible = reasons(run.results, true);
     let not_measured = reasons(run.results, false);
@@ -62,7 +62,7 @@ pub(super) fn without_figures(run: &Run<'_>) -> Markup {
 
 const NAMED: usize = 12;
 
-/// How it was measured, in plain words, with this run's own numbers.
+/// How it was measured, in plain words, with this run's numbers.
 pub(super) fn method(runs: &[Run<'_>]) -> Markup {
     let kinds = |kind: fn(&Case) -> bool| runs.iter().any(|run| run.has(kind));
     html! {

@@ -1,5 +1,5 @@
-//! A run as the page speaks of it: under a name that no other has,
-//! with its cipher figures sorted by circumstances.
+//! A run as the page presents it: under a unique name, with its cipher figures sorted by
+//! circumstances.
 
 use super::super::ranking::{Entry, Group, groups};
 use super::words;
@@ -8,7 +8,7 @@ use crate::results::{By, Case, CipherCase, Results};
 /// A run.
 pub(super) struct Run<'a> {
     pub(super) results: &'a Results,
-    /// The machine's name, and a number where several have the same.
+    /// The machine's name, and a number if several have the same name.
     pub(super) name: String,
     /// Ciphers by circumstances.
     pub(super) groups: Vec<Group<'a>>,
@@ -32,8 +32,8 @@ pub(super) fn runs(results: &[Results]) -> Vec<Run<'_>> {
 const LONGEST_NAME: usize = 40;
 
 impl<'a> Run<'a> {
-    /// The circumstances that the page begins with: most ciphers, then one
-    /// thread, then long requests, then short sectors.
+    /// The circumstances shown first on the page: those with most ciphers, then one thread, then
+    /// long requests, then short sectors.
     pub(super) fn main_group(&self) -> Option<&Group<'a>> {
         let better = |group: &&Group<'_>| {
             let like = group.like;
@@ -55,18 +55,18 @@ impl<'a> Run<'a> {
         self.results.machine.cpus.max(1)
     }
 
-    /// What a chart is about when several could be meant: figures of that kind of case.
+    /// Whether the run has figures for that kind of case.
     pub(super) fn has(&self, kind: impl Fn(&Case) -> bool) -> bool {
         self.results.rows.iter().any(|row| kind(&row.case) && row.measured().is_some())
     }
 }
 
-/// The tool's default among them.
+/// The tool's default in the group.
 pub(super) fn default_of<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
     group.entries.iter().find(|entry| entry.case.is_default())
 }
 
-/// "aes-xts-plain64, 512-bit key"; whose code it is, unless it is Keyway's.
+/// "aes-xts-plain64, 512-bit key"; plus whose code it is, unless it is Keyway's.
 pub(super) fn full_name(case: &CipherCase) -> String {
     let by = if case.by == By::Keyway { String::new() } else { format!(" ({})", case.by) };
     format!("{}, {}-bit key{by}", case.spec, case.key_bits)

@@ -1,5 +1,5 @@
-//! The page of fixed results: the same bytes everywhere, kept in `../snapshots/`; and of results
-//! that try to do harm. What a browser makes of it is proved in `tests/tests/measure/page.rs`.
+//! The page of fixed results: the same bytes everywhere, kept in `../snapshots/`; and of hostile
+//! results. How a browser renders it is tested in `tests/tests/measure/page.rs`.
 
 use super::super::tests::same_as_the_snapshot;
 use super::fixture::{board, server, storage, workstation};
@@ -150,8 +150,8 @@ fn storage_is_compared_with_what_the_same_program_asked_of_the_same_storage() {
     let (storage, memory) = (page.find("<h2>Storage"), page.find("<h2>Ciphers in memory"));
     assert!(storage < memory && storage.is_some());
 
-    // Plain storage that fio was asked of alone stands by itself, and a
-    // device asked by one engine is compared twice.
+    // Plain storage measured by fio only stands alone, and a device measured by one engine is
+    // compared twice.
     let mut alone = results.clone();
     alone.rows.retain(|row| !matches!(&row.case, Case::Disk(case) if case.by == By::DmCrypt));
     let runs = run::runs(std::slice::from_ref(&alone));

@@ -1,9 +1,9 @@
-//! Figures in words: as many digits as mean something, with the unit that fits.
+//! Figures as text: with significant digits only and a suitable unit.
 
 use crate::results::Unit;
 use crate::stats::Summary;
 
-/// A figure of that unit: "5.21 GiB/s", "1.25 million iterations/s".
+/// A figure in that unit: "5.21 GiB/s", "1.25 million iterations/s".
 pub(super) fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::BytesPerSecond => throughput(value),
@@ -15,7 +15,7 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The same without its unit's name, for the end of a bar in a chart whose axis has it.
+/// The same without the unit, for the end of a bar in a chart whose axis shows the unit.
 pub(super) fn short(figure: f64, unit: Unit) -> String {
     match unit {
         Unit::BytesPerSecond | Unit::Seconds => value(figure, unit),
@@ -23,19 +23,19 @@ pub(super) fn short(figure: f64, unit: Unit) -> String {
     }
 }
 
-/// Bytes a second: "812 MiB/s".
+/// Bytes per second: "812 MiB/s".
 pub(super) fn throughput(bytes: f64) -> String {
     let (per, unit) = throughput_unit(bytes);
     format!("{} {unit}", digits(bytes / per))
 }
 
-/// The largest unit of which there is one at least.
+/// The largest unit that is not larger than the value.
 fn throughput_unit(bytes: f64) -> (f64, &'static str) {
     let units = [(GIB, "GiB/s"), (MIB, "MiB/s"), (KIB, "KiB/s")];
     units.into_iter().find(|(per, _)| bytes >= *per).unwrap_or((1.0, "B/s"))
 }
 
-/// How much one of an axis's unit is, and its name.
+/// The value of an axis's unit, and its name.
 pub(super) fn axis(highest: f64, unit: Unit) -> (f64, String) {
     match unit {
         Unit::BytesPerSecond => {
@@ -55,7 +55,7 @@ pub(super) fn axis_of(highest: f64, unit: &str) -> (f64, String) {
     }
 }
 
-/// What is counted, as an axis says it.
+/// The name of the unit on an axis.
 pub(super) fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::BytesPerSecond => "bytes/s",
@@ -72,7 +72,7 @@ pub(super) fn mib(bytes: f64) -> String {
     digits(bytes / MIB)
 }
 
-/// Three digits at least: "5.21", "94.7", "812", "12345".
+/// At least three digits: "5.21", "94.7", "812", "12345".
 pub(super) fn digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -121,13 +121,13 @@ pub(super) fn microseconds(time: f64) -> String {
     }
 }
 
-/// A part as "0.4 %", "12 %".
+/// A fraction as "0.4 %", "12 %".
 pub(super) fn percent(part: f64) -> String {
     let percent = 100.0 * part;
     if percent.abs() < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// "±0.4 %"; nothing where too few samples say nothing.
+/// "±0.4 %"; empty if there are too few samples.
 pub(super) fn precision(summary: &Summary) -> String {
     summary.precision().map_or_else(String::new, |part| match part < 0.000_5 {
         true => "±<0.1 %".to_owned(),
@@ -140,7 +140,7 @@ pub(super) fn times(ratio: f64) -> String {
     if ratio < 2.0 { format!("{ratio:.2} times") } else { format!("{} times", digits(ratio)) }
 }
 
-/// Several names as a sentence has them: "a, b and c".
+/// Several names as in a sentence: "a, b and c".
 pub(super) fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -154,7 +154,7 @@ pub(super) fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// No more than so many characters.
+/// At most `most` characters.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

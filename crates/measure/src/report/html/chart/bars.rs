@@ -1,5 +1,5 @@
-//! Bars from nought, with whiskers where the median lies in 95 of 100
-//! runs, and the figure at the end of each.
+//! Bars from zero, with whiskers for the 95 % interval of the median, and the figure at the end of
+//! each bar.
 
 use super::super::palette::{Ink, SERIES};
 use super::super::words;
@@ -8,47 +8,47 @@ use super::{Chart, Width, legend, place, plausible, ticks};
 use crate::results::Unit;
 use crate::stats::Summary;
 
-/// Lying bars, some to a row.
+/// Horizontal bars, several per row.
 #[derive(Debug, Default)]
 pub(in super::super) struct Bars {
-    /// What the bars of a row are; one alone needs no legend.
+    /// The names of the bars in a row; a single series needs no legend.
     pub(in super::super) series: Vec<String>,
     pub(in super::super) rows: Vec<BarRow>,
-    /// How much one of the axis's unit is.
+    /// The value of one unit of the axis.
     pub(in super::super) per: f64,
     pub(in super::super) unit: String,
 }
 
 #[derive(Debug, Default)]
 pub(in super::super) struct BarRow {
-    /// In a ranking.
+    /// The place in a ranking.
     pub(in super::super) place: Option<usize>,
     pub(in super::super) label: String,
-    /// Whether it is what the tool uses when nothing is chosen.
+    /// Whether this is the tool's default.
     pub(in super::super) default: bool,
     pub(in super::super) bars: Vec<Bar>,
 }
 
 #[derive(Debug)]
 pub(in super::super) struct Bar {
-    /// Which of the series.
+    /// The index of the series.
     pub(in super::super) series: usize,
     pub(in super::super) value: f64,
-    /// Where its whiskers are.
+    /// The ends of the whiskers.
     pub(in super::super) interval: Option<(f64, f64)>,
-    /// What stands at its end.
+    /// The text at the end of the bar.
     pub(in super::super) text: String,
 }
 
-/// Where things are.
+/// The positions of the parts.
 struct Layout {
-    /// A label's own line above the bars; 0 where it stands beside them.
+    /// A label's own line above the bars; 0 if it is beside them.
     above: i32,
-    /// Bars begin here …
+    /// Where bars begin …
     left: i32,
-    /// … and the longest ends here.
+    /// … and where the longest ends.
     right: i32,
-    /// The drawing ends here.
+    /// The width of the drawing.
     whole: i32,
     highest: f64,
 }
@@ -59,7 +59,7 @@ const AXIS: i32 = 34;
 const LABELS: i32 = 280;
 
 impl Bars {
-    /// The row of that label, which may be new.
+    /// The row with that label, added if missing.
     pub(in super::super) fn labelled(&mut self, label: String) -> &mut BarRow {
         let known = self.rows.iter().position(|row| row.label == label);
         let at = known.unwrap_or(self.rows.len());
@@ -69,7 +69,8 @@ impl Bars {
         &mut self.rows[at]
     }
 
-    /// A bar in the row of that label, unless there are more series than can be told apart.
+    /// Adds a bar to the row with that label, unless there are more series than can be
+    /// distinguished.
     pub(in super::super) fn push(&mut self, series: &str, label: String, bar: impl FnOnce(usize) -> Bar) {
         let known = self.series.iter().position(|known| known == series);
         let number = known.unwrap_or(self.series.len());
@@ -94,7 +95,7 @@ impl Bars {
         let texts = bars().map(|bar| width_of(&bar.text, pen::SMALL)).max().unwrap_or(0);
         let right = width.pixels() - texts - 10;
         let labels = self.rows.iter().map(|row| width_of(&row.label, row.letters())).max().unwrap_or(0);
-        // Beside the bars where there is room, else above them.
+        // Labels go beside the bars if there is room, otherwise above them.
         let beside = width == Width::Wide && labels <= LABELS;
         let (above, left) = if beside { (0, labels + self.places() + 10) } else { (17, 0) };
         Layout { above, left, right, whole: width.pixels(), highest }
@@ -142,7 +143,7 @@ impl Bars {
         let mut free = end;
         if let Some((low, high)) = bar.interval {
             let (low, high) = (layout.x(low), layout.x(high));
-            // Narrower than the line it is drawn with, it would only look like an end of the bar.
+            // Whiskers narrower than their own line would only look like the end of the bar.
             if high - low > 1 {
                 pen.whiskers((low, middle), (high, middle));
             }
@@ -202,7 +203,7 @@ impl Chart for Bars {
     }
 }
 
-/// A round figure, without the noughts that a computer adds.
+/// A round figure, without trailing zeros.
 pub(super) fn axis_figure(tick: f64) -> String {
     if tick >= 1e6 {
         return words::count(tick);

@@ -1,5 +1,5 @@
-//! A matrix of figures, each on a colour that says how high it is. Steps are equal ratios: a cipher
-//! twice as fast is as many steps away, wherever it stands.
+//! A matrix of figures, each on a colour that shows its magnitude. Steps are equal ratios: a cipher
+//! twice as fast is always the same number of steps away.
 
 use super::super::palette::{Ink, STEPS};
 use super::super::words;
@@ -9,9 +9,9 @@ use super::{Chart, Width};
 /// Rows of cells, under columns in groups.
 #[derive(Debug, Default)]
 pub(in super::super) struct Heat {
-    /// Names of groups of columns; on a phone they stand one below the other.
+    /// Names of groups of columns; on a phone they are stacked.
     pub(in super::super) groups: Vec<String>,
-    /// The same in each group.
+    /// Names of the columns, the same in each group.
     pub(in super::super) columns: Vec<String>,
     pub(in super::super) rows: Vec<HeatRow>,
     pub(in super::super) unit: String,
@@ -20,18 +20,18 @@ pub(in super::super) struct Heat {
 #[derive(Debug)]
 pub(in super::super) struct HeatRow {
     pub(in super::super) label: String,
-    /// Whether it is what the tool uses when nothing is chosen.
+    /// Whether this is the tool's default.
     pub(in super::super) default: bool,
-    /// Whether it has more to do with the row above than with others.
+    /// Whether this row belongs to the row above.
     pub(in super::super) joined: bool,
-    /// Group by group.
+    /// The cells, group by group.
     pub(in super::super) cells: Vec<Cell>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Cell {
     Empty,
-    /// It cannot exist.
+    /// The combination cannot exist.
     Impossible,
     Figure(f64),
 }
@@ -121,7 +121,7 @@ impl Heat {
         }
     }
 
-    /// What the colours mean.
+    /// The legend of the colours.
     fn scale(&self, pen: &Pen<'_>, top: i32) {
         let (low, high) = self.range();
         let each = 26;

@@ -5,17 +5,17 @@ use super::bars::axis_figure;
 use super::pen::{self, Pen, Side, fit, width_of};
 use super::{Chart, Width, legend, place, plausible, ticks};
 
-/// Some lines. More than [`SERIES`] cannot be told apart, so there should not be more.
+/// Several lines, at most [`SERIES`], which is how many can be distinguished.
 #[derive(Debug, Default)]
 pub(in super::super) struct Lines {
-    /// What the horizontal axis is.
+    /// The name of the horizontal axis.
     pub(in super::super) across: String,
-    /// Its marks: where, and what stands there.
+    /// Its marks: the position and the label.
     pub(in super::super) marks: Vec<(f64, String)>,
-    /// How much one of the vertical axis's unit is.
+    /// The value of one unit of the vertical axis.
     pub(in super::super) per: f64,
     pub(in super::super) unit: String,
-    /// Whether each step upwards is ten times the one before, not as much again.
+    /// Whether the vertical axis is logarithmic: each step is ten times the previous one.
     pub(in super::super) by_tens: bool,
     pub(in super::super) lines: Vec<Line>,
 }
@@ -23,16 +23,16 @@ pub(in super::super) struct Lines {
 #[derive(Debug)]
 pub(in super::super) struct Line {
     pub(in super::super) name: String,
-    /// From left to right.
+    /// The points from left to right.
     pub(in super::super) points: Vec<Point>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Point {
-    /// Where on the horizontal axis.
+    /// The position on the horizontal axis.
     pub(in super::super) at: f64,
     pub(in super::super) value: f64,
-    /// Where its whiskers are.
+    /// The ends of the whiskers.
     pub(in super::super) interval: Option<(f64, f64)>,
 }
 
@@ -60,7 +60,7 @@ impl Lines {
         self.lines.iter().map(|line| line.name.clone()).collect()
     }
 
-    /// Names stand at the ends of lines where there is room, above where there is none.
+    /// Names are at the ends of the lines if there is room, otherwise above the chart.
     fn legend(&self, pen: Option<&Pen<'_>>, width: Width) -> i32 {
         match width {
             Width::Wide => 0,
@@ -128,7 +128,7 @@ impl Lines {
             let (x, y) = spot(point);
             if let Some((low, high)) = point.interval {
                 let (low, high) = (layout.y(low / self.per), layout.y(high / self.per));
-                // The mark covers anything shorter.
+                // The mark would cover anything shorter.
                 if low - high > 10 {
                     pen.whiskers((x, low), (x, high));
                 }
@@ -137,7 +137,7 @@ impl Lines {
         }
     }
 
-    /// At the lines' ends, moved apart where they would stand upon each other.
+    /// Names at the ends of the lines, moved apart where they would overlap.
     fn at_the_ends(&self, pen: &Pen<'_>, layout: &Layout) {
         let last = |(number, line): (usize, &Line)| {
             line.points.last().map(|point| (layout.y(point.value / self.per), number))
@@ -158,7 +158,7 @@ impl Lines {
     }
 }
 
-/// To the next mark, so that the axis ends with one.
+/// Rounds up to the next mark, so the axis ends with one.
 fn rounded_up(highest: f64) -> f64 {
     let step = ticks(highest).get(1).copied().unwrap_or(highest);
     (highest / step).ceil() * step

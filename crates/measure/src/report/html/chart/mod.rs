@@ -1,5 +1,5 @@
-//! Charts as SVG. Each is drawn twice, for a wide page and for a phone, since
-//! letters that shrink with the page cannot be read.
+//! Charts as SVG. Each is drawn twice, for a wide page and for a phone, since text that shrinks
+//! with the page becomes illegible.
 
 mod bars;
 mod heat;
@@ -34,7 +34,7 @@ pub(super) enum Width {
 }
 
 impl Width {
-    /// In the drawing's units, which are pixels on a page that is wide enough.
+    /// The width in the drawing's units, which are pixels on a page that is wide enough.
     pub(super) fn pixels(self) -> i32 {
         match self {
             Self::Wide => 800,
@@ -50,7 +50,8 @@ impl Width {
     }
 }
 
-/// Both drawings; the page shows one. `title` and `text` are for those who do not see it.
+/// Both drawings; the page shows one. `title` and `text` describe the chart for readers who cannot
+/// see it.
 pub(super) fn drawings(chart: &dyn Chart, title: &str, text: &str) -> Markup {
     html! {
         (drawing(chart, Width::Wide, title, text))
@@ -73,8 +74,8 @@ fn drawing(chart: &dyn Chart, width: Width, title: &str, text: &str) -> Markup {
     }
 }
 
-/// What stands between the crate's `<svg …>` and `</svg>`, without attributes that say what holds
-/// anyway. In texts there are no bare quotes: the crate escapes them.
+/// The markup between the crate's `<svg …>` and `</svg>`, without attributes that only state
+/// defaults. Text contains no bare quotes: the crate escapes them.
 fn content(svg: &str) -> String {
     let inside = svg.split_once('\n').map_or("", |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
     let mut inside = inside.to_owned();
@@ -86,25 +87,25 @@ fn content(svg: &str) -> String {
     inside
 }
 
-/// Round figures from nought to the highest, in which an axis is marked.
+/// The marks of an axis: round figures from zero to the highest.
 pub(super) fn ticks(highest: f64) -> Vec<f64> {
     RangedCoordf64::from(0.0..plausible(highest)).key_points(BoldPoints(TICKS))
 }
 
-/// Where a figure stands between two pixels.
+/// The position of a figure between two pixels.
 pub(super) fn place(value: f64, range: (f64, f64), pixels: (i32, i32)) -> i32 {
     RangedCoordf64::from(range.0..range.1).map(&value.clamp(range.0, range.1), pixels)
 }
 
-/// A file may hold any figure; a drawing ends somewhere.
+/// A results file may hold any figure; a drawing is finite.
 pub(super) fn plausible(value: f64) -> f64 {
     if value.is_finite() { value.clamp(1e-9, 1e21) } else { 1e21 }
 }
 
-/// About as many round figures an axis has.
+/// The approximate number of marks on an axis.
 const TICKS: usize = 6;
 
-/// Marks and names of series, from left to right and on as many lines as that takes; its height.
+/// Marks and names of series, from left to right on as many lines as needed; returns the height.
 pub(super) fn legend(pen: Option<&Pen<'_>>, names: &[String], width: i32) -> i32 {
     if names.len() < 2 {
         return 0;

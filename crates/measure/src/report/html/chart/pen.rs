@@ -1,4 +1,4 @@
-//! What a chart is drawn with: pixels, and colours by their purpose.
+//! Drawing primitives for charts: positions in pixels, and colours by purpose.
 
 use super::super::palette::Ink;
 use plotters::coord::Shift;
@@ -8,16 +8,16 @@ use plotters::prelude::{
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, IntoFont, RGBColor, ShapeStyle, TextStyle};
 
-/// A drawing under way. A drawing that is text cannot fail; what the
-/// crate returns for those that can is let go.
+/// A drawing in progress. Drawing to text cannot fail; the crate's results for drawings that can
+/// fail are ignored.
 pub(in super::super) struct Pen<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
 }
 
-/// A place in pixels, from the left and from the top.
+/// A position in pixels, from the left and from the top.
 pub(super) type Spot = (i32, i32);
 
-/// Which side of a text stands at its place.
+/// Which side of a text is at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -28,17 +28,17 @@ pub(super) enum Side {
 /// Sizes of letters in pixels.
 pub(super) const TEXT: i32 = 12;
 pub(super) const SMALL: i32 = 11;
-/// Bold letters, for what is marked.
+/// Bold letters, for emphasis.
 pub(super) const BOLD: i32 = -12;
 
 impl<'a> Pen<'a> {
-    /// On a sheet of that size, whose text goes to `svg`.
+    /// A pen for a drawing of that size; the markup goes to `svg`.
     pub(super) fn new(svg: &'a mut String, (across, down): Spot) -> Self {
         let size = (across.max(1) as u32, down.max(1) as u32);
         Self { area: SVGBackend::with_string(svg, size).into_drawing_area() }
     }
 
-    /// The drawing is complete.
+    /// Completes the drawing.
     pub(super) fn finish(self) {
         let _ = self.area.present();
     }
@@ -52,12 +52,12 @@ impl<'a> Pen<'a> {
         let _ = self.area.draw(&PathElement::new(spots, style));
     }
 
-    /// From the upper left corner to the lower right.
+    /// A filled rectangle from the upper left corner to the lower right.
     pub(super) fn block(&self, from: Spot, to: Spot, ink: Ink) {
         let _ = self.area.draw(&Rectangle::new([from, to], filled(ink)));
     }
 
-    /// The number of a series as a shape: what colour says is said again.
+    /// The number of a series as a shape, which repeats what the colour says.
     pub(super) fn mark(&self, (x, y): Spot, number: usize, ink: Ink) {
         let polygon = |spots: Vec<Spot>| {
             let _ = self.area.draw(&Polygon::new(spots, filled(ink)));
@@ -75,7 +75,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Centred on its height.
+    /// Writes text, vertically centred.
     pub(super) fn text(&self, spot: Spot, text: &str, side: Side, ink: Ink, size: i32) {
         let across = match side {
             Side::Left => HPos::Left,
@@ -83,7 +83,7 @@ impl<'a> Pen<'a> {
             Side::Right => HPos::Right,
         };
         let letters = if size < 0 { FontStyle::Bold } else { FontStyle::Normal };
-        // The crate makes letters smaller by this factor when it writes SVG.
+        // The crate reduces the font size by this factor when it writes SVG.
         let font = ("sans-serif", f64::from(size.abs()) * 1.24, letters).into_font();
         let colour = RGBColor::from(ink);
         let style = TextStyle::from(font).color(&colour).pos(Pos::new(across, VPos::Center));
@@ -104,13 +104,13 @@ fn filled(ink: Ink) -> ShapeStyle {
     RGBColor::from(ink).filled()
 }
 
-/// About how wide a text is: nobody knows the reader's font, so rather too wide.
+/// The approximate width of a text: the reader's font is unknown, so a high estimate.
 pub(super) fn width_of(text: &str, size: i32) -> i32 {
     let per_letter = f64::from(size.abs()) * if size < 0 { 0.64 } else { 0.58 };
     (text.chars().count() as f64 * per_letter).ceil() as i32
 }
 
-/// As much of a text as there is room for.
+/// As much of a text as fits.
 pub(super) fn fit(text: &str, room: i32, size: i32) -> String {
     let letters = f64::from(room.max(0)) / (f64::from(size.abs()) * if size < 0 { 0.64 } else { 0.58 });
     super::super::words::cut(text, letters as usize)

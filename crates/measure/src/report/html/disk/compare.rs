@@ -1,5 +1,5 @@
-//! What may stand beside each other: one way to encrypt and the plain
-//! storage below it, asked by the same program.
+//! What may be compared: one way to encrypt and the plain storage below it, measured by the same
+//! program.
 
 use super::super::run::Run;
 use super::{PATTERNS, is_sustained};
@@ -13,15 +13,15 @@ pub(in super::super) struct Figured<'a> {
     pub(in super::super) case: &'a DiskCase,
     pub(in super::super) measured: &'a Measured,
     pub(in super::super) summary: Summary,
-    /// Through what, in words that tell it from what stands beside it.
+    /// The path, in words that distinguish it from the others in the comparison.
     pub(in super::super) path: String,
-    /// What disk and cipher together should give.
+    /// The figure expected of disk and cipher together.
     pub(in super::super) model: Option<Model>,
 }
 
 /// Plain and encrypted storage that may be compared.
 pub(in super::super) struct Comparison<'a> {
-    /// Who encrypts; nobody where there is plain storage alone.
+    /// Who encrypts; `None` if there is plain storage only.
     pub(in super::super) by: Option<By>,
     pub(in super::super) medium: String,
     /// Who makes the requests.
@@ -30,7 +30,7 @@ pub(in super::super) struct Comparison<'a> {
     pub(in super::super) items: Vec<Figured<'a>>,
 }
 
-/// All figures of storage, each way to encrypt with what is below it.
+/// All figures of storage, each way to encrypt with the plain storage below it.
 pub(in super::super) fn comparisons<'a>(run: &Run<'a>) -> Vec<Comparison<'a>> {
     let all = figured(run);
     let is_plain = |it: &Figured<'_>| it.case.by == By::Plain;
@@ -100,7 +100,7 @@ fn figured<'a>(run: &Run<'a>) -> Vec<Figured<'a>> {
 }
 
 impl Comparison<'_> {
-    /// Gives its paths names that tell them apart and say no more than that takes.
+    /// Names its paths as briefly as possible while keeping them distinct.
     fn name(&mut self) {
         let differ = |of: fn(&DiskCase) -> String| {
             let mut seen = self.items.iter().filter(|it| it.case.by != By::Plain).map(|it| of(it.case));
@@ -141,7 +141,8 @@ impl Comparison<'_> {
     }
 }
 
-/// What sets a path apart; both of dm-crypt's queues in a word. How long it is used is no path.
+/// The flags that distinguish a path; both dm-crypt queue flags become one word. The length of the
+/// run is not part of the path.
 fn flags(case: &DiskCase) -> Vec<String> {
     const QUEUES: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
     let none = QUEUES.iter().all(|queue| case.flags.iter().any(|flag| flag == queue));

@@ -1,4 +1,4 @@
-//! How long single requests take: the middle one, and those that people notice.
+//! How long single requests take: the median, and the slow ones that users notice.
 
 use super::super::super::{by_key, distinct};
 use super::super::chart::{Line, Lines, Point};
@@ -8,8 +8,8 @@ use super::super::words;
 use super::{Figured, way};
 use maud::{Markup, html};
 
-/// A chart for each way of asking here and there; in order only where nothing else
-/// was asked. `of` tells its titles from another's.
+/// A chart for each kind of random request; sequential ones only if nothing else was measured. `of`
+/// distinguishes its titles from those of other comparisons.
 pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
     let in_order = |it: &Figured<'_>| it.case.pattern.is_sequential();
     let random_too = all.iter().any(|it| !in_order(it));
@@ -47,7 +47,7 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Figure<Lines> {
             points.push(Point { at, value: point.microseconds, interval: None });
         }
         points.sort_by(|a, b| a.at.total_cmp(&b.at));
-        // Of several amounts of data the last is the largest.
+        // Of several data sizes the last is the largest.
         lines.retain(|line| line.name != it.path);
         if lines.len() < SERIES {
             lines.push(Line { name: it.path.clone(), points });
@@ -66,8 +66,8 @@ fn curve(way: &str, rows: &[&Figured<'_>]) -> Figure<Lines> {
     Figure::new(way, "", chart, table)
 }
 
-/// As far from the middle as it has nines: 90 % stands one to the right, 99 % two, 1 % two
-/// to the left; the slowest of all stands beyond.
+/// The position of a percentile: as far from the middle as it has nines. 90 % is one to the right,
+/// 99 % two, 1 % two to the left; the slowest request is beyond the last.
 fn place(percent: f64) -> f64 {
     let part = (percent / 100.0).clamp(0.0, 1.0);
     if part >= 1.0 { SLOWEST } else { (part / (1.0 - part)).log10().clamp(-SLOWEST, SLOWEST) }

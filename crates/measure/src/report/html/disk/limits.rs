@@ -1,6 +1,5 @@
-//! What keeps encrypted storage from being faster: how long the disk alone
-//! and the cipher alone would take for the same bytes, both one after the
-//! other (the model c·d/(c+d)), and how long it took.
+//! What limits encrypted storage: how long the disk alone and the cipher alone would take for the
+//! same bytes, both in sequence (the model c·d/(c+d)), and how long it actually took.
 
 use super::super::chart::{Bar, Bars};
 use super::super::figure::{Figure, Table};
@@ -10,7 +9,7 @@ use crate::disk::model::Model;
 use crate::results::Pattern;
 use maud::{Markup, html};
 
-/// Bars for what is read and written in order; the table has everything.
+/// Bars for sequential reads and writes; the table has everything.
 pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
     let head = "Through|Requests|Disk alone, MiB/s|Cipher alone, MiB/s|Whose cipher|c·d/(c+d), MiB/s|Measured, MiB/s|\
                 Of the model|Limit";
@@ -30,7 +29,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
             words::percent(model.measured / model.expected()),
             model.limit().to_string(),
         ]);
-        // Small requests at random take so long that nothing else would be seen.
+        // Small random requests take so long that nothing else would be visible.
         let any_in_order = modelled.iter().any(|(it, _)| it.case.total.is_some());
         if any_in_order && it.case.total.is_none() {
             continue;

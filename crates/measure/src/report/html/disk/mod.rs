@@ -1,5 +1,5 @@
-//! Storage: encrypted beside plain, over the amount of data, for requests here and there, how long
-//! single requests wait, what keeps it from being faster, and what processor time it takes.
+//! Storage: encrypted beside plain, by data size, for random requests, latencies of single
+//! requests, what limits it, and its processor time.
 
 mod compare;
 mod latency;
@@ -42,7 +42,7 @@ pub(super) fn storage(run: &Run<'_>) -> Markup {
     }
 }
 
-/// `of` tells the titles of its charts from another's.
+/// `of` distinguishes the titles of its charts from those of other comparisons.
 fn comparison(one: &Comparison<'_>, of: &str) -> Markup {
     let (sized, other): (Vec<_>, Vec<_>) = one.items.iter().partition(|it| it.case.total.is_some());
     html! {
@@ -82,7 +82,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What tells its charts from another's.
+    /// The text that distinguishes its charts from those of other comparisons.
     fn short(&self) -> &'static str {
         match &self.by {
             None => "plain",
@@ -92,7 +92,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What holds for all of it.
+    /// What holds for the whole comparison.
     fn about(&self) -> String {
         let spec = |it: &Figured<'_>| {
             Some(format!("{} with a {}-bit key", it.case.spec.as_ref()?, it.case.key_bits?))
@@ -119,7 +119,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What people call it.
+/// The common name of a medium.
 fn medium(medium: &str) -> String {
     match medium {
         "file" => "a file".into(),
@@ -137,7 +137,7 @@ pub(super) fn pattern_name(pattern: Pattern) -> String {
     }
 }
 
-/// "4 KiB requests, depth 32"; a long run says so.
+/// "4 KiB requests, depth 32"; a long run is marked as such.
 pub(super) fn load(case: &DiskCase) -> String {
     let block = words::bytes(u64::from(case.block));
     let sustained = if is_sustained(case) { ", sustained" } else { "" };
@@ -153,7 +153,7 @@ fn is_sustained(case: &DiskCase) -> bool {
     case.flags.iter().any(|flag| flag == SUSTAINED)
 }
 
-/// Of several amounts of data the largest that a path has figures of, and everything else.
+/// Of several data sizes the largest for which a path has figures, and everything else.
 fn largest<'i, 'a>(items: &'i [Figured<'a>]) -> impl Iterator<Item = &'i Figured<'a>> {
     let but_size = |case: &DiskCase| DiskCase { total: None, ..case.clone() };
     items.iter().filter(move |it| {
@@ -162,7 +162,7 @@ fn largest<'i, 'a>(items: &'i [Figured<'a>]) -> impl Iterator<Item = &'i Figured
     })
 }
 
-/// With a capital letter.
+/// Capitalises the first letter.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

@@ -1,4 +1,4 @@
-//! Processor time, which encryption costs also where the disk is the limit.
+//! Processor time, which encryption uses even if the disk is the limit.
 
 use super::super::chart::{Bar, Bars};
 use super::super::figure::{Figure, Table};
@@ -6,8 +6,9 @@ use super::super::words;
 use super::{Figured, largest, way};
 use maud::{Markup, html};
 
-/// Bars for each way of asking; nothing where the machine did not tell. In order and at random have
-/// a chart each: small requests take so much more that nothing would be seen of the others.
+/// Bars for each kind of request; nothing if the machine did not report processor time. Sequential
+/// and random requests have separate charts: small requests take so much more that the others would
+/// be invisible.
 pub(super) fn processor(items: &[Figured<'_>], of: &str) -> Markup {
     let (ordered, random): (Vec<_>, Vec<_>) =
         items.iter().cloned().partition(|it| it.case.pattern.is_sequential());

@@ -1,4 +1,4 @@
-//! Throughput over the amount of data, and bars where there is one amount only.
+//! Throughput by data size, and bars if there is only one size.
 
 use super::super::chart::{Bar, Bars, Line, Lines, Point, highest};
 use super::super::figure::{Figure, Table};
@@ -8,8 +8,8 @@ use super::{Figured, capital, load, pattern_name, way};
 use crate::results::{Pattern, Unit};
 use maud::Markup;
 
-/// Throughput over the amount of data, or bars where there is one
-/// amount only. `of` tells its title from another's.
+/// Throughput by data size, or bars if there is only one size. `of` distinguishes its title from
+/// those of other comparisons.
 pub(super) fn over_sizes(all: &[&Figured<'_>], pattern: Pattern, of: &str) -> Markup {
     let mut totals: Vec<u64> = all.iter().filter_map(|it| it.case.total).collect();
     totals.sort_unstable();
@@ -42,7 +42,7 @@ pub(super) fn over_sizes(all: &[&Figured<'_>], pattern: Pattern, of: &str) -> Ma
     Figure::new(title, capital(&load(all[0].case)) + ".", chart, table).markup()
 }
 
-/// Bars for each way of asking.
+/// Bars for each kind of request.
 pub(super) fn requests(all: &[&Figured<'_>], unit: Unit, of: &str) -> Markup {
     let mut table = Table::new(&format!("Through|Requests|{}||Samples|Model|Remarks", figure_head(unit)));
     let mut bars = Bars::default();
@@ -78,7 +78,7 @@ fn cells(it: &Figured<'_>, unit: Unit) -> Vec<String> {
     ]
 }
 
-/// What stands in the model's own figure is left out.
+/// Remarks that the model's figure shows are left out.
 fn remarks(it: &Figured<'_>) -> String {
     let own = it.measured.notes.iter().filter(|note| it.model.is_none() || !note.starts_with("c·d/"));
     own.cloned().collect::<Vec<_>>().join("; ")
