@@ -1,4 +1,4 @@
-//! The harness itself: a proof is worth what its tools are.
+//! The harness itself: tests are only as good as their tools.
 
 use keyway_tests::{Scratch, peer, skip, test_name};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! docs/THREATS.md names the tests that show what it says: each of them exists.
+//! docs/THREATS.md names the tests that support its claims: each of them exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,14 +17,14 @@ fn c24_every_test_that_the_threats_name_exists() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// `a04_…`: a letter, two digits, and what it shows.
+/// `a04_…`: a letter, two digits, and what it tests.
 fn is_test(word: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let number = word.get(1..3).is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     number && word.get(3..4) == Some("_") && word.chars().all(plain)
 }
 
-/// All Rust sources below `directory`, one behind the other.
+/// All Rust sources below `directory`, concatenated.
 fn gather(directory: &Path, sources: &mut String) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

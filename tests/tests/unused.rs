@@ -1,5 +1,5 @@
-//! What `keyway_volume::Unneeded` takes for free, against `dumpe2fs`
-//! on file systems of the real `mke2fs`.
+//! What `keyway_volume::Unneeded` considers free, compared with `dumpe2fs` on file systems of the
+//! real `mke2fs`.
 
 use keyway_tests::{Scratch, need, peer};
 use keyway_volume::{Storage, Unneeded, storage::File};
@@ -74,7 +74,7 @@ fn beside_another_signature_nothing_is_free() {
     assert!(is_empty());
 }
 
-/// Byte ranges from the lines "  Free blocks: 12-34, 56", neighbours merged.
+/// Byte ranges from the lines "  Free blocks: 12-34, 56", adjacent ranges merged.
 fn free_by_dumpe2fs(image: &Path) -> Vec<Range<u64>> {
     let dump = peer("dumpe2fs", "").arg(image).ok().text();
     let field = |name: &str| dump.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

@@ -6,13 +6,12 @@ use keyway_tests::{Scratch, random};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Blocks lie across sectors, so that neighbours share one: each
-/// write reads, changes and writes back.
+/// Blocks span sectors, so adjacent blocks share one: each write reads, changes and writes back.
 const BLOCK: usize = 3000;
 const BLOCKS: u64 = 300;
 const KILLS: u64 = 200;
 
-/// When slow machines stop killing.
+/// The time limit for the kills on slow machines.
 const LONGEST: Duration = Duration::from_secs(60);
 
 #[test]
@@ -44,14 +43,14 @@ fn flushed_blocks_survive_every_kill() {
 #[derive(Default)]
 struct Written {
     number: u64,
-    /// What each place held after the last flush, or when it was last looked at.
+    /// The content of each place after the last flush, or when it was last read.
     flushed: BTreeMap<u64, Vec<u8>>,
     /// Numbers written since, acknowledged or not.
     since: BTreeMap<u64, Vec<u64>>,
 }
 
 impl Written {
-    /// Writes and flushes until the server is gone; how many flushes were acknowledged.
+    /// Writes and flushes until the server is gone; returns the number of acknowledged flushes.
     fn write_until_cut(&mut self, mut client: Nbd) -> u64 {
         let mut flushes = 0;
         loop {
@@ -73,8 +72,8 @@ impl Written {
         }
     }
 
-    /// Each place holds what was flushed last, or something newer. The one write that was not
-    /// answered may have come to some of its sectors only.
+    /// Asserts that each place holds what was last flushed, or something newer. The one unanswered
+    /// write may have reached only some of its sectors.
     fn check(&mut self, plaintext: &[u8], kills: u64) {
         for (place, block) in (0..).zip(plaintext.chunks(BLOCK)) {
             let newer = self.since.remove(&place).unwrap_or_default();
@@ -87,7 +86,7 @@ impl Written {
                 torn || whole.iter().any(|one| one == block),
                 "kill {kills}: block {place} holds neither what was flushed nor any of {newer:?}, written since"
             );
-            // It was read from the system's cache: what comes after must not be older.
+            // It was read from the page cache: later content must not be older.
             self.flushed.insert(place, block.to_vec());
         }
         self.since.clear();

@@ -1,5 +1,5 @@
-//! The doors, used by other people's programs: NBD clients, FUSE's
-//! users, several processes and several users.
+//! The doors, used by third-party programs: NBD clients, FUSE users, several processes and several
+//! users.
 
 mod block_device;
 mod broken_storage;

@@ -1,5 +1,5 @@
-//! Where a server keeps the volume key while it is idle, and that
-//! nothing of it is left when it has ended or crashed.
+//! Where a server keeps the volume key while it is idle, and that no trace of it is left once the
+//! server has ended or crashed.
 
 use crate::served::{Served, Volume};
 use keyway_tests::memory::Memory;
@@ -72,8 +72,8 @@ fn nothing_is_left_of_it_at_the_end() {
     }
 }
 
-/// Sends the signal, and reads the memory at the last moment there is: the process has stopped
-/// running and waits to be taken apart (ptrace(2), PTRACE_EVENT_EXIT).
+/// Sends the signal, and reads the memory at the last possible moment: the process has stopped
+/// running and is about to be torn down (ptrace(2), PTRACE_EVENT_EXIT).
 fn at_its_end(served: &Served, signal: Signal) -> Memory {
     let pid = Pid::from_raw(served.pid() as i32);
     ptrace::seize(pid, ptrace::Options::PTRACE_O_TRACEEXIT).expect("a process that we may trace");
@@ -92,7 +92,7 @@ fn at_its_end(served: &Served, signal: Signal) -> Memory {
     }
 }
 
-/// No core is written even where the user asks for one.
+/// No core is written even if the user has enabled core dumps.
 #[test]
 fn a_crash_writes_no_core() {
     let scratch = Scratch::new();

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A volume in a scratch directory, and where it is mounted.
+/// A volume in a scratch directory, and its mount point.
 pub(crate) struct Mounted {
     pub(crate) scratch: Scratch,
     pub(crate) volume: PathBuf,
     pub(crate) key: PathBuf,
-    /// What is in the volume at first.
+    /// The initial content of the volume.
     pub(crate) plaintext: Vec<u8>,
     pub(crate) directory: PathBuf,
 }
@@ -33,7 +33,7 @@ impl Mounted {
         Self { volume, key, plaintext: fs::read(original).unwrap(), directory, scratch }
     }
 
-    /// Mounted with `options`.
+    /// A new volume, mounted with `options`.
     #[track_caller]
     pub(crate) fn with(options: &str) -> Self {
         let mounted = Self::new();
@@ -46,7 +46,7 @@ impl Mounted {
         self.keyway("mount").args(options).arg(&self.volume).arg(&self.directory)
     }
 
-    /// A command of Keyway's with the key file.
+    /// A Keyway command with the key file.
     pub(crate) fn keyway(&self, command: &str) -> Run {
         keyway(command).arg("--key-file").arg(&self.key).env("XDG_RUNTIME_DIR", self.scratch.root())
     }
@@ -76,7 +76,7 @@ impl Mounted {
 }
 
 impl Drop for Mounted {
-    /// A test that failed leaves no mount behind.
+    /// A failed test leaves no mount behind.
     fn drop(&mut self) {
         if self.file().exists() || fs::metadata(&self.directory).is_err() {
             let _ = peer("fusermount3", "-u -q -z").arg(&self.directory).outcome();

@@ -1,5 +1,5 @@
-//! Other people's NBD clients on `keyway serve`: libnbd's programs,
-//! QEMU's, and one that breaks every rule.
+//! Third-party NBD clients on `keyway serve`: libnbd's programs, QEMU's, and one that breaks every
+//! rule.
 
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, peer, random};
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,8 +19,8 @@ struct Served {
 }
 
 impl Served {
-    /// A new LUKS2 volume whose data was never written, and `keyway
-    /// serve` of it with more `options`.
+    /// A new LUKS2 volume whose data was never written, served by `keyway serve` with additional
+    /// `options`.
     fn new(options: &str) -> Self {
         let scratch = Scratch::new();
         let key = scratch.file("key", "secret");
@@ -47,7 +47,7 @@ impl Served {
         peer(name, line).arg(self.uri())
     }
 
-    /// What the volume holds, once the server has ended as it is asked to.
+    /// Ends the server in the normal way and returns the volume's content.
     fn end(mut self) -> Vec<u8> {
         kill_process(Pid::from_child(&self.child), Signal::TERM).expect("our child");
         let status = self.child.wait().expect("a child");
@@ -118,8 +118,8 @@ fn a_volume_is_copied_both_ways() {
     assert_same_bytes("written", &fs::read(&other).unwrap(), "keyway read", &served.end());
 }
 
-/// Both of them pipeline: writes over several connections, then reads
-/// of the same random data beside writes.
+/// Both clients pipeline: writes over several connections, then reads of the same random data
+/// beside writes.
 #[test]
 fn a02_libnbds_and_qemus_pipelines_get_their_own_bytes() {
     need!("nbdcopy", "qemu-img", "qemu-io");
@@ -203,7 +203,7 @@ fn holes_are_shown_and_are_no_zeros() {
         let starts: Vec<&[&str]> = lines.iter().map(|line| &line[..3]).collect();
         assert_eq!(starts, expected);
     }
-    // Sectors that nobody wrote are noise: a copy has to hold what a read of them gives.
+    // Sectors that were never written decrypt to noise: a copy must contain what a read returns.
     let copy = served.scratch.path("copy");
     peer("nbdcopy", "").arg(served.uri()).arg(&copy).ok();
     let copy = fs::read(copy).unwrap();
@@ -239,11 +239,11 @@ fn a_client_that_breaks_the_rules_harms_nobody() {
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         stream.read_exact(&mut [0; 18]).unwrap();
         if i % 2 == 0 {
-            // NBD_OPT_EXPORT_NAME of the default export, without zeros behind the answer.
+            // NBD_OPT_EXPORT_NAME of the default export, without zeros after the answer.
             stream.write_all(b"\0\0\0\x03IHAVEOPT\0\0\0\x01\0\0\0\0").unwrap();
             stream.read_exact(&mut [0; 10]).unwrap();
         }
-        // The server may hang up before it has taken all.
+        // The server may hang up before it has read everything.
         let _ = stream.write_all(lie);
     }
     assert_same_bytes("written", &fs::read(image).unwrap(), "keyway read", &served.end());

@@ -1,4 +1,4 @@
-//! Volumes behind NBD servers: nbdkit's and QEMU's, by all commands and by many threads.
+//! Volumes behind NBD servers: nbdkit's and QEMU's, with all commands and with many threads.
 
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};
@@ -85,7 +85,7 @@ fn a_volume_in_a_qcow2_image_is_cryptsetups_too() {
     assert_same_bytes("raw", &back.stdout, "plain", &read(&plain).unwrap());
 }
 
-/// As qemu-nbd is without `--persistent`: it takes one client, and ends with it.
+/// Like qemu-nbd without `--persistent`: the server accepts one client and ends with it.
 #[test]
 fn a_server_that_ends_with_its_client_sees_one() {
     need!("qemu-nbd");
@@ -117,7 +117,7 @@ fn what_cannot_be_is_said_in_one_line() {
     refuses(&server.uri.replace("nbd+", "nbds+"), 4, "certificates");
 }
 
-/// The server refuses what is not whole blocks of 4096 bytes.
+/// The server refuses requests that are not whole blocks of 4096 bytes.
 #[test]
 fn blocks_are_respected_by_many_threads() {
     need!("nbdkit");
@@ -129,7 +129,7 @@ fn blocks_are_respected_by_many_threads() {
     );
     let client = server.connect();
     assert_eq!(client.unit(), 4096);
-    // Neighbours share blocks: each writes every eighth piece of 1000 bytes.
+    // Threads share blocks: each writes every eighth piece of 1000 bytes.
     let content = random(44, 4 << 20);
     thread::scope(|scope| {
         for first in 0..8 {
@@ -198,8 +198,8 @@ fn holes_are_found() {
     assert_eq!(client.next_data(0).unwrap(), None);
 }
 
-/// A server that was killed and started again: reads go on; a flush
-/// of what had not been flushed fails, for good.
+/// A server that was killed and restarted: reads continue; a flush of unflushed writes fails
+/// permanently.
 #[test]
 fn a_lost_connection_is_made_again_and_lost_writes_are_not_forgotten() {
     need!("nbdkit");
@@ -226,7 +226,7 @@ fn a_lost_connection_is_made_again_and_lost_writes_are_not_forgotten() {
     assert!(client.write_at(&[3; 512], 0).is_err() && client.flush().is_err());
     client.read_at(&mut back, 0).unwrap();
 
-    // Another export is not taken for the old one.
+    // Another export is not mistaken for the old one.
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(2 << 20).unwrap();
     let server = server.again(&scratch, &line);
     let error = client.read_at(&mut back, 0).unwrap_err();
@@ -269,7 +269,7 @@ impl Server {
         Self { program: Background::start(run, || listens(socket)), uri: unix_uri(socket) }
     }
 
-    /// Killed, and started again on the same socket.
+    /// Kills it and starts it again on the same socket.
     fn again(self, scratch: &Scratch, line: &str) -> Self {
         self.program.kill();
         fs::remove_file(scratch.path("nbd.sock")).unwrap();

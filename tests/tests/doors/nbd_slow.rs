@@ -1,5 +1,5 @@
-//! NBD servers that are silent, or send a byte now and then: an end
-//! within `--timeout`, exit code 4, and who it was.
+//! NBD servers that are silent, or send a byte now and then: termination within `--timeout`, exit
+//! code 4, and the name of the server.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, random};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What no test has a reason to wait for.
+/// Longer than any test should wait.
 const LONG: Duration = Duration::from_secs(40);
 
 #[test]
@@ -29,7 +29,7 @@ fn a05_a_silent_nbd_server_and_a_trickle_end_in_time() {
 #[test]
 fn a05_an_nbd_server_that_falls_silent_later_on_is_named() {
     let volume = Volume::new();
-    // The header is there, and then nothing is.
+    // The header arrives, and then nothing.
     let server = Server::start(volume.image.clone(), Manner::TricklingReplies(16 << 20));
     let failed = volume.read(&server.uri).args("--timeout 1").fails(4);
     failed.says("the server did not answer within 1 s; try again later").says(&server.uri);
@@ -73,13 +73,13 @@ impl Volume {
 /// How a server behaves.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
-    /// It accepts, and that is all.
+    /// Accepts connections and sends nothing.
     Silent,
-    /// A byte now and then, from the first on.
+    /// Sends a byte now and then, from the first byte.
     TricklingGreeting,
-    /// A byte now and then, in replies to reads from that offset on.
+    /// Sends a byte now and then, in replies to reads at or after that offset.
     TricklingReplies(u64),
-    /// As it should, but only after some time.
+    /// Serves correctly, but only after a delay.
     After(Duration),
 }
 
@@ -96,7 +96,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let content = Arc::clone(&content);
-                // A client that goes ends it.
+                // It ends when the client disconnects.
                 thread::spawn(move || drop(serve(stream.unwrap(), &content, manner)));
             }
         });

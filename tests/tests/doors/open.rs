@@ -1,5 +1,5 @@
-//! `keyway open` without the kernel's dm-crypt: the volume behind a door of Keyway's own, through
-//! `status`, `luksSuspend`, `luksResume`, `resize` and `close`.
+//! `keyway open` without the kernel's dm-crypt: the volume behind one of Keyway's own doors,
+//! through `status`, `luksSuspend`, `luksResume`, `resize` and `close`.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random, until};
@@ -28,7 +28,7 @@ impl Opened {
         made
     }
 
-    /// A command of Keyway's in the scratch directory.
+    /// A Keyway command in the scratch directory.
     fn keyway(&self, line: &str) -> Run {
         keyway(line).directory(self.scratch.root()).env("XDG_RUNTIME_DIR", self.scratch.root())
     }
@@ -48,7 +48,7 @@ impl Opened {
 }
 
 impl Drop for Opened {
-    /// A test that failed leaves no process behind.
+    /// A failed test leaves no process behind.
     fn drop(&mut self) {
         for name in ["home", "served", "table"] {
             let _ = self.keyway("close").arg(name).outcome();
@@ -81,11 +81,11 @@ fn a_volume_is_a_file_until_it_is_closed() {
             (fs::metadata(&volume).unwrap().len() - (4 << 20)) / 512
         )
     };
-    // The kernel tells a FUSE server in its own time that a file was closed.
+    // The kernel tells a FUSE server asynchronously that a file was closed.
     until("nobody has it open", || !o.status("home").contains("in use"));
     assert_eq!(o.status("home"), status("read/write"));
 
-    // Two of a name, two writers.
+    // Two sessions of one name, and two writers.
     o.keyway("open --backend fuse volume home --key-file key").fails(5).says("Device home already exists.");
     o.keyway("open --backend nbd volume served --key-file key")
         .fails(5)
@@ -145,7 +145,7 @@ fn a_volume_is_served_on_a_socket_read_only() {
     assert_same_bytes("nbdcopy", &copied.stdout, "original", &o.plaintext);
     assert!(o.status("served").contains("  mode:    readonly\n  door:    nbd\n"));
     assert!(o.keyway("list").ok().text().contains(&uri));
-    // A reader that stays beside it.
+    // A reader that stays open beside it.
     o.keyway("open --backend nbd volume home --key-file key").fails(5).says("in use");
     o.keyway("close served").ok().quiet();
 }

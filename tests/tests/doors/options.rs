@@ -1,5 +1,5 @@
-//! What `open` takes from cryptsetup's command lines, at doors of Keyway's own: options that have a
-//! meaning there, those that have none and are kept, and volumes that no door can show.
+//! What `open` takes from cryptsetup's command lines, with Keyway's own doors: options that apply
+//! there, those that do not apply and are kept, and volumes that no door can serve.
 
 use crate::served::Volume;
 use keyway_crypto::Hash;
@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-/// Flags of dm-crypt's work queues say nothing to a process; the header
-/// keeps them for the kernel's door all the same.
+/// Flags for dm-crypt's work queues do not apply to a process; the header keeps them for the
+/// kernel's door anyway.
 #[test]
 fn flags_of_the_kernels_are_taken_and_kept() {
     let scratch = Scratch::new();
@@ -38,7 +38,7 @@ fn flags_of_the_kernels_are_taken_and_kept() {
     in_scratch(&scratch, "close home").ok();
 }
 
-/// cryptsetup's lock: whoever holds it is waited for.
+/// cryptsetup's lock: Keyway waits until its holder releases it.
 #[test]
 fn memory_hard_keyslots_take_turns() {
     let directory = Path::new("/run/cryptsetup");
@@ -115,8 +115,8 @@ fn add_integrity(path: &Path) {
     fs::write(path, bytes).unwrap();
 }
 
-/// What is left of a session that was killed at its very beginning: a
-/// directory for a mount, and no facts.
+/// What is left of a session that was killed at its very beginning: a mount directory without
+/// session data.
 #[test]
 fn a_session_that_never_was_open_leaves_its_name_free() {
     let scratch = Scratch::new();
@@ -147,5 +147,5 @@ fn in_scratch(scratch: &Scratch, line: &str) -> Run {
     keyway(line).env("XDG_RUNTIME_DIR", scratch.root())
 }
 
-/// Where the checksum stands in a copy of the header.
+/// The offset of the checksum in a header copy.
 const CHECKSUM: usize = 448;

@@ -1,4 +1,4 @@
-//! `keyway serve`: what it says, whom it serves, and how it ends.
+//! `keyway serve`: what it prints, whom it serves, and how it ends.
 
 use crate::served::{Served, Volume};
 use keyway_tests::nbd::{Nbd, READ_ONLY};
@@ -101,7 +101,7 @@ fn a16_a_network_is_served_in_the_clear_only_if_that_is_said() {
     let scratch = Scratch::new();
     let volume = Volume::new(&scratch, "disk.luks", 1);
     for address in ["0.0.0.0", "::", "::ffff:0.0.0.0"] {
-        // Before anything is unlocked: there is no key.
+        // Refused before anything is unlocked: there is no key.
         let run = keyway("serve --port 0 --address").arg(address).arg(volume.path());
         run.fails(1).says("without TLS").says("--insecure-network");
     }
@@ -111,7 +111,7 @@ fn a16_a_network_is_served_in_the_clear_only_if_that_is_said() {
     served.terminate();
     assert_eq!(served.wait(), Some(0));
     assert!(served.errors().contains("WARNING: 0.0.0.0:0 is served without TLS"));
-    // This machine's own users need no such words.
+    // Local users need no such option.
     let mut served = Served::start(&volume.serve().args("--port 0 --address localhost"));
     served.ready();
     served.terminate();
@@ -134,7 +134,7 @@ fn a05_silent_connections_keep_nobody_out() {
         silent.iter_mut().for_each(|stream| drop(stream.write_all(&[0])));
         peer("nbdinfo", "--size").arg(uri).ok().says(&volume.size().to_string());
     }
-    // They have their ten seconds in all.
+    // They have ten seconds in total.
     for stream in &mut silent {
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let ended = stream.read_to_end(&mut Vec::new());

@@ -1,4 +1,4 @@
-//! Volumes that open without a passphrase, and servers of them that end with the test.
+//! Volumes that open without a passphrase, and servers for them that end with the test.
 
 use keyway_tests::run::Run;
 use keyway_tests::{Scratch, keyway, random};
@@ -17,8 +17,8 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// A new one with `mib` MiB of data. All of a test's volumes have
-    /// the same key, in the file "volume.key".
+    /// A new volume with `mib` MiB of data. All of a test's volumes have the same key, in the file
+    /// "volume.key".
     pub(crate) fn new(scratch: &Scratch, name: &str, mib: u64) -> Self {
         let key_file = scratch.file("volume.key", Self::key());
         let path = scratch.sized(name, HEADER + (mib << 20));
@@ -33,7 +33,7 @@ impl Volume {
         Self { path, key_file, data: mib << 20 }
     }
 
-    /// The volume key: two of AES-256.
+    /// The volume key: two AES-256 keys.
     pub(crate) fn key() -> Vec<u8> {
         random(0x6b65_7977, 64)
     }
@@ -92,7 +92,7 @@ impl Served {
         self.child.id()
     }
 
-    /// What it says when it listens, up to the last line for the first export.
+    /// Its output once it listens, up to the last line for the first export.
     pub(crate) fn ready(&mut self) -> String {
         let mut said = String::new();
         let stdout = self.stdout.as_mut().expect("its standard output");
@@ -100,7 +100,7 @@ impl Served {
             let got = stdout.read_line(&mut said).expect("text");
             assert!(got > 0, "it ends before it listens: {said}\n{}", self.errors());
         }
-        // Several exports are told of in one write.
+        // Several exports are announced in one write.
         while !stdout.buffer().is_empty() && stdout.read_line(&mut said).expect("text") > 0 {}
         said
     }
@@ -130,7 +130,7 @@ impl Served {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("our child");
     }
 
-    /// All that it said on standard error, once it has ended.
+    /// All its standard error output, once it has ended.
     pub(crate) fn errors(&mut self) -> String {
         let stderr = self.child.stderr.take().map(std::io::read_to_string);
         stderr.and_then(Result::ok).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Rootless opens: a background process that outlives its terminal,
-//! is found by its name, and ends when told to.
+//! Rootless opens: a background process that outlives its terminal, is found by its name, and ends
+//! on request.
 
 use crate::served::Volume;
 use keyway_tests::memory::Memory;
@@ -65,7 +65,7 @@ impl Drop for Runtime {
     }
 }
 
-/// A zombie that nobody has waited for is not running.
+/// A zombie that has not been reaped does not count as running.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
@@ -109,7 +109,7 @@ fn it_outlives_its_terminal() {
     let ending = Terminal::start(&run).expect("Enter passphrase").type_secretly("secret").finish();
     assert_eq!(ending.code, Some(0), "{}", ending.screen);
     assert!(ending.screen.contains("home is open"), "{}", ending.screen);
-    // The terminal is gone with `finish`: whoever was on it got SIGHUP.
+    // The terminal is gone with `finish`: every process on it got SIGHUP.
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(runtime.connect("home").size, volume.size());
     runtime.keyway("close home").ok();
@@ -161,7 +161,7 @@ fn a_dead_mount_is_taken_away() {
     assert!(!mounted());
 }
 
-/// What was acknowledged before `close` is there after it, though nobody asked for a flush.
+/// Data acknowledged before `close` is there afterwards, even without a flush request.
 #[test]
 fn close_waits_for_a_writing_client() {
     let runtime = Runtime::new();
@@ -182,7 +182,7 @@ fn close_waits_for_a_writing_client() {
     let plaintext = volume.read(0, volume.size() as usize);
     for n in written.saturating_sub(blocks - 2)..=written {
         let block = &plaintext[(n % blocks) as usize * 4096..][..4096];
-        // The next one may have been written without its answer having been seen.
+        // The next one may have been written although its answer was not received.
         assert!(
             block == random(n, 4096) || block == random(n + blocks, 4096),
             "block {n} of {written} is lost"

@@ -1,4 +1,5 @@
-//! Sessions that change while they are open: another size, other rights, the key away and back.
+//! Sessions that change while they are open: a new size, new permissions, the key removed and
+//! restored.
 
 use crate::served::Volume;
 use crate::session::Runtime;
@@ -16,7 +17,7 @@ fn another_size_while_it_is_open() {
     let mut before = runtime.connect("home");
     before.write(1 << 20, b"beyond").unwrap();
 
-    // No passphrase is asked for: the process has the key.
+    // There is no passphrase prompt: the process has the key.
     runtime.keyway("resize home --size 1024").ok().quiet();
     runtime.keyway("status home").ok().says("  size:    1024 sectors\n");
     let mut after = runtime.connect("home");
@@ -38,7 +39,7 @@ fn another_size_while_it_is_open() {
     runtime.keyway("luksResume home").stdin("secret").ok();
     assert_eq!(runtime.connect("home").size, 1 << 20, "it forgets its size while it is suspended");
 
-    // Without a size it takes what there is now.
+    // Without a size it uses the current size of the file.
     let file = fs::File::options().write(true).open(volume.path()).unwrap();
     let grown = volume.size() + (1 << 20);
     file.set_len(file.metadata().unwrap().len() + (1 << 20)).unwrap();
@@ -109,7 +110,7 @@ fn other_rights_while_it_is_open() {
     assert_eq!(volume.read(0, 4), b"once");
 }
 
-/// Trimming through NBD, with the room of the image before and after.
+/// Trimming through NBD, with the allocated size of the image before and after.
 #[test]
 fn discards_go_through_when_they_are_allowed() {
     let runtime = Runtime::new();
@@ -150,7 +151,7 @@ fn a_plain_volume_gets_its_own_key_back_only() {
     runtime.keyway("luksResume home").stdin("right").ok().quiet();
     assert_eq!(reader.join().unwrap().unwrap(), b"before");
 
-    // Its size is said by nobody but whoever opens it.
+    // Only the user who opens it knows its size.
     runtime.keyway("resize home --size 64").ok().quiet();
     assert_eq!(runtime.connect("home").size, 64 * 512);
     runtime.keyway("resize home").ok().quiet();
@@ -161,7 +162,7 @@ fn a_plain_volume_gets_its_own_key_back_only() {
     assert_eq!(read.stdout, b"before");
 }
 
-/// Past the page cache: the same bytes; the kernel's door has no such thing.
+/// Bypassing the page cache: the same bytes; the kernel's door has no such option.
 #[test]
 fn direct_access_below_a_session() {
     let runtime = Runtime::new();
@@ -189,7 +190,7 @@ fn direct_access_below_a_session() {
 /// include/uapi/asm-generic/fcntl.h
 const O_DIRECT: u32 = 0o40000;
 
-/// What was acknowledged before the key went is flushed: there is nothing to complain about.
+/// Writes acknowledged before the key was removed are flushed: there is no error to report.
 #[test]
 fn b18_a_suspended_session_closes() {
     let runtime = Runtime::new();
@@ -202,7 +203,7 @@ fn b18_a_suspended_session_closes() {
     assert!(!runtime.directory("home").exists());
     assert_eq!(volume.read(5, 6), b"before");
 
-    // Of one that waits its client is told, and whoever closes.
+    // A waiting write fails on `close`: both its client and the caller of `close` are told.
     runtime.open(&volume, "--backend nbd", "home").ok();
     let mut client = runtime.connect("home");
     runtime.keyway("luksSuspend home").ok();
@@ -229,7 +230,7 @@ fn b18_a_suspended_mount_closes() {
     assert!(!plain.exists() && !runtime.directory("home").exists());
     assert_eq!(volume.read(5, 6), b"before");
 
-    // In use it stays open, and whoever waits goes on waiting.
+    // While in use the session stays open, and waiting requests go on waiting.
     open();
     let file = fs::File::options().read(true).write(true).open(&plain).unwrap();
     runtime.keyway("luksSuspend home").ok();

@@ -1,5 +1,5 @@
-//! What clients of `keyway serve` and its user see when the store
-//! behind it is gone, is another one, or hangs.
+//! What clients and users of `keyway serve` see if the store behind it is gone, has been replaced,
+//! or hangs.
 
 use crate::served::{Served, Volume};
 use keyway_tests::nbd::{Nbd, listens};
@@ -16,7 +16,7 @@ fn store(scratch: &Scratch, image: &Path) -> Background {
     Background::start(&run, || listens(&socket))
 }
 
-/// `keyway serve` of what nbdkit exports, and a client of it.
+/// `keyway serve` of what nbdkit exports, and a client for it.
 fn serve(scratch: &Scratch, volume: &Volume, line: &str) -> (Served, Nbd) {
     let socket = scratch.path("served");
     let url = format!("nbd+unix:///?socket={}", scratch.path("store").display());
@@ -36,8 +36,7 @@ fn b20_b22_another_volume_behind_the_url_is_refused_and_said_once() {
     let (mut served, mut client) = serve(&scratch, &volume, "");
     assert_eq!(client.read(0, 8192).unwrap(), [7; 8192]);
 
-    // A server that was started again with the same volume, which
-    // somebody has edited meanwhile, is not noticed.
+    // A restarted server with the same volume, edited in between, goes unnoticed.
     first.kill();
     keyway("config --label changed").arg(volume.path()).ok();
     let second = store(&scratch, volume.path());
@@ -79,7 +78,7 @@ fn b20_a_hung_store_does_not_keep_a_server_that_has_nothing_to_write() {
     let asked = Instant::now();
     served.terminate();
     assert_eq!(served.wait(), Some(0));
-    // (Without this it takes the store's two minutes.)
+    // (Without this it takes the store's timeout of two minutes.)
     assert!(asked.elapsed() < Duration::from_secs(15), "{:?}", asked.elapsed());
     assert!(reader.join().unwrap());
     drop(hanging);

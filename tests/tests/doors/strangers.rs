@@ -1,5 +1,5 @@
-//! Another user who was there first: with a directory where ours would be, a link, a way that can
-//! be changed, a listener on our socket. Nothing is opened there, and no key goes to anybody.
+//! Another user who was there first: with a directory in our place, a link, a path that others can
+//! change, or a listener on our socket. Nothing is opened there, and no key is sent to that user.
 
 use crate::served::Volume;
 use crate::session::Runtime;
@@ -25,7 +25,7 @@ impl Victim {
         set_mode(scratch.root(), 0o755);
         let program = scratch.copy(&keyway_tests::peers::program(), "keyway");
         let volume = Volume::new(&scratch, "disk.luks", 1);
-        // Users of their own: tests run side by side.
+        // Separate users: tests run side by side.
         let uid = 200_000 + std::process::id() % 100_000;
         for path in [volume.path(), volume.key_file()] {
             chown(path, Some(uid), Some(uid)).unwrap();
@@ -54,7 +54,7 @@ impl Victim {
         run.arg(self.volume.path()).arg("home")
     }
 
-    /// Opening is refused for this reason, and nothing is left.
+    /// Asserts that opening is refused for this reason, and leaves nothing behind.
     #[track_caller]
     fn is_refused(&self, why: &str) {
         let outcome = self.open().fails(4);
@@ -87,7 +87,7 @@ fn a03_a_directory_that_was_there_before() {
     chown(&directory, Some(stranger), Some(stranger)).unwrap();
     set_mode(&directory, 0o777);
     victim.is_refused(&format!("{shown} belongs to another user ({stranger})"));
-    // All of it made ready for them, as by whoever can change the way.
+    // Everything prepared for the victim, as by a user who can change the path.
     for name in ["keyway", "keyway/home"] {
         fs::create_dir(directory.join(name)).unwrap();
         chown(directory.join(name), Some(victim.uid), Some(victim.uid)).unwrap();
@@ -112,7 +112,7 @@ fn a03_a_directory_that_was_there_before() {
     victim.is_refused(&format!("{shown} can be written to by others (mode 0770)"));
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 
-    // And as it should be.
+    // And now with the right permissions.
     set_mode(&directory, 0o700);
     victim.open().ok().says("home is open");
     victim.keyway("status home").ok().says("is active");
@@ -141,17 +141,17 @@ fn a03_a_way_that_others_can_change() {
             .arg(victim.volume.path())
             .arg("home")
     };
-    // The next place is taken, and it is said why.
+    // The next directory is used, and the message says why.
     let why = format!("{} can be written to by others (mode 0777)", way.display());
     let opened = open().ok();
     opened.says(&format!("is passed over: {why}")).says(&victim.directory().display().to_string());
     run("close home").ok();
     assert_eq!(fs::read_dir(&named).unwrap().count(), 0);
-    // Where that is no good either, both are named.
+    // If that one is unsuitable too, the message names both.
     fs::remove_dir_all(victim.directory()).unwrap();
     fs::write(victim.directory(), "").unwrap();
     open().fails(4).says(&why).says(&format!("{} is not a directory", victim.directory().display()));
-    // A sticky one is a way: others can put nothing in its place.
+    // A sticky directory is acceptable in the path: others cannot replace its entries.
     victim.clear();
     set_mode(&way, 0o1777);
     open().ok().lacks("passed over").says(&named.display().to_string());
@@ -162,7 +162,7 @@ fn a03_a_way_that_others_can_change() {
 struct Stranger(Child, PathBuf);
 
 impl Stranger {
-    /// Writes down what comes in, each connection in brackets.
+    /// Records all input, each connection in brackets.
     fn listens(scratch: &Scratch, socket: &Path) -> Self {
         let record = scratch.file("record", "");
         chown(&record, Some(UID), Some(UID)).unwrap();
@@ -180,7 +180,7 @@ impl Stranger {
         Self(child, record)
     }
 
-    /// What came in since it was asked last, when its connection is over.
+    /// The input since the last call, once its connection has ended.
     fn got(&self) -> String {
         let read = || fs::read_to_string(&self.1).unwrap_or_default();
         until("a connection is over", || read().ends_with(']'));
@@ -205,8 +205,7 @@ fn a03_no_key_goes_to_another_users_listener() {
     let volume = Volume::new(&runtime.0, "disk.luks", 1);
     runtime.open(&volume, "--backend nbd", "home").ok();
     runtime.kill("home");
-    // Its directory stays, and somebody holds its lock: a session
-    // that lives, by all that can be seen.
+    // Its directory stays, and another process holds its lock: to all appearances a live session.
     let directory = runtime.directory("home");
     set_mode(&directory.join("facts"), 0o644);
     let lock = File::options().write(true).open(directory.join("lock")).unwrap();
@@ -230,7 +229,7 @@ fn a03_no_key_goes_to_another_users_listener() {
     assert_eq!(stranger.got(), "[]");
 }
 
-/// Whatever becomes of its permissions.
+/// Whatever happens to its permissions.
 #[test]
 fn a03_a_sessions_sockets_obey_nobody_else() {
     need!("setpriv", "nbdinfo");
@@ -250,7 +249,7 @@ fn a03_a_sessions_sockets_obey_nobody_else() {
     refused.lacks(&volume.size().to_string());
     assert_eq!(runtime.connect("home").size, volume.size());
     runtime.keyway("close home").ok();
-    // A server's own socket is its owner's to share.
+    // The owner may share a server's own socket.
     let socket = runtime.0.path("shared.sock");
     let mut served = crate::served::Served::start(&volume.serve().arg("--socket").arg(&socket));
     served.ready();
@@ -264,5 +263,5 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Somebody else.
+/// Another user.
 const UID: u32 = 12345;

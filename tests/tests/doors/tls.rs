@@ -1,5 +1,5 @@
 //! TLS with certtool's certificates: Keyway's client with nbdkit, Keyway's server with libnbd and
-//! QEMU, and each other; who is not believed is refused.
+//! QEMU, and with each other; untrusted peers are refused.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Background, Scratch, assert_same_bytes, keyway, need, peer};
@@ -31,7 +31,7 @@ fn keyway_reads_through_nbdkits_tls() {
     opens("127.0.0.1", &pki, "").ok();
     opens("localhost", &pki, "&tls-hostname=disk.example").fails(4).says("not valid for name");
     opens("localhost", &stranger, "").fails(4).says("invalid peer certificate");
-    // The server believes strangers as little.
+    // The server does not trust strangers either.
     opens("localhost", &stranger, "&tls-verify-peer=0").fails(4);
     let clear = format!("nbd://localhost:{port}/");
     keyway("open --test-passphrase -d").arg(&key).arg(clear).fails(4).says("demands TLS: write nbds://");
@@ -64,8 +64,8 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
     qemu(&stranger).fails(1);
 }
 
-/// Whoever asks for certificates serves nobody without: not without
-/// TLS either, whatever --tls says.
+/// A server that requires certificates serves no client without one: not without TLS either,
+/// whatever --tls says.
 #[test]
 fn a16_verified_clients_are_the_only_ones() {
     need!("nbdinfo", "certtool");
@@ -86,7 +86,7 @@ fn a16_verified_clients_are_the_only_ones() {
         keyway("serve --port 0").args(line).arg("--tls-certificates").arg(pki.path()).arg(&image)
     };
     serve("--tls off --tls-verify-peer").fails(1).says("contradict");
-    // Where clients may go without TLS, the network can read along.
+    // If clients may connect without TLS, the network can eavesdrop.
     serve("--tls on --address 0.0.0.0").fails(1).says("without TLS");
 }
 
@@ -103,7 +103,7 @@ fn keyway_reads_through_keyways_tls_and_writes() {
     keyway("write --offset 77 -d").arg(&key).arg(&uri).arg(&image).ok();
     let back = keyway("read --offset 77 --length 2000001 -d").arg(&key).arg(&uri).ok();
     assert_same_bytes("read", &back.stdout, "written", &read(&image).unwrap());
-    // "on" takes both.
+    // "on" accepts both.
     peer("nbdinfo", "").arg(format!("nbd://localhost:{}/", server.port)).ok().says("without TLS");
 }
 
@@ -148,7 +148,7 @@ impl Served {
     }
 }
 
-/// An authority, and certificates that it has signed for a server on this machine and for a client.
+/// A CA, and certificates that it has signed for a server on this machine and for a client.
 pub(crate) struct Pki(PathBuf);
 
 impl Pki {
@@ -192,8 +192,8 @@ impl Pki {
 }
 
 pub(crate) fn free_port() -> u16 {
-    // Below those that the kernel gives away by itself (from 32768
-    // on): nobody else gets it before it is used.
+    // Below the ports that the kernel assigns automatically (from 32768 up): no other process gets
+    // the port before it is used.
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = 20_000 + (std::process::id() % 100) as u16 * 100;
     let ports = std::iter::repeat_with(|| start + NEXT.fetch_add(1, Ordering::Relaxed) % 100).take(100);

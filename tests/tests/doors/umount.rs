@@ -1,4 +1,4 @@
-//! Putting a mounted volume away: every time, with everything written, and nothing else than it.
+//! Unmounting a volume: reliably, with everything written, and nothing but that volume.
 
 use crate::mounted::Mounted;
 use crate::served::Volume;
@@ -13,7 +13,7 @@ fn has_fuse() -> bool {
     File::options().read(true).write(true).open("/dev/fuse").is_ok()
 }
 
-/// The README's lines, run as they stand there.
+/// The README's lines, run verbatim.
 #[test]
 fn b23_the_recipe_of_the_readme_works_every_time() {
     need!("fusermount3", "fuse2fs", "mke2fs", "debugfs", "sh");
@@ -27,7 +27,7 @@ fn b23_the_recipe_of_the_readme_works_every_time() {
 
     let runtime = Runtime::new();
     let at = runtime.0.root();
-    // Large enough for fuse2fs to have something to write when it is told to end.
+    // Large enough for fuse2fs to have something to write when it is ended.
     let image = runtime.0.sized("image", 24 << 20);
     peer("mke2fs", "-q -F -t ext4").arg(&image).ok();
     let key = runtime.0.file("key", "secret");
@@ -38,14 +38,14 @@ fn b23_the_recipe_of_the_readme_works_every_time() {
     peer("sh", "-c").arg(first).directory(at).ok();
     for round in 0..6 {
         let content = runtime.0.file("content", random(round, 5 << 20));
-        // Between mounting and putting away somebody works in it.
+        // Between mounting and unmounting, files are changed in it.
         let work = format!("cp '{}' files/content\n", content.display());
         let lines: Vec<&str> = rest.lines().collect();
         let (open, close) = lines.split_at(2);
         let script = format!("set -e\n{}\n{work}{}\n", open.join("\n"), close.join("\n"));
         let run = peer("sh", "-c").arg(script).directory(at).stdin("secret");
         run.env("PATH", &path).env("XDG_RUNTIME_DIR", at).ok();
-        // It is unlocked, and all of it is written.
+        // The volume is released, and everything is written.
         runtime.keyway("list").ok().lacks("disk");
         let read = runtime.keyway("read --key-file").arg(&key).arg(runtime.0.path("disk.luks")).ok().stdout;
         let image = runtime.0.file("image", read);
@@ -99,7 +99,7 @@ fn b23_whoever_uses_it_is_named_and_waited_for() {
     assert!(waiting.wait().unwrap().success());
     assert!(!m.file().exists());
     assert!(m.read() == m.plaintext);
-    // By its place.
+    // By its mount point.
     m.mount("").ok();
     keyway(&m, "status").arg(&m.directory).ok().says("volume is active");
     keyway(&m, "close").arg(&m.directory).ok();
@@ -137,7 +137,7 @@ fn b23_nothing_else_is_unmounted() {
     peer("umount", "").arg(&m.directory).ok();
 }
 
-/// Something that was mounted on top of a volume's directory is somebody else's.
+/// Something mounted on top of a volume's directory is not Keyway's.
 #[test]
 fn a15_the_door_takes_away_its_own_mount_only() {
     need!("fusermount3", "mount", "umount", "kill");
@@ -150,7 +150,7 @@ fn a15_the_door_takes_away_its_own_mount_only() {
     keyway(&m, "close volume").fails(5).says(on_top).says("left alone");
     umount(&m, "--wait 0").arg(&m.directory).fails(5).says(on_top);
     assert_eq!(fs::read_to_string(m.directory.join("theirs")).unwrap(), "kept");
-    // A signal does not do it either.
+    // A signal does not unmount it either.
     let pid = pid_of(&m);
     peer("kill", "-TERM").arg(&pid).ok();
     std::thread::sleep(Duration::from_millis(200));
@@ -163,7 +163,7 @@ fn a15_the_door_takes_away_its_own_mount_only() {
     assert!(m.read() == m.plaintext);
 }
 
-/// Nor does whoever clears away what a killed process has left.
+/// Nor does the cleanup after a killed process.
 #[test]
 fn a15_clearing_takes_away_dead_mounts_only() {
     need!("fusermount3", "mount", "umount");

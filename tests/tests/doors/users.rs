@@ -1,5 +1,5 @@
-//! A second user, without rights: refused at every door and at what stands behind it,
-//! also where a directory was left open to everybody.
+//! A second user, without rights: refused at every door and at its files and processes, even if a
+//! directory was left open to everybody.
 
 use crate::mounted::Mounted;
 use crate::served::{Served, Volume};
@@ -29,11 +29,11 @@ fn a_servers_socket_and_process() {
         nobody("cat").arg(of(what)).fails(1).says("Permission denied");
     }
     nobody("kill").arg(served.pid().to_string()).fails(1).says("not permitted");
-    // Who it is meant for.
+    // The intended user succeeds.
     peer("nbdinfo", "--size").arg(&uri).ok().says(&volume.size().to_string());
 }
 
-/// The owner's own other processes are no debuggers of it either.
+/// The owner's other processes cannot debug it either.
 #[test]
 fn the_same_user_reads_no_memory() {
     need!("setpriv", "cat", "nbdinfo");
@@ -87,7 +87,7 @@ fn a_sessions_files_and_sockets() {
     runtime.keyway("close home").ok();
 }
 
-/// What comes back from a question put to a socket.
+/// The answer to a request sent to a socket.
 fn ask(perl: Run, socket: &Path, question: &str) -> String {
     let program = "use IO::Socket::UNIX; $SIG{PIPE} = 'IGNORE'; my $s = IO::Socket::UNIX->new($ARGV[0]) or exit 3; \
                    $s->autoflush(1); print $s \"$ARGV[1]\\n\", 'k' x 64; print <$s>;";
@@ -117,7 +117,7 @@ fn another_users_mount() {
     assert!(m.read() == m.plaintext);
 }
 
-/// A TCP port has no owner: who may come in is said by certificates.
+/// A TCP port has no owner: certificates decide who may connect.
 #[test]
 fn a_port_that_wants_certificates() {
     need!("setpriv", "nbdinfo", "certtool");
@@ -129,7 +129,7 @@ fn a_port_that_wants_certificates() {
     let run = volume.serve().arg(format!("--port={port}"));
     let run = run.args("--tls require --tls-verify-peer --tls-certificates").arg(pki.path());
     let _served = Background::start(&run, || TcpStream::connect(("127.0.0.1", port)).is_ok());
-    // The owner's keys cannot be read; what is public is the authority.
+    // The owner's keys cannot be read; only the CA is public.
     let public = scratch.path("public");
     fs::create_dir(&public).unwrap();
     fs::copy(pki.path().join("ca-cert.pem"), public.join("ca-cert.pem")).unwrap();

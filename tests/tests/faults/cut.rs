@@ -1,4 +1,4 @@
-//! Runs an operation once on storage that records, then looks at the image of every possible stop.
+//! Runs an operation once on storage that records, then checks the image at every possible stop.
 
 use keyway_crypto::Secret;
 use keyway_tests::{Scratch, cryptsetup, skip};
@@ -15,18 +15,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct Promise<'a> {
     /// Passphrases that open at every stop.
     pub(crate) always: &'a [&'a str],
-    /// Passphrases of which one opens at every stop.
+    /// Passphrases of which at least one opens at every stop.
     pub(crate) one_of: &'a [&'a str],
-    /// Passphrases that open when the operation is complete.
+    /// Passphrases that open once the operation is complete.
     pub(crate) opens_after: &'a [&'a str],
-    /// Passphrases that no longer open when the operation is complete.
+    /// Passphrases that no longer open once the operation is complete.
     pub(crate) gone_after: &'a [&'a str],
-    /// Until the operation is complete there need not be a header at all (a volume in the making).
+    /// Until the operation is complete there need not be a header at all (a volume being created).
     pub(crate) may_be_nothing: bool,
 }
 
-/// Runs `operation` on a recording of `image` and looks at every
-/// stop. Returns the image of the completed operation.
+/// Runs `operation` on a recording of `image` and checks every stop. Returns the image of the
+/// completed operation.
 pub(crate) fn every_cut(
     name: &str,
     image: Vec<u8>,
@@ -65,8 +65,8 @@ pub(crate) fn every_cut(
     complete
 }
 
-/// Breaks the storage at every event in turn: the operation must end
-/// in an error, never in a panic or a lie.
+/// Breaks the storage at every event in turn: the operation must end in an error, never in a panic
+/// or a false success.
 pub(crate) fn every_breakdown(
     image: &[u8],
     mut operation: impl FnMut(Arc<Faulty>) -> keyway_volume::Result<()>,
@@ -107,7 +107,7 @@ fn opens_with(luks: &Luks, passphrase: &str, volume_key: &Secret) -> bool {
         .is_ok_and(|unlocked| unlocked.volume_key.ct_eq(volume_key.expose()))
 }
 
-/// cryptsetup looks at some of the images: evenly spread, the first and the last among them.
+/// cryptsetup checks some of the images: evenly spread, including the first and the last.
 fn ask_cryptsetup(name: &str, images: &[Vec<u8>], promise: &Promise<'_>) {
     if promise.may_be_nothing || (promise.always.is_empty() && promise.one_of.is_empty()) {
         return;
@@ -137,7 +137,7 @@ fn ask_cryptsetup(name: &str, images: &[Vec<u8>], promise: &Promise<'_>) {
     }
 }
 
-/// Past the test harness's capture, which shows what a test prints only when it fails.
+/// Bypasses the test harness's capture, which shows what a test prints only when it fails.
 fn report(name: &str, cuts: usize, images: usize) {
     let total = TOTAL.fetch_add(cuts, Ordering::Relaxed) + cuts;
     let mut out = std::io::stdout().lock();

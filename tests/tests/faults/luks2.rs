@@ -133,8 +133,8 @@ fn tokens() {
     });
 }
 
-/// A copy that was lost is written again when the header is opened:
-/// stopped anywhere, the other one is still there.
+/// A lost copy is rewritten when the header is opened: wherever that stops, the other copy is still
+/// intact.
 #[test]
 fn recovery_of_either_copy() {
     let key = random_key(32);
@@ -178,7 +178,7 @@ fn breakdowns_are_told() {
     });
 }
 
-/// Without a free area there is nowhere for the new key to live before the old one goes.
+/// Without a free area there is no room for the new key before the old one is removed.
 #[test]
 fn a_full_keyslots_area_refuses_to_change() {
     let key = random_key(32);

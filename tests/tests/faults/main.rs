@@ -1,6 +1,5 @@
-//! Every header operation, stopped at every write and every flush: what is
-//! then on storage must open with the keys that were promised to live, in
-//! Keyway, and at a sample of the stops in cryptsetup.
+//! Every header operation, stopped at every write and every flush: the resulting storage must open
+//! with the keys that must survive, in Keyway at every stop and in cryptsetup at a sample of them.
 
 mod cut;
 mod luks1;

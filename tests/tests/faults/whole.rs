@@ -24,7 +24,8 @@ fn version(image: &[u8]) -> u8 {
     Luks::open(Arc::new(Memory::from(image.to_vec())), Access::Probe).unwrap().version()
 }
 
-/// Slot 0 lies where LUKS2's copies go, so its material moves first. Then back, and forth again.
+/// Slot 0 is where LUKS2's header copies go, so its material moves first. Then back, and forth
+/// again.
 #[test]
 fn convert_there_and_back() {
     let key = random_key(32);
@@ -46,7 +47,7 @@ fn convert_there_and_back() {
     }
 }
 
-/// With 512-bit keys the areas are larger, and QEMU's payload starts right behind the last.
+/// With 512-bit keys the areas are larger, and QEMU's payload starts right after the last.
 #[test]
 fn convert_large_keys() {
     let key = random_key(64);
@@ -109,13 +110,13 @@ fn what_luks1_cannot_express_is_refused() {
     assert!(storage.image() == before, "a refused operation wrote");
 }
 
-/// A backup of the same keys: whatever the state, they open all the time.
+/// A backup of the same keys: whatever the state, they always open.
 #[test]
 fn restore_of_the_same_keys() {
     let key = random_key(32);
     for (name, image) in [("luks1", luks1::volume(&key)), ("luks2", luks2::volume(&key))] {
         let backup = Memory::from(image.clone());
-        // Meanwhile the UUID was changed.
+        // The UUID was changed in the meantime.
         let changed = Arc::new(Memory::from(image));
         let mut luks = Luks::open(changed.clone(), Access::Write).unwrap();
         edit::set_uuid(&mut luks, None, &mut OsRandom).unwrap();
@@ -127,7 +128,7 @@ fn restore_of_the_same_keys() {
     }
 }
 
-/// A backup of other keys, cut anywhere: running it again completes it.
+/// A backup of other keys, interrupted anywhere: running it again completes it.
 #[test]
 fn restore_can_be_run_again() {
     let key = random_key(32);
@@ -157,7 +158,7 @@ fn restore_refuses_another_geometry() {
     create_luks1(backup.clone(), &params, &key, &secret("old"), &mut OsRandom).unwrap();
     let error = Restore::prepare(target.clone(), &*backup, Locking::default()).err().unwrap();
     assert_eq!(error.to_string(), "Data offset or key size differs on device and backup, restore failed.");
-    // Of two versions nobody but the user knows which one the data belongs to.
+    // Only the user knows which of two versions the data belongs to.
     let other = Memory::from(luks2::volume(&key));
     let restore = Restore::prepare(target.clone(), &other, Locking::default()).unwrap();
     assert_eq!(restore.warnings()[0], "Device holds LUKS1, the backup LUKS2.");
@@ -166,8 +167,8 @@ fn restore_refuses_another_geometry() {
     assert!(target.events().is_empty());
 }
 
-/// A partition table written over LUKS1's unused slots, and a LUKS2
-/// copy that is lost beside a foreign signature.
+/// A partition table written over LUKS1's unused slots, and a lost LUKS2 copy beside a foreign
+/// signature.
 #[test]
 fn repair() {
     let key = random_key(32);

@@ -1,5 +1,5 @@
-//! What the table of signatures says of real images and of the samples, beside `blkid -p`; and
-//! what both luksFormats say of what they overwrite.
+//! What the signature table reports for real images and for the samples, compared with `blkid -p`;
+//! and what both programs' luksFormat reports about the data it overwrites.
 
 #[path = "../../../crates/volume/src/probe/samples.rs"]
 mod samples;
@@ -12,8 +12,8 @@ use samples::{Accepted, SAMPLES};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A program with its arguments, where IMAGE is a file of so many MiB and TREE a directory;
-/// what it reads; and blkid's name of what it makes.
+/// A program with its arguments, where IMAGE is a file of the given size in MiB and TREE a
+/// directory; its input; and blkid's name for its result.
 struct Maker {
     line: &'static str,
     input: &'static str,
@@ -97,7 +97,7 @@ fn real_images_are_what_blkid_says() {
     }
 }
 
-/// The lines of one maker are a program each; without it there is no image.
+/// Each line of a maker runs one program; if it is missing there is no image.
 fn make(scratch: &Scratch, maker: &Maker) -> Option<std::path::PathBuf> {
     let (program, arguments) = maker.line.split_once(' ').unwrap();
     if skip::find(program).is_none() {
@@ -185,7 +185,7 @@ fn both_luks_formats_warn_of_the_same_and_leave_nothing_else() {
     }
 }
 
-/// The start of a content tells the same, for what Linux mounts.
+/// The start of the content gives the same answer, for file systems that Linux mounts.
 #[test]
 fn the_start_is_enough_for_file_systems() {
     for sample in SAMPLES {
@@ -197,7 +197,7 @@ fn the_start_is_enough_for_file_systems() {
     }
 }
 
-/// The first of what is found, in blkid's words.
+/// The first result, under blkid's name.
 #[derive(Debug)]
 struct Named {
     content: Option<&'static str>,
@@ -236,8 +236,8 @@ impl Blkid {
     #[track_caller]
     fn assert_says(&self, ours: &Named, what: &str) {
         assert_eq!(ours.content.unwrap_or(""), self.value("TYPE"), "{what}");
-        // libblkid 2.38 takes exFAT's boot sector for a partition
-        // table, too, and below a RAID looks for none.
+        // libblkid 2.38 also takes exFAT's boot sector for a partition table, and looks for none on
+        // a RAID member.
         if ours.content != Some("exfat") && !self.value("TYPE").ends_with("_member") {
             assert_eq!(ours.table.unwrap_or(""), self.value("PTTYPE"), "{what}");
         }

@@ -1,12 +1,11 @@
-//! Volumes under unusual ciphers: made, filled, read back and described by Keyway;
-//! opened and described by cryptsetup where its OpenSSL can decrypt the keyslot
-//! (`./dev test vm` has the kernel read the data).
+//! Volumes under unusual ciphers: created, filled, read back and described by Keyway; opened and
+//! described by cryptsetup where its OpenSSL can decrypt the keyslot (`./dev test vm` has the
+//! kernel read the data).
 
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
 use keyway_tests::{Scratch, assert_same_bytes, assert_same_lines, cryptsetup, keyway, need, random};
 
-/// The data's cipher, the key size (0: the default), and what
-/// encrypts the keyslot when nobody says.
+/// The data's cipher, the key size (0: the default), and the keyslot's default encryption.
 const LUKS2: &[(&str, u32, &str)] = &[
     ("serpent-xts-plain64", 0, "serpent-xts-plain64"),
     ("twofish-cbc-essiv:sha256", 0, "twofish-cbc-essiv:sha256"),
@@ -68,7 +67,7 @@ fn luks1_with_unusual_ciphers() {
     }
 }
 
-/// What has to be said of ciphers that protect little.
+/// The option needed for ciphers that protect little.
 fn word(cipher: &str) -> &'static str {
     if cipher.starts_with("arc4") || cipher.contains("-ctr-") { "--weak-cipher-is-fine" } else { "" }
 }
@@ -100,7 +99,7 @@ fn a_sector_size_that_the_iv_cannot_take_is_refused() {
         .says("the IV tcw is made for sectors of 512 bytes, not 4096");
 }
 
-/// cryptsetup takes MD5, whose digest is shorter than any other's.
+/// cryptsetup accepts MD5, whose digest is shorter than any other's.
 #[test]
 fn luks2_with_md5_opens() {
     need!("cryptsetup");

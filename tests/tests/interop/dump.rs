@@ -1,5 +1,5 @@
-//! luksDump in unusual states, line for line, and what both programs
-//! say of files that are no volumes.
+//! luksDump in unusual states, line for line, and what both programs report for files that are not
+//! volumes.
 
 use crate::volume::{BOTH_WAYS, Volume};
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2};

@@ -1,8 +1,9 @@
 //! What can be formatted: ciphers, hashes, KDFs, sector sizes, sizes of
 //! the header's areas, offsets, detached headers.
 //!
-//! Each row is made by one program; the other one identifies it, dumps it line for line, opens it
-//! with the right key, refuses the wrong one and finds the same volume key. Then the roles change.
+//! Each row's volume is created by one program; the other one identifies it, dumps it line for
+//! line, opens it with the right key, refuses the wrong one and finds the same volume key. Then the
+//! roles change.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::CHEAP_PBKDF2;
@@ -21,7 +22,7 @@ fn luks1_ciphers_and_key_sizes() {
     luks1("-c aes");
 }
 
-/// What cryptsetup takes without a question.
+/// Ciphers that cryptsetup accepts without a question.
 #[test]
 fn luks1_under_ecb() {
     need!("cryptsetup");
@@ -31,7 +32,7 @@ fn luks1_under_ecb() {
     }
 }
 
-/// Keyway, with the word that it wants for weak ciphers where keys are at stake.
+/// Keyway, with the option that it requires for weak ciphers if keys are at stake.
 fn weakly(line: &str) -> Run {
     let looks_only = ["isLuks", "luksUUID"].contains(&line);
     keyway(line).args(if looks_only { "" } else { "--weak-cipher-is-fine" })
@@ -150,7 +151,7 @@ fn detached(options: &str) {
     }
 }
 
-/// Both programs say the same about the volume.
+/// Asserts that both programs report the same about the volume.
 #[track_caller]
 fn agree(volume: &Volume) {
     agree_by(volume, [keyway, cryptsetup]);

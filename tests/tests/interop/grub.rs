@@ -1,4 +1,4 @@
-//! GRUB's cryptodisk: lists and reads the files of an ext4 inside volumes that Keyway made, LUKS1
+//! GRUB's cryptodisk: lists and reads the files of an ext4 inside volumes created by Keyway, LUKS1
 //! and LUKS2 with PBKDF2. (GRUB 2.06 to 2.12 have no Argon2.)
 
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, peer, random};

@@ -1,5 +1,5 @@
-//! Keyslots edited in turns: what one program adds, changes or kills,
-//! the other one sees, and goes on from there.
+//! Keyslots edited alternately: the other program sees what one adds, changes or removes, and
+//! continues from there.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
@@ -102,7 +102,7 @@ fn a_killed_slot_leaves_nothing_of_its_key_material() {
         let before = std::fs::read(&v.path).expect("the volume can be read");
         v.run(b, "luksKillSlot -q").arg("0").arg("--key-file").arg(&v.second_key).ok();
         let after = std::fs::read(&v.path).expect("the volume can be read");
-        // The first slot's key material: 4000 stripes of 64 bytes from sector 8.
+        // The first keyslot's key material: 4000 stripes of 64 bytes from sector 8.
         let material = 8 * 512..8 * 512 + 4000 * 64;
         let same = before[material.clone()].iter().zip(&after[material]).filter(|(x, y)| x == y).count();
         assert!(same < 4000 * 64 / 128, "{same} of {} bytes unchanged", 4000 * 64);

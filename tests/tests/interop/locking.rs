@@ -1,5 +1,4 @@
-//! Both programs at once on one header: what a program said it did is
-//! there, what it refused to do is not.
+//! Both programs at once on one header: reported edits are there, refused ones are not.
 
 use crate::volume::{Tool, Volume};
 use keyway_tests::peers::CHEAP_ARGON2;
@@ -22,8 +21,8 @@ fn no_key_added_at_the_same_time_is_lost() {
         .collect();
     for (key, child) in adders {
         let output = child.wait_with_output().expect("the program ends");
-        // The slow part happens outside the lock; who then finds that
-        // another one was faster gives up.
+        // The slow part runs outside the lock; a program that then finds the header changed gives
+        // up.
         let refused = String::from_utf8_lossy(&output.stderr).contains("concurrent LUKS");
         assert!(output.status.success() != refused, "{}: {output:?}", key.display());
         v.opens(keyway, &key, !refused);

@@ -1,7 +1,7 @@
 //! Keyway beside Debian's cryptsetup, QEMU, nbdkit, GRUB and OpenSSL, on the same files, both ways.
 //!
-//! Whatever is tested with one program as the maker is tested with the other one too. Costs of KDFs
-//! are the lowest that cryptsetup takes; data is random.
+//! Everything tested with volumes created by one program is tested with the other too. KDF costs
+//! are the lowest that cryptsetup accepts; data is random.
 
 mod blkid;
 mod ciphers;

@@ -1,5 +1,5 @@
-//! OpenSSL's ciphers, those of its legacy provider included, sector by sector: `openssl enc` and
-//! Keyway's engine make the same bytes of the same sectors.
+//! OpenSSL's ciphers, including those of its legacy provider, sector by sector: `openssl enc` and
+//! Keyway's engine produce the same bytes from the same sectors.
 
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use keyway_tests::{assert_same_bytes, need, peer, random};
@@ -23,7 +23,7 @@ const CIPHERS: [(&str, &str, usize); 15] = [
     ("des3_ede", "des-ede3", 24),
 ];
 
-/// Modes that all of them have there; those of 128-bit blocks but SEED have ctr too.
+/// Modes that all of them have in OpenSSL; those with 128-bit blocks except SEED also have ctr.
 const MODES: [&str; 4] = ["ecb", "cbc", "cfb", "ofb"];
 
 #[test]
@@ -52,7 +52,7 @@ fn arc4_starts_anew_in_every_sector() {
     compare("arc4-ecb", "rc4", &random(9, 16), |_| Vec::new());
 }
 
-/// Three sectors of each size, both ways; `iv`: OpenSSL's, from a sector's number.
+/// Three sectors of each size, in both directions; `iv` gives OpenSSL's IV for a sector number.
 fn compare(spec: &str, theirs: &str, key: &[u8], iv: impl Fn(u64) -> Vec<u8>) {
     for sector_size in [512, 4096] {
         let size = SectorSize::new(sector_size).unwrap();
@@ -78,7 +78,7 @@ fn compare(spec: &str, theirs: &str, key: &[u8], iv: impl Fn(u64) -> Vec<u8>) {
     }
 }
 
-/// What OpenSSL makes of a sector.
+/// A sector encrypted by OpenSSL.
 fn enc(theirs: &str, key: &[u8], iv: &[u8], sector: &[u8]) -> Vec<u8> {
     let mut run = peer("openssl", "enc -e -nopad -provider legacy -provider default -K")
         .arg(hex(key))

@@ -1,10 +1,10 @@
-//! qemu-img, which reads and writes LUKS1 by code of its own: the bytes on both sides.
+//! qemu-img, which reads and writes LUKS1 with its own implementation: the bytes on both sides.
 
 use keyway_tests::{Run, Scratch, assert_same_bytes, cryptsetup, keyway, need, peer};
 use std::fs::read;
 use std::path::{Path, PathBuf};
 
-/// What the volume holds: not a multiple of a megabyte.
+/// The size of the plaintext: not a multiple of a megabyte.
 const PLAINTEXT: usize = (5 << 20) + 3 * 512;
 
 #[test]
@@ -76,7 +76,7 @@ fn keyway_reads_edits_and_writes_what_qemu_made() {
         qemu_img("convert -O raw --image-opts", &s).arg(s.image_options()).arg(&decrypted).ok();
         assert_same_bytes("qemu", &read(&decrypted).unwrap(), "patched", &expected);
 
-        // A key that Keyway adds opens for QEMU.
+        // A key that Keyway adds opens the volume in QEMU.
         let second = s.scratch.file("second.key", "another");
         let add = keyway("luksAddKey -q --pbkdf-force-iterations 1000").args(weak);
         s.key_option(add).arg(&s.volume).arg(&second).ok();
@@ -121,9 +121,9 @@ fn qemu_img(command: &str, s: &Setup) -> Run {
     peer("qemu-img", subcommand).arg("--object").arg(secret).args(options)
 }
 
-/// A volume of qemu-img. It times its first few milliseconds of PBKDF2 with a clock that may
-/// not have moved by then, and gives up: one try in ten here (QEMU 7.2.22; qemu-devel,
-/// January 2025, "Unable to get accurate CPU usage").
+/// A volume created by qemu-img. It times its first few milliseconds of PBKDF2 with a clock that
+/// may not have moved by then, and gives up: one try in ten here (QEMU 7.2.22; qemu-devel, January
+/// 2025, "Unable to get accurate CPU usage").
 fn created_by_qemu(choices: &str, s: &Setup) {
     for _ in 0..30 {
         let run = qemu_img("create -q -f luks -o", s).arg(choices).arg(&s.volume).arg(PLAINTEXT.to_string());

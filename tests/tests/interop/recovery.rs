@@ -1,4 +1,4 @@
-//! Damaged LUKS2 copies: each program repairs what the other one made, and both then agree.
+//! Damaged LUKS2 copies: each program repairs volumes that the other created, and both then agree.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::CHEAP_ARGON2;
@@ -44,7 +44,7 @@ fn made_by(maker: Tool, kib: u64) -> Volume {
     Volume::made_by(maker, &format!("--type luks2 {CHEAP_ARGON2} --luks2-metadata-size {kib}k"), 32 << 20)
 }
 
-/// The dump without the number of times that the header was written.
+/// The dump without the header's epoch (its write count).
 fn without_epoch(dump: &str) -> String {
     dump.lines().filter(|line| !line.starts_with("Epoch:")).collect::<Vec<_>>().join("\n")
 }

@@ -1,5 +1,5 @@
-//! Seals: cryptsetup's edits of keyslots and tokens leave them standing, and a forged header is
-//! refused by the name of the field, whoever forged it.
+//! Seals: cryptsetup's edits of keyslots and tokens leave them intact, and a forged header is
+//! refused with the name of the field, whichever program forged it.
 
 use crate::volume::Volume;
 use keyway_format::luks2::Copy;
@@ -49,8 +49,7 @@ fn a04_a_seal_outlives_cryptsetups_keyslots() {
     read(&v).arg(&v.third_key).fails(6).says("it is not sealed");
 }
 
-/// Each field, changed with the checksums put right; the real
-/// cryptsetup takes most of them without a word.
+/// Each field, changed with corrected checksums; the real cryptsetup accepts most of them silently.
 #[test]
 fn a04_each_forged_field_is_refused_by_its_name() {
     need!("cryptsetup");
@@ -86,7 +85,7 @@ fn a04_each_forged_field_is_refused_by_its_name() {
     read(&v).arg(key).fails(6).says("digests.0.digest");
 }
 
-/// What stands in the header, what a forger puts there, and the field that is then named.
+/// The text in the header, its forged replacement, and the field that is then named.
 const FORGERIES: &[(&str, &str, &str)] = &[
     (
         "\"encryption\":\"aes-xts-plain64\",\"sector",
@@ -121,7 +120,7 @@ const FORGERIES: &[(&str, &str, &str)] = &[
     ("\"keyslots_size\":\"16744448\"", "\"keyslots_size\":\"16740352\"", "config.keyslots_size"),
 ];
 
-/// Puts `to` in the place of the last `from` (the seal's own list comes before), in both copies.
+/// Replaces the last `from` by `to` (the seal's own list comes before), in both copies.
 fn forge(path: &std::path::Path, from: &str, to: &str) {
     let storage: Arc<dyn Storage> = Arc::new(File::open_rw(path).unwrap());
     let luks = Luks::open(Arc::clone(&storage), Access::Probe).unwrap();

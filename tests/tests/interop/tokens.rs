@@ -1,5 +1,5 @@
-//! Tokens that name a key in the kernel's keyring: what one program binds, the other opens
-//! by; and what is said where a token opens nothing.
+//! Tokens that name a key in the kernel's keyring: a token added by one program works in the other;
+//! and the messages if a token opens nothing.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
@@ -7,7 +7,7 @@ use keyway_tests::run::Outcome;
 use keyway_tests::{assert_same_lines, cryptsetup, keyway, need, need_that, peer};
 use std::path::Path;
 
-/// A key of type "user" in the user's keyring, of a name that nobody else has; gone with this.
+/// A key of type "user" in the user's keyring, with a unique name; removed on drop.
 pub(crate) struct InKeyring(pub(crate) String);
 
 impl InKeyring {
@@ -44,7 +44,7 @@ fn the_key_in_the_keyring_opens_before_anybody_is_asked() {
         for options in ["", "--token-only", "--token-id 0", "--token-type luks2-keyring", "--key-slot 1"] {
             v.run(b, "-v open --test-passphrase").args(options).ok().says("Key slot 1 unlocked.");
         }
-        // Before a key file, even one that opens another keyslot or none.
+        // A token goes before a key file, even one that opens another keyslot or none.
         v.run(b, "-v open --test-passphrase").arg("-d").arg(&v.first_key).ok().says("Key slot 1 unlocked.");
         v.run(b, "-v open --test-passphrase").arg("-d").arg(&v.third_key).ok().says("Key slot 1 unlocked.");
     }
@@ -69,7 +69,7 @@ fn a_token_that_opens_nothing_is_passed_over() {
     cases(&v, "of no keyslot");
 }
 
-/// One that needs a program which is not here: said with -v, and then somebody is asked.
+/// A token that needs a missing program: reported with -v, followed by a passphrase prompt.
 #[test]
 fn tokens_of_other_types_are_passed_over() {
     need!("cryptsetup");
@@ -95,8 +95,8 @@ fn volume(maker: Tool) -> Volume {
     v
 }
 
-/// Codes and what `-v` says. (With --token-only cryptsetup leaves it at
-/// that; here standard error has the reason, too.)
+/// Compares exit codes and `-v` output. (With --token-only cryptsetup prints nothing else; Keyway
+/// also prints the reason on standard error.)
 #[track_caller]
 fn cases(v: &Volume, state: &str) {
     let both = |line: &str, key: Option<&Path>| {

@@ -1,6 +1,6 @@
-//! Commands as they are typed in an article on GRUB and slow unlocking: options before the
-//! action, LUKS1 by alignment, passphrases on standard input, slots exchanged to lower the
-//! iterations. By Keyway, by cryptsetup, and in turns.
+//! Commands as they are typed in an article on GRUB and slow unlocking: options before the action,
+//! LUKS1 by alignment, passphrases on standard input, keyslots replaced to lower the iterations.
+//! Run with Keyway, with cryptsetup, and alternately.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::{cryptsetup, keyway, need};
@@ -57,7 +57,7 @@ fn passphrases_end_where_cryptsetup_ends_them() {
             let v = Volume::empty(20 << 20);
             let cheap = "luksFormat -q --type luks1 --pbkdf-force-iterations 1000";
             v.run(a, cheap).args(format).stdin(typed).ok();
-            // The second case keeps its newline, which no line of standard input can hold.
+            // The second case keeps its newline, which a line of standard input cannot contain.
             let code = if number == 1 { 2 } else { 0 };
             v.run(b, "open --test-passphrase -T 1").args(open).stdin(retyped).fails(code);
         }
@@ -91,7 +91,8 @@ fn refusals_carry_the_same_exit_code() {
             std::fs::read(&v.path).expect("still there") == before,
             "a refusal changed the volume\n{ours}"
         );
-        // cryptsetup has written half a header when it finds that aes-xts takes no key of 128 bits.
+        // cryptsetup has written half a header when it finds that aes-xts does not take a 128-bit
+        // key.
         let theirs = v.run(cryptsetup, &command).stdin("x\n").outcome();
         assert_eq!(ours.code, theirs.code, "{ours}\n{theirs}");
         assert_ne!(ours.code, Some(0), "{ours}");

@@ -1,4 +1,4 @@
-//! A volume under test: made by one program, looked at by both.
+//! A volume under test: created by one program, inspected by both.
 
 use keyway_tests::{Run, Scratch, assert_same_lines, cryptsetup, keyway};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Keyway or cryptsetup: both take the same arguments.
 pub(crate) type Tool = fn(&str) -> Run;
 
-/// Who makes the volume, and who then works on it.
+/// The program that creates the volume, and the one that then works on it.
 pub(crate) const BOTH_WAYS: [(&str, Tool, Tool); 2] =
     [("made by Keyway", keyway, cryptsetup), ("made by cryptsetup", cryptsetup, keyway)];
 
@@ -14,7 +14,7 @@ pub(crate) const BOTH_WAYS: [(&str, Tool, Tool); 2] =
 pub(crate) struct Volume {
     pub(crate) scratch: Scratch,
     pub(crate) path: PathBuf,
-    /// The header's file, where it is not the volume itself.
+    /// The header's file, if it is not the volume itself.
     pub(crate) header: Option<PathBuf>,
     pub(crate) first_key: PathBuf,
     pub(crate) second_key: PathBuf,
@@ -36,7 +36,7 @@ impl Volume {
         }
     }
 
-    /// Made by `maker` with `options`; the first key is in the first slot.
+    /// Created by `maker` with `options`; the first key is in the first slot.
     #[track_caller]
     pub(crate) fn made_by(maker: Tool, options: &str, size: u64) -> Self {
         let volume = Self::empty(size);
@@ -44,7 +44,7 @@ impl Volume {
         volume
     }
 
-    /// The same with the header in a file of its own.
+    /// The same with a detached header.
     #[track_caller]
     pub(crate) fn detached_made_by(maker: Tool, options: &str, size: u64) -> Self {
         let mut volume = Self::empty(size);
@@ -53,7 +53,7 @@ impl Volume {
         volume
     }
 
-    /// `command` on this volume: the header option where there is one, then the device.
+    /// `command` on this volume: the header option if there is one, then the device.
     pub(crate) fn run(&self, tool: Tool, command: &str) -> Run {
         let run = tool(command);
         let run = match &self.header {
@@ -70,7 +70,7 @@ impl Volume {
         self.run(tool, "open --test-passphrase").arg("--key-file").arg(key).fails(code);
     }
 
-    /// The text of `luksDump`, the same by both programs, line for line.
+    /// The text of `luksDump`, which must be the same from both programs, line for line.
     #[track_caller]
     pub(crate) fn dump(&self) -> String {
         let ours = self.run(keyway, "luksDump").ok().text();
@@ -79,7 +79,7 @@ impl Volume {
         theirs
     }
 
-    /// The volume key, as `tool` finds it with `key`.
+    /// The volume key, as `tool` recovers it with `key`.
     #[track_caller]
     pub(crate) fn volume_key(&self, tool: Tool, key: &Path) -> Vec<u8> {
         let out = self.scratch.path("volume.key");

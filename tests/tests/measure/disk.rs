@@ -1,5 +1,5 @@
-//! `bench disk` on real storage: rows and reasons, what it refuses,
-//! and that nothing of it is left however it ends.
+//! `bench disk` on real storage: rows and reasons, what it refuses, and that it leaves nothing
+//! behind, however it ends.
 
 use super::runs::{follows_the_schema, lines_follow_the_schema};
 use keyway_measure::Results;
@@ -117,7 +117,7 @@ fn a_killed_run_goes_on_and_measures_no_row_twice() {
     let other = scratch.path("memory.json");
     keyway("bench --time 1 -c aes-xts-plain64 -s 512 --threads 1 --save").arg(&other).ok();
     keyway("bench disk --resume").arg(&other).fails(1).says("this run was not over storage");
-    // The rest in little time: the settings are the file's.
+    // The rest in a short time: the settings come from the file.
     let shorter =
         fs::read_to_string(&saved).unwrap().replace("\"time_seconds\":60.0", "\"time_seconds\":6.0");
     fs::write(&saved, shorter).unwrap();
@@ -130,7 +130,7 @@ fn a_killed_run_goes_on_and_measures_no_row_twice() {
     for row in kept {
         assert!(ids().contains(&row), "a row was measured again: {row}");
     }
-    // As a run that nobody stopped: every case once, in the same order.
+    // Like an uninterrupted run: every case once, in the same order.
     let fresh = scratch.path("fresh.json");
     keyway("bench disk -q --time 6 --save").arg(&fresh).arg(&file).limit(LONG).ok();
     let names = |results: &Results| results.rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
@@ -139,7 +139,7 @@ fn a_killed_run_goes_on_and_measures_no_row_twice() {
     };
     assert_eq!(by_keyway(names(&after)), by_keyway(names(&results(&fresh))));
 
-    // What there is no more cannot be gone on with.
+    // A run over storage that is gone cannot be resumed.
     fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(11 << 20).unwrap();
     resume("bench disk -q --resume").fails(4).says("has 11 MiB; the run began with 12");
 }
@@ -231,7 +231,7 @@ fn what_may_still_be_wanted_is_not_written_over() {
     let empty = scratch.sized("empty", 16 << 20);
     keyway("bench disk").arg(&empty).fails(1).says("--batch-mode says that this is meant");
     assert!(fs::read(&empty).unwrap().iter().all(|byte| *byte == 0));
-    // A lock of QEMU's kind, held by another Keyway that measures it.
+    // A lock of QEMU's kind, held by another Keyway process that measures it.
     let mut other = keyway("bench disk -q --time 100").arg(&empty).spawn().unwrap();
     until("it begins", || fs::read(&empty).unwrap().iter().any(|byte| *byte != 0));
     keyway("bench disk -q").arg(&empty).fails(5).says("in use");
@@ -248,7 +248,7 @@ fn a_file_is_used_from_its_first_byte_to_its_last_and_keeps_its_length() {
     assert_eq!(fs::metadata(&file).unwrap().len(), (12 << 20) + 512);
     let text = fs::read_to_string(&saved).unwrap();
     assert!(text.contains(&format!("{} has room for 12 MiB", file.display())), "{text}");
-    // A name that is not there yet is made, and gone afterwards.
+    // A file that does not exist yet is created, and removed afterwards.
     let new = scratch.path("new");
     keyway("bench disk --time 5").arg(&new).limit(LONG).ok();
     assert!(!new.exists());

@@ -1,5 +1,5 @@
-//! Results files: other programs read them, damaged ones are refused,
-//! two are compared, several put side by side.
+//! Results files: other programs read them, damaged ones are refused, two are compared, several
+//! shown side by side.
 
 use super::saved;
 use keyway_tests::{Scratch, keyway, need, peer};

@@ -1,5 +1,5 @@
-//! `keyway bench`: real runs of every suite, with next to no time; what it writes is read by
-//! other people's parsers, and the page by a browser.
+//! `keyway bench`: real runs of every suite, with minimal time; its output is read by third-party
+//! parsers, and the page by a browser.
 
 mod disk;
 mod files;

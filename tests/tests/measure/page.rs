@@ -1,8 +1,8 @@
-//! The report page in a real browser: whether it can be read, on a desk and on a phone,
-//! in the light and in the dark, with a keyboard.
+//! The report page in a real browser: whether it is readable on a desktop and on a phone, in light
+//! and dark mode, and with a keyboard.
 //!
-//! The pages are those of `crates/measure/src/report/snapshots`, whose
-//! tests hold them equal to what the program makes.
+//! The pages are those of `crates/measure/src/report/snapshots`, whose tests keep them equal to the
+//! program's output.
 
 use keyway_tests::browser::Browser;
 use keyway_tests::{Scratch, keyway, need};
@@ -10,16 +10,16 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// One machine with everything, two beside each other, and storage in every way that there is.
+/// One machine with everything, two side by side, and storage with every path.
 const PAGES: [&str; 3] = ["workstation.html", "machines.html", "storage.html"];
-/// A desk, a phone, and the narrowest that there is.
+/// A desktop, a phone, and the narrowest phone.
 const WIDTHS: [u32; 3] = [1280, 360, 320];
 
 fn snapshot(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/measure/src/report/snapshots").join(name)
 }
 
-/// What the function `checks.js` finds wrong.
+/// The problems that a function of `checks.js` finds.
 fn found(browser: &Browser, check: &str) -> Vec<String> {
     let found = browser.script(&format!("{}\nreturn {check}", include_str!("checks.js")));
     let texts = found.as_array().expect("a list").iter();
@@ -35,8 +35,8 @@ fn pages_can_be_read_at_every_width_in_the_light_and_in_the_dark() {
     }
 }
 
-/// At every width, in the light, in the dark and on paper, as it comes and with everything open
-/// that opens; and it has nothing to say to the console.
+/// At every width, in light and dark mode and in print, as loaded and with all sections expanded;
+/// without console messages.
 #[track_caller]
 fn can_be_read(browser: &Browser, page: &Path) {
     let screens = ["light", "dark"].iter().flat_map(|scheme| WIDTHS.map(|width| (*scheme, "screen", width)));
@@ -61,7 +61,7 @@ fn can_be_read(browser: &Browser, page: &Path) {
 /// A4 between its margins, in pixels of CSS.
 const PAPER: u32 = 718;
 
-/// From the program's command line to the browser's window: no snapshot stands between them.
+/// From the program's command line to the browser's window: with no snapshot in between.
 #[test]
 fn pages_that_the_program_writes_can_be_read() {
     need!("chromium", "chromedriver");
@@ -85,7 +85,8 @@ fn pages_that_the_program_writes_can_be_read() {
     };
     for (page, titles, charts) in [
         (&memory, ["The answer", "Ciphers in memory"], ["1 thread", "PBKDF2: iterations a second"]),
-        // What a busy machine had no time for has no chart; the first size is always there.
+        // Workloads that a busy machine had no time for have no chart; the first size is always
+        // there.
         (
             &disk,
             ["The answer", "Storage, plain and encrypted"],
@@ -167,7 +168,7 @@ fn a_keyboard_reaches_everything() {
         "document.querySelectorAll('details').forEach(it => it.open = true); document.activeElement.blur()",
     );
     browser.script("getSelection().removeAllRanges(); window.seen = new Set()");
-    // Round by way of the switch, and of the window itself.
+    // Once around, including the switch and the window itself.
     for _ in 0..all + 8 {
         browser.press("Tab");
         browser.script("window.seen.add(document.activeElement)");

@@ -10,7 +10,7 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// By somebody else's implementation of JSON Schema.
+/// Validates with a third-party implementation of JSON Schema.
 #[track_caller]
 pub(super) fn follows_the_schema(file: &Path) {
     peer("jsonschema", "-i").arg(file).arg(repository("docs/bench.schema.json")).ok();
@@ -57,7 +57,7 @@ fn every_suite_runs_and_follows_the_schema() {
     }
 }
 
-/// What the commenters of the article found out: these had figures, and cannot exist.
+/// What the commenters of the article found out: these combinations had figures, but cannot exist.
 #[test]
 fn the_article_s_impossible_rows_have_reasons_and_no_figures() {
     let scratch = Scratch::new();
@@ -104,8 +104,8 @@ fn peers_stand_beside_or_say_that_they_are_not_there() {
     keyway("bench --compare opensl").fails(1).says("did you mean \"openssl\"?");
 }
 
-/// The rest goes on where the kernel's ciphers cannot be had; where they can, they are beside
-/// Keyway's. (In the virtual machine they always can.)
+/// The other cases run even if the kernel's ciphers are unavailable; if available, they are beside
+/// Keyway's. (In the virtual machine they always are.)
 #[test]
 fn the_kernel_stands_beside_or_says_what_is_missing() {
     let one = "-c aes-xts-plain64 -s 512 --threads 1 --sector-size 4096 --message 4096";
@@ -142,7 +142,7 @@ fn names_that_nothing_has_suggest_the_nearest() {
 fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
     let scratch = Scratch::new();
     let path = scratch.path("stopped.json");
-    // The first batch has been kept when the second is under way.
+    // The first batch has been saved once the second is in progress.
     let run: Run = keyway("bench --suite default --threads 1 --hash sha256 --time 60 --save").arg(&path);
     let terminal = Terminal::start(&run);
     let rows = || {
@@ -159,7 +159,7 @@ fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
     assert!(before.contains("\"complete\":false"));
 
     keyway("bench --suite quick --resume").arg(&path).fails(1).says("began with other options");
-    // The rest in little time: the settings are the file's.
+    // The rest in a short time: the settings come from the file.
     let shorter = before.replace("\"time_seconds\":60.0", "\"time_seconds\":2.0");
     fs::write(&path, &shorter).unwrap();
     keyway("bench --resume").arg(&path).limit(Duration::from_secs(300)).ok();

@@ -1,6 +1,5 @@
-//! "Full encryption with LUKS … grub2 really slow": 2,612,730 iterations of SHA-512,
-//! four keyslots, predicted and timed. Timings decide nothing here but whether the
-//! model is of this world; the ratios are printed.
+//! "Full encryption with LUKS … grub2 really slow": 2,612,730 iterations of SHA-512, four keyslots,
+//! predicted and timed. Timings only decide whether the model is plausible; the ratios are printed.
 
 use super::grub::Grub;
 use super::kit::{Kit, Volume, judge};
@@ -20,8 +19,8 @@ fn the_article_predicted_and_timed() {
         format!("--type luks1 -s 512 -h {hash} --pbkdf-force-iterations {iterations}")
     };
     let measure = kit.build("measure", &luks1("sha512", 300_000));
-    // The digest costs an eighth of a second of this machine, as luksFormat makes
-    // it; keyslots have the article's iterations.
+    // The digest takes an eighth of a second on this machine, as luksFormat creates it; keyslots
+    // have the article's iterations.
     let mut four = kit.build("four", "--type luks1 -s 512 -h sha512 --iter-time 1");
     for slot in 1..=4 {
         four = four.add_key(&kit, slot, &format!("--pbkdf-force-iterations {ITERATIONS}"));
@@ -45,8 +44,8 @@ fn the_article_predicted_and_timed() {
         for (hash, volume) in &others {
             report(&kit, grub, hash, volume, &rates);
         }
-        // The table's ratios carry over from SHA-512 to other hashes; Argon2's rate is
-        // of another kind and calibrated by itself.
+        // The table's ratios carry over from SHA-512 to other hashes; Argon2's rate is unrelated
+        // and calibrated separately.
         if grub.version >= Version::V2_14 {
             let one = Rates { argon2: Some(1.0), each_slot: 0.0, ..Rates::default() };
             let cost = one.seconds(&works(&argon2, grub)[0]).unwrap();
@@ -56,8 +55,8 @@ fn the_article_predicted_and_timed() {
             };
             report(&kit, grub, "argon2id, four times the memory", &more, &rates);
         }
-        // The article's own GRUB was older than all of these: the
-        // oldest of them waits for the fourth keyslot.
+        // The article's own GRUB was older than all of these: the oldest of these is timed on the
+        // fourth keyslot.
         let (what, volume) = match grub.version {
             Version::V2_06 => ("the article, fourth keyslot", &four),
             _ => ("the article, one keyslot", &first),
@@ -66,7 +65,7 @@ fn the_article_predicted_and_timed() {
     }
 }
 
-/// The table's rates, scaled so that they are right about one volume.
+/// The table's rates, scaled to be exact for one volume.
 fn calibrated(kit: &Kit, grub: &Grub, volume: &Volume) -> Rates {
     let table = Yardstick { sha512: 1_000_000.0, argon2_one_lane: None }.grub(grub.version, Place::Utility);
     let works = works(volume, grub);
@@ -79,7 +78,7 @@ fn works(volume: &Volume, grub: &Grub) -> Vec<keyway_boot::unlock_time::Work> {
     judgement.works_until(volume.slot).into_iter().cloned().collect()
 }
 
-/// The shortest of some runs, of more when they are short: other programs only make them longer.
+/// The shortest of several runs, of more if they are short: other load only makes them longer.
 fn seconds(kit: &Kit, grub: &Grub, volume: &Volume) -> f64 {
     let once = || {
         let start = Instant::now();

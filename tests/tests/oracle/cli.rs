@@ -32,8 +32,8 @@ fn what_opens_and_what_does_not() {
         .says("does not ask for a passphrase");
 }
 
-/// grub-install 2.06 knew no LUKS2, but some distributions taught it:
-/// what is installed is looked at.
+/// grub-install 2.06 knew no LUKS2, but some distributions taught it: the installed one is
+/// inspected.
 #[test]
 fn the_installer_is_asked_whether_it_knows_luks2() {
     need!("mke2fs");
@@ -56,7 +56,7 @@ fn the_installer_is_asked_whether_it_knows_luks2() {
             check().says(warning)
         };
     }
-    // That of Debian's 2.12.
+    // That of Debian's GRUB 2.12.
     let real = std::env::var_os("KEYWAY_GRUB")
         .map(|grubs| Path::new(&grubs).join("trixie/root/usr/sbin/grub-probe"));
     let real = real.filter(|program| program.exists());

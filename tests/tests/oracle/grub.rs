@@ -1,5 +1,5 @@
-//! The real GRUB: `grub-fstest` of this machine and of other Debian
-//! releases, and what it did with a volume.
+//! The real GRUB: `grub-fstest` of this machine and of other Debian releases, and its result for a
+//! volume.
 
 use keyway_boot::loader::grub::Version;
 use keyway_tests::{Outcome, Run, Scratch, skip};
@@ -10,31 +10,31 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct Grub {
     pub(crate) version: Version,
-    /// As it calls itself.
+    /// The version as it prints it.
     pub(crate) name: String,
     program: PathBuf,
-    /// Makes images of the same release, with these modules for PCs with BIOS.
+    /// Builds images of the same release, with these modules for PCs with BIOS.
     mkimage: PathBuf,
     modules: PathBuf,
 }
 
-/// What it did.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Did {
     /// Opened this keyslot, and read the file right.
     Opened(u64),
-    /// Opened a keyslot, and read something else.
+    /// Opened a keyslot, and read wrong data.
     Garbage,
     /// Called the passphrase invalid.
     CalledInvalid,
-    /// Asked, and ended with an error of another kind.
+    /// Prompted, and ended with another error.
     Failed,
-    /// Did not ask.
+    /// Did not prompt.
     NotAsked,
 }
 
 impl Grub {
-    /// Every one that is there; what is not is left out by name.
+    /// All available releases; missing ones are recorded as skipped.
     pub(crate) fn all(test: &str) -> Vec<Self> {
         let mut found = Vec::new();
         if let Some(program) = skip::find("grub-fstest") {
@@ -64,12 +64,12 @@ impl Grub {
         Some(Self { version: Version::parse(&name)?, name, program, mkimage, modules })
     }
 
-    /// Whether images for PCs with BIOS can be made.
+    /// Whether images for PCs with BIOS can be built.
     pub(crate) fn has_modules(&self) -> bool {
         self.modules.join("boot.img").exists()
     }
 
-    /// core.img for a PC with BIOS: these modules, and the lines that it reads when it starts.
+    /// core.img for a PC with BIOS: these modules, and the commands that it runs at start.
     pub(crate) fn image(&self, scratch: &Scratch, modules: &str, lines: &str) -> Vec<u8> {
         let (configuration, image) = (scratch.file("lines", lines), scratch.path("core.img"));
         let run = Run::new(&self.mkimage, "-O i386-pc -p /nowhere -d").arg(&self.modules).arg("-c");
@@ -77,7 +77,7 @@ impl Grub {
         std::fs::read(image).unwrap()
     }
 
-    /// The same as a disk: the boot sector finds it behind itself.
+    /// The same as a disk: the boot sector loads it from the sectors after it.
     pub(crate) fn disk(&self, scratch: &Scratch, modules: &str, lines: &str) -> PathBuf {
         let mut disk = std::fs::read(self.modules.join("boot.img")).unwrap();
         disk.extend(self.image(scratch, modules, lines));
@@ -93,7 +93,7 @@ impl Grub {
         run.stdin(typed).limit(Duration::from_secs(300)).outcome()
     }
 
-    /// What it did with the volume, and all that it said.
+    /// The result for the volume, and all output.
     pub(crate) fn tries(&self, volume: &Path, passphrase: &[u8], copy: &Path, file: &[u8]) -> (Did, String) {
         let outcome = self.read(volume, passphrase, copy);
         let said = [&outcome.stdout[..], &outcome.stderr].concat();

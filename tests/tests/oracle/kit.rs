@@ -1,11 +1,11 @@
-//! Making volumes with Keyway, each with the same file in an ext4, and damaging them.
+//! Creates volumes with Keyway, each with the same file in an ext4, and damaging them.
 
 use keyway_boot::loader::grub::{Disk, Judgement, Loader};
 use keyway_tests::{Scratch, keyway, peer, random};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What all volumes are made from.
+/// The inputs for all volumes.
 pub(crate) struct Kit {
     pub(crate) scratch: Scratch,
     /// The file in the file system.
@@ -25,7 +25,7 @@ pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 impl Kit {
     pub(crate) fn new() -> Self {
         let scratch = Scratch::new();
-        // Over several sectors of 4096 bytes, and to the end of none.
+        // It spans several sectors of 4096 bytes and does not end at a sector boundary.
         let file = random(77, 201_111);
         let files = scratch.path("files");
         fs::create_dir(&files).and_then(|()| fs::write(files.join("file"), &file)).unwrap();
@@ -54,7 +54,7 @@ impl Kit {
 }
 
 impl Volume {
-    /// One more keyslot; the volume is from now on looked at by its passphrase.
+    /// One more keyslot; from now on its passphrase is used for the volume.
     pub(crate) fn add_key(mut self, kit: &Kit, slot: u64, options: &str) -> Self {
         let passphrase = format!("passphrase of keyslot {slot}");
         let file = self.path.with_extension(format!("key{slot}"));
@@ -71,13 +71,13 @@ impl Volume {
         self
     }
 
-    /// Looked at by keyslot 0's passphrase.
+    /// Uses keyslot 0's passphrase from now on.
     pub(crate) fn by_the_first(mut self) -> Self {
         (self.passphrase, self.slot) = (PASSPHRASE.into(), 0);
         self
     }
 
-    /// Made once more, with the file system a mebibyte behind the start of its data.
+    /// Rebuilds it with the file system one mebibyte after the start of its data.
     pub(crate) fn behind_a_mebibyte(self, kit: &Kit, options: &str) -> Self {
         let image = [vec![0; 1 << 20], fs::read(&kit.ext4).unwrap()].concat();
         let image = kit.scratch.file("a-mebibyte-behind", image);
@@ -86,7 +86,7 @@ impl Volume {
         self
     }
 
-    /// Made once more, until its base64 has a slash: one volume in eight has none.
+    /// Rebuilds it until its base64 has a slash: one volume in eight has none.
     pub(crate) fn with_a_slash(self, kit: &Kit, options: &str) -> Self {
         let bytes = fs::read(&self.path).unwrap();
         let end = bytes[4096..].iter().position(|byte| *byte == 0).unwrap();
@@ -98,7 +98,7 @@ impl Volume {
         kit.build(name, options).with_a_slash(kit, options)
     }
 
-    /// Its bytes changed.
+    /// Changes its bytes.
     pub(crate) fn damage(self, change: impl FnOnce(&mut Vec<u8>)) -> Self {
         let mut bytes = fs::read(&self.path).unwrap();
         change(&mut bytes);
@@ -106,7 +106,7 @@ impl Volume {
         self
     }
 
-    /// The JSON text of both copies changed. (No checksum is made: GRUB looks at none.)
+    /// Changes the JSON text of both copies. (The checksums are not updated: GRUB ignores them.)
     pub(crate) fn json(self, change: impl Fn(&str) -> String) -> Self {
         self.damage(|bytes| {
             let size = u64::from_be_bytes(bytes[8..16].try_into().unwrap()) as usize;
@@ -121,7 +121,7 @@ impl Volume {
     }
 }
 
-/// What the oracle says of a volume.
+/// The oracle's verdict on a volume.
 pub(crate) fn judge(volume: &Path, loader: &Loader) -> Judgement {
     let bytes = fs::read(volume).unwrap();
     let read = |offset: u64, len: usize| {

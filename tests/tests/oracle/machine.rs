@@ -1,6 +1,6 @@
-//! GRUB on a PC with BIOS: its own prompt, keyboard, options, modules and
-//! memory, which `grub-fstest` has not. The oracle speaks first; then each
-//! step opens the volume, or does not, as it said.
+//! GRUB on a PC with BIOS: its own prompt, keyboard, options, modules and memory, which
+//! `grub-fstest` does not have. The oracle predicts first; then each step opens the volume, or not,
+//! as predicted.
 
 use super::grub::Grub;
 use super::kit::{Kit, judge};
@@ -15,14 +15,14 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-/// One `cryptomount`, on a drive of its own.
+/// One `cryptomount`, on its own drive.
 struct Step {
     name: String,
     disk: PathBuf,
-    /// The words behind `cryptomount`; "DISK" is the drive.
+    /// The arguments of `cryptomount`; "DISK" is the drive.
     words: String,
     typed: Typed,
-    /// What the oracle has against it.
+    /// The oracle's findings against it.
     findings: Vec<Finding>,
     opens: bool,
 }
@@ -32,7 +32,7 @@ struct Step {
 enum Typed {
     /// Sent to the serial port.
     Sent(String),
-    /// Keys of the keyboard, by the names of an American one's.
+    /// Keys of the keyboard, by their names on an American keyboard.
     Keys(Vec<String>),
 }
 
@@ -62,7 +62,7 @@ fn grub_at_its_own_prompt() {
     }
 }
 
-/// Both boots of one release; the rules that they showed.
+/// Both boots of one release; returns the rules that they demonstrated.
 fn boots(grub: &Grub, volumes: &Volumes) -> Vec<&'static str> {
     let loader = Loader { version: grub.version, largest_piece_kib: MEMORY_MIB << 10 };
     let boots = [("typing", typing_steps(volumes, &loader)), ("options", option_steps(volumes, &loader))];
@@ -74,8 +74,8 @@ fn boots(grub: &Grub, volumes: &Volumes) -> Vec<&'static str> {
     seen
 }
 
-/// The modules in core.img are seen through its packing, and a
-/// missing one is told by `keyway boot check`.
+/// The modules in core.img are visible despite its compression, and `keyway boot check` reports a
+/// missing one.
 #[test]
 fn modules_of_a_core_image() {
     need!("grub-fstest", "grub-mkimage", "mke2fs");
@@ -99,14 +99,14 @@ fn modules_of_a_core_image() {
 
 /// What the steps work on.
 struct Volumes {
-    /// With every passphrase as it is meant.
+    /// With every passphrase as intended.
     meant: PathBuf,
-    /// With the same passphrases as they arrive where the oracle has something against them.
+    /// With the passphrases as GRUB receives them, for those with oracle findings.
     heard: PathBuf,
     /// For `cryptomount -u`: nothing else has its UUID.
     by_uuid: PathBuf,
     uuid: String,
-    /// The data of `meant` behind no header.
+    /// The data of `meant` without a header.
     headless: PathBuf,
     /// An ext4 with key files and the header of `meant`.
     files: PathBuf,
@@ -167,8 +167,8 @@ fn add_key(kit: &Kit, volume: &Path, key: &Path) {
     add.arg(volume).arg(key).ok();
 }
 
-/// Each passphrase on both volumes: where the oracle has nothing against it, it opens the one;
-/// else it arrives as another, which opens the other.
+/// Each passphrase on both volumes: without findings it opens the first; otherwise GRUB receives a
+/// different one, which opens the second.
 fn typing_steps(volumes: &Volumes, loader: &Loader) -> Vec<Step> {
     let german = typing::Layout::find("de");
     let sent = |text: &str| (Typed::Sent(text.into()), typing::typed(text.as_bytes(), None, loader));
@@ -238,7 +238,8 @@ fn option_steps(volumes: &Volumes, loader: &Loader) -> Vec<Step> {
         judged("hungry", &volumes.hungry),
         judged("modest", &volumes.modest),
         without,
-        // The last one: where dashes are understood it has been opened, and is not opened again.
+        // The last step: if GRUB understands dashes, the volume is already open and is not opened
+        // again.
         Step {
             opens: !uuid(&volumes.uuid).is_empty(),
             ..step("uuid-bare", &volumes.files, &format!("-u {bare}"), uuid(&bare))
@@ -249,7 +250,8 @@ fn option_steps(volumes: &Volumes, loader: &Loader) -> Vec<Step> {
 /// Boots with these drives, and does every step.
 fn play(grub: &Grub, boot: &str, volumes: &Volumes, steps: &[Step]) {
     let scratch = Scratch::new();
-    // Those that the oracle says this volume needs: one step needs another one, which is not there.
+    // The modules that this volume needs according to the oracle: one step needs another module,
+    // which is missing.
     let modules = judge(&volumes.modest, &Loader::new(grub.version)).modules;
     let modules = format!("biosdisk serial terminal ext2 echo halt {}", modules.join(" "));
     let disk = grub.disk(&scratch, &modules, &lines(steps));
@@ -268,7 +270,7 @@ fn play(grub: &Grub, boot: &str, volumes: &Volumes, steps: &[Step]) {
             "GRUB {}, {boot}, {}: the oracle has this against it: {because:?}\n{said}",
             grub.name, step.name
         );
-        // Whoever mistypes is asked as often as the oracle says.
+        // After a wrong passphrase there are as many prompts as the oracle says.
         if boot == "typing" && !opened && !step.name.starts_with("empty") {
             assert_eq!(prompts, grub.version.tries(), "GRUB {}, {}\n{said}", grub.name, step.name);
         }
@@ -290,7 +292,7 @@ fn lines(steps: &[Step]) -> String {
     lines + "halt\n"
 }
 
-/// Answers every prompt; all that was said meanwhile, and how many there were.
+/// Answers every prompt; returns all output, and the number of prompts.
 fn do_step(console: &mut Console, step: &Step) -> (String, u32) {
     let mut prompts = 0;
     let start = format!("[{}]", step.name);

@@ -1,8 +1,8 @@
-//! What Keyway says of boot loaders beforehand, confronted with what they do: GRUB's own
-//! `grub-fstest` of three releases, and GRUB itself on an emulated PC for what is not in that.
+//! Keyway's predictions about boot loaders, compared with what they do: GRUB's own `grub-fstest` of
+//! three releases, and GRUB itself on an emulated PC for what `grub-fstest` lacks.
 //!
-//! `KEYWAY_GRUB` is where tests/grub/prepare left the newer releases;
-//! this machine's own is used as it is.
+//! `KEYWAY_GRUB` is the directory where tests/grub/prepare put the newer releases; this machine's
+//! own GRUB is used as installed.
 
 mod article;
 mod cli;

@@ -1,4 +1,4 @@
-//! `keyway passport`: text, JSON, advice that is right, and `--apply`.
+//! `keyway passport`: text, JSON, correct advice, and `--apply`.
 
 use super::kit::{Kit, PASSPHRASE};
 use keyway_tests::browser::Browser;
@@ -33,7 +33,7 @@ fn every_keyslot_has_its_page() {
     keyway("passport --apply").arg(&volume.path).fails(1).says("--within");
 }
 
-/// Measured on the machine that is to unlock, read on another.
+/// Rates measured on the target machine, evaluated on another.
 #[test]
 fn rates_of_another_machine() {
     need!("mke2fs");
@@ -41,8 +41,7 @@ fn rates_of_another_machine() {
     let volume = kit.build("volume", "--type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 500000 -h sha256");
     let measured = keyway("bench kdf --hash sha256 --time 1 --json").ok();
     let mut rates = json(&measured.stdout);
-    // As a machine would have written it that makes 100,000
-    // iterations a second of a key of two blocks.
+    // As written by a machine that does 100,000 iterations per second for a key of two blocks.
     for row in rates["rows"].as_array_mut().unwrap() {
         if row["case"]["hash"] == "sha256" {
             row["outcome"]["samples"] = [100_000.0; 5].as_slice().into();
@@ -84,11 +83,11 @@ fn apply_does_what_is_advised() {
         apply().ok().says("opens.");
         assert!(backup.exists());
         cryptsetup("open --test-passphrase").arg(&volume.path).stdin(PASSPHRASE).ok();
-        // (What is advised the next time depends on how busy the machine is.)
+        // (The next advice depends on the load of the machine.)
         let after = json(&ask("passport --json").ok().stdout);
         let now = after["keyslots"][0]["kdf"]["iterations"].as_u64().unwrap();
         assert!((1000..4_000_000).contains(&now), "{iterations} {now}");
-        // A backup is never written over.
+        // A backup is never overwritten.
         ask("passport -q --target grub-2.06 --within 1ms --apply").arg("--key-file").arg(kit.key()).fails(1);
     }
 }

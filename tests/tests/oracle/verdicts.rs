@@ -1,4 +1,4 @@
-//! Every volume of the table, every GRUB: the verdict is what GRUB does.
+//! Every volume of the table, every GRUB: the verdict matches GRUB's behaviour.
 
 use super::grub::{Did, Grub};
 use super::kit::{Kit, judge};
@@ -44,7 +44,7 @@ fn verdicts_are_what_grub_does() {
     println!("{} volumes, GRUB {}: {} verdicts", cases.len(), names.join(", "), cases.len() * grubs.len());
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{} verdicts are wrong\n{}", wrong.len(), wrong.join("\n"));
-    // A rule that no volume shows would be no more than a rumour.
+    // A rule that no volume demonstrates would be unproven.
     let seen = seen.into_inner().unwrap();
     let shown = |version| grubs.iter().any(|grub| grub.version == version);
     let all_there = keyway_boot::loader::grub::Version::ALL.into_iter().all(shown);

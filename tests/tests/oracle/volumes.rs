@@ -1,4 +1,4 @@
-//! The table: what each volume is, as `keyway build` makes it, and what is done to it then.
+//! The table: each volume, as built by `keyway build`, and the changes made to it.
 
 use super::kit::{Kit, Volume};
 use keyway_tests::keyway;

@@ -1,5 +1,5 @@
-//! Which module of a crate names which other, by its sources' text: `use` trees and paths that start
-//! with `crate` or `super`. Unit tests may name what they like.
+//! Which module of a crate names which other module, from the source text: `use` trees and paths
+//! that start with `crate` or `super`. Unit tests may name what they like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,7 +47,7 @@ impl Imports {
         self.named.keys().map(String::as_str)
     }
 
-    /// Who names whom.
+    /// All pairs of a module and a module that it names.
     pub(crate) fn edges(&self) -> impl Iterator<Item = (&str, &str)> {
         self.named.iter().flat_map(|(from, to)| to.iter().map(move |to| (from.as_str(), to.as_str())))
     }
@@ -96,7 +96,7 @@ fn gather(folder: &Path, module: &str, texts: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Without comments, and without what is compiled for tests only.
+/// Without comments, and without code compiled for tests only.
 fn without_tests(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let mut kept = String::new();
@@ -113,7 +113,7 @@ fn without_tests(text: &str) -> String {
     kept
 }
 
-/// Every path that starts with `crate::` or `super::`, trees taken apart.
+/// Every path that starts with `crate::` or `super::`, with trees expanded.
 fn paths(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for start in ["crate::", "super::"] {
@@ -128,7 +128,7 @@ fn paths(text: &str) -> Vec<String> {
     found
 }
 
-/// Takes one path or tree at the start of `text` apart; gives what follows it.
+/// Expands one path or tree at the start of `text`; returns the text after it.
 fn expand<'a>(text: &'a str, prefix: &str, found: &mut Vec<String>) -> &'a str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(text.len());
     let (head, rest) = text.split_at(end);
@@ -159,7 +159,7 @@ fn absolute(module: &str, path: &str) -> Option<String> {
     Some(if base.is_empty() { path.to_owned() } else { format!("{base}::{path}") })
 }
 
-/// The module that holds what `path` names.
+/// The module that contains the item named by `path`.
 fn longest(modules: &BTreeSet<String>, path: &str) -> String {
     let mut path = path.trim_end_matches("::self").trim_end_matches("::");
     loop {

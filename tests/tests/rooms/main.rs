@@ -1,5 +1,5 @@
-//! The program's sources stand in rooms, and import downwards only; no files import each other in a
-//! circle; parsed arguments go no further than the reading of a request.
+//! The program's sources are divided into rooms and import downwards only; no files import each
+//! other in a circle; parsed arguments go no further than the reading of a request.
 
 mod imports;
 
@@ -7,11 +7,11 @@ use imports::Imports;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// From the top: each may import from those behind it.
+/// From the top: each may import from those after it.
 const ROOMS: [&str; 10] =
     ["verb", "mapping", "session", "make", "volume", "unlock", "device", "door", "say", "process"];
 
-/// What imports upwards all the same, and why.
+/// Allowed upward imports, and the reasons.
 const UPWARDS: &[(&str, &str, &str)] = &[
     ("device::explain", "session", "who uses a device is named, and may be a session"),
     ("device::nbd", "session", "a session's socket belongs to its user"),

@@ -32,10 +32,10 @@ fn a_file_system_survives_in_both_formats() {
         assert_eq!(len(&volume), header + (64 << 20), "{options}: exactly the needed size");
         cryptsetup("open --test-passphrase -d").arg(&key).arg(&volume).ok();
 
-        // Through the eyes of the kernel: noise in the holes, and a file system that does not mind.
+        // As the kernel sees it: noise in the holes, which the file system ignores.
         let seen = scratch.file("seen", plaintext(&volume, &key));
         assert_sound(&seen);
-        // And with the holes given back: the image, to the byte.
+        // And with the holes restored: identical to the image.
         let raw = scratch.path("raw");
         keyway("copy --force --to raw -d").arg(&key).arg(&volume).arg(&raw).ok().quiet();
         assert!(fs::read(&raw).unwrap() == fs::read(&image).unwrap(), "{options}");
@@ -85,7 +85,7 @@ fn free_space_stays_a_hole_and_zeros_in_use_are_encrypted() {
     build("--keep-holes", &all).says("in holes were left unwritten: they read as noise, not as zeros.");
     assert!(allocated(&all) < allocated(&sparse));
 
-    // Zeros that nobody calls free are stored: what was put in comes out.
+    // Zeros not known to be free are stored and read back.
     let unknown = scratch.sized("unknown", 8 << 20);
     let file = fs::File::options().write(true).open(&unknown).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &random(1, 100_000), 3_000_000).unwrap();
@@ -190,7 +190,7 @@ fn the_same_seed_gives_the_same_bytes() {
         cryptsetup("open --test-passphrase -d").arg(&key).arg(scratch.path("first")).ok();
         assert!(plaintext(&scratch.path("first"), &key)[..2_000_000] == random(6, 2_000_000));
     }
-    // Without a cost the documented one is taken, not a measured one.
+    // Without a cost the documented one is used, not a measured one.
     build(&seed, "--type luks1", "fixed");
     cryptsetup("luksDump").arg(scratch.path("fixed")).ok().says("\tIterations:         \t1000000");
 
@@ -203,7 +203,7 @@ fn the_same_seed_gives_the_same_bytes() {
     assert!(!scratch.path("none").exists());
 }
 
-/// Two contents under one key stream give each other away.
+/// Two contents under one key stream reveal each other.
 #[test]
 fn a08_reproducible_volumes_have_no_key_stream() {
     let scratch = Scratch::new();
@@ -288,7 +288,7 @@ fn what_cannot_be_is_refused_and_existing_files_stay() {
     assert!(plaintext(&volume, &key) == random(8, 65536));
 }
 
-/// A rename would put a file in the place of a pipe, or of /dev/null.
+/// A rename would put a file in place of a pipe, or of /dev/null.
 #[test]
 fn what_is_no_regular_file_is_not_replaced() {
     need!("mkfifo");

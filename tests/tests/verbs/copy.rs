@@ -98,7 +98,7 @@ fn refusals_change_nothing() {
     let key = scratch.file("key", "secret");
     let raw = scratch.random_file("raw", 3, 65536);
     let volume = volume_of(&scratch, &random(4, 65536), &key, "");
-    // A LUKS2 header whose checksums are wrong is not an image to be encrypted once more.
+    // A LUKS2 header whose checksums are wrong is not encrypted again as an image.
     let damaged = scratch.copy(&volume, "damaged");
     let mut bytes = fs::read(&damaged).unwrap();
     for copy in [0, 16384] {

@@ -1,6 +1,6 @@
-//! What may be destroyed, and what must be proven first: every row of `keyway
-//! effects` is tried on a block device that is mounted and on the file behind it.
-//! Nothing may change, and the line says who has it.
+//! What may be destroyed, and the proof required first: every row of `keyway effects` is tried on a
+//! block device that is mounted and on the file behind it. Nothing may change, and the message says
+//! what uses it.
 
 use super::CHEAP;
 use keyway_tests::{Outcome, Run, Scratch, keyway, need, peer, random};
@@ -17,7 +17,7 @@ struct Mounted {
 }
 
 impl Mounted {
-    /// `None` where this user or this kernel cannot.
+    /// `None` if this user or kernel cannot do that.
     fn new() -> Option<Self> {
         let scratch = Scratch::new();
         let (file, place) = (scratch.sized("in use.ext4", 12 << 20), scratch.path("a place"));
@@ -29,12 +29,12 @@ impl Mounted {
         }
         let device = PathBuf::from(attached.text().trim());
         let mounted = Self { scratch, file, device, place };
-        // Read-only and without its journal: whatever changes was not the kernel.
+        // Read-only and without its journal: any change is then not the kernel's.
         let done = peer("mount", "-t ext4 -o ro,noload").arg(&mounted.device).arg(&mounted.place).outcome();
         (done.code == Some(0)).then_some(mounted)
     }
 
-    /// All of its bytes, on both ways to them.
+    /// All its bytes, through the file and the device.
     fn bytes(&self) -> [Vec<u8>; 2] {
         [&self.device, &self.file].map(|path| fs::read(path).unwrap())
     }
@@ -66,7 +66,7 @@ fn rows() -> Vec<Row> {
     rows.collect()
 }
 
-/// What the attempts name beside their target.
+/// The other files that the attempts name.
 struct Things {
     volume: PathBuf,
     backup: PathBuf,
@@ -136,12 +136,12 @@ fn a01_a15_no_command_touches_what_is_mounted() {
 fn refused(row: &Row, target: &Path, mounted: &Mounted, outcome: &Outcome) {
     assert!(outcome.code.is_some_and(|code| code != 0), "not refused\n{outcome}");
     let errors = outcome.errors();
-    // The message of a command line that makes no sense would prove nothing.
+    // The message for an invalid command line would prove nothing.
     assert!(!errors.contains("Usage") && !errors.contains("nknown option"), "{outcome}");
     if row.proof == "Claim" {
         let place = mounted.place.display();
         let says = errors.contains("in use (") && errors.contains(&format!("mounted on {place}"));
-        // A file of that name is no place for a new one, whoever uses it.
+        // An existing file is not replaced by a new one, in use or not.
         let exists = target == mounted.file && errors.contains("exists already");
         assert!(says || exists, "{outcome}");
         assert_eq!(outcome.code, Some(5), "{outcome}");

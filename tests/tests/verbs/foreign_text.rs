@@ -1,4 +1,5 @@
-//! Text that somebody put into a header reaches no terminal as a command, whatever shows it.
+//! Text planted in a header never reaches a terminal as a control sequence, whichever command
+//! prints it.
 
 use super::CHEAP;
 use keyway_format::luks2::Copy;
@@ -8,7 +9,7 @@ use keyway_volume::{Access, Header, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Clears the screen, rings, makes a line of its own, and turns what follows round.
+/// Clears the screen, rings, starts a new line, and reverses the text after it.
 const EVIL: &str = "\u{1b}[2J\u{7}\nFORGED\u{9b}31m\u{202e}\u{2066}\u{200b}\u{7f}";
 /// The same in JSON.
 const EVIL_JSON: &str = "\\u001b[2J\\u0007\\nFORGED\u{9b}31m\u{202e}\u{2066}\u{200b}\u{7f}";
@@ -34,7 +35,7 @@ fn a12_no_text_of_a_header_commands_a_terminal() {
         let outcome = keyway(command).arg(&volume).args(rest).stdin("key").outcome();
         assert_harmless(line, &outcome);
     }
-    // It was there to be shown.
+    // The text was present in the output.
     let dump = keyway("luksDump").arg(&volume).ok().text();
     for field in ["Label:", "Subsystem:", "Flags:", "9: type", "7: slot", "3: digest"] {
         let shown = dump.lines().filter(|line| line.contains(field));
@@ -55,7 +56,7 @@ fn a12_no_text_of_a_header_commands_a_terminal() {
     let outcome = keyway("-v seal").arg("-d").arg(&key).arg(&sealed).ok().says("WARNING");
     assert_harmless("seal", &outcome);
 
-    // What it requires is named, and refused.
+    // The forged requirement is named and refused.
     spoil(&volume, true);
     for line in ["open --test-passphrase --ignore-seal", "luksAddKey", "inspect", "luksDump"] {
         let outcome = keyway(line).arg("-d").arg(&key).arg(&volume).outcome();
@@ -65,8 +66,7 @@ fn a12_no_text_of_a_header_commands_a_terminal() {
     refused.says("requires \"requirement\\u{1b}[2J\\u{7}\\nFORGED");
 }
 
-/// As many ways to look at a header as there are; what comes behind
-/// the bar comes behind the device.
+/// All commands that show a header; the part after the bar goes after the device.
 const LINES: &[&str] = &[
     "luksDump",
     "luksDump --json",
@@ -112,7 +112,7 @@ fn assert_harmless(line: &str, outcome: &Outcome) {
     assert!(!shown.lines().any(|line| line.starts_with("FORGED")), "{line}: a line of its own in {shown}");
 }
 
-/// Puts it everywhere, with right checksums.
+/// Plants the text everywhere, with correct checksums.
 fn spoil(volume: &Path, requirement: bool) {
     let storage: Arc<dyn Storage> = Arc::new(File::open_rw(volume).unwrap());
     let luks = Luks::open(Arc::clone(&storage), Access::Probe).unwrap();

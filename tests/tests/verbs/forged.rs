@@ -1,5 +1,5 @@
-//! Headers that somebody forged who can write the storage, and volumes that protect little:
-//! no verb opens them without a word of the user's.
+//! Headers forged by an attacker who can write to the storage, and volumes that protect little: no
+//! verb opens them without the user's explicit consent.
 
 use crate::{CHEAP, names, volume_of};
 use keyway_format::luks2::Copy;
@@ -52,7 +52,7 @@ fn a04_no_verb_opens_a_forged_segment() {
         fs::write(&volume, &sound).unwrap();
         forge(&volume, from, to);
         let forged = fs::read(&volume).unwrap();
-        // Nor by cryptsetup's name.
+        // Nor under cryptsetup's name.
         let link = as_cryptsetup(&scratch);
         let ours = openers(&scratch, &volume, &key, keyway);
         let theirs = openers(&scratch, &volume, &key, |line| Run::new(&link, line));
@@ -64,13 +64,13 @@ fn a04_no_verb_opens_a_forged_segment() {
             }
         }
         assert!(fs::read(&volume).unwrap() == forged, "{to}: something was written");
-        // Whoever looks is told.
+        // `inspect` reports it.
         keyway("inspect").arg(&volume).ok().says(&format!("It is not opened: {says}"));
         for look in ["isLuks", "luksUUID", "luksDump"] {
             keyway(look).arg(&volume).ok();
         }
     }
-    // For forensics: what stands there is read, and never written.
+    // For forensics: the data is read, and never written.
     fs::write(&volume, &sound).unwrap();
     forge(&volume, crypt, "\"type\":\"linear\"");
     let word = "--linear-segments-are-fine";
@@ -121,7 +121,7 @@ fn a04_ciphers_that_protect_little_need_a_word() {
     }
 }
 
-/// Puts another text into the metadata of both copies, with the right checksums.
+/// Puts another text into the metadata of both copies, with correct checksums.
 fn forge(volume: &Path, from: &str, to: &str) {
     let storage = Arc::new(File::open_rw(volume).unwrap());
     let luks = Luks::open_with(storage, Access::Probe, Locking::Disabled).unwrap();

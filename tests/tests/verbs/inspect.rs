@@ -120,7 +120,7 @@ fn get<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.as_object().and_then(|o| o.get(name)).unwrap_or_else(|| panic!("{name} in {value:?}"))
 }
 
-/// `text` with the times of `like`: they are measured anew each time.
+/// `text` with the times of `like`: they are measured again each time.
 fn strip_times(text: &str, like: &str) -> String {
     let lines = text.lines().zip(like.lines());
     let lines = lines.map(|(line, like)| if line.contains("iterations  ") { like } else { line });

@@ -12,12 +12,13 @@ fn signals_leave_no_trace() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
     for signal in ["INT", "TERM", "KILL"] {
-        // Whoever runs the tests in the background may have told them to ignore INT.
+        // Tests started in the background may ignore SIGINT.
         let build = peer("env", "--default-signal=INT,TERM").arg(program()).args("build -");
         let build = build.arg(scratch.path("volume")).args(CHEAP).arg("-d").arg(&key);
         let mut child = build.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // Once this is taken the volume is being written, and the end of the input never comes.
+        // Once this input is consumed, the volume is being written, and the end of the input never
+        // comes.
         stdin.write_all(&random(1, 4 << 20)).unwrap();
         thread::sleep(Duration::from_millis(100));
         peer("kill", &format!("-{signal} {}", child.id())).ok();

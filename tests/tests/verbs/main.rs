@@ -1,6 +1,6 @@
-//! Keyway's own verbs: read, write, build, copy and inspect, on volumes of the
-//! real cryptsetup and file systems of the real e2fsprogs. What comes out is
-//! looked at by cryptsetup, qemu-img, e2fsck and debugfs.
+//! Keyway's own verbs: read, write, build, copy and inspect, on volumes of the real cryptsetup and
+//! file systems of the real e2fsprogs. The results are checked by cryptsetup, qemu-img, e2fsck and
+//! debugfs.
 
 mod build;
 mod copy;
@@ -50,7 +50,7 @@ fn ext4(scratch: &Scratch, mib: u64) -> PathBuf {
     image
 }
 
-/// The real e2fsck finds nothing wrong, and debugfs finds the files.
+/// Asserts that the real e2fsck finds no errors, and debugfs finds the files.
 #[track_caller]
 fn assert_sound(image: &Path) {
     peer("e2fsck", "-fn").arg(image).ok();

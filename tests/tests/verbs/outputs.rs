@@ -1,4 +1,4 @@
-//! What commands write: who may read it, and where it may not land.
+//! Output files: who may read them, and where they must not be written.
 
 use keyway_tests::peers::CHEAP_ARGON2;
 use keyway_tests::{Run, Scratch, keyway, need, need_that, peer, random};
@@ -41,7 +41,7 @@ fn a07_plaintext_and_backups_are_their_owners() {
     let read = || keyway("read --key-file").arg(key(&scratch)).arg(&volume).arg("-o").arg(&out);
     with_umask("000", &read()).ok();
     assert_eq!(mode(&out), 0o600);
-    // Also in the place of one that everybody could read.
+    // Also when it replaces a file that everybody could read.
     set_mode(&out, 0o666);
     with_umask("000", &read().arg("--force")).ok();
     assert_eq!(mode(&out), 0o600);
@@ -70,7 +70,7 @@ fn a07_volumes_and_images_are_read_by_whom_their_sources_are() {
         with_umask(umask, &copy.arg(key(&scratch)).arg(&volume).arg(&made)).ok();
         assert_eq!(mode(&made), expected, "{of_source:o} {umask}");
     }
-    // A file as standard input; and a pipe, of which the umask alone tells.
+    // A file as standard input; and a pipe, where only the umask counts.
     set_mode(&scratch.path("image"), 0o600);
     let build = format!(
         "{} build -q {CHEAP_ARGON2} --key-file key --force -",
@@ -108,7 +108,7 @@ fn a07_volumes_and_images_are_read_by_whom_their_sources_are() {
     }
 }
 
-/// A link that another user put where an output was to go; what it leads to is root's.
+/// A link that another user put in the place of an output; its target belongs to root.
 #[test]
 fn a17_an_output_follows_no_link_of_others() {
     let scratch = Scratch::new();
@@ -132,18 +132,18 @@ fn a17_an_output_follows_no_link_of_others() {
             assert_eq!(fs::read_to_string(&target).unwrap(), "precious", "{bits:o} {name}");
             assert!(!scratch.path("new").exists());
         }
-        // What is no link is made and replaced there.
+        // Files that are not links are created and replaced there.
         read(&theirs.join("file")).ok();
         assert_eq!(mode(&theirs.join("file")), 0o600);
     }
-    // In a directory of one's own a link is followed, and stays.
+    // In the user's own directory a link is followed, and stays.
     set_mode(&theirs, 0o755);
     read(&theirs.join("out")).ok();
     assert_eq!(fs::metadata(&target).unwrap().len(), 1 << 20);
     assert!(fs::symlink_metadata(theirs.join("out")).unwrap().is_symlink());
 }
 
-/// A directory of another user, by a link of theirs, to root's file: as root alone it can be shown.
+/// A directory of another user, with a link to root's file: only root can test this.
 #[test]
 fn a17_root_follows_no_link_in_the_directory_of_a_user() {
     need_that!(rustix::process::getuid().is_root(), "only root makes other users' files");
@@ -184,8 +184,8 @@ fn a17_standard_output_by_its_names_goes_on_working() {
     keyway("read --key-file").arg(key(&scratch)).arg(volume).args("-o /dev/null").ok();
 }
 
-/// Each place where the program's own code opens a file for writing
-/// goes through the one that looks at links first.
+/// Each place where the program's own code opens a file for writing goes through the function that
+/// checks for links first.
 #[test]
 fn a17_no_output_is_opened_another_way() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
@@ -194,7 +194,7 @@ fn a17_no_output_is_opened_another_way() {
         look(&sources.join(folder), &mut found);
     }
     // A session's own directory; the program's own name and memory in /proc; a device that is
-    // opened to see whether it may be; a file that is open already; tests.
+    // opened to check access; a file that is open already; tests.
     let known = [
         "fs::write(\"/proc/self/comm\"",
         "open(\"/proc/self/mem\")",

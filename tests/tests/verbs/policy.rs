@@ -1,5 +1,5 @@
-//! `--require`: what a volume must be before it is opened, whatever
-//! opens it; and `inspect --require`, which audits.
+//! `--require`: requirements for a volume before any command opens it; and `inspect --require`,
+//! which audits.
 
 use super::CHEAP;
 use keyway_tests::{Run, Scratch, keyway, random};
@@ -14,8 +14,8 @@ fn volume(scratch: &Scratch) -> (PathBuf, PathBuf) {
     (volume, key)
 }
 
-/// Every verb that gives out what a volume holds, or its key's word.
-/// `{}` stands for a file that it may make.
+/// Every verb that outputs a volume's content, or confirms its key. `{}` stands for a file that it
+/// may create.
 fn openers(scratch: &Scratch, volume: &Path, key: &Path) -> Vec<Run> {
     let on = |line: &str| keyway(line).arg("-d").arg(key).arg(volume);
     let new = |name: &str| scratch.path(name);
@@ -49,13 +49,13 @@ fn a04_no_verb_opens_what_does_not_meet_its_policy() {
         );
         assert_eq!(refused.errors(), line);
     }
-    // No key is tried before.
+    // No key is tried before the policy is checked.
     let wrong = scratch.file("wrong", "wrong");
     for opener in openers(&scratch, &volume, &wrong) {
         opener.arg("--require").arg(&policy).fails(6);
     }
     assert!(!scratch.path("copied").exists() && !scratch.path("socket").exists());
-    // A seal is demanded without a file, and a policy that is met is no hindrance.
+    // A seal is demanded without a file, and a satisfied policy does not interfere.
     for opener in openers(&scratch, &volume, &key) {
         opener.args("--require sealed").fails(6).says("--require sealed: it is not sealed.");
     }
@@ -63,7 +63,7 @@ fn a04_no_verb_opens_what_does_not_meet_its_policy() {
     for line in ["read --length 512", "open --test-passphrase"] {
         keyway(line).arg("-d").arg(&key).arg(&volume).arg("--require").arg(&good).ok();
     }
-    // All of several must be met; nobody is asked for a passphrase before.
+    // All of several policies must be satisfied; there is no passphrase prompt before that.
     keyway("read").arg(&volume).arg("--require").arg(&good).arg("--require").arg(&policy).stdin("").fails(6);
     // A file of that name.
     scratch.file("sealed", "label = \"root\"\n");
@@ -89,7 +89,7 @@ fn a04_a_policy_that_cannot_be_read_opens_nothing() {
     on(read().arg("empty.toml")).fails(1).says("Policy empty.toml:1: it demands nothing; nothing is opened.");
 }
 
-/// A plain volume has nothing to be judged by.
+/// A plain volume has no header to judge.
 #[test]
 fn a04_a_plain_volume_meets_no_policy() {
     let scratch = Scratch::new();

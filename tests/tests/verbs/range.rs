@@ -1,5 +1,5 @@
-//! `read` and `write`: any range, the right bytes, nothing else
-//! changed, and refusals before anything is.
+//! `read` and `write`: any range, the right bytes, nothing else changed, and refusals before any
+//! change.
 
 use crate::{CHEAP, names, plaintext, volume_of};
 use keyway_format::Bytes;
@@ -99,7 +99,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     read.fails(1).says("1 bytes at offset 1048576 do not fit");
     assert!(fs::read(&volume).unwrap() == before);
 
-    // A pipe shows its length at the end: what fits is there, the rest is an error.
+    // The length of a pipe is known only at its end: what fits is written, the rest is an error.
     let outcome = write("1044480").stdin(random(6, 4097)).fails(1);
     outcome.says(&format!("standard input is longer than the 4096 bytes that {name} has room for."));
     assert!(plaintext(&volume, &key)[1_044_480..] == random(6, 4096));
@@ -125,7 +125,7 @@ fn wrong_passphrases_and_wrong_files_leave_everything_alone() {
     read.fails(1).says("is not a valid LUKS device");
     let read = keyway("read -d").arg(&key).arg(scratch.path("none"));
     read.fails(4).says("none does not exist or access denied.");
-    // Standard input cannot hold both.
+    // Standard input cannot carry both.
     let write = keyway("write -d -").arg(&volume).stdin("secret");
     write
         .fails(1)
@@ -203,7 +203,7 @@ fn a_volume_is_not_replaced_by_its_own_plaintext() {
     assert_eq!(fs::read(&key).unwrap(), b"secret");
 }
 
-/// Nobody could open what was made, or get back what it was made from.
+/// The result could not be opened, nor its source recovered.
 #[test]
 fn a15_nothing_that_is_read_is_replaced() {
     let scratch = Scratch::new();
@@ -230,12 +230,12 @@ fn a15_nothing_that_is_read_is_replaced() {
         assert!(fs::read(&key).unwrap() == b"secret" && fs::read(&seed).unwrap() == random(23, 32));
         assert!(plaintext(&volume, &key) == content);
     }
-    // A volume in its image's place, when it is complete: that is what --force means.
+    // The finished volume replaces its image: that is what --force means.
     keyway("build -q --force -d").arg(&key).args(CHEAP).arg(&raw).arg(&raw).ok();
     assert!(plaintext(&raw, &key) == content);
 }
 
-/// Writing on would make the file grow again, with nothing in between.
+/// Continuing to write would extend the file again, with a gap in between.
 #[test]
 fn a_device_that_ends_before_its_data_is_refused() {
     let scratch = Scratch::new();
@@ -251,7 +251,7 @@ fn a_device_that_ends_before_its_data_is_refused() {
     assert_eq!(fs::metadata(&volume).unwrap().len(), short);
 }
 
-/// Gives the data segment a length of its own, in both header copies.
+/// Gives the data segment a fixed length, in both header copies.
 fn fix_segment_size(volume: &Path, bytes: u64) {
     let storage = Arc::new(File::open_rw(volume).unwrap());
     let luks = Luks::open(storage.clone(), Access::Read).unwrap();

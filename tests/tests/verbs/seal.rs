@@ -1,5 +1,5 @@
-//! `seal`: a header that was changed is refused, with the field's
-//! name, by every verb; what may change does.
+//! `seal`: a header that was changed is refused, with the field's name, by every verb; permitted
+//! changes still work.
 
 use super::CHEAP;
 use keyway_tests::{Run, Scratch, keyway, random};
@@ -38,13 +38,13 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     let content = on("read --require sealed", &volume, &key).ok().stdout;
     assert!(content == random(3, 1 << 20));
 
-    // Keyslots and tokens are nobody's business but their own.
+    // The seal does not cover keyslots and tokens.
     let second = scratch.file("second", "another");
     keyway("luksAddKey").args(CHEAP).arg("-d").arg(&key).arg(&volume).arg(&second).ok();
     keyway("luksKillSlot -q").arg(&volume).arg("0").ok();
     on("read --length 1 --require sealed", &volume, &second).ok();
 
-    // A label is sealed: who changes it is told, and seals anew.
+    // A label is sealed: a user who changes it is told, and seals again.
     keyway("config --label other").arg(&volume).ok().says("header.label is \"other\", sealed as \"\"");
     for line in ["read --length 1", "open --test-passphrase", "copy --to raw"] {
         let run = on(line, &volume, &second);
@@ -56,13 +56,12 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     on("seal", &volume, &second).ok().says("WARNING").says("It is sealed as it is now.");
     on("read --length 1 --require sealed", &volume, &second).ok();
 
-    // Longer than it was.
+    // The volume is extended.
     let file = fs::OpenOptions::new().write(true).open(&volume).unwrap();
     file.set_len(fs::metadata(&volume).unwrap().len() + 4096).unwrap();
     on("read --length 1", &volume, &second).fails(6).says("data.end is");
 
-    // A passphrase that is only tried says nothing of the data, unless
-    // that is demanded: it may be a header backup's.
+    // A test of a passphrase does not check the data, unless requested: the header may be a backup.
     on("open --test-passphrase", &volume, &second).ok();
     on("open --test-passphrase --require sealed", &volume, &second).fails(6).says("data.end is");
     keyway("luksDump --require sealed").arg(&volume).ok();
@@ -89,8 +88,7 @@ fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
     refused.says("seal-context = (not shown)").lacks("rack-8");
     assert!(!fs::read(&volume).unwrap().windows(6).any(|bytes| bytes == b"rack-7"));
 
-    // Sealed anew with another string, which the old seal has nothing
-    // to say against, and with none.
+    // Sealed again with another string, which the old seal does not prevent, and with none.
     on("seal --seal-context rack-8", &volume, &key).ok().lacks("WARNING");
     on("read --length 1 --seal-context rack-7", &volume, &key).fails(6).says("another context");
     on("read --length 1 --seal-context rack-8", &volume, &key).ok();
@@ -128,7 +126,7 @@ fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
     on("read --length 1 --require sealed", &formatted, &key).fails(6).says("it is not sealed");
 }
 
-/// Somebody who forges a header could take its seal away by an older backup.
+/// A forger could remove the seal by restoring an older backup.
 #[test]
 fn a04_a_backup_without_a_seal_is_not_restored_in_silence() {
     let scratch = Scratch::new();

@@ -1,15 +1,15 @@
-//! `bench disk` under Debian's kernel: dm-crypt beside plain on a RAM disk (brd) and on a
-//! loop device, with and without its queues, at both sector sizes, with requests by the
-//! built-in engine and by fio; on null_blk, which keeps nothing that could be checked.
-//! Nothing of it is left, and what is in use is refused.
+//! `bench disk` under Debian's kernel: dm-crypt beside plain on a RAM disk (brd) and on a loop
+//! device, with and without its queues, at both sector sizes, with requests by the built-in engine
+//! and by fio; on null_blk, which stores nothing to check. It leaves nothing behind, and refuses
+//! storage in use.
 
 use crate::need_machine;
 use keyway_tests::vm::{self, Machine};
 use keyway_tests::{Scratch, fio, need, need_that};
 use std::time::Duration;
 
-/// `rows FILE PATTERN` counts the rows with figures whose name begins so, `left`
-/// what is left of mappings, nodes and loop devices.
+/// `rows FILE PATTERN` counts the rows with figures whose name begins with PATTERN, `left` the
+/// remaining mappings, nodes and loop devices.
 const SCENARIO: &str = r#"
     rows() { grep -o '"id":"disk/[^"]*","case":{[^}]*},"outcome":{"result":"measured"' $1 | grep -c "$2" || true; }
     left() { echo $(dmsetup ls | grep -c keyway-bench) $(ls /dev/mapper | grep -c keyway-bench) $(losetup -a | wc -l); }
@@ -111,7 +111,7 @@ fn dm_crypt_beside_plain() {
     report.has("UNHARMED", "yes");
 }
 
-/// A results file from which one of the kernel's ciphers is gone.
+/// A results file with one of the kernel's ciphers removed.
 const GOES_ON: &str = r#"
     drivers() { grep -o '"id":"driver/xts(aes)/[^"]*' $1 | sort >$2; grep -c . $2; }
     keyway bench disk -q --sector-size 4096 --time 8 --save /tmp/whole.json /dev/ram0 >/dev/null || echo FAILED=$?
@@ -137,8 +137,8 @@ fn a_run_goes_on_with_the_kernels_ciphers() {
     report.has("KEPT", "yes");
 }
 
-/// fio's time to start is seconds in an emulated machine: one sector
-/// size, and time for it; then a run too short for it.
+/// fio takes seconds to start in an emulated machine: one sector size with enough time; then a run
+/// that is too short for fio.
 const BY_FIO: &str = r#"
     rows() { grep -o '"id":"disk/[^"]*","case":{[^}]*},"outcome":{"result":"measured"' $1 | grep -c "$2" || true; }
     mount -t ext4 -o ro /dev/vda /mnt

@@ -60,8 +60,8 @@ fn a_volume_key_is_left_in_the_keyring_that_was_named() {
     report.has("LEFT", "0");
 }
 
-/// Runs a scenario with a LUKS2 volume of a cheap key derivation: its
-/// passphrase in `/key`, its volume key in `/vk`.
+/// Runs a scenario with a LUKS2 volume with cheap key derivation: its passphrase in `/key`, its
+/// volume key in `/vk`.
 #[track_caller]
 fn run(machine: Machine, script: &str) -> Report {
     let scratch = Scratch::new();

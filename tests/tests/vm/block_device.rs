@@ -1,5 +1,5 @@
-//! Keyway itself under Debian's kernel, on block devices, as root:
-//! its locks, sizes and writes beside dm-crypt's.
+//! Keyway itself under Debian's kernel, on block devices, as root: its locks, sizes and writes
+//! compared with dm-crypt's.
 
 use crate::need_machine;
 use keyway_tests::vm::Machine;

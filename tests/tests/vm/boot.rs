@@ -1,5 +1,5 @@
-//! "Boot a VM from an encrypted image through Keyway": the README's lines,
-//! as they are printed there, typed at a terminal.
+//! "Boot a VM from an encrypted image through Keyway": the README's lines, typed verbatim at a
+//! terminal.
 //!
 //! The image is a whole disk, encrypted: boot sector, GRUB, a partition with an ext4 that
 //! holds kernel, RAM disk and root. QEMU's firmware boots it like any disk. The system on it
@@ -40,7 +40,7 @@ fn the_lines_of_the_readme_boot_it() {
     assert_eq!(ending.code, Some(0), "{}\n{said}", ending.screen);
     assert!(said.contains("the root is /dev/vda1 / ext4 rw"), "{}\n{said}", ending.screen);
 
-    // Nothing but the encrypted image is left, and in it what the machine did.
+    // Only the encrypted image is left, and it contains the machine's changes.
     let partition = scratch.path("partition");
     let read = keyway("read --key-file").arg(&key).arg(&volume).args(&format!("--offset {PARTITION_AT}"));
     read.arg("-o").arg(&partition).ok();
@@ -60,8 +60,8 @@ fn lines_of_the_readme() -> String {
     section.split("```").nth(1).unwrap().to_owned()
 }
 
-/// A directory with what the lines call: this Keyway, and QEMU
-/// without a window and without the host's processor.
+/// A directory with the programs that the lines call: this Keyway, and QEMU without a window and
+/// without the host's processor.
 fn programs(scratch: &Scratch, console: &Path) -> PathBuf {
     let directory = scratch.path("bin");
     fs::create_dir(&directory).unwrap();
@@ -82,7 +82,7 @@ fn disk(scratch: &Scratch) -> PathBuf {
     let partition = fs::read(&image).unwrap();
     let mut disk = fs::read(Path::new(GRUB).join("boot.img")).unwrap();
     disk[446..].fill(0);
-    // Active, from which sector, how many (the addresses by cylinder are not used), Linux.
+    // Active flag, first sector, sector count (cylinder addresses are unused), type Linux.
     disk[446] = 0x80;
     disk[450] = 0x83;
     disk[454..458].copy_from_slice(&((PARTITION_AT / 512) as u32).to_le_bytes());
@@ -131,7 +131,7 @@ fn original() -> Vec<u8> {
     random(181, 5_000_001)
 }
 
-/// In the place of the test machine's own first process.
+/// Replaces the test machine's own init.
 const INITRAMFS: &str = "#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin
@@ -160,5 +160,5 @@ poweroff -f
 
 const PASSPHRASE: &str = "correct horse battery staple";
 const GRUB: &str = "/usr/lib/grub/i386-pc";
-/// Where partitions begin since disks are larger than a cylinder.
+/// The usual start of the first partition on current disks.
 const PARTITION_AT: usize = 1 << 20;

@@ -1,5 +1,5 @@
-//! LUKS volumes of unusual ciphers, both ways: Keyway makes and fills one, the kernel reads it;
-//! cryptsetup and the kernel make and fill another in its place, Keyway reads that.
+//! LUKS volumes of unusual ciphers, both ways: Keyway creates and fills one and the kernel reads
+//! it; cryptsetup and the kernel create and fill another in its place and Keyway reads it.
 
 use crate::{letter, need_machine, weak};
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
@@ -8,8 +8,8 @@ use keyway_tests::{Scratch, assert_same_bytes, keyway, random, skip, test_name};
 use std::fs;
 use std::path::PathBuf;
 
-/// cryptsetup 2.6 knows no ARIA, no SM4 and no capi: it leaves the
-/// volume to the kernel, but not the keyslot.
+/// cryptsetup 2.6 knows no ARIA, no SM4 and no capi: it leaves the volume's data to the kernel, but
+/// not the keyslot.
 macro_rules! keyslot {
     () => {
         " --keyslot-cipher aes-xts-plain64 --keyslot-key-size 512"

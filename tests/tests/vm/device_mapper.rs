@@ -58,7 +58,7 @@ fn mappings_are_cryptsetups_to_the_byte() {
     report.has("LIST", "empty");
 }
 
-/// A logical volume, a path of multipath: whoever made it takes it away.
+/// A logical volume or a multipath device: only the program that created it removes it.
 #[test]
 fn a15_other_peoples_mappings_are_left_alone() {
     need_machine!();
@@ -241,8 +241,8 @@ fn run(machine: Machine, script: &str) -> Report {
     machine.run(&(PRELUDE.to_owned() + script))
 }
 
-/// `format OPTION…` makes the disk a volume; `see NAME` prints all
-/// that tells one mapping from another.
+/// `format OPTION…` formats the disk as a volume; `see NAME` prints everything that distinguishes
+/// one mapping from another.
 const PRELUDE: &str = r#"
     uuid=6f2a0a4c-7d7c-4a3f-9c11-0f35a1b5f1aa
     vda=$(cat /sys/block/vda/dev)

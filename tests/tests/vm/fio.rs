@@ -1,8 +1,8 @@
 //! What fio wrote through Keyway's doors, found again by fio itself behind the kernel's dm-crypt.
 //!
-//! fio runs in the machine too, from a disk with it and its libraries: it makes the blocks up
-//! once more and compares place, content and checksum of each, where a list of checksums made
-//! outside would only say that something differs.
+//! fio runs in the machine too, from a disk with fio and its libraries: it regenerates the blocks
+//! and compares position, content and checksum of each, where a list of checksums made outside
+//! would only say that something differs.
 
 use crate::need_machine;
 use keyway_tests::fio::{self, Door, Round, Target};

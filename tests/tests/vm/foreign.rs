@@ -1,5 +1,5 @@
-//! What the kernel can do and Keyway cannot yet: dumped as cryptsetup
-//! dumps it, refused by name, left as it is.
+//! What the kernel can do and Keyway cannot yet: dumped as by cryptsetup, refused by name, left
+//! unchanged.
 
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_ARGON2;

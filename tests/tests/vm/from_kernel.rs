@@ -1,6 +1,6 @@
-//! Volumes that cryptsetup and the kernel made and filled: Keyway reads the
-//! same bytes, writes others and changes keys; the kernel then reads what
-//! Keyway wrote, opened by the key that Keyway added.
+//! Volumes created and filled by cryptsetup and the kernel: Keyway reads the same bytes, writes
+//! others and changes keys; the kernel then reads what Keyway wrote, opened by the key that Keyway
+//! added.
 
 use crate::{letter, matrix, need_machine, weak};
 use keyway_tests::peers::CHEAP_PBKDF2;
@@ -9,7 +9,7 @@ use keyway_tests::{Scratch, assert_same_bytes, keyway, random};
 use std::fs;
 use std::path::PathBuf;
 
-/// Where Keyway writes, and how much: neither begins nor ends at a sector.
+/// Where Keyway writes, and how much: the range neither begins nor ends at a sector boundary.
 const PATCH_AT: usize = 100_003;
 const PATCH: usize = 55_555;
 

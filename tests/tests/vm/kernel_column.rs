@@ -6,8 +6,8 @@ use keyway_tests::need_that;
 use keyway_tests::vm::{Machine, wrong_drivers};
 use std::time::Duration;
 
-/// A row is there for each of Keyway's, its output checked like these; a wrong driver has no
-/// figure; and without a module the rest goes on.
+/// There is a kernel row for each of Keyway's, with its output checked the same way; a wrong driver
+/// has no figure; and the rest runs even if a module is missing.
 #[test]
 fn the_kernels_ciphers_beside_keyways() {
     need_machine!();
@@ -40,7 +40,7 @@ fn the_kernels_ciphers_beside_keyways() {
     for suite in ["XTS", "ESSIV", "WIDE", "LMK"] {
         report.has(&format!("{suite}_EXIT"), "0");
     }
-    // Two sector sizes, a sector and a run, both ways, on one core and two.
+    // Two sector sizes, a sector and a run, both directions, on one core and two.
     report.has("XTS_OWN", "16");
     report.has("XTS_KERNEL", "16");
     report.has("ESSIV_KERNEL", "4");

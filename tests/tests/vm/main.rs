@@ -1,5 +1,5 @@
-//! The real kernel: Debian's dm-crypt maps what Keyway made, and
-//! Keyway reads what the kernel wrote.
+//! The real kernel: Debian's dm-crypt maps volumes created by Keyway, and Keyway reads what the
+//! kernel wrote.
 
 mod bench_disk;
 mod beside_udev;
@@ -55,7 +55,7 @@ fn matrix() -> Vec<String> {
         .collect()
 }
 
-/// What has to be said of ciphers that protect little.
+/// The option needed for ciphers that protect little.
 fn weak(options: &str) -> &'static str {
     if options.contains("-ecb") || options.contains("-ctr-") { "--weak-cipher-is-fine" } else { "" }
 }
@@ -65,7 +65,7 @@ fn letter(number: usize) -> char {
     char::from(b'a' + u8::try_from(number).expect("few disks"))
 }
 
-/// Leaves the test out where the machine cannot run.
+/// Skips the test if the machine cannot run.
 macro_rules! need_machine {
     () => {
         keyway_tests::need!("qemu-system-x86_64", "cryptsetup", "mke2fs", "debugfs", "e2fsck");

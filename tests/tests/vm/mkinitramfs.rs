@@ -1,11 +1,11 @@
-//! `keyway xray` on images that Debian's own program makes.
+//! `keyway xray` on images built by Debian's own program.
 
 use crate::need_machine;
 use keyway_tests::{Scratch, debian, keyway, need, peers::peer};
 use std::path::Path;
 
-/// Debian's own program makes the images: as it is set up when it is
-/// installed, and with modules that were asked for.
+/// Images built by Debian's own program: with its default configuration, and with requested
+/// modules.
 #[test]
 fn an_image_of_mkinitramfs() {
     need_machine!();
@@ -23,13 +23,13 @@ fn an_image_of_mkinitramfs() {
         );
         return;
     };
-    // The release is in the image's own words.
+    // The release is taken from the image itself.
     let release = modules_of(&whole, "modules.builtin").first().cloned().unwrap_or_default();
     let release = release.split('/').rev().nth(1).expect("lib/modules/RELEASE/modules.builtin").to_owned();
     xray(&whole).ok().says("It has all that this needs").says(&release).says("dm_crypt");
     let usual = debian::initramfs(&scratch, "usual", "").expect("it could before");
     let run = xray(&usual).fails(1).says("It cannot map this volume");
-    // What xray misses is what is not there, by Debian's own listing.
+    // xray reports as missing exactly what is absent from Debian's own listing.
     for (module, need) in [("dm-crypt", "dm_crypt"), ("dm-mod", "dm_mod"), ("serpent_generic", "serpent")] {
         let there = !modules_of(&usual, &format!("/{module}.ko")).is_empty();
         assert_eq!(run.text().contains(&format!("MISSING {need}")), !there, "{module}: {run:?}");
@@ -37,7 +37,7 @@ fn an_image_of_mkinitramfs() {
     }
 }
 
-/// Files in an image whose path holds `part`, as Debian's lsinitramfs lists them.
+/// Files in an image whose path contains `part`, as Debian's lsinitramfs lists them.
 fn modules_of(image: &Path, part: &str) -> Vec<String> {
     let listed = peer("lsinitramfs", "").arg(image).ok().text();
     listed.lines().filter(|line| line.contains(part)).map(str::to_owned).collect()

@@ -1,5 +1,5 @@
 //! The kernel's own NBD client in front of `keyway serve`: a file system on /dev/nbd0 over four
-//! connections, discards, a read-only export; cryptsetup's mapping then finds what was written.
+//! connections, discards, a read-only export; cryptsetup's mapping then shows the written data.
 
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_ARGON2;
@@ -82,6 +82,6 @@ fn the_kernels_client_of_keyway_serve() {
     ] {
         report.has(key, value);
     }
-    // Four connections and the socket that listens.
+    // Four connections and the listening socket.
     assert!(report.value("SENDERS").parse::<u32>().is_ok_and(|sockets| sockets >= 5), "{report:?}");
 }

@@ -1,12 +1,12 @@
-//! The kernel's door by the commands that people type, beside cryptsetup's: what either opened the
-//! other shows to the byte, resizes, suspends and closes.
+//! The kernel's door through the usual commands, compared with cryptsetup: each program shows
+//! exactly what the other opened, and resizes, suspends and closes it.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report};
 use keyway_tests::{Scratch, random};
 
-/// Functions for the scenarios. `same NAME` compares what both say of a mapping, `code KEY
-/// COMMAND…` notes an exit code and the command's last line.
+/// Functions for the scenarios. `same NAME` compares both programs' reports on a mapping, `code KEY
+/// COMMAND…` records an exit code and the command's last line.
 const FUNCTIONS: &str = r#"
 both() { cryptsetup "$@" >/tmp/theirs 2>&1 && echo 0 >>/tmp/theirs || echo $? >>/tmp/theirs
          keyway "$@" >/tmp/ours 2>&1 && echo 0 >>/tmp/ours || echo $? >>/tmp/ours; }
@@ -16,8 +16,8 @@ code() { key=$1; shift; "$@" >/tmp/said 2>&1 && n=0 || n=$?; echo "$key=$n $(tai
 cheap="--pbkdf pbkdf2 --pbkdf-force-iterations 1000"
 "#;
 
-/// While the passphrase is asked for, the path comes to name another
-/// volume: what was judged is mapped.
+/// During the passphrase prompt the path is changed to another volume: the volume that was checked
+/// is the one mapped.
 #[test]
 fn a04_what_was_judged_is_mapped_whatever_its_path_names_by_then() {
     need_machine!();
@@ -51,8 +51,8 @@ fn a04_what_was_judged_is_mapped_whatever_its_path_names_by_then() {
     report.has("BACKING", "/tmp/one");
 }
 
-/// A volume of each kind under `volume`, opened by Keyway: NAME, what
-/// is done before, and how it is opened.
+/// A volume of each kind under `volume`, opened by Keyway: NAME, the preparation, and the open
+/// command.
 const KINDS: &[(&str, &str, &str)] = &[
     ("LUKS2", "cryptsetup luksFormat -q --type luks2 $cheap /dev/vda /key", "open /dev/vda"),
     (

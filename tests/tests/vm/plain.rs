@@ -1,6 +1,5 @@
-//! Plain dm-crypt, which has no header to agree on: what Keyway makes of a
-//! passphrase and of cryptsetup's options, the kernel must make of them too.
-//! Each volume is written by both and read by both.
+//! Plain dm-crypt, which has no header to agree on: Keyway and the kernel must derive the same from
+//! a passphrase and cryptsetup's options. Each volume is written by both and read by both.
 
 use crate::{letter, need_machine};
 use keyway_tests::vm::Machine;
@@ -8,7 +7,7 @@ use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, random};
 use std::fs;
 use std::path::PathBuf;
 
-/// Where the key comes from.
+/// The source of the key.
 enum Key {
     /// Standard input, up to the first newline.
     Typed(&'static str),
@@ -47,7 +46,7 @@ const VOLUMES: [(&str, u64, Key); 14] = [
     ),
 ];
 
-/// Keyway writes at the start, the kernel behind that.
+/// Keyway writes at the start, the kernel after that.
 const OURS: usize = 300_001;
 const THEIRS_AT: usize = 327_680;
 const THEIRS: usize = 65_536;

@@ -1,5 +1,5 @@
-//! Volumes that `keyway build` made of an ext4: the kernel maps them, mounts the file system, reads
-//! and writes files. Keyway then reads the file system that the kernel left behind.
+//! Volumes that `keyway build` created from an ext4: the kernel maps them, mounts the file system,
+//! reads and writes files. Keyway then reads the file system as the kernel left it.
 
 use crate::{letter, matrix, need_machine, weak};
 use keyway_tests::vm::Machine;
@@ -77,7 +77,7 @@ fn written() -> Vec<u8> {
     random(52, 777_777)
 }
 
-/// An ext4 with two files, made without mounting anything.
+/// An ext4 with two files, created without mounting anything.
 fn ext4(scratch: &Scratch) -> PathBuf {
     let files = scratch.path("files");
     fs::create_dir_all(files.join("directory")).unwrap();

@@ -1,13 +1,13 @@
-//! The ublk door under a kernel that has it (Linux 6.12): a file system on
-//! /dev/ublkbN, discards, a read-only disk, a server that dies, an ordinary
-//! user; and cryptsetup's mapping of what was written.
+//! The ublk door under a kernel that has it (Linux 6.12): a file system on /dev/ublkbN, discards, a
+//! read-only disk, a server that dies, an ordinary user; and cryptsetup's mapping of the written
+//! data.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, has_kernel};
 use keyway_tests::{Scratch, need_that, random};
 use std::fs;
 
-/// `serve OPTIONS…` starts a server whose answers come to /tmp/said and whose orders go to
+/// `serve OPTIONS…` starts a server whose answers come to /tmp/said and whose commands go to
 /// descriptor 3; `said N` waits for its Nth answer.
 const SCENARIO: &str = r#"
     serve() {

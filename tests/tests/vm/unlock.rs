@@ -1,5 +1,5 @@
 //! `keyway unlock` as the first process: opens what the image or the kernel's command line names,
-//! and hands over to the image's own /init, which here is the one that runs scenarios.
+//! and executes the image's own /init, which here runs the scenarios.
 
 use crate::need_machine;
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2, program};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const PASSPHRASE: &str = "correct horse battery staple";
 
-/// A volume with random content behind `key`.
+/// A volume with random content that `key` opens.
 fn volume(scratch: &Scratch, key: &Path, options: &str) -> (PathBuf, PathBuf) {
     let image = scratch.sized("volume", 24 << 20);
     let cost = if options.contains("luks1") { CHEAP_PBKDF2 } else { CHEAP_ARGON2 };
@@ -20,7 +20,7 @@ fn volume(scratch: &Scratch, key: &Path, options: &str) -> (PathBuf, PathBuf) {
     (image, plaintext)
 }
 
-/// A machine whose /init is Keyway, and whose own one comes after it.
+/// A machine whose /init is Keyway, and whose original /init runs after it.
 fn machine(config: &str) -> Machine {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     Machine::new()
@@ -32,7 +32,7 @@ fn machine(config: &str) -> Machine {
         .file("keyway/unlock.conf", config)
 }
 
-/// What every scenario asks once the volume should be open.
+/// The checks of every scenario once the volume should be open.
 const LOOK: &str = "cmp -n 1048576 /dev/mapper/root /plaintext && echo CONTENT=same
      echo STATUS=$(cryptsetup status root | sed -n 's/^ *type: *//p')
      echo LEFT=$([ -e /keyway ] && echo something || echo nothing)
@@ -57,8 +57,8 @@ fn the_first_process_opens_by_the_embedded_key_and_hands_over() {
     }
 }
 
-/// By its UUID, which no udev tells, with the key at an offset of a
-/// file on another disk that is named by its label.
+/// By its UUID, without udev, with the key at an offset in a file on another disk, which is named
+/// by its label.
 #[test]
 fn a_volume_is_found_by_uuid_and_its_key_on_a_labelled_disk() {
     need_machine!();
@@ -80,7 +80,7 @@ fn a_volume_is_found_by_uuid_and_its_key_on_a_labelled_disk() {
     report.has("LEFT", "nothing");
 }
 
-/// After the boot it is a command like others: its words and codes.
+/// After boot it is a command like any other: its messages and exit codes.
 #[test]
 fn what_cannot_be_opened_is_said() {
     need_machine!();

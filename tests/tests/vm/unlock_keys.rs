@@ -1,5 +1,5 @@
-//! What `keyway unlock` opens a volume with, on a machine that runs: key files, programs,
-//! tokens, what is typed; and devices that are late.
+//! What `keyway unlock` opens a volume with, on a running machine: key files, programs, tokens,
+//! typed passphrases; and devices that appear late.
 
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_ARGON2;
@@ -9,7 +9,7 @@ use keyway_tests::{Scratch, keyway};
 const PASSPHRASE: &str = "correct horse battery staple";
 
 /// `says ARGUMENT…` runs `keyway unlock` with nothing to read, `asked ARGUMENT…` with the right
-/// passphrase: code and all that was said, in one line. `table LINE…` writes /etc/crypttab.
+/// passphrase: exit code and all output, on one line. `table LINE…` writes /etc/crypttab.
 const FUNCTIONS: &str = r#"
 said() { echo "$1 $(tr '\n' '|' </tmp/out)"; }
 says() { code=0; keyway unlock "$@" </dev/null >/tmp/out 2>&1 || code=$?; said $code; }
@@ -20,7 +20,7 @@ is_open() { [ -b "/dev/mapper/$1" ] && cryptsetup close "$1" && echo open || ech
 "#;
 
 /// Runs a scenario with a LUKS2 volume on /dev/vda: keyslot 0 by the key in /other, keyslot 1 by
-/// that in /key, which /passphrase holds as it is typed.
+/// that in /key, which /passphrase contains as typed.
 #[track_caller]
 fn run(script: &str) -> Report {
     let scratch = Scratch::new();
@@ -33,8 +33,8 @@ fn run(script: &str) -> Report {
     machine.run(&format!("{FUNCTIONS}\n{script}"))
 }
 
-/// The program's key opens with everything else that the entry says:
-/// the header is nowhere but where `header=` has it.
+/// The program's key works together with the entry's other options: the header is only where
+/// `header=` says.
 #[test]
 fn a_programs_key_opens_with_the_entrys_options() {
     need_machine!();
@@ -125,7 +125,7 @@ fn after_a_program_or_a_key_file_that_fails_somebody_is_asked() {
     said("MISTYPED", "2", &[wrong], "closed");
 }
 
-/// A token's key goes before a key file and before asking, whoever made the token.
+/// A token's key has precedence over a key file and a prompt, whichever program created the token.
 #[test]
 fn a_token_opens_by_the_kernels_keyring() {
     need_machine!();

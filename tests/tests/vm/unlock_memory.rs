@@ -1,17 +1,17 @@
-//! What `keyway unlock` holds in memory: no key when it ends or hands
-//! over, and little beside Argon2's own.
+//! What `keyway unlock` holds in memory: no key when it exits or executes the next init, and little
+//! besides Argon2's memory.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report};
 use keyway_tests::{Scratch, keyway, random};
 use std::fs;
 
-/// None of whose words the program itself has.
+/// None of its words occurs in the program itself.
 const PASSPHRASE: &str = "zK7-quartz-Vole!Bn3~hedge.owl";
 
-/// What Argon2 takes of the volume's only keyslot.
+/// The Argon2 memory of the volume's only keyslot.
 const ARGON2_KIB: u64 = 64 << 10;
-/// What everything else may take.
+/// The limit for everything else.
 const REST_KIB: u64 = 16 << 10;
 
 /// Runs a scenario with a volume on /dev/vda whose key is in /vk; /key holds the passphrase.
@@ -27,13 +27,13 @@ fn run(memory_kib: u64, lanes: u32, script: &str) -> Report {
     let helper = fs::read(env!("CARGO_BIN_EXE_last-moment")).unwrap();
     let machine = Machine::new().with_keyway().file("bin/last-moment", helper).disk(&image);
     let machine = machine.file("key", PASSPHRASE).file("vk", random(611, 64)).file("nothing", "");
-    // Who takes over has nothing to do.
+    // The next init has nothing to do.
     let machine = machine.directory("keyway").file("keyway/original-init", "#!/bin/sh\nexit 7\n");
     machine.file("typed", format!("{PASSPHRASE}\n")).run(script)
 }
 
-/// All pieces of the volume key are there while it works, which shows
-/// that the search finds them; none is when it ends.
+/// All pieces of the volume key are in memory while it works, which shows that the search finds
+/// them; none is left when it ends.
 #[track_caller]
 fn assert_forgotten(report: &Report, moment: &str, code: &str) {
     let at_work = report.value("AT_WORK");
@@ -52,8 +52,8 @@ fn nothing_is_left_of_a_typed_passphrase_and_its_key() {
     assert_forgotten(&run(32, 1, script), "exit_group", "0");
 }
 
-/// As the first process does it (of a namespace: what unshare's program starts first is), up to the
-/// moment at which the image's own /init takes its place.
+/// As the first process (of a PID namespace created by unshare), up to the moment at which the
+/// image's own /init takes its place.
 #[test]
 fn nothing_is_left_of_a_key_file_and_its_key_at_the_hand_over() {
     need_machine!();

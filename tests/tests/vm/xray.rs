@@ -1,6 +1,6 @@
-//! `keyway xray` on Debian's kernel: all its drivers checked, drivers that are wrong on purpose
-//! caught (a module of ours, tests/vm/keyway_wrong.c), what dm-crypt takes compared with what was
-//! said, images with and without what a volume needs.
+//! `keyway xray` on Debian's kernel: all its drivers checked, deliberately wrong drivers detected
+//! (the module tests/vm/keyway_wrong.c), dm-crypt's choices compared with the prediction, and
+//! images with and without the modules a volume needs.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, Report, prepared, wrong_drivers};
@@ -43,7 +43,7 @@ const SPECS: &[&str] = &[
     "fcrypt-pcbc-plain64",
 ];
 
-/// What the kernel has and Keyway does not, so that nothing can be compared.
+/// Algorithms that the kernel has and Keyway does not, so they cannot be compared.
 const NOT_OURS: &[&str] =
     &["rfc3686(ctr(aes))", "cts(cbc(aes))", "chacha20", "xchacha20", "xchacha12", "ecb(arc4)"];
 
@@ -152,7 +152,7 @@ fn wrong_drivers_are_caught_and_engines_named() {
     }
     assert!(caam.contains("aes-xts-plain64 will run on xts-aes-aesni"), "{caam}");
 
-    // What was said is what dm-crypt does.
+    // The prediction matches what dm-crypt does.
     for (when, driver, other) in [
         ("HELD_before", "xts-aes-aesni", "keyway"),
         ("HELD_wrong", "xts-aes-keyway-wrong", "aesni"),
@@ -190,15 +190,15 @@ fn images_and_roots_hold_what_a_volume_needs_or_not() {
     let kernel = prepared("kernel");
     let xray = |place: &Path, option: &str| keyway("xray").arg(&volume).arg(option).arg(place);
 
-    // Debian's own tree, and the machine's image beside it: the image
-    // has no lists of what is built in.
+    // Debian's own tree, and the machine's image beside it: the image has no lists of built-in
+    // modules.
     xray(&kernel, "--root").ok().says("It has all that this needs").says("serpent");
     let whole = prepared("initramfs.cpio.gz");
     xray(&whole, "--initramfs").ok().says("dm_crypt");
     xray(&whole, "--initramfs").arg("--root").arg(&kernel).ok().says("It has all that this needs");
 
-    // An image with packed modules and Debian's lists, packed in
-    // every way; then without some of them.
+    // An image with packed modules and Debian's lists, in every compression format; then without
+    // some of them.
     let root = scratch.path("root");
     let release =
         copy_modules(&kernel, &root, &["dm-mod", "dm-crypt", "xts", "ecb", "serpent_generic", "gf128mul"]);
@@ -224,7 +224,7 @@ fn images_and_roots_hold_what_a_volume_needs_or_not() {
         .says("at byte 0 there is neither a cpio archive nor a packed one");
 }
 
-/// No rights are needed to look and to measure; what cannot be read is said.
+/// Inspecting and measuring need no privileges; anything unreadable is reported.
 #[test]
 fn an_ordinary_user_sees_the_same() {
     need_machine!();
@@ -251,7 +251,7 @@ fn an_ordinary_user_sees_the_same() {
     for text in ["right (", "> xts-aes-aesni", "will run on xts-aes-aesni, at "] {
         assert!(spec.contains(text), "{text}\n{spec}");
     }
-    // cryptsetup's code and words for a device that cannot be read.
+    // cryptsetup's exit code and message for a device that cannot be read.
     report.has("DISK_EXIT", "4");
     let disk = with(&report, "DISK ").join("\n");
     assert!(disk.contains("/dev/vda does not exist or access denied: this user may not read it"), "{disk}");
@@ -261,7 +261,7 @@ fn an_ordinary_user_sees_the_same() {
     assert!(blind.contains("this kernel has not loaded the module crypto_user"), "{blind}");
 }
 
-/// Some of Debian's modules as its packages have them, with the lists; the kernel's release.
+/// Some of Debian's modules as in its packages, with the lists; returns the kernel's release.
 fn copy_modules(kernel: &Path, root: &Path, modules: &[&str]) -> String {
     let tree = kernel.join("lib/modules");
     let release = fs::read_dir(&tree).expect("prepared").flatten().next().expect("one kernel").file_name();
@@ -283,7 +283,7 @@ fn find(directory: &Path, name: &str) -> PathBuf {
     PathBuf::from(found.lines().next().unwrap_or_else(|| panic!("no {name} below {}", directory.display())))
 }
 
-/// The tree as an image, behind an archive with microcode as distributions have it.
+/// The tree as an image, after an archive with microcode, as in distributions' images.
 fn pack(scratch: &Scratch, root: &Path, packer: &str) -> PathBuf {
     let image = scratch.path("image");
     let script = format!(
@@ -297,7 +297,7 @@ fn pack(scratch: &Scratch, root: &Path, packer: &str) -> PathBuf {
     image
 }
 
-/// What the scenario printed behind `prefix`.
+/// The scenario's output after `prefix`.
 pub(super) fn with<'a>(report: &'a Report, prefix: &str) -> Vec<&'a str> {
     report.lines().filter_map(|line| line.strip_prefix(prefix)).collect()
 }

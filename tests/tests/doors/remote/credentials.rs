@@ -1,4 +1,4 @@
-//! Logins and signatures: they work, and nothing shows them.
+//! Logins and signatures: they work, and nothing reveals them.
 
 use super::server::{Manner, Server};
 use super::{Volume, s3};
@@ -146,7 +146,7 @@ fn a06_netrc_is_read_where_curl_finds_it() {
     dump().env("NETRC", home.path("nothing")).fails(4).says("nothing cannot be read");
 }
 
-/// Another server gets no password, wherever a redirect sends.
+/// Another server gets no password, wherever a redirect points.
 #[test]
 fn a06_a_redirect_takes_no_password_along() {
     let volume = Volume::new(1);

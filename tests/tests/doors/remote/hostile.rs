@@ -1,12 +1,12 @@
-//! Servers that change, stall, lie or send in circles: an end within
-//! the time given, exit code 4, and what it was.
+//! Servers that change, stall, lie or redirect in circles: termination within the time limit, exit
+//! code 4, and the cause.
 
 use super::Volume;
 use super::server::{Manner, Server};
 use keyway_tests::{Run, assert_same_bytes, keyway};
 use std::time::{Duration, Instant};
 
-/// What no test has a reason to wait for.
+/// Longer than any test should wait.
 const LONG: Duration = Duration::from_secs(40);
 
 fn dump(server: &Server) -> Run {
@@ -31,8 +31,8 @@ fn a12_what_changed_is_named_and_pinned() {
         assert!(pinned > 0, "{:?}", server.heads());
         assert!(!server.heads()[0].contains("if-match"));
     }
-    // A server that knows the condition only says that it does not
-    // hold: it is asked what is there now.
+    // A server that supports the condition only reports that it failed: the client asks what is
+    // there now.
     let refuses = |n: usize| match n {
         0 | 1 => Manner::Proper,
         n if n % 2 == 0 => Manner::Status(412),
@@ -71,7 +71,7 @@ fn a12_b19_no_version_is_said_once() {
     let said = read.errors().matches("neither ETag nor Last-Modified").count();
     assert_eq!(said, 1, "{}", read.errors());
     assert!(server.asked().len() > 3);
-    // Its length is a version all the same.
+    // The length still identifies the version.
     let server = volume.served(|n| if n < 2 { Manner::NoTag } else { Manner::Ranged(Some("bytes 0-0/1")) });
     volume.read(&server.url()).fails(4);
 }
@@ -161,8 +161,8 @@ fn b19_who_waits_is_told_after_five_seconds() {
     assert_eq!(dump.errors().lines().count(), 1);
 }
 
-/// What a server announces takes no memory: only what it sends does,
-/// and of that no more than was asked for.
+/// A length announced by a server takes no memory: only data received does, and no more of it than
+/// was requested.
 #[test]
 fn a09_a_body_without_an_end_takes_no_memory() {
     let volume = Volume::new(4);

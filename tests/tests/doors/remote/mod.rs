@@ -1,5 +1,5 @@
-//! Volumes behind HTTP and in S3: the same bytes, no more of them asked for than needed, and
-//! clear words when the server or the line fails.
+//! Volumes behind HTTP and in S3: the same bytes, no more requests than needed, and clear messages
+//! if the server or the connection fails.
 
 mod credentials;
 mod hostile;
@@ -16,7 +16,7 @@ use std::net::TcpListener;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// A volume with random bytes, the key to it, and what is in it.
+/// A volume with random bytes, the key to it, and its content.
 struct Volume {
     scratch: Scratch,
     key: PathBuf,
@@ -121,7 +121,7 @@ fn lasting_failures_are_named() {
     ] {
         let server = volume.served(move |_| manner);
         let dump = keyway("luksDump").arg(server.url()).fails(4).says(words);
-        // What came before is the line for who waits.
+        // The lines before it are progress messages for a waiting user.
         let line = dump.errors().lines().last().unwrap_or_default().to_owned();
         assert!(line.starts_with(&format!("Cannot open {}: ", server.url())), "{dump}");
         assert!(server.asked().len() <= 6, "{} requests", server.asked().len());
@@ -176,8 +176,8 @@ fn certificates_are_checked() {
     refused.says("the server's certificate is not accepted");
 }
 
-/// An authority in `ca.pem`, and a certificate by it for 127.0.0.1 in
-/// `certificate.pem` with `key.pem`.
+/// Creates a CA in `ca.pem`, and a certificate signed by it for 127.0.0.1 in `certificate.pem` with
+/// `key.pem`.
 fn certificate(scratch: &Scratch) {
     let new_key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     let openssl = |line: &str| peer("openssl", line).directory(scratch.root()).ok();
@@ -203,7 +203,7 @@ fn a_door_shows_it_read_only() {
     peer("nbdinfo", "--is read-only").arg(&uri).ok();
 }
 
-/// A web server of other people's.
+/// A third-party web server.
 #[test]
 fn busybox_serves_a_volume() {
     need!("busybox");

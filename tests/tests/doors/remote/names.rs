@@ -1,5 +1,5 @@
-//! Names of hosts: found without the C library's modules, which would
-//! come from whatever system the program is on.
+//! Host names: resolved without the C library's modules, which would come from the system the
+//! program runs on.
 
 use super::Volume;
 use super::server::{Manner, Server};
@@ -7,8 +7,8 @@ use keyway_tests::{need, need_that, peer};
 use std::fs;
 use std::path::Path;
 
-/// A module that the system's table names, where the C library looks
-/// for modules first: it would leave a mark.
+/// A module named in the system's table, placed where the C library looks first: it would leave a
+/// trace if loaded.
 #[test]
 fn a12_no_module_of_the_system_is_loaded() {
     need!("cc", "unshare", "bash");
@@ -41,7 +41,7 @@ fn a12_no_module_of_the_system_is_loaded() {
     let nobody = inside(&keyway_tests::peers::program()).arg("luksDump").arg("nbd://far.example:1/x");
     nobody.fails(4).says("far.example");
     assert!(!mark.exists(), "a module was loaded");
-    // It would have been: the system's own programs load it.
+    // The module works: the system's own programs load it.
     let _ = inside(Path::new("/usr/bin/getent")).args("hosts far.example").outcome();
     assert!(mark.exists(), "the module is not where it would be found");
 }

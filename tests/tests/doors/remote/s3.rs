@@ -12,7 +12,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server of other people's, until it is dropped.
+/// A third-party server, killed on drop.
 pub(super) struct Service(Child);
 
 impl Service {
@@ -28,7 +28,7 @@ impl Service {
 
     fn start_until(run: &Run, listens: impl Fn() -> bool) -> Self {
         let mut child = run.spawn().unwrap_or_else(|e| panic!("{run}: {e}"));
-        // Nobody reads what it logs.
+        // Its log output is not read.
         for stream in [child.stdout.take().map(Into::into), child.stderr.take().map(Into::into)] {
             let stream: Option<OwnedFd> = stream;
             thread::spawn(move || io::copy(&mut File::from(stream?), &mut io::sink()).ok());
@@ -50,7 +50,7 @@ impl Drop for Service {
     }
 }
 
-/// An S3 store of this test's own.
+/// An S3 store for this test.
 pub(super) struct Store {
     address: SocketAddr,
     _moto: Service,
@@ -110,7 +110,7 @@ pub(super) fn moto_server() -> PathBuf {
         .join("bin/moto_server")
 }
 
-/// moto takes uploads without a signature.
+/// moto accepts uploads without a signature.
 fn put(address: SocketAddr, path: &str, body: &[u8]) {
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();

@@ -1,5 +1,5 @@
-//! A web server (RFC 9110: ranges, entity tags) that notes what it is
-//! asked for and misbehaves as it is told.
+//! A web server (RFC 9110: ranges, entity tags) that records its requests and misbehaves as
+//! instructed.
 
 use keyway_tests::Scratch;
 use rustls::pki_types::pem::PemObject;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// With the range that was asked for.
+    /// With the requested range.
     Proper,
     /// With the whole object.
     NoRanges,
@@ -28,31 +28,31 @@ pub(super) enum Manner {
     HangUp,
     /// With this status and no object.
     Status(u16),
-    /// As asked, without anything that tells versions apart.
+    /// As requested, without anything that identifies the version.
     NoTag,
-    /// As asked, of a version with this date and no tag.
+    /// As requested, with this date as the version and no tag.
     Dated(&'static str),
-    /// As asked, after so many milliseconds.
+    /// As requested, after this many milliseconds.
     After(u64),
-    /// The fields of a proper answer; then a byte now and then.
+    /// With the fields of a proper answer, then a byte now and then.
     Trickle,
-    /// Never.
+    /// Not at all: the connection stays open.
     Silent,
-    /// With this status, and this in the field `Retry-After`.
+    /// With this status, and this value in the field `Retry-After`.
     Later(u16, &'static str),
-    /// Sent to the same place again.
+    /// With a redirect to the same URL.
     Loop,
-    /// Sent to this URL.
+    /// With a redirect to this URL.
     Elsewhere(&'static str),
     /// With status 206 and this `Content-Range`, or none.
     Ranged(Option<&'static str>),
-    /// With more bytes than were asked for, and no end.
+    /// With more bytes than requested, without end.
     Endless,
-    /// With status 401, unless the request holds this field.
+    /// With status 401, unless the request contains this field.
     Login(&'static str),
 }
 
-/// The server, until it is dropped.
+/// The server, stopped on drop.
 pub(super) struct Server {
     address: SocketAddr,
     scheme: &'static str,
@@ -126,17 +126,17 @@ impl Server {
         self.address
     }
 
-    /// The requests so far, as they came: request lines and fields.
+    /// The requests so far, as received: request lines and fields.
     pub(super) fn heads(&self) -> Vec<String> {
         self.shared.heads.lock().unwrap().clone()
     }
 
-    /// The most requests that were under way at once.
+    /// The largest number of requests in flight at once.
     pub(super) fn most_under_way(&self) -> usize {
         self.shared.most_under_way.load(Ordering::SeqCst)
     }
 
-    /// The ranges that were asked for so far, in order.
+    /// The ranges requested so far, in order.
     pub(super) fn asked(&self) -> Vec<Range<usize>> {
         self.shared.asked.lock().unwrap().clone()
     }
@@ -161,7 +161,7 @@ impl Shared {
         };
     }
 
-    /// One after the other, until the client or the manner ends it.
+    /// Handles one request after another, until the client or the manner ends the connection.
     fn requests(&self, stream: impl Read + Write) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
         while let Some(range) = self.request(&mut stream)? {
@@ -180,7 +180,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The range that the next request names; `None` when there is none.
+    /// The range that the next request names; `None` if there is none.
     fn request(&self, stream: &mut impl BufRead) -> io::Result<Option<Range<usize>>> {
         let mut range = None;
         let mut line = String::new();

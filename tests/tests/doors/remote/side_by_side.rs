@@ -1,5 +1,4 @@
-//! Distant stores: requests of one client to different places are
-//! under way together from the first one on.
+//! Distant stores: a client's requests to different places run in parallel from the first one.
 
 use super::Volume;
 use super::s3::Service;
@@ -13,7 +12,7 @@ use std::path::Path;
 #[test]
 fn b21_the_first_requests_run_side_by_side() {
     let volume = Volume::new(48);
-    // By then all must have come: a server of one request after the other would be asked for one.
+    // By then all requests must have arrived: sequential requests would arrive one at a time.
     let server = volume.served(|n| if n < 3 { Manner::Proper } else { Manner::After(400) });
     let socket = volume.scratch.path("socket");
     let serve = keyway("serve -d").arg(&volume.key).arg("--socket").arg(&socket).arg(server.url());
@@ -28,13 +27,13 @@ fn b21_the_first_requests_run_side_by_side() {
     assert!(most >= 12, "{most} of 16 at once");
 }
 
-/// What lies at `places`, 4 KiB each: all requests leave before the first answer is looked at. (NBD
+/// Reads 4 KiB at each of `places`: all requests are sent before the first answer is read. (NBD
 /// protocol, fixed newstyle, NBD_OPT_EXPORT_NAME, simple replies.)
 fn pipelined(socket: &Path, places: &[u64]) -> io::Result<Vec<Vec<u8>>> {
     let mut stream = UnixStream::connect(socket)?;
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting)?;
-    // Fixed newstyle and no zeros; then the export of no name.
+    // Fixed newstyle and no zeros; then the export with the empty name.
     stream.write_all(&[0, 0, 0, 3])?;
     stream.write_all(b"IHAVEOPT\0\0\0\x01\0\0\0\0")?;
     stream.read_exact(&mut [0; 10])?;

@@ -1,5 +1,5 @@
-//! What the kernel is asked: every point of Keyway's space, with a
-//! random key and an IV offset at which counters carry.
+//! The questions to the kernel: every combination that Keyway knows, with a random key and an IV
+//! offset at which counters carry.
 
 use keyway_crypto::spec::{Combination, Existing, space};
 use keyway_crypto::{CipherSpec, SectorSize};
@@ -7,7 +7,7 @@ use keyway_tests::kernel::{Action, Question};
 use keyway_tests::random;
 use std::collections::BTreeMap;
 
-/// A question to the kernel, and what Keyway says to it.
+/// A question to the kernel, and Keyway's own answer.
 pub(super) struct Case {
     pub(super) question: Question,
     pub(super) expected: Expected,
@@ -16,7 +16,7 @@ pub(super) struct Case {
     pub(super) entry: String,
 }
 
-/// What Keyway says.
+/// Keyway's answer.
 pub(super) enum Expected {
     /// It encrypts, with this specification and sector size.
     Ciphertext { spec: CipherSpec, sector_size: SectorSize, large_ivs: bool },
@@ -53,8 +53,8 @@ pub(super) fn all() -> Vec<Case> {
     cases
 }
 
-/// ESSIV is made before the mode sees it: every hash with CBC and XTS, one in eight with the other
-/// modes, until `KEYWAY_COMBINATIONS=all` asks for the rest.
+/// The ESSIV is computed before the mode uses it: every hash with CBC and XTS, one in eight with
+/// the other modes, until `KEYWAY_COMBINATIONS=all` requests the rest.
 fn is_left_to_all(number: usize, combination: &Combination) -> bool {
     combination.iv.starts_with("essiv")
         && !["cbc", "xts"].contains(&combination.mode)
@@ -66,7 +66,7 @@ fn existing_cases(number: usize, combination: &Combination, existing: &Existing)
     for bits in chosen_keys(number, combination, existing) {
         let turn = number + bits / 8;
         for sector_size in chosen_sizes(combination, existing, turn) {
-            // Large IVs take turns with the others.
+            // Large IVs alternate with the others.
             let large_ivs = sector_size == SectorSize::S4096 && turn.is_multiple_of(2);
             let mut options = Vec::new();
             if sector_size != SectorSize::S512 {
@@ -90,7 +90,7 @@ fn existing_cases(number: usize, combination: &Combination, existing: &Existing)
     cases
 }
 
-/// Both, where there are both, with plain64 and in ECB; with other IVs they take turns.
+/// With plain64 and in ECB both sizes, if there are two; with other IVs they alternate.
 fn chosen_sizes(combination: &Combination, existing: &Existing, turn: usize) -> Vec<SectorSize> {
     let wanted = [SectorSize::S512, SectorSize::S4096];
     let mut sizes: Vec<_> = wanted.into_iter().filter(|size| existing.sector_sizes.contains(size)).collect();
@@ -100,8 +100,8 @@ fn chosen_sizes(combination: &Combination, existing: &Existing, turn: usize) -> 
     sizes
 }
 
-/// Key sizes take turns from combination to combination; with plain64 and in ECB each cipher and
-/// mode shows its smallest, its largest and a third.
+/// Key sizes rotate from combination to combination; with plain64 and in ECB each cipher and mode
+/// shows its smallest, its largest and a third.
 fn chosen_keys(number: usize, combination: &Combination, existing: &Existing) -> Vec<usize> {
     let keys = &existing.key_bits;
     let turn = keys[number % keys.len()];
@@ -116,15 +116,15 @@ fn chosen_keys(number: usize, combination: &Combination, existing: &Existing) ->
     }
 }
 
-/// The kernel must refuse it whatever the key: with those that the cipher and mode take with
-/// another IV, and with those that the IV would add to.
+/// The kernel must refuse it whatever the key: tried with the sizes that the cipher and mode take
+/// with another IV, and with those sizes plus the IV's part.
 fn refused_cases(number: usize, combination: &Combination, keys: &[usize], why: &str) -> Vec<Case> {
     let keys = match keys {
-        // The mode does not go with the cipher at all.
+        // The mode is incompatible with the cipher.
         [] if combination.iv == "plain64" || everything() => Vec::from([128, 256, 512]),
         [] => Vec::new(),
         [first, .., last] if everything() => Vec::from([*first, *last, 2 * first]),
-        // A digest that is no key is none in any mode.
+        // A digest of the wrong length for a key is wrong in every mode.
         [..] if combination.iv.starts_with("essiv") && combination.mode != "cbc" => Vec::new(),
         [.., last] => Vec::from([*last]),
     };
@@ -197,5 +197,5 @@ fn everything() -> bool {
 }
 
 /// In 512-byte units, multiples of eight. A megabyte is 2048 of them: the first three carry out of
-/// 32 bits, out of the 56 that loop-AES keeps, and out of 64 in its middle.
+/// 32 bits, out of the 56 that loop-AES keeps, and out of 64 in the middle of the range.
 const IV_OFFSETS: [u64; 5] = [(1 << 32) - 1024, (1 << 56) - 1024, u64::MAX - 1023, 0, 0x0123_4567_89ab_cde0];

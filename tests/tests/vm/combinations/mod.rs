@@ -1,12 +1,11 @@
 //! The sector engine against dm-crypt: whatever the kernel can map, Keyway encrypts to the same
 //! bytes; what the kernel refuses, Keyway refuses.
 //!
-//! `cases` goes through Keyway's whole space and writes a question for each combination,
-//! `verdict` compares the answers, `report` prints the list. `KEYWAY_COMBINATIONS=all` asks for
-//! every combination with every key size (half an hour or more); without it a cipher of many
-//! key sizes shows each combination with a few of them and sectors of one size, in rotation,
-//! and ESSIV each of its hashes with two modes. `KEYWAY_COMBINATIONS=camellia-xts` asks for
-//! those alone whose specification contains that text.
+//! `cases` generates a question for each of Keyway's combinations, `verdict` compares the answers,
+//! `report` prints the list. `KEYWAY_COMBINATIONS=all` tests every combination with every key size
+//! (half an hour or more); without it a cipher of many key sizes shows each combination with a few
+//! of them and sectors of one size, in rotation, and ESSIV each of its hashes with two modes.
+//! `KEYWAY_COMBINATIONS=camellia-xts` tests only those whose specification contains that text.
 
 mod cases;
 mod report;

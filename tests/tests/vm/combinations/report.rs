@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 pub(super) fn print(cases: &[Case], verdicts: &[Verdict]) -> Vec<String> {
     let mut text = String::new();
     list(&mut text, cases, verdicts).expect("writing to a String");
-    // Around the test harness, which shows standard error of failing tests only.
+    // Bypasses the test harness, which shows standard error of failing tests only.
     io::stderr().write_all(text.as_bytes()).expect("standard error takes the report");
     verdicts
         .iter()
@@ -88,7 +88,7 @@ fn with<'a>(
     cases.iter().filter(move |(_, verdict)| wanted(verdict)).map(|(case, _)| *case)
 }
 
-/// "128 192 256"; many as "32…448".
+/// "128 192 256"; a long list as "32…448".
 fn distinct(numbers: impl Iterator<Item = usize>) -> String {
     let mut numbers: Vec<usize> = numbers.collect();
     numbers.sort_unstable();

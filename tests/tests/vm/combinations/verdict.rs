@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-/// What came of a case.
+/// The verdict on a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The same ciphertext.
@@ -18,7 +18,7 @@ pub(super) enum Verdict {
     BothTake,
     /// Both refuse.
     BothRefuse,
-    /// This kernel has no such cipher or hash: the name of what is missing.
+    /// This kernel has no such cipher or hash: the name of the missing algorithm.
     Missing(String),
     /// They differ, for a known reason.
     Explained(&'static str),
@@ -39,8 +39,8 @@ pub(super) fn judge(cases: &[Case], answers: &Answers) -> Vec<Verdict> {
                 while let number = next.fetch_add(1, Ordering::Relaxed)
                     && let Some(case) = cases.get(number)
                 {
-                    // One case of each cipher, mode and sector size runs on all the
-                    // code there is for this CPU.
+                    // One case of each cipher, mode and sector size runs on all code levels of this
+                    // CPU.
                     let first = proved.lock().unwrap().insert((&case.row, &case.question.options));
                     let levels = if first { &levels[..] } else { &levels[..1] };
                     let verdict =
@@ -129,7 +129,7 @@ fn missing(text: &str, algorithms: &BTreeSet<String>) -> Option<String> {
     let cipher = text.split(['-', ':']).next().unwrap_or_default();
     let cipher = cipher.rsplit(',').next().unwrap_or_default();
     let hash = text.split_once("essiv:").map(|(_, hash)| hash);
-    // HCTR2 is a template; the hash within it is a module of its own.
+    // HCTR2 is a template; the hash within it is a separate module.
     let part = if text.contains("-hctr2") { Some("polyval") } else { None };
     let known = |name: &str| algorithms.contains(name) || algorithms.contains(&format!("ecb({name})"));
     [Some(cipher), hash, part].into_iter().flatten().find(|name| !known(name)).map(String::from)
