@@ -80,7 +80,7 @@ impl Cascade {
     /// Encrypts a run of whole sectors in place; `first` is the first one's number.
     ///
     /// # Panics
-    /// When `data` is not a multiple of 512 bytes.
+    /// If `data` is not a multiple of 512 bytes.
     pub fn encrypt(&self, first: u64, data: &mut [u8]) {
         run(first, data).batches(data, |run, data| self.0.iter().for_each(|layer| layer.encrypt(run, data)));
         stop_if_wiped();

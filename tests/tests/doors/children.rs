@@ -1,5 +1,5 @@
-//! What child programs inherit from a process that holds keys: no descriptors that it was given, and
-//! none of the limits that it set for itself.
+//! What child programs inherit from a process that holds keys: no descriptors that it was given,
+//! and none of the limits that it set for itself.
 
 use crate::served::Volume;
 use crate::session::Runtime;

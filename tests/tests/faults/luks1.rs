@@ -46,7 +46,7 @@ fn add() {
     });
 }
 
-/// Slot 6's descriptor is the one that lies over the sector boundary.
+/// Slot 6's descriptor is the one that spans the sector boundary.
 #[test]
 fn add_over_the_sector_boundary() {
     let key = random_key(32);
@@ -130,7 +130,7 @@ fn breakdowns_are_told() {
     });
 }
 
-/// With every slot in use there is nowhere for the new key to live before the old one goes.
+/// With every slot in use there is no room for the new key before the old one is removed.
 #[test]
 fn a_full_header_refuses_to_change() {
     let key = random_key(32);

@@ -85,8 +85,8 @@ fn add<const L: usize>(to: &mut [u32; L], from: &[u32; L], key: RoundKey) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to ^= f(*from, key));
 }
 
-/// Expansion, S-boxes and permutation P. The six bits for S-box i start at bit 4i of the half, one
-/// bit before the box's own four: every other group is in the upper bits of a byte.
+/// Expansion, S-boxes and permutation P. The six bits for S-box i are at bit 4i of the half,
+/// starting with the bit before its first: every other group is in the upper bits of a byte.
 #[inline(always)]
 fn f(half: u32, [even, odd]: RoundKey) -> u32 {
     let expanded = half.rotate_right(1);

@@ -35,7 +35,7 @@ fn encrypt<const N: usize>(
     }
 }
 
-/// Decrypts sectors, whole ones together.
+/// Decrypts sectors, whole sectors together.
 fn decrypt<const N: usize>(
     cipher: &(impl BlockCipher<N> + ?Sized),
     ivs: &[[u8; N]],

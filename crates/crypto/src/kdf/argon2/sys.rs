@@ -14,7 +14,7 @@ use crate::sys::Pages;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-/// The blocks, lane after lane, in pages of their own or in memory lent for `'m`.
+/// The blocks, lane after lane, in separate pages or in memory borrowed for `'m`.
 pub(super) struct Matrix<'m> {
     #[cfg(feature = "alloc")]
     pages: Option<Pages>,

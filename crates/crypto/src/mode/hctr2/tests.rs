@@ -38,9 +38,9 @@ fn rfc_8452_appendix_a() {
     }
 }
 
-/// google/hctr2, test_vectors/ours/HCTR2/HCTR2_AES256.json: 16 and 17 bytes without a
-/// tweak, 512 bytes under a tweak of 47 bytes (the file's last). They are not sectors of
-/// dm-crypt: they prove the second implementation.
+/// google/hctr2, test_vectors/ours/HCTR2/HCTR2_AES256.json: 16 and 17 bytes without a tweak, 512
+/// bytes under a tweak of 47 bytes (the file's last). They are not sectors of dm-crypt: they verify
+/// the second implementation.
 #[test]
 fn the_authors_vectors() {
     for (key, tweak, plaintext, ciphertext) in [
