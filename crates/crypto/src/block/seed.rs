@@ -118,7 +118,7 @@ const fn tables() -> [[u32; 256]; 4] {
     tables
 }
 
-/// The matrices of S1 and S2 (section 2.2), a byte a row, first row
+/// The matrices of S1 and S2 (section 2.2), one byte per row, first row
 /// and first column for the highest bit.
 const A1: [u8; 8] = [0x8a, 0xfe, 0x85, 0x42, 0x45, 0x21, 0x88, 0x14];
 const A2: [u8; 8] = [0x45, 0x85, 0xfe, 0x21, 0x8a, 0x88, 0x42, 0x14];

@@ -102,8 +102,8 @@ impl Adiantum {
         }
     }
 
-    /// One batch. `cipher` computes, from the middle blocks, the input for the right-hand parts,
-    /// and returns the encrypted block of either direction, which is the nonce.
+    /// One batch. `cipher` replaces the middle blocks with the input for the right-hand parts, and
+    /// fills in the nonces: the encrypted middle block, in both directions.
     fn batch(
         &self,
         ivs: &[[u8; 32]],

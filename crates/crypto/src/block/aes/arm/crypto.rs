@@ -1,4 +1,4 @@
-//! One block a register: the AES instructions of ARMv8's cryptography extension.
+//! One block per register: the AES instructions of ARMv8's cryptography extension.
 //!
 //! AESE adds its key before SubBytes and ShiftRows, where x86's AESENC adds it after
 //! MixColumns. A round in [`Lanes`]'s order is therefore AESE with a zero key, AESMC, and an

@@ -1,4 +1,4 @@
-//! One block a register: AES-NI, with PCLMULQDQ for XTS's masks.
+//! One block per register: AES-NI, with PCLMULQDQ for XTS's masks.
 
 use crate::block::aes::lanes::{Lanes, WIDEST};
 use core::arch::x86_64::*;

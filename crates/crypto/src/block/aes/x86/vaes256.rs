@@ -1,4 +1,4 @@
-//! Two blocks a register: VAES and VPCLMULQDQ on AVX2's 256-bit registers.
+//! Two blocks per register: VAES and VPCLMULQDQ on AVX2's 256-bit registers.
 
 use super::aesni::{Proof as NarrowProof, Xmm};
 use crate::block::aes::lanes::{Lanes, WIDEST};

@@ -1,4 +1,4 @@
-//! Four blocks a register: VAES and VPCLMULQDQ on AVX-512's registers.
+//! Four blocks per register: VAES and VPCLMULQDQ on AVX-512's registers.
 
 use super::aesni::{Proof as NarrowProof, Xmm};
 use crate::block::aes::lanes::{Lanes, WIDEST};
