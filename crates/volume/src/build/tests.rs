@@ -1,3 +1,5 @@
+//! Volumes made with their content: their length, what is refused, sector sizes, holes.
+
 use super::*;
 use crate::storage::{Memory, Readers};
 use crate::stream::{Holes, Source};

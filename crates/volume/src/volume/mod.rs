@@ -5,13 +5,13 @@
 //! at the ends go through a small buffer, and a write there reads, changes and writes them back,
 //! with those sectors locked. Large requests are spread over cores.
 
-use crate::layout::{Layout, MappedSegment, Mapping};
+use crate::layout::Layout;
 use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
-use crate::{Refusal, Result, Storage};
+use crate::{Result, Storage};
 use keyway_crypto::secret::wipe_stack;
-use keyway_crypto::{Cpu, Secret, SectorCipher, SectorSize};
-use keyway_format::Sectors;
+use keyway_crypto::{Cpu, Secret, SectorSize};
+use segment::{Crypt, Segment};
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 mod in_the_making;
 mod resized;
+mod segment;
 
 /// The plaintext of a volume.
 pub struct Volume {
@@ -180,74 +181,6 @@ impl Storage for Volume {
     }
 }
 
-/// A segment, bound to its device and key.
-#[derive(Clone)]
-struct Segment {
-    /// First plaintext byte.
-    start: u64,
-    /// The plaintext byte after the last one.
-    end: u64,
-    storage_offset: u64,
-    sector_size: u64,
-    /// `None` when linear.
-    crypt: Option<Arc<Crypt>>,
-}
-
-struct Crypt {
-    cipher: SectorCipher,
-    iv_tweak: u64,
-}
-
-impl Segment {
-    fn new(mapped: &MappedSegment, device_len: u64, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
-        let (crypt, sector_size) = match &mapped.mapping {
-            Mapping::Linear => (None, LINEAR_SECTOR),
-            Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
-                let mut cipher = SectorCipher::new(spec, volume_key, *sector_size, cpu)?;
-                if *iv_large_sectors {
-                    cipher = cipher.with_large_iv_sectors();
-                }
-                (Some(Arc::new(Crypt { cipher, iv_tweak: *iv_tweak })), sector_size.bytes() as u64)
-            }
-        };
-        let length = match mapped.length {
-            Some(length) => length,
-            None => device_len.checked_sub(mapped.storage_offset).ok_or_else(|| {
-                let offset = mapped.storage_offset;
-                Refusal::NoRoom
-                    .because(format!("the data starts at byte {offset}, but the device ends at {device_len}"))
-            })?,
-        };
-        let end = mapped.plaintext_start.checked_add(length - length % sector_size);
-        let fits = mapped.storage_offset.checked_add(length).is_some();
-        let end =
-            end.filter(|_| fits).ok_or_else(|| Refusal::Geometry.because("a segment ends beyond 2^64"))?;
-        Ok(Self {
-            start: mapped.plaintext_start,
-            end,
-            storage_offset: mapped.storage_offset,
-            sector_size,
-            crypt,
-        })
-    }
-
-    /// The place of a plaintext byte on the device.
-    fn place(&self, offset: u64) -> u64 {
-        offset - self.start + self.storage_offset
-    }
-}
-
-impl Crypt {
-    /// `inside` is the first sector's offset in the segment.
-    fn decrypt(&self, inside: u64, sectors: &mut [u8]) {
-        self.cipher.decrypt(self.iv_tweak.wrapping_add(inside / 512), sectors);
-    }
-
-    fn encrypt(&self, inside: u64, sectors: &mut [u8]) {
-        self.cipher.encrypt(self.iv_tweak.wrapping_add(inside / 512), sectors);
-    }
-}
-
 /// The part of a range that is in one segment.
 struct Part<'a> {
     data: &'a dyn Storage,
@@ -394,9 +327,6 @@ const SPREAD_FROM: usize = 4 << 20;
 
 /// The largest encryption sector.
 const MAX_SECTOR: usize = SectorSize::S4096.bytes();
-
-/// The unit to which the kernel rounds a linear mapping.
-const LINEAR_SECTOR: u64 = Sectors::SIZE;
 
 #[cfg(test)]
 mod tests;

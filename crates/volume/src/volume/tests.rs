@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::Error;
+use crate::layout::{MappedSegment, Mapping};
 use crate::storage::{File, Memory};
-use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_crypto::{CipherSpec, SectorCipher, SectorSize};
 
 #[test]
 fn reads_and_writes_of_any_range_equal_the_reference() {
