@@ -22,6 +22,7 @@ mod reader;
 mod writer;
 
 pub use reader::Error;
+pub(crate) use reader::{LONGEST_NAME, MOST_THINGS};
 use std::borrow::Cow;
 
 /// A tree.

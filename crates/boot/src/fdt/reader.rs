@@ -205,7 +205,7 @@ const DEEPEST: usize = 64;
 /// The specification limits names to 31 bytes; some names in Linux's trees are twice as long.
 /// Properties share their names in the blob: without a limit, a megabyte of properties with one
 /// name of a megabyte would mean terabytes to search through.
-const LONGEST_NAME: usize = 256;
+pub(crate) const LONGEST_NAME: usize = 256;
 /// Trees of the largest boards have some tens of thousands. In memory each takes up to twenty times
 /// its size in the blob.
-const MOST_THINGS: usize = 1 << 18;
+pub(crate) const MOST_THINGS: usize = 1 << 18;

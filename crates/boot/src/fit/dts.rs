@@ -9,7 +9,7 @@
 //! Comments are those of C and C++; /memreserve/ is supported. Not supported, and not used in image
 //! sources: references to labels, includes, deletions, expressions.
 
-use crate::fdt::{Node, Tree};
+use crate::fdt::{LONGEST_NAME, MOST_THINGS, Node, Tree};
 use std::fmt;
 
 /// Reads the files named in a source.
@@ -26,7 +26,7 @@ pub struct Error {
 
 /// Parses a source into a tree; `include` returns the content of the files that it names.
 pub fn parse(source: &str, include: &mut Include<'_>) -> Result<Tree<'static>, Error> {
-    let mut parser = Parser { source: source.as_bytes(), at: 0, include, included: 0 };
+    let mut parser = Parser { source: source.as_bytes(), at: 0, include, included: 0, things: 0 };
     let mut tree = Tree::default();
     parser.blank()?;
     while parser.takes("/memreserve/")? {
@@ -60,6 +60,8 @@ struct Parser<'a, 'b, 'c> {
     include: &'b mut Include<'c>,
     /// The number of bytes included from files so far.
     included: usize,
+    /// The number of nodes and properties so far.
+    things: usize,
 }
 
 impl Parser<'_, '_, '_> {
@@ -71,6 +73,10 @@ impl Parser<'_, '_, '_> {
         self.expect("{")?;
         while !self.takes("}")? {
             let mut name = self.name()?;
+            self.things += 1;
+            if self.things > MOST_IN_SOURCE {
+                return self.wrong("it has more than 131072 nodes and properties");
+            }
             if node.children.len().max(node.properties.len()) >= MOST_IN_NODE {
                 return self.wrong("a node has at most 4096 nodes and 4096 properties");
             }
@@ -223,7 +229,11 @@ impl Parser<'_, '_, '_> {
         }
         let name = String::from_utf8_lossy(&self.source[start..self.at]).into_owned();
         self.blank()?;
-        if name.is_empty() { self.wrong("here a name is expected") } else { Ok(name) }
+        match name.len() {
+            0 => self.wrong("here a name is expected"),
+            1..=LONGEST_NAME => Ok(name),
+            _ => self.wrong("a name is longer than 256 bytes"),
+        }
     }
 
     /// Skips this text if it comes next; returns whether it did.
@@ -302,6 +312,8 @@ impl std::error::Error for Error {}
 const DEEPEST: usize = 64;
 /// Each name is compared with those before it, because a source may set a property twice.
 const MOST_IN_NODE: usize = 1 << 12;
+/// Half of what is read back: each hash gets a value, and each image's data a size and an offset.
+const MOST_IN_SOURCE: usize = MOST_THINGS / 2;
 /// No boot loader accepts more; a source of one kilobyte can include a file a hundred times.
 const MOST_INCLUDED: usize = 2 << 30;
 
@@ -354,6 +366,13 @@ mod tests {
         assert_eq!(why("/* "), "line 1: a comment has no end");
         assert_eq!(why(&"/ {a".repeat(3)), "line 1: here \";\" is expected");
         assert!(why(&format!("/ {{{}", "a {".repeat(100))).contains("nested deeper"));
+        let named = |length: usize| format!("/ {{\n {} {{}};\n}};", "n".repeat(length));
+        assert!(read(&named(256)).is_ok());
+        assert_eq!(why(&named(257)), "line 2: a name is longer than 256 bytes");
+        let full = format!("a{{{}}};\n", "p;".repeat(4095));
+        assert!(read(&format!("/ {{\n{}}};", full.repeat(32))).is_ok());
+        let over = format!("/ {{\n{}b;}};", full.repeat(32));
+        assert_eq!(why(&over), "line 34: it has more than 131072 nodes and properties");
         let properties: String = (0..5000).map(|number| format!("p{number};\n")).collect();
         assert_eq!(
             why(&format!("/ {{\n{properties}}};")),
