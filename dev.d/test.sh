@@ -77,7 +77,7 @@ format_check() {
 }
 
 layer_unit() {
-    local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/dm,keyway/keyring,keyway/predict,keyway/remote"
+    local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/dm,keyway/keyring,keyway/predict,keyway/remote,keyway/parts"
     cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume)
     cargo_test --doc $library $(packages attach boot crypto format kernel measure remote resolve volume)
     cargo_test --lib --test harness --test rooms --test threats $(packages tests)

@@ -1,7 +1,7 @@
 //! An open device, and what can be learned from it before it is unlocked.
 
+use crate::admitted::Held;
 use crate::error::At;
-use crate::unlock::Held;
 use crate::users::Users;
 use crate::{Admitted, Error, Header, Key, Location, Probe, Result, Unlock, Volume, probe};
 use keyway_volume::backup::Restore as Prepared;
@@ -89,10 +89,13 @@ impl DeviceOptions {
             Some(header) => header.open(self.write)?,
             None => Arc::clone(&data),
         };
+        Ok(self.device(place, data, header))
+    }
+
+    pub(crate) fn device(&self, place: Location, data: Arc<dyn Storage>, header: Arc<dyn Storage>) -> Device {
         let locking = if self.unlocked_header { Locking::Disabled } else { Locking::default() };
-        let header_place = self.header.clone();
-        let write = self.write;
-        Ok(Device { place, data, header, header_place, locking, write, users: Users::default() })
+        let (header_place, write) = (self.header.clone(), self.write);
+        Device { place, data, header, header_place, locking, write, users: Users::default() }
     }
 }
 
@@ -221,7 +224,7 @@ impl Device {
     /// 1. Nobody else uses the data: no mount, mapping or swap, no QEMU and no other Keyway; and
     ///    nobody else can claim it before the [`Volume`] is dropped. A reader shares it with other
     ///    readers; [`Unlock::shared`] skips this check.
-    /// 2. The header is read once, under its lock: all decisions are made on this copy.
+    /// 2. The header is read once, under its lock, and is of the version asked for: all decisions are made on this copy.
     /// 3. Its seal, if it has one, matches the header; the caller's policies are met as far as the
     ///    header can show ([`Unlock::policy`], [`Unlock::seal_context`]).
     /// 4. It describes a volume that somebody intended: no weak ciphers or short keys, no segments
@@ -249,13 +252,12 @@ impl Device {
     /// [`ErrorKind::InUse`](crate::ErrorKind::InUse),
     /// [`ErrorKind::Policy`](crate::ErrorKind::Policy), and those of [`Device::header`].
     pub fn admit(&self, options: &Unlock) -> Result<Admitted> {
-        let write = self.write && !options.is_read_only();
-        let access = if write { in_use::Access::Write } else { in_use::Access::ReadOnly };
-        let data = self.claim(options, access)?;
+        let data = self.claim(options)?;
         // A header on the data device itself is read, and repaired, under the claim on the data.
         let is_one = Arc::ptr_eq(&self.data, &self.header);
         let header = Arc::clone(if is_one { &data } else { &self.header });
         let luks = Luks::open_with(header, Access::Read, self.locking).at(self.header_place())?;
+        options.check_version(&luks).at(self.header_place())?;
         let judged = keyway_volume::Admitted::judge(luks, Some(self.data_device()), options.terms());
         let judged = judged.at(self.header_place())?;
         let data = Held {
@@ -263,7 +265,7 @@ impl Device {
             #[cfg(feature = "dm")]
             unclaimed: Arc::clone(&self.data),
         };
-        Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), !write))
+        Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), !self.writes(options)))
     }
 
     /// Compares a header backup with the device's current header, and claims the device; mappings
@@ -296,20 +298,34 @@ impl Device {
         Arc::clone(&self.data)
     }
 
-    fn claim(&self, options: &Unlock, access: in_use::Access) -> Result<Arc<dyn Storage>> {
-        let writes = access == in_use::Access::Write;
+    /// The data, claimed on these terms.
+    pub(crate) fn claim(&self, options: &Unlock) -> Result<Arc<dyn Storage>> {
+        if options.is_unclaimed() {
+            return Ok(Arc::clone(&self.data));
+        }
+        let writes = self.writes(options);
+        let access = if writes { in_use::Access::Write } else { in_use::Access::ReadOnly };
         let claimed = self.users.admit(writes, options.is_shared(), || {
             options.claim(Arc::clone(&self.data), access).map_err(Error::from)
         });
         claimed.at(&self.place)
     }
 
+    /// Whether a volume that is opened on these terms can be written to.
+    pub(crate) fn writes(&self, options: &Unlock) -> bool {
+        self.write && !options.is_read_only() && !options.is_unclaimed()
+    }
+
+    pub(crate) fn place(&self) -> &Location {
+        &self.place
+    }
+
     fn header_place(&self) -> &Location {
         self.header_place.as_ref().unwrap_or(&self.place)
     }
+
     fn data_device(&self) -> DataDevice {
-        let holds_header =
-            Arc::ptr_eq(&self.data, &self.header) || in_use::is_same(&*self.data, &*self.header);
+        let holds_header = self.header_place.is_none() || in_use::is_same(&*self.data, &*self.header);
         DataDevice { len: self.data.len(), holds_header }
     }
 }

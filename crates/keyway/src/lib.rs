@@ -26,6 +26,7 @@
 //! |------|----------|
 //! | look at a header, add, change and remove keys, back up, convert, seal | [`Device::header`], [`Header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
+//! | read and write a plain dm-crypt volume | [`Device::unlock_plain`], [`Plain`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
 //! | demand something of a volume; take one that is refused | [`Unlock`] |
 //! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
@@ -59,6 +60,7 @@
 //! | `dm` | `Admitted::map`: a dm-crypt mapping of the kernel's, for root |
 //! | `keyring` | `Key::Token`: passphrases that a header's tokens name in the kernel's keyring |
 //! | `predict` | `Device::predict`: the time to unlock on other machines, and what GRUB makes of a volume |
+//! | `parts` | what a volume consists of, in `keyway-volume`'s types, for storage, keys and doors of your own |
 //! | `remote` | volumes behind HTTP and in S3-compatible stores (`https://`, `s3://`), to be read |
 //!
 //! # Stability
@@ -69,6 +71,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod admitted;
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 mod attach;
 mod create;
@@ -81,6 +84,9 @@ mod limits;
 mod location;
 #[cfg(feature = "dm")]
 mod mapping;
+#[cfg(feature = "parts")]
+mod parts;
+mod plain;
 mod plaintext;
 #[cfg(feature = "predict")]
 mod predict;
@@ -91,6 +97,7 @@ mod unlock;
 mod users;
 mod volume;
 
+pub use admitted::{Admitted, VolumeKey};
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 pub use attach::Attached;
 pub use create::{Content, Create};
@@ -108,12 +115,15 @@ pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 #[cfg(feature = "dm")]
 pub use mapping::Mapping;
+#[cfg(feature = "parts")]
+pub use parts::Parts;
+pub use plain::{AdmittedPlain, Plain};
 #[cfg(feature = "predict")]
 pub use predict::{Finding, GrubVersion, Machine, Outcome, PredictedKeyslot, Prediction};
 pub use probe::{Probe, Signature, SignatureKind};
 #[cfg(feature = "keyring")]
 pub use token::Token;
-pub use unlock::{Admitted, Unlock, VolumeKey};
+pub use unlock::Unlock;
 pub use volume::Volume;
 
 /// Storage: the interface to a volume's bytes, and to its plaintext.

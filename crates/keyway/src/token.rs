@@ -4,8 +4,8 @@ use crate::{Error, ErrorKind, Result};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
 use keyway_format::luks2;
-use keyway_volume::{Header, Luks, TokenChoice, UnlockOptions, Unlocked};
-use std::collections::BTreeMap;
+use keyway_volume::tokens::{Miss, Passphrases, unlock_by_token};
+use keyway_volume::{Luks, TokenChoice, UnlockOptions, Unlocked};
 
 /// The tokens of a LUKS2 header to open it with (feature `keyring`): those of type "luks2-keyring",
 /// each of which names a key of type "user" in the kernel's keyring. They are tried in cryptsetup's
@@ -36,41 +36,56 @@ impl Token {
         Self(TokenChoice { number: Some(number), ..TokenChoice::default() })
     }
 
+    /// Only tokens of this type: "luks2-keyring" is the one that can be asked. See [`Token`] for an
+    /// example.
+    pub fn kind(kind: &str) -> Self {
+        Self(TokenChoice { kind: Some(kind.to_owned()), ..TokenChoice::default() })
+    }
+
     pub(crate) fn unlock(&self, luks: &Luks, options: &UnlockOptions) -> Result<Unlocked> {
-        let Header::Luks2 { metadata, .. } = luks.header() else {
+        if luks.version() == 1 {
             return Err(Error::unsupported("tokens, in LUKS1"));
-        };
-        luks.check_requirements()?;
+        }
         let choice = TokenChoice { keyslot: options.keyslot, ..self.0.clone() };
-        let mut passphrases = BTreeMap::new();
-        for (number, token) in choice.tokens(metadata) {
-            if let Some(passphrase) = passphrase(token)? {
-                passphrases.insert(number, passphrase);
-            }
-        }
-        let mut trouble = Error::new(ErrorKind::NotFound);
-        let tokens: Vec<u32> = passphrases.keys().copied().collect();
-        for (number, keyslot) in choice.attempts(metadata, &tokens) {
-            let options = UnlockOptions { keyslot: Some(keyslot), ..options.clone() };
-            match keyway_volume::unlock(luks, &passphrases[&number], &options) {
-                Ok(unlocked) => return Ok(unlocked),
-                Err(error) => trouble = error.into(),
-            }
-        }
-        Err(trouble)
+        let mut keyring = Keyring::default();
+        unlock_by_token(luks, &choice, options, &mut keyring).map_err(|miss| match (miss, keyring.trouble) {
+            (Miss::Trouble(error), _) => error.into(),
+            (_, Some(trouble)) => trouble.into(),
+            (Miss::Wrong, None) if keyring.found => Error::new(ErrorKind::WrongPassphrase),
+            (Miss::Wrong | Miss::Unusable, None) => Error::new(ErrorKind::NotFound),
+        })
     }
 }
 
-/// The passphrase that the token leads to; `None` where its key is not in the keyring, or where the
-/// token's type is not supported.
-fn passphrase(token: &luks2::Token) -> Result<Option<Secret>> {
-    let description = token.key_description.as_deref().filter(|text| !text.is_empty());
-    let Some(description) = description.filter(|_| token.kind == luks2::Token::KEYRING) else {
-        return Ok(None);
-    };
-    match Key::find(Kind::User, description).and_then(Key::read) {
-        Ok(passphrase) => Ok(Some(passphrase)),
-        Err(keyway_attach::Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(error.into()),
+/// The kernel's keyring.
+#[derive(Default)]
+struct Keyring {
+    found: bool,
+    trouble: Option<keyway_attach::Error>,
+}
+
+impl Passphrases for Keyring {
+    fn knows(&mut self, _: u32, token: &luks2::Token) -> bool {
+        description(token).is_some()
     }
+
+    fn passphrase(&mut self, _: u32, token: &luks2::Token) -> Result<Secret, Miss> {
+        match Key::find(Kind::User, description(token).unwrap_or_default()).and_then(Key::read) {
+            Ok(passphrase) => {
+                self.found = true;
+                Ok(passphrase)
+            }
+            Err(keyway_attach::Error::NotFound(_)) => Err(Miss::Wrong),
+            Err(error) => {
+                self.trouble = Some(error);
+                Err(Miss::Unusable)
+            }
+        }
+    }
+}
+
+/// The name of the key that the token leads to, for tokens of the kind that is known.
+fn description(token: &luks2::Token) -> Option<&str> {
+    let name = token.key_description.as_deref().filter(|text| !text.is_empty());
+    name.filter(|_| token.kind == luks2::Token::KEYRING)
 }

@@ -3,9 +3,9 @@
 use crate::error::At;
 use crate::plaintext::Plaintext;
 use crate::{Error, ErrorKind, Limits, Location, Result, Version};
+use keyway_volume::Storage;
 use keyway_volume::storage::{NewFile, Readers};
 use keyway_volume::stream::{self, Holes, Options, Sink, Source};
-use keyway_volume::{Opened, Storage};
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -52,23 +52,21 @@ pub struct Volume {
 struct Shared {
     plaintext: Arc<Plaintext>,
     place: Location,
-    version: Version,
-    uuid: String,
-    keyslot: Option<u32>,
+    identity: Identity,
+}
+
+/// What a volume's header says that it is.
+#[derive(Default)]
+pub(crate) struct Identity {
+    pub(crate) version: Option<Version>,
+    pub(crate) uuid: String,
+    pub(crate) keyslot: Option<u32>,
 }
 
 impl Volume {
-    pub(crate) fn new(
-        plaintext: keyway_volume::Volume,
-        opened: &Opened,
-        place: Location,
-        keyslot: Option<u32>,
-        read_only: bool,
-        discards: bool,
-    ) -> Self {
-        let (version, uuid) = (Version::of(opened.luks()), opened.luks().uuid().to_owned());
-        let plaintext = Arc::new(Plaintext { volume: plaintext, read_only, discards });
-        Self { shared: Arc::new(Shared { plaintext, place, version, uuid, keyslot }), position: 0 }
+    pub(crate) fn new(plaintext: Plaintext, place: Location, identity: Identity) -> Self {
+        let plaintext = Arc::new(plaintext);
+        Self { shared: Arc::new(Shared { plaintext, place, identity }), position: 0 }
     }
 
     /// Its length in bytes. See [`Volume`] for an example.
@@ -86,20 +84,22 @@ impl Volume {
         self.plaintext().is_read_only()
     }
 
-    /// The version of its header. See [`Header`](crate::Header) for an example.
-    pub fn version(&self) -> Version {
-        self.shared.version
+    /// The version of its header; `None` for a plain volume, which has none. See
+    /// [`Header`](crate::Header) for an example.
+    pub fn version(&self) -> Option<Version> {
+        self.shared.identity.version
     }
 
-    /// The UUID in its header. See [`Header`](crate::Header) for an example.
+    /// The UUID in its header; empty for a plain volume. See [`Header`](crate::Header) for an
+    /// example.
     pub fn uuid(&self) -> &str {
-        &self.shared.uuid
+        &self.shared.identity.uuid
     }
 
     /// The keyslot that opened it; `None` where the volume key was given.
     /// See [`Header`](crate::Header) for an example.
     pub fn keyslot(&self) -> Option<u32> {
-        self.shared.keyslot
+        self.shared.identity.keyslot
     }
 
     /// Fills `buf` from `offset`. See [`Volume`] for an example.
@@ -315,7 +315,10 @@ impl Seek for Volume {
 impl fmt::Debug for Volume {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Volume");
-        shown.field("place", &self.shared.place).field("uuid", &self.shared.uuid).field("len", &self.len());
+        shown
+            .field("place", &self.shared.place)
+            .field("uuid", &self.shared.identity.uuid)
+            .field("len", &self.len());
         shown.finish_non_exhaustive()
     }
 }

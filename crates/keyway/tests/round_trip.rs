@@ -65,7 +65,7 @@ fn what_is_written_comes_back() {
             Create::new(version).kdf(NewKdf::pbkdf2(1000)).size(100_001).create(&path, &key()).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         let volume = made.unlock(&key()).unwrap();
-        assert_eq!((volume.len(), volume.version()), (100_352, version), "whole sectors");
+        assert_eq!((volume.len(), volume.version()), (100_352, Some(version)), "whole sectors");
         thread::scope(|scope| {
             for part in 0..4u8 {
                 let volume = &volume;

@@ -1,7 +1,10 @@
 //! Selects the tokens of a header that are asked for a passphrase, and the keyslots on which it is
 //! tried, in cryptsetup's order (lib/luks2/luks2_token.c).
 
+use crate::{Error, Header, Luks, Result, UnlockOptions, Unlocked, unlock};
+use keyway_crypto::Secret;
 use keyway_format::luks2::{Metadata, Priority, Token};
+use std::collections::BTreeMap;
 
 /// The tokens that the user selects; by default all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,6 +60,101 @@ impl TokenChoice {
     }
 }
 
+/// Where tokens get their passphrases from.
+pub trait Passphrases {
+    /// Whether tokens of this kind can be asked at all.
+    fn knows(&mut self, number: u32, token: &Token) -> bool;
+
+    /// The passphrase that the token leads to.
+    ///
+    /// # Errors
+    /// [`Miss::Unusable`] where there is no such source here; [`Miss::Wrong`] where the key that
+    /// the token names is not in it.
+    fn passphrase(&mut self, number: u32, token: &Token) -> Result<Secret, Miss>;
+
+    /// Tries a keyslot with a token's passphrase; for callers that take a lock or keep a record.
+    ///
+    /// # Errors
+    /// As [`unlock()`].
+    fn open(
+        &mut self,
+        luks: &Luks,
+        number: u32,
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> Result<Unlocked> {
+        let _ = number;
+        unlock(luks, passphrase, options)
+    }
+}
+
+/// Why no token opened a keyslot. Later variants are the more useful to report.
+#[derive(Debug)]
+pub enum Miss {
+    /// There is no usable token.
+    Unusable,
+    /// The passphrase does not exist, or opens no keyslot.
+    Wrong,
+    /// A keyslot could not even be tried.
+    Trouble(Error),
+}
+
+impl Miss {
+    fn worse(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Trouble(_), _) | (Self::Wrong, Self::Unusable) => self,
+            _ => other,
+        }
+    }
+}
+
+impl From<Error> for Miss {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::WrongPassphrase => Self::Wrong,
+            Error::NoUsableKeyslot => Self::Unusable,
+            error => Self::Trouble(error),
+        }
+    }
+}
+
+/// Unlocks with the first token that opens a keyslot.
+///
+/// # Errors
+/// The most useful of the reasons why none does.
+pub fn unlock_by_token(
+    luks: &Luks,
+    choice: &TokenChoice,
+    options: &UnlockOptions,
+    passphrases: &mut dyn Passphrases,
+) -> Result<Unlocked, Miss> {
+    let Header::Luks2 { metadata, .. } = luks.header() else { return Err(Miss::Unusable) };
+    luks.check_requirements().map_err(Miss::Trouble)?;
+    let (mut miss, mut found) = (Miss::Unusable, BTreeMap::new());
+    for (number, token) in choice.tokens(metadata) {
+        // cryptsetup 2.6 would open another keyslot than the requested one.
+        let is_assigned = choice.keyslot.is_none_or(|wanted| token.keyslots.contains(&wanted));
+        let passphrase = match passphrases.knows(number, token) {
+            false => Err(Miss::Unusable),
+            true if !is_assigned => Err(Miss::Wrong),
+            true => passphrases.passphrase(number, token),
+        };
+        match passphrase {
+            Ok(passphrase) => drop(found.insert(number, passphrase)),
+            Err(why) => miss = miss.worse(why),
+        }
+    }
+    let tokens: Vec<u32> = found.keys().copied().collect();
+    for (number, keyslot) in choice.attempts(metadata, &tokens) {
+        let options = UnlockOptions { keyslot: Some(keyslot), ..options.clone() };
+        match passphrases.open(luks, number, &found[&number], &options) {
+            Ok(unlocked) => return Ok(unlocked),
+            Err(error) => miss = miss.worse(error.into()),
+        }
+    }
+    Err(miss)
+}
+
 const ORDER: [Priority; 3] = [Priority::Prefer, Priority::Normal, Priority::Ignore];
 
 #[cfg(test)]
@@ -66,12 +164,11 @@ mod tests {
     use crate::edit::{AddKey, add_key, set_priority, token_import};
     use crate::storage::Memory;
     use crate::{Cost, Header, KdfChoice, OsRandom};
-    use keyway_crypto::Secret;
     use std::sync::Arc;
 
     /// Keyslots 0 (normal), 1 (prefer) and 2 (ignore); token 0 for 0 and 1, token 1 for 2, token 2
     /// for none, token 3, of another type, for 1 and 0.
-    fn metadata() -> Metadata {
+    fn luks() -> Luks {
         let kdf = KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Forced(1000) };
         let params = Luks2Params { kdf: kdf.clone(), keyslots_size: Some(1 << 20), ..Luks2Params::default() };
         let (storage, key) = (Arc::new(Memory::zeroed(4 << 20)), Secret::copy_from(&[7; 64]));
@@ -87,6 +184,11 @@ mod tests {
             let json = format!(r#"{{"type":"{kind}","keyslots":[{keyslots}]}}"#);
             token_import(&mut luks, None, json.as_bytes(), None, false, &mut OsRandom).unwrap();
         }
+        luks
+    }
+
+    fn metadata() -> Metadata {
+        let luks = luks();
         let Header::Luks2 { metadata, .. } = luks.header() else { panic!() };
         metadata.clone()
     }
@@ -116,5 +218,90 @@ mod tests {
         assert_eq!(named.attempts(&metadata, &[1]), [(1, 2)]);
         let keyslot = TokenChoice { keyslot: Some(2), ..TokenChoice::default() };
         assert_eq!(keyslot.attempts(&metadata, &[0, 1, 3]), [(1, 2)]);
+    }
+
+    /// Knows tokens of type "a", with these passphrases by number; `None`: the key is not there.
+    struct Keys(Vec<Option<&'static str>>, Vec<(u32, Option<u32>)>);
+
+    impl Passphrases for Keys {
+        fn knows(&mut self, _: u32, token: &Token) -> bool {
+            token.kind == "a"
+        }
+
+        fn passphrase(&mut self, number: u32, _: &Token) -> Result<Secret, Miss> {
+            self.0[number as usize].map(|text| Secret::copy_from(text.as_bytes())).ok_or(Miss::Wrong)
+        }
+
+        fn open(
+            &mut self,
+            luks: &Luks,
+            number: u32,
+            passphrase: &Secret,
+            options: &UnlockOptions,
+        ) -> Result<Unlocked> {
+            self.1.push((number, options.keyslot));
+            match passphrase.expose() {
+                b"trouble" => Err(Error::Busy("a test".into())),
+                _ => unlock(luks, passphrase, options),
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_token_that_opens_a_keyslot_does() {
+        let (luks, any) = (luks(), TokenChoice::default());
+        let options = UnlockOptions::default();
+        let mut keys = Keys(vec![Some("pass"), Some("pass")], Vec::new());
+        let found = unlock_by_token(&luks, &any, &options, &mut keys).unwrap();
+        assert_eq!((found.keyslot, found.volume_key.expose()), (1, &[7; 64][..]));
+        let second = TokenChoice { number: Some(1), ..any.clone() };
+        assert_eq!(unlock_by_token(&luks, &second, &options, &mut keys).unwrap().keyslot, 2);
+        assert_eq!(keys.1, [(0, Some(1)), (1, Some(2))]);
+    }
+
+    #[test]
+    fn the_most_useful_reason_is_reported() {
+        let luks = luks();
+        let why = |choice: &TokenChoice, passphrase| {
+            let mut keys = Keys(vec![passphrase; 4], Vec::new());
+            let miss = unlock_by_token(&luks, choice, &UnlockOptions::default(), &mut keys);
+            (miss.map(|found| found.keyslot).unwrap_err(), keys.1)
+        };
+        let any = TokenChoice::default();
+        let (miss, tried) = why(&any, Some("wrong"));
+        assert!(matches!(miss, Miss::Wrong), "{miss:?}");
+        assert_eq!(tried, [(0, Some(1)), (0, Some(0))]);
+        assert!(matches!(why(&any, None).0, Miss::Wrong));
+        assert!(matches!(why(&any, Some("trouble")).0, Miss::Trouble(Error::Busy(_))));
+
+        let unknown = TokenChoice { kind: Some("b".into()), ..TokenChoice::default() };
+        assert!(matches!(why(&unknown, Some("pass")), (Miss::Unusable, tried) if tried.is_empty()));
+        let absent = TokenChoice { number: Some(9), ..TokenChoice::default() };
+        assert!(matches!(why(&absent, Some("pass")).0, Miss::Unusable));
+
+        // A token that is not assigned to the keyslot is not even asked.
+        let other = TokenChoice { number: Some(1), keyslot: Some(0), ..TokenChoice::default() };
+        assert!(matches!(why(&other, Some("pass")), (Miss::Wrong, tried) if tried.is_empty()));
+    }
+
+    #[test]
+    fn later_reasons_are_the_more_useful() {
+        let trouble = || Miss::Trouble(Error::NoUsableKeyslot);
+        let rank = |miss: Miss| match miss {
+            Miss::Unusable => 0,
+            Miss::Wrong => 1,
+            Miss::Trouble(_) => 2,
+        };
+        for (one, other, worse) in [
+            (Miss::Unusable, Miss::Wrong, 1),
+            (Miss::Wrong, Miss::Unusable, 1),
+            (Miss::Wrong, trouble(), 2),
+            (trouble(), Miss::Wrong, 2),
+            (Miss::Unusable, Miss::Unusable, 0),
+        ] {
+            assert_eq!(rank(one.worse(other)), worse);
+        }
+        assert!(matches!(Miss::from(Error::NoUsableKeyslot), Miss::Unusable));
+        assert!(matches!(Miss::from(Error::WrongPassphrase), Miss::Wrong));
     }
 }

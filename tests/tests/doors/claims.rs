@@ -113,6 +113,31 @@ fn a11_other_verbs_are_refused_while_one_formats() {
 }
 
 #[test]
+fn a11_a_volume_is_claimed_before_its_passphrase_is_asked_for() {
+    let scratch = Scratch::new();
+    let (volume, key) = (scratch.sized("volume", 8 << 20), scratch.file("key", "a passphrase"));
+    let (old, new) = (scratch.file("old", random(1, 4096)), scratch.file("new", random(2, 4096)));
+    let plain = "--type plain -c aes-xts-plain64 -s 512 -h sha256";
+    keyway("luksFormat -q --type luks1").args(CHEAP_PBKDF2).arg(&volume).arg(&key).ok();
+    for (kind, blank) in [("", false), (plain, true)] {
+        let at = |verb: &str| keyway(verb).args(kind).arg(&volume);
+        if blank {
+            fs::write(&volume, vec![0; 1 << 20]).unwrap();
+        }
+        at("write -q").arg(&old).stdin("a passphrase").ok();
+        let waiting = at("write -q").arg(&new).spawn().unwrap();
+        until("it claims", || holds(&waiting));
+        let refused = format!("in use (open in keyway, process {})", waiting.id());
+        at("write -q").arg(&new).stdin("a passphrase").fails(5).says(&refused).says("--shared uses it");
+        let read = at("read --length 4096").stdin("a passphrase").ok();
+        assert!(read.stdout == fs::read(&old).unwrap(), "{kind}: readers are not kept away");
+        goes_on(waiting);
+        let read = at("read --length 4096").stdin("a passphrase").ok();
+        assert!(read.stdout == fs::read(&new).unwrap(), "{kind}");
+    }
+}
+
+#[test]
 fn a11_nobody_mounts_what_is_being_formatted_nor_the_file_behind_it() {
     need!("losetup", "mke2fs", "mount", "umount");
     let scratch = Scratch::new();

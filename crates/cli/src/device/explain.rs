@@ -24,6 +24,25 @@ pub(crate) fn placed(failure: Failure, device: Option<&Path>) -> Failure {
     }
 }
 
+/// An error of admitting or opening the volume on `device`, whose header is at `header`.
+pub(crate) fn opening(device: &Path, header: &Path, error: keyway::Error) -> Failure {
+    match error.into_volume_error() {
+        Ok(error @ (Error::Format(_) | Error::Busy(_) | Error::NoLock(_) | Error::Io { .. })) => {
+            on_device(header, &error)
+        }
+        Ok(error) => on_volume(device, &error),
+        Err(other) => Failure::new(Exit::Parameters, sentence(&other.to_string())),
+    }
+}
+
+/// An error of trying a key.
+pub(crate) fn unlocking(error: keyway::Error) -> Failure {
+    match error.into_volume_error() {
+        Ok(error) => plain(&error),
+        Err(other) => Failure::new(Exit::Parameters, sentence(&other.to_string())),
+    }
+}
+
 /// An error of an operation on `device`.
 pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
     let (path, device) = (device, device.display());

@@ -7,8 +7,10 @@ use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
+use keyway::{Device, Version};
 use keyway_volume::{Access, DataDevice, Header, Locking, Luks, Storage};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Which LUKS versions a command accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,15 @@ impl Versions {
                 Exit::Parameters,
                 format!("--type {other}: {} handles luks, luks1 and luks2.", args.command().name),
             )),
+        }
+    }
+
+    /// The only version that is accepted, if there is one.
+    pub(crate) fn only(self) -> Option<Version> {
+        match self {
+            Self::Any => None,
+            Self::One => Some(Version::Luks1),
+            Self::Two => Some(Version::Luks2),
         }
     }
 
@@ -101,12 +112,36 @@ impl Target {
         if !versions.admits(luks.version()) {
             return Err(not_luks(path));
         }
-        let (manner, version) = (self.manner, luks.version());
+        self.debug_header(&luks, access)?;
+        Ok(luks)
+    }
+
+    /// The volume in the library's words: `data` is its data device, opened.
+    pub(crate) fn open(&self, data: Arc<dyn Storage>, write: bool) -> Result<Device> {
+        let path = self.header_path();
+        let header = device::storage(path, Access::Read)?;
+        if self.header.is_none() && device::is_exchanged(&*data, &*header) {
+            let message = format!("Device {} was exchanged while it was being opened.", path.display());
+            return Err(Failure::new(Exit::Device, message));
+        }
+        let mut options = Device::options().write(write);
+        if let Some(header) = &self.header {
+            options = options.header(header);
+        }
+        if self.locking == Locking::Disabled {
+            options = options.without_header_lock();
+        }
+        Ok(options.over(&self.device, data, header))
+    }
+
+    /// With `--debug`, which header was read; with `--debug-json`, all of it.
+    pub(crate) fn debug_header(&self, luks: &Luks, access: Access) -> Result<()> {
+        let (path, manner, version) = (self.header_path(), self.manner, luks.version());
         output::debug(manner, &format!("LUKS{version} header on {}, {access:?} access.", path.display()))?;
         if let (true, Header::Luks2 { metadata, .. }) = (manner.debug_json, luks.header()) {
             output::debug(manner, &metadata.to_pretty_json().replace('\n', "\n# "))?;
         }
-        Ok(luks)
+        Ok(())
     }
 
     /// The data device, in the form in which the header is checked against it.

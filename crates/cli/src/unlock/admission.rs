@@ -172,7 +172,7 @@ impl Demands {
     }
 
     /// Warns of findings that no option has permitted.
-    fn warn(&self, device: &Path, tolerated: &[Finding]) {
+    pub(crate) fn warn(&self, device: &Path, tolerated: &[Finding]) {
         let by_name = |finding: &&Finding| match finding.rule.exemption() {
             Some(Exemption::WeakCiphers) => self.weak_ciphers.by_name,
             Some(Exemption::LinearSegments) => self.terms.linear_segments,

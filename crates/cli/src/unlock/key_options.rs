@@ -7,6 +7,7 @@ use crate::say::manner::Manner;
 use crate::unlock::admission::WeakCiphers;
 use crate::unlock::passphrase::PassphraseOptions;
 use crate::unlock::tokens::TokenOptions;
+use keyway::Unlock;
 use keyway_volume::UnlockOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -125,6 +126,23 @@ impl KeyOptions {
     /// Sets whether keyslots under weak ciphers are tried as well.
     pub(crate) fn take_weak_ciphers(&mut self, weak: WeakCiphers) {
         self.limits.weak_ciphers_too = weak.taken;
+    }
+
+    /// The same limits and keyslot, in the library's words.
+    pub(crate) fn terms(&self) -> Unlock {
+        let Limits { memory, time, weak_ciphers_too: _ } = self.limits;
+        let mut limits = keyway::Limits::new();
+        if let Some(bytes) = memory {
+            limits = limits.memory(bytes);
+        }
+        if let Some(time) = time {
+            limits = limits.time(time);
+        }
+        let unlock = Unlock::new().limits(limits);
+        match self.keyslot {
+            Some(number) => unlock.keyslot(number),
+            None => unlock,
+        }
     }
 
     /// The limits on key derivation, with the keyslot that `--key-slot` names, if any.

@@ -15,8 +15,9 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
 use crate::unlock::passphrase::PassphraseSource;
+use keyway::{Admitted, ErrorKind, Key, VolumeKey};
 use keyway_crypto::Secret;
-use keyway_volume::{Error, Luks, UnlockOptions, Unlocked};
+use keyway_volume::{Luks, UnlockOptions, Unlocked};
 use std::path::Path;
 use std::time::Instant;
 
@@ -57,6 +58,41 @@ impl KeyOptions {
         options: &UnlockOptions,
     ) -> Result<(Unlocked, Secret)> {
         luks.check_requirements()?;
+        let found = self.ask(source, options, |passphrase| {
+            let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
+            Ok((unlocked, passphrase))
+        })?;
+        note_unlocked(self.manner, found.0.keyslot)?;
+        Ok(found)
+    }
+
+    /// The key of a volume that may be opened: given on the command line, or obtained with a token
+    /// or passphrase.
+    pub(crate) fn find(&self, admitted: &Admitted, source: &PassphraseSource) -> Result<VolumeKey> {
+        if let Some(key) = self.read_volume_key(admitted.judged().luks())? {
+            return admitted.try_key(&Key::VolumeKey(key)).map_err(explain::unlocking);
+        }
+        let options = self.of_keyslot();
+        let by_token = |luks: &Luks| tokens::unlock(self, luks, &options).map_err(Some)?.ok_or(None);
+        let key = match admitted.find_key(by_token) {
+            Ok(key) => key,
+            Err(Some(failure)) => return Err(failure),
+            Err(None) => {
+                self.ask(source, &options, |passphrase| admitted.try_key(&Key::Passphrase(passphrase)))?
+            }
+        };
+        key.keyslot().map_or(Ok(()), |keyslot| note_unlocked(self.manner, keyslot))?;
+        Ok(key)
+    }
+
+    /// Reads passphrases until `open` takes one; an interactive user is asked again after a wrong
+    /// one.
+    fn ask<T>(
+        &self,
+        source: &PassphraseSource,
+        options: &UnlockOptions,
+        open: impl Fn(Secret) -> keyway::Result<T>,
+    ) -> Result<T> {
         let mut tries = if source.is_interactive() { self.tries } else { 1 };
         let (memory, threads) = (options.memory_budget_kib, options.threads);
         let line = format!("Memory for key derivation: {memory} KiB, on {threads} threads.");
@@ -65,20 +101,19 @@ impl KeyOptions {
             let passphrase = source.read()?;
             let turn = argon2_lock::turn(self)?;
             let started = Instant::now();
-            let result = keyway_volume::unlock(luks, &passphrase, options);
+            let result = open(passphrase);
             drop(turn);
             match result {
-                Ok(unlocked) => {
+                Ok(found) => {
                     let took = started.elapsed().as_secs_f64();
                     output::debug(self.manner, &format!("Unlocking took {took:.3} s."))?;
-                    note_unlocked(self.manner, unlocked.keyslot)?;
-                    return Ok((unlocked, passphrase));
+                    return Ok(found);
                 }
-                Err(error @ Error::WrongPassphrase) if tries > 1 => {
-                    explain::plain(&error).report();
+                Err(error) if tries > 1 && *error.kind() == ErrorKind::WrongPassphrase => {
+                    explain::unlocking(error).report();
                     tries -= 1;
                 }
-                Err(error) => return Err(explain::plain(&error)),
+                Err(error) => return Err(explain::unlocking(error)),
             }
         }
     }
@@ -96,6 +131,13 @@ impl KeyOptions {
 
     /// The volume key from `--volume-key-file`, and the digest that it matches.
     pub(crate) fn given_volume_key(&self, luks: &Luks) -> Result<Option<(Secret, u32)>> {
+        let Some(key) = self.read_volume_key(luks)? else { return Ok(None) };
+        let digest = keyway_volume::verify_volume_key(luks, &key)?;
+        Ok(Some((key, digest)))
+    }
+
+    /// The volume key from `--volume-key-file`.
+    fn read_volume_key(&self, luks: &Luks) -> Result<Option<Secret>> {
         let Some(file) = &self.volume_key_file else { return Ok(None) };
         luks.check_requirements()?;
         let said = || self.key_bits.map(|bits| bits as usize / 8);
@@ -105,9 +147,7 @@ impl KeyOptions {
                 "Cannot determine volume key size for LUKS without keyslots, please use --key-size option.",
             ));
         };
-        let key = passphrase::volume_key(file, len)?;
-        let digest = keyway_volume::verify_volume_key(luks, &key)?;
-        Ok(Some((key, digest)))
+        passphrase::volume_key(file, len).map(Some)
     }
 }
 

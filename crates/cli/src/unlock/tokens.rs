@@ -16,9 +16,9 @@ use crate::say::paint::printable;
 use crate::unlock::{KeyOptions, argon2_lock};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
-use keyway_format::luks2::{Metadata, Token};
-use keyway_volume::{Error, Header, Luks, TokenChoice, UnlockOptions, Unlocked};
-use std::collections::BTreeMap;
+use keyway_format::luks2::Token;
+use keyway_volume::tokens::{Miss, Passphrases, unlock_by_token};
+use keyway_volume::{Luks, TokenChoice, UnlockOptions, Unlocked};
 
 /// Which tokens are tried, and whether the user may be asked if none of them opens a keyslot.
 #[derive(Debug, Clone, Default)]
@@ -50,153 +50,112 @@ impl TokenOptions {
 /// Unlocks with the first token that opens a keyslot; `None` if none does and the user may be
 /// asked.
 pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> Result<Option<Unlocked>> {
-    let miss = match luks.header() {
-        Header::Luks2 { metadata, .. } => match (Search { key, luks, metadata, options }).run()? {
-            Ok(unlocked) => return Ok(Some(unlocked)),
-            Err(miss) => miss,
-        },
-        // LUKS1 has no tokens, so nothing is said about them.
-        Header::Luks1(_) if !key.tokens.only => return Ok(None),
-        Header::Luks1(_) => Miss::Unusable,
+    // LUKS1 has no tokens, so nothing is said about them.
+    if luks.version() == 1 && !key.tokens.only {
+        return Ok(None);
+    }
+    let (number, kind) = (key.tokens.number, key.tokens.kind.clone());
+    let choice = TokenChoice { number, kind, keyslot: options.keyslot };
+    let miss = match unlock_by_token(luks, &choice, options, &mut Keyring { key }) {
+        Ok(unlocked) => return Ok(Some(unlocked)),
+        Err(miss) => miss,
     };
     if key.tokens.only {
-        return Err(miss.failure(&key.tokens));
+        return Err(failure(&miss, &key.tokens));
     }
     // With -v, in commands that have token options.
-    if let Some(line) = miss.line(&key.tokens).filter(|_| key.tokens.are_offered) {
+    if let Some(line) = line(&miss, &key.tokens).filter(|_| key.tokens.are_offered) {
         output::verbose(key.manner, &line)?;
     }
     Ok(None)
 }
 
-/// Why no token opened a keyslot. Later variants are the more useful to report.
-enum Miss {
-    /// There is no usable token.
-    Unusable,
-    /// The passphrase does not exist, or opens no keyslot.
-    Wrong,
-    /// A keyslot could not even be tried.
-    Trouble(Error),
-}
-
-impl Miss {
-    fn worse(self, other: Self) -> Self {
-        match (&self, &other) {
-            (Self::Trouble(_), _) | (Self::Wrong, Self::Unusable) => self,
-            _ => other,
+/// What cryptsetup says with `-v`.
+fn line(miss: &Miss, tokens: &TokenOptions) -> Option<String> {
+    let (token, kind) = (tokens.number, tokens.kind.as_deref());
+    let which = match (token, kind) {
+        (Some(token), _) => token.to_string(),
+        (None, Some(kind)) => format!("(type {kind})"),
+        (None, None) => String::new(),
+    };
+    match (miss, kind) {
+        (Miss::Unusable, Some(kind)) => Some(format!("No usable token (type {kind}) is available.")),
+        (Miss::Unusable, None) => Some("No usable token is available.".to_owned()),
+        (Miss::Wrong, _) if !which.is_empty() => {
+            Some(format!("Token {which} cannot unlock assigned keyslot(s) (wrong keyslot passphrase)."))
         }
-    }
-
-    /// What cryptsetup says with `-v`.
-    fn line(&self, tokens: &TokenOptions) -> Option<String> {
-        let (token, kind) = (tokens.number, tokens.kind.as_deref());
-        let which = match (token, kind) {
-            (Some(token), _) => token.to_string(),
-            (None, Some(kind)) => format!("(type {kind})"),
-            (None, None) => String::new(),
-        };
-        match (self, kind) {
-            (Self::Unusable, Some(kind)) => Some(format!("No usable token (type {kind}) is available.")),
-            (Self::Unusable, None) => Some("No usable token is available.".to_owned()),
-            (Self::Wrong, _) if !which.is_empty() => {
-                Some(format!("Token {which} cannot unlock assigned keyslot(s) (wrong keyslot passphrase)."))
-            }
-            (Self::Wrong | Self::Trouble(_), _) => None,
-        }
-    }
-
-    /// The failure for commands that may use tokens only.
-    fn failure(&self, tokens: &TokenOptions) -> Failure {
-        match self {
-            Self::Unusable => Failure::new(Exit::Parameters, self.line(tokens).unwrap_or_default()),
-            Self::Wrong => {
-                let usual = "No token opens a keyslot: the keys that they name are not in the keyring, or are others.";
-                let line = self.line(tokens).unwrap_or_else(|| usual.to_owned());
-                Failure::new(Exit::Permission, line).because(Cause::WrongKey)
-            }
-            Self::Trouble(error) => explain::plain(error),
-        }
+        (Miss::Wrong | Miss::Trouble(_), _) => None,
     }
 }
 
-type Found = std::result::Result<Unlocked, Miss>;
+/// The failure for commands that may use tokens only.
+fn failure(miss: &Miss, tokens: &TokenOptions) -> Failure {
+    match miss {
+        Miss::Unusable => Failure::new(Exit::Parameters, line(miss, tokens).unwrap_or_default()),
+        Miss::Wrong => {
+            let usual =
+                "No token opens a keyslot: the keys that they name are not in the keyring, or are others.";
+            let line = line(miss, tokens).unwrap_or_else(|| usual.to_owned());
+            Failure::new(Exit::Permission, line).because(Cause::WrongKey)
+        }
+        Miss::Trouble(error) => explain::plain(error),
+    }
+}
 
-struct Search<'a> {
+/// The kernel's keyring, with what is said of each token with `-v` and `--debug`.
+struct Keyring<'a> {
     key: &'a KeyOptions,
-    luks: &'a Luks,
-    metadata: &'a Metadata,
-    options: &'a UnlockOptions,
 }
 
-impl Search<'_> {
-    fn run(&self) -> Result<Found> {
-        self.luks.check_requirements()?;
-        let choice = self.choice();
-        let (mut miss, mut keys) = (Miss::Unusable, BTreeMap::new());
-        for (number, token) in choice.tokens(self.metadata) {
-            match self.passphrase(number, token)? {
-                Ok(passphrase) => drop(keys.insert(number, passphrase)),
-                Err(why) => miss = miss.worse(why),
-            }
-        }
-        let tokens: Vec<u32> = keys.keys().copied().collect();
-        for (number, keyslot) in choice.attempts(self.metadata, &tokens) {
-            output::debug(self.key.manner, &format!("Token {number} is tried on keyslot {keyslot}."))?;
-            match self.open(keyslot, &keys[&number])? {
-                Ok(unlocked) => return Ok(Ok(unlocked)),
-                Err(why) => miss = miss.worse(why),
-            }
-        }
-        Ok(Err(miss))
+impl Keyring<'_> {
+    fn debug(&self, line: &str) {
+        // If this cannot be written, neither can what follows, which ends the command.
+        let _ = output::debug(self.key.manner, line);
     }
+}
 
-    fn choice(&self) -> TokenChoice {
-        TokenChoice {
-            number: self.key.tokens.number,
-            kind: self.key.tokens.kind.clone(),
-            keyslot: self.options.keyslot,
-        }
-    }
-
-    /// The passphrase that the token leads to.
-    fn passphrase(&self, number: u32, token: &Token) -> Result<std::result::Result<Secret, Miss>> {
+impl Passphrases for Keyring<'_> {
+    fn knows(&mut self, number: u32, token: &Token) -> bool {
         if token.kind != Token::KEYRING {
             // In addition to cryptsetup's message on standard output, which scripts read.
             if self.key.manner.verbose {
                 say!("Token {number} is passed over: type {} is not known here.", printable(&token.kind));
             }
-            return Ok(Err(Miss::Unusable));
+            return false;
         }
-        let Some(description) = token.key_description.as_deref().filter(|text| !text.is_empty()) else {
-            output::debug(self.key.manner, &format!("Token {number} names no key."))?;
-            return Ok(Err(Miss::Unusable));
-        };
-        // cryptsetup 2.6 would open another keyslot than the requested one.
-        if self.options.keyslot.is_some_and(|wanted| !token.keyslots.contains(&wanted)) {
-            return Ok(Err(Miss::Wrong));
+        let names_a_key = token.key_description.as_deref().is_some_and(|text| !text.is_empty());
+        if !names_a_key {
+            self.debug(&format!("Token {number} names no key."));
         }
-        let error = match Key::find(Kind::User, description).and_then(Key::read) {
-            Ok(passphrase) => return Ok(Ok(passphrase)),
-            Err(error) => error,
-        };
-        output::debug(self.key.manner, &format!("Token {number}: {error}."))?;
-        Ok(Err(match error {
-            keyway_attach::Error::Unavailable(_) => Miss::Unusable,
-            _ => Miss::Wrong,
-        }))
+        names_a_key
     }
 
-    fn open(&self, keyslot: u32, passphrase: &Secret) -> Result<Found> {
-        let _turn = argon2_lock::turn(self.key)?;
-        let options = UnlockOptions { keyslot: Some(keyslot), ..self.options.clone() };
-        match keyway_volume::unlock(self.luks, passphrase, &options) {
-            Ok(unlocked) => Ok(Ok(unlocked)),
-            Err(Error::WrongPassphrase) => Ok(Err(Miss::Wrong)),
-            Err(Error::NoUsableKeyslot) => Ok(Err(Miss::Unusable)),
-            Err(error) => {
-                output::debug(self.key.manner, &format!("Keyslot {keyslot}: {error}."))?;
-                Ok(Err(Miss::Trouble(error)))
+    fn passphrase(&mut self, number: u32, token: &Token) -> std::result::Result<Secret, Miss> {
+        let description = token.key_description.as_deref().unwrap_or_default();
+        Key::find(Kind::User, description).and_then(Key::read).map_err(|error| {
+            self.debug(&format!("Token {number}: {error}."));
+            match error {
+                keyway_attach::Error::Unavailable(_) => Miss::Unusable,
+                _ => Miss::Wrong,
             }
+        })
+    }
+
+    fn open(
+        &mut self,
+        luks: &Luks,
+        number: u32,
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> keyway_volume::Result<Unlocked> {
+        let keyslot = options.keyslot.unwrap_or_default();
+        self.debug(&format!("Token {number} is tried on keyslot {keyslot}."));
+        let turn = argon2_lock::turn(self.key);
+        let result = keyway_volume::unlock(luks, passphrase, options);
+        drop(turn);
+        if let Err(error) = &result {
+            self.debug(&format!("Keyslot {keyslot}: {error}."));
         }
+        result
     }
 }

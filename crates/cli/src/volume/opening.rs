@@ -1,19 +1,21 @@
 //! The volume that the command line names: where it is, what kind it is, and where its key comes
 //! from.
 
-use crate::device::{self, Target, Versions};
+use crate::device::{self, Target, Versions, explain};
 use crate::door::{Args, shared};
 use crate::process::handed::{Handed, handed};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Failure, Result};
 use crate::say::output;
-use crate::unlock::admission::{self, Demands};
+use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use crate::volume::given_plain::GivenPlain;
 use crate::volume::plain_dmcrypt::PlainOptions;
 use crate::volume::unlocked::{Format, Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
-use keyway_crypto::Secret;
-use keyway_volume::{Access, Luks, Storage};
+use keyway::{Admitted, AdmittedPlain, Device, Key, Parts, Unlock, VolumeKey};
+use keyway_format::text::Shown;
+use keyway_volume::{Access, Storage};
+use std::fmt;
 use std::sync::Arc;
 
 /// Which volume to open, whatever is then done with its data.
@@ -82,60 +84,115 @@ impl Opening {
         })
     }
 
-    /// [`Opening::unlock`] for commands that only want the plaintext.
+    /// The plaintext. `data` says what will be done with it.
     pub(crate) fn open(&self, data: Data) -> Result<Plaintext> {
-        let unlocked = self.unlock(data)?.mark_in_use(self.sharing, data)?;
-        let line = format!("{} holds {}.", unlocked.device.display(), unlocked.format);
-        output::debug(self.target.manner, &line)?;
-        unlocked.into_plaintext()
+        let device = self.target.device.clone();
+        let volume = match &self.kind {
+            Kind::Luks(versions) => {
+                let admitted = self.admit(data, *versions, true)?;
+                let key = self.find_key(&admitted)?;
+                self.debug(format_args!("a {} volume {}", admitted.version(), Shown(admitted.uuid())))?;
+                admitted.open(key)
+            }
+            Kind::Plain(plain) => {
+                let (admitted, key) = self.admit_plain(plain, data, true)?;
+                self.debug(format_args!("a plain volume"))?;
+                admitted.open(&key)
+            }
+        };
+        let volume = volume.map_err(|e| self.explain(e))?.storage();
+        Ok(Plaintext { volume, device })
     }
 
-    /// Unlocks the volume. `data` says how its data device is to be opened.
+    /// The volume with its key, its data device marked as in use in the way that `data` asks for,
+    /// for doors of Keyway's own.
     pub(crate) fn unlock(&self, data: Data) -> Result<Unlocked> {
-        let storage = self.data(data)?;
-        match &self.kind {
-            Kind::Luks(versions) => self.unlock_luks(storage, *versions),
-            Kind::Plain(plain) => self.unlock_plain(storage, plain, data),
-        }
+        self.take_apart(data, true)
     }
 
-    fn unlock_plain(&self, storage: Arc<dyn Storage>, plain: &PlainOptions, data: Data) -> Result<Unlocked> {
-        let device = &self.target.device;
-        self.demands.refuse(device)?;
-        plain.warn_about_defaults(&self.key);
-        let layout = plain.layout(device, &*storage, data, self.target.manner)?;
-        let volume_key = plain.volume_key(&self.key, device, self.stdin_holds_data)?;
-        let format = Format::Plain { hash: plain.hash().map(str::to_owned) };
-        Ok(Unlocked { device: device.clone(), storage, layout, volume_key, format })
+    /// As [`Opening::unlock`], but not marked: dm-crypt claims the device itself.
+    pub(crate) fn unlock_for_the_kernel(&self, data: Data) -> Result<Unlocked> {
+        self.take_apart(data, false)
     }
 
-    fn unlock_luks(&self, storage: Arc<dyn Storage>, versions: Versions) -> Result<Unlocked> {
-        let (target, device) = (&self.target, &self.target.device);
-        let luks = target.load(Access::Read, versions)?;
-        let data_device = target.data_device(&*storage);
-        if data_device.holds_header && device::is_exchanged(&*storage, &**luks.storage()) {
-            let message = format!("Device {} was exchanged while it was being opened.", device.display());
-            return Err(Failure::new(Exit::Device, message));
-        }
-        let admitted = self.demands.judge(luks, device, Some(data_device))?;
-        let (volume_key, keyslot, digest) = self.luks_key(admitted.luks())?;
-        let opened = admission::open(admitted, device, volume_key, digest)?;
-        let (luks, layout, volume_key) = opened.into_parts();
-        let format = Format::Luks { luks: Box::new(luks), keyslot, digest };
-        Ok(Unlocked { device: device.clone(), storage, layout, volume_key, format })
+    fn take_apart(&self, data: Data, claim: bool) -> Result<Unlocked> {
+        let (parts, digest, hash) = match &self.kind {
+            Kind::Luks(versions) => {
+                let admitted = self.admit(data, *versions, claim)?;
+                let key = self.find_key(&admitted)?;
+                let digest = key.digest();
+                (admitted.into_parts(key), digest, None)
+            }
+            Kind::Plain(plain) => {
+                let (admitted, key) = self.admit_plain(plain, data, claim)?;
+                (admitted.into_parts(&key), 0, plain.hash().map(str::to_owned))
+            }
+        };
+        let Parts { data: storage, layout, volume_key, header, .. } = parts.map_err(|e| self.explain(e))?;
+        let format = match header {
+            Some(luks) => Format::Luks { luks: Box::new(luks), digest },
+            None => Format::Plain { hash },
+        };
+        Ok(Unlocked { device: self.target.device.clone(), storage, layout, volume_key, format })
     }
 
-    /// The volume key, the keyslot it came from and the digest that verified it.
-    fn luks_key(&self, luks: &Luks) -> Result<(Secret, Option<u32>, u32)> {
-        if let Some((key, digest)) = self.key.given_volume_key(luks)? {
-            return Ok((key, None, digest));
+    /// The volume, claimed and judged, before its key is asked for.
+    fn admit(&self, data: Data, versions: Versions, claim: bool) -> Result<Admitted> {
+        let target = &self.target;
+        let volume = target.open(self.data(data)?, data == Data::Write)?;
+        let mut terms = self.terms(data, claim);
+        if let Some(version) = versions.only() {
+            terms = terms.version(version);
         }
+        let admitted = volume.admit(&terms).map_err(|e| self.explain(e))?;
+        target.debug_header(admitted.judged().luks(), Access::Read)?;
+        self.demands.warn(&target.device, admitted.judged().tolerated());
+        Ok(admitted)
+    }
+
+    fn find_key(&self, admitted: &Admitted) -> Result<VolumeKey> {
         let mut source = self.key.passphrase.existing(unlock::prompt_for(&self.target.device));
         if self.stdin_holds_data {
             source = source.stdin_holds_data();
         }
-        let unlocked = self.key.unlock_by_token_or(luks, &source, &self.key.of_keyslot())?;
-        Ok((unlocked.volume_key, Some(unlocked.keyslot), unlocked.digest))
+        self.key.find(admitted, &source)
+    }
+
+    /// The plain volume, claimed and within its device, and its key.
+    fn admit_plain(&self, plain: &PlainOptions, data: Data, claim: bool) -> Result<(AdmittedPlain, Key)> {
+        let device = &self.target.device;
+        let storage = self.data(data)?;
+        self.demands.refuse(device)?;
+        plain.warn_about_defaults(&self.key);
+        let volume = Device::options().write(data == Data::Write);
+        let volume = volume.over(device, Arc::clone(&storage), Arc::clone(&storage));
+        // cryptsetup opens plain volumes under weak ciphers, too.
+        let admitted = volume.admit_plain(&plain.described(), &self.terms(data, claim).weak_ciphers());
+        let admitted = admitted.map_err(|e| self.explain(e))?;
+        if data == Data::Write {
+            plain.confirm(device, &*storage, self.target.manner)?;
+        }
+        let key = plain.volume_key(&self.key, device, self.stdin_holds_data)?;
+        Ok((admitted, Key::VolumeKey(key)))
+    }
+
+    /// The library's terms. Data that is only read is not claimed: others may be writing it.
+    fn terms(&self, data: Data, claim: bool) -> Unlock {
+        let terms = self.key.terms().with_terms(self.demands.terms.clone()).discards();
+        match (claim && data != Data::Read, self.sharing.allowed) {
+            (false, _) => terms.unclaimed(),
+            (true, true) => terms.shared(),
+            (true, false) => terms,
+        }
+    }
+
+    fn explain(&self, error: keyway::Error) -> Failure {
+        let failure = explain::opening(&self.target.device, self.target.header_path(), error);
+        self.sharing.advise(failure)
+    }
+
+    fn debug(&self, what: fmt::Arguments<'_>) -> Result<()> {
+        output::debug(self.target.manner, &format!("{} holds {what}.", self.target.device.display()))
     }
 
     /// The data device.
@@ -146,7 +203,7 @@ impl Opening {
             return open(device, Access::Probe);
         }
         let storage = open(device, Access::Write)?;
-        // Before asking for a passphrase.
+        // Also a loop device over the file that is mounted read-only, which no claim shows.
         if !self.sharing.allowed {
             device::refuse_if_mapped(device).map_err(|failure| self.sharing.advise(failure))?;
         }

@@ -4,17 +4,17 @@
 //! `action_open_plain`). A plain volume is described by the command line alone: a wrong option goes
 //! unnoticed and yields noise.
 
-use crate::device::{content, explain};
+use crate::device::content;
 use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::question;
 use crate::unlock::{self, KeyOptions, passphrase};
 use crate::volume::given_plain::GivenPlain;
-use crate::volume::usage::Data;
+use keyway::Plain;
 use keyway_crypto::Secret;
 use keyway_format::plain::PassphraseHash;
-use keyway_volume::{Layout, PlainVolume, Storage};
+use keyway_volume::{PlainVolume, Storage};
 use std::path::Path;
 
 /// A plain volume as the options describe it.
@@ -48,21 +48,17 @@ impl PlainOptions {
         self.given.hash.as_deref()
     }
 
-    /// Where the data lies on `device`. Asks for confirmation before other content may be
-    /// overwritten.
-    pub(super) fn layout(
-        &self,
-        device: &Path,
-        storage: &dyn Storage,
-        data: Data,
-        manner: Manner,
-    ) -> Result<Layout> {
-        let layout = self.volume.layout(&device.display().to_string(), storage.len());
-        let layout = layout.map_err(|e| explain::on_device(device, &e))?;
-        if data == Data::Write && self.volume.offset.0 == 0 {
-            confirm_signatures(manner, device, storage)?;
+    /// The volume in the library's words; the user is asked before other content is overwritten.
+    pub(super) fn described(&self) -> Plain {
+        Plain::from_parts(self.volume.clone(), self.key_len).overwrite()
+    }
+
+    /// Asks for confirmation before other content of the device may be overwritten.
+    pub(super) fn confirm(&self, device: &Path, storage: &dyn Storage, manner: Manner) -> Result<()> {
+        match self.volume.offset.0 {
+            0 => confirm_signatures(manner, device, storage),
+            _ => Ok(()),
         }
-        Ok(layout)
     }
 
     /// The volume's key.

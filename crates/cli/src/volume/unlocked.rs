@@ -2,12 +2,8 @@
 
 use crate::device::explain;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::volume::usage::{Data, Sharing};
 use keyway_crypto::{Cpu, Secret};
-use keyway_format::text::Shown;
-use keyway_volume::storage::Claimed;
-use keyway_volume::{InUse, Layout, Luks, Storage, Volume};
-use std::fmt::{self, Display};
+use keyway_volume::{Layout, Luks, Storage, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct Unlocked {
     /// The data device's path.
     pub(crate) device: PathBuf,
-    /// The data device, opened as [`Data`] said.
+    /// The data device, opened and marked as in use as [`Data`](super::Data) said.
     pub(crate) storage: Arc<dyn Storage>,
     /// Where the plaintext is on the data device.
     pub(crate) layout: Layout,
@@ -31,8 +27,6 @@ pub(crate) enum Format {
     Luks {
         /// The header, with version, UUID and metadata.
         luks: Box<Luks>,
-        /// The keyslot that was opened; `None` if the volume key was given.
-        keyslot: Option<u32>,
         /// The digest that verified the volume key (0 for LUKS1).
         digest: u32,
     },
@@ -41,50 +35,25 @@ pub(crate) enum Format {
     Plain { hash: Option<String> },
 }
 
-impl Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Luks { luks, keyslot, digest } => {
-                write!(f, "LUKS{} volume {}, digest {digest}", luks.version(), Shown(luks.uuid()))?;
-                keyslot.map_or(Ok(()), |keyslot| write!(f, ", keyslot {keyslot}"))
-            }
-            Self::Plain { .. } => f.write_str("plain volume"),
-        }
-    }
-}
-
 impl Unlocked {
-    /// Marks the data device as in use, in the way `data` asks for, until its storage is dropped.
-    /// (The kernel's door needs it unmarked: dm-crypt claims the device itself.)
-    pub(crate) fn mark_in_use(mut self, sharing: Sharing, data: Data) -> Result<Self> {
-        let Some(access) = data.claims() else { return Ok(self) };
-        match InUse::acquire(&*self.storage, access, sharing.allowed) {
-            Ok(mark) => {
-                self.storage = Arc::new(Claimed::new(self.storage, mark));
-                Ok(self)
-            }
-            Err(why) => Err(sharing.advise(explain::on_device(&self.device, &why))),
-        }
-    }
-
-    /// Creates the plaintext view of the data device.
-    pub(crate) fn into_plaintext(self) -> Result<Plaintext> {
+    /// The plaintext, for a door that never takes the key away.
+    pub(crate) fn into_volume(self) -> Result<Volume> {
         let Self { device, storage, layout, volume_key, .. } = self;
         let volume = Volume::new(storage, &layout, &volume_key, Cpu::detect());
-        Ok(Plaintext { volume: volume.map_err(|e| explain::on_volume(&device, &e))?, device })
+        volume.map_err(|e| explain::on_volume(&device, &e))
     }
 }
 
 /// The plaintext of an unlocked volume.
 pub(crate) struct Plaintext {
     /// The plaintext.
-    pub(crate) volume: Volume,
+    pub(crate) volume: Arc<dyn Storage>,
     /// The data device's path, for messages.
     pub(crate) device: PathBuf,
 }
 
 /// Refuses a range that is not within the volume, before anything is done.
-pub(crate) fn check_range(device: &Path, volume: &Volume, offset: u64, len: u64) -> Result<()> {
+pub(crate) fn check_range(device: &Path, volume: &dyn Storage, offset: u64, len: u64) -> Result<()> {
     let (device, size) = (device.display(), volume.len());
     if offset > size {
         let message = format!("Offset {offset} is past the end of {device}, which holds {size} bytes.");

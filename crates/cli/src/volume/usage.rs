@@ -3,7 +3,6 @@
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure};
-use keyway_volume::in_use;
 
 /// What a command is going to do with the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,17 +13,6 @@ pub(crate) enum Data {
     Show,
     /// Read and write, exclusively.
     Write,
-}
-
-impl Data {
-    /// The access that is announced to other programs.
-    pub(super) fn claims(self) -> Option<in_use::Access> {
-        match self {
-            Self::Read => None,
-            Self::Show => Some(in_use::Access::ReadOnly),
-            Self::Write => Some(in_use::Access::Write),
-        }
-    }
 }
 
 /// Whether a volume may be used although other programs use it (`--shared`).

@@ -147,6 +147,17 @@ impl Error {
         Self { kind, place: None, source: Some(Box::new(source)) }
     }
 
+    /// The source, if it is of this type.
+    #[cfg(feature = "parts")]
+    pub(crate) fn into_source<T: StdError + 'static>(self) -> Result<T> {
+        let Self { kind, place, source } = self;
+        match source.map(|source| source.downcast::<T>()) {
+            Some(Ok(found)) => Ok(*found),
+            Some(Err(source)) => Err(Self { kind, place, source: Some(source) }),
+            None => Err(Self { kind, place, source: None }),
+        }
+    }
+
     /// Sets the place, unless one is already set.
     pub(crate) fn at(mut self, place: &dyn fmt::Display) -> Self {
         self.place.get_or_insert_with(|| place.to_string());

@@ -1,8 +1,8 @@
 //! Edits of a header.
 
 use super::{Header, Version};
+use crate::admitted::{VolumeKey, find_key};
 use crate::error::At;
-use crate::unlock::{VolumeKey, find_key};
 use crate::{Error, ErrorKind, Key, NewKdf, Result};
 use keyway_volume::edit::{self, AddKey};
 use keyway_volume::{Access, OsRandom, Unlocked, admission, backup, convert, seal};

@@ -134,7 +134,7 @@ impl Copy {
         let plain = self.opening.open(Data::Read)?;
         let name = plain.device.display().to_string();
         let passphrase = self.new_passphrase()?;
-        let content = Content::whole(&plain.volume, self.holes.in_transfer());
+        let content = Content::whole(&*plain.volume, self.holes.in_transfer());
         new.make(self.destination()?, content, &name, &passphrase).map(drop)
     }
 
@@ -190,7 +190,7 @@ impl Copy {
     fn move_all(&self, plain: &Plaintext, sink: &dyn Storage, holes: Holes) -> Result<()> {
         let options = Options { holes, ..Options::default() };
         let len = plain.volume.len();
-        let source = Source::Storage(&plain.volume, 0..len);
+        let source = Source::Storage(&*plain.volume, 0..len);
         progress::watch(self.progress, &plain.device, Some(len), |meter| {
             stream::transfer(source, Sink::Storage(sink, 0), &options, meter)
         })

@@ -179,7 +179,7 @@ impl MountVolume {
         // Before asking for a passphrase.
         fuse::check(dir).map_err(|e| sentence::door(&e))?;
         let data = if self.read_only { Data::Show } else { Data::Write };
-        let unlocked = self.opening.unlock(data)?.mark_in_use(self.opening.sharing, data)?;
+        let unlocked = self.opening.unlock(data)?;
         let rights = Rights { read_only: self.read_only, discards: self.discards };
         let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
         facts.door = "fuse".to_owned();

@@ -9,7 +9,6 @@ use crate::say::progress::{self, Progress};
 use crate::say::question;
 use crate::say::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening, Plaintext};
-use keyway_volume::Storage;
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{self, Options, Sink, Source};
 use std::fs;
@@ -113,7 +112,7 @@ impl Request for Read {
         let plain = self.opening.open(Data::Read)?;
         let offset = self.offset;
         let len = self.len.unwrap_or(plain.volume.len().saturating_sub(offset));
-        volume::check_range(&plain.device, &plain.volume, offset, len)?;
+        volume::check_range(&plain.device, &*plain.volume, offset, len)?;
         output.receive(&self, &plain, len)
     }
 }
@@ -162,7 +161,7 @@ impl Output {
     }
 
     fn receive(self, read: &Read, plain: &Plaintext, len: u64) -> Result<()> {
-        let source = Source::Storage(&plain.volume, read.offset..read.offset + len);
+        let source = Source::Storage(&*plain.volume, read.offset..read.offset + len);
         let name = match &read.output {
             Some(path) => path.display().to_string(),
             None => "standard output".to_owned(),

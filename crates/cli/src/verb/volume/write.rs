@@ -6,7 +6,6 @@ use crate::say::failure::Result;
 use crate::say::progress::{self, Progress};
 use crate::say::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening};
-use keyway_volume::Storage;
 use keyway_volume::stream::{self, Options, Sink};
 
 /// `keyway write`.
@@ -68,11 +67,11 @@ impl Request for Write {
         let Self { mut input, offset, .. } = self;
         let plain = self.opening.open(Data::Write)?;
         let len = input.len();
-        volume::check_range(&plain.device, &plain.volume, offset, len.unwrap_or(0))?;
+        volume::check_range(&plain.device, &*plain.volume, offset, len.unwrap_or(0))?;
         let (from, to) = (input.to_string(), plain.device.display());
         let options = Options { limit: Some(plain.volume.len() - offset), ..Options::default() };
         progress::watch(self.progress, &plain.device, len, |meter| {
-            stream::transfer(input.source(), Sink::Storage(&plain.volume, offset), &options, meter)
+            stream::transfer(input.source(), Sink::Storage(&*plain.volume, offset), &options, meter)
         })
         .map_err(|e| transfer::failed(e, &from, &to))?;
         plain.volume.flush().map_err(|e| cannot_write(&to, None, &e))

@@ -41,12 +41,12 @@ impl Errand for OwnDoor {
     }
 
     fn open(&self, directory: &Directory) -> Result<Opened> {
-        let (target, sharing) = (&self.opening.target, self.opening.sharing);
+        let target = &self.opening.target;
         let device = &target.device;
         let cannot_write = !device::is_url(device) && mapping::is_read_only(device);
         let read_only = self.read_only || cannot_write || device::is_read_only(device);
         let data = if read_only { Data::Show } else { Data::Write };
-        let unlocked = self.opening.unlock(data)?.mark_in_use(sharing, data)?;
+        let unlocked = self.opening.unlock(data)?;
         self.flags.keep(target, &unlocked);
         let discards = self.flags.of(&unlocked.format).allow_discards;
         let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;

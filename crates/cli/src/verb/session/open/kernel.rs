@@ -46,7 +46,8 @@ impl KernelDoor {
             device::refuse_if_mapped(device)?;
         }
         let read_only = self.read_only || mapping::is_read_only(device);
-        let unlocked = self.opening.unlock(if read_only { Data::Read } else { Data::Write })?;
+        let unlocked =
+            self.opening.unlock_for_the_kernel(if read_only { Data::Read } else { Data::Write })?;
         self.map(&mapper, &unlocked, read_only)?;
         self.debug(&format!("{} is mapped by the kernel.", mapping::place(&self.name).display()))?;
         self.flags.keep(&self.opening.target, &unlocked);

@@ -340,7 +340,7 @@ impl Shown {
     /// Unlocks the volume.
     fn export(&self) -> Result<Export> {
         let data = if self.read_only { Data::Show } else { Data::Write };
-        let plain = self.opening.open(data)?;
+        let volume = self.opening.unlock(data)?.into_volume()?;
         let description = self.opening.target.device.display().to_string();
         let place = description.clone();
         // Clients get only an error number.
@@ -348,8 +348,8 @@ impl Shown {
         Ok(Export {
             name: self.name.clone(),
             description,
-            read_only: self.read_only || plain.volume.is_read_only(),
-            storage: Arc::new(Watched::new(plain.volume, report)),
+            read_only: self.read_only || volume.is_read_only(),
+            storage: Arc::new(Watched::new(volume, report)),
             discards: self.discards,
         })
     }

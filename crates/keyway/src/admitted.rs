@@ -1,0 +1,199 @@
+//! The step between a device and its plaintext: claimed, judged, and waiting for its key.
+
+use crate::error::At;
+use crate::plaintext::Plaintext;
+use crate::volume::Identity;
+use crate::{Error, ErrorKind, Key, Location, Result, Unlock, Version, Volume};
+use keyway_crypto::{Cpu, Secret};
+use keyway_volume::{Luks, Storage, UnlockOptions, verify_volume_key};
+use std::fmt;
+use std::sync::Arc;
+
+/// A volume that may be opened, on a device that is claimed: from
+/// [`Device::admit`](crate::Device::admit); see there for an example. Dropping it releases the
+/// device.
+pub struct Admitted {
+    judged: keyway_volume::Admitted,
+    data: Held,
+    place: Location,
+    options: Unlock,
+    read_only: bool,
+    /// Identifies this value by its address.
+    mark: Arc<()>,
+}
+
+/// The data device.
+pub(crate) struct Held {
+    /// Marked as in use until the last reference is dropped.
+    pub(crate) claimed: Arc<dyn Storage>,
+    /// Without the mark, for the kernel, which makes its own claim.
+    #[cfg(feature = "dm")]
+    pub(crate) unclaimed: Arc<dyn Storage>,
+}
+
+impl Admitted {
+    pub(crate) fn new(
+        judged: keyway_volume::Admitted,
+        data: Held,
+        place: Location,
+        options: Unlock,
+        read_only: bool,
+    ) -> Self {
+        Self { judged, data, place, options, read_only, mark: Arc::default() }
+    }
+
+    /// The version of its header. See [`Header`](crate::Header) for an example.
+    pub fn version(&self) -> Version {
+        Version::of(self.judged.luks())
+    }
+
+    /// The UUID in its header. See [`Header`](crate::Header) for an example.
+    pub fn uuid(&self) -> &str {
+        self.judged.luks().uuid()
+    }
+
+    /// Objections to the volume that the caller's terms accepted, one line each. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    pub fn tolerated(&self) -> Vec<String> {
+        self.judged.tolerated().iter().map(ToString::to_string).collect()
+    }
+
+    /// Finds the volume key. May be called again with another key. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongPassphrase`], [`ErrorKind::WrongVolumeKey`]; keyslots exceed the
+    /// [`Limits`](crate::Limits).
+    pub fn try_key(&self, key: &Key) -> Result<VolumeKey> {
+        let found = find_key(self.judged.luks(), key, &self.options.options()).at(&self.place)?;
+        Ok(self.own(found))
+    }
+
+    /// The key, as one that was found here.
+    pub(crate) fn own(&self, found: VolumeKey) -> VolumeKey {
+        VolumeKey { of: Some(Arc::clone(&self.mark)), ..found }
+    }
+
+    /// Opens the volume with the volume key that [`Admitted::try_key`] found here. The key of
+    /// another volume would turn this one into noise, and is refused. This step checks the seal's
+    /// MAC, and what policies demand of the key. See [`Device::admit`](crate::Device::admit) for an
+    /// example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongVolumeKey`] for a key that was found elsewhere; [`ErrorKind::Policy`];
+    /// [`ErrorKind::TooShort`] where the device ends before the data does.
+    pub fn open(self, key: VolumeKey) -> Result<Volume> {
+        let (data, place) = (Arc::clone(&self.data.claimed), self.place.clone());
+        let identity =
+            Identity { version: Some(self.version()), uuid: self.uuid().to_owned(), keyslot: key.keyslot };
+        let (read_only, discards) = (self.read_only, self.options.passes_discards());
+        let opened = self.into_opened(key)?;
+        let volume = keyway_volume::Volume::new(data, opened.layout(), opened.volume_key(), Cpu::detect());
+        let plaintext = Plaintext { volume: volume.at(&place)?, read_only, discards };
+        Ok(Volume::new(plaintext, place, identity))
+    }
+
+    #[cfg(feature = "parts")]
+    pub(crate) fn judgement(&self) -> &keyway_volume::Admitted {
+        &self.judged
+    }
+
+    #[cfg(feature = "parts")]
+    pub(crate) fn data(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.data.claimed)
+    }
+
+    #[cfg(feature = "dm")]
+    pub(crate) fn for_the_kernel(&self) -> (Location, Arc<dyn Storage>, Unlock) {
+        (self.place.clone(), Arc::clone(&self.data.unclaimed), self.options.clone())
+    }
+
+    #[cfg(feature = "dm")]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// The volume that the key opens, if the key was found here.
+    pub(crate) fn into_opened(self, key: VolumeKey) -> Result<keyway_volume::Opened> {
+        if !key.of.is_some_and(|of| Arc::ptr_eq(&of, &self.mark)) {
+            return Err(Error::new(ErrorKind::WrongVolumeKey).at(&self.place));
+        }
+        self.judged.open(key.secret, key.digest).at(&self.place)
+    }
+
+    /// [`Admitted::try_key`] and [`Admitted::open`] in one call. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    ///
+    /// # Errors
+    /// Those of [`Admitted::try_key`] and [`Admitted::open`].
+    pub fn unlock(self, key: &Key) -> Result<Volume> {
+        let found = self.try_key(key)?;
+        self.open(found)
+    }
+}
+
+impl fmt::Debug for Admitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admitted").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// A volume key that a digest of the header has verified: from [`Admitted::try_key`]. Wiped on
+/// drop, never printed. See [`Device::admit`](crate::Device::admit) for an example.
+pub struct VolumeKey {
+    pub(crate) secret: Secret,
+    pub(crate) digest: u32,
+    pub(crate) keyslot: Option<u32>,
+    /// The [`Admitted`] that found it.
+    of: Option<Arc<()>>,
+}
+
+impl From<keyway_volume::Unlocked> for VolumeKey {
+    fn from(found: keyway_volume::Unlocked) -> Self {
+        let keyway_volume::Unlocked { volume_key, digest, keyslot } = found;
+        Self { secret: volume_key, digest, keyslot: Some(keyslot), of: None }
+    }
+}
+
+impl VolumeKey {
+    /// The keyslot that it came from; `None` where the key itself was given. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    pub fn keyslot(&self) -> Option<u32> {
+        self.keyslot
+    }
+
+    /// The number of the header's digest that verified it; 0 for LUKS1. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    pub fn digest(&self) -> u32 {
+        self.digest
+    }
+
+    /// The key's bytes. They open the volume even after its passphrases have changed. See
+    /// [`Device::admit`](crate::Device::admit) for an example.
+    pub fn expose(&self) -> &Secret {
+        &self.secret
+    }
+}
+
+impl fmt::Debug for VolumeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VolumeKey").field("keyslot", &self.keyslot).finish_non_exhaustive()
+    }
+}
+
+/// The volume key that `key` is, or that it unlocks.
+pub(crate) fn find_key(luks: &Luks, key: &Key, options: &UnlockOptions) -> Result<VolumeKey> {
+    if let Some(given) = key.read_volume_key(luks.header().volume_key_len())? {
+        let digest = verify_volume_key(luks, &given)?;
+        return Ok(VolumeKey { secret: Secret::copy_from(given.expose()), digest, keyslot: None, of: None });
+    }
+    let unlocked = match key {
+        #[cfg(feature = "keyring")]
+        Key::Token(token) => token.unlock(luks, options)?,
+        _ => {
+            let passphrase = key.read_passphrase()?;
+            keyway_volume::unlock(luks, &passphrase, options)?
+        }
+    };
+    Ok(unlocked.into())
+}

@@ -1,0 +1,133 @@
+//! What a volume consists of, for programs that bring storage, keys or doors of their own.
+
+use crate::error::At;
+use crate::plain::AdmittedPlain;
+use crate::{Admitted, Device, DeviceOptions, Error, Key, Location, Plain, Result, Unlock, VolumeKey};
+use keyway_crypto::Secret;
+use keyway_volume::{Layout, Luks, PlainVolume, Storage, Terms, Unlocked};
+use std::fmt;
+use std::sync::Arc;
+
+/// An unlocked volume, taken apart (feature `parts`): what a door of the caller's own is made of,
+/// such as one that changes its key or its length while it is in use. The types are those of the
+/// crate `keyway-volume`, of the same version.
+///
+/// ```
+/// # use keyway::*;
+/// # let key = Key::passphrase("correct horse");
+/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+/// let admitted = device.admit(&Unlock::new())?;
+/// let found = admitted.try_key(&key)?;
+/// let parts = admitted.into_parts(found)?;
+/// assert_eq!(parts.volume_key.len(), 64);
+/// assert_eq!(parts.header.map(|luks| luks.version()), Some(2));
+/// assert_eq!(parts.layout.segments[0].storage_offset, 16 << 20);
+/// # Ok::<(), keyway::Error>(())
+/// ```
+#[non_exhaustive]
+pub struct Parts {
+    /// The data device: marked as in use until it is dropped, unless [`Unlock::unclaimed`] said
+    /// otherwise.
+    pub data: Arc<dyn Storage>,
+    /// Where the plaintext is on the data device.
+    pub layout: Layout,
+    /// The volume key.
+    pub volume_key: Secret,
+    /// The header; `None` for a plain volume.
+    pub header: Option<Luks>,
+}
+
+impl DeviceOptions {
+    /// A device whose bytes the caller has opened, for writing too where these options say so:
+    /// `location` names it in errors, and `header` is its header's storage, which may be the same.
+    ///
+    /// ```
+    /// # use keyway::{storage::Memory, Device, Probe};
+    /// # use std::sync::Arc;
+    /// let bytes = Arc::new(Memory::zeroed(4096));
+    /// let device = Device::options().write(true).over("a test", bytes.clone(), bytes);
+    /// assert_eq!(device.probe()?, Probe::Nothing);
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    pub fn over(
+        &self,
+        location: impl Into<Location>,
+        data: Arc<dyn Storage>,
+        header: Arc<dyn Storage>,
+    ) -> Device {
+        self.device(location.into(), data, header)
+    }
+}
+
+impl Error {
+    /// The error of the crate `keyway-volume` that this one is made of, if it is of one: with the
+    /// figures and holders that a message of the caller's own may name. See [`Error`] for an
+    /// example.
+    ///
+    /// # Errors
+    /// This error, if it is made of another.
+    pub fn into_volume_error(self) -> Result<keyway_volume::Error> {
+        self.into_source()
+    }
+}
+
+impl Unlock {
+    /// These terms, where nothing else is asked for. See [`Unlock`] for an example.
+    #[must_use]
+    pub fn with_terms(mut self, terms: Terms) -> Self {
+        self.set_terms(terms);
+        self
+    }
+}
+
+impl Admitted {
+    /// The header, and what was tolerated in it. See [`Parts`] for an example.
+    pub fn judged(&self) -> &keyway_volume::Admitted {
+        self.judgement()
+    }
+
+    /// Finds the volume key by the caller's own search, with tokens of its own for example. See
+    /// [`Admitted::try_key`] for an example of the usual search.
+    ///
+    /// # Errors
+    /// Those of the search.
+    pub fn find_key<E>(&self, search: impl FnOnce(&Luks) -> Result<Unlocked, E>) -> Result<VolumeKey, E> {
+        search(self.judgement().luks()).map(|found| self.own(found.into()))
+    }
+
+    /// Takes the volume apart instead of opening it. See [`Parts`] for an example.
+    ///
+    /// # Errors
+    /// Those of [`Admitted::open`].
+    pub fn into_parts(self, key: VolumeKey) -> Result<Parts> {
+        let data = self.data();
+        let (header, layout, volume_key) = self.into_opened(key)?.into_parts();
+        Ok(Parts { data, layout, volume_key, header: Some(header) })
+    }
+}
+
+impl Plain {
+    /// Of the description that `keyway-volume` has, with a key of so many bytes. See [`Plain`] for
+    /// an example.
+    pub fn from_parts(volume: PlainVolume, key_len: usize) -> Self {
+        Self::of(volume, key_len)
+    }
+}
+
+impl AdmittedPlain {
+    /// Takes the volume apart instead of opening it. See [`Parts`] for an example.
+    ///
+    /// # Errors
+    /// Those of [`AdmittedPlain::open`].
+    pub fn into_parts(self, key: &Key) -> Result<Parts> {
+        let volume_key = self.volume_key(key).at(self.place())?;
+        let (data, layout) = self.into_data();
+        Ok(Parts { data, layout, volume_key, header: None })
+    }
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}
