@@ -14,4 +14,5 @@ mod limits;
 mod mappings;
 mod plain;
 mod prompts;
+mod readme;
 mod streams;
