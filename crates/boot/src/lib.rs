@@ -1,6 +1,19 @@
 //! The boot process from power-on to the root file system: boot images as bytes, and how a boot
 //! loader handles a volume. Pure functions: bytes in, bytes out; no device, no clock, no
 //! randomness.
+//!
+//! ```text
+//! initramfs      cpio archives in all packings, read as a stream and written; what Keyway puts in
+//!                an image and where (its layout is the agreement with the program that runs there)
+//! architecture   which machine programs, modules and kernels are for
+//! crypttab       /etc/crypttab and tables like it, read and written
+//! fdt fit uboot  device trees; FIT images, from parts or from a source; U-Boot's legacy header
+//! pe             sections added to an EFI program: unified kernel images
+//! loader::grub   GRUB's cryptodisk, walked as GRUB walks it: each rule with its place in GRUB's
+//!                sources, a verdict per keyslot
+//! unlock_time    what is derived until a keyslot opens, at whose rates; advice: what to change
+//! attack         guesses per second and dollars, on hardware with published rates (docs/COST.md)
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod advice;

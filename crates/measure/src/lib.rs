@@ -6,6 +6,18 @@
 //!
 //! [`results`] is the data model that everything here reads and writes; [`stats`] evaluates
 //! samples; [`machine`] describes where they come from.
+//!
+//! ```text
+//! results        the data model: cases, outcomes, machine; the JSON that all of it reads and writes
+//! suite memory   which cases there are; ciphers and KDFs, every output checked
+//! rounds         taking turns
+//! disk           storage plain and encrypted, in turn: the paths to it, who makes the requests (an
+//!                engine here, or fio), checks below the encryption, the model c·d/(c+d)
+//! stats machine  what samples say; where they come from
+//! report         the results as tables, CSV, JSON lines, Markdown, and compared with another run
+//! report::html   and as a page: one file without scripts that loads nothing; plotters draws charts
+//!                for desk and phone; its style sheet colours them for light and dark
+//! ```
 #![deny(unsafe_code)]
 #![allow(clippy::result_large_err, reason = "what keeps a case from being measured is passed up once a case")]
 

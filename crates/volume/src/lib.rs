@@ -3,6 +3,28 @@
 //! A [`Luks`] is a header on storage; [`unlock()`] finds the volume key from it and a passphrase;
 //! its [`Layout`] maps plaintext to the bytes of the data device, and [`Volume`] is that plaintext,
 //! itself a [`Storage`].
+//!
+//! ```text
+//! storage         trait Storage (read, write, flush, discard, length, what to lock); File, Memory,
+//!                 Faulty; NewFile, readable for nobody who could not read its source, at a Place
+//! luks            a header on its storage: read, recover; luks1_disk, luks2_disk write; lock locks
+//! admission       which headers may be opened: judged once, on the copy that everything then uses
+//! unlock          passphrase → volume key: candidate keyslots side by side, within limits
+//! tokens          which tokens are asked, and which keyslots their passphrases are tried on
+//! key_file        passphrases and volume keys from files and pipes
+//! create edit convert backup repair   all that writes a header, in an order that survives a kill
+//! build           a volume made together with its content in one pass, its header last
+//! volume          Volume: the plaintext of an unlocked volume, a Storage itself
+//! stream          whole volumes through all cores in constant memory
+//! unused          which holes of an image are free space and may stay holes
+//! probe           what a device holds: one table of signatures, a row per format, for luksFormat's
+//!                 warnings and wiping, LUKS2's recovery, build, bench and the ramdisk's mounts
+//! address         Address: a URL that prints without password, signature and query
+//! policy seal     demands on a volume (TOML), judged on the header alone; a MAC over the header, keyed
+//!                 from the volume key; admission asks both, before and after it has the key
+//! in_use          who else has the image open: QEMU's locks, which are not the header's
+//! kdf_cost unlock_time   what a new keyslot should cost; how long an existing one takes here
+//! ```
 #![forbid(unsafe_code)]
 
 mod address;
