@@ -348,8 +348,8 @@ pub struct Restore {
 impl Restore {
     /// What a person should confirm, one line each. See [`Header::backup`](crate::Header::backup)
     /// for an example.
-    pub fn warnings(&self) -> &[String] {
-        self.prepared.warnings()
+    pub fn warnings(&self) -> Vec<String> {
+        self.prepared.warnings().iter().map(|warning| warning.of(&self.place).to_string()).collect()
     }
 
     /// Whether the device's header is sealed and the backup is not: the backup may be an attempt to

@@ -136,7 +136,7 @@ impl Kept {
         };
         let mut options = self.options;
         options.allow_discards |= terms.discards;
-        drop_unknown(&mut options, &features);
+        options.drop_unknown(&features);
         let below = Below { device: backing.number, len: storage.len(), options };
         let table = volume::table(segments, &key, &below)?;
         let uuid = uuid::of_mapping(&format!("LUKS{}", self.version), Some(&self.uuid), name);
@@ -159,26 +159,9 @@ fn leave_to_the_kernel(storage: &dyn Storage, path: &Path) -> Result<InUse> {
 /// The flags stored in the header (LUKS2 on-disk format, section 3.5, "config").
 fn kept_options(luks: &Luks) -> Options {
     let Header::Luks2 { metadata, .. } = luks.header() else { return Options::default() };
-    let is_kept = |name: &str| metadata.config.flags.iter().any(|flag| flag == name);
-    Options {
-        allow_discards: is_kept("allow-discards"),
-        same_cpu_crypt: is_kept("same-cpu-crypt"),
-        submit_from_crypt_cpus: is_kept("submit-from-crypt-cpus"),
-        no_read_workqueue: is_kept("no-read-workqueue"),
-        no_write_workqueue: is_kept("no-write-workqueue"),
-        high_priority: is_kept("high_priority"),
-        ..Options::default()
-    }
-}
-
-/// Drops options that this kernel's dm-crypt does not know, as cryptsetup does.
-fn drop_unknown(options: &mut Options, features: &Features) {
-    options.allow_discards &= features.discards;
-    options.same_cpu_crypt &= features.cpu_options;
-    options.submit_from_crypt_cpus &= features.cpu_options;
-    options.no_read_workqueue &= features.no_workqueue;
-    options.no_write_workqueue &= features.no_workqueue;
-    options.high_priority &= features.high_priority;
+    let mut options = Options::default();
+    options.set_kept(&metadata.config.flags);
+    options
 }
 
 impl From<&Mapping> for Location {

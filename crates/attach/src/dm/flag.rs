@@ -41,6 +41,18 @@ impl Flag {
         *self.place(options) = true;
     }
 
+    /// Its name in a LUKS2 header (LUKS2 on-disk format, section 3.5, "config").
+    pub fn kept_name(self) -> &'static str {
+        match self {
+            Self::AllowDiscards => "allow-discards",
+            Self::SameCpuCrypt => "same-cpu-crypt",
+            Self::SubmitFromCryptCpus => "submit-from-crypt-cpus",
+            Self::NoReadWorkqueue => "no-read-workqueue",
+            Self::NoWriteWorkqueue => "no-write-workqueue",
+            Self::HighPriority => "high_priority",
+        }
+    }
+
     fn place(self, options: &mut Options) -> &mut bool {
         match self {
             Self::AllowDiscards => &mut options.allow_discards,
@@ -63,6 +75,12 @@ impl Flag {
 }
 
 impl Options {
+    /// Sets the flags that a LUKS2 header stores, by their names there.
+    pub fn set_kept(&mut self, names: &[String]) {
+        let kept = Flag::ALL.into_iter().filter(|flag| names.iter().any(|name| name == flag.kept_name()));
+        kept.for_each(|flag| flag.set(self));
+    }
+
     /// Clears the flags that this dm-crypt does not support, as cryptsetup does, and returns them.
     pub fn drop_unknown(&mut self, features: &Features) -> Vec<Flag> {
         let unknown = Flag::ALL.into_iter().filter(|flag| !flag.is_known(features));

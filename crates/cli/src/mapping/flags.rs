@@ -12,28 +12,27 @@ use keyway_crypto::Secret;
 use keyway_volume::seal::Renewal;
 use keyway_volume::{Header, Luks, OsRandom};
 
-/// A dm-crypt flag and its names: its option; its name in the header (LUKS2 on-disk format, section
-/// 3.5, "config"); its name in `status`, with the space that cryptsetup writes after it.
+/// A dm-crypt flag and its names: its option; its name in `status`, with the space that cryptsetup
+/// writes after it.
 struct Named {
     flag: Flag,
     option: &'static Opt,
-    kept: &'static str,
     shown: &'static str,
 }
 
-const fn named(flag: Flag, option: &'static Opt, kept: &'static str, shown: &'static str) -> Named {
-    Named { flag, option, kept, shown }
+const fn named(flag: Flag, option: &'static Opt, shown: &'static str) -> Named {
+    Named { flag, option, shown }
 }
 
 /// In the order in which cryptsetup shows and stores them.
 #[rustfmt::skip]
 static FLAGS: [Named; 6] = [
-    named(Flag::AllowDiscards, &ALLOW_DISCARDS, "allow-discards", "discards "),
-    named(Flag::SameCpuCrypt, &PERF_SAME_CPU, "same-cpu-crypt", "same_cpu_crypt "),
-    named(Flag::SubmitFromCryptCpus, &PERF_SUBMIT, "submit-from-crypt-cpus", "submit_from_crypt_cpus "),
-    named(Flag::NoReadWorkqueue, &PERF_NO_READ, "no-read-workqueue", "no_read_workqueue "),
-    named(Flag::NoWriteWorkqueue, &PERF_NO_WRITE, "no-write-workqueue", "no_write_workqueue"),
-    named(Flag::HighPriority, &PERF_HIGH_PRIORITY, "high_priority", "high_priority"),
+    named(Flag::AllowDiscards, &ALLOW_DISCARDS, "discards "),
+    named(Flag::SameCpuCrypt, &PERF_SAME_CPU, "same_cpu_crypt "),
+    named(Flag::SubmitFromCryptCpus, &PERF_SUBMIT, "submit_from_crypt_cpus "),
+    named(Flag::NoReadWorkqueue, &PERF_NO_READ, "no_read_workqueue "),
+    named(Flag::NoWriteWorkqueue, &PERF_NO_WRITE, "no_write_workqueue"),
+    named(Flag::HighPriority, &PERF_HIGH_PRIORITY, "high_priority"),
 ];
 
 /// The flags that are given on the command line or in a crypttab line.
@@ -62,7 +61,7 @@ impl GivenFlags {
     /// Stores these flags in the header (`--persistent`), and no others. The volume key, if
     /// available, renews a seal.
     pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
-        let names: Vec<_> = set_in(&self.0).map(|named| named.kept).collect();
+        let names: Vec<_> = set_in(&self.0).map(|named| named.flag.kept_name()).collect();
         let renewal = volume_key.map(|volume_key| Renewal { volume_key });
         keyway_volume::edit::set_persistent_flags(luks, &names, renewal, &mut OsRandom)
     }
@@ -70,12 +69,12 @@ impl GivenFlags {
 
 impl Handed for GivenFlags {
     fn put(&self, to: &mut Vec<u8>) {
-        set_in(&self.0).map(|named| named.kept.to_owned()).collect::<Vec<_>>().put(to);
+        set_in(&self.0).map(|named| named.flag.kept_name().to_owned()).collect::<Vec<_>>().put(to);
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
         let (names, mut this) = (Vec::<String>::take(from)?, Self::default());
-        let given = FLAGS.iter().filter(|flag| names.iter().any(|name| name == flag.kept));
+        let given = FLAGS.iter().filter(|flag| names.iter().any(|name| name == flag.flag.kept_name()));
         given.for_each(|flag| this.give(flag.option));
         Some(this)
     }
@@ -89,8 +88,7 @@ fn set_in(options: &Options) -> impl Iterator<Item = &'static Named> {
 /// Sets the flags that are stored in the header.
 pub(crate) fn apply_kept(luks: &Luks, options: &mut Options) {
     let Header::Luks2 { metadata, .. } = luks.header() else { return };
-    let is_kept = |named: &&Named| metadata.config.flags.iter().any(|kept| kept == named.kept);
-    FLAGS.iter().filter(is_kept).for_each(|named| named.flag.set(options));
+    options.set_kept(&metadata.config.flags);
 }
 
 /// Clears the flags that this kernel's dm-crypt does not know, and returns the names of their
@@ -123,6 +121,6 @@ mod tests {
 
     #[test]
     fn the_header_knows_every_flag() {
-        assert!(FLAGS.iter().all(|flag| PERSISTENT_FLAGS.contains(&flag.kept)));
+        assert!(FLAGS.iter().all(|flag| PERSISTENT_FLAGS.contains(&flag.flag.kept_name())));
     }
 }

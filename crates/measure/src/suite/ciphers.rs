@@ -1,6 +1,6 @@
 //! Ciphers: specification × key size × sector size × message × direction × threads.
 
-use super::{Asked, DEFAULT, Listed, Suite, Unknown, article, glob, or};
+use super::{Asked, DEFAULT, Listed, Named, Suite, Unknown, article, glob, or};
 use crate::results::{Case, CipherCase, Direction, Outcome};
 use keyway_crypto::spec::{Combination, space};
 use keyway_crypto::{CipherSpec, Error, SectorSize};
@@ -78,7 +78,7 @@ fn written(asked: &Asked) -> Result<Vec<Point>, Unknown> {
 
 fn unknown(name: &str) -> Unknown {
     let known = space().filter(|it| it.outcome.is_ok()).map(|it| it.text).collect();
-    Unknown { what: "cipher", name: name.to_owned(), known }
+    Unknown { what: Named::Cipher, name: name.to_owned(), known }
 }
 
 fn of_the_article() -> Vec<Point> {

@@ -1,6 +1,6 @@
 //! Key derivations: rates of each hash and of Argon2, and the costs that take a given time.
 
-use super::{Asked, Listed, Suite, Unknown, or};
+use super::{Asked, Listed, Named, Suite, Unknown, or};
 use crate::results::{Case, KdfCase};
 use keyway_crypto::Hash;
 
@@ -34,14 +34,10 @@ fn wanted(asked: &Asked, kdf: &str) -> bool {
 fn check(asked: &Asked) -> Result<(), Unknown> {
     if let Some(name) = asked.hashes.iter().find(|name| Hash::find(name).is_none()) {
         let known = Hash::ALL.iter().map(|hash| hash.name().to_owned()).collect();
-        return Err(Unknown { what: "hash", name: name.clone(), known });
+        return Err(Unknown { what: Named::Hash, name: name.clone(), known });
     }
     if let Some(name) = asked.kdfs.iter().find(|name| !ALL.contains(&name.as_str())) {
-        return Err(Unknown {
-            what: "key derivation",
-            name: name.clone(),
-            known: ALL.map(str::to_owned).into(),
-        });
+        return Err(Unknown { what: Named::Kdf, name: name.clone(), known: ALL.map(str::to_owned).into() });
     }
     Ok(())
 }

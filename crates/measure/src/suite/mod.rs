@@ -89,17 +89,39 @@ pub struct Listed {
 /// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// "cipher", "hash" …
-    pub what: &'static str,
+    /// What it should be the name of.
+    pub what: Named,
     /// The name as typed.
     pub name: String,
     /// The known names that could have been meant.
     pub known: Vec<String>,
 }
 
+/// What has a name on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// A suite.
+    Suite,
+    /// A cipher specification.
+    Cipher,
+    /// A hash.
+    Hash,
+    /// A key derivation function.
+    Kdf,
+    /// A program or library to compare with.
+    Peer,
+}
+
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} is called \"{}\"", self.what, self.name)
+        let what = match self.what {
+            Named::Suite => "suite",
+            Named::Cipher => "cipher",
+            Named::Hash => "hash",
+            Named::Kdf => "key derivation",
+            Named::Peer => "peer",
+        };
+        write!(f, "no {what} is called \"{}\"", self.name)
     }
 }
 
@@ -113,7 +135,7 @@ pub fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
     for name in &asked.compare {
         if !PEERS.contains(&name.as_str()) {
             let known = PEERS.map(str::to_owned).into();
-            return Err(Unknown { what: "peer", name: name.clone(), known });
+            return Err(Unknown { what: Named::Peer, name: name.clone(), known });
         }
     }
     let mut listed = ciphers::list(asked)?;

@@ -91,14 +91,17 @@ fn slices_take_exact_names_patterns_and_sizes() {
 #[test]
 fn unknown_names_are_refused_with_what_could_be_meant() {
     let wrong = list(&asked(None, &["aes-xts-plain65"])).unwrap_err();
-    assert_eq!((wrong.what, wrong.name.as_str()), ("cipher", "aes-xts-plain65"));
+    assert_eq!((wrong.what, wrong.name.as_str()), (Named::Cipher, "aes-xts-plain65"));
     assert!(wrong.known.iter().any(|name| name == "aes-xts-plain64"));
     assert!(list(&asked(Some(Suite::Quick), &["camellia*"])).is_err());
-    assert_eq!(list(&Asked { hashes: vec!["sha257".into()], ..asked(None, &[]) }).unwrap_err().what, "hash");
+    assert_eq!(
+        list(&Asked { hashes: vec!["sha257".into()], ..asked(None, &[]) }).unwrap_err().what,
+        Named::Hash
+    );
     assert_eq!(list(&Asked { kdfs: vec!["scrypt".into()], ..asked(None, &[]) }).unwrap_err().name, "scrypt");
     assert_eq!(
         list(&Asked { compare: vec!["libressl".into()], ..asked(None, &[]) }).unwrap_err().what,
-        "peer"
+        Named::Peer
     );
 }
 

@@ -1,6 +1,10 @@
 //! Header backup and restore, with the same files as cryptsetup. LUKS1: header and keyslots up to
 //! the end of the last keyslot, in whole pages; LUKS2: both copies and the keyslots area.
 
+mod warning;
+
+pub use warning::{Version, Warning};
+
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::seal::Seal;
@@ -43,7 +47,7 @@ pub struct Restore {
     locking: Locking,
     header: Header,
     bytes: Vec<u8>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     loses_seal: bool,
 }
 
@@ -67,14 +71,14 @@ impl Restore {
         let is_sealed = |header| !matches!(Seal::of(header), Ok(None));
         let loses_seal = device.as_ref().is_some_and(is_sealed) && !is_sealed(&header);
         if loses_seal {
-            warnings.push("WARNING: real device header is sealed, that of the backup is not!".into());
+            warnings.push(Warning::LosesSeal);
         }
         drop(lock);
         Ok(Self { target, locking, header, bytes, warnings, loses_seal })
     }
 
-    /// What the user should confirm, one line each.
-    pub fn warnings(&self) -> &[String] {
+    /// What the user should confirm.
+    pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
@@ -150,16 +154,14 @@ fn read_backup(backup: &dyn Storage) -> Result<(Header, Vec<u8>)> {
 }
 
 /// Compares a backup with the device's current content: gives the warnings, and the current header.
-fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option<Header>)> {
-    let name = if matches!(backup, Header::Luks1(_)) { "LUKS" } else { "LUKS2" };
-    let other =
-        format!("Device does not contain {name} header. Replacing header can destroy data on that device.");
-    let Ok((device, _)) = read_header(target) else { return Ok((vec![other], None)) };
+fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<Warning>, Option<Header>)> {
+    let version = |header: &Header| Version(if matches!(header, Header::Luks1(_)) { 1 } else { 2 });
+    let ours = version(backup);
+    let Ok((device, _)) = read_header(target) else { return Ok((vec![Warning::NoHeader(ours)], None)) };
     check_requirements(&device, "device")?;
-    if std::mem::discriminant(&device) != std::mem::discriminant(backup) {
-        let (on_device, in_backup) = if name == "LUKS" { (2, 1) } else { (1, 2) };
-        let versions = format!("Device holds LUKS{on_device}, the backup LUKS{in_backup}.");
-        return Ok((vec![versions, other], Some(device)));
+    if version(&device) != ours {
+        let other = Warning::OtherVersion { device: version(&device), backup: ours };
+        return Ok((vec![other, Warning::NoHeader(ours)], Some(device)));
     }
     let other_key =
         key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
@@ -171,7 +173,6 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option
             Refusal::Backup.because("Data offset or key size differs on device and backup, restore failed.")
         );
     }
-    let mut warnings = Vec::new();
     match (&device, backup) {
         (Header::Luks2 { .. }, Header::Luks2 { .. }) if header_len(&device) != header_len(backup) => {
             return Err(Refusal::Backup
@@ -179,14 +180,12 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<String>, Option
         }
         _ => {}
     }
-    warnings.push(format!(
-        "Device already contains {name} header. Replacing header will destroy existing keyslots."
-    ));
+    let mut warnings = vec![Warning::ReplacesKeyslots(ours)];
     if other_key && both_luks2 {
-        warnings.push("WARNING: real device header has another key size than backup!".into());
+        warnings.push(Warning::OtherKeySize);
     }
     if uuid(&device) != uuid(backup) {
-        warnings.push("WARNING: real device header has different UUID than backup!".into());
+        warnings.push(Warning::OtherUuid);
     }
     Ok((warnings, Some(device)))
 }

@@ -78,8 +78,8 @@ impl Request for RestoreRequest {
         let path = self.target.header_path();
         let restore = self.prepare()?;
         if !restore.warnings().is_empty() {
-            let named = |line: &String| line.replacen("Device ", &format!("Device {} ", path.display()), 1);
-            let warning = restore.warnings().iter().map(named).collect::<Vec<_>>().join("\n");
+            let named = restore.warnings().iter().map(|warning| warning.of(&path.display()).to_string());
+            let warning = named.collect::<Vec<_>>().join("\n");
             question::confirm(self.target.manner, &warning, "", Exit::Parameters)?;
         }
         let loses_seal = restore.loses_seal();

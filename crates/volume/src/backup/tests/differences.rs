@@ -56,7 +56,7 @@ fn a04_a_restore_says_that_it_takes_the_seal_away() {
     let sealed = storage.to_vec();
     for (target, backup, loses) in [(&sealed, &bare, true), (&sealed, &sealed, false)] {
         let restore = prepare(target.clone(), backup).unwrap();
-        let said = restore.warnings().iter().any(|line| line.ends_with("that of the backup is not!"));
+        let said = restore.warnings().contains(&Warning::LosesSeal);
         assert_eq!((restore.loses_seal(), said), (loses, loses));
     }
 }

@@ -66,7 +66,7 @@ fn refused(target: Vec<u8>, backup: &[u8]) -> String {
 }
 
 fn warnings(target: Vec<u8>, backup: &[u8]) -> Vec<String> {
-    prepare(target, backup).unwrap().warnings().to_vec()
+    prepare(target, backup).unwrap().warnings().iter().map(ToString::to_string).collect()
 }
 
 /// A LUKS2 image with other metadata in both copies.

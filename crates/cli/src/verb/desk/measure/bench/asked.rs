@@ -5,7 +5,7 @@ use crate::door::{Args, Opt, nearest, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::size;
 use keyway_measure::results::Direction;
-use keyway_measure::suite::{Asked, Listed, Suite, Unknown, list};
+use keyway_measure::suite::{Asked, Listed, Named, Suite, Unknown, list};
 
 /// The cases that the options ask for.
 pub(super) struct Cases(pub(super) Asked);
@@ -56,7 +56,8 @@ pub(super) fn cases(asked: &Asked) -> Result<Vec<Listed>> {
 }
 
 fn refuse(unknown: &Unknown) -> Failure {
-    if let ("peer", Some((_, why))) = (unknown.what, LIBRARIES.iter().find(|(name, _)| *name == unknown.name))
+    if let (Named::Peer, Some((_, why))) =
+        (unknown.what, LIBRARIES.iter().find(|(name, _)| *name == unknown.name))
     {
         return Failure::new(
             Exit::Parameters,
@@ -65,7 +66,7 @@ fn refuse(unknown: &Unknown) -> Failure {
     }
     let hint = match nearest(&unknown.name, unknown.known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None if unknown.what == "cipher" => "\"keyway ciphers\" lists them.".to_owned(),
+        None if unknown.what == Named::Cipher => "\"keyway ciphers\" lists them.".to_owned(),
         None => format!("There are {}.", unknown.known.join(", ")),
     };
     Failure::new(Exit::Parameters, format!("{unknown}; {hint}"))
@@ -86,7 +87,7 @@ const USE_THE_SOURCE: &str =
 fn suite(name: &str) -> Result<Suite> {
     Suite::find(name).ok_or_else(|| {
         let known = Suite::NAMES.map(|(name, _)| name.to_owned()).into();
-        refuse(&Unknown { what: "suite", name: name.to_owned(), known })
+        refuse(&Unknown { what: Named::Suite, name: name.to_owned(), known })
     })
 }
 
