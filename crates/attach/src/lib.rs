@@ -12,6 +12,8 @@ pub mod fuse;
 pub mod initramfs;
 pub mod local;
 pub mod nbd;
+#[cfg(feature = "session")]
+pub mod session;
 mod socket;
 #[cfg(feature = "tls")]
 pub mod tls;

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Before anything else: until then, process lists show the command line as it was typed.
     let task = Task::of_this_process();
-    session::name_process();
+    process::background::name_process();
     process::harden::process();
     process::interrupt::survive_file_limit();
     // A panic has printed its line; its exit code is one of cryptsetup's.

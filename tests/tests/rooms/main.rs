@@ -12,10 +12,7 @@ const ROOMS: [&str; 10] =
     ["verb", "mapping", "session", "make", "volume", "unlock", "device", "door", "say", "process"];
 
 /// Allowed upward imports, and the reasons.
-const UPWARDS: &[(&str, &str, &str)] = &[
-    ("device::explain", "session", "who uses a device is named, and may be a session"),
-    ("device::nbd", "session", "a session's socket belongs to its user"),
-];
+const UPWARDS: &[(&str, &str, &str)] = &[];
 
 fn program() -> Imports {
     Imports::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/src"))

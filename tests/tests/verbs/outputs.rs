@@ -198,7 +198,6 @@ fn a17_no_output_is_opened_another_way() {
     let known = [
         "fs::write(\"/proc/self/comm\"",
         "open(\"/proc/self/mem\")",
-        "session/registry.rs",
         "session/background.rs",
         "mapping/devices.rs",
         "bench/disk/target.rs",

@@ -1,11 +1,11 @@
 //! Turns the libraries' errors, which say what failed and where, into one line that also says what
 //! to do, and an exit code.
 
-use crate::device::remote;
+use crate::device::{is_same, remote, sessions};
 use crate::door::shared;
 use crate::say::failure::{Cause, Exit, Failure};
-use crate::say::sentence::sentence;
-use crate::session;
+use crate::say::sentence::{self, sentence};
+use keyway_attach::session::{self, SizeFault};
 use keyway_format::text::Shown;
 use keyway_volume::Error;
 use keyway_volume::admission::{Exemption, Finding, Rule, Unmet};
@@ -101,14 +101,19 @@ fn device_in_use(device: &Path, holder: &Holder) -> Failure {
 /// files a process that protects its keys has open: such a session is found by its own facts.)
 fn named(device: &Path, holder: &Holder) -> String {
     let session = match holder {
-        Holder::Process { pid, .. } => session::list().into_iter().find(|it| it.facts().pid == *pid),
-        Holder::Unseen => session::using(device),
+        Holder::Process { pid, .. } => {
+            sessions::registry().list().into_iter().find(|it| it.facts().pid == *pid)
+        }
+        Holder::Unseen => {
+            let uses = |it: &session::Session| is_same(Path::new(&it.facts().device), device);
+            sessions::registry().list().into_iter().find(uses)
+        }
         Holder::Through(device, holder) => {
             return format!("as {}, {}", device.display(), named(device, holder));
         }
         _ => None,
     };
-    session.map_or_else(|| holder.to_string(), |session| session.in_words())
+    session.map_or_else(|| holder.to_string(), |session| sessions::in_words(&session))
 }
 
 /// An error in mapping the volume on `device`: the cipher comes from the header then, not from the
@@ -121,6 +126,34 @@ pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
             Failure::new(exit_code(error), message)
         }
         _ => on_device(device, error),
+    }
+}
+
+/// An error of a session.
+pub(crate) fn session(error: session::Error) -> Failure {
+    use session::Error as Session;
+    let exit = match &error {
+        Session::Door(error) => return sentence::door(error),
+        Session::Volume { device, error } => return on_volume(device, error),
+        Session::Answered(answer) => {
+            return Failure::new(Exit::from_code(i32::from(answer.code)), answer.sentence.clone());
+        }
+        // The sentence starts with the session's name.
+        Session::Silent { .. } => return Failure::new(Exit::Device, format!("{error}.")),
+        Session::StillUsed { .. } | Session::Taken(_) => Exit::Busy,
+        Session::NoPlace(_)
+        | Session::Directory { .. }
+        | Session::Socket { .. }
+        | Session::NotFlushed(_)
+        | Session::Lost(_)
+        | Session::Size { fault: SizeFault::Unknown(_), .. } => Exit::Device,
+        _ => Exit::Parameters,
+    };
+    match error {
+        Session::StillUsed { error, users } => {
+            session(*error).adding(&format!("It is used by {}.", users.join(", ")))
+        }
+        error => Failure::new(exit, sentence(&error.to_string())),
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod nbd;
 mod open;
 pub(crate) mod place;
 pub(crate) mod remote;
+pub(crate) mod sessions;
 mod target;
 pub(crate) mod tls;
 #[cfg(feature = "desk")]

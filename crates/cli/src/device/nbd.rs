@@ -6,11 +6,11 @@
 
 use crate::device::remote;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::session;
 use keyway_attach::Error;
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};
 use keyway_attach::nbd::uri::Address;
+use keyway_attach::session;
 use keyway_volume::{Access, Storage};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

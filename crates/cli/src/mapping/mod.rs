@@ -11,12 +11,13 @@ pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
 pub(crate) use header::{Reopening, no_header};
 pub(crate) use keyring::{hold_key, place_key};
 
+use crate::device::sessions;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
-use crate::session::{self, Session};
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{self, Features};
 use keyway_attach::dm::{self, DeviceNumber, Mapper, Step, Target, Unchanged};
+use keyway_attach::session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +34,7 @@ pub(crate) enum Open {
 pub(crate) fn find(name: &str) -> Result<Option<Open>> {
     match find_mapping(name)? {
         Some(mapping) => Ok(Some(Open::Kernel(mapping))),
-        None => Ok(session::find(name).map(Open::Session)),
+        None => Ok(sessions::registry().find(name).map(Open::Session)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The process itself: its hardening, its signals, and the few calls that need `unsafe`.
 
+pub(crate) mod background;
 pub(crate) mod handed;
 pub(crate) mod harden;
 pub(crate) mod interrupt;

@@ -11,6 +11,7 @@
 
 use crate::device::remote;
 use crate::door::address;
+use crate::process::background::{NAME, enter};
 use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
@@ -25,14 +26,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Whether this is the background process, that is, it was handed an errand.
-pub(super) fn is_inside() -> bool {
-    INSIDE.load(Ordering::Relaxed)
-}
-
-static INSIDE: AtomicBool = AtomicBool::new(false);
 
 /// Starts the background process with this errand and returns when its door is open.
 pub(super) fn start(errand: &[u8]) -> Result<()> {
@@ -63,7 +56,7 @@ pub(crate) fn errand() -> Option<Vec<u8>> {
     if env::args_os().next()? != NAME || !is_socket(stdout()) {
         return None;
     }
-    INSIDE.store(true, Ordering::Relaxed);
+    enter();
     Some(receive_errand().unwrap_or_default())
 }
 
@@ -153,9 +146,6 @@ fn pass_on(output: &mut UnixStream) -> io::Result<bool> {
 fn cannot_start(why: &io::Error) -> Failure {
     Failure::new(Exit::Parameters, format!("Cannot start a background process: {why}."))
 }
-
-/// The background process's own name (`argv[0]`), which process lists show as well.
-pub(super) const NAME: &str = "keyway-session";
 
 /// The byte that says that the door is open. It occurs in no text.
 const OPEN: u8 = 0;

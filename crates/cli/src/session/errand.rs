@@ -1,16 +1,23 @@
 //! What a background process is asked to do. The process that the user started hands the errand
 //! over; the background process carries it out.
 
-use super::holder::Life;
-use super::registry::{self, Claim, Name};
-use super::{Opened, background, control};
-use crate::device::{Target, explain};
+use super::{background, signals};
+use crate::device::{Target, explain, sessions};
 use crate::process::handed::Handed;
 use crate::say::failure::Result;
 use keyway_attach::fuse;
 use keyway_attach::local::Directory;
+use keyway_attach::session::{self, Answer, Control, Life, Name, Opened};
 use std::path::Path;
-use std::sync::Arc;
+
+/// What a command opens.
+pub(crate) struct Shown {
+    /// The open door, and the volume behind it. Of the facts, name, place and process are filled in
+    /// here.
+    pub(crate) opened: Opened,
+    /// The message for the user on standard output once the door is open.
+    pub(crate) message: String,
+}
 
 /// What a background process is asked to do.
 pub(crate) trait Errand: Handed {
@@ -25,13 +32,13 @@ pub(crate) trait Errand: Handed {
 
     /// Asks for what is needed, unlocks and opens the door; runs in the background process.
     /// `directory` is the session's private one, where a door may put a socket.
-    fn open(&self, directory: &Directory) -> Result<Opened>;
+    fn open(&self, directory: &Directory) -> Result<Shown>;
 }
 
 /// Opens a session in the background, and returns when it is open.
 pub(crate) fn start<E: Errand>(errand: &E) -> Result<()> {
     // Before the user is asked for anything.
-    registry::check_place()?;
+    sessions::registry().check_place().map_err(explain::session)?;
     let mut bytes = vec![E::KIND];
     errand.put(&mut bytes);
     background::start(&bytes)
@@ -44,18 +51,24 @@ pub(crate) fn live<E: Errand>(errand: &E) -> Result<()> {
 }
 
 fn serve<E: Errand>(errand: &E) -> Result<()> {
-    let claim = Claim::take(&errand.name())?;
-    let mut opened = errand.open(claim.directory())?;
+    let claim = sessions::registry().claim(&errand.name()).map_err(explain::session)?;
+    let Shown { mut opened, message } = errand.open(claim.directory())?;
     opened.facts.name = claim.name().to_owned();
     opened.facts.place = opened.door.place();
     opened.facts.pid = std::process::id();
     let mount = Path::new(&opened.facts.place).parent().filter(|_| opened.facts.door == "fuse");
     opened.facts.mount = mount.and_then(fuse::device_at).unwrap_or_default();
-    let control = control::listen(claim.directory())?;
-    claim.publish(&opened.facts)?;
-    background::leave_terminal(&opened.message)?;
-    let ended = Arc::new(Life::new(opened)).last(move |life| control.answer(&life));
+    let control = Control::listen(claim.directory(), in_words).map_err(explain::session)?;
+    claim.publish(&opened.facts).map_err(explain::session)?;
+    background::leave_terminal(&message)?;
+    let ended = signals::live_until_stopped(&Life::new(opened), control);
     // The key was wiped together with the `Life`: once the name is free, the key is gone.
     drop(claim);
     ended
+}
+
+/// How the process that asks reports a refusal.
+fn in_words(refusal: session::Error) -> Answer {
+    let failure = explain::session(refusal);
+    Answer { code: failure.exit() as u8, sentence: failure.message().to_owned() }
 }

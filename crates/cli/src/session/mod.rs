@@ -6,86 +6,42 @@
 //! background process, claims the name, asks on the inherited terminal, unlocks, opens the door,
 //! reports that and leaves the terminal. A key never leaves the process that derived it.
 //!
+//! What is not this program's own is [`keyway_attach::session`]: registry, protocol, gate and life.
+//!
 //! | module       | what it does                                                       |
 //! |--------------|--------------------------------------------------------------------|
 //! | `background` | starts the background process, and detaches it from the terminal   |
-//! | `registry`   | lists sessions: one directory each, with a lock that dies with it  |
-//! | `directory`  | finds the places where such directories may be                     |
-//! | `facts`      | the public facts of a session; no keys                             |
-//! | `control`    | the socket through which other processes ask for status and close  |
-//! | `closing`    | waits for programs that use a session, and names them              |
-//! | `holder`     | serves until told to stop; then waits, flushes and wipes           |
-//! | `gate`       | the volume behind the door, which can be taken away and put back   |
-//! | `source`     | rebuilds the volume, and checks that a key is the right one        |
+//! | `errand`     | what the background process is asked to do                         |
+//! | `signals`    | ends what is served when a signal says so                          |
 //! | `volume`     | turns an unlocked volume into its gate and its facts               |
 
 mod background;
-pub(crate) mod closing;
-mod control;
-pub(crate) mod directory;
 mod errand;
-mod facts;
-mod gate;
-mod holder;
-mod registry;
-mod source;
+mod signals;
 mod volume;
 
 pub(crate) use background::errand;
-pub(crate) use errand::{Errand, live, start};
-pub(crate) use facts::{Facts, Status};
-pub(crate) use gate::Gate;
-pub(crate) use holder::{Close, serve_until_stopped};
-pub(crate) use registry::{Name, find, is_inside, list, using};
-pub(crate) use volume::{Rights, behind_gate};
+pub(crate) use errand::{Errand, Shown, live, start};
+pub(crate) use signals::serve_until_stopped;
+pub(crate) use volume::behind_gate;
 
-use keyway_attach::Door;
-use keyway_attach::local::Directory;
-use std::fs;
-use std::sync::Arc;
+use crate::device::{explain, sessions};
+use crate::say::failure::Result;
+use keyway_attach::session::{Session, Waiting};
+use std::time::Duration;
 
-/// What a command opens in the background process.
-pub(crate) struct Opened {
-    /// The open door, which shows `gate`.
-    pub(crate) door: Arc<dyn Door>,
-    /// The volume behind it.
-    pub(crate) gate: Arc<Gate>,
-    /// The public facts. Name, place and process are filled in here.
-    pub(crate) facts: Facts,
-    /// The message for the user on standard output once the door is open.
-    pub(crate) message: String,
+/// Closes the session as soon as its file is no longer in use, waiting at most `limit`. Returns
+/// when its process has ended, with the message to show.
+pub(crate) fn close_when_unused(session: &Session, limit: Duration) -> Result<String> {
+    session.close_when_unused(sessions::registry(), limit, say_waiting).map_err(explain::session)
 }
 
-/// Gives the background process the name that process lists show. This is no longer possible once
-/// the process is not dumpable.
-pub(crate) fn name_process() {
-    if background::is_inside() {
-        let _ = fs::write("/proc/self/comm", background::NAME);
-    }
-}
-
-/// Whether this is the background process.
-fn is_background() -> bool {
-    background::is_inside()
-}
-
-/// A running session of this user.
-#[derive(Debug)]
-pub(crate) struct Session {
-    directory: Directory,
-    facts: Box<Facts>,
-}
-
-impl Session {
-    /// What is known without asking the session.
-    pub(crate) fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    /// The session in words, for messages about a volume that it has in use: "open in
-    /// keyway-session, process 77, session home".
-    pub(crate) fn in_words(&self) -> String {
-        let Facts { name, pid, .. } = &*self.facts;
-        format!("open in {}, process {pid}, session {}", background::NAME, name.escape_debug())
-    }
+/// Says which programs are waited for.
+pub(crate) fn say_waiting(waiting: &Waiting) {
+    let (mount, limit) = (waiting.mount.display(), waiting.limit.as_secs());
+    let users = match waiting.users.is_empty() {
+        true => "by whom cannot be seen".to_owned(),
+        false => format!("by {}", waiting.users.join(", ")),
+    };
+    say!("{mount} is still used {users}: waiting, {limit} s at most.");
 }

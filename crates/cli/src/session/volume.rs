@@ -1,42 +1,44 @@
 //! From an unlocked volume to what a session keeps of it: the gate in front of its plaintext, and
 //! the public facts.
 
-use super::Facts;
-use super::gate::Gate;
-use super::source::{Check, Source};
+use crate::device::explain;
 use crate::say::failure::Result;
 use crate::volume::{Format, Unlocked};
-use keyway_volume::{Layout, Mapping, Storage};
+use keyway_attach::session::{Facts, Gate, KeyCheck, KeyDigest, Rights, Source};
+use keyway_crypto::Secret;
+use keyway_volume::{Layout, Luks, Mapping, Storage};
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-
-/// What a door permits.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rights {
-    /// Whether writes are refused.
-    pub(crate) read_only: bool,
-    /// Whether discards reach the device.
-    pub(crate) discards: bool,
-}
 
 /// Puts the plaintext of `unlocked` behind a gate; the volume key is wiped when this returns.
-pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Arc<Gate>, Facts)> {
+pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, Facts)> {
     let mut facts = facts(&unlocked);
     let Unlocked { device, storage, layout, volume_key, format } = unlocked;
-    let check = match format {
-        Format::Luks { luks, .. } => Check::Luks(luks),
-        Format::Plain { .. } => Check::of_key(&volume_key)?,
+    let (declared_len, check): (_, Box<dyn KeyCheck>) = match format {
+        Format::Luks { luks, .. } => (declared_len(&layout), Box::new(HeaderDigest(luks))),
+        Format::Plain { .. } => (None, Box::new(KeyDigest::of(&volume_key)?)),
     };
-    let gate = Gate::open(Source { device, storage, layout, check }, &volume_key)?;
-    if rights.read_only {
-        gate.make_read_only();
-    }
-    gate.pass_discards(rights.discards);
+    let source = Source { device, storage, layout, declared_len, check };
+    let gate = Gate::open(source, &volume_key, rights).map_err(explain::session)?;
     facts.size = gate.len();
     facts.read_only = gate.is_read_only();
-    facts.discards = rights.discards;
-    Ok((Arc::new(gate), facts))
+    facts.discards = gate.passes_discards();
+    Ok((gate, facts))
+}
+
+/// The size that a header gives its volume, unless that takes all of the device.
+fn declared_len(layout: &Layout) -> Option<u64> {
+    let last = layout.segments.last()?;
+    last.length.map(|len| last.plaintext_start + len)
+}
+
+/// The volume key is recognised by the header's digest.
+struct HeaderDigest(Box<Luks>);
+
+impl KeyCheck for HeaderDigest {
+    fn check(&self, key: &Secret) -> keyway_volume::Result<()> {
+        keyway_volume::verify_volume_key(&self.0, key).map(drop)
+    }
 }
 
 fn facts(unlocked: &Unlocked) -> Facts {

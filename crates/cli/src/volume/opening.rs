@@ -91,12 +91,10 @@ impl Opening {
             Kind::Luks(versions) => {
                 let admitted = self.admit(data, *versions, true)?;
                 let key = self.find_key(&admitted)?;
-                self.debug(format_args!("a {} volume {}", admitted.version(), Shown(admitted.uuid())))?;
                 admitted.open(key)
             }
             Kind::Plain(plain) => {
                 let (admitted, key) = self.admit_plain(plain, data, true)?;
-                self.debug(format_args!("a plain volume"))?;
                 admitted.open(&key)
             }
         };
@@ -155,7 +153,9 @@ impl Opening {
         if self.stdin_holds_data {
             source = source.stdin_holds_data();
         }
-        self.key.find(admitted, &source)
+        let key = self.key.find(admitted, &source)?;
+        self.debug(format_args!("{} volume {}", admitted.version(), Shown(admitted.uuid())))?;
+        Ok(key)
     }
 
     /// The plain volume, claimed and within its device, and its key.
@@ -173,6 +173,7 @@ impl Opening {
             plain.confirm(device, &*storage, self.target.manner)?;
         }
         let key = plain.volume_key(&self.key, device, self.stdin_holds_data)?;
+        self.debug(format_args!("plain volume"))?;
         Ok((admitted, Key::VolumeKey(key)))
     }
 

@@ -1,9 +1,8 @@
 //! An unlocked volume, and its plaintext.
 
-use crate::device::explain;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_crypto::{Cpu, Secret};
-use keyway_volume::{Layout, Luks, Storage, Volume};
+use keyway_crypto::Secret;
+use keyway_volume::{Layout, Luks, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,15 +32,6 @@ pub(crate) enum Format {
     /// Plain dm-crypt. The layout holds everything that is known about it, except the hash that
     /// derives the key from a passphrase, if one was named.
     Plain { hash: Option<String> },
-}
-
-impl Unlocked {
-    /// The plaintext, for a door that never takes the key away.
-    pub(crate) fn into_volume(self) -> Result<Volume> {
-        let Self { device, storage, layout, volume_key, .. } = self;
-        let volume = Volume::new(storage, &layout, &volume_key, Cpu::detect());
-        volume.map_err(|e| explain::on_volume(&device, &e))
-    }
 }
 
 /// The plaintext of an unlocked volume.

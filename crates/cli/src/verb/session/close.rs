@@ -1,10 +1,12 @@
 //! `close` and its old names: closes a mapping or a session.
 
+use crate::device::explain;
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
-use crate::session::{Close, Session};
+use crate::session;
+use keyway_attach::session::{Close, Session};
 use keyway_attach::{Error, dm};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -128,8 +130,8 @@ fn refuse_others(found: &Mapping) -> Result<()> {
 fn close_session(session: &Session, when: Close) -> Result<()> {
     let name = session.facts().name.clone();
     let said = match when {
-        Close::Now => session.close_when_unused(PATIENCE)?,
-        when => session.close(when)?,
+        Close::Now => session::close_when_unused(session, PATIENCE)?,
+        when => session.close(when).map_err(explain::session)?,
     };
     if !said.is_empty() {
         say!("{name}: {}", said.trim_end());

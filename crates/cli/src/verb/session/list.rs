@@ -1,12 +1,13 @@
 //! `list`: open volumes, through any kind of door.
 
+use crate::device::sessions;
 use crate::door::{self, Args, Command, Example, Group, Request, shared};
 use crate::mapping::{self, Mapping};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::say::paint::printable;
-use crate::session::{self, Facts, Status};
 use keyway_attach::dm::{Mapper, loopback};
+use keyway_attach::session::{Facts, Status};
 use keyway_format::json::{Object, Value};
 use std::fmt::Write;
 
@@ -48,7 +49,7 @@ impl Request for List {
 /// Sessions of this user, then kernel mappings if this user may query them.
 fn rows() -> Vec<Status> {
     // A session that is closing right now no longer answers.
-    let sessions = session::list().into_iter().filter_map(|session| session.status().ok());
+    let sessions = sessions::registry().list().into_iter().filter_map(|session| session.status().ok());
     sessions.chain(mappings()).collect()
 }
 

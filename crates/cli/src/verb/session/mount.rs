@@ -5,10 +5,11 @@ use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Reque
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
-use crate::session::{self, Errand, Facts, Name, Opened, Rights};
+use crate::session::{self, Errand, Shown};
 use crate::volume::{Data, Opening};
 use keyway_attach::fuse::{self, Mount};
 use keyway_attach::local::Directory;
+use keyway_attach::session::{Facts, Name, Opened, Rights};
 use keyway_attach::{Door, Export};
 use keyway_volume::Storage;
 use std::path::{Path, PathBuf};
@@ -149,9 +150,9 @@ impl Request for MountVolume {
         if !self.foreground {
             return session::start(&self);
         }
-        let Opened { door, gate, message, .. } = self.show()?;
-        let volumes: [Arc<dyn Storage>; 1] = [gate];
-        session::serve_until_stopped(&door, &volumes, || output::print(&message))
+        let Shown { opened, message } = self.show()?;
+        let volumes: [Arc<dyn Storage>; 1] = [opened.gate];
+        session::serve_until_stopped(&opened.door, &volumes, || output::print(&message))
     }
 }
 
@@ -168,13 +169,13 @@ impl Errand for MountVolume {
         &self.opening.target
     }
 
-    fn open(&self, _: &Directory) -> Result<Opened> {
+    fn open(&self, _: &Directory) -> Result<Shown> {
         self.show()
     }
 }
 
 impl MountVolume {
-    fn show(&self) -> Result<Opened> {
+    fn show(&self) -> Result<Shown> {
         let dir = &*self.directory;
         // Before asking for a passphrase.
         fuse::check(dir).map_err(|e| sentence::door(&e))?;
@@ -182,6 +183,7 @@ impl MountVolume {
         let unlocked = self.opening.unlock(data)?;
         let rights = Rights { read_only: self.read_only, discards: self.discards };
         let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
+        let gate = Arc::new(gate);
         facts.door = "fuse".to_owned();
         let export = Export {
             name: String::new(),
@@ -193,7 +195,7 @@ impl MountVolume {
         let door: Arc<dyn Door> =
             Arc::new(Mount::new(export, dir, self.options(&facts)).map_err(|e| sentence::door(&e))?);
         let message = usage(&door.place(), dir, &facts);
-        Ok(Opened { door, gate, facts, message })
+        Ok(Shown { opened: Opened { door, gate, facts }, message })
     }
 
     fn options(&self, facts: &Facts) -> fuse::Options {

@@ -1,13 +1,14 @@
 //! `resize`: an open mapping grows or shrinks; its content is left alone.
 
+use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::session::Session;
 use crate::volume::given_plain;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::volume::KeyPlace;
 use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
+use keyway_attach::session::Session;
 use keyway_volume::Access;
 use std::fs;
 
@@ -133,11 +134,11 @@ impl Resize {
     }
 
     fn resize_session(&self, session: &Session) -> Result<()> {
-        if session.status()?.suspended {
+        if session.status().map_err(explain::session)?.suspended {
             return Err(mapping::suspended(&session.facts().name));
         }
         let sectors = self.sectors.map(|sectors| sectors.saturating_mul(SECTOR));
-        session.resize(self.bytes.or(sectors).filter(|size| *size > 0))
+        session.resize(self.bytes.or(sectors).filter(|size| *size > 0)).map_err(explain::session)
     }
 }
 

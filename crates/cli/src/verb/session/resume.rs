@@ -1,5 +1,6 @@
 //! `luksResume`: gives a suspended volume its key back; waiting requests go on.
 
+use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
@@ -41,10 +42,11 @@ impl Request for Resume {
         match mapping::find_active(&self.name)? {
             Open::Kernel(found) => self.resume(&found),
             Open::Session(session) => {
-                if !session.status()?.suspended {
+                if !session.status().map_err(explain::session)?.suspended {
                     return Err(not_suspended(&self.name));
                 }
-                session.resume(&self.reopening.take_session_key(session.facts())?)
+                let key = self.reopening.take_session_key(session.facts())?;
+                session.resume(&key).map_err(explain::session)
             }
         }
     }

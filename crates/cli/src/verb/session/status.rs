@@ -2,14 +2,15 @@
 //!
 //! The text is that of cryptsetup 2.6, which scripts parse; 2.8 has longer units in some lines.
 
+use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
-use crate::session::Session;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::{Target, loopback};
+use keyway_attach::session::Session;
 use keyway_volume::Access;
 use std::fmt::Write;
 
@@ -112,7 +113,7 @@ fn kind(reopening: &Reopening, found: &Mapping, line: &Line) -> Result<Option<St
 }
 
 fn of_session(session: &Session) -> Result<String> {
-    let status = session.status()?;
+    let status = session.status().map_err(explain::session)?;
     let facts = &status.facts;
     let mut text = first_line(&facts.name, status.clients > 0);
     let mut row = |name: &str, value: &dyn std::fmt::Display| {

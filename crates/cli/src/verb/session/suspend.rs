@@ -1,5 +1,6 @@
 //! `luksSuspend`: programs that use the volume wait, and the key is wiped from memory.
 
+use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
@@ -32,9 +33,9 @@ impl Request for Suspend {
     fn run(self) -> Result<()> {
         match mapping::find_active(&self.name)? {
             Open::Kernel(found) => suspend(&found),
-            Open::Session(session) => match session.status()?.suspended {
+            Open::Session(session) => match session.status().map_err(explain::session)?.suspended {
                 true => Err(already(&self.name)),
-                false => session.suspend(),
+                false => session.suspend().map_err(explain::session),
             },
         }
     }

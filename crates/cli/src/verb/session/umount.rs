@@ -1,12 +1,13 @@
 //! `umount`: unmounts a volume's directory, or a file system in its file, once everything is
 //! written.
 
+use crate::device::{explain, sessions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::sentence;
-use crate::session::{self, Session, closing};
+use crate::session;
 use keyway_attach::dm::loopback;
 use keyway_attach::fuse;
+use keyway_attach::session::{Error, Session, patiently, wait_until};
 use keyway_volume::mounts::{self, Mount};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,9 +72,9 @@ fn put_away(place: &Path, limit: Duration) -> Result<()> {
     let place = &canonical(place);
     let before = mounts::topmost(&mounts::all(), place);
     // Listing the sessions also cleans up after killed ones.
-    let sessions = session::list();
+    let sessions = sessions::registry().list();
     if let Some(session) = sessions.iter().find(|session| session.is_at(place)) {
-        let said = session.close_when_unused(limit)?;
+        let said = session::close_when_unused(session, limit)?;
         return if said.is_empty() { Ok(()) } else { say_of(session, &said) };
     }
     match mounts::topmost(&mounts::all(), place) {
@@ -90,16 +91,18 @@ fn put_away(place: &Path, limit: Duration) -> Result<()> {
 /// Unmounts a file system in a session's file.
 fn put_away_above(session: &Session, mount: &Mount, limit: Duration) -> Result<()> {
     let clients = || session.status().map(|status| status.clients);
-    let before = clients()?;
+    let before = clients().map_err(explain::session)?;
     unmount(mount, limit)?;
     // The file system's program has the file open until it has written everything. A session that
     // has ended has no clients.
     let below = session.mount_point().unwrap_or(&mount.point);
-    closing::wait_until(below, limit, || clients().map_or(true, |now| now == 0 || now < before))
+    let is_over = || clients().map_or(true, |now| now == 0 || now < before);
+    wait_until(below, limit, session::say_waiting, is_over).map_err(explain::session)
 }
 
 fn unmount(mount: &Mount, limit: Duration) -> Result<()> {
-    closing::patiently(&mount.point, limit, || fuse::unmount(mount).map_err(|e| sentence::door(&e)))
+    let attempt = || fuse::unmount(mount).map_err(Error::Door);
+    patiently(&mount.point, limit, session::say_waiting, attempt).map_err(explain::session)
 }
 
 /// The session whose file contains the mounted file system.

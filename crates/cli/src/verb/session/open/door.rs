@@ -7,10 +7,11 @@ use crate::mapping;
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
-use crate::session::{self, Errand, Facts, Name, Opened, Rights};
+use crate::session::{self, Errand, Shown};
 use crate::volume::{Data, Opening};
 use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
+use keyway_attach::session::{Facts, Name, Opened, Rights};
 use keyway_attach::{Door, Export, fuse, nbd, ublk};
 use std::fmt::Write;
 use std::fs;
@@ -40,7 +41,7 @@ impl Errand for OwnDoor {
         &self.opening.target
     }
 
-    fn open(&self, directory: &Directory) -> Result<Opened> {
+    fn open(&self, directory: &Directory) -> Result<Shown> {
         let target = &self.opening.target;
         let device = &target.device;
         let cannot_write = !device::is_url(device) && mapping::is_read_only(device);
@@ -50,6 +51,7 @@ impl Errand for OwnDoor {
         self.flags.keep(target, &unlocked);
         let discards = self.flags.of(&unlocked.format).allow_discards;
         let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
+        let gate = Arc::new(gate);
         facts.header = target.header.as_deref().map(absolute).unwrap_or_default();
         let export = Export {
             name: String::new(),
@@ -63,7 +65,7 @@ impl Errand for OwnDoor {
         let (door, kind) = open_door(export, self.backend, directory)?;
         facts.door = kind.to_owned();
         let message = usage(&self.name, &door.place(), &facts);
-        Ok(Opened { door, gate, facts, message })
+        Ok(Shown { opened: Opened { door, gate, facts }, message })
     }
 }
 

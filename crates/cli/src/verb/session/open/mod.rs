@@ -13,7 +13,7 @@ mod test_passphrase;
 pub(super) use door::OwnDoor;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
-use crate::device::{Target, Versions, explain};
+use crate::device::{Target, Versions, explain, sessions};
 use crate::door::shared::{
     self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
     SERIALIZE,
@@ -316,7 +316,7 @@ fn refuse_taken(name: &str) -> Result<()> {
         let message = format!("Cannot use device {name}, name is invalid or still in use.");
         return Err(Failure::new(Exit::Parameters, message));
     }
-    let taken = mapping::find_mapping(name)?.is_some() || session::find(name).is_some();
+    let taken = mapping::find_mapping(name)?.is_some() || sessions::registry().find(name).is_some();
     match taken {
         true => Err(Failure::new(Exit::Busy, format!("Device {name} already exists."))),
         false => Ok(()),

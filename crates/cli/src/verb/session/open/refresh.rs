@@ -1,6 +1,7 @@
 //! `refresh`, or `open --refresh`: gives an open mapping other flags without closing it.
 
 use super::options::PERSISTENT;
+use crate::device::explain;
 use crate::door::shared::{
     self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
@@ -8,10 +9,10 @@ use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, 
 use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
-use crate::session::{Rights, Session};
 use crate::unlock::admission;
 use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
+use keyway_attach::session::{Rights, Session};
 use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks};
 
@@ -86,7 +87,7 @@ impl Refresh {
     /// kernel's work queues have no effect on it, but can be stored in the header.
     fn refresh_session(&self, session: &Session) -> Result<()> {
         let facts = session.facts();
-        if session.status()?.suspended {
+        if session.status().map_err(explain::session)?.suspended {
             return Err(mapping::suspended(&facts.name));
         }
         let access = if self.persistent { Access::Write } else { Access::Probe };
@@ -96,7 +97,8 @@ impl Refresh {
         if let Some((luks, _)) = &header {
             mapping::apply_kept(luks, &mut options);
         }
-        session.set_rights(Rights { discards: options.allow_discards, read_only: self.read_only })?;
+        let rights = Rights { discards: options.allow_discards, read_only: self.read_only };
+        session.set_rights(rights).map_err(explain::session)?;
         match header {
             Some((mut luks, path)) if self.persistent => {
                 self.keep(&mut luks, None);

@@ -1,15 +1,16 @@
 //! `serve`: serves volumes as exports of an NBD server in the foreground.
 
 use crate::device::tls::{self, TlsOptions};
-use crate::device::{self, place};
+use crate::device::{self, explain, place, sessions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable_lines;
 use crate::say::{output, sentence};
-use crate::session::{self, directory};
+use crate::session;
 use crate::volume::{Data, Opening};
 mod usage;
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
+use keyway_attach::session::Rights;
 use keyway_attach::{Door, Export, Watched};
 use keyway_volume::Storage;
 use std::collections::BTreeSet;
@@ -319,7 +320,8 @@ impl Listen {
             // Links that another user could have planted are not followed.
             Self::At(path) => place::existing(path).map(|_| Some(path.clone())),
             Self::Usual(name) => {
-                directory::directory(SOCKETS).map(|directory| Some(directory.path().join(name)))
+                let directory = sessions::runtime().directory(SOCKETS).map_err(explain::session)?;
+                Ok(Some(directory.path().join(name)))
             }
             Self::Tcp { .. } => Ok(None),
         }
@@ -340,17 +342,19 @@ impl Shown {
     /// Unlocks the volume.
     fn export(&self) -> Result<Export> {
         let data = if self.read_only { Data::Show } else { Data::Write };
-        let volume = self.opening.unlock(data)?.into_volume()?;
+        let unlocked = self.opening.unlock(data)?;
         let description = self.opening.target.device.display().to_string();
+        let rights = Rights { read_only: self.read_only, discards: self.discards };
+        let (gate, _) = session::behind_gate(unlocked, rights)?;
         let place = description.clone();
         // Clients get only an error number.
         let report = move |line: &str| say!("{place}: {line}.");
         Ok(Export {
             name: self.name.clone(),
             description,
-            read_only: self.read_only || volume.is_read_only(),
-            storage: Arc::new(Watched::new(volume, report)),
-            discards: self.discards,
+            read_only: gate.is_read_only(),
+            discards: gate.passes_discards(),
+            storage: Arc::new(Watched::new(gate, report)),
         })
     }
 }

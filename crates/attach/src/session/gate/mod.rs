@@ -1,8 +1,8 @@
 //! The volume behind a door. It can be taken away (which wipes its key) and put back, and its
 //! length and access rights can change. Requests wait in the meantime.
 
+use super::error::{Error, Result};
 use super::source::Source;
-use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::{Storage, Volume};
 use std::io::{self, ErrorKind};
@@ -10,8 +10,17 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+/// What a door permits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// Whether writes are refused.
+    pub read_only: bool,
+    /// Whether discards reach the device.
+    pub discards: bool,
+}
+
 /// A volume that can be suspended.
-pub(crate) struct Gate {
+pub struct Gate {
     volume: RwLock<Option<Volume>>,
     source: Source,
     len: AtomicU64,
@@ -36,15 +45,18 @@ enum State {
 }
 
 impl Gate {
-    /// Creates a gate in front of the volume of `source`, which `key` opens.
-    pub(crate) fn open(source: Source, key: &Secret) -> Result<Self> {
+    /// Creates a gate in front of the volume of `source`, whose key this is.
+    ///
+    /// # Errors
+    /// [`Error::Volume`]
+    pub fn open(source: Source, key: &Secret, rights: Rights) -> Result<Self> {
         let volume = source.build(key)?;
         Ok(Self {
             source,
             len: AtomicU64::new(volume.len()),
             unit: volume.unit(),
-            read_only: AtomicBool::new(volume.is_read_only()),
-            discards: AtomicBool::new(false),
+            read_only: AtomicBool::new(rights.read_only || volume.is_read_only()),
+            discards: AtomicBool::new(rights.discards),
             turned_away: AtomicBool::new(false),
             volume: RwLock::new(Some(volume)),
             state: Mutex::new(State::Open),
@@ -53,29 +65,35 @@ impl Gate {
     }
 
     /// Whether the volume is suspended, that is, has no key.
-    pub(crate) fn is_suspended(&self) -> bool {
+    pub fn is_suspended(&self) -> bool {
         self.lock().is_none()
     }
 
     /// Waits for requests under way, flushes, and drops the volume
     /// with its key. Requests wait from now on.
-    pub(crate) fn suspend(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::AlreadySuspended`], [`Error::NotFlushed`]; nothing changes then.
+    pub fn suspend(&self) -> Result<()> {
         let mut volume = self.lock_alone();
         let Some(open) = &*volume else {
-            return Err(Failure::new(Exit::Parameters, "It is suspended already."));
+            return Err(Error::AlreadySuspended);
         };
-        open.flush().map_err(|e| Failure::new(Exit::Device, format!("It could not be flushed: {e}.")))?;
+        open.flush().map_err(Error::NotFlushed)?;
         *self.state() = State::Suspended;
         *volume = None;
         Ok(())
     }
 
     /// Puts the volume back; requests that waited go on.
-    pub(crate) fn resume(&self, key: &Secret) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::NotSuspended`]; [`Error::Volume`], above all with another key.
+    pub fn resume(&self, key: &Secret) -> Result<()> {
         if !self.is_suspended() {
-            return Err(Failure::new(Exit::Parameters, "It is not suspended."));
+            return Err(Error::NotSuspended);
         }
-        let fresh = self.source.build(key)?;
+        let fresh = self.source.rebuild(key)?;
         // A volume that was resized keeps its size.
         let fresh =
             if fresh.len() == self.len() { fresh } else { self.source.resized(&fresh, Some(self.len()))? };
@@ -87,10 +105,13 @@ impl Gate {
 
     /// Gives the volume `size` bytes, or all that the device has if `size` is `None`. Requests
     /// beyond the new end fail.
-    pub(crate) fn resize(&self, size: Option<u64>) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Suspended`], [`Error::Size`].
+    pub fn resize(&self, size: Option<u64>) -> Result<()> {
         let mut volume = self.lock_alone();
         let Some(open) = &*volume else {
-            return Err(Failure::new(Exit::Parameters, "It is suspended; luksResume lets it go on."));
+            return Err(Error::Suspended);
         };
         let fresh = self.source.resized(open, size)?;
         self.len.store(fresh.len(), Ordering::Relaxed);
@@ -99,34 +120,34 @@ impl Gate {
     }
 
     /// Refuses writes from now on.
-    pub(crate) fn make_read_only(&self) {
+    pub fn make_read_only(&self) {
         // Requests under way have ended when this returns.
         let _alone = self.lock_alone();
         self.read_only.store(true, Ordering::Relaxed);
     }
 
     /// Whether discards are passed on; otherwise they are accepted without effect.
-    pub(crate) fn passes_discards(&self) -> bool {
+    pub fn passes_discards(&self) -> bool {
         self.discards.load(Ordering::Relaxed)
     }
 
     /// Turns passing discards on or off.
-    pub(crate) fn pass_discards(&self, pass: bool) {
+    pub fn pass_discards(&self, pass: bool) {
         self.discards.store(pass, Ordering::Relaxed);
     }
 
     /// Makes requests that wait for a suspended volume fail, so that its door can be closed.
-    pub(crate) fn shut(&self) {
+    pub fn shut(&self) {
         self.pass(State::Suspended, State::Shut);
     }
 
     /// Lets requests wait again: the door could not be closed.
-    pub(crate) fn stay(&self) {
+    pub fn stay(&self) {
         self.pass(State::Shut, State::Suspended);
     }
 
     /// Whether writes that waited for the key were refused, and are lost.
-    pub(crate) fn has_turned_away(&self) -> bool {
+    pub fn has_turned_away(&self) -> bool {
         self.turned_away.load(Ordering::Relaxed)
     }
 
@@ -139,7 +160,7 @@ impl Gate {
     }
 
     /// Drops the volume and its key for good.
-    pub(crate) fn wipe(&self) {
+    pub fn wipe(&self) {
         *self.state() = State::Wiped;
         *self.lock_alone() = None;
         self.changed.notify_all();

@@ -1,47 +1,31 @@
-//! Serving until told to stop: by a signal, by `keyway close` or from outside (`umount`). Then
-//! acknowledged data is flushed, and the volume and its key are dropped.
+//! A session's life: it serves until told to stop, by its owner, by `keyway close` or from outside
+//! (`umount`). Then acknowledged data is flushed, and the volume and its key are dropped.
 
-use super::facts::Status;
-use super::{Gate, Opened, Rights};
-use crate::process::interrupt;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::sentence;
-use keyway_attach::Door;
+use super::control::Control;
+use super::error::{Error, Result};
+use super::facts::{Facts, Status};
+use super::gate::{Gate, Rights};
+use crate::Door;
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
-use signal_hook::consts::SIGHUP;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door, or it is closed from
-/// outside. Signals take effect from the moment `announce` runs.
-pub(crate) fn serve_until_stopped(
-    door: &Arc<dyn Door>,
-    volumes: &[Arc<dyn Storage>],
-    announce: impl FnOnce() -> Result<()>,
-) -> Result<()> {
-    let (stopping, behind) = (Arc::clone(door), volumes.to_vec());
-    let _watch = interrupt::stop_by(move |_| {
-        if let Err(why) = stopping.stop() {
-            // The door stays open; at least what was written so far is safe.
-            behind.iter().for_each(|volume| drop(volume.flush()));
-            sentence::door(&why).report();
-        }
-    });
-    if let Err(failure) = announce() {
-        // Nobody would know where the door is.
-        let _ = door.stop();
-        return Err(failure);
-    }
-    let ended = door.wait().map_err(|e| sentence::door(&e));
-    volumes.iter().map(|volume| flush(&**volume)).fold(ended, Result::and)
+/// An open door, and what is behind it.
+pub struct Opened {
+    /// The door, which shows `gate`.
+    pub door: Arc<dyn Door>,
+    /// The volume behind it.
+    pub gate: Arc<Gate>,
+    /// The public facts.
+    pub facts: Facts,
 }
 
 /// When a session is to close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Close {
+pub enum Close {
     /// After the requests under way have ended.
     Now,
     /// When its last client disconnects.
@@ -51,7 +35,7 @@ pub(crate) enum Close {
 }
 
 /// An open session.
-pub(super) struct Life {
+pub struct Life {
     opened: Opened,
     closing: AtomicBool,
     /// Held while the door is being closed.
@@ -59,23 +43,20 @@ pub(super) struct Life {
 }
 
 impl Life {
-    pub(super) fn new(opened: Opened) -> Self {
-        Self { opened, closing: AtomicBool::new(false), stopping: Mutex::new(()) }
+    /// Of a door that is open.
+    pub fn new(opened: Opened) -> Arc<Self> {
+        Arc::new(Self { opened, closing: AtomicBool::new(false), stopping: Mutex::new(()) })
     }
 
-    /// Serves until the session is closed, then flushes and wipes. `answer` serves the control
-    /// socket.
-    pub(super) fn last(self: &Arc<Self>, answer: impl FnOnce(Arc<Self>) + Send + 'static) -> Result<()> {
-        let told = Arc::clone(self);
-        // A hangup of the terminal that the session was started on does not concern it.
-        let _watch = interrupt::stop_by(move |signal| {
-            if signal != SIGHUP && told.stop().is_err() {
-                let _ = flush(&*told.opened.gate);
-            }
-        });
+    /// Serves until the session is closed, then flushes and wipes. Meanwhile questions that come
+    /// through `control` are answered.
+    ///
+    /// # Errors
+    /// The door's, and [`Error::Lost`].
+    pub fn serve(self: &Arc<Self>, control: Control) -> Result<()> {
         let asked = Arc::clone(self);
-        thread::spawn(move || answer(asked));
-        let ended = self.opened.door.wait().map_err(|e| sentence::door(&e));
+        thread::spawn(move || control.answer(&asked));
+        let ended = self.opened.door.wait().map_err(Error::Door);
         // The thread that stopped the door may still be flushing and answering.
         let _stopped = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
         // A client's `umount` ends a door as well. If the key is away then, there is nothing to
@@ -84,6 +65,13 @@ impl Life {
         let flushed = flush(&*self.opened.gate);
         self.opened.gate.wipe();
         ended.and(flushed)
+    }
+
+    /// Closes the session now. If the door stays open, what was written so far is flushed.
+    pub fn stop_or_flush(&self) {
+        if self.stop().is_err() {
+            let _ = flush(&*self.opened.gate);
+        }
     }
 
     /// The public facts and the current state.
@@ -132,7 +120,7 @@ impl Life {
     /// Resizes the volume to `size` bytes, or to all that the device has now.
     pub(super) fn resize(&self, size: Option<u64>) -> Result<()> {
         let door = &self.opened.door;
-        door.check_resizable().map_err(|e| sentence::door(&e))?;
+        door.check_resizable()?;
         self.gate().resize(size)?;
         door.refresh();
         Ok(())
@@ -141,7 +129,7 @@ impl Life {
     /// Changes the access rights. A read-only volume stays read-only.
     pub(super) fn set_rights(&self, rights: Rights) -> Result<()> {
         let door = &self.opened.door;
-        door.pass_discards(rights.discards).map_err(|e| sentence::door(&e))?;
+        door.pass_discards(rights.discards)?;
         self.gate().pass_discards(rights.discards);
         if rights.read_only {
             self.gate().make_read_only();
@@ -163,14 +151,14 @@ impl Life {
     /// Stops the door; `done` gets the message to show.
     fn stop_then(&self, done: impl FnOnce(Result<String>)) {
         let _held = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-        done(self.stop_door().map_err(|e| sentence::door(&e)).and_then(|()| {
+        done(self.stop_door().map_err(Error::Door).and_then(|()| {
             flush(self.gate())?;
             let lost = self.gate().has_turned_away();
             Ok(if lost { "Writes that waited for its key were refused.\n".into() } else { String::new() })
         }));
     }
 
-    fn stop_door(&self) -> keyway_attach::Result<()> {
+    fn stop_door(&self) -> crate::Result<()> {
         let door = &self.opened.door;
         if self.gate().is_suspended() {
             // Before waiting requests are refused in vain.
@@ -190,14 +178,16 @@ impl Life {
     }
 }
 
-fn flush(volume: &dyn Storage) -> Result<()> {
+/// Flushes a volume whose door is closed.
+///
+/// # Errors
+/// [`Error::Lost`]
+pub fn flush(volume: &dyn Storage) -> Result<()> {
     // If everything is flushed, nothing is lost even when the storage no longer answers.
     if volume.is_settled() {
         return Ok(());
     }
-    let lost =
-        |e| Failure::new(Exit::Device, format!("What was written last may not be on the device: {e}."));
-    volume.flush().map_err(lost)
+    volume.flush().map_err(Error::Lost)
 }
 
 /// How often a session that is waiting to close checks whether it is still in use.

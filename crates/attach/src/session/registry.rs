@@ -8,13 +8,12 @@
 //! A session that was killed leaves its directory behind, and maybe a mount that no longer answers
 //! or the number of a block device. They are removed when another process finds them.
 
+use super::Session;
+use super::error::{Error, NameFault, Result};
 use super::facts::Facts;
-use super::{Session, directory};
-use crate::device;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::sentence;
-use keyway_attach::local::Directory;
-use keyway_attach::{fuse, ublk};
+use super::runtime::{self, Runtime};
+use crate::local::Directory;
+use crate::{fuse, ublk};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -26,74 +25,72 @@ use std::time::{Duration, Instant};
 
 /// The name that a session should get.
 #[derive(Debug, Clone)]
-pub(crate) enum Name {
+pub enum Name {
     /// This name; refused if it is taken.
     Exactly(String),
     /// This name, or if it is taken, this name followed by a number.
     Like(String),
 }
 
-/// The running session of this name, or mounted at this path. What a dead session left is removed.
-pub(crate) fn find(name: &str) -> Option<Session> {
-    let mut sessions = list();
-    // No name contains a slash. Otherwise a name takes precedence over a path.
-    let named = sessions.iter().position(|session| session.facts.name == name);
-    let at = named.or_else(|| {
-        let place = fs::canonicalize(name).ok()?;
-        sessions.iter().position(|session| session.is_at(&place))
-    })?;
-    Some(sessions.swap_remove(at))
+/// The sessions of this user.
+#[derive(Debug, Clone, Copy)]
+pub struct Registry {
+    runtime: Runtime,
 }
 
-/// The session that has this volume or device open, through any kind of door.
-pub(crate) fn using(device: &Path) -> Option<Session> {
-    list().into_iter().find(|session| device::is_same(Path::new(&session.facts.device), device))
-}
-
-/// All running sessions of this user, by name. What dead ones left is removed.
-pub(crate) fn list() -> Vec<Session> {
-    let mut found = Vec::new();
-    for root in directory::directories(REGISTRY) {
-        let names = root.names().unwrap_or_default();
-        found.extend(names.iter().filter_map(|name| look(&root, name)));
+impl Registry {
+    /// The registry in these places.
+    pub fn new(runtime: Runtime) -> Self {
+        Self { runtime }
     }
-    found.sort_by(|a, b| a.facts.name.cmp(&b.facts.name));
-    found
-}
 
-/// Checks that there is a place for sessions of this user; says which places were passed over, and
-/// why.
-pub(super) fn check_place() -> Result<()> {
-    directory::directory(REGISTRY).map(drop)
-}
+    /// The running session of this name, or mounted at this path. What a dead session left is
+    /// removed.
+    pub fn find(&self, name: &str) -> Option<Session> {
+        let mut sessions = self.list();
+        // No name contains a slash. Otherwise a name takes precedence over a path.
+        let named = sessions.iter().position(|session| session.facts.name == name);
+        let at = named.or_else(|| {
+            let place = fs::canonicalize(name).ok()?;
+            sessions.iter().position(|session| session.is_at(&place))
+        })?;
+        Some(sessions.swap_remove(at))
+    }
 
-/// Whether a socket's path belongs to a session of this user, or looks like it.
-pub(crate) fn is_inside(path: &Path) -> bool {
-    directory::is_inside(REGISTRY, path)
-}
+    /// All running sessions, by name. What dead ones left is removed.
+    pub fn list(&self) -> Vec<Session> {
+        let mut found = Vec::new();
+        for root in self.runtime.directories(REGISTRY) {
+            let names = root.names().unwrap_or_default();
+            found.extend(names.iter().filter_map(|name| look(&root, name)));
+        }
+        found.sort_by(|a, b| a.facts.name.cmp(&b.facts.name));
+        found
+    }
 
-/// A name that is taken, while this value exists.
-pub(crate) struct Claim {
-    name: String,
-    root: Directory,
-    directory: Directory,
-    _lock: File,
-}
+    /// Checks that there is a place for sessions of this user.
+    ///
+    /// # Errors
+    /// [`Error::NoPlace`]
+    pub fn check_place(&self) -> Result<()> {
+        self.root().map(drop)
+    }
 
-impl Claim {
     /// Takes the name, or the first free one derived from it.
-    pub(super) fn take(name: &Name) -> Result<Self> {
-        let root = || directory::directory(REGISTRY);
+    ///
+    /// # Errors
+    /// [`Error::Taken`], [`Error::Name`], [`Error::NoPlace`].
+    pub fn claim(&self, name: &Name) -> Result<Claim> {
         match name {
-            Name::Exactly(name) => Self::of(root()?, name),
+            Name::Exactly(name) => self.claim_exactly(name),
             Name::Like(base) => {
                 let base = usable(base);
                 let numbered = (2..=MOST_ALIKE).map(|number| format!("{base}-{number}"));
-                let mut last = Err(already_there(&base));
+                let mut last = Err(Error::Taken(base.clone()));
                 for name in std::iter::once(base.clone()).chain(numbered) {
-                    last = Self::of(root()?, &name);
+                    last = self.claim_exactly(&name);
                     match &last {
-                        Err(failure) if failure.exit() == Exit::Busy => {}
+                        Err(error) if error.is_busy() => {}
                         _ => break,
                     }
                 }
@@ -102,16 +99,40 @@ impl Claim {
         }
     }
 
-    fn of(root: Directory, name: &str) -> Result<Self> {
+    fn claim_exactly(&self, name: &str) -> Result<Claim> {
+        let root = self.root()?;
         check_name(root.path(), name)?;
         // The name may be registered in another place, if the session was opened with another
         // environment.
-        if find(name).is_some() {
-            return Err(already_there(name));
+        if self.find(name).is_some() {
+            return Err(Error::Taken(name.to_owned()));
         }
+        Claim::of(root, name)
+    }
+
+    fn root(&self) -> Result<Directory> {
+        self.runtime.directory(REGISTRY)
+    }
+}
+
+/// Whether a socket's path belongs to a session of this user, or looks like it.
+pub fn is_inside(path: &Path) -> bool {
+    runtime::is_inside(REGISTRY, path)
+}
+
+/// A name that is taken, while this value exists.
+pub struct Claim {
+    name: String,
+    root: Directory,
+    directory: Directory,
+    _lock: File,
+}
+
+impl Claim {
+    fn of(root: Directory, name: &str) -> Result<Self> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let directory = root.enter_or_make(name).map_err(|e| sentence::door(&e))?;
+            let directory = root.enter_or_make(name)?;
             match lock(&directory, FlockOperation::NonBlockingLockExclusive) {
                 Ok(Some(lock)) => {
                     clear(&directory);
@@ -120,24 +141,29 @@ impl Claim {
                 // The lock is held by its owner, or by a process that checks whether the session is
                 // alive.
                 Ok(None) if Instant::now() < deadline => thread::sleep(POLL),
-                Ok(None) => return Err(already_there(name)),
+                Ok(None) => return Err(Error::Taken(name.to_owned())),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(cannot_use(&directory, &e)),
+                Err(e) => return Err(cannot_use(&directory, e)),
             }
         }
     }
 
-    pub(super) fn name(&self) -> &str {
+    /// The name.
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub(super) fn directory(&self) -> &Directory {
+    /// The session's directory.
+    pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
     /// Makes the session visible to other processes.
-    pub(super) fn publish(&self, facts: &Facts) -> Result<()> {
-        self.directory.replace(FACTS, &facts.to_text()).map_err(|e| cannot_use(&self.directory, &e))
+    ///
+    /// # Errors
+    /// [`Error::Directory`]
+    pub fn publish(&self, facts: &Facts) -> Result<()> {
+        self.directory.replace(FACTS, &facts.to_text()).map_err(|e| cannot_use(&self.directory, e))
     }
 }
 
@@ -211,16 +237,16 @@ fn remove(root: &Directory, directory: &Directory, name: &OsStr) {
 
 /// Refuses what cannot be a directory name, and what would make a socket's address too long.
 fn check_name(root: &Path, name: &str) -> Result<()> {
-    let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("Name \"{name}\" {why}.")));
+    let refuse = |fault| Err(Error::Name { name: name.to_owned(), fault });
     if name.is_empty() || name.starts_with('.') {
-        return refuse("cannot be used: it is empty or starts with a dot".into());
+        return refuse(NameFault::Hidden);
     }
     if name.chars().any(|c| c == '/' || c.is_control()) {
-        return refuse("cannot be used: it has a slash or a control character".into());
+        return refuse(NameFault::Characters);
     }
     let address = root.join(name).join("control").as_os_str().len();
     if address > LONGEST_ADDRESS {
-        return refuse(format!("is {} bytes too long for a socket's address", address - LONGEST_ADDRESS));
+        return refuse(NameFault::Length(address - LONGEST_ADDRESS));
     }
     Ok(())
 }
@@ -232,13 +258,8 @@ fn usable(base: &str) -> String {
     if name.is_empty() { "volume".into() } else { name }
 }
 
-/// cryptsetup's message.
-fn already_there(name: &str) -> Failure {
-    Failure::new(Exit::Busy, format!("Device {name} already exists."))
-}
-
-fn cannot_use(directory: &Directory, why: &io::Error) -> Failure {
-    Failure::new(Exit::Device, format!("Cannot use {}: {why}.", directory.path().display()))
+fn cannot_use(directory: &Directory, source: io::Error) -> Error {
+    Error::Directory { path: directory.path().to_owned(), source }
 }
 
 /// The registry's directory name in a runtime directory.

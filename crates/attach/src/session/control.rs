@@ -9,13 +9,13 @@
 //! size all | size 1073741824 | rights DISCARDS READ-ONLY        (true or false each)
 //! ```
 
+use super::Session;
+use super::error::{Error, Result};
 use super::facts::{Facts, Status};
-use super::holder::{Close, Life};
-use super::{Rights, Session};
-use crate::say::failure::{Exit, Failure, Result};
-use keyway_attach::local::{Directory, peer};
+use super::gate::Rights;
+use super::life::{Close, Life};
+use crate::local::{Directory, peer};
 use keyway_crypto::Secret;
-use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,13 +24,19 @@ use std::time::Duration;
 
 impl Session {
     /// The session's facts and its current state.
-    pub(crate) fn status(&self) -> Result<Status> {
+    ///
+    /// # Errors
+    /// [`Error::Silent`]
+    pub fn status(&self) -> Result<Status> {
         self.ask("status", None).map(|answer| Status::from_text(&answer))
     }
 
     /// Closes the session. Returns when its process has ended or, if deferred, when the process has
     /// taken note; in both cases with the message to show.
-    pub(crate) fn close(&self, when: Close) -> Result<String> {
+    ///
+    /// # Errors
+    /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
+    pub fn close(&self, when: Close) -> Result<String> {
         let question = match when {
             Close::Now => "close",
             Close::Deferred => "close deferred",
@@ -40,39 +46,54 @@ impl Session {
     }
 
     /// Wipes the session's volume key; its clients wait.
-    pub(crate) fn suspend(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
+    pub fn suspend(&self) -> Result<()> {
         self.ask("suspend", None).map(drop)
     }
 
     /// Gives the session its volume key again.
-    pub(crate) fn resume(&self, volume_key: &Secret) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
+    pub fn resume(&self, volume_key: &Secret) -> Result<()> {
         self.ask("resume", Some(volume_key)).map(drop)
     }
 
     /// Gives the session's volume `size` bytes, or all that the device has if `size` is `None`.
-    pub(crate) fn resize(&self, size: Option<u64>) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
+    pub fn resize(&self, size: Option<u64>) -> Result<()> {
         let size = size.map_or("all".to_owned(), |size| size.to_string());
         self.ask(&format!("size {size}"), None).map(drop)
     }
 
     /// Turns discards on or off; makes the session read-only, for good.
-    pub(crate) fn set_rights(&self, rights: Rights) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
+    pub fn set_rights(&self, rights: Rights) -> Result<()> {
         self.ask(&format!("rights {} {}", rights.discards, rights.read_only), None).map(drop)
     }
 
     fn ask(&self, question: &str, key: Option<&Secret>) -> Result<String> {
         // The connection is checked: a process of another user listening there gets no key, and its
         // answer is ignored.
-        let stream = self.directory.connect(SOCKET).map_err(|e| silent(&self.facts, &e))?;
-        let answer = exchange(stream, question, key).map_err(|e| silent(&self.facts, &e))?;
+        let stream = self.directory.connect(SOCKET).map_err(|e| silent(&self.facts, e))?;
+        let answer = exchange(stream, question, key).map_err(|e| silent(&self.facts, e))?;
         let (first, rest) = answer.split_once('\n').unwrap_or((&answer, ""));
         if first == "ok" {
             return Ok(rest.to_owned());
         }
         let parts = first.strip_prefix("failed ").and_then(|parts| parts.split_once(' '));
         match parts {
-            Some((code, sentence)) => Err(Failure::new(Exit::from_code(code.parse().unwrap_or(1)), sentence)),
-            None => Err(silent(&self.facts, &io::Error::from(io::ErrorKind::UnexpectedEof))),
+            Some((code, sentence)) => {
+                let (code, sentence) = (code.parse().unwrap_or(1), sentence.to_owned());
+                Err(Error::Answered(Answer { code, sentence }))
+            }
+            None => Err(silent(&self.facts, io::Error::from(io::ErrorKind::UnexpectedEof))),
         }
     }
 }
@@ -90,34 +111,54 @@ fn exchange(mut stream: UnixStream, question: &str, key: Option<&Secret>) -> io:
     Ok(answer)
 }
 
-fn silent(facts: &Facts, why: &impl Display) -> Failure {
-    let message = format!("{} (process {}) does not answer: {why}.", facts.name, facts.pid);
-    Failure::new(Exit::Device, message)
+fn silent(facts: &Facts, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::Silent { name: facts.name.clone(), pid: facts.pid, source: why.into() }
+}
+
+/// How a refusal goes through the socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What the command that asked exits with: cryptsetup's codes.
+    pub code: u8,
+    /// The line for the user, a whole sentence.
+    pub sentence: String,
+}
+
+impl Answer {
+    /// The code of what exists already or is in use.
+    pub const BUSY: u8 = 5;
 }
 
 /// A session's end of its socket.
-pub(super) struct Control(UnixListener);
-
-/// Opens the socket in a session's directory.
-pub(super) fn listen(directory: &Directory) -> Result<Control> {
-    let path = directory.path().join(SOCKET);
-    let cannot = |e| Failure::new(Exit::Device, format!("Cannot listen on {}: {e}.", path.display()));
-    directory.listen(SOCKET).map(Control).map_err(cannot)
+pub struct Control {
+    socket: UnixListener,
+    in_words: fn(Error) -> Answer,
 }
 
 impl Control {
+    /// Opens the socket in a session's directory. `in_words` puts refusals into words.
+    ///
+    /// # Errors
+    /// [`Error::Socket`]
+    pub fn listen(directory: &Directory, in_words: fn(Error) -> Answer) -> Result<Self> {
+        let path = directory.path().join(SOCKET);
+        let socket = directory.listen(SOCKET).map_err(|source| Error::Socket { path, source })?;
+        Ok(Self { socket, in_words })
+    }
+
     /// Answers until the process ends.
     pub(super) fn answer(&self, life: &Arc<Life>) {
         // Connections of clients that wait for the process to end.
         let leaving = Arc::new(Mutex::new(Vec::new()));
-        for stream in self.0.incoming() {
+        let in_words = self.in_words;
+        for stream in self.socket.incoming() {
             let Ok(stream) = stream else {
                 thread::sleep(Duration::from_millis(10));
                 continue;
             };
             let (life, leaving) = (Arc::clone(life), Arc::clone(&leaving));
             thread::spawn(move || {
-                if let Some(stream) = answer_one(stream, &life) {
+                if let Some(stream) = answer_one(stream, &life, in_words) {
                     leaving.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
                 }
             });
@@ -126,7 +167,7 @@ impl Control {
 }
 
 /// Answers one question. Returns the connection if it is to stay open until the process ends.
-fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
+fn answer_one(mut stream: UnixStream, life: &Arc<Life>, in_words: fn(Error) -> Answer) -> Option<UnixStream> {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     // The directory already keeps other users out.
     peer::check(&stream).ok()?;
@@ -142,7 +183,7 @@ fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
         let mut stays = false;
         life.close(when, |result| {
             stays = when == Close::Now && result.is_ok();
-            answer_with(&mut stream, result);
+            answer_with(&mut stream, result.map_err(in_words));
         });
         return stays.then_some(stream);
     }
@@ -156,16 +197,16 @@ fn answer_one(mut stream: UnixStream, life: &Arc<Life>) -> Option<UnixStream> {
             let rights = Rights { discards: discards.parse().ok()?, read_only: read_only.parse().ok()? };
             life.set_rights(rights).map(|()| String::new())
         }
-        _ => Err(Failure::new(Exit::Parameters, "The session is of another version.")),
+        _ => Err(Error::OtherVersion),
     };
-    answer_with(&mut stream, answer);
+    answer_with(&mut stream, answer.map_err(in_words));
     None
 }
 
-fn answer_with(stream: &mut UnixStream, answer: Result<String>) {
+fn answer_with(stream: &mut UnixStream, answer: std::result::Result<String, Answer>) {
     let text = match answer {
         Ok(text) => format!("ok\n{text}"),
-        Err(failure) => format!("failed {} {}\n", failure.exit() as u8, failure.message()),
+        Err(Answer { code, sentence }) => format!("failed {code} {sentence}\n"),
     };
     let _ = stream.write_all(text.as_bytes());
 }

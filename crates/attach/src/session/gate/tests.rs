@@ -1,7 +1,8 @@
 //! Requests that wait, fail and go on.
 
 use super::*;
-use crate::session::source::Check;
+use crate::session::KeyDigest;
+use crate::session::SizeFault;
 use keyway_volume::storage::Memory;
 use keyway_volume::{Layout, MappedSegment, Mapping};
 use std::path::PathBuf;
@@ -24,9 +25,10 @@ fn gate() -> Arc<Gate> {
         device: PathBuf::from("disk"),
         storage: Arc::new(Memory::from(vec![7; 8192])),
         layout: Layout { segments: vec![segment] },
-        check: Check::of_key(&key()).unwrap(),
+        declared_len: None,
+        check: Box::new(KeyDigest::of(&key()).unwrap()),
     };
-    Arc::new(Gate::open(source, &key()).unwrap())
+    Arc::new(Gate::open(source, &key(), Rights::default()).unwrap())
 }
 
 #[test]
@@ -119,11 +121,14 @@ fn another_length_is_kept_while_the_key_is_away() {
     let gate = gate();
     gate.resize(Some(1024)).unwrap();
     assert!(gate.len() == 1024 && gate.read_at(&mut [0], 1024).is_err());
-    for (size, why) in [(8192, "Device disk is too small."), (700, "not aligned to requested sector size")] {
-        assert!(gate.resize(Some(size)).unwrap_err().message().contains(why));
-    }
+    let fault = |size| match gate.resize(Some(size)).unwrap_err() {
+        Error::Size { fault, .. } => fault,
+        error => panic!("{error}"),
+    };
+    assert!(matches!(fault(8192), SizeFault::TooSmall));
+    assert!(matches!(fault(700), SizeFault::Unaligned));
     gate.suspend().unwrap();
-    assert!(gate.resize(None).unwrap_err().message().contains("suspended"));
+    assert!(matches!(gate.resize(None), Err(Error::Suspended)));
     gate.resume(&key()).unwrap();
     assert!(gate.len() == 1024 && gate.read_at(&mut [0], 1024).is_err());
     gate.resize(None).unwrap();

@@ -9,54 +9,54 @@ use std::fmt::Write;
 
 /// The facts that do not change while a session is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub struct Facts {
     /// The session's name, unique among the user's sessions.
-    pub(crate) name: String,
+    pub name: String,
     /// "nbd", "fuse" or "ublk".
-    pub(crate) door: String,
+    pub door: String,
     /// Where clients find the plaintext: a socket's URI, a file or a device node.
-    pub(crate) place: String,
+    pub place: String,
     /// The device number of the mount, if the door is one.
-    pub(crate) mount: u64,
+    pub mount: u64,
     /// The volume, as an absolute path or URL.
-    pub(crate) device: String,
+    pub device: String,
     /// A detached header; empty when the volume has its own.
-    pub(crate) header: String,
+    pub header: String,
     /// "LUKS1", "LUKS2", "PLAIN".
-    pub(crate) format: String,
+    pub format: String,
     /// The volume's UUID; empty when it has none.
-    pub(crate) uuid: String,
+    pub uuid: String,
     /// In dm-crypt's notation: "aes-xts-plain64".
-    pub(crate) cipher: String,
+    pub cipher: String,
     /// For a plain volume: the hash that derives its key from a passphrase, if one was named.
-    pub(crate) hash: String,
+    pub hash: String,
     /// Size of the volume key in bits.
-    pub(crate) key_bits: u64,
+    pub key_bits: u64,
     /// Size of an encryption sector in bytes.
-    pub(crate) sector_size: u64,
+    pub sector_size: u64,
     /// Where the data starts on the device, in bytes.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// Size of the plaintext in bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Whether writes are refused.
-    pub(crate) read_only: bool,
+    pub read_only: bool,
     /// Whether discards reach the device.
-    pub(crate) discards: bool,
+    pub discards: bool,
     /// The session's process.
-    pub(crate) pid: u32,
+    pub pid: u32,
 }
 
 /// The facts, and the state that changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Status {
+pub struct Status {
     /// What does not change.
-    pub(crate) facts: Facts,
+    pub facts: Facts,
     /// Connections or files that are open now.
-    pub(crate) clients: u64,
+    pub clients: u64,
     /// Whether the volume is suspended, so that requests wait for the key.
-    pub(crate) suspended: bool,
+    pub suspended: bool,
     /// Whether the session closes when its last client disconnects.
-    pub(crate) closing: bool,
+    pub closing: bool,
 }
 
 impl Facts {

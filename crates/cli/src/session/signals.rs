@@ -1,0 +1,49 @@
+//! Serving until a signal says stop, or the door is closed by `keyway close` or from outside
+//! (`umount`).
+
+use crate::device::explain;
+use crate::process::interrupt;
+use crate::say::failure::Result;
+use crate::say::sentence;
+use keyway_attach::Door;
+use keyway_attach::session::{self, Control, Life};
+use keyway_volume::Storage;
+use signal_hook::consts::SIGHUP;
+use std::sync::Arc;
+
+/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door, or it is closed from
+/// outside. Signals take effect from the moment `announce` runs.
+pub(crate) fn serve_until_stopped(
+    door: &Arc<dyn Door>,
+    volumes: &[Arc<dyn Storage>],
+    announce: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let (stopping, behind) = (Arc::clone(door), volumes.to_vec());
+    let _watch = interrupt::stop_by(move |_| {
+        if let Err(why) = stopping.stop() {
+            // The door stays open; at least what was written so far is safe.
+            behind.iter().for_each(|volume| drop(volume.flush()));
+            sentence::door(&why).report();
+        }
+    });
+    if let Err(failure) = announce() {
+        // Nobody would know where the door is.
+        let _ = door.stop();
+        return Err(failure);
+    }
+    let ended = door.wait().map_err(|e| sentence::door(&e));
+    let flush = |volume: &Arc<dyn Storage>| session::flush(&**volume).map_err(explain::session);
+    volumes.iter().map(flush).fold(ended, Result::and)
+}
+
+/// Serves in the background until the session is closed or SIGINT or SIGTERM closes it.
+pub(super) fn live_until_stopped(life: &Arc<Life>, control: Control) -> Result<()> {
+    let told = Arc::clone(life);
+    // A hangup of the terminal that the session was started on does not concern it.
+    let _watch = interrupt::stop_by(move |signal| {
+        if signal != SIGHUP {
+            told.stop_or_flush();
+        }
+    });
+    life.serve(control).map_err(explain::session)
+}
