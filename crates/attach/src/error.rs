@@ -27,7 +27,68 @@ pub enum Error {
     /// The object does not exist; the text names it.
     NotFound(String),
     /// The request cannot be fulfilled.
-    Refused(String),
+    Refused {
+        /// The kind of refusal.
+        kind: Refusal,
+        /// What was refused and why, in words.
+        why: String,
+    },
+}
+
+/// What is wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Nothing can be mounted there: it is no directory, or not an empty one.
+    MountPoint,
+    /// A mount option cannot be passed on.
+    MountOption,
+    /// The path does not lead from the root to a directory, step by step.
+    Path,
+    /// Other users could change the directory, or a directory on the way to it.
+    UnsafeDirectory,
+    /// The text does not name a keyring, or a key that can be in one.
+    KeyName,
+    /// The kernel does not accept the key.
+    Key,
+    /// No mapping can have that name or UUID.
+    MappingName,
+    /// The kernel does not accept the table.
+    Table,
+    /// The mapping's target does not accept the message.
+    Message,
+    /// The mapping's target is of another type.
+    OtherTarget,
+    /// The text is not a table line of dm-crypt's, or not a part of one.
+    TableLine,
+    /// The text is not a device number.
+    DeviceNumber,
+    /// The kernel maps block devices and files only.
+    NotMappable,
+    /// The device ends before the data would start.
+    NoRoom,
+    /// The door keeps the size that it was opened with.
+    FixedSize,
+    /// The door told its users at the start that there are no discards.
+    FixedDiscards,
+    /// A network would get the plaintext in the clear.
+    Exposed,
+    /// The text is not an NBD URI.
+    Uri,
+    /// The NBD server violates the protocol, or offers nothing that can be used.
+    Server,
+    /// A certificate, a key or a name in one cannot be used.
+    Certificate,
+    /// This build makes no encrypted connections.
+    WithoutTls,
+    /// This is not an initramfs, or this process is not its first.
+    NotInitramfs,
+}
+
+impl Refusal {
+    pub(crate) fn because(self, why: impl Into<String>) -> Error {
+        Error::Refused { kind: self, why: why.into() }
+    }
 }
 
 impl fmt::Display for Error {
@@ -38,7 +99,7 @@ impl fmt::Display for Error {
             | Self::Unavailable(text)
             | Self::Busy(text)
             | Self::NotFound(text)
-            | Self::Refused(text) => f.write_str(text),
+            | Self::Refused { why: text, .. } => f.write_str(text),
         }
     }
 }

@@ -24,7 +24,7 @@ pub mod tls;
 pub mod ublk;
 mod watched;
 
-pub use error::{Error, Result};
+pub use error::{Error, Refusal, Result};
 pub use watched::Watched;
 
 use keyway_volume::Storage;
@@ -59,7 +59,7 @@ pub trait Door: Send + Sync {
     /// Checks whether the storage may change its length while the door is open.
     ///
     /// # Errors
-    /// [`Error::Refused`] where users would not notice the change.
+    /// [`Refusal::FixedSize`] where users would not notice the change.
     fn check_resizable(&self) -> Result<()> {
         Ok(())
     }
@@ -67,7 +67,7 @@ pub trait Door: Send + Sync {
     /// Starts or stops passing on clients' discards.
     ///
     /// # Errors
-    /// [`Error::Refused`] where users learn of discards only once, at the start.
+    /// [`Refusal::FixedDiscards`] where users learn of discards only once, at the start.
     fn pass_discards(&self, pass: bool) -> Result<()> {
         let _ = pass;
         Ok(())

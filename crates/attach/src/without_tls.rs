@@ -1,7 +1,7 @@
 //! Replaces `tls` when the program is built without that feature: its types cannot be constructed,
 //! so its methods are never called.
 
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ impl Client {
     /// Always fails.
     ///
     /// # Errors
-    /// [`Error::Refused`], always.
+    /// [`Refusal::WithoutTls`], always.
     pub fn from_directory(_: Option<&Path>, _: Option<&str>, _: bool) -> Result<Self> {
         Err(refused())
     }
@@ -43,7 +43,7 @@ impl Server {
     /// Always fails.
     ///
     /// # Errors
-    /// [`Error::Refused`], always.
+    /// [`Refusal::WithoutTls`], always.
     pub fn from_directory(_: &Path, _: bool) -> Result<Self> {
         Err(refused())
     }
@@ -94,7 +94,6 @@ impl<S: Socket> Write for &Stream<S> {
 }
 
 fn refused() -> Error {
-    Error::Refused(
-        "This keyway was built without the feature \"tls\": it makes no encrypted connections".to_owned(),
-    )
+    Refusal::WithoutTls
+        .because("This keyway was built without the feature \"tls\": it makes no encrypted connections")
 }

@@ -1,7 +1,7 @@
 //! The FUSE door over storage in memory, used through the kernel.
 
 use keyway_attach::fuse::{Mount, Options};
-use keyway_attach::{Door, Error, Export};
+use keyway_attach::{Door, Error, Export, Refusal};
 use keyway_volume::Storage;
 use keyway_volume::storage::Memory;
 use std::fs::{self, File};
@@ -66,8 +66,8 @@ fn directories_that_cannot_be_mounted_on_are_refused_by_name() {
     assert!(matches!(mount(&at.join("absent")), Err(Error::NotFound(_))));
     let file = at.join("file");
     fs::write(&file, "").unwrap();
-    assert!(matches!(mount(&file), Err(Error::Refused(_))));
-    assert!(matches!(mount(&at), Err(Error::Refused(_))), "not empty");
+    assert!(matches!(mount(&file), Err(Error::Refused { kind: Refusal::MountPoint, .. })));
+    assert!(matches!(mount(&at), Err(Error::Refused { kind: Refusal::MountPoint, .. })), "not empty");
     fs::remove_file(&file).unwrap();
     let first = mount(&at).unwrap();
     assert!(matches!(mount(&at), Err(Error::Busy(_))), "mounted already");

@@ -2,7 +2,7 @@
 
 use super::DeviceNumber;
 use super::loopback::{self, Loop};
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 use keyway_volume::Storage;
 use keyway_volume::storage::LockTarget;
 use std::fs;
@@ -25,7 +25,7 @@ impl Backing {
     /// with blocks of `sector_size` bytes, which is detached automatically along with the mapping.
     ///
     /// # Errors
-    /// [`Error::Refused`] if `storage` is neither; those of [`Loop::attach_open`].
+    /// [`Refusal::NotMappable`] if `storage` is neither; those of [`Loop::attach_open`].
     pub fn attach(storage: &dyn Storage, path: &Path, read_only: bool, sector_size: u32) -> Result<Self> {
         let file = match storage.lock_target() {
             Some(LockTarget::BlockDevice { major, minor, .. }) => {
@@ -35,7 +35,8 @@ impl Backing {
             Some(LockTarget::File(file)) => file,
             None => {
                 let path = path.display();
-                return Err(Error::Refused(format!("The kernel maps block devices and files, not {path}")));
+                return Err(Refusal::NotMappable
+                    .because(format!("The kernel maps block devices and files, not {path}")));
             }
         };
         let block_size = if sector_size > 512 { sector_size } else { 0 };

@@ -9,7 +9,7 @@
 //! 512-byte sectors. Source: dm-crypt.rst, drivers/md/dm-crypt.c (crypt_ctr, crypt_status).
 
 use super::{DeviceNumber, Target, Version};
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use keyway_crypto::Secret;
 use std::fmt;
 use std::str::FromStr;
@@ -114,7 +114,7 @@ impl Line {
     /// # Errors
     /// [`Error::Refused`] if the text is not a dm-crypt line.
     pub fn parse(text: &[u8]) -> Result<Self> {
-        Self::parts(text).ok_or_else(|| Error::Refused("this is no table line of dm-crypt's".into()))
+        Self::parts(text).ok_or_else(|| Refusal::TableLine.because("this is no table line of dm-crypt's"))
     }
 
     fn parts(text: &[u8]) -> Option<Self> {
@@ -216,7 +216,7 @@ impl FromStr for KeyReference {
             let description = parts.next().filter(|description| !description.is_empty())?.to_owned();
             Some(Self { size, kind, description })
         };
-        parse().ok_or_else(|| Error::Refused(format!("{text:?} is not :SIZE:TYPE:DESCRIPTION")))
+        parse().ok_or_else(|| Refusal::TableLine.because(format!("{text:?} is not :SIZE:TYPE:DESCRIPTION")))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Device numbers, as the kernel encodes them (include/linux/kdev_t.h, "huge" encoding) and as they
 //! are written in table lines (`MAJOR:MINOR`).
 
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use rustix::fs::{FileType, major, makedev, minor, stat};
 use std::fmt;
 use std::path::Path;
@@ -25,7 +25,7 @@ impl DeviceNumber {
         let what = || format!("looking at {}", path.display());
         let status = stat(path).map_err(|error| Error::Io { what: what(), source: error.into() })?;
         if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
-            return Err(Error::Refused(format!("{} is no block device", path.display())));
+            return Err(Refusal::NotMappable.because(format!("{} is no block device", path.display())));
         }
         Ok(Self::from_dev(status.st_rdev))
     }
@@ -80,7 +80,8 @@ impl FromStr for DeviceNumber {
         let parsed = text
             .split_once(':')
             .and_then(|(major, minor)| Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? }));
-        parsed.ok_or_else(|| Error::Refused(format!("{text:?} is no device number MAJOR:MINOR")))
+        parsed
+            .ok_or_else(|| Refusal::DeviceNumber.because(format!("{text:?} is no device number MAJOR:MINOR")))
     }
 }
 

@@ -9,7 +9,7 @@
 //! lib/utils_keyring.c; add_key(2), keyctl(2).
 
 use super::sys;
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use keyway_crypto::Secret;
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
@@ -84,7 +84,8 @@ impl FromStr for Keyring {
             None => text.parse().ok(),
         };
         number.filter(|&number| number != 0).map(Self).ok_or_else(|| {
-            Error::Refused(format!("{text:?} is no keyring: @s, @u, @us, @p, @t, %:NAME or a number"))
+            Refusal::KeyName
+                .because(format!("{text:?} is no keyring: @s, @u, @us, @p, @t, %:NAME or a number"))
         })
     }
 }
@@ -108,15 +109,14 @@ impl FromStr for Link {
         let (keyring, key) = text
             .split_once("::")
             .filter(|(keyring, key)| !keyring.is_empty() && !key.is_empty())
-            .ok_or_else(|| Error::Refused(format!("{text:?} is not KEYRING::DESCRIPTION")))?;
+            .ok_or_else(|| Refusal::KeyName.because(format!("{text:?} is not KEYRING::DESCRIPTION")))?;
         let (kind, description) = match key.strip_prefix('%').map(|key| key.split_once(':')) {
             None => (Kind::User, key),
             Some(Some(("user", description))) => (Kind::User, description),
             Some(Some(("logon", description))) => (Kind::Logon, description),
             Some(_) => {
-                return Err(Error::Refused(format!(
-                    "{key:?} is no key that holds a volume key: %user: or %logon:"
-                )));
+                return Err(Refusal::KeyName
+                    .because(format!("{key:?} is no key that holds a volume key: %user: or %logon:")));
             }
         };
         Ok(Self { keyring: to_link_into(keyring)?, kind, description: description.to_owned() })
@@ -135,7 +135,7 @@ fn to_link_into(keyring: &str) -> Result<Keyring> {
     };
     match name.filter(|name| !name.is_empty()) {
         Some(name) => find_keyring(name).map(Keyring),
-        None => Err(Error::Refused(format!("{keyring:?} is no keyring"))),
+        None => Err(Refusal::KeyName.because(format!("{keyring:?} is no keyring"))),
     }
 }
 
@@ -266,7 +266,7 @@ fn keyring_number(line: &str, name: &str) -> Option<i32> {
 }
 
 fn c_string(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| Error::Refused(format!("{text:?} has a NUL in it")))
+    CString::new(text).map_err(|_| Refusal::KeyName.because(format!("{text:?} has a NUL in it")))
 }
 
 fn failed(error: Errno, what: impl FnOnce() -> String) -> Error {
@@ -276,7 +276,7 @@ fn failed(error: Errno, what: impl FnOnce() -> String) -> Error {
             Error::NotFound(format!("{}: there is no such key", what()))
         }
         Errno::ACCESS | Errno::PERM => Error::Permission(format!("{}: not allowed", what())),
-        Errno::INVAL => Error::Refused(format!("{}: the kernel does not take it", what())),
+        Errno::INVAL => Refusal::Key.because(format!("{}: the kernel does not take it", what())),
         other => Error::Io { what: what(), source: other.into() },
     }
 }

@@ -5,16 +5,16 @@
 //! "auto", a name that is already escaped stays as it is). Source: libdm/libdm-common.c,
 //! mangle_string.
 
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 
 /// The name under which the kernel and udev know a mapping.
 ///
 /// # Errors
-/// [`Error::Refused`] if the name is empty or too long, contains a `/`, or mixes escapes with
+/// [`Refusal::MappingName`] if the name is empty or too long, contains a `/`, or mixes escapes with
 /// characters that need escaping.
 pub fn mangle(name: &str) -> Result<String> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == "control" {
-        return Err(Error::Refused(format!("{name:?} cannot be the name of a mapping")));
+        return Err(Refusal::MappingName.because(format!("{name:?} cannot be the name of a mapping")));
     }
     checked(name, NAME_ROOM, "name")
 }
@@ -22,7 +22,7 @@ pub fn mangle(name: &str) -> Result<String> {
 /// As [`mangle`], for UUIDs.
 ///
 /// # Errors
-/// [`Error::Refused`] if the UUID is too long, or mixes escapes with characters that need escaping.
+/// [`Refusal::MappingName`] if the UUID is too long, or mixes escapes with characters that need escaping.
 pub fn mangle_uuid(uuid: &str) -> Result<String> {
     checked(uuid, UUID_ROOM, "UUID")
 }
@@ -47,11 +47,14 @@ pub fn unmangle(name: &str) -> String {
 }
 
 fn checked(text: &str, room: usize, what: &str) -> Result<String> {
-    let mangled = mangled(text)
-        .ok_or_else(|| Error::Refused(format!("the {what} {text:?} is half written in hexadecimal")))?;
+    let mangled = mangled(text).ok_or_else(|| {
+        Refusal::MappingName.because(format!("the {what} {text:?} is half written in hexadecimal"))
+    })?;
     // One byte of the kernel's field is for the terminating NUL.
     if mangled.len() >= room {
-        return Err(Error::Refused(format!("the {what} {text:?} is longer than {} bytes", room - 1)));
+        return Err(
+            Refusal::MappingName.because(format!("the {what} {text:?} is longer than {} bytes", room - 1))
+        );
     }
     Ok(mangled)
 }

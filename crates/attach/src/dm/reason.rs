@@ -24,12 +24,15 @@ impl Log {
         if reasons.is_empty() {
             return error;
         }
-        let with = |text: String| format!("{text}: {reasons}");
+        let texts: Vec<&str> = reasons.iter().map(|reason| &*reason.text).collect();
+        let with = |text: String| format!("{text}: {}", texts.join("; "));
         match error {
             Error::Io { what, source } => Error::Io { what: with(what), source },
             // The kernel reports an unknown target as an invalid table.
-            Error::Refused(text) if reasons.contains(UNKNOWN_TARGET) => Error::Unavailable(with(text)),
-            Error::Refused(text) => Error::Refused(with(text)),
+            Error::Refused { why, .. } if reasons.iter().any(|reason| reason.is_of_unknown_target) => {
+                Error::Unavailable(with(why))
+            }
+            Error::Refused { kind, why } => Error::Refused { kind, why: with(why) },
             Error::Unavailable(text) => Error::Unavailable(with(text)),
             Error::Busy(text) => Error::Busy(with(text)),
             Error::NotFound(text) => Error::NotFound(with(text)),
@@ -37,31 +40,42 @@ impl Log {
         }
     }
 
-    fn reasons(self) -> String {
-        let Some(mut file) = self.0 else { return String::new() };
+    fn reasons(self) -> Vec<Reason> {
+        let mut reasons: Vec<Reason> = Vec::new();
+        let Some(mut file) = self.0 else { return reasons };
         let mut record = [0; RECORD];
-        let mut reasons: Vec<String> = Vec::new();
         while let Ok(len) = file.read(&mut record) {
-            let Some(reason) = reason(&String::from_utf8_lossy(&record[..len])) else { continue };
+            let Some(reason) = Reason::parse(&String::from_utf8_lossy(&record[..len])) else { continue };
             if !reasons.contains(&reason) {
                 reasons.push(reason);
             }
         }
-        reasons.join("; ")
+        reasons
     }
 }
 
 /// What one record says about a table: `crypt: Error allocating crypto tfm (-ENOENT)`.
-fn reason(record: &str) -> Option<String> {
-    let (_, text) = record.lines().next()?.split_once(';')?;
-    let text = text.strip_prefix("device-mapper: ")?;
-    let text = text.strip_prefix("table: ").or_else(|| text.starts_with("crypt: ").then_some(text))?;
-    // The mapping's device number, which means nothing to people.
-    let digits = |part: &str| part.split(':').all(|half| half.parse::<u32>().is_ok());
-    let without = text.split_once(": ").filter(|(number, _)| number.contains(':') && digits(number));
-    Some(without.map_or(text, |(_, rest)| rest).to_owned())
+#[derive(Debug, PartialEq, Eq)]
+struct Reason {
+    text: String,
+    /// The kernel has no target of that type.
+    is_of_unknown_target: bool,
 }
 
+impl Reason {
+    fn parse(record: &str) -> Option<Self> {
+        let (_, text) = record.lines().next()?.split_once(';')?;
+        let text = text.strip_prefix("device-mapper: ")?;
+        let text = text.strip_prefix("table: ").or_else(|| text.starts_with("crypt: ").then_some(text))?;
+        // The mapping's device number, which means nothing to people.
+        let digits = |part: &str| part.split(':').all(|half| half.parse::<u32>().is_ok());
+        let without = text.split_once(": ").filter(|(number, _)| number.contains(':') && digits(number));
+        let text = without.map_or(text, |(_, rest)| rest);
+        Some(Self { text: text.to_owned(), is_of_unknown_target: text.contains(UNKNOWN_TARGET) })
+    }
+}
+
+/// drivers/md/dm-table.c, dm_table_add_target.
 const UNKNOWN_TARGET: &str = "unknown target type";
 
 /// The maximum length of a record (kernel/printk/printk.c, CONSOLE_EXT_LOG_MAX /
@@ -87,11 +101,15 @@ mod tests {
                 "device-mapper: crypt: xts(aes) using implementation",
                 Some("crypt: xts(aes) using implementation"),
             ),
+            ("device-mapper: table: 254:0: crypt: unknown target type", Some("crypt: unknown target type")),
             ("device-mapper: ioctl: error adding target to table", None),
             ("EXT4-fs (dm-0): mounted", None),
         ] {
-            assert_eq!(reason(&format!("4,123,456,-;{text}\n SUBSYSTEM=x\n")).as_deref(), expected);
+            let found = Reason::parse(&format!("4,123,456,-;{text}\n SUBSYSTEM=x\n"));
+            assert_eq!(found.as_ref().map(|reason| &*reason.text), expected);
+            let is_of_unknown_target = found.is_some_and(|reason| reason.is_of_unknown_target);
+            assert_eq!(is_of_unknown_target, text.ends_with("unknown target type"));
         }
-        assert_eq!(reason(""), None);
+        assert_eq!(Reason::parse(""), None);
     }
 }

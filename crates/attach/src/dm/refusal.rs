@@ -1,7 +1,7 @@
 //! What device-mapper's error numbers mean for each request.
 
 use super::Target;
-use crate::Error;
+use crate::{Error, Refusal};
 use rustix::io::Errno;
 
 /// What was requested, and for which mapping.
@@ -64,11 +64,10 @@ impl<'a> Asked<'a> {
             (Errno::NOKEY, _) => {
                 Error::NotFound(format!("the key of the mapping {name} is not in the keyring"))
             }
-            (Errno::INVAL, Doing::Loading(table)) => {
-                Error::Refused(format!("the kernel does not take {} as the mapping {name}", kinds(table)))
-            }
+            (Errno::INVAL, Doing::Loading(table)) => Refusal::Table
+                .because(format!("the kernel does not take {} as the mapping {name}", kinds(table))),
             (Errno::INVAL, Doing::Telling) => {
-                Error::Refused(format!("the mapping {name} does not take that"))
+                Refusal::Message.because(format!("the mapping {name} does not take that"))
             }
             (error, doing) => {
                 Error::Io { what: format!("{} the mapping {name}", doing.gerund()), source: error.into() }

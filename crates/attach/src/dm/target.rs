@@ -1,7 +1,7 @@
 //! One target of a table: which of the mapping's sectors it provides, and from what.
 
 use super::{DeviceNumber, crypt};
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 use keyway_crypto::Secret;
 
 /// A line of a table. Its parameters may contain a key.
@@ -36,10 +36,10 @@ impl Target {
     /// The parameters as a dm-crypt line.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the target is of another type, or its parameters are not dm-crypt's.
+    /// [`Refusal::OtherTarget`] when the target is of another type, or its parameters are not dm-crypt's.
     pub fn as_crypt(&self) -> Result<crypt::Line> {
         if self.kind != "crypt" {
-            return Err(Error::Refused(format!("the target is {}, not crypt", self.kind)));
+            return Err(Refusal::OtherTarget.because(format!("the target is {}, not crypt", self.kind)));
         }
         crypt::Line::parse(self.parameters.expose())
     }
@@ -47,14 +47,14 @@ impl Target {
     /// The parameters as dm-linear's: the device and its starting sector.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the target is of another type, or its parameters are not
+    /// [`Refusal::OtherTarget`] when the target is of another type, or its parameters are not
     /// dm-linear's.
     pub fn as_linear(&self) -> Result<(DeviceNumber, u64)> {
         let text = std::str::from_utf8(self.parameters.expose()).unwrap_or_default();
         let parsed = text.split_once(' ').filter(|_| self.kind == "linear");
         parsed
             .and_then(|(device, offset)| Some((device.parse().ok()?, offset.parse().ok()?)))
-            .ok_or_else(|| Error::Refused(format!("the target is {}, not linear", self.kind)))
+            .ok_or_else(|| Refusal::OtherTarget.because(format!("the target is {}, not linear", self.kind)))
     }
 }
 

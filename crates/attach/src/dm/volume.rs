@@ -4,7 +4,7 @@
 use super::crypt::{Features, Key, Line, Options};
 use super::keyring::{self, VolumeKey};
 use super::{DeviceNumber, Target};
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 use keyway_crypto::Secret;
 use keyway_volume::{MappedSegment, Mapping};
 
@@ -66,7 +66,7 @@ pub struct Below {
 /// Builds the table, one target per segment.
 ///
 /// # Errors
-/// [`Error::Refused`] if the device ends before the first sector.
+/// [`Refusal::NoRoom`] if the device ends before the first sector.
 pub fn table(segments: &[MappedSegment], place: &KeyPlace<'_>, below: &Below) -> Result<Vec<Target>> {
     segments.iter().map(|segment| target(segment, place, below)).collect()
 }
@@ -84,7 +84,7 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
             // As everywhere, an incomplete sector at the end is not part of the volume.
             let length = segment.length.unwrap_or(left) / bytes * bytes / SECTOR;
             if length == 0 {
-                return Err(Error::Refused("There is no remaining space for data.".into()));
+                return Err(Refusal::NoRoom.because("There is no remaining space for data."));
             }
             let line = Line {
                 cipher: spec.to_string(),

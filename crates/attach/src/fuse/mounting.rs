@@ -5,7 +5,7 @@
 //! in the environment (libfuse, util/fusermount.c and lib/mount.c).
 
 use super::{MAX_REQUEST, Options};
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use keyway_volume::mounts;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
@@ -35,7 +35,7 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
         _ => Error::Io { what: format!("looking at {shown}"), source: e },
     })?;
     if !found.is_dir() {
-        return Err(Error::Refused(format!("{shown} is not a directory")));
+        return Err(Refusal::MountPoint.because(format!("{shown} is not a directory")));
     }
     let path =
         dir.canonicalize().map_err(|source| Error::Io { what: format!("looking at {shown}"), source })?;
@@ -50,7 +50,9 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
         false if mounts::topmost(&mounts::all(), &path).is_some() => {
             Err(Error::Busy(format!("something is mounted on {shown} already")))
         }
-        false => Err(Error::Refused(format!("{shown} is not empty: its files would be out of reach"))),
+        false => {
+            Err(Refusal::MountPoint.because(format!("{shown} is not empty: its files would be out of reach")))
+        }
     }
 }
 
@@ -80,7 +82,8 @@ pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<Ow
         device.as_raw_fd(),
         kernel_options(options)
     );
-    let data = CString::new(data).map_err(|_| Error::Refused("a mount option holds a zero byte".into()))?;
+    let data =
+        CString::new(data).map_err(|_| Refusal::MountOption.because("a mount option holds a zero byte"))?;
     // Mounts on the directory that was checked, even if its path now leads elsewhere.
     let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
     let place = place(dir).map_err(failed)?;
@@ -226,17 +229,19 @@ fn mount_as_user(dir: &Path, options: &Options, read_only: bool) -> Result<Owned
         .spawn()
         .map_err(no_fusermount)?;
     let device = receive_descriptor(&ours);
-    let said = finish(child).map_err(failed)?;
-    match device {
-        Ok(Some(device)) => Ok(device),
-        _ if said.contains("user_allow_other") => Err(Error::Permission(
+    let (_, why) = finish(child).map_err(failed)?;
+    match (device, why) {
+        (Ok(Some(device)), _) => Ok(device),
+        (_, No::OthersNotAllowed(_)) => Err(Error::Permission(
             "an ordinary user may let others in only where /etc/fuse.conf has a line \"user_allow_other\""
                 .into(),
         )),
-        Ok(None) => {
-            Err(Error::Permission(format!("fusermount3 refuses to mount on {}: {said}", dir.display())))
-        }
-        Err(e) => Err(failed(e.into())),
+        (Ok(None), why) => Err(Error::Permission(format!(
+            "fusermount3 refuses to mount on {}: {}",
+            dir.display(),
+            why.said()
+        ))),
+        (Err(e), _) => Err(failed(e.into())),
     }
 }
 
@@ -244,16 +249,12 @@ fn unmount_as_user(dir: &Path, when: Unmount) -> Result<()> {
     let mut command = Command::new(FUSERMOUNT);
     command.arg("-u").args((when == Unmount::Lazily).then_some("-z")).arg("--").arg(dir);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let output = child.and_then(Child::wait_with_output).map_err(no_fusermount)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    match output.status.success() {
-        true => Ok(()),
-        false if said.contains("busy") => Err(busy(dir)),
-        false => Err(Error::Permission(format!(
-            "fusermount3 refuses to unmount {}: {}",
-            dir.display(),
-            said.trim()
-        ))),
+    let refuses =
+        |said: &str| Error::Permission(format!("fusermount3 refuses to unmount {}: {said}", dir.display()));
+    match child.and_then(finish).map_err(no_fusermount)? {
+        (true, _) => Ok(()),
+        (false, No::Busy(_)) => Err(busy(dir)),
+        (false, why) => Err(refuses(&why.said())),
     }
 }
 
@@ -277,10 +278,39 @@ fn receive_descriptor(socket: &UnixStream) -> rustix::io::Result<Option<OwnedFd>
     }))
 }
 
-/// Waits for the program and returns its error output.
-fn finish(child: Child) -> io::Result<String> {
+/// Waits for the program. Returns whether it succeeded, and what its error output means if not.
+fn finish(child: Child) -> io::Result<(bool, No)> {
     let output = child.wait_with_output()?;
-    Ok(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    Ok((output.status.success(), No::parse(&output.stderr)))
+}
+
+/// Why fusermount3 refused, which it only says in words (libfuse, util/fusermount.c).
+#[derive(Debug, PartialEq, Eq)]
+enum No {
+    /// /etc/fuse.conf does not let users open their mounts to others.
+    OthersNotAllowed(String),
+    /// The mount is in use.
+    Busy(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl No {
+    fn parse(said: &[u8]) -> Self {
+        let said = String::from_utf8_lossy(said).trim().to_owned();
+        if said.contains("user_allow_other") {
+            Self::OthersNotAllowed(said)
+        } else if said.contains("busy") {
+            Self::Busy(said)
+        } else {
+            Self::Other(said)
+        }
+    }
+
+    fn said(self) -> String {
+        let (Self::OthersNotAllowed(said) | Self::Busy(said) | Self::Other(said)) = self;
+        said
+    }
 }
 
 pub(super) fn busy(dir: &Path) -> Error {
@@ -303,3 +333,22 @@ const DEVICE: &str = "/dev/fuse";
 const FUSERMOUNT: &str = "fusermount3";
 const SUBTYPE: &str = "keyway";
 const FILE_SYSTEM: &str = "fuse.keyway";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fusermount3_says_is_a_kind() {
+        for (said, expected) in [
+            ("fusermount3: failed to unmount /m: Device or resource busy\n", No::Busy as fn(String) -> No),
+            (
+                "fusermount3: option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf\n",
+                No::OthersNotAllowed,
+            ),
+            ("fusermount3: entry for /m not found in /etc/mtab\n", No::Other),
+        ] {
+            assert_eq!(No::parse(said.as_bytes()), expected(said.trim().to_owned()));
+        }
+    }
+}

@@ -103,7 +103,7 @@ fn failed(what: &str, why: Errno) -> Error {
 }
 
 fn refused(why: Refusal) -> Error {
-    Error::Refused(format!("Refused, with nothing changed: {why}"))
+    crate::Refusal::NotInitramfs.because(format!("Refused, with nothing changed: {why}"))
 }
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -5,7 +5,7 @@
 //! parameters beyond it (`tls-certificates`) are libnbd's. Anything unknown is refused, as the
 //! specification demands.
 
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::OsStringExt;
@@ -58,9 +58,9 @@ impl Uri {
     /// Parses a text that [`Uri::recognises`].
     ///
     /// # Errors
-    /// [`Error::Refused`], naming the invalid part.
+    /// [`Refusal::Uri`], naming the invalid part.
     pub fn parse(text: &str) -> Result<Self> {
-        let wrong = |why: &str| Error::Refused(format!("{text}: {why}"));
+        let wrong = |why: &str| Refusal::Uri.because(format!("{text}: {why}"));
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("this is no NBD URI"))?;
         let (tls, unix) = match scheme.to_ascii_lowercase().as_str() {
             "nbd" => (false, false),

@@ -8,7 +8,7 @@
 //! client-cert.pem  client-key.pem   a client's own (needed where servers verify their clients)
 //! ```
 
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivateSec1KeyDer};
@@ -92,7 +92,7 @@ pub(super) fn repaired(key: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
 
 /// An error of rustls about a file.
 pub(super) fn refused(path: &Path, why: &dyn std::fmt::Display) -> Error {
-    Error::Refused(format!("{}: {why}", path.display()))
+    Refusal::Certificate.because(format!("{}: {why}", path.display()))
 }
 
 /// All items of this kind in a file; at least one.

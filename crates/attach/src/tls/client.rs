@@ -4,7 +4,7 @@ use super::certificates::{self, refused};
 use super::provider;
 use super::stream::Stream;
 use crate::socket::Socket;
-use crate::{Error, Result};
+use crate::{Refusal, Result};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -54,7 +54,7 @@ impl Client {
         };
         config.enable_sni = name.is_some();
         let name = ServerName::try_from(name.unwrap_or("localhost").to_owned()).map_err(|_| {
-            Error::Refused(format!("{} cannot be in a certificate", name.unwrap_or_default()))
+            Refusal::Certificate.because(format!("{} cannot be in a certificate", name.unwrap_or_default()))
         })?;
         Ok(Self { config: Arc::new(config), name })
     }

@@ -4,7 +4,7 @@
 
 use super::certificates::{all, identity, repaired};
 use super::{Client, Server, Socket};
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivateSec1KeyDer};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -139,7 +139,7 @@ fn meet(server: &Server, client: &Client) -> bool {
 
 fn refused<T>(made: Result<T>) -> String {
     match made {
-        Err(Error::Refused(text)) => text,
+        Err(Error::Refused { kind: Refusal::Certificate, why }) => why,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was accepted"),
     }

@@ -22,7 +22,7 @@ mod queue;
 #[allow(unsafe_code)]
 mod sys;
 
-use crate::{Door, Error, Export, Result};
+use crate::{Door, Error, Export, Refusal, Result};
 use control::ControlDevice;
 use protocol::DeviceInfo;
 use rustix::fs::{Mode, OFlags};
@@ -162,7 +162,7 @@ impl Door for Device {
     }
 
     fn check_resizable(&self) -> Result<()> {
-        Err(Error::Refused(format!(
+        Err(Refusal::FixedSize.because(format!(
             "{} keeps the size that it was made with: close it and open it anew",
             self.place()
         )))
@@ -171,10 +171,8 @@ impl Door for Device {
     fn pass_discards(&self, pass: bool) -> Result<()> {
         match pass && !self.export.discards {
             false => Ok(()),
-            true => Err(Error::Refused(format!(
-                "{} was made without discards: close it and open it anew",
-                self.place()
-            ))),
+            true => Err(Refusal::FixedDiscards
+                .because(format!("{} was made without discards: close it and open it anew", self.place()))),
         }
     }
 

@@ -6,7 +6,7 @@ use keyway_attach::nbd::protocol::handshake::{info as fact, option, reply};
 use keyway_attach::nbd::protocol::transmission::command;
 use keyway_attach::nbd::protocol::{Errno, Headers, Request};
 use keyway_attach::nbd::server::{Listening, Options, Server};
-use keyway_attach::{Door, Error, Export, Watched};
+use keyway_attach::{Door, Error, Export, Refusal, Watched};
 use keyway_volume::Storage;
 use keyway_volume::storage::{Faulty, Memory, faulty::Event};
 use std::io::{self, Read, Write};
@@ -312,7 +312,9 @@ fn a15_what_lies_at_the_sockets_path_in_the_end_stays() {
 fn a16_a_network_gets_nothing_in_the_clear() {
     let anywhere = ["0.0.0.0:0".parse().unwrap()];
     let refused = Server::new(vec![memory()], Options::default()).tcp(&anywhere);
-    assert!(matches!(refused, Err(Error::Refused(why)) if why.contains("0.0.0.0:0 without TLS")));
+    assert!(
+        matches!(refused, Err(Error::Refused { kind: Refusal::Exposed, why }) if why.contains("0.0.0.0:0 without TLS"))
+    );
     let wanted = Options { insecure_network: true, ..Options::default() };
     Server::new(vec![memory()], wanted).tcp(&anywhere).unwrap().stop().unwrap();
 }

@@ -165,7 +165,7 @@ impl From<keyway_attach::Error> for Error {
             Door::Unavailable(what) => ErrorKind::Unsupported { what: what.clone() },
             Door::Busy(by) => ErrorKind::InUse { by: by.clone() },
             Door::NotFound(_) => ErrorKind::NotFound,
-            Door::Refused(why) => ErrorKind::Refused { why: why.clone() },
+            Door::Refused { why, .. } => ErrorKind::Refused { why: why.clone() },
             _ => ErrorKind::Io,
         };
         Self::because(kind, error)

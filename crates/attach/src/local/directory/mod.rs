@@ -5,7 +5,7 @@
 //! done, through descriptors: what was checked is what is used, even if the path leads elsewhere by
 //! then. Symbolic links are never followed.
 
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::fs::{fstat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
@@ -153,12 +153,14 @@ impl Directory {
     fn walk(path: &Path) -> Result<Self> {
         let root = Self { fd: place(CWD, "/", Path::new("/"))?, path: "/".into() };
         if !path.has_root() {
-            return Err(Error::Refused(format!("{} does not start at the root", path.display())));
+            return Err(Refusal::Path.because(format!("{} does not start at the root", path.display())));
         }
         path.components()
             .try_fold(root, |at, part| match part {
                 Component::Normal(name) => at.judged(Role::OnTheWay)?.step(name),
-                Component::ParentDir => Err(Error::Refused(format!("{} has \"..\" in it", path.display()))),
+                Component::ParentDir => {
+                    Err(Refusal::Path.because(format!("{} has \"..\" in it", path.display())))
+                }
                 _ => Ok(at),
             })
             .and_then(|at| at.judged(Role::OnTheWay))
@@ -177,7 +179,9 @@ impl Directory {
         let trusted = [geteuid().as_raw(), 0, root.st_uid];
         match problem(kind(&stat), stat.st_mode, stat.st_uid, role, trusted) {
             None => Ok(self),
-            Some(problem) => Err(Error::Refused(format!("{} {problem}", self.path.display()))),
+            Some(problem) => {
+                Err(Refusal::UnsafeDirectory.because(format!("{} {problem}", self.path.display())))
+            }
         }
     }
 }
@@ -223,7 +227,9 @@ fn failed(what: &str, path: &Path, errno: Errno) -> Error {
     match errno {
         Errno::NOENT => Error::NotFound(format!("{} does not exist", path.display())),
         // Only a directory can have something below it.
-        Errno::NOTDIR => Error::Refused(format!("{} is below what is not a directory", path.display())),
+        Errno::NOTDIR => {
+            Refusal::Path.because(format!("{} is below what is not a directory", path.display()))
+        }
         _ => Error::Io { what: format!("{what} {}", path.display()), source: errno.into() },
     }
 }

@@ -41,7 +41,7 @@ fn mode(path: &Path) -> u32 {
 /// The refusal's message.
 fn refused(result: Result<Directory>) -> String {
     match result {
-        Err(Error::Refused(text)) => text,
+        Err(Error::Refused { why, .. }) => why,
         other => panic!("not refused: {other:?}"),
     }
 }

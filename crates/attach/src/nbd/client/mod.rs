@@ -35,7 +35,7 @@ use super::protocol::Request;
 use super::protocol::handshake::export;
 use super::protocol::transmission::{command, command_flags, state};
 use super::uri::{Address, Uri};
-use crate::{Error, Result, tls};
+use crate::{Error, Refusal, Result, tls};
 use handshake::Agreed;
 use keyway_volume::Storage;
 pub use patience::Tell;
@@ -376,7 +376,7 @@ fn explain(uri: &Uri, error: io::Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => Error::NotFound(format!("{uri}: {error}")),
         ErrorKind::PermissionDenied => Error::Permission(format!("{uri}: {error}")),
-        ErrorKind::InvalidData | ErrorKind::Unsupported => Error::Refused(format!("{uri}: {error}")),
+        ErrorKind::InvalidData | ErrorKind::Unsupported => Refusal::Server.because(format!("{uri}: {error}")),
         _ => Error::Io { what: uri.to_string(), source: error },
     }
 }

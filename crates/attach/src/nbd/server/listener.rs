@@ -4,7 +4,7 @@ use super::node::Node;
 use super::strangers::{Origin, Room, Strangers};
 use super::{Server, Socket, exposed};
 use crate::local::peer;
-use crate::{Door, Error, Result};
+use crate::{Door, Error, Refusal, Result};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ impl Listening {
             && !options.insecure_network
         {
             let why = "whoever reaches it would get the plaintext, and in the clear";
-            return Err(Error::Refused(format!("listening on {open} without TLS: {why}")));
+            return Err(Refusal::Exposed.because(format!("listening on {open} without TLS: {why}")));
         }
         let listener = TcpListener::bind(addresses).map_err(at)?;
         rustix::net::listen(&listener, BACKLOG).map_err(|e| at(e.into()))?;
