@@ -51,6 +51,10 @@ impl fmt::Display for Entry {
     }
 }
 
+/// The option that names a policy which the volume must meet. It follows the naming convention for
+/// options that other programs ignore.
+pub const REQUIRE: &str = "x-keyway.require";
+
 /// The entries of a table.
 pub fn parse(text: &[u8]) -> Vec<Entry> {
     text.split(|&byte| byte == b'\n').filter_map(entry).take(MOST_ENTRIES).collect()

@@ -31,6 +31,7 @@ mod address;
 pub mod admission;
 mod area_cipher;
 pub mod backup;
+pub mod block_devices;
 pub mod build;
 pub mod convert;
 pub mod create;

@@ -202,7 +202,6 @@ fn a17_no_output_is_opened_another_way() {
         "mapping/devices.rs",
         "bench/disk/target.rs",
         "ciphers/kernel.rs",
-        "unlock/find.rs",
         "fit/source.rs",
         "report/tests.rs",
         "unlock/policy.rs",

@@ -66,7 +66,7 @@ fn wide_text(bytes: &[u8]) -> String {
 }
 
 /// Formats sixteen bytes as a UUID.
-fn hyphens(bytes: &[u8]) -> String {
+pub(super) fn hyphens(bytes: &[u8]) -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }

@@ -25,6 +25,7 @@ mod table;
 
 pub use content::Reach;
 pub use identity::{Identity, identity};
+pub use partition_table::{Partition, partition};
 pub use sectors::largest_sector;
 pub use table::SIGNATURES;
 

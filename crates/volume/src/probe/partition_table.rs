@@ -1,6 +1,8 @@
 //! Partition tables: GPT (UEFI 2.10, 5.3), MBR (5.2), and those of Apple and Sun.
 
+use super::identity::hyphens;
 use super::{Content, boot_sector};
+use crate::Storage;
 
 /// The first bytes of a GPT header.
 pub(crate) const GPT_HEADER: &[u8] = b"EFI PART";
@@ -18,6 +20,53 @@ pub(crate) struct MbrEntry {
     pub(crate) first: u32,
     /// In sectors.
     pub(crate) sectors: u32,
+}
+
+/// The values that `PARTUUID=` and `PARTLABEL=` refer to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// That of its GPT entry, or the MBR's signature and the partition's number.
+    pub uuid: String,
+    /// Its name, which only a GPT has.
+    pub label: Option<String>,
+}
+
+/// The identity of the partition `number`, counted from 1, of a disk with such blocks.
+pub fn partition(disk: &dyn Storage, number: u32, block: u64) -> Option<Partition> {
+    let sector: [u8; 512] = bytes(disk, 0)?;
+    if let Some(entry) = gpt_entry(disk, number, block) {
+        let units = entry[56..].chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+        let name: Vec<u16> = units.take_while(|unit| *unit != 0).collect();
+        return Some(Partition { uuid: guid(&entry[16..32]), label: String::from_utf16(&name).ok() });
+    }
+    mbr(&sector)?;
+    let signature = u32::from_le_bytes(sector[440..444].try_into().ok()?);
+    Some(Partition { uuid: format!("{signature:08x}-{number:02x}"), label: None })
+}
+
+/// The header is in the second block; at 72 are the first block of the entries, their number and
+/// their size.
+fn gpt_entry(disk: &dyn Storage, number: u32, block: u64) -> Option<[u8; 128]> {
+    let header: [u8; 92] = bytes(disk, block)?;
+    let le32 = |at: usize| Some(u32::from_le_bytes(header[at..at + 4].try_into().ok()?));
+    let table = u64::from_le_bytes(header[72..80].try_into().ok()?);
+    let (count, size) = (le32(80)?, le32(84)?);
+    if !header.starts_with(GPT_HEADER) || number == 0 || number > count || size < 128 {
+        return None;
+    }
+    let entry = u64::from(number - 1).checked_mul(u64::from(size))?;
+    bytes(disk, table.checked_mul(block)?.checked_add(entry)?)
+}
+
+fn bytes<const N: usize>(disk: &dyn Storage, offset: u64) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    disk.read_at(&mut bytes, offset).ok().map(|()| bytes)
+}
+
+/// A GUID's first three fields are little-endian.
+fn guid(bytes: &[u8]) -> String {
+    let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    hyphens(&order.map(|place| bytes[place]))
 }
 
 /// The entries of a sector that ends with the boot mark: flag at 0, type at 4, first sector at 8,
@@ -76,4 +125,38 @@ pub(super) fn is_sun(content: &Content<'_>, _: u64) -> Option<bool> {
     let label = content.bytes(0, 512)?;
     let words = label.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
     Some(words.fold(0, |sum, word| sum ^ word) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Memory;
+
+    #[test]
+    fn partitions_of_a_gpt() {
+        let mut disk = vec![0; 4096];
+        disk[512..520].copy_from_slice(b"EFI PART");
+        disk[512 + 72] = 2;
+        disk[512 + 80] = 4;
+        disk[512 + 84] = 128;
+        let entry = &mut disk[1024 + 128..1024 + 256];
+        entry[16..32].copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+        entry[56..60].copy_from_slice(&[b'o', 0, b's', 0]);
+        let disk = Memory::from(disk);
+        let expected =
+            Partition { uuid: "03020100-0504-0706-0809-0a0b0c0d0e0f".into(), label: Some("os".into()) };
+        assert_eq!(partition(&disk, 2, 512), Some(expected));
+        assert!(partition(&disk, 5, 512).is_none() && partition(&disk, 0, 512).is_none());
+        assert!(partition(&disk, 2, 1 << 20).is_none());
+    }
+
+    #[test]
+    fn partitions_of_an_mbr_are_numbered() {
+        let mut disk = vec![0; 1024];
+        disk[440..444].copy_from_slice(&[0x15, 0x08, 0, 0xab]);
+        assert_eq!(partition(&Memory::from(disk.clone()), 3, 512), None);
+        disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+        let expected = Partition { uuid: "ab000815-03".into(), label: None };
+        assert_eq!(partition(&Memory::from(disk), 3, 512), Some(expected));
+    }
 }

@@ -1,12 +1,12 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
-use super::cmdline::parameter;
 use super::key_file::{c_string, mount_any};
 use super::{Plan, Unlock, find, modules};
 use crate::mapping;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use keyway_attach::initramfs::Initramfs;
+use keyway_boot::cmdline::parameter;
 use keyway_boot::initramfs::layout;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};

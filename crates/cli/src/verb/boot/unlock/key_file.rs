@@ -3,6 +3,7 @@
 
 use super::find;
 use crate::say::failure::{Exit, Failure, Result};
+use keyway_boot::device_spec::Tagged;
 use keyway_volume::probe::{Reach, file_system};
 use keyway_volume::storage::File;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -49,7 +50,7 @@ impl Drop for KeyFile {
 }
 
 fn is_device(text: &str) -> bool {
-    ["/dev/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL="].iter().any(|start| text.starts_with(start))
+    text.starts_with("/dev/") || Tagged::parse(text.as_ref()).is_some()
 }
 
 /// Tries the kernel's file systems one after the other; the mount point is private to this process.

@@ -2,7 +2,6 @@
 //! names. In an initramfs the kernel runs it as process 1; elsewhere an /init script or an
 //! administrator runs it.
 
-mod cmdline;
 mod find;
 mod init;
 mod key_file;
@@ -20,9 +19,9 @@ use crate::say::paint::printable;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::verb::session::open::Open;
-use crate::verb::session::open::crypttab::REQUIRE;
-use cmdline::CommandLine;
+use keyway_boot::cmdline::CommandLine;
 use keyway_boot::crypttab::{self, Entry};
+use keyway_boot::plan;
 use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
@@ -216,23 +215,10 @@ impl Plan {
     fn made(asked: &Unlock) -> Self {
         let told = asked.command_line.clone();
         let command_line = told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default());
-        let CommandLine { mut entries, off, wait, shell, mut require } = CommandLine::parse(&command_line);
         let tables = TABLES.iter().map(|file| crypttab::parse(&fs::read(file).unwrap_or_default()));
-        let tables: Vec<Vec<Entry>> = tables.collect();
-        for entry in &mut entries {
-            complete(entry, tables.iter().flatten());
-        }
-        if entries.is_empty() {
-            entries = tables.into_iter().find(|table| !table.is_empty()).unwrap_or_default();
-            entries.retain(|entry| entry.option("noauto").is_none());
-        }
-        require.extend(fs::symlink_metadata(POLICY).is_ok().then(|| POLICY.to_owned()));
-        for entry in &mut entries {
-            entry.options.extend(require.iter().map(|file| (REQUIRE.to_owned(), file.clone())));
-        }
-        if off {
-            entries.clear();
-        }
+        let policy = fs::symlink_metadata(POLICY).is_ok().then_some(POLICY);
+        let plan = plan::Plan::new(CommandLine::parse(&command_line), tables.collect(), policy);
+        let plan::Plan { entries, wait, shell } = plan;
         let wait = asked.wait.or(wait).unwrap_or(USUAL_WAIT);
         Self { command_line, entries, wait, shell }
     }
@@ -263,53 +249,8 @@ impl Plan {
     }
 }
 
-/// Adds to a volume named on the command line what is missing there, from the tables.
-fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
-    let device = entry.device.to_ascii_lowercase();
-    let Some(same) =
-        known.find(|other| other.device.to_ascii_lowercase() == device || other.name == entry.name)
-    else {
-        return;
-    };
-    entry.key_file = entry.key_file.take().or_else(|| same.key_file.clone());
-    for (name, value) in &same.options {
-        // Policies accumulate: a demand made in one place cannot be withdrawn in another.
-        if name == REQUIRE || entry.option(name).is_none() {
-            entry.options.push((name.clone(), value.clone()));
-        }
-    }
-}
-
 /// In this order; for each volume, the first table that names it counts.
 const TABLES: &[&str] = &["/etc/crypttab", "/cryptroot/crypttab", "/keyway/unlock.conf"];
 /// A policy in the image, which every volume must meet, whatever the kernel's command line says.
 const POLICY: &str = "/keyway/policy.toml";
 const USUAL_WAIT: Duration = Duration::from_secs(30);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_say_what_the_command_line_does_not() {
-        let table = crypttab::parse(b"root UUID=AB /k discard,tries=1\n");
-        let mut entry = Entry {
-            name: "luks-ab".into(),
-            device: "UUID=ab".into(),
-            options: vec![("tries".into(), "9".into())],
-            ..Entry::default()
-        };
-        complete(&mut entry, table.iter());
-        assert_eq!(entry.to_string(), "luks-ab UUID=ab /k tries=9,discard");
-        // Policies accumulate: naming the volume elsewhere does not bypass the table's policy.
-        let table = crypttab::parse(b"root UUID=AB none x-keyway.require=sealed\n");
-        let options = vec![(REQUIRE.to_owned(), "/p".to_owned())];
-        let mut entry =
-            Entry { name: "luks-ab".into(), device: "UUID=ab".into(), options, ..Entry::default() };
-        complete(&mut entry, table.iter());
-        assert_eq!(entry.to_string(), "luks-ab UUID=ab none x-keyway.require=/p,x-keyway.require=sealed");
-        let mut other = Entry { name: "x".into(), device: "UUID=cd".into(), ..Entry::default() };
-        complete(&mut other, table.iter());
-        assert_eq!(other.to_string(), "x UUID=cd none");
-    }
-}

@@ -10,7 +10,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::size;
 use crate::unlock::admission::WeakCiphers;
 use crate::unlock::policy::PolicyText;
-use keyway_boot::crypttab::{self, Entry};
+use keyway_boot::crypttab::{self, Entry, REQUIRE};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,9 +95,6 @@ fn path(entry: &Entry) -> PathBuf {
 }
 
 const FILE: &str = "/etc/crypttab";
-/// A policy that the volume must meet. It follows the naming convention for crypttab options that
-/// other programs ignore.
-pub(crate) const REQUIRE: &str = "x-keyway.require";
 
 const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk", "fvault2", "loopaes"];
 

@@ -9,23 +9,23 @@
 //! (systemd-cryptsetup-generator(8), also without `rd.`; mkinitcpio's hook
 //! `encrypt`, and what dracut has in common with them.)
 
-use keyway_boot::crypttab::{Entry, options_of};
+use crate::crypttab::{Entry, options_of};
 use std::ffi::OsString;
 use std::time::Duration;
 
 /// The parsed command line.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct CommandLine {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandLine {
     /// The volumes that it names.
-    pub(super) entries: Vec<Entry>,
+    pub entries: Vec<Entry>,
     /// `rd.luks=0`: no volume is to be opened.
-    pub(super) off: bool,
+    pub off: bool,
     /// How long to wait for a device.
-    pub(super) wait: Option<Duration>,
+    pub wait: Option<Duration>,
     /// Whether a shell is offered if no volume opens.
-    pub(super) shell: bool,
+    pub shell: bool,
     /// Policies that every volume must meet, wherever it is named.
-    pub(super) require: Vec<String>,
+    pub require: Vec<String>,
 }
 
 /// Parameters for a volume that another parameter names, or for all volumes.
@@ -37,7 +37,7 @@ struct Loose {
 
 impl CommandLine {
     /// Parses the text of /proc/cmdline.
-    pub(super) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut this = Self::default();
         let (mut loose, mut own, mut cryptkey) = (Loose::default(), Entry::default(), None);
         for word in words(text) {
@@ -171,7 +171,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// The value of another parameter of the kernel's command line; if it is repeated, the last one
 /// counts.
-pub(super) fn parameter(text: &str, name: &str) -> Option<String> {
+pub fn parameter(text: &str, name: &str) -> Option<String> {
     let value = |word: &String| match word.split_once('=') {
         Some((known, value)) => (known == name).then(|| value.to_owned()),
         None => (word == name).then(String::new),
