@@ -40,7 +40,7 @@ impl PassphraseHash {
         let (name, bytes) = match text.split_once(':') {
             Some((name, bytes)) => {
                 let number =
-                    bytes.parse().map_err(|_| invalid(format!("\"{bytes}\" is no number of bytes")))?;
+                    bytes.parse().map_err(|_| invalid(format!("\"{bytes}\" is not a number of bytes")))?;
                 (name, Some(number))
             }
             None => (text, None),
@@ -157,8 +157,8 @@ mod tests {
         }
         for (spec, why) in [
             ("sha257", "hash: \"sha257\" is unknown"),
-            ("sha256:", "hash: \"\" is no number of bytes"),
-            ("sha256:x", "hash: \"x\" is no number of bytes"),
+            ("sha256:", "hash: \"\" is not a number of bytes"),
+            ("sha256:x", "hash: \"x\" is not a number of bytes"),
         ] {
             assert_eq!(PassphraseHash::parse(spec).unwrap_err().to_string(), why);
         }

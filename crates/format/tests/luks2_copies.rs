@@ -36,9 +36,9 @@ fn every_rule_names_its_field() {
         (6, &[0, 1], "not a LUKS header"),
         (6, &[0, 3], "unsupported LUKS version 3"),
         (6, &[1, 2], "unsupported LUKS version 258"),
-        (8, &[0, 0, 0, 0, 0, 0, 0x50, 0], "header size: 20480 bytes is none of the nine legal sizes"),
-        (8, &[0, 0, 0, 0, 0, 0, 0x20, 0], "header size: 8192 bytes is none of the nine legal sizes"),
-        (8, &[0xff; 8], "header size: 18446744073709551615 bytes is none of the nine legal sizes"),
+        (8, &[0, 0, 0, 0, 0, 0, 0x50, 0], "header size: 20480 bytes is not one of the nine legal sizes"),
+        (8, &[0, 0, 0, 0, 0, 0, 0x20, 0], "header size: 8192 bytes is not one of the nine legal sizes"),
+        (8, &[0xff; 8], "header size: 18446744073709551615 bytes is not one of the nine legal sizes"),
         (8, &[0, 0, 0, 0, 0, 0, 0x80, 0], "truncated: needs 32768 bytes, has 16384"),
         (72, &[0], "checksum algorithm: is empty"),
         (72, b"md9\0\0\0", "checksum algorithm: unknown hash \"md9\""),
@@ -48,7 +48,7 @@ fn every_rule_names_its_field() {
         (448, b"x", "header checksum does not match"),
         (4096, b"[", "header checksum does not match"),
         (SIZE - 1, b"x", "header checksum does not match"),
-        (256, &[0, 0, 0, 0, 0, 0, 0x40, 0], "header offset: says 16384, but it stands at 0"),
+        (256, &[0, 0, 0, 0, 0, 0, 0x40, 0], "header offset: says 16384, but the header is at 0"),
     ];
     for (offset, bytes, message) in cases {
         assert_eq!(refusal(*offset, bytes, Copy::Primary), *message, "{bytes:?} at {offset}");
@@ -56,7 +56,7 @@ fn every_rule_names_its_field() {
     assert_eq!(refusal(0, b"LUKS", Copy::Secondary), "not a LUKS header");
     assert_eq!(
         refusal(8, &[0, 0, 0, 0, 0, 0, 0x80, 0], Copy::Secondary),
-        "header offset: says 16384, but it stands at 32768"
+        "header offset: says 16384, but the header is at 32768"
     );
     assert_eq!(refusal(0, &[], Copy::Secondary), "accepted");
     let short = HeaderCopy::parse(&FRESH[..4095], Copy::Primary).unwrap_err();
@@ -82,8 +82,8 @@ fn the_json_area_holds_the_text_and_zeros() {
     let refused = |area: &[u8]| message(area).unwrap_err().to_string();
     assert_eq!(refused(b""), "JSON area: does not start with '{'");
     assert_eq!(refused(b" {}"), "JSON area: does not start with '{'");
-    assert_eq!(refused(b"{}\0\0x"), "JSON area: stray byte 4 behind the text");
-    assert_eq!(refused(&[b'{'; 12288]), "JSON area: no zero byte behind the text");
+    assert_eq!(refused(b"{}\0\0x"), "JSON area: stray byte 4 after the text");
+    assert_eq!(refused(&[b'{'; 12288]), "JSON area: no zero byte after the text");
     let trailing = HeaderCopy::parse(&around(b"{} "), Copy::Primary).unwrap_err();
     assert_eq!(trailing.to_string(), "keyslots: is missing");
 }

@@ -91,7 +91,7 @@ impl Keyslot {
         }
         if payload.0 != 0 && payload.0 < end {
             return refuse(format!(
-                "area at sector {} ends at {end}, behind the payload at {}",
+                "area at sector {} ends at {end}, after the payload at {}",
                 self.offset.0, payload.0
             ));
         }

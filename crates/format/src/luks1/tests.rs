@@ -31,7 +31,7 @@ fn every_rule_names_its_field() {
         (8, b"a s", "cipher name: is not printable text"),
         (40, b"\xff", "cipher mode: is not printable text"),
         (72, b"\n", "hash: is not printable text"),
-        (104, &[0, 0, 0x0f, 0xc3], "keyslot 7: area at sector 3536 ends at 4036, behind the payload at 4035"),
+        (104, &[0, 0, 0x0f, 0xc3], "keyslot 7: area at sector 3536 ends at 4036, after the payload at 4035"),
         (108, &[0, 0, 0, 0], "key length: 0 bytes is not between 1 and 512"),
         (108, &[0, 0, 2, 1], "key length: 513 bytes is not between 1 and 512"),
         (108, &[0, 0, 0, 65], "keyslot 0: area at sector 8 overlaps keyslot 1"),

@@ -262,12 +262,15 @@ impl Fields {
         let Some(size) = HeaderSize::new(size) else {
             return Err(Error::invalid(
                 "header size",
-                format!("{size} bytes is none of the nine legal sizes"),
+                format!("{size} bytes is not one of the nine legal sizes"),
             ));
         };
         let (says, expected) = (be64(bytes, 256), offset(copy, size));
         if says != expected {
-            return Err(Error::invalid("header offset", format!("says {says}, but it stands at {expected}")));
+            return Err(Error::invalid(
+                "header offset",
+                format!("says {says}, but the header is at {expected}"),
+            ));
         }
         let mut salt = [0; 64];
         salt.copy_from_slice(&bytes[SALT]);
@@ -313,11 +316,11 @@ fn json_text(area: &[u8]) -> Result<&[u8], Error> {
         return Err(Error::invalid("JSON area", "does not start with '{'"));
     }
     let Some(end) = area.iter().position(|&b| b == 0) else {
-        return Err(Error::invalid("JSON area", "no zero byte behind the text"));
+        return Err(Error::invalid("JSON area", "no zero byte after the text"));
     };
     let (json, padding) = area.split_at(end);
     if let Some(stray) = padding.iter().position(|&b| b != 0) {
-        return Err(Error::invalid("JSON area", format!("stray byte {} behind the text", end + stray)));
+        return Err(Error::invalid("JSON area", format!("stray byte {} after the text", end + stray)));
     }
     Ok(json)
 }

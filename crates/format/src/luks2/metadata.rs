@@ -169,7 +169,7 @@ impl View {
             0 => Ok(()),
             data if data >= end => Ok(()),
             data => {
-                let why = format!("the keyslots area would end at {end}, behind the data at {data}");
+                let why = format!("the keyslots area would end at {end}, after the data at {data}");
                 Err(Error::invalid("config.keyslots_size", why))
             }
         }

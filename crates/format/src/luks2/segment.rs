@@ -187,7 +187,7 @@ pub(super) fn check(segments: &BTreeMap<u32, Segment>) -> Result<(), Error> {
     if let Some((expected, _)) = (0..).zip(segments.keys()).find(|(expected, id)| expected != *id) {
         return Err(Error::invalid(
             format!("segments.{expected}"),
-            "is missing, though a higher number is there",
+            "is missing, though a higher number exists",
         ));
     }
     let regular: Vec<_> = segments.iter().take_while(|(_, segment)| !segment.is_backup()).collect();
@@ -195,7 +195,7 @@ pub(super) fn check(segments: &BTreeMap<u32, Segment>) -> Result<(), Error> {
         return Err(Error::invalid("segments.0", "is a backup: no segment is mapped"));
     }
     if let Some((id, _)) = segments.iter().skip(regular.len()).find(|(_, segment)| !segment.is_backup()) {
-        return Err(Error::invalid(format!("segments.{id}"), "stands behind a backup segment"));
+        return Err(Error::invalid(format!("segments.{id}"), "follows a backup segment"));
     }
     check_regular(&regular)
 }

@@ -20,7 +20,7 @@ fn config() {
             (
                 "config.keyslots_size",
                 "\"16748544\"",
-                "config.keyslots_size: the keyslots area would end at 16781312, behind the data at 16777216",
+                "config.keyslots_size: the keyslots area would end at 16781312, after the data at 16777216",
             ),
             ("config.keyslots_size", "\"937984\"", "accepted"),
             (

@@ -62,13 +62,13 @@ fn several_segments() {
     assert_eq!(two(&linear(mib(17), "512"), &linear(mib(16), "1048576")), "accepted");
     assert_eq!(
         with(&format!(r#"{{"0":{first},"2":{dynamic}}}"#)),
-        "segments.1: is missing, though a higher number is there"
+        "segments.1: is missing, though a higher number exists"
     );
     check(
         REENCRYPT,
         &[
             ("segments.1.flags", "[]", "segments.0.size: only the last segment may be dynamic"),
-            ("segments.2.flags", "[]", "segments.2: stands behind a backup segment"),
+            ("segments.2.flags", "[]", "segments.2: follows a backup segment"),
             (
                 "segments.3",
                 "{\"type\":\"x\",\"offset\":\"0\",\"size\":\"dynamic\",\"flags\":[\"backup-y\"]}",
