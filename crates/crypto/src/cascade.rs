@@ -145,7 +145,7 @@ fn link(ciphers: &str, name: &str, mode: CascadeMode) -> Result<Link, Error> {
         (CascadeMode::Cbc, _) => Ok(link),
         (_, Make::Block128(_)) if link.key_len == KEY_128 => Ok(link),
         _ => Err(Error::Impossible(format!(
-            "{ciphers}: in XTS and LRW only ciphers of 128-bit blocks and 256-bit keys are chained, {name} is none"
+            "{ciphers}: in XTS and LRW only ciphers of 128-bit blocks and 256-bit keys are chained, {name} is not one"
         ))),
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Algorithm<'a> {
     fn parse(text: &str, name: &'a str) -> Result<Self, Error> {
         let Some((template, inside)) = name.split_once('(') else {
             return match name.contains([')', ',']) || name.is_empty() {
-                true => impossible(format!("{text}: \"{name}\" is not a name of the crypto API's")),
+                true => impossible(format!("{text}: \"{name}\" is not a name in the crypto API")),
                 false => Ok(Self { name, parameters: Vec::new() }),
             };
         };
@@ -156,7 +156,7 @@ impl<'a> Algorithm<'a> {
                 Ok((rules::cipher(text, undriven(self.name))?, Form::Driver))
             }
             [] => Ok((rules::cipher(text, self.name)?, Form::Name)),
-            _ => impossible(format!("{text}: a mode takes a cipher, and {}(…) is none", self.name)),
+            _ => impossible(format!("{text}: a mode takes a cipher, and {}(…) is not one", self.name)),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> Algorithm<'a> {
 
 fn mixture<T>(text: &str) -> Result<T, Error> {
     impossible(format!(
-        "{text}: the kernel finds an algorithm by its name or by its driver's; this is a mixture of both"
+        "{text}: the kernel finds an algorithm by its name or by its driver's; this mixes both"
     ))
 }
 

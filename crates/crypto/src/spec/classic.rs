@@ -60,7 +60,7 @@ impl<'a> Parts<'a> {
 fn key_count(text: &str, cipher: &str, count: &str) -> Result<u32, Error> {
     match count.parse::<u32>() {
         Ok(keys) if keys > MOST_KEYS => {
-            impossible(format!("{text}: {keys} keys are more than memory can hold, {MOST_KEYS} are allowed"))
+            impossible(format!("{text}: {keys} keys are too many, at most {MOST_KEYS} are allowed"))
         }
         Ok(keys) if keys.is_power_of_two() => Ok(keys),
         _ => impossible(format!("{text}: the number of keys after \"{cipher}:\" must be a power of two")),

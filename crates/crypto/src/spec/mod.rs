@@ -115,7 +115,7 @@ impl CipherSpec {
     pub fn check_sector_size(&self, size: SectorSize) -> Result<(), Error> {
         match self.iv {
             Iv::Lmk | Iv::Tcw if size != SectorSize::S512 => Err(Error::Impossible(format!(
-                "{self}: the IV {} is made for sectors of 512 bytes, not {}",
+                "{self}: the IV {} is defined for sectors of 512 bytes, not {}",
                 self.iv.name(),
                 size.bytes()
             ))),

@@ -46,7 +46,7 @@ fn check_block(cipher: &'static Cipher, mode: Mode) -> Result<(), Error> {
         // In cbc and pcbc the kernel chains one-byte blocks: this still hides nothing, and no
         // header uses it.
         _ if name == "cipher_null" => {
-            impossible("cipher_null encrypts nothing: only cipher_null-ecb is of use".into())
+            impossible("cipher_null encrypts nothing: only cipher_null-ecb makes sense".into())
         }
         _ if bits < 64 => impossible(format!(
             "{name} is a stream cipher and has no blocks for {} to chain: only {name}-ecb exists",
@@ -92,7 +92,7 @@ impl Named<'_> {
         let (text, mode, name) = (self.text, self.mode, iv.name());
         match iv {
             Iv::Lmk if mode != Mode::Cbc => impossible(format!(
-                "{text}: the IV lmk depends on the data and can be taken out again in cbc only, not in {}",
+                "{text}: the IV lmk depends on the data and can be removed again only in cbc, not in {}",
                 mode.name()
             )),
             Iv::Tcw | Iv::Eboiv | Iv::Elephant if mode.is_wide() => impossible(format!(
@@ -101,7 +101,8 @@ impl Named<'_> {
             )),
             // The kernel counts these as modes with one-byte blocks.
             Iv::Eboiv | Iv::Elephant if mode.is_stream() => impossible(format!(
-                "{text}: the IV {name} is an encrypted block, and {} encrypts no blocks but makes a key stream",
+                "{text}: the IV {name} is an encrypted block, and {} makes a key stream instead of encrypting \
+                blocks",
                 mode.name()
             )),
             _ => Ok(()),
@@ -165,7 +166,7 @@ pub(super) fn stream_rounds(name: &str) -> Result<u8, Error> {
 /// Authenticated encryption makes sectors longer.
 pub(super) fn needs_tags<T>(text: &str, name: &str) -> Result<T, Error> {
     impossible(format!(
-        "{text}: {name} authenticates, and its tags need a place beside each sector (integrity)"
+        "{text}: {name} authenticates, and its tags need space beside each sector (integrity)"
     ))
 }
 

@@ -124,11 +124,12 @@ fn impossible_combinations_name_their_rule() {
         ),
         (
             "aes-xts-lmk",
-            "aes-xts-lmk: the IV lmk depends on the data and can be taken out again in cbc only, not in xts",
+            "aes-xts-lmk: the IV lmk depends on the data and can be removed again only in cbc, not in xts",
         ),
         (
             "aes-ctr-eboiv",
-            "aes-ctr-eboiv: the IV eboiv is an encrypted block, and ctr encrypts no blocks but makes a key stream",
+            "aes-ctr-eboiv: the IV eboiv is an encrypted block, and ctr makes a key stream instead of \
+            encrypting blocks",
         ),
         (
             "xchacha12,aes-adiantum-tcw",
@@ -145,25 +146,22 @@ fn impossible_combinations_name_their_rule() {
         ),
         (
             "aes-gcm-random",
-            "aes-gcm-random: gcm authenticates, and its tags need a place beside each sector (integrity)",
+            "aes-gcm-random: gcm authenticates, and its tags need space beside each sector (integrity)",
         ),
         (
             "aegis128-random",
-            "aegis128-random: aegis128 authenticates, and its tags need a place beside each sector (integrity)",
+            "aegis128-random: aegis128 authenticates, and its tags need space beside each sector (integrity)",
         ),
         (
             "xts(aes)-plain64",
             "xts(aes)-plain64: names with parentheses are for specifications that start with capi:",
         ),
-        (
-            "aes:131072-cbc-lmk",
-            "aes:131072-cbc-lmk: 131072 keys are more than memory can hold, 65536 are allowed",
-        ),
+        ("aes:131072-cbc-lmk", "aes:131072-cbc-lmk: 131072 keys are too many, at most 65536 are allowed"),
         (
             "aes-hctr2-essiv:sha256",
             "aes-hctr2-essiv:sha256: essiv makes IVs of one block, hctr2 takes 256-bit IVs",
         ),
-        ("cipher_null-xts-plain64", "cipher_null encrypts nothing: only cipher_null-ecb is of use"),
+        ("cipher_null-xts-plain64", "cipher_null encrypts nothing: only cipher_null-ecb makes sense"),
         ("aes:3-cbc-plain", "aes:3-cbc-plain: the number of keys after \"aes:\" must be a power of two"),
         ("arc4", "arc4 is a stream cipher and has no blocks for cbc to chain: only arc4-ecb exists"),
         (
@@ -258,7 +256,7 @@ fn sector_sizes() {
             .check_sector_size(SectorSize::S4096)
             .unwrap_err()
             .to_string(),
-        "aes-cbc-tcw: the IV tcw is made for sectors of 512 bytes, not 4096"
+        "aes-cbc-tcw: the IV tcw is defined for sectors of 512 bytes, not 4096"
     );
 }
 
@@ -300,12 +298,10 @@ fn capi_specifications_mean_what_they_say_and_stay_as_they_are() {
 fn capi_refusals() {
     let long = format!("capi:xts({})-plain64", "a".repeat(130));
     let mixed = |text: &str| {
-        format!(
-            "{text}: the kernel finds an algorithm by its name or by its driver's; this is a mixture of both"
-        )
+        format!("{text}: the kernel finds an algorithm by its name or by its driver's; this mixes both")
     };
     for (text, refusal) in [
-        ("capi:", "capi:: \"\" is not a name of the crypto API's"),
+        ("capi:", "capi:: \"\" is not a name in the crypto API"),
         ("capi:xts(aes)", "capi:xts(aes) needs an IV, for example capi:xts(aes)-plain64"),
         ("capi:xts(aes", "capi:xts(aes: the parenthesis after xts must close at the end"),
         ("capi:xts(aes)x-plain64", "capi:xts(aes)x-plain64: the parenthesis after xts must close at the end"),
@@ -315,7 +311,7 @@ fn capi_refusals() {
         ),
         (
             "capi:xts(cbc(aes))-plain64",
-            "capi:xts(cbc(aes))-plain64: a mode takes a cipher, and cbc(…) is none",
+            "capi:xts(cbc(aes))-plain64: a mode takes a cipher, and cbc(…) is not one",
         ),
         ("capi:xts(blowfish)-plain64", "xts needs a cipher with 128-bit blocks, blowfish's are 64 bits"),
         ("capi:xts(rot13)-plain64", "unknown cipher \"rot13\""),
@@ -324,12 +320,12 @@ fn capi_refusals() {
         ("capi:adiantum(aes)-plain64", "unknown algorithm of the kernel's crypto API \"adiantum\""),
         (
             "capi:gcm(aes)-random",
-            "capi:gcm(aes)-random: gcm authenticates, and its tags need a place beside each sector (integrity)",
+            "capi:gcm(aes)-random: gcm authenticates, and its tags need space beside each sector (integrity)",
         ),
         (
             "capi:authenc(hmac(sha256),xts(aes))-plain64",
-            "capi:authenc(hmac(sha256),xts(aes))-plain64: authenc authenticates, and its tags need a place beside each \
-             sector (integrity)",
+            "capi:authenc(hmac(sha256),xts(aes))-plain64: authenc authenticates, and its tags need space beside \
+             each sector (integrity)",
         ),
         (
             "capi:essiv(cbc(aes),sha256)-benbi",

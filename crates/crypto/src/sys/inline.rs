@@ -16,7 +16,7 @@ impl Pages {
     /// # Panics
     /// If `len` is more than [`MOST`].
     pub(crate) fn locked(len: usize) -> Self {
-        assert!(len <= MOST, "without an allocator a secret has {MOST} bytes at most, not {len}");
+        assert!(len <= MOST, "without an allocator a secret has at most {MOST} bytes, not {len}");
         Self([0; MOST])
     }
 
